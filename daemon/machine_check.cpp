@@ -18,7 +18,9 @@
 #include "daemon/memory_plan.hpp"
 #include "daemon/monitor/ledger_place.hpp"
 #include "daemon/size_in_words.hpp"
+#include "monitor/http_server.hpp"
 #include "transport/histograms/histogram_json.hpp"
+#include "transport/output/spool.hpp"
 #include "transport/system/file_io.hpp"
 #include "transport/system/local_address.hpp"
 #include "transport/system/name_lookup.hpp"
@@ -77,13 +79,33 @@ void look_at_ports(const char* key, const std::string& host, unsigned first, uns
   }
 }
 
+/// Where something will be made, whose folder is there or can be made.
 void look_at_folder(const char* key, const fs::path& folder, std::vector<std::string>& doubts) {
   const fs::path there = nearest_folder(folder);
-  std::error_code error;
-  if (!fs::is_directory(there, error))
-    doubts.push_back(fmt::format("{}: {} is no folder", key, there.string()));
-  else if (::access(there.c_str(), W_OK | X_OK) != 0)
+  if (::access(there.c_str(), W_OK | X_OK) != 0)
     doubts.push_back(fmt::format("{}: {} cannot be written by this user", key, there.string()));
+}
+
+/// A folder that is missing now, and that the service manager makes for a service that starts, as
+/// /run/koto-l3 (RuntimeDirectory= and its like).
+bool comes_with_the_service(const fs::path& folder) {
+  std::error_code error;
+  fs::path missing;
+  for (fs::path at = fs::absolute(folder, error); at.has_relative_path() && !fs::exists(at, error);
+       at = at.parent_path())
+    missing = at;
+  const fs::path in = missing.parent_path();
+  return in == "/run" || in == "/var/lib" || in == "/var/log" || in == "/var/cache";
+}
+
+/// Of something that is made in this folder, which has to be there before.
+void look_at_name(const char* key, const std::string& name, const std::string& wrong,
+                  start_outlook& to) {
+  const fs::path folder = "." / fs::path(name).parent_path();
+  if (wrong.empty())
+    look_at_folder(key, folder, to.doubts);
+  else
+    (comes_with_the_service(folder) ? to.doubts : to.refused).push_back(wrong);
 }
 
 void look_at_room(const spool_settings& s, std::vector<std::string>& doubts) {
@@ -94,6 +116,28 @@ void look_at_room(const spool_settings& s, std::vector<std::string>& doubts) {
     doubts.push_back(fmt::format(
         "spool.size: {} and spool.floor {} are more than the file system of {} has, {}",
         size_in_words(s.size.bytes), size_in_words(s.floor.bytes), s.folder, size_in_words(size)));
+}
+
+void look_at_spool(const spool_settings& s, start_outlook& to) {
+  if (const std::string wrong = wrong_with_spool_folder(s.folder); !wrong.empty()) {
+    to.refused.push_back(fmt::format("spool.folder = {}: {}", s.folder, wrong));
+    return;
+  }
+  look_at_folder("spool.folder", s.folder, to.doubts);
+  look_at_room(s, to.doubts);
+  if (const auto other = lock_holder(s.folder))
+    to.doubts.push_back(
+        fmt::format("spool.folder: {} is in use by another daemon{}: give each its own", s.folder,
+                    process_text(other)));
+}
+
+void look_at_control(const std::string& name, start_outlook& to) {
+  std::string wrong = wrong_with_unix_socket(name);
+  if (!wrong.empty()) wrong += " (run.control)";
+  look_at_name("run.control", name, wrong, to);
+  if (const auto other = socket_server(name))
+    to.doubts.push_back(fmt::format("run.control: another program{}, serves {}: give each its own",
+                                    process_text(other), name));
 }
 
 /// Without it the daemon starts, and compares with nothing.
@@ -153,8 +197,9 @@ std::string wrong_with_memory(const daemon_settings& s, const found_devices& dev
                      by_key.front().what);
 }
 
-std::vector<std::string> doubts_about_start(const daemon_settings& s) {
-  std::vector<std::string> doubts;
+start_outlook outlook_of_start(const daemon_settings& s) {
+  start_outlook found;
+  std::vector<std::string>& doubts = found.doubts;
   look_at_ports("udp.bind", s.udp.bind, s.udp.port, s.udp.ports, SOCK_DGRAM, doubts);
   look_at_ports("tcp.bind", s.tcp.bind, s.tcp.port, 1, SOCK_STREAM, doubts);
   look_at_ports("monitor.bind", s.monitor.bind, s.monitor.port, 1, SOCK_STREAM, doubts);
@@ -162,24 +207,20 @@ std::vector<std::string> doubts_about_start(const daemon_settings& s) {
     if (!is_local_address(way.from))
       doubts.push_back(
           fmt::format("forward.from: no network card of this machine has {}", way.from));
-  if (!s.spool.folder.empty()) {
-    look_at_folder("spool.folder", s.spool.folder, doubts);
-    look_at_room(s.spool, doubts);
-    if (const auto other = lock_holder(s.spool.folder))
-      doubts.push_back(
-          fmt::format("spool.folder: {} is in use by another daemon{}: give each its own",
-                      s.spool.folder, process_text(other)));
-  }
-  if (!s.run.ledger.empty())
-    look_at_folder("run.ledger", "." / fs::path(s.run.ledger).parent_path(), doubts);
-  const std::string ledgers = ledger_place(s.run.ledger, s.run.node).taken_by();
-  if (!ledgers.empty()) doubts.push_back(ledgers);
-  if (const auto other = socket_server(s.run.control))
-    doubts.push_back(fmt::format("run.control: another program{}, serves {}: give each its own",
-                                 process_text(other), s.run.control));
+  if (std::string wrong = wrong_with_outbox(s); !wrong.empty())
+    found.refused.push_back(std::move(wrong));
+  if (!s.spool.folder.empty()) look_at_spool(s.spool, found);
+  const ledger_place ledgers(s.run.ledger, s.run.node);
+  if (!ledgers.none()) look_at_name("run.ledger", s.run.ledger, ledgers.wrong(), found);
+  if (std::string taken = ledgers.taken_by(); !taken.empty()) doubts.push_back(std::move(taken));
+  if (!s.run.control.empty()) look_at_control(s.run.control, found);
   if (!s.histograms.reference.empty()) look_at_reference(s.histograms.reference, doubts);
-  if (!s.compute.dumps.empty()) look_at_folder("compute.dumps", s.compute.dumps, doubts);
-  return doubts;
+  if (std::string wrong = s.compute.dumps.empty() ? "" : why_no_folder(s.compute.dumps);
+      !wrong.empty())
+    doubts.push_back("compute.dumps: " + wrong);
+  else if (!s.compute.dumps.empty())
+    look_at_folder("compute.dumps", s.compute.dumps, doubts);
+  return found;
 }
 
 } // namespace l3

@@ -267,14 +267,15 @@ int say_whether_device_answers(const compute_settings& s) {
 }
 
 /// For --check-config. What may be otherwise at the start is said, and is no mistake.
-bool fits_machine(daemon_settings s) {
+bool can_start(daemon_settings s) {
   const found_devices devices = find_devices(s.compute);
   static_cast<void>(choose_frames(s, devices, lowest_memory_limit()));
-  for (const std::string& doubt : doubts_about_start(s))
-    std::fprintf(stderr, "koto-l3d: %s\n", doubt.c_str());
-  const std::string wrong = wrong_with_memory(s, devices, lowest_memory_limit());
-  if (!wrong.empty()) std::fprintf(stderr, "koto-l3d: %s\n", wrong.c_str());
-  return wrong.empty();
+  start_outlook found = outlook_of_start(s);
+  if (std::string wrong = wrong_with_memory(s, devices, lowest_memory_limit()); !wrong.empty())
+    found.refused.push_back(std::move(wrong));
+  for (const auto& all : {found.doubts, found.refused})
+    for (const std::string& text : all) std::fprintf(stderr, "koto-l3d: %s\n", text.c_str());
+  return found.refused.empty();
 }
 
 /// For --check-config: what only the service gets is said, and is no mistake.
@@ -431,7 +432,7 @@ int main(int argc, char** argv) {
       return exit_bad_configuration;
     }
     if (print_all) print(config);
-    if (check && !fits_machine(config.settings)) return exit_missing_resource;
+    if (check && !can_start(config.settings)) return exit_missing_resource;
     if (check) std::printf("%s: ok\n", file.empty() ? "defaults" : file.c_str());
     if (check_device) return say_whether_device_answers(config.settings.compute);
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) return output_failed();

@@ -9,6 +9,7 @@
 #include "daemon/compute/compute_side.hpp"
 #include "daemon/compute/histogram_book.hpp"
 #include "daemon/compute/shadow_menu.hpp"
+#include "daemon/size_in_words.hpp"
 #include "monitor/version.hpp"
 #include "transport/building/event_builder.hpp"
 #include "transport/format/payload.hpp"
@@ -23,6 +24,14 @@ std::size_t largest_packed_event(const readout& crates) {
          crates.boards() * sizeof(packed_board) + 2 * sizeof(packed_event) +
          packed_summary_bytes(max_lines, max_summary_photons, max_summary_hits) +
          packed_payload_bytes(max_lines);
+}
+
+std::string wrong_with_outbox(const daemon_settings& s) {
+  const std::uint64_t needed = 2 * std::uint64_t{largest_packed_event(s.building.crates)};
+  if (s.outbox.memory.bytes >= needed) return {};
+  return fmt::format("outbox.memory is too small: it must hold two events, which have {} with this "
+                     "readout.crates",
+                     size_in_words(needed));
 }
 
 std::vector<std::byte> decided_by(const daemon_settings& s,

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "daemon/settings.hpp"
@@ -15,6 +16,8 @@ namespace l3 {
 
 /// The largest packed event: every board raw, all tables full.
 [[nodiscard]] std::size_t largest_packed_event(const readout& crates);
+/// Empty if outbox.memory holds two events of the readout; else a sentence.
+[[nodiscard]] std::string wrong_with_outbox(const daemon_settings& s);
 
 /// What decides, as it goes into the stream. Throws std::runtime_error if no store has room for it.
 [[nodiscard]] std::vector<std::byte> decided_by(const daemon_settings& s,

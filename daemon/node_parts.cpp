@@ -150,9 +150,8 @@ node::parts::parts(const daemon_settings& s, std::string configuration, stop_que
         fresh.run(stop, settings.run.drain_time_limit);
       }) {
   if (backlog) start_backlog();
-  if (out.capacity() < 2 * largest_packed_event(s.building.crates)) {
-    throw std::runtime_error("outbox.memory is too small: it must hold two events");
-  }
+  if (const std::string wrong = wrong_with_outbox(s); !wrong.empty())
+    throw std::runtime_error(wrong);
   // The receive threads write into the frames: they stay near the devices, too.
   const stay_on near(compute.engine().processors());
   if (!s.udp.bind.empty() && ports.empty())

@@ -21,8 +21,10 @@
 #include <boost/beast/http.hpp>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 
 #include "transport/system/name_lookup.hpp"
+#include "transport/system/nearest_folder.hpp"
 #include "transport/system/other_process.hpp"
 #include "transport/system/reason_of.hpp"
 #include "transport/system/thread_name.hpp"
@@ -213,7 +215,23 @@ private:
   std::size_t discarded_ = 0;
 };
 
+std::string cannot_listen(const std::string& unix_socket, std::string_view why) {
+  return fmt::format("cannot listen on {}: {}", unix_socket, why);
+}
+
 } // namespace
+
+std::string wrong_with_unix_socket(const std::string& name) {
+  constexpr std::size_t longest = sizeof(sockaddr_un::sun_path) - 1;
+  std::string why = why_no_folder_of(name);
+  struct stat is {};
+  if (name.size() > longest)
+    why =
+        fmt::format("the name has {} bytes, and that of a socket {} at most", name.size(), longest);
+  else if (why.empty() && ::lstat(name.c_str(), &is) == 0 && !S_ISSOCK(is.st_mode))
+    why = S_ISDIR(is.st_mode) ? "there is a folder of this name" : "there is a file of this name";
+  return why.empty() ? why : cannot_listen(name, why);
+}
 
 // Accepts and bounds the connections. It runs on one thread.
 class http_server::listener {
@@ -242,17 +260,15 @@ public:
 
   void listen(const std::string& unix_socket) {
     const auto fail = [&](const std::string& why) {
-      throw std::runtime_error(fmt::format("cannot listen on {}: {}", unix_socket, why));
+      throw std::runtime_error(cannot_listen(unix_socket, why));
     };
     try {
+      if (const std::string wrong = wrong_with_unix_socket(unix_socket); !wrong.empty())
+        throw std::runtime_error(wrong);
       const local_socket::endpoint where(unix_socket);
-      struct stat is {};
-      if (::lstat(unix_socket.c_str(), &is) == 0) {
-        if (!S_ISSOCK(is.st_mode)) fail("there is a file of this name");
-        if (const auto other = socket_server(unix_socket))
-          fail("another program" + process_text(other) + ", serves it: give each its own");
-        std::remove(unix_socket.c_str());
-      }
+      if (const auto other = socket_server(unix_socket))
+        fail("another program" + process_text(other) + ", serves it: give each its own");
+      std::remove(unix_socket.c_str());
       acceptor_.open(stream_protocol(where.protocol()));
       // Before it has a name, so that no other user ever finds it open.
       if (::fchmod(acceptor_.native_handle(), S_IRUSR | S_IWUSR) != 0)

@@ -38,6 +38,10 @@ struct http_limits {
   std::chrono::milliseconds patience{5000}; ///< for a whole request, and for taking a whole answer
 };
 
+/// Why no program can serve a unix socket of this name, whichever user it has: a folder is missing,
+/// something else has the name, or it is too long. Empty if nothing is in the way.
+[[nodiscard]] std::string wrong_with_unix_socket(const std::string& name);
+
 class http_server {
 public:
   /// Serves from now on. Port 0 takes any free one. Throws std::runtime_error that names address

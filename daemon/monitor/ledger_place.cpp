@@ -19,6 +19,7 @@
 #include "transport/system/file_io.hpp"
 #include "transport/system/input_file.hpp"
 #include "transport/system/missing_name.hpp"
+#include "transport/system/nearest_folder.hpp"
 #include "transport/system/other_process.hpp"
 
 namespace l3 {
@@ -90,10 +91,32 @@ void ledger_place::keep() {
   if (made && flock(made.get(), LOCK_EX | LOCK_NB) == 0) lock_ = std::move(made);
 }
 
+std::string ledger_place::wrong() const {
+  if (none()) return {};
+  std::string name = setting_;
+  while (name.size() > 1 && name.ends_with('/')) name.pop_back();
+  std::error_code error;
+  std::string why = why_no_folder_of(name);
+  if (!why.empty()) return cannot_write(why);
+  if (is_folder())
+    why = why_no_folder(name);
+  else if (std::filesystem::is_directory(name, error))
+    why = "it is a folder; with \"/\" at its end, each run has a file of its own there";
+  else if (!is_for_a_file(name))
+    why = "it is no regular file";
+  return why.empty() ? why : cannot_write(why);
+}
+
+std::string ledger_place::cannot_write(std::string_view why) const {
+  return fmt::format("run.ledger: cannot write {}: {}", setting_, why);
+}
+
 void ledger_place::prepare() {
   const auto fail = [&](const std::error_code& why) {
-    throw std::runtime_error("run.ledger: cannot write " + setting_ + ": " + why.message());
+    throw std::runtime_error(cannot_write(why.message()));
   };
+  if (const std::string in_the_way = wrong(); !in_the_way.empty())
+    throw std::runtime_error(in_the_way);
   if (is_folder()) {
     std::error_code error;
     std::filesystem::create_directory(setting_, error);

@@ -13,6 +13,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -36,6 +37,9 @@ public:
   /// object. Throws std::runtime_error if another daemon has it, or no ledger can be written: at
   /// the start, and not at the end.
   void prepare();
+  /// Empty, or why no ledger can be written here, whichever user and daemon it is: a folder is
+  /// missing, or something else has its name. For those who only check, too.
+  [[nodiscard]] std::string wrong() const;
   /// Empty, or which other daemon has this place now, as far as the system shows it. For those who
   /// only check: nothing is taken.
   [[nodiscard]] std::string taken_by() const;
@@ -66,6 +70,7 @@ private:
   void for_each_run(const std::function<void(std::uint32_t)>& tell) const;
   void take();
   [[nodiscard]] std::string lock_file() const;
+  [[nodiscard]] std::string cannot_write(std::string_view why) const;
   [[nodiscard]] std::string taken_text(std::optional<pid_t> process) const;
 
   std::string setting_;

@@ -2,12 +2,18 @@
 #include "daemon/machine_check.hpp"
 
 #include <filesystem>
+#include <fstream>
+#include <functional>
+#include <stdexcept>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "daemon/memory_plan.hpp"
+#include "daemon/monitor/ledger_place.hpp"
 #include "daemon/node.hpp"
 #include "daemon/size_in_words.hpp"
+#include "monitor/http_server.hpp"
 
 namespace l3 {
 namespace {
@@ -86,29 +92,122 @@ TEST(machine_check, names_what_takes_most) {
   EXPECT_NE(much.find("needs 1121"), much.npos) << much;
 }
 
-TEST(machine_check, doubts_folders_that_are_none_and_addresses_of_other_machines) {
-  daemon_settings s;
-  s.udp.bind.clear();
+TEST(machine_check, doubts_addresses_of_other_machines) {
+  daemon_settings s = small();
   s.tcp.bind = "203.0.113.1";
   s.forward.from = {{"127.0.0.1", {}}, {"203.0.113.2", {}}, {"2001:db8::1", {}}};
   s.monitor.bind.clear();
-  s.spool.folder = "/dev/null/spool";
-  s.run.ledger = "ledger.json";
-  s.compute.dumps.clear();
-  const auto doubts = doubts_about_start(s);
-  ASSERT_GE(doubts.size(), 4U);
-  EXPECT_TRUE(doubts[0].starts_with("tcp.bind: 203.0.113.1 port 42100: ")) << doubts[0];
-  EXPECT_EQ(doubts[1], "forward.from: no network card of this machine has 203.0.113.2");
-  EXPECT_EQ(doubts[2], "forward.from: no network card of this machine has 2001:db8::1");
-  EXPECT_EQ(doubts[3], "spool.folder: /dev/null is no folder");
+  const start_outlook found = outlook_of_start(s);
+  ASSERT_GE(found.doubts.size(), 3U);
+  EXPECT_TRUE(found.doubts[0].starts_with("tcp.bind: 203.0.113.1 port 0: ")) << found.doubts[0];
+  EXPECT_EQ(found.doubts[1], "forward.from: no network card of this machine has 203.0.113.2");
+  EXPECT_EQ(found.doubts[2], "forward.from: no network card of this machine has 2001:db8::1");
+  EXPECT_TRUE(found.refused.empty());
 }
 
 TEST(machine_check, doubts_a_name_without_an_address) {
   daemon_settings s;
   s.udp.bind = "no such name"; // a blank: no name server is asked
-  const auto doubts = doubts_about_start(s);
+  const auto doubts = outlook_of_start(s).doubts;
   ASSERT_FALSE(doubts.empty());
   EXPECT_TRUE(doubts[0].starts_with("udp.bind: no such name has no address here: ")) << doubts[0];
+}
+
+/// Each is refused with the words of the start, which ends with it.
+class what_a_start_refuses : public testing::Test {
+protected:
+  what_a_start_refuses() {
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+    std::ofstream(folder_ / "file") << "no folder";
+    std::filesystem::create_symlink("nowhere", folder_ / "link");
+    s_.run.ledger = at("ledgers/");
+    s_.monitor.bind.clear();
+  }
+  ~what_a_start_refuses() override { std::filesystem::remove_all(folder_); }
+
+  [[nodiscard]] std::string at(const std::string& name) const { return folder_ / name; }
+  /// The one sentence of the check; the start's is the same, but for the key.
+  void expect_refused(const std::string& why, const std::function<void()>& start) const {
+    const start_outlook found = outlook_of_start(s_);
+    ASSERT_EQ(found.refused.size(), 1U) << why;
+    EXPECT_NE(found.refused[0].find(why), std::string::npos) << found.refused[0];
+    try {
+      start();
+      ADD_FAILURE() << "it starts, although " << why;
+    } catch (const std::runtime_error& e) {
+      EXPECT_NE(std::string(e.what()).find(why), std::string::npos) << e.what();
+    }
+  }
+  void start_node() const { const node started(s_, ""); }
+  void take_ledgers() const { ledger_place(s_.run.ledger, s_.run.node).prepare(); }
+  void serve_control() const { const http_server control(s_.run.control, {}, http_actions{}); }
+
+  const std::filesystem::path folder_ =
+      std::filesystem::path(testing::TempDir()) / "what_a_start_refuses";
+  daemon_settings s_ = small();
+};
+
+TEST_F(what_a_start_refuses, a_spool_whose_name_something_else_has) {
+  const auto start = [&] { start_node(); };
+  s_.spool.folder = at("file");
+  expect_refused(at("file") + " is no folder", start);
+  s_.spool.folder = at("file/new");
+  expect_refused(at("file") + " is no folder", start);
+  s_.spool.folder = at("link");
+  expect_refused(at("link") + " is a link that leads nowhere", start);
+  std::filesystem::create_directory(folder_ / "store");
+  std::ofstream(folder_ / "store/blocks-000001.kl3") << "KL3S";
+  s_.spool.folder = at("store");
+  expect_refused("it is a store, of which blocks-000001.kl3 is a file", start);
+}
+
+TEST_F(what_a_start_refuses, ledgers_without_a_place) {
+  const auto start = [&] { take_ledgers(); };
+  for (const char* name : {"file/", "file/ledger.json"}) {
+    s_.run.ledger = at(name);
+    expect_refused(at("file") + " is no folder", start);
+  }
+  for (const char* name : {"none/ledgers/", "none/ledger.json"}) {
+    s_.run.ledger = at(name);
+    expect_refused("there is no folder " + at("none"), start);
+  }
+  s_.run.ledger = folder_; // the ledger could not take its place at the end of the run
+  expect_refused("it is a folder; with \"/\" at its end, each run has a file of its own", start);
+  s_.run.ledger = at("pipe");
+  ASSERT_EQ(::mkfifo(s_.run.ledger.c_str(), 0600), 0);
+  expect_refused("it is no regular file", start);
+}
+
+TEST_F(what_a_start_refuses, a_socket_without_a_place) {
+  const auto start = [&] { serve_control(); };
+  s_.run.control = at("none/control.sock");
+  expect_refused("there is no folder " + at("none"), start);
+  s_.run.control = at("file/control.sock");
+  expect_refused(at("file") + " is no folder", start);
+  s_.run.control = at("file");
+  expect_refused("there is a file of this name", start);
+  s_.run.control = folder_;
+  expect_refused("there is a folder of this name", start);
+  s_.run.control = at(std::string(108, 'x'));
+  expect_refused("and that of a socket 107 at most", start);
+}
+
+TEST_F(what_a_start_refuses, an_outbox_without_room_for_two_events) {
+  s_.outbox.memory = mebibytes(1);
+  s_.outbox.block = kibibytes(4);
+  expect_refused("outbox.memory is too small: it must hold two events", [&] { start_node(); });
+}
+
+TEST_F(what_a_start_refuses, but_not_what_comes_with_the_service) {
+  s_.run.control = "/run/koto-l3-of-a-test/control.sock";
+  s_.run.ledger = "/var/lib/koto-l3-of-a-test/ledgers/";
+  const start_outlook found = outlook_of_start(s_);
+  EXPECT_TRUE(found.refused.empty()) << found.refused.front();
+  ASSERT_EQ(found.doubts.size(), 2U);
+  EXPECT_NE(found.doubts[0].find("there is no folder /var/lib/koto-l3-of-a-test"),
+            std::string::npos);
+  EXPECT_NE(found.doubts[1].find("there is no folder /run/koto-l3-of-a-test"), std::string::npos);
 }
 
 } // namespace

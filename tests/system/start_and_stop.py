@@ -82,11 +82,11 @@ class Start(harness.SystemTest):
 
     def test_a_check_of_what_may_hinder_the_start(self):
         """It may be a daemon that runs that has the port: so a file is right all the same."""
-        config = self.write_config(spool={"folder": "/dev/null/spool", "size": "64 MiB", "floor": "0 B"})
+        config = self.write_config(compute={"dumps": "/dev/null/dumps"})
         with socket.create_server((harness.HOST, self.ports.tcp)):
             p = self.check(config)
         self.assertEqual((p.returncode, p.stdout), (0, f"{config}: ok\n"), p.stderr)
-        self.assertIn("koto-l3d: spool.folder: /dev/null is no folder\n", p.stderr)
+        self.assertIn("koto-l3d: compute.dumps: /dev/null is no folder\n", p.stderr)
         self.assertIn(f"koto-l3d: tcp.bind: {harness.HOST} port {self.ports.tcp}: Address already in use (by a daemon that runs", p.stderr)
         self.assertEqual(len(p.stderr.splitlines()), 2, p.stderr)
         p = self.check(self.write_config(histograms={"reference": str(self.folder / "none.json")}))
@@ -98,6 +98,20 @@ class Start(harness.SystemTest):
         p = self.check(self.write_config(spool={"size": "16384 GiB"}))
         self.assertEqual(p.returncode, 0)
         self.assertIn("koto-l3d: spool.size: 17592.2 GB and spool.floor", p.stderr)
+
+    def test_a_check_refuses_what_the_start_refuses(self):
+        file, none = self.folder / "file", self.folder / "none"
+        file.write_text("no folder")
+        for sections, text in (({"spool": {"folder": str(file), "size": "64 MiB", "floor": "0 B"}}, f"{file} is no folder"),
+                               ({"run": {"control": str(none / "s"), "ledger": f"{self.folder}/ledgers/"}}, f"there is no folder {none}"),
+                               ({"run": {"ledger": str(none / "ledger.json")}}, f"there is no folder {none}")):
+            with self.subTest(text, **sections):
+                config = self.write_config(**sections)
+                self.start(config, MISSING_RESOURCE, text)
+                p = self.check(config)
+                self.assertEqual((p.returncode, p.stdout), (MISSING_RESOURCE, ""), p.stderr)
+                self.assertIn(text, p.stderr)
+                self.assertEqual(len(p.stderr.splitlines()), 1, p.stderr)
 
     def test_a_port_that_is_taken(self):
         for kind, port, key in ((socket.SOCK_DGRAM, self.ports.udp + 3, "udp.bind"), (socket.SOCK_STREAM, self.ports.tcp, "tcp.bind"),

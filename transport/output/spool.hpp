@@ -44,6 +44,10 @@ namespace l3 {
 /// does not say.
 [[nodiscard]] std::uint64_t free_bytes(int folder);
 
+/// Why no daemon can have its spool in this folder, which it makes if need be; empty if nothing is
+/// in the way, as far as this user can see.
+[[nodiscard]] std::string wrong_with_spool_folder(const std::filesystem::path& folder);
+
 /// What a spool asks of the system where tests want to answer.
 struct spool_system {
   block_file::flush_function flush = ::fdatasync;

@@ -10,6 +10,7 @@
 
 #include "transport/output/spool.hpp"
 #include "transport/system/file_io.hpp"
+#include "transport/system/nearest_folder.hpp"
 
 namespace l3 {
 
@@ -22,6 +23,8 @@ constexpr mode_t folder_mode = 0755;
 
 /// With those above it that are missing.
 std::filesystem::path made(const std::filesystem::path& folder) {
+  if (const std::string why = wrong_with_spool_folder(folder); !why.empty())
+    throw std::runtime_error("cannot have the spool in " + folder.string() + ": " + why);
   std::error_code error;
   std::vector<std::filesystem::path> missing;
   for (auto at = folder; !at.empty() && !std::filesystem::exists(at, error); at = at.parent_path())
@@ -41,6 +44,22 @@ file_descriptor copies_folder(const held_folder& in) {
 }
 
 } // namespace
+
+std::string wrong_with_spool_folder(const std::filesystem::path& folder) {
+  std::string why = why_no_folder(folder);
+  std::error_code error;
+  if (!why.empty() || !std::filesystem::is_directory(folder, error)) return why;
+  try {
+    const auto files = block_files_in(folder, store_kind::store);
+    if (!files.empty())
+      why = "it is a store, of which " + files.front().text() +
+            " is a file; a spool has a folder "
+            "of its own";
+  } catch (const std::filesystem::filesystem_error&) {
+    return {}; // another user may read it
+  }
+  return why;
+}
 
 spool::spool(const spool_settings& settings, const spool_system& system)
     : size_(settings.size.bytes), floor_(settings.floor.bytes),

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a folder that a program will make is going to lie: its disk and its permissions are those
-// of the nearest folder above it.
+// Where a folder that a program will make is going to lie, and what is in its way: its disk and its
+// permissions are those of the nearest folder above it. Nothing is made.
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <system_error>
 
 namespace l3 {
@@ -15,6 +16,30 @@ namespace l3 {
   while (folder.has_relative_path() && !std::filesystem::exists(folder, error))
     folder = folder.parent_path();
   return folder;
+}
+
+/// Why there cannot be a folder of this name, whichever user makes it: something else has the name,
+/// or that of a folder above it. Empty if nothing has.
+[[nodiscard]] inline std::string why_no_folder(std::filesystem::path folder) {
+  std::error_code error;
+  folder = std::filesystem::absolute(folder, error);
+  while (folder.has_relative_path() && !std::filesystem::exists(folder, error)) {
+    if (std::filesystem::is_symlink(std::filesystem::symlink_status(folder, error)))
+      return folder.string() + " is a link that leads nowhere";
+    folder = folder.parent_path();
+  }
+  return std::filesystem::is_directory(folder, error) || error ? ""
+                                                               : folder.string() + " is no folder";
+}
+
+/// Why nothing of this name can be made, as why_no_folder(), where its folder has to be there
+/// before.
+[[nodiscard]] inline std::string why_no_folder_of(const std::filesystem::path& name) {
+  const std::filesystem::path folder = "." / name.parent_path();
+  std::error_code error;
+  if (std::string why = why_no_folder(folder); !why.empty()) return why;
+  const bool missing = !std::filesystem::exists(folder, error) && !error;
+  return missing ? "there is no folder " + name.parent_path().string() : "";
 }
 
 } // namespace l3
