@@ -48,6 +48,21 @@ bool is_name(std::string_view host) {
 
 } // namespace
 
+bool is_destination(std::string_view endpoint) {
+  constexpr std::string_view letters =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+  constexpr std::string_view marks = ".-:%;[]_";
+  const std::string_view host =
+      endpoint.substr(0, endpoint.rfind(':')).substr(std::string_view("tcp://").size());
+  const auto may_stand = [&](char c) {
+    return letters.find(c) != letters.npos || marks.find(c) != marks.npos;
+  };
+  return !host.empty() &&
+         (letters.find(host.front()) != letters.npos || host.front() == '[' ||
+          host.front() == ':') &&
+         std::ranges::all_of(host, may_stand);
+}
+
 bool is_number(const std::string& host) { return is_of(AF_INET, host) || is_of(AF_INET6, host); }
 
 std::optional<internet_address> read_address(std::string_view text) {

@@ -8,6 +8,7 @@
 #include "config/fault_text.hpp"
 #include "config/key_kinds.hpp"
 #include "config/network.hpp"
+#include "config/path_text.hpp"
 #include "config/readout_list.hpp"
 #include "config/way_text.hpp"
 
@@ -60,6 +61,9 @@ key address(std::string_view path, Bind bind, Port port, std::uint16_t least_por
           }};
 }
 
+constexpr const char* no_destination =
+    R"(has no host to send to: name the receiver's machine, as in "tcp://node1:42200")";
+
 template <class Field>
 key endpoint(std::string_view path, Field field, std::string_view text) {
   return {path,
@@ -70,6 +74,7 @@ key endpoint(std::string_view path, Field field, std::string_view text) {
             const auto* words = v.as<std::string>();
             if (!words || !is_endpoint(*words))
               return refuse(v, R"(is not an endpoint like "tcp://127.0.0.1:42200")");
+            if (!is_destination(*words)) return refuse(v, no_destination);
             field(s) = *words;
           },
           [=](const daemon_settings& s) { return quote(field(s)); }};
@@ -84,6 +89,8 @@ key file_name(std::string_view path, Field field, std::string_view text) {
           [=](const toml_value& v, daemon_settings& s, const refuse_value& refuse) {
             const auto* words = v.as<std::string>();
             if (!words) return refuse(v, "is not a file name in quotes");
+            if (const auto wrong = wrong_with_path(*words); !wrong.empty())
+              return refuse(v, std::string(wrong));
             field(s) = *words;
           },
           [=](const daemon_settings& s) { return quote(field(s)); }};
@@ -131,9 +138,13 @@ void set_ways(const toml_value& v, daemon_settings& s, const refuse_value& refus
   for (const toml_value& entry : *entries) {
     const auto* words = entry.as<std::string>();
     const auto way = words ? read_way(*words) : std::nullopt;
-    if (way) ways.push_back(*way);
-    if (!way)
+    if (way && !way->to.empty() && !is_destination(way->to)) {
+      refuse(entry, no_destination);
+    } else if (way) {
+      ways.push_back(*way);
+    } else {
       refuse(entry, R"(is no connection like "10.1.0.2" or "10.1.0.2 to tcp://10.1.0.1:42200")");
+    }
   }
   s.forward.from = std::move(ways);
 }

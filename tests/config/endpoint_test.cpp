@@ -35,6 +35,14 @@ TEST(endpoint, is_a_host_with_a_port) {
   EXPECT_FALSE(is_endpoint("tcp://" + std::string(1000, 'h') + ":1"));
 }
 
+TEST(endpoint, is_a_destination_if_it_has_a_host_to_connect_to) {
+  for (const char* good : {"tcp://127.0.0.1:42200", "tcp://h:1", "tcp://[::1]:9", "tcp://::1:9",
+                           "tcp://[fe80::1%eth0]:9", "tcp://node_1.koto.jp:1"})
+    EXPECT_TRUE(is_endpoint(good) && is_destination(good)) << good;
+  for (const char* bad : {"tcp://*:42200", "tcp://~h:1", "tcp://h*:1", "tcp://a/b:1"})
+    EXPECT_TRUE(is_endpoint(bad) && !is_destination(bad)) << bad;
+}
+
 TEST(endpoint, reads_a_port_and_nothing_else) {
   EXPECT_EQ(read_port("0"), 0);
   EXPECT_EQ(read_port("65535"), 65535);

@@ -33,6 +33,32 @@ TEST(load, an_empty_file_gives_the_defaults) {
   EXPECT_EQ(c.settings.udp.port, 42000);
 }
 
+TEST(load, refuses_names_that_only_a_shell_completes) {
+  const std::string home =
+      R"(is taken as it stands, and only a shell knows the home folder "~": write the whole path, from "/" on)";
+  const std::string variable =
+      R"(is taken as it stands, and only a shell knows variables like "$HOME": write the whole path, from "/" on)";
+  EXPECT_EQ(
+      errors_of("[spool]\nfolder = \"~/spool\""),
+      texts{"l3.toml:2:10: spool.folder = \"~/spool\" " + home + " (default \"koto-l3d-spool\")"});
+  EXPECT_EQ(errors_of("[run]\nledger = \"$HOME/ledgers/\""),
+            texts{"l3.toml:2:10: run.ledger = \"$HOME/ledgers/\" " + variable +
+                  " (default \"koto-l3d-ledgers/\")"});
+  EXPECT_EQ(errors_of("[selection]\nlines = \"/home/${USER}/menu.toml\"").size(), 1U);
+  EXPECT_TRUE(errors_of("[spool]\nfolder = \"/data/a~b$/5$\"").empty());
+}
+
+TEST(load, refuses_a_receiver_that_is_everywhere) {
+  const std::string why = "has no host to send to: name the receiver's machine, as in "
+                          "\"tcp://node1:42200\"";
+  EXPECT_EQ(errors_of("[forward]\nto = \"tcp://*:42200\""),
+            texts{"l3.toml:2:6: forward.to = \"tcp://*:42200\" " + why +
+                  " (default \"tcp://127.0.0.1:42200\")"});
+  const auto of_way = errors_of("[forward]\nfrom = [\"10.1.0.2 to tcp://*:42200\"]");
+  ASSERT_EQ(of_way.size(), 1U);
+  EXPECT_TRUE(of_way[0].ends_with(why)) << of_way[0];
+}
+
 TEST(load, every_kind_of_value_reaches_its_setting) {
   const loaded_config c = read_config(R"(
 [run]

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names of files and folders as people write them. A shell puts a home folder or a variable in the
+// place of "~" and "$NAME" where it passes a name on; in a file of settings, and behind "--out=",
+// nothing does, and a program would make a folder that is called "~".
+#pragma once
+
+#include <string_view>
+
+namespace l3 {
+
+/// The rest of a sentence that begins with the name; empty if the name can be meant as it stands.
+[[nodiscard]] constexpr std::string_view wrong_with_path(std::string_view name) {
+  constexpr std::string_view begin =
+      "_{ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"; // of a variable
+  if (name.starts_with('~'))
+    return "is taken as it stands, and only a shell knows the home folder \"~\": write the whole "
+           "path, from \"/\" on";
+  for (std::size_t at = name.find('$'); at != name.npos; at = name.find('$', at + 1))
+    if (at + 1 < name.size() && begin.find(name[at + 1]) != begin.npos)
+      return "is taken as it stands, and only a shell knows variables like \"$HOME\": write the "
+             "whole path, from \"/\" on";
+  return {};
+}
+
+} // namespace l3
