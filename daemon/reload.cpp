@@ -11,6 +11,7 @@
 #include <spdlog/spdlog.h>
 
 #include "config/key.hpp"
+#include "config/toml/value.hpp"
 #include "transport/link/link_keys.hpp"
 #include "transport/output/forwarder.hpp"
 #include "transport/system/reason_of.hpp"
@@ -36,6 +37,27 @@ void look_at_masking(const daemon_settings& s, std::vector<std::string>& mistake
         "selection.calibration of all nodes");
 }
 
+/// A file of the selection that cannot be read is told with the key that names it.
+void look_at_selection_files(const loaded_config& config, std::vector<std::string>& mistakes) {
+  const selection_files& files = config.settings.selection;
+  if (files.lines.empty()) return;
+  for (const auto& [path, file] :
+       {std::pair{"selection.lines", files.lines}, std::pair{"selection.detector", files.detector},
+        std::pair{"selection.calibration", files.calibration},
+        std::pair{"selection.shadow", files.shadow}}) {
+    if (file.empty() || file == built_in) continue;
+    try {
+      static_cast<void>(read_text(file));
+    } catch (const bad_file& e) {
+      const auto origin = config.origins.find(path);
+      mistakes.push_back(
+          to_string(complaint{origin == config.origins.end() ? source_place{path} : origin->second,
+                              fmt::format("{} = {}: the file {}{}", path, quote(file),
+                                          e.all().front().text, built_in_hint(file))}));
+    }
+  }
+}
+
 } // namespace
 
 std::vector<std::string> mistakes_in(const loaded_config& config) {
@@ -46,12 +68,14 @@ std::vector<std::string> mistakes_in(const loaded_config& config) {
   tell(config.errors);
   if (!mistakes.empty()) return mistakes;
   const daemon_settings& s = config.settings;
+  look_at_selection_files(config, mistakes);
+  const bool readable = mistakes.empty();
   try {
     // With run control the number of the next run is not known yet.
     const auto run = s.run.control.empty() ? std::optional(s.run.number) : std::nullopt;
-    if (!s.selection.lines.empty())
+    if (readable && !s.selection.lines.empty())
       static_cast<void>(load_selection(s.selection, s.building.crates, run));
-    if (!s.selection.shadow.empty() && !s.selection.lines.empty())
+    if (readable && !s.selection.shadow.empty() && !s.selection.lines.empty())
       static_cast<void>(load_selection(shadow_of(s.selection), s.building.crates, run));
   } catch (const bad_file& e) {
     tell(e.all());

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "selection/trigger/built_in.hpp"
 #include "transport/system/line_writer.hpp"
 #include "transport/system/reason_of.hpp"
 
@@ -72,7 +73,8 @@ inline void check_readable(const std::string& file) {
   int error = ::access(file.c_str(), R_OK) == 0 ? 0 : errno;
   if (error == 0 && std::filesystem::is_directory(file)) error = EISDIR;
   if (error != 0)
-    throw command_error("cannot read " + file + ": " + std::generic_category().message(error),
+    throw command_error("cannot read " + file + ": " + std::generic_category().message(error) +
+                            built_in_hint(file),
                         exit_missing_resource);
 }
 

@@ -81,6 +81,17 @@ void check_readout(const readout& crates) {
                    "detector file that describes what hangs on this one");
 }
 
+/// Of a menu, which a person may have named in other letters than the one that is built in.
+std::string menu_text(const std::string& file) {
+  try {
+    return read_text(file);
+  } catch (const bad_file& e) {
+    complaint first = e.all().front();
+    first.text += built_in_hint(file);
+    throw bad_file({std::move(first)});
+  }
+}
+
 } // namespace
 
 detector load_detector(const selection_files& files, const readout& crates) {
@@ -138,7 +149,7 @@ loaded_selection load_selection(const selection_files& files, const readout& cra
   texts.crates = crates;
   texts.mode = files.mode;
   texts.lines =
-      files.lines == built_in ? std::string(default_selection_text()) : read_text(files.lines);
+      files.lines == built_in ? std::string(default_selection_text()) : menu_text(files.lines);
   texts.detector =
       own_detector ? std::string(default_detector_text()) : detector_text(files.detector);
   if (!files.calibration.empty()) {

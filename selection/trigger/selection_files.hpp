@@ -9,11 +9,9 @@
 #include <vector>
 
 #include "selection/detector/detector.hpp"
+#include "selection/trigger/built_in.hpp"
 
 namespace l3 {
-
-/// In place of a file name: what is compiled in.
-inline constexpr const char* built_in = "built-in";
 
 enum class selection_mode : std::uint8_t {
   select, ///< the lines decide which events are kept

@@ -34,7 +34,7 @@ FILES = {  # what the commands are given; the names stand in the table
     "mask-file.toml": b'[selection]\nlines = "built-in"\nhot_inputs = "mask"\n[run]\nledger = "ledger.json"\n',
     "mask-farm.toml": b'[selection]\nlines = "built-in"\nhot_inputs = "mask"\n[run]\ncontrol = "s"\n[farm]\netcd = ["http://etcd1:2379"]\n',
     "home.toml": b'[spool]\nfolder = "~/spool"\n', "variable.toml": b'[run]\nledger = "/data/${USER}/"\n',
-    "everywhere.toml": b'[forward]\nto = "tcp://*:42200"\n',
+    "everywhere.toml": b'[forward]\nto = "tcp://*:42200"\n', "builtin.toml": b'[selection]\nlines = "builtin"\n',
     "broken.toml": b"[forward\n", "huge.toml": HUGE, "no-line.toml": b"[[line]]\nname = 7\n",
     "bad.secret": b"not a key\n", "odd.u16": bytes(129),
 }
@@ -158,6 +158,9 @@ TABLE = [
     ("koto-l3d --config home.toml --check-config", BAD_CONFIGURATION, 'spool.folder = "~/spool" is taken as it stands, and only a shell knows the home folder "~": write the whole path'),
     ("koto-l3d --config variable.toml --check-config", BAD_CONFIGURATION, 'only a shell knows variables like "$HOME": write the whole path'),
     ("koto-l3d --config everywhere.toml --check-config", BAD_CONFIGURATION, 'forward.to = "tcp://*:42200" has no host to send to'),
+    ("koto-l3d --config builtin.toml --check-config", BAD_CONFIGURATION,
+     'builtin.toml:2:9: selection.lines = "builtin": the file cannot be read: No such file or directory; did you mean "built-in"?'),
+    ("koto-l3 select sent.l2raw --selection Built_in", MISSING, 'cannot read Built_in: No such file or directory; did you mean "built-in"?'),
     ("koto-l3d --config broken.toml --check-config", BAD_CONFIGURATION, "broken.toml:1"),
     ("koto-l3 receive --config receive-key.toml", BAD_CONFIGURATION, "receive-key.toml:1:1: secret-key is not a key; did you mean secret_key?"),
     ("koto-l3 receive --config receive-flag.toml", BAD_CONFIGURATION, "receive-flag.toml:1:8: sync = 3 is not true or false"),

@@ -289,6 +289,9 @@ class Menus(Controlled, Selecting):
             self.assertEqual(status, 409)
             self.assertRegex(answer["reasons"][0], reason)
         self.assertEqual(self.ask("POST", "/run/start", '{"menu": "/nowhere"}')[0], 409)
+        said = self.tool("start", "--menu", "builtin")
+        self.assertEqual(said.returncode, 1, said.stderr)
+        self.assertIn('builtin: cannot be read: No such file or directory; did you mean "built-in"?', said.stderr)
         self.assertEqual(daemon.stop(), 0, daemon.said())
 
     def test_a_menu_that_needs_more_memory_than_there_is(self):
