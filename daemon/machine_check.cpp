@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <filesystem>
 #include <functional>
+#include <future>
 #include <stdexcept>
 #include <system_error>
 
@@ -20,6 +22,7 @@
 #include "daemon/size_in_words.hpp"
 #include "monitor/http_server.hpp"
 #include "transport/histograms/histogram_json.hpp"
+#include "transport/link/link_address.hpp"
 #include "transport/output/spool.hpp"
 #include "transport/system/file_io.hpp"
 #include "transport/system/local_address.hpp"
@@ -131,6 +134,22 @@ void look_at_spool(const spool_settings& s, start_outlook& to) {
                     process_text(other)));
 }
 
+/// Without an address the daemon starts, and its events wait. No name server is waited for long.
+void look_at_receiver(const std::string& to, std::vector<std::string>& doubts) {
+  constexpr auto patience = std::chrono::seconds(3);
+  if (host_of(to) == "0.0.0.0" || host_of(to) == "[::]")
+    doubts.push_back(fmt::format("forward.to: {} stands for all addresses of this machine, and is "
+                                 "none of the receiver's",
+                                 host_of(to)));
+  if (!names_a_machine(to)) return;
+  std::string why = fmt::format("no answer within {} s", patience.count());
+  auto found = look_up(std::string(host_of(to)), addresses_of);
+  if (found.wait_for(patience) == std::future_status::ready) why = found.get().failure;
+  if (!why.empty())
+    doubts.push_back(
+        fmt::format("forward.to: the name {} has no address here: {}", host_of(to), why));
+}
+
 void look_at_control(const std::string& name, start_outlook& to) {
   std::string wrong = wrong_with_unix_socket(name);
   if (!wrong.empty()) wrong += " (run.control)";
@@ -207,6 +226,7 @@ start_outlook outlook_of_start(const daemon_settings& s) {
     if (!is_local_address(way.from))
       doubts.push_back(
           fmt::format("forward.from: no network card of this machine has {}", way.from));
+  for (const link_way& way : ways_of(s.forward)) look_at_receiver(way.to, doubts);
   if (std::string wrong = wrong_with_outbox(s); !wrong.empty())
     found.refused.push_back(std::move(wrong));
   if (!s.spool.folder.empty()) look_at_spool(s.spool, found);

@@ -30,6 +30,7 @@ struct start_outlook {
   /// A start as another user, or after another daemon has ended, may find better.
   std::vector<std::string> doubts;
 };
+/// Waits for the system to look names up, for some seconds at most.
 [[nodiscard]] start_outlook outlook_of_start(const daemon_settings& s);
 
 } // namespace l3

@@ -50,6 +50,9 @@ inline constexpr std::size_t troubles = enumerators<trouble>;
 /// What it means and what to do, for the reader of the log. `receiver` is its address.
 [[nodiscard]] std::string advice_on(trouble t, std::string_view receiver);
 
+/// The same of a receiver that is absent because its name has no address; `why`: the system's word.
+[[nodiscard]] std::string advice_on_name(std::string_view receiver, std::string_view why);
+
 /// The state at one moment.
 struct state_report {
   phase now = phase::configured;

@@ -23,18 +23,24 @@ namespace {
 
 namespace asio = boost::asio;
 
-/// Whether something listens at "tcp://host:port". A link that a run has open says more.
-bool listens(const std::string& endpoint) {
+/// Why nothing listens at "tcp://host:port"; empty if something does. A link that a run has open
+/// says more.
+std::string why_none_listens(const std::string& endpoint) {
+  std::string none_answers = "none answers at " + endpoint;
   const auto host_at = endpoint.find("://");
   const auto colon = endpoint.rfind(':');
-  if (host_at == endpoint.npos || colon <= host_at) return true; // not known
+  if (host_at == endpoint.npos || colon <= host_at) return {}; // not known
   std::string host = endpoint.substr(host_at + 3, colon - host_at - 3);
   if (host.size() > 2 && host.front() == '[') host = host.substr(1, host.size() - 2);
   const auto port = read_port(endpoint.substr(colon + 1));
   auto found = look_up(host, addresses_of);
-  if (!port || found.wait_for(std::chrono::seconds(1)) != std::future_status::ready) return false;
+  if (!port || found.wait_for(std::chrono::seconds(1)) != std::future_status::ready)
+    return none_answers;
+  const found_addresses addresses = found.get();
+  if (!addresses.failure.empty())
+    return fmt::format("the name in {} has no address here: {}", endpoint, addresses.failure);
   std::vector<asio::ip::tcp::endpoint> at;
-  for (const std::string& number : found.get().addresses) {
+  for (const std::string& number : addresses.addresses) {
     boost::system::error_code none;
     const auto address = asio::ip::make_address(number, none);
     if (!none) at.emplace_back(address, *port);
@@ -46,7 +52,7 @@ bool listens(const std::string& endpoint) {
   stream.async_connect(at,
                        [&](boost::system::error_code error, const auto&) { connected = !error; });
   io.run();
-  return connected;
+  return connected ? std::string() : none_answers;
 }
 
 } // namespace
@@ -63,9 +69,11 @@ std::vector<std::string> reasons_against_node(const daemon_settings& settings,
                                               const metrics_snapshot& s, const run_host& host) {
   std::vector<std::string> reasons;
   const bool in_force = s.state.now == phase::receiving;
-  if (in_force ? !s.receiver_connected : !listens(settings.forward.to))
-    reasons.push_back(fmt::format("the receiver is absent: none answers at {} (forward.to)",
-                                  settings.forward.to));
+  const std::string absent = !in_force              ? why_none_listens(settings.forward.to)
+                             : s.receiver_connected ? ""
+                                                    : "none answers at " + settings.forward.to;
+  if (!absent.empty())
+    reasons.push_back(fmt::format("the receiver is absent: {} (forward.to)", absent));
   for (const crate_report& r : s.crates)
     if (in_force && r.fault == crate_fault::silent) reasons.push_back(r.text);
   for (const std::uint32_t crate : host.silent_crates())

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/machine_check.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <stdexcept>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -111,6 +113,30 @@ TEST(machine_check, doubts_a_name_without_an_address) {
   const auto doubts = outlook_of_start(s).doubts;
   ASSERT_FALSE(doubts.empty());
   EXPECT_TRUE(doubts[0].starts_with("udp.bind: no such name has no address here: ")) << doubts[0];
+}
+
+TEST(machine_check, doubts_a_receiver_whose_name_has_no_address) {
+  daemon_settings s = small();
+  const std::string name(64, 'x'); // one more than DNS knows: no name server is asked
+  s.forward.to = "tcp://" + name + ":42200";
+  const auto doubts = outlook_of_start(s).doubts;
+  const std::string said = "forward.to: the name " + name + " has no address here: ";
+  EXPECT_TRUE(std::ranges::any_of(doubts, [&](const auto& d) { return d.starts_with(said); }));
+  s.forward.to = "tcp://127.0.0.1:1";
+  s.forward.from = {{"127.0.0.1", "tcp://" + name + ":42200"}};
+  EXPECT_TRUE(std::ranges::any_of(outlook_of_start(s).doubts,
+                                  [&](const auto& d) { return d.starts_with(said); }));
+}
+
+TEST(machine_check, doubts_a_receiver_at_all_addresses) {
+  daemon_settings s = small();
+  for (const char* host : {"0.0.0.0", "[::]"}) {
+    s.forward.to = fmt::format("tcp://{}:42200", host);
+    const auto doubts = outlook_of_start(s).doubts;
+    const std::string said =
+        fmt::format("forward.to: {} stands for all addresses of this machine", host);
+    EXPECT_TRUE(std::ranges::any_of(doubts, [&](const auto& d) { return d.starts_with(said); }));
+  }
 }
 
 /// Each is refused with the words of the start, which ends with it.

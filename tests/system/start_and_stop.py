@@ -113,6 +113,18 @@ class Start(harness.SystemTest):
                 self.assertIn(text, p.stderr)
                 self.assertEqual(len(p.stderr.splitlines()), 1, p.stderr)
 
+    def test_a_receiver_whose_name_has_no_address(self):
+        name = "x" * 64  # one more than DNS knows: no name server is asked
+        config = self.write_config(forward={"to": f"tcp://{name}:42200"})
+        p = self.check(config)
+        self.assertEqual((p.returncode, p.stdout), (0, f"{config}: ok\n"), p.stderr)
+        self.assertIn(f"koto-l3d: forward.to: the name {name} has no address here: ", p.stderr)
+        daemon = self.start_daemon(forward={"to": f"tcp://{name}:42200"})
+        harness.wait_until(lambda: f"the name in tcp://{name}:42200 (forward.to) has no address" in daemon.status()["problem"]["text"],
+                           "the name in /status")
+        self.assertIn(f"output link: the name {name} (forward.to) has no address here: ", daemon.said())
+        self.assertEqual(daemon.stop(), 0)
+
     def test_a_port_that_is_taken(self):
         for kind, port, key in ((socket.SOCK_DGRAM, self.ports.udp + 3, "udp.bind"), (socket.SOCK_STREAM, self.ports.tcp, "tcp.bind"),
                                 (socket.SOCK_STREAM, self.ports.monitor, "monitor.bind")):

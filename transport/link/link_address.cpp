@@ -15,14 +15,13 @@ namespace {
 
 constexpr std::string_view tcp = "tcp://";
 
-/// Empty of another transport of ZeroMQ, as a test may use it.
+} // namespace
+
 std::string_view host_of(std::string_view endpoint) {
   if (!endpoint.starts_with(tcp)) return {};
   const auto colon = endpoint.rfind(':');
   return endpoint.substr(tcp.size(), colon - tcp.size());
 }
-
-} // namespace
 
 bool is_ipv6(std::string_view endpoint) { return host_of(endpoint).find(':') != endpoint.npos; }
 

@@ -13,6 +13,10 @@ namespace l3 {
 /// The host is an address of IPv6.
 [[nodiscard]] bool is_ipv6(std::string_view endpoint);
 
+/// The host as it stands there, an address of IPv6 with its brackets; empty of another transport of
+/// ZeroMQ, as a test may use it.
+[[nodiscard]] std::string_view host_of(std::string_view endpoint);
+
 /// The host is the name of a machine, which may have addresses of both kinds.
 [[nodiscard]] bool names_a_machine(const std::string& endpoint);
 

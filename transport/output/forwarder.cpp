@@ -127,6 +127,17 @@ void forwarder::run(const std::stop_token& stop, std::chrono::nanoseconds drain_
 void forwarder::take_news(time_point now) {
   for (way& w : ways_) take_news(w, now);
   window_.leave_silent_ways(now);
+  const auto unknown =
+      std::ranges::find_if_not(ways_, [](const way& w) { return w.link->name_failure().empty(); });
+  const std::string failure =
+      unknown == ways_.end() || window_.is_welcome() ? "" : unknown->link->name_failure();
+  const std::lock_guard lock(name_mutex_);
+  if (name_failure_ != failure) name_failure_ = failure;
+}
+
+std::string forwarder::name_failure() const {
+  const std::lock_guard lock(name_mutex_);
+  return name_failure_;
 }
 
 void forwarder::take_news(way& of, time_point now) {

@@ -45,6 +45,8 @@ constexpr std::size_t most_untold = 1024;
 constexpr int most_passed_over = 256;
 /// For the addresses of one kind that a name has, before those of the other are tried.
 constexpr std::chrono::seconds time_for_addresses(1);
+/// Between two questions for the address of a name whose machine does not answer.
+constexpr std::chrono::seconds time_between_look_ups(5);
 /// Without a connection ZeroMQ says something at least after each time limit of 3 s and a pause.
 /// It says no more, and never connects again, once a peer has broken its protocol.
 constexpr std::chrono::seconds longest_silence_of_zeromq(5);
@@ -180,6 +182,22 @@ void link_connection::try_other_addresses(time_point now) {
   socket_.connect(endpoint_);
 }
 
+/// ZeroMQ looks the name up for each attempt, and does not tell an unknown name from a machine that
+/// does not answer.
+void link_connection::look_up_name(time_point now, const report_function& report) {
+  if (!by_name_) return;
+  const std::string host(host_of(settings_.to));
+  if (!looked_up_.valid()) {
+    if (now >= look_up_at_) looked_up_ = look_up(host, addresses_of);
+    return;
+  }
+  if (looked_up_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return;
+  name_failure_ = looked_up_.get().failure;
+  look_up_at_ = now + time_between_look_ups;
+  if (!name_failure_.empty())
+    report("the name " + host + " (forward.to) has no address here: " + name_failure_);
+}
+
 link_connection::news link_connection::take_events(const report_function& report) {
   news since;
   decltype(events_) events;
@@ -221,8 +239,10 @@ link_connection::news link_connection::take_events(const report_function& report
     if (!from_.empty() && !is_local_address(from_))
       report("no network card of this machine has the address " + from_ +
              " (forward.from): nothing is sent from there until one has it");
+    look_up_name(now, report);
     try_other_addresses(now);
   }
+  if (up_) name_failure_.clear();
   if (was_up && since.down) leave_broken(now);
   if (connect_at_ && now >= *connect_at_) {
     connect_at_.reset();

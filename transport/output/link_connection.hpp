@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <functional>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -23,6 +24,7 @@
 #include "transport/link/connection_watch.hpp"
 #include "transport/output/block_source.hpp"
 #include "transport/output/settings.hpp"
+#include "transport/system/name_lookup.hpp"
 #include "transport/system/wake_event.hpp"
 
 namespace l3 {
@@ -38,6 +40,9 @@ public:
   void connect_once();
   /// The connection is there, and both ends know each other's keys.
   [[nodiscard]] bool is_up() const { return up_; }
+  /// Why the receiver's name has no address, as the system said last; empty if it has one, or
+  /// is being looked up for the first time.
+  [[nodiscard]] const std::string& name_failure() const { return name_failure_; }
   /// What has happened to it since the last call.
   struct news {
     bool any = false;  ///< it came, broke, or was refused
@@ -70,6 +75,7 @@ private:
 
   void leave_broken(time_point now);
   void try_other_addresses(time_point now);
+  void look_up_name(time_point now, const report_function& report);
   void connect_again_if_given_up(time_point now);
 
   forward_settings settings_;
@@ -89,6 +95,9 @@ private:
   int connection_ = -1;                  ///< ZeroMQ's descriptor of the last one
   std::optional<time_point> connect_at_; ///< the last one broke, and the next is begun then
   time_point other_addresses_at_{};
+  std::future<found_addresses> looked_up_; ///< valid: the receiver's name is being looked up
+  time_point look_up_at_{};                ///< again
+  std::string name_failure_;
   time_point last_event_at_{}; ///< when ZeroMQ told of one, or was told to connect
   bool blocked_ = false;       ///< ZeroMQ had no room for a message
 };

@@ -264,6 +264,16 @@ TEST(forwarder, takes_its_turns_when_nobody_is_there) {
   EXPECT_TRUE(eventually([&] { return near.sender.turns() > before + 1; }));
 }
 
+TEST(forwarder, says_that_the_name_of_the_receiver_has_no_address) {
+  const std::string name(64, 'x'); // one more than DNS knows: no name server is asked
+  sending_end near(link_to("tcp://" + name + ":9"), 0);
+  EXPECT_TRUE(eventually([&] { return !near.sender.name_failure().empty(); }));
+  EXPECT_TRUE(near.reported("the name " + name +
+                            " (forward.to) has no address here: " + near.sender.name_failure()));
+  const sending_end numbered(link_to("tcp://127.0.0.1:9"), 0);
+  EXPECT_TRUE(numbered.sender.name_failure().empty());
+}
+
 TEST(forwarder, refuses_an_address_that_is_none) {
   safe_batches safety;
   outbox box(small_blocks(), identity, safety);
