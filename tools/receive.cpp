@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `koto-l3 receive`: the far end of the output link. Stores blocks and acknowledges them.
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <memory>
@@ -14,6 +15,7 @@
 
 #include "config/amount.hpp"
 #include "config/endpoint.hpp"
+#include "config/path_text.hpp"
 #include "config/usage_mistake.hpp"
 #include "monitor/log.hpp"
 #include "monitor/service_manager.hpp"
@@ -28,6 +30,7 @@
 #include "transport/accounting/ledger.hpp"
 #include "transport/format/units.hpp"
 #include "transport/link/link_keys.hpp"
+#include "transport/store/block_file.hpp"
 #include "transport/store/block_receiver.hpp"
 #include "transport/store/held_folder.hpp"
 #include "transport/system/file_io.hpp"
@@ -130,6 +133,41 @@ bool stays_on_this_machine(std::string_view endpoint) {
          endpoint.starts_with("tcp://[::1]:");
 }
 
+/// A daemon writes "run000007-3-SESSION.json" and "node3.lock" into a folder of ledgers.
+bool is_of_ledgers(std::string_view name) {
+  constexpr std::string_view digits = "0123456789";
+  const auto take = [&](std::string_view begin) {
+    if (!name.starts_with(begin)) return false;
+    name.remove_prefix(begin.size());
+    const auto length = std::min(name.find_first_not_of(digits), name.size());
+    name.remove_prefix(length);
+    return length > 0;
+  };
+  const std::string_view whole = name;
+  if (take("node")) return name == ".lock" || name == ".hot-inputs.csv";
+  name = whole;
+  return take("run") && take("-") && name.starts_with('-') &&
+         name.find(".json") != std::string_view::npos;
+}
+
+/// A new store does not begin among the files of a daemon: to commands that read the folder it
+/// would be neither.
+void refuse_folder_of_a_daemon(const std::filesystem::path& folder) {
+  const auto refuse = [&](std::string_view what) {
+    throw command_error(
+        fmt::format("--out: {} is {}: give the store a folder of its own", folder.string(), what),
+        exit_usage);
+  };
+  std::error_code error;
+  if (!std::filesystem::is_directory(folder, error)) return;
+  std::filesystem::directory_iterator at(folder, error); // else the store says why it cannot begin
+  if (error || !store_file_numbers(folder).empty()) return;
+  if (kind_of(folder) == store_kind::spool) refuse("the spool of a daemon (spool.folder)");
+  for (const std::filesystem::directory_iterator end; !error && at != end; at.increment(error))
+    if (const std::string name = at->path().filename().string(); is_of_ledgers(name))
+      refuse(fmt::format("a daemon's folder of ledgers (run.ledger), of which {} is a file", name));
+}
+
 /// Only the last part of the path may be new: otherwise the path is mistyped.
 void make_folder(const std::filesystem::path& folder) {
   std::error_code error;
@@ -212,9 +250,16 @@ int receive_until_told(const options& o, store_writer& store, block_receiver& re
   return whole ? 0 : exit_failure;
 }
 
+/// A shell expands these where a name stands alone, and not behind "--out=" or in a file.
+std::string refuse_no_path(const std::string& text) {
+  const std::string_view wrong = wrong_with_path(text);
+  return wrong.empty() ? "" : fmt::format("{} {}", text, wrong);
+}
+
 /// For --check-config: the options were read, and the keys are what they should be, but for one
 /// that only the service gets.
 int check(const options& o, const std::string& file) {
+  refuse_folder_of_a_daemon(o.store.folder);
   try {
     if (is_for_the_service_alone(o.receiver.secret_key))
       print_error("secret_key: {} was not looked at: the service alone gets it\n",
@@ -240,6 +285,7 @@ int receive(const options& o) {
                  "--secret-key and --allow",
                  o.receiver.bind);
   }
+  refuse_folder_of_a_daemon(o.store.folder);
   make_folder(o.store.folder);
   try {
     store_settings settings = o.store;
@@ -280,8 +326,10 @@ void add_receive(CLI::App& program, command_body& run) {
       })
       ->capture_default_str();
   c->add_option("--out", o->store.folder, "folder of the store; its last part is made if it is new")
-      ->required();
-  c->add_option("--ledger", o->ledger, "ledger to write; by default ledger.json in the store");
+      ->required()
+      ->check(refuse_no_path);
+  c->add_option("--ledger", o->ledger, "ledger to write; by default ledger.json in the store")
+      ->check(refuse_no_path);
   c->add_option_function<std::string>(
        "--line-rate",
        [o](const std::string& text) {

@@ -35,6 +35,7 @@ FILES = {  # what the commands are given; the names stand in the table
     "mask-farm.toml": b'[selection]\nlines = "built-in"\nhot_inputs = "mask"\n[run]\ncontrol = "s"\n[farm]\netcd = ["http://etcd1:2379"]\n',
     "home.toml": b'[spool]\nfolder = "~/spool"\n', "variable.toml": b'[run]\nledger = "/data/${USER}/"\n',
     "everywhere.toml": b'[forward]\nto = "tcp://*:42200"\n', "builtin.toml": b'[selection]\nlines = "builtin"\n',
+    "receive-home.toml": b'out = "~/store"\n',
     "broken.toml": b"[forward\n", "huge.toml": HUGE, "no-line.toml": b"[[line]]\nname = 7\n",
     "bad.secret": b"not a key\n", "odd.u16": bytes(129),
 }
@@ -161,6 +162,11 @@ TABLE = [
     ("koto-l3d --config builtin.toml --check-config", BAD_CONFIGURATION,
      'builtin.toml:2:9: selection.lines = "builtin": the file cannot be read: No such file or directory; did you mean "built-in"?'),
     ("koto-l3 select sent.l2raw --selection Built_in", MISSING, 'cannot read Built_in: No such file or directory; did you mean "built-in"?'),
+    ("koto-l3 receive --config receive-home.toml", BAD_CONFIGURATION, "write the whole path"),
+    ("koto-l3 receive --out=~/store", USAGE, "--out: ~/store is taken as it stands, and only a shell knows the home folder"),
+    ("koto-l3 receive --out spool", USAGE, "--out: spool is the spool of a daemon (spool.folder): give the store a folder of its own"),
+    ("koto-l3 receive --out spool --check-config", USAGE, "give the store a folder of its own"),
+    ("koto-l3 receive --out ledgers", USAGE, "a daemon's folder of ledgers (run.ledger), of which run000007-3-00000000000000ab.json is a file: give"),
     ("koto-l3d --config broken.toml --check-config", BAD_CONFIGURATION, "broken.toml:1"),
     ("koto-l3 receive --config receive-key.toml", BAD_CONFIGURATION, "receive-key.toml:1:1: secret-key is not a key; did you mean secret_key?"),
     ("koto-l3 receive --config receive-flag.toml", BAD_CONFIGURATION, "receive-flag.toml:1:8: sync = 3 is not true or false"),
@@ -215,6 +221,9 @@ class Mistakes(harness.SystemTest):
             (self.folder / name).write_bytes(data)
         (self.folder / "bad.secret").chmod(0o600)
         (self.folder / "folder").mkdir()
+        for name in ("spool/released.kl3r", "ledgers/run000007-3-00000000000000ab.json"):
+            (self.folder / name).parent.mkdir()
+            (self.folder / name).write_bytes(b"")
         (self.folder / "loop").symlink_to("loop")
         os.mkfifo(self.folder / "pipe")
         self.store.mkdir()

@@ -9,6 +9,9 @@
 
 namespace l3 {
 
+/// The file of spool_release entries, which every spool has that a daemon has opened.
+inline constexpr const char* spool_releases_name = "released.kl3r";
+
 struct spool_release {
   std::array<char, 4> magic{'K', 'L', '3', 'R'};
   std::uint8_t version = 1;

@@ -155,7 +155,7 @@ public:
   }
 
 private:
-  static constexpr const char* file_name = "released.kl3r";
+  static constexpr const char* file_name = spool_releases_name;
   static constexpr std::size_t file_bytes =
       most_sessions * (sizeof(spool_release) + sizeof(spool_sent));
 

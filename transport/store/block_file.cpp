@@ -11,6 +11,7 @@
 #include <fcntl.h>
 
 #include "transport/format/block.hpp"
+#include "transport/format/spool.hpp"
 #include "transport/system/file_io.hpp"
 
 namespace l3 {
@@ -64,10 +65,12 @@ std::string sidecar_name(std::uint64_t number, const file_owner& owner) {
 }
 
 store_kind kind_of(const std::filesystem::path& folder) {
-  return store_file_numbers(folder).empty() &&
-                 !store_file_numbers(folder, store_kind::spool).empty()
-             ? store_kind::spool
-             : store_kind::store;
+  std::error_code error;
+  const auto is_spool = [&] {
+    return !store_file_numbers(folder, store_kind::spool).empty() ||
+           std::filesystem::is_regular_file(folder / spool_releases_name, error);
+  };
+  return store_file_numbers(folder).empty() && is_spool() ? store_kind::spool : store_kind::store;
 }
 
 std::optional<block_file_name> block_file_name::read(const std::string& name, store_kind kind) {

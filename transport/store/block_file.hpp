@@ -27,7 +27,8 @@ enum class store_kind : std::uint8_t { store, spool };
 /// In the first reserved byte of a file's header: the file gets another name when nothing is added
 /// to it any more. Those of version 0.1.0, and a spool's segments, keep theirs.
 inline constexpr std::uint8_t file_is_renamed = 1;
-/// What the files of a folder say: a store, unless all are a spool's.
+/// What the files of a folder say: a store, unless all are a spool's, of which there may be no
+/// segment left.
 [[nodiscard]] store_kind kind_of(const std::filesystem::path& folder);
 
 /// Whose blocks are in a file of a store to which nothing is added any more: its name says so.
