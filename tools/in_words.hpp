@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times and amounts for people.
+// Times, amounts and runs for people.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
 #include <string>
 
 #include <fmt/format.h>
@@ -21,6 +22,19 @@ namespace l3 {
   if (whole >= hour) return fmt::format("{} h {} min", whole / hour, whole % hour / minute);
   if (whole >= 2 * minute) return fmt::format("{} min", whole / minute);
   return fmt::format("{} s", whole);
+}
+
+/// "run 7", "runs 7, 8 and 12"; beyond the first ones, how many there are.
+[[nodiscard]] inline std::string runs_in_words(const std::set<std::uint32_t>& runs) {
+  constexpr std::size_t most = 10;
+  if (runs.size() == 1) return fmt::format("run {}", *runs.begin());
+  std::string text = "runs ";
+  std::size_t told = 0;
+  for (auto run = runs.begin(); run != runs.end() && told < most; ++run, ++told) {
+    const bool last = told + 1 == runs.size();
+    text += fmt::format("{}{}", told == 0 ? "" : last ? " and " : ", ", *run);
+  }
+  return told == runs.size() ? text : text + fmt::format(" and {} more", runs.size() - told);
 }
 
 /// "1 count", "2 counts", of the digitizer.

@@ -215,6 +215,7 @@ class Histograms(Selecting):
         self.assertEqual(json.loads(self.tool(of_a_file, "--json"))["run"], run)
         self.assertEqual(json.loads(self.tool(self.store, "--spill", "3", "--json"))["run"], said["spill"])
         self.assertIn("holds no such histograms", self.tool(self.store, "--spill", "4", code=FAILED))
+        self.assertIn(f"has no histograms of run 99: it holds run {said['run']['run']}\n", self.tool(self.store, "--run", "99", code=FAILED))
         self.assertIn("no input changed", self.tool(of_a_file, "--reference", self.store))
         saved = self.folder / "saved.json"
         self.tool(self.store, "--save", saved)

@@ -99,6 +99,11 @@ class WhatIsWhole(Info):
         notes = self.folder / "released.kl3r"
         notes.write_bytes(bytes(2048 * 32))
         self.assertEqual(self.info(notes)["lanes"], [])
+        emptied = self.folder / "emptied"
+        emptied.mkdir()
+        notes.rename(emptied / notes.name)
+        said = self.info(emptied)
+        self.assertEqual((said["kind"], said["files"], said["events"], said["waiting"]["events"]), ("spool", 0, 0, 0))
 
 
 class WhatIsNot(Info):

@@ -77,7 +77,7 @@ class Samples(harness.SystemTest):
             said = self.assert_samples(path, 5, "--run", 7)
             self.assertEqual((said["run"], said["stored"]["node"], said["stored"]["more"]), (7, 3, 0))
         self.assert_samples(self.store, 6, "--config", self.folder / "l3.toml")
-        self.assertIn("has no event 5 of spill 3 of run 8",
+        self.assertIn("has no event of run 8: it holds run 7\n",
                       inspect(self, self.store, "--event", "3/5", "--run", 8, code=FAILED))
 
     def test_as_text_and_as_a_picture(self):

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "tools/command_error.hpp"
+#include "tools/in_words.hpp"
 #include "tools/verify/store_folder.hpp"
 #include "transport/format/block_entries.hpp"
 #include "transport/histograms/addition.hpp"
@@ -31,7 +32,8 @@ public:
   adder(std::string from, const stored_choice& choice) : from_(std::move(from)), choice_(choice) {}
 
   /// Whether histograms of its run and node are asked for, and its number has not been taken yet.
-  [[nodiscard]] bool wants(const block_header& block) const {
+  [[nodiscard]] bool wants(const block_header& block) {
+    runs_.insert(block.run);
     return choice_.run.value_or(block.run) == block.run &&
            choice_.node.value_or(block.node) == block.node && !taken_.contains(number_of(block));
   }
@@ -55,6 +57,9 @@ public:
   }
 
   [[nodiscard]] shown_histograms sum() {
+    if (!sum_ && choice_.run && !runs_.empty() && !runs_.contains(*choice_.run))
+      throw command_error(fmt::format("{} has no histograms of run {}: it holds {}", from_,
+                                      *choice_.run, runs_in_words(runs_)));
     if (!sum_)
       throw command_error(fmt::format(
           "{} holds no such histograms: no selection ran, histograms.one_in was 0, a version "
@@ -96,6 +101,7 @@ private:
   std::string from_;
   stored_choice choice_;
   std::set<block_number> taken_;
+  std::set<std::uint32_t> runs_; ///< of blocks that may hold histograms
   std::map<block_number, std::string> missed_;
   std::vector<std::string> unread_;
   std::optional<shown_histograms> sum_;

@@ -30,6 +30,16 @@ std::string beginning_of(const fs::path& file) {
   return bytes;
 }
 
+/// Files that koto-l3 writes beside those that it stores; empty: it is none of them.
+std::string_view text_file(std::string_view bytes) {
+  if (bytes.starts_with(R"({"spill":)"))
+    return "the truth of simulated events, with which `koto-l3 evaluate` compares; `koto-l3 info` "
+           "tells of the .l2raw file beside it";
+  if (bytes.starts_with(R"({"histograms":)"))
+    return "a file of histograms, which `koto-l3 histograms` shows";
+  return {};
+}
+
 [[noreturn]] void refuse_unknown(const fs::path& file, const std::string& bytes) {
   if (bytes.empty()) throw command_error(file.string() + " is empty");
   std::string shown;
@@ -149,6 +159,8 @@ void add_fact(std::string_view key, const json::value& value, std::string& to) {
 
 recognised recognise_file(const fs::path& path) {
   const std::string bytes = beginning_of(path);
+  if (const std::string_view is = text_file(bytes); !is.empty())
+    throw command_error(fmt::format("{} is {}", path.string(), is));
   const auto known = recognise(bytes, path.filename().string());
   if (!known) refuse_unknown(path, bytes);
   const std::uint32_t newest = known->format->newest;
@@ -164,8 +176,10 @@ information read_information(const fs::path& path, const reading_progress& tell)
   information i;
   std::error_code error;
   if (fs::is_directory(path, error)) {
-    if (block_files_in(path, kind_of(path)).empty() && describe_ledgers(path, i)) return i;
-    check_store(path);
+    const store_kind kind = kind_of(path);
+    const bool has_blocks = !block_files_in(path, kind).empty();
+    if (!has_blocks && describe_ledgers(path, i)) return i;
+    if (!has_blocks && kind == store_kind::store) check_store(path);
     describe_folder(path, tell, i);
     return i;
   }

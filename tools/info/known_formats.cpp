@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "transport/format/spool.hpp"
+
 namespace l3 {
 namespace {
 
@@ -31,7 +33,7 @@ std::optional<recognised> recognise(std::string_view first_bytes, std::string_vi
       formats, [&](const known_format& f) { return first_bytes.starts_with(f.magic); });
   if (found == formats.end()) {
     // A spool's notes may have vacant places only.
-    if (name != "released.kl3r" || first_bytes.find_first_not_of('\0') != first_bytes.npos)
+    if (name != spool_releases_name || first_bytes.find_first_not_of('\0') != first_bytes.npos)
       return std::nullopt;
     return recognised{of(stored_format::releases), 1};
   }

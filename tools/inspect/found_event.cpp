@@ -2,11 +2,13 @@
 #include "tools/inspect/found_event.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
 #include "gpu/codec/decode_all.hpp"
 #include "tools/command_error.hpp"
+#include "tools/in_words.hpp"
 #include "tools/info/information.hpp"
 #include "tools/replay/file_fault.hpp"
 #include "tools/verify/store_folder.hpp"
@@ -25,9 +27,11 @@ struct seen_events {
   std::uint64_t events = 0;
   std::uint32_t first_spill = ~0U;
   std::uint32_t last_spill = 0;
+  std::set<std::uint32_t> runs;
 
-  void add(event_key key) {
+  void add(event_key key, std::uint32_t run) {
     ++events;
+    runs.insert(run);
     first_spill = std::min(first_spill, key.spill);
     last_spill = std::max(last_spill, key.spill);
   }
@@ -43,6 +47,9 @@ struct seen_events {
   if (seen.events == 0)
     throw command_error(
         fmt::format("{} has no {}: it holds no event{}", path.string(), name, unread));
+  if (wanted.run && !seen.runs.contains(*wanted.run))
+    throw command_error(fmt::format("{} has no event of run {}: it holds {}{}", path.string(),
+                                    *wanted.run, runs_in_words(seen.runs), unread));
   throw command_error(fmt::format("{} has no {}: it holds {} events of spills {} to {}{}",
                                   path.string(), name, seen.events, seen.first_spill,
                                   seen.last_spill, unread));
@@ -87,7 +94,7 @@ public:
     while (const auto bytes = walk.next()) {
       const auto event = packed_event_view::parse(*bytes, block.codec);
       if (!event) continue;
-      seen_.add(event->key());
+      seen_.add(event->key(), block.run);
       if (event->key() != wanted_.key || (wanted_.run && block.run != *wanted_.run)) continue;
       if (found_)
         ++found_->more;
@@ -164,7 +171,7 @@ found_event find_in_level2(const fs::path& path, const wanted_event& wanted, con
         parse_event(record->body, reader.crates(), event))
       continue;
     const event_key key{record->header.spill, event.number};
-    seen.add(key);
+    seen.add(key, reader.run());
     if (key != wanted.key || (wanted.run && reader.run() != *wanted.run)) continue;
     found_event found{key, reader.run(), reader.crates(), {}};
     for (const crate_fragment& f : event.fragments)

@@ -21,9 +21,21 @@ inline void check_folder(const std::filesystem::path& folder) {
 
 /// Whether the folder exists and holds a block file.
 inline void check_store(const std::filesystem::path& folder) {
-  if (store_file_numbers(folder, kind_of(folder)).empty())
-    throw command_error("no store: no file blocks-*.kl3 or spool-*.kl3 in " + folder.string(),
+  const store_kind kind = kind_of(folder);
+  if (!store_file_numbers(folder, kind).empty()) return;
+  if (kind == store_kind::spool)
+    throw command_error(folder.string() +
+                            " is a spool in which no block waits for the receiver: nothing is "
+                            "stored there",
                         exit_missing_resource);
+  const char* const and_empty =
+      std::filesystem::is_empty(folder)
+          ? ", which is empty: so is a store before its first block, and a spool before the first "
+            "start of its daemon"
+          : "";
+  throw command_error("no store: no file blocks-*.kl3 or spool-*.kl3 in " + folder.string() +
+                          and_empty,
+                      exit_missing_resource);
 }
 
 } // namespace l3
