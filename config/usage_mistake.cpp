@@ -59,7 +59,8 @@ std::vector<std::string> subcommands_of(const CLI::App& command) {
 }
 
 /// The words of CLI11, but for a value that it takes for no number: those stop at "Could not
-/// convert: --number = x"; and for words too many: it names the last one first.
+/// convert: --number = x"; for an option that is given again; and for words too many: it names the
+/// last one first.
 std::string words_of(const CLI::App& command, const CLI::Error& error) {
   if (const auto words = command.remaining();
       error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) && words.size() > 1)
@@ -67,7 +68,11 @@ std::string words_of(const CLI::App& command, const CLI::Error& error) {
                        "in quotes",
                        fmt::join(words, " "));
   constexpr std::string_view begin = "Could not convert: ";
+  constexpr std::string_view once = ": At Most 1 required but received ";
   const std::string text = error.what();
+  if (const auto at = text.find(once); at != text.npos)
+    return fmt::format("{} is given {} times; give it once", text.substr(0, at),
+                       text.substr(at + once.size()));
   const auto equals = text.find(" = ");
   if (!text.starts_with(begin) || equals == text.npos) return text;
   const std::string option = text.substr(begin.size(), equals - begin.size());

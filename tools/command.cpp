@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <exception>
 #include <iostream>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -22,20 +23,41 @@ namespace {
 
 constexpr const char* unwritten = "standard output could not be written";
 
+/// A command that is asked for without its group: "run start" for "start"; empty: there is none.
+std::string command_of_group(const std::string& asked, std::span<const command> commands) {
+  CLI::App all;
+  command_body none;
+  for (const command& c : commands) c.add(all, none);
+  const auto any = [](const CLI::App* /*command*/) { return true; };
+  for (const CLI::App* group : all.get_subcommands(any))
+    for (const CLI::App* c : group->get_subcommands(any))
+      if (c->get_name() == asked) return group->get_name() + " " + asked;
+  return {};
+}
+
 int no_such_command(const std::string& program, const std::string& asked,
                     std::span<const command> commands) {
   std::vector<std::string_view> names;
   for (const command& c : commands) names.push_back(c.name);
-  const auto meant = nearest(asked, names);
+  std::string meant = command_of_group(asked, commands);
+  if (meant.empty()) meant = nearest(asked, names);
   print_error("{0}: no command '{1}'; {2}see {0} --help\n", program, asked,
               meant.empty() ? "" : fmt::format("did you mean {}? ", meant));
   return exit_usage;
 }
 
 /// Numbers are decimal: CLI11 would read 000123, as it stands in the names of ledgers, in base 8,
-/// and take an empty text, of a variable of a shell that is not set, for no option at all.
+/// take 0x10, 0b1 and 1_000, and an empty text, of a variable of a shell that is not set, for no
+/// option at all.
 std::string plain_number(std::string& text) {
   if (text.empty()) return "the value is empty";
+  const std::string_view digits =
+      std::string_view(text).substr(text.find_first_of("+-") == 0 ? 1 : 0);
+  const bool other_base = digits.size() > 1 && digits[0] == '0' &&
+                          std::string_view("xXbBoO").find(digits[1]) != std::string_view::npos;
+  const bool in_groups = digits.find_first_of("_'") != std::string_view::npos &&
+                         digits.find_first_not_of("0123456789_'") == std::string_view::npos;
+  if (other_base || in_groups) return text + " is no decimal number";
   const auto first = std::min(text.find_first_not_of('0'), text.size() - 1);
   if (text.find_first_not_of("0123456789") == text.npos) text.erase(0, first);
   return {};
