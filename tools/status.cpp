@@ -146,7 +146,7 @@ void add_status(CLI::App& program, command_body& run) {
       "--watch that of the last table, at SIGINT or SIGTERM.");
   c->add_option("url", o->urls,
                 "monitoring addresses, as node1:9420 or http://[::1]:9421; the port 9420 may be "
-                "left out")
+                "left out, and a port alone is one of this machine")
       ->capture_default_str();
   c->add_flag("--watch", o->watch, "again and again, until a signal comes");
   c->add_option("--interval", o->interval, "between two answers, such as \"500 ms\"")

@@ -96,6 +96,7 @@ TABLE = [
     (("koto-l3", "run", "start", "--menu", ""), USAGE, "koto-l3 run start: --menu: the name is empty"),
     (("koto-l3", "run", "status", "--socket", ""), USAGE, "koto-l3 run status: --socket: the name is empty"),
     ("koto-l3 inspect sent.l2raw --event 3/1 --run 000010", FAILED, "sent.l2raw has no event of run 10: it holds run "),
+    ("koto-l3 status 70000", USAGE, "'70000' is not an address like node1:9420"),
     ("koto-l3 run start --comment beam at 100 kW", USAGE, "not expected: at 100 kW; a text with blanks stands in quotes; see"),
     ("koto-l3 run --socket none start", USAGE, "koto-l3 run start: --socket stands behind the command; see koto-l3 run start --help"),
     ("koto-l3 --json run status", USAGE, "koto-l3 run status: --json stands behind the command; see koto-l3 run status --help"),

@@ -33,8 +33,9 @@ TEST(a_url, is_a_host_with_or_without_a_port) {
   EXPECT_EQ(text("[::1]:9421"), "http://[::1]:9421/status");
   EXPECT_EQ(text("http://[::1]"), "http://[::1]:9420/status");
   EXPECT_EQ(text("::1"), "http://[::1]:9420/status");
+  EXPECT_EQ(text("9421"), "http://127.0.0.1:9421/status");
   for (const char* bad : {"", "http://", ":9420", "node1:", "node1:0", "node1:65536", "node1:x",
-                          "https://node1", "node1/metrics", "a b", "a\nb"})
+                          "0", "65536", "https://node1", "node1/metrics", "a b", "a\nb"})
     EXPECT_THROW((void)parse_url(bad, "/status"), std::invalid_argument) << bad;
 }
 

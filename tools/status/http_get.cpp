@@ -137,6 +137,12 @@ http_url parse_url(std::string_view whole, std::string target) {
     text = text.substr(0, slash);
   }
   http_url url{std::string(text), daemons_port, std::move(target)};
+  // A port alone: the system would take the number for an address of IPv4.
+  if (text.find_first_not_of("0123456789") == text.npos) {
+    const auto port = read_port(text);
+    if (!port || *port == 0) refuse();
+    return {"127.0.0.1", *port, std::move(url.target)};
+  }
   const auto colon = text.rfind(':');
   const bool has_port =
       colon != text.npos && (text.find(':') == colon || text.substr(0, colon).ends_with(']'));

@@ -22,7 +22,7 @@ struct http_url {
 };
 
 /// "http://node1:9420", "node1", "10.1.0.1:9420", "[::1]:9420": without a port 9420, which is the
-/// daemon's. Throws std::invalid_argument.
+/// daemon's; "9420" is that port of this machine. Throws std::invalid_argument.
 [[nodiscard]] http_url parse_url(std::string_view text, std::string target);
 
 struct http_answer {
