@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the programs say of mistakes: a table of command lines, each with its exit code and a part of what is said. What is said is
 one sentence on one line of standard error that names the program, and no mistake makes or changes a file."""
+import grp
 import hashlib
 import json
 import os
+import pwd
 import resource
 import signal
 import socket
@@ -326,6 +328,27 @@ class WhatTheSystemRefuses(Mistakes):
                            ("koto-l3 receive --out folder/new", "Permission denied")):
             with self.subTest(line):
                 self.assert_said(self.run_line(line, **as_nobody), line, MISSING, text)
+        self.assert_names_who_may_open(as_nobody)
+
+    def assert_names_who_may_open(self, as_nobody):
+        user = pwd.getpwuid(os.geteuid()).pw_name
+        inner = self.folder / "inner"
+        inner.mkdir()
+        others = [] if os.geteuid() == 0 else ["root"]
+        with socket.socket(socket.AF_UNIX) as control:
+            control.bind(str(inner / "control.sock"))
+            control.listen()
+            for locked, mode, name, who in ((inner / "control.sock", 0o660, "it", [f"the user {user}", f"the group {grp.getgrgid(os.getegid()).gr_name}", *others]),
+                                            (inner / "control.sock", 0, "it", ["root"]),
+                                            (inner, 0o700, str(inner.name), [f"the user {user}", *others])):
+                if not as_nobody and mode:
+                    continue  # this user may open it
+                locked.chmod(mode)
+                line = "koto-l3 run status --socket inner/control.sock"
+                with self.subTest(mode=oct(mode)):
+                    self.assert_said(self.run_line(line, **as_nobody), line, MISSING,
+                                     f"no permission to open inner/control.sock: {name} is open to {' and '.join(who)} (run.control of the daemon, --socket)")
+        inner.chmod(0o755)
 
     def test_a_closed_pipe(self):
         for line in ("koto-l3 info sent.l2raw", "koto-l3 inspect sent.l2raw --event 3/1 --json", "koto-l3 select --help",

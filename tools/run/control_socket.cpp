@@ -2,12 +2,20 @@
 #include "tools/run/control_socket.hpp"
 
 #include <chrono>
+#include <filesystem>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
+#include <boost/system/errc.hpp>
+#include <grp.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <sys/types.h>
 
 #include "tools/command_error.hpp"
 
@@ -22,6 +30,30 @@ using local = asio::local::stream_protocol;
 /// A start looks whether a receiver listens, and may read a menu from a slow disk.
 constexpr std::chrono::seconds patience{10};
 constexpr std::size_t longest_answer = 1 << 20;
+
+/// The system refuses every user who may not write to the socket, or not search the folders above
+/// it. What is below a folder that may not be searched is not seen from here.
+std::string who_may_open(const std::string& socket) {
+  std::filesystem::path name = socket;
+  struct stat is {};
+  mode_t of_user = S_IWUSR;
+  mode_t of_group = S_IWGRP;
+  while (::stat(name.empty() ? "." : name.c_str(), &is) != 0 && name != name.parent_path()) {
+    name = name.parent_path();
+    of_user = S_IXUSR;
+    of_group = S_IXGRP;
+  }
+  std::vector<std::string> who;
+  // NOLINTBEGIN(concurrency-mt-unsafe): the command has one thread
+  if (const passwd* const user = ::getpwuid(is.st_uid); (is.st_mode & of_user) != 0)
+    who.push_back("the user " + (user ? std::string(user->pw_name) : std::to_string(is.st_uid)));
+  if (const group* const all = ::getgrgid(is.st_gid); (is.st_mode & of_group) != 0)
+    who.push_back("the group " + (all ? std::string(all->gr_name) : std::to_string(is.st_gid)));
+  // NOLINTEND(concurrency-mt-unsafe)
+  if (is.st_uid != 0 || who.empty()) who.emplace_back("root");
+  return fmt::format("{} is open to {}", name == socket ? "it" : name.string(),
+                     fmt::join(who, " and "));
+}
 
 } // namespace
 
@@ -59,6 +91,11 @@ control_answer ask_control(const std::string& socket, const std::string& path,
                     socket, why),
         exit_missing_resource);
   };
+  if (failed == boost::system::errc::permission_denied)
+    throw command_error(
+        fmt::format("no permission to open {}: {} (run.control of the daemon, --socket)", socket,
+                    who_may_open(socket)),
+        exit_missing_resource);
   if (failed == http::error::body_limit) fail("the answer has more than 1 MiB");
   if (failed) fail(failed.message());
   const std::string& text = response.get().body();
