@@ -44,7 +44,7 @@ std::string early_option(const CLI::App& command) {
   const std::vector<std::string> names = options_of(command);
   for (const CLI::App* before = command.get_parent(); before != nullptr;
        before = before->get_parent()) {
-    const std::string option = unknown_option(*before);
+    std::string option = unknown_option(*before);
     if (option.starts_with("--") && std::ranges::find(names, option.substr(2)) != names.end())
       return option;
   }
@@ -69,7 +69,7 @@ std::string words_of(const CLI::App& command, const CLI::Error& error) {
                        fmt::join(words, " "));
   constexpr std::string_view begin = "Could not convert: ";
   constexpr std::string_view once = ": At Most 1 required but received ";
-  const std::string text = error.what();
+  std::string text = error.what();
   if (const auto at = text.find(once); at != text.npos)
     return fmt::format("{} is given {} times; give it once", text.substr(0, at),
                        text.substr(at + once.size()));

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
-#include <ranges>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -107,7 +107,8 @@ constexpr std::size_t most_inputs_listed = 100;
 
 json::array listed(const std::vector<std::string>& inputs) {
   json::array all;
-  for (const std::string& input : inputs | std::views::take(most_inputs_listed))
+  for (const std::string& input :
+       std::span(inputs).first(std::min(inputs.size(), most_inputs_listed)))
     all.emplace_back(input);
   return all;
 }

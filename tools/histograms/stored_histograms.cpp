@@ -44,8 +44,8 @@ public:
       if (entry->key == histograms_key) take(block, entry->content);
   }
   /// Unless another copy of it is whole.
-  void miss(const block_header& block, std::string why) {
-    missed_.try_emplace(number_of(block), std::move(why));
+  void miss(const block_header& block, const std::string& why) {
+    missed_.try_emplace(number_of(block), why);
   }
   /// What cannot be read, a line for each block.
   [[nodiscard]] std::vector<std::string> missed() const {
