@@ -175,7 +175,7 @@ class BadFiles(Selecting):
             with self.subTest(what):
                 self.check(what, self.folder / "none", str(self.folder / "none"), ["No such file or directory"], MISSING)
                 self.check(what, self.folder, str(self.folder), ["Is a directory"], MISSING)
-                self.check(what, "/dev/zero", "/dev/zero: ", ["is a device, not a regular file"])
+                self.check(what, "/dev/zero", "/dev/zero", ["is a device, not a regular file"])
         for what in ("lines", "detector"):
             self.check(what, self.write("this is = = no toml", "junk"), "junk:1:", [])
             (self.folder / "bytes").write_bytes(bytes(range(256)))
