@@ -59,11 +59,10 @@ struct alignas(32) found_packet {
     const piece_offset* const at = in.pieces.data() + fragment.first_piece + piece;
     p.first = at[0] + offset;
     p.first_bytes = fragment.piece_bytes - offset;
-    if (offset % sizeof(std::uint32_t) != 0) {
-      p.form += any;
-    } else if (p.first_bytes >= l2::board_bytes) {
+    const bool has_words = offset % sizeof(std::uint32_t) == 0;
+    if (has_words && p.first_bytes >= l2::board_bytes) {
       p.form += one;
-    } else if (p.first_bytes + fragment.piece_bytes >= l2::board_bytes) {
+    } else if (has_words && p.first_bytes + fragment.piece_bytes >= l2::board_bytes) {
       p.form += two;
       p.second = at[1];
     } else {
