@@ -120,8 +120,8 @@ class Start(harness.SystemTest):
         self.assertEqual((p.returncode, p.stdout), (0, f"{config}: ok\n"), p.stderr)
         self.assertIn(f"koto-l3d: forward.to: the name {name} has no address here: ", p.stderr)
         daemon = self.start_daemon(forward={"to": f"tcp://{name}:42200"})
-        harness.wait_until(lambda: f"the name in tcp://{name}:42200 (forward.to) has no address" in daemon.status()["problem"]["text"],
-                           "the name in /status")
+        text = f"the name in tcp://{name}:42200 (forward.to) has no address"
+        daemon.wait_for(lambda s: s["problem"] and text in s["problem"]["text"], "the name in /status")
         self.assertIn(f"output link: the name {name} (forward.to) has no address here: ", daemon.said())
         self.assertEqual(daemon.stop(), 0)
 

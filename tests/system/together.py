@@ -173,7 +173,7 @@ class EtcdInTrouble(Together):
         sent = self.nodes[0].send(1, 20)  # a run goes on
         self.nodes[0].daemon.wait_for_stored(20)
         self.refused(self.nodes[0].start(), r"etcd does not answer at http://\S+: .*; a run goes on, and none can be begun or ended on all nodes")
-        status = self.nodes[0].daemon.wait_for(lambda s: s["problem"]["text"], "a problem")
+        status = self.nodes[0].daemon.wait_for(lambda s: s["problem"], "a problem")
         self.assertEqual((status["problem"]["name"], status["farm"]["state"]), ("farm", "cut_off"))
         self.assertEqual(self.nodes[0].daemon.metrics()['koto_l3_farm_state{state="cut_off"}'], 1)
         self.taken(self.nodes[1].start(here=True, number=31))
