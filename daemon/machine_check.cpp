@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <functional>
 #include <future>
+#include <set>
 #include <stdexcept>
 #include <system_error>
 
@@ -101,7 +102,8 @@ bool comes_with_the_service(const fs::path& folder) {
   return in == "/run" || in == "/var/lib" || in == "/var/log" || in == "/var/cache";
 }
 
-/// Of something that is made in this folder, which has to be there before.
+/// Looks at the name of a file or socket that the start makes. `wrong`: why no start can make it;
+/// empty if nothing is in the way. Its folder must be there before.
 void look_at_name(const char* key, const std::string& name, const std::string& wrong,
                   start_outlook& to) {
   const fs::path folder = "." / fs::path(name).parent_path();
@@ -226,7 +228,9 @@ start_outlook outlook_of_start(const daemon_settings& s) {
     if (!is_local_address(way.from))
       doubts.push_back(
           fmt::format("forward.from: no network card of this machine has {}", way.from));
-  for (const link_way& way : ways_of(s.forward)) look_at_receiver(way.to, doubts);
+  std::set<std::string> receivers;
+  for (const link_way& way : ways_of(s.forward)) receivers.insert(way.to);
+  for (const std::string& to : receivers) look_at_receiver(to, doubts);
   if (std::string wrong = wrong_with_outbox(s); !wrong.empty())
     found.refused.push_back(std::move(wrong));
   if (!s.spool.folder.empty()) look_at_spool(s.spool, found);

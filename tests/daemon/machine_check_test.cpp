@@ -122,6 +122,11 @@ TEST(machine_check, doubts_a_receiver_whose_name_has_no_address) {
   const auto doubts = outlook_of_start(s).doubts;
   const std::string said = "forward.to: the name " + name + " has no address here: ";
   EXPECT_TRUE(std::ranges::any_of(doubts, [&](const auto& d) { return d.starts_with(said); }));
+  s.forward.from = {{"127.0.0.1", {}}, {"127.0.0.2", {}}};
+  EXPECT_EQ(std::ranges::count_if(outlook_of_start(s).doubts,
+                                  [&](const auto& d) { return d.starts_with(said); }),
+            1)
+      << "however many connections go there";
   s.forward.to = "tcp://127.0.0.1:1";
   s.forward.from = {{"127.0.0.1", "tcp://" + name + ":42200"}};
   EXPECT_TRUE(std::ranges::any_of(outlook_of_start(s).doubts,
