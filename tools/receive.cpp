@@ -26,6 +26,7 @@
 #include "tools/progress.hpp"
 #include "tools/receive/receive_account.hpp"
 #include "tools/receive/receive_watch.hpp"
+#include "tools/verify/agreement.hpp"
 #include "tools/verify/quiet_time.hpp"
 #include "transport/accounting/ledger.hpp"
 #include "transport/format/units.hpp"
@@ -133,21 +134,18 @@ bool stays_on_this_machine(std::string_view endpoint) {
          endpoint.starts_with("tcp://[::1]:");
 }
 
-/// A daemon writes "run000007-3-SESSION.json" and "node3.lock" into a folder of ledgers.
-bool is_of_ledgers(std::string_view name) {
-  constexpr std::string_view digits = "0123456789";
-  const auto take = [&](std::string_view begin) {
-    if (!name.starts_with(begin)) return false;
-    name.remove_prefix(begin.size());
-    const auto length = std::min(name.find_first_not_of(digits), name.size());
-    name.remove_prefix(length);
-    return length > 0;
-  };
-  const std::string_view whole = name;
-  if (take("node")) return name == ".lock" || name == ".hot-inputs.csv";
-  name = whole;
-  return take("run") && take("-") && name.starts_with('-') &&
-         name.find(".json") != std::string_view::npos;
+/// The name of a daemon's ledger in the folder; empty if there is none.
+std::string ledger_of_a_daemon(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::directory_iterator at(folder, error);
+  for (const std::filesystem::directory_iterator end; !error && at != end; at.increment(error)) {
+    if (at->path().extension() != ".json") continue;
+    try {
+      if (read_ledger(at->path()).program == daemon_program) return at->path().filename().string();
+    } catch (const std::runtime_error&) { // another file
+    }
+  }
+  return {};
 }
 
 /// A new store does not begin among the files of a daemon: to commands that read the folder it
@@ -160,12 +158,14 @@ void refuse_folder_of_a_daemon(const std::filesystem::path& folder) {
   };
   std::error_code error;
   if (!std::filesystem::is_directory(folder, error)) return;
-  std::filesystem::directory_iterator at(folder, error); // else the store says why it cannot begin
-  if (error || !store_file_numbers(folder).empty()) return;
+  try {
+    if (!store_file_numbers(folder).empty()) return;
+  } catch (const std::filesystem::filesystem_error&) {
+    return; // the store says why it cannot begin
+  }
   if (kind_of(folder) == store_kind::spool) refuse("the spool of a daemon (spool.folder)");
-  for (const std::filesystem::directory_iterator end; !error && at != end; at.increment(error))
-    if (const std::string name = at->path().filename().string(); is_of_ledgers(name))
-      refuse(fmt::format("a daemon's folder of ledgers (run.ledger), of which {} is a file", name));
+  if (const std::string name = ledger_of_a_daemon(folder); !name.empty())
+    refuse(fmt::format("a daemon's folder of ledgers (run.ledger), of which {} is a file", name));
 }
 
 /// Only the last part of the path may be new: otherwise the path is mistyped.

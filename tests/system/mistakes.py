@@ -6,6 +6,7 @@ import grp
 import hashlib
 import json
 import os
+import pathlib
 import pwd
 import resource
 import signal
@@ -235,9 +236,11 @@ class Mistakes(harness.SystemTest):
             (self.folder / name).write_bytes(data)
         (self.folder / "bad.secret").chmod(0o600)
         (self.folder / "folder").mkdir()
-        for name in ("spool/released.kl3r", "ledgers/run000007-3-00000000000000ab.json"):
+        ledger = json.loads((pathlib.Path(__file__).parent / "golden/0.2.0/store/ledger.json").read_text())
+        for name, data in (("spool/released.kl3r", ""),
+                           ("ledgers/run000007-3-00000000000000ab.json", json.dumps(ledger | {"program": "koto-l3d"}))):
             (self.folder / name).parent.mkdir()
-            (self.folder / name).write_bytes(b"")
+            (self.folder / name).write_text(data)
         (self.folder / "loop").symlink_to("loop")
         os.mkfifo(self.folder / "pipe")
         self.store.mkdir()
