@@ -41,8 +41,9 @@ constexpr int linger_ms = 200;
 constexpr int connections_waiting = 1024;
 constexpr std::size_t most_connections = 1024; ///< at a time
 constexpr std::size_t most_of_a_peer = 128;    ///< of these, after a hello
-/// ZeroMQ and its watch have one each of a connection; the store and monitoring need others.
-constexpr rlim_t descriptors_of_a_connection = 2;
+/// ZeroMQ and its watch have one each of a connection, and ZeroMQ may hold as many connections of
+/// strangers again until the watch has shut them down; the store and monitoring need others.
+constexpr rlim_t descriptors_of_a_connection = 3;
 constexpr rlim_t other_descriptors = 320;
 constexpr std::size_t fewest_connections = 32;
 /// Of a connection over which nothing was said yet but a handshake, hellos and ZeroMQ's heartbeats.
