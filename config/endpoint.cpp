@@ -32,15 +32,14 @@ bool is_of(int family, const std::string& host) {
   return inet_pton(family, host.c_str(), &address) == 1;
 }
 
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 /// By the letters of RFC 1123; its last part begins with a letter, so that a mistake in an address,
 /// or 0x7f000001, which the system would take, is not looked up.
 bool is_name(std::string_view host) {
   constexpr std::size_t longest = 253;
-  constexpr std::string_view digits = "0123456789";
-  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
-  const auto may_stand = [&](char c) {
-    return is_letter(c) || c == '.' || c == '-' || digits.find(c) != digits.npos;
-  };
+  const auto may_stand = [](char c) { return is_letter(c) || is_digit(c) || c == '.' || c == '-'; };
   const std::string_view last = host.substr(host.rfind('.') + 1); // all of it where there is none
   return !host.empty() && host.size() <= longest && std::ranges::all_of(host, may_stand) &&
          host.front() != '.' && host.front() != '-' && !last.empty() && is_letter(last.front());
@@ -49,18 +48,13 @@ bool is_name(std::string_view host) {
 } // namespace
 
 bool is_destination(std::string_view endpoint) {
-  constexpr std::string_view letters =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+  constexpr std::string_view tcp = "tcp://";
   constexpr std::string_view marks = ".-:%;[]_";
-  const std::string_view host =
-      endpoint.substr(0, endpoint.rfind(':')).substr(std::string_view("tcp://").size());
+  const std::string_view host = endpoint.substr(tcp.size(), endpoint.rfind(':') - tcp.size());
   const auto may_stand = [&](char c) {
-    return letters.find(c) != letters.npos || marks.find(c) != marks.npos;
+    return is_letter(c) || is_digit(c) || marks.find(c) != marks.npos;
   };
-  return !host.empty() &&
-         (letters.find(host.front()) != letters.npos || host.front() == '[' ||
-          host.front() == ':') &&
-         std::ranges::all_of(host, may_stand);
+  return !host.empty() && std::ranges::all_of(host, may_stand);
 }
 
 bool is_number(const std::string& host) { return is_of(AF_INET, host) || is_of(AF_INET6, host); }
