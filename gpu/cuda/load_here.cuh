@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads that are issued where they stand. The compiler moves other loads down to where their value
-// is needed, behind branches that wait for loads; then a warp waits for one after the other. They
-// are the loads by which threads observe one another, so they come from the L2 cache.
+// is needed, behind branches that wait for loads; then a warp waits for one after the other. These
+// are relaxed loads, as observe() in gpu/executors/atomics.cuh, so they come from the L2 cache.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +25,6 @@ namespace l3 {
   std::uint32_t value = 0;
   asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];"
                : "=r"(value)
-               : "l"(__cvta_generic_to_global(from)));
-  return value;
-}
-[[nodiscard]] __device__ inline std::uint64_t load_here(const std::uint64_t* from) {
-  std::uint64_t value = 0;
-  asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];"
-               : "=l"(value)
                : "l"(__cvta_generic_to_global(from)));
   return value;
 }

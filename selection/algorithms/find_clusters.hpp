@@ -218,13 +218,12 @@ private:
       // once: nearly all lit rows are crystals, and where one row of a board is lit others are.
       constexpr std::uint32_t together = std::is_same_v<B, solo_block> ? 1 : 4;
       while (lit != 0) {
-        const std::uint32_t some = lit;
         input_entry input[together];
         std::int32_t sum[together];
         std::uint16_t when[together];
         std::uint32_t rest = lit;
         for (std::uint32_t j = 0; j < together; ++j) {
-          const std::uint32_t row = lowest_one(rest != 0 ? rest : some);
+          const std::uint32_t row = lowest_one(rest != 0 ? rest : lit);
           const std::uint32_t at = l2::waveforms_per_board * board + row;
           input[j] = load_constant(&frame.tables.inputs[l2::waveforms_per_board * number + row]);
           sum[j] = pulse.sum[at];

@@ -8,6 +8,7 @@
 
 #include "gpu/cuda/load_here.cuh"
 #include "gpu/cuda/record_packing.cuh"
+#include "gpu/executors/atomics.cuh"
 #include "gpu/executors/cuda_form.hpp"
 
 namespace l3 {
@@ -63,7 +64,7 @@ struct pack_boards_by_warp {
     return (n + boards - 1) / boards;
   }
 
-  __device__ void operator()(const cuda_block&, shared& s, const batch_view& in,
+  __device__ void operator()(const cuda_block& b, shared& s, const batch_view& in,
                              const frame_columns& columns, output_view out) const {
     const std::uint32_t w = threadIdx.x / warp::threads;
     const std::uint32_t i = blockIdx.x * boards + w;
@@ -72,9 +73,9 @@ struct pack_boards_by_warp {
     const std::uint32_t form = load_here(&columns.boards.form[i]);
     const found_packet packet = load_here(&columns.packets[i]);
     if (at == not_packed) return;
-    const event_result& result = columns.events.results[packet.event];
+    event_result& result = columns.events.results[packet.event];
     const bool kept = load_here(&result.kept); // an event that is to be kept may have no room
-    std::uint64_t offset = load_here(&result.offset);
+    std::uint64_t offset = observe(b, &result.offset);
     const board_place place(in, packet, i);
     warp::board_image& image = s.images[w];
     if ((form & (board_raw | board_reduced)) != 0) {

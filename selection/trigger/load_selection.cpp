@@ -81,7 +81,8 @@ void check_readout(const readout& crates) {
                    "detector file that describes what hangs on this one");
 }
 
-/// Of a menu, which a person may have named in other letters than the one that is built in.
+/// Reads a menu. If there is none, and its name has the letters of "built-in", the complaint asks
+/// whether that was meant.
 std::string menu_text(const std::string& file) {
   try {
     return read_text(file);
