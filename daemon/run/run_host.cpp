@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <limits>
 #include <stdexcept>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -107,10 +108,21 @@ void run_host::tell_of(const run_record& crashed) {
 
 void run_host::go_without_run() {
   const std::lock_guard lock(mutex_);
-  if (!disks_) disks_ = std::make_unique<disk_watch>(settings_);
-  if (!without_run_)
-    without_run_ =
-        std::make_unique<unattended_ports>(ports_, settings_.udp.allow, settings_.building);
+  if (disks_ && without_run_) return;
+  std::string why; // each has a thread
+  try {
+    if (!disks_) disks_ = std::make_unique<disk_watch>(settings_);
+    if (!without_run_)
+      without_run_ =
+          std::make_unique<unattended_ports>(ports_, settings_.udp.allow, settings_.building);
+  } catch (const std::system_error& e) {
+    why = e.code().message();
+  }
+  if (!why.empty() && why != ports_told_)
+    spdlog::warn("without a run nothing reads the ports now: {}; what comes waits in the kernel's "
+                 "buffers, and is the next run's",
+                 why);
+  ports_told_ = why;
 }
 
 void run_host::stop_going_without_run() {

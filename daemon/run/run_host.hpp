@@ -62,7 +62,8 @@ public:
   void keep_ports();
   /// Says which runs before did not end properly, as far as ledgers are in a folder.
   void tell_of_crashes();
-  /// Drops and counts the datagrams that come until a run begins, if it does not yet.
+  /// Drops and counts the datagrams that come until a run begins, if it does not yet. Warns, once,
+  /// where the system gives no thread for it.
   void go_without_run();
   /// Begins to make the node of a run, which receives what comes from now on. False: the beam has
   /// come, and no run can begin.
@@ -143,6 +144,7 @@ private:
   std::unique_ptr<node> made_;          // its node
   bool drained_clean_ = false;          // of the run that ends
   std::vector<std::string> disks_told_; // what is short without a run, as the log has it
+  std::string ports_told_;              // why nothing reads them without a run, likewise
 
   mutable std::mutex mutex_; ///< guards the pointers for other threads, and what follows
   std::unique_ptr<node> node_;

@@ -101,16 +101,17 @@ class Ports:
 # Programs
 
 class Program:
-    def __init__(self, arguments, log, environment=None, space=None, answer=None):
+    def __init__(self, arguments, log, environment=None, space=None, answer=None, user=None):
         """`space`: an open file of the network namespace in which it shall run. `answer`: a file for standard output alone, where what
-        standard error says must not stand within it."""
+        standard error says must not stand within it. `user`: the number of another one, as whom it shall run."""
         self.log = pathlib.Path(log)
         self.arguments = [str(a) for a in arguments]
+        self.user = user
         self._output = open(self.log, "ab")
         self._said = slice(self.log.stat().st_size, None)
         with open(answer, "wb") if answer else contextlib.nullcontext(self._output) as output:
             self.process = subprocess.Popen(self.arguments, stdin=subprocess.DEVNULL, stdout=output,
-                                            stderr=self._output, preexec_fn=lambda: _begin(space),
+                                            stderr=self._output, preexec_fn=lambda: _begin(space), user=user,
                                             env={**os.environ, **(environment or {})})
 
     @property
@@ -161,6 +162,10 @@ class Program:
         text = pathlib.Path(f"/proc/{self.pid}/status").read_text()
         return int(re.search(r"SigCgt:\s+([0-9a-f]+)", text)[1], 16) >> number - 1 & 1 == 1
 
+    def allow_threads(self, count):
+        """How many threads its user may have for it to make another one."""
+        subprocess.run(["prlimit", "--pid", str(self.pid), f"--nproc={count}:"], check=True, user=self.user)
+
     def memory(self):
         """Resident bytes."""
         text = pathlib.Path(f"/proc/{self.pid}/status").read_text()
@@ -170,11 +175,11 @@ class Program:
 class Daemon(Program):
     host = HOST  # where its monitoring address is, as this process sees it
 
-    def __init__(self, config, ports, folder, environment=None, space=None):
+    def __init__(self, config, ports, folder, environment=None, space=None, user=None):
         self.ports = ports
         self.ledger_file = folder / "daemon-ledger.json"
         self.config = config
-        super().__init__([BIN / "koto-l3d", "--config", config], folder / "daemon.log", environment, space)
+        super().__init__([BIN / "koto-l3d", "--config", config], folder / "daemon.log", environment, space, user=user)
 
     def get(self, path, raw=False):
         connection = http.client.HTTPConnection(self.host, self.ports.monitor, timeout=PATIENCE)
@@ -307,8 +312,16 @@ class Stage:
                                 for section, keys in all_of_it.items()))
         return path
 
-    def start_daemon(self, environment=None, **sections):
-        return self.keep(Daemon(self.write_config(**sections), self.ports, self.folder, environment)).ready()
+    def start_daemon(self, environment=None, user=None, **sections):
+        return self.keep(Daemon(self.write_config(**sections), self.ports, self.folder, environment, user=user)).ready()
+
+    def hand_to_another_user(self):
+        """The number of a user whose threads the system bounds, unlike those of root; the folder of the test is theirs."""
+        if os.geteuid() != 0:
+            return None
+        nobody = 65534
+        os.chown(self.folder, nobody, -1)
+        return nobody
 
     def start_receiver(self, *more, store=None, listening=True):
         p = self.keep(Program([BIN / "koto-l3", "receive", "--bind", f"tcp://{self.receiver_host}:{self.ports.receiver}",

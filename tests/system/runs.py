@@ -77,9 +77,9 @@ class Controlled(harness.SystemTest):
         self.ledgers = self.folder / "ledgers"
         self.answered = set()
 
-    def start_controlled(self, run={}, **sections):
+    def start_controlled(self, run={}, user=None, **sections):
         config = self.write_config(run={"control": str(self.socket), "ledger": f"{self.ledgers}/", **run}, **sections)
-        daemon = self.keep(harness.Daemon(config, self.ports, self.folder))
+        daemon = self.keep(harness.Daemon(config, self.ports, self.folder, user=user))
         daemon.wait_to_say("ready for runs")
         return daemon
 
@@ -323,6 +323,31 @@ class Control(Controlled):
         self.assertEqual(self.ask("POST", "/run/stop")[0], 409)
         self.assertEqual(self.ask("GET", "/run")[1]["state"], "configured")
         self.assertEqual(daemon.stop(), 0)
+
+    def test_a_spool_that_cannot_be(self):
+        self.start_receiver()
+        daemon = self.start_controlled(spool={"folder": str(self.folder / "file")})
+        (self.folder / "file").write_text("no folder")
+        status, answer = self.ask("POST", "/run/start", "{}")
+        self.assertEqual((status, len(answer["reasons"])), (409, 1), answer)
+        self.assertRegex(answer["reasons"][0], "spool.folder = .*/file: .*/file is no folder")
+        self.assertEqual(daemon.stop(), 0)
+
+    def test_a_run_ends_where_the_system_gives_no_thread(self):
+        """Nothing reads the ports then, and no run begins, until there are threads again."""
+        receiver, user = self.start_receiver(), self.hand_to_another_user()
+        daemon = self.start_controlled(user=user)
+        self.start()
+        self.wait_for_run("running", 7)
+        daemon.allow_threads(1)
+        self.assertEqual(self.ask("POST", "/run/stop")[0], 202)
+        self.wait_for_run("configured")
+        daemon.wait_to_say("without a run nothing reads the ports now: ")
+        daemon.allow_threads(1000)
+        self.start()
+        self.wait_for_run("running", 8)
+        self.assertEqual(daemon.stop(), 0, daemon.said())
+        receiver.stop()
 
     def test_a_crate_that_is_silent(self):
         self.start_receiver()

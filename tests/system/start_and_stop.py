@@ -278,6 +278,20 @@ class Stop(harness.SystemTest):
         self.assertEqual(p.stop(), 0, p.said())
         self.assertIn("SIGTERM: draining", p.said())
 
+    def test_where_the_system_gives_no_thread(self):
+        """Neither the look for the receiver's name nor the end needs one."""
+        user = self.hand_to_another_user()
+        daemon = self.start_daemon(user=user, forward={"to": f"tcp://localhost:{self.ports.receiver}"})
+        daemon.allow_threads(1)
+        daemon.wait_to_say("the name localhost (forward.to) has no address here: no thread could ask for it: ")
+        sender, maker = self.udp_sender(daemon), level2.EventMaker(self.crates, 69)
+        for number in range(1, 21):
+            sender.event(1, number, maker.fragments(1, number))
+        daemon.wait_for(lambda s: s["events"]["admitted"] == 20, "20 events")
+        self.assertEqual(daemon.stop(), 0, daemon.said())
+        ledger = daemon.ledger()
+        self.assertEqual((ledger["clean"], ledger["spool"]["waiting"]), (True, 20))
+
     def test_a_second_signal_does_not_cut_the_drain_short(self):
         daemon = self.start_daemon(run={"drain_time_limit": "3 s"}, spool={"folder": ""})  # nobody receives
         sender, maker = self.udp_sender(daemon), level2.EventMaker(self.crates, 66)

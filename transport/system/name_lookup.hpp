@@ -10,8 +10,10 @@
 
 #include <algorithm>
 #include <future>
+#include <memory>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -61,15 +63,17 @@ struct found_addresses {
   return number;
 }
 
-/// `ask`: addresses_of(), but in tests. The result's destructor does not wait.
+/// `ask`: addresses_of(), but in tests. The result's destructor does not wait. Where the system
+/// gives no thread, the result says so in place of addresses.
 template <class Ask>
 [[nodiscard]] std::future<found_addresses> look_up(std::string host, Ask ask) {
-  std::promise<found_addresses> promise;
-  std::future<found_addresses> found = promise.get_future();
-  std::thread([promise = std::move(promise), host = std::move(host), ask]() mutable {
-    promise.set_value(ask(host));
-  }).detach();
-  return found;
+  const auto promise = std::make_shared<std::promise<found_addresses>>();
+  try {
+    std::thread([promise, host = std::move(host), ask] { promise->set_value(ask(host)); }).detach();
+  } catch (const std::system_error& e) {
+    promise->set_value({{}, "no thread could ask for it: " + e.code().message()});
+  }
+  return promise->get_future();
 }
 
 } // namespace l3
