@@ -97,7 +97,7 @@ metrics_snapshot node::snapshot() const {
   s.uptime = in_seconds(steady_clock::now() - p.started_at);
   s.state = p.state.report();
   s.receiver = p.settings.forward.to;
-  s.receiver_name_failure = p.fresh.name_failure();
+  s.unknown = p.fresh.unknown();
   s.latest_spills = p.spills.latest(metrics_snapshot::most_spills);
   s.memory_planned = sum_of(memory_plan());
   s.account = p.sums();

@@ -92,8 +92,7 @@ json::value problem_text(const metrics_snapshot& s) {
     return of_farm.empty() ? json::value(nullptr) : json::value(of_farm);
   }
   std::string text = advice_on(*worst, s.receiver);
-  if (*worst == trouble::receiver_absent && !s.receiver_name_failure.empty())
-    text = advice_on_name(s.receiver, s.receiver_name_failure);
+  if (*worst == trouble::receiver_absent && s.unknown) text = advice_on(*s.unknown);
   if (const crate_report* r = worst_of(s.crates); r != nullptr && *worst == trouble::crate_fault)
     text = r->text + "; " + text;
   if (*worst == trouble::spool_full && !s.disk_shortages.empty())

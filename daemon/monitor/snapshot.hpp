@@ -122,7 +122,7 @@ struct metrics_snapshot {
   double uptime = 0;   ///< s
   state_report state;
   std::string receiver;                     ///< its address
-  std::string receiver_name_failure;        ///< why its name has no address; empty: it has one
+  std::optional<unknown_receiver> unknown;  ///< it, if its name has no address
   std::vector<state_change> changes;        ///< the latest, in order
   std::optional<double> event_age;          ///< s since the latest event was admitted
   std::vector<spill_account> latest_spills; ///< that have ended, in order

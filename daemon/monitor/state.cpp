@@ -8,11 +8,11 @@
 
 namespace l3 {
 
-std::string advice_on_name(std::string_view receiver, std::string_view why) {
-  return fmt::format("the name in {} (forward.to) has no address on this machine: {}; events wait "
-                     "in memory, then on disk: mend the name, or what the machine looks names up "
-                     "in (/etc/hosts, its name server)",
-                     receiver, why);
+std::string advice_on(const unknown_receiver& r) {
+  return fmt::format("the name in {} ({}) has no address on this machine: {}; events wait in "
+                     "memory, then on disk: mend the name, or what the machine looks names up in "
+                     "(/etc/hosts, its name server)",
+                     r.endpoint, r.key, r.why);
 }
 
 std::string advice_on(trouble t, std::string_view receiver) {

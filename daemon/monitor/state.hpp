@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "transport/accounting/enumerator_names.hpp"
+#include "transport/output/settings.hpp"
 
 namespace l3 {
 
@@ -50,8 +51,8 @@ inline constexpr std::size_t troubles = enumerators<trouble>;
 /// What it means and what to do, for the reader of the log. `receiver` is its address.
 [[nodiscard]] std::string advice_on(trouble t, std::string_view receiver);
 
-/// The same of a receiver that is absent because its name has no address; `why`: the system's word.
-[[nodiscard]] std::string advice_on_name(std::string_view receiver, std::string_view why);
+/// The same of receiver_absent, because of the receiver's name.
+[[nodiscard]] std::string advice_on(const unknown_receiver& r);
 
 /// The state at one moment.
 struct state_report {

@@ -127,17 +127,17 @@ void forwarder::run(const std::stop_token& stop, std::chrono::nanoseconds drain_
 void forwarder::take_news(time_point now) {
   for (way& w : ways_) take_news(w, now);
   window_.leave_silent_ways(now);
-  const auto unknown =
-      std::ranges::find_if_not(ways_, [](const way& w) { return w.link->name_failure().empty(); });
-  const std::string failure =
-      unknown == ways_.end() || window_.is_welcome() ? "" : unknown->link->name_failure();
-  const std::lock_guard lock(name_mutex_);
-  if (name_failure_ != failure) name_failure_ = failure;
+  const auto of_unknown =
+      std::ranges::find_if(ways_, [](const way& w) { return w.link->unknown().has_value(); });
+  std::optional<unknown_receiver> found;
+  if (of_unknown != ways_.end() && !window_.is_welcome()) found = of_unknown->link->unknown();
+  const std::lock_guard lock(unknown_mutex_);
+  if (unknown_ != found) unknown_ = std::move(found);
 }
 
-std::string forwarder::name_failure() const {
-  const std::lock_guard lock(name_mutex_);
-  return name_failure_;
+std::optional<unknown_receiver> forwarder::unknown() const {
+  const std::lock_guard lock(unknown_mutex_);
+  return unknown_;
 }
 
 void forwarder::take_news(way& of, time_point now) {

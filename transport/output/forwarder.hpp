@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -58,9 +59,9 @@ public:
   [[nodiscard]] bool refused() const { return answers() && window_.is_refused(); }
   /// A receiver that answers claims to have blocks that were never sent. Any thread.
   [[nodiscard]] bool is_wrong() const { return answers() && window_.is_wrong(); }
-  /// Why the receiver's name has no address, as the system says; empty if it has one, or the
-  /// receiver answers. Any thread.
-  [[nodiscard]] std::string name_failure() const;
+  /// The receiver, if its name has no address; nothing where it has one, or the receiver answers.
+  /// Any thread.
+  [[nodiscard]] std::optional<unknown_receiver> unknown() const;
   [[nodiscard]] const forward_counters& counters() const { return window_.counters(); }
   /// What a receiver that divides its line lets this lane send, in bits a second; below 0: the
   /// receiver grants nothing, and this end's own pace alone holds. Any thread.
@@ -105,8 +106,8 @@ private:
   bool in_any_order_ = false;   ///< the receiver puts the blocks of several connections in order
   bool takes_settings_ = false; ///< the receiver takes blocks that hold them
   counter turns_;
-  mutable std::mutex name_mutex_; ///< guards the next one, which changes seldom
-  std::string name_failure_;
+  mutable std::mutex unknown_mutex_; ///< guards the next one, which changes seldom
+  std::optional<unknown_receiver> unknown_;
 
   time_point last_sent_at_;
   std::atomic<time_point> drain_until_{never};

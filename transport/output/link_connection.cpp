@@ -109,8 +109,8 @@ std::string why_not_let_in(const forward_settings& settings, std::uint16_t event
 } // namespace
 
 link_connection::link_connection(const forward_settings& settings, const link_way& way)
-    : settings_(settings), from_(way.from), endpoint_(endpoint_from(way.from, way.to)),
-      by_name_(names_a_machine(way.to)) {
+    : settings_(settings), from_(way.from), key_(key_of(way, settings)),
+      endpoint_(endpoint_from(way.from, way.to)), by_name_(names_a_machine(way.to)) {
   settings_.to = way.to;
   (void)zmq_ctx_set(context_.handle(), share_read_buffers, 0);
   use_keys(socket_, settings);
@@ -188,14 +188,19 @@ void link_connection::look_up_name(time_point now, const report_function& report
   if (!by_name_) return;
   const std::string host(host_of(settings_.to));
   if (!looked_up_.valid()) {
-    if (now >= look_up_at_) looked_up_ = look_up(host, addresses_of);
+    if (now < look_up_at_) return;
+    was_up_since_ = false;
+    looked_up_ = look_up(host, addresses_of);
     return;
   }
   if (looked_up_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return;
-  name_failure_ = looked_up_.get().failure;
+  const std::string why = looked_up_.get().failure;
+  if (was_up_since_) return;
   look_up_at_ = now + time_between_look_ups;
-  if (!name_failure_.empty())
-    report("the name " + host + " (forward.to) has no address here: " + name_failure_);
+  unknown_.reset();
+  if (why.empty()) return;
+  unknown_ = {settings_.to, key_, why};
+  report("the name " + host + " (" + key_ + ") has no address here: " + why);
 }
 
 link_connection::news link_connection::take_events(const report_function& report) {
@@ -232,7 +237,9 @@ link_connection::news link_connection::take_events(const report_function& report
     since.down = since.down || !up_;
     was_up = was_up || up_;
     unanswered = false;
-    if (up_) other_addresses_at_ = now + time_for_addresses;
+    if (!up_) continue;
+    other_addresses_at_ = now + time_for_addresses;
+    was_up_since_ = true;
   }
   if (unanswered) {
     up_ = false;
@@ -242,7 +249,7 @@ link_connection::news link_connection::take_events(const report_function& report
     look_up_name(now, report);
     try_other_addresses(now);
   }
-  if (up_) name_failure_.clear();
+  if (up_) unknown_.reset();
   if (was_up && since.down) leave_broken(now);
   if (connect_at_ && now >= *connect_at_) {
     connect_at_.reset();

@@ -40,9 +40,9 @@ public:
   void connect_once();
   /// The connection is there, and both ends know each other's keys.
   [[nodiscard]] bool is_up() const { return up_; }
-  /// Why the receiver's name has no address, as the system said last; empty if it has one, or
-  /// is being looked up for the first time.
-  [[nodiscard]] const std::string& name_failure() const { return name_failure_; }
+  /// Its receiver, if the name of that had no address when it was looked up last; nothing while
+  /// the connection is there.
+  [[nodiscard]] const std::optional<unknown_receiver>& unknown() const { return unknown_; }
   /// What has happened to it since the last call.
   struct news {
     bool any = false;  ///< it came, broke, or was refused
@@ -80,6 +80,7 @@ private:
 
   forward_settings settings_;
   std::string from_;     ///< the way's local address; empty: the system chooses
+  std::string key_;      ///< in which its receiver stands
   std::string endpoint_; ///< as ZeroMQ has to be told it
   bool by_name_;         ///< the receiver's machine
   zmq::context_t context_{1};
@@ -96,8 +97,9 @@ private:
   std::optional<time_point> connect_at_; ///< the last one broke, and the next is begun then
   time_point other_addresses_at_{};
   std::future<found_addresses> looked_up_; ///< valid: the receiver's name is being looked up
+  bool was_up_since_ = false;              ///< that began: what it finds is of another time
   time_point look_up_at_{};                ///< again
-  std::string name_failure_;
+  std::optional<unknown_receiver> unknown_;
   time_point last_event_at_{}; ///< when ZeroMQ told of one, or was told to connect
   bool blocked_ = false;       ///< ZeroMQ had no room for a message
 };

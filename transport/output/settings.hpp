@@ -50,6 +50,20 @@ struct forward_settings {
   return ways;
 }
 
+/// The key in which the receiver of one of ways_of() stands.
+[[nodiscard]] inline std::string key_of(const link_way& way, const forward_settings& s) {
+  return way.to == s.to ? "forward.to" : "forward.from";
+}
+
+/// A receiver whose name has no address on this machine.
+struct unknown_receiver {
+  std::string endpoint;
+  std::string key; ///< in which it stands
+  std::string why; ///< as the system says it
+
+  friend bool operator==(const unknown_receiver&, const unknown_receiver&) = default;
+};
+
 /// That the messages of a receiver take at most, over one connection; more is cut off.
 inline constexpr byte_size memory_of_answers = mebibytes(12);
 

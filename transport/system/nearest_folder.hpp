@@ -19,11 +19,12 @@ namespace l3 {
 }
 
 /// Why there cannot be a folder of this name, whichever user makes it: something else has the name,
-/// or that of a folder above it. Empty if nothing has.
+/// or that of a folder above it, or it is longer than the system allows. Empty if there can.
 [[nodiscard]] inline std::string why_no_folder(std::filesystem::path folder) {
   std::error_code error;
   folder = std::filesystem::absolute(folder, error);
   while (folder.has_relative_path() && !std::filesystem::exists(folder, error)) {
+    if (error == std::errc::filename_too_long) return folder.string() + ": " + error.message();
     if (std::filesystem::is_symlink(std::filesystem::symlink_status(folder, error)))
       return folder.string() + " is a link that leads nowhere";
     folder = folder.parent_path();

@@ -267,11 +267,24 @@ TEST(forwarder, takes_its_turns_when_nobody_is_there) {
 TEST(forwarder, says_that_the_name_of_the_receiver_has_no_address) {
   const std::string name(64, 'x'); // one more than DNS knows: no name server is asked
   sending_end near(link_to("tcp://" + name + ":9"), 0);
-  EXPECT_TRUE(eventually([&] { return !near.sender.name_failure().empty(); }));
+  EXPECT_TRUE(eventually([&] { return near.sender.unknown().has_value(); }));
+  EXPECT_EQ(near.sender.unknown()->endpoint, "tcp://" + name + ":9");
   EXPECT_TRUE(near.reported("the name " + name +
-                            " (forward.to) has no address here: " + near.sender.name_failure()));
-  const sending_end numbered(link_to("tcp://127.0.0.1:9"), 0);
-  EXPECT_TRUE(numbered.sender.name_failure().empty());
+                            " (forward.to) has no address here: " + near.sender.unknown()->why));
+}
+
+TEST(forwarder, names_the_way_whose_receiver_has_no_address_until_another_way_is_welcome) {
+  const std::string unknown = "tcp://" + std::string(64, 'x') + ":9";
+  played_receiver far;
+  auto settings = link_to(far.endpoint());
+  settings.from = {{"", ""}, {"", unknown}};
+  sending_end near(settings, 0);
+  EXPECT_TRUE(eventually([&] { return near.sender.unknown().has_value(); }));
+  EXPECT_EQ(near.sender.unknown()->endpoint, unknown);
+  EXPECT_EQ(near.sender.unknown()->key, "forward.from");
+  EXPECT_EQ(far.take().header.type, link_message::hello);
+  far.answer(link_message::welcome, 0, 1);
+  EXPECT_TRUE(eventually([&] { return !near.sender.unknown().has_value(); }));
 }
 
 TEST(forwarder, refuses_an_address_that_is_none) {
