@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <functional>
 #include <future>
-#include <set>
 #include <stdexcept>
 #include <system_error>
 
@@ -91,26 +90,27 @@ void look_at_folder(const char* key, const fs::path& folder, std::vector<std::st
 }
 
 /// A folder that is missing now, and that the service manager makes for a service that starts, as
-/// /run/koto-l3 (RuntimeDirectory= and its like).
+/// /run/koto-l3 (RuntimeDirectory= and its like). It makes none within it.
 bool comes_with_the_service(const fs::path& folder) {
   std::error_code error;
-  fs::path missing;
-  for (fs::path at = fs::absolute(folder, error); at.has_relative_path() && !fs::exists(at, error);
-       at = at.parent_path())
-    missing = at;
-  const fs::path in = missing.parent_path();
+  const fs::path in = fs::canonical(fs::absolute(folder, error).parent_path(), error);
   return in == "/run" || in == "/var/lib" || in == "/var/log" || in == "/var/cache";
 }
 
-/// Looks at the name of a file or socket that the start makes. `wrong`: why no start can make it;
-/// empty if nothing is in the way. Its folder must be there before.
+/// Looks at the name of a file, folder or socket that the start makes. `wrong`: why no start can
+/// make it; empty if nothing is in the way.
 void look_at_name(const char* key, const std::string& name, const std::string& wrong,
                   start_outlook& to) {
-  const fs::path folder = "." / fs::path(name).parent_path();
+  fs::path path = name;
+  if (!path.has_filename()) path = path.parent_path(); // a folder's name may end in "/"
+  const std::string missing = why_no_folder_of(path);
+  const bool only_missing = !missing.empty() && wrong.find(missing) != wrong.npos;
   if (wrong.empty())
-    look_at_folder(key, folder, to.doubts);
+    look_at_folder(key, "." / fs::path(name).parent_path(), to.doubts);
+  else if (path.is_relative() || (only_missing && comes_with_the_service(path.parent_path())))
+    to.doubts.push_back(wrong);
   else
-    (comes_with_the_service(folder) ? to.doubts : to.refused).push_back(wrong);
+    to.refused.push_back(wrong);
 }
 
 void look_at_room(const spool_settings& s, std::vector<std::string>& doubts) {
@@ -123,9 +123,16 @@ void look_at_room(const spool_settings& s, std::vector<std::string>& doubts) {
         size_in_words(s.size.bytes), size_in_words(s.floor.bytes), s.folder, size_in_words(size)));
 }
 
+std::string wrong_with_spool(const spool_settings& s) {
+  if (s.folder.empty()) return {};
+  const std::string wrong = wrong_with_spool_folder(s.folder);
+  return wrong.empty() ? wrong : fmt::format("spool.folder = {}: {}", s.folder, wrong);
+}
+
 void look_at_spool(const spool_settings& s, start_outlook& to) {
-  if (const std::string wrong = wrong_with_spool_folder(s.folder); !wrong.empty()) {
-    to.refused.push_back(fmt::format("spool.folder = {}: {}", s.folder, wrong));
+  if (s.folder.empty()) return;
+  if (std::string wrong = wrong_with_spool(s); !wrong.empty()) {
+    (fs::path(s.folder).is_relative() ? to.doubts : to.refused).push_back(std::move(wrong));
     return;
   }
   look_at_folder("spool.folder", s.folder, to.doubts);
@@ -137,19 +144,30 @@ void look_at_spool(const spool_settings& s, start_outlook& to) {
 }
 
 /// Without an address the daemon starts, and its events wait. No name server is waited for long.
-void look_at_receiver(const std::string& to, std::vector<std::string>& doubts) {
+void look_at_receivers(const forward_settings& s, std::vector<std::string>& doubts) {
   constexpr auto patience = std::chrono::seconds(3);
-  if (host_of(to) == "0.0.0.0" || host_of(to) == "[::]")
-    doubts.push_back(fmt::format("forward.to: {} stands for all addresses of this machine, and is "
-                                 "none of the receiver's",
-                                 host_of(to)));
-  if (!names_a_machine(to)) return;
-  std::string why = fmt::format("no answer within {} s", patience.count());
-  auto found = look_up(std::string(host_of(to)), addresses_of);
-  if (found.wait_for(patience) == std::future_status::ready) why = found.get().failure;
-  if (!why.empty())
-    doubts.push_back(
-        fmt::format("forward.to: the name {} has no address here: {}", host_of(to), why));
+  struct question {
+    link_way way;
+    std::future<found_addresses> answer;
+  };
+  std::vector<question> asked; // one for each receiver, all at once
+  for (const link_way& way : ways_of(s)) {
+    const std::string host(host_of(way.to));
+    if (std::ranges::any_of(asked, [&](const question& q) { return q.way.to == way.to; })) continue;
+    if (host == "0.0.0.0" || host == "[::]")
+      doubts.push_back(fmt::format(
+          "{}: {} stands for all addresses of this machine, and is none of the receiver's",
+          key_of(way, s), host));
+    if (names_a_machine(way.to)) asked.push_back({way, look_up(host, addresses_of)});
+  }
+  const auto until = std::chrono::steady_clock::now() + patience;
+  for (question& q : asked) {
+    std::string why = fmt::format("no answer within {} s", patience.count());
+    if (q.answer.wait_until(until) == std::future_status::ready) why = q.answer.get().failure;
+    if (!why.empty())
+      doubts.push_back(fmt::format("{}: the name {} has no address here: {}", key_of(q.way, s),
+                                   host_of(q.way.to), why));
+  }
 }
 
 void look_at_control(const std::string& name, start_outlook& to) {
@@ -218,6 +236,12 @@ std::string wrong_with_memory(const daemon_settings& s, const found_devices& dev
                      by_key.front().what);
 }
 
+std::vector<std::string> wrong_with_node(const daemon_settings& s) {
+  std::vector<std::string> wrong{wrong_with_outbox(s), wrong_with_spool(s.spool)};
+  std::erase(wrong, "");
+  return wrong;
+}
+
 start_outlook outlook_of_start(const daemon_settings& s) {
   start_outlook found;
   std::vector<std::string>& doubts = found.doubts;
@@ -228,12 +252,10 @@ start_outlook outlook_of_start(const daemon_settings& s) {
     if (!is_local_address(way.from))
       doubts.push_back(
           fmt::format("forward.from: no network card of this machine has {}", way.from));
-  std::set<std::string> receivers;
-  for (const link_way& way : ways_of(s.forward)) receivers.insert(way.to);
-  for (const std::string& to : receivers) look_at_receiver(to, doubts);
+  look_at_receivers(s.forward, doubts);
   if (std::string wrong = wrong_with_outbox(s); !wrong.empty())
     found.refused.push_back(std::move(wrong));
-  if (!s.spool.folder.empty()) look_at_spool(s.spool, found);
+  look_at_spool(s.spool, found);
   const ledger_place ledgers(s.run.ledger, s.run.node);
   if (!ledgers.none()) look_at_name("run.ledger", s.run.ledger, ledgers.wrong(), found);
   if (std::string taken = ledgers.taken_by(); !taken.empty()) doubts.push_back(std::move(taken));

@@ -49,6 +49,11 @@ std::optional<run_record> record_without_daemon(const std::filesystem::path& fil
   return r;
 }
 
+bool is_too_long(const std::string& name) {
+  struct stat is {};
+  return ::lstat(name.c_str(), &is) != 0 && errno == ENAMETOOLONG;
+}
+
 } // namespace
 
 std::string ledger_place::lock_file() const {
@@ -104,6 +109,8 @@ std::string ledger_place::wrong() const {
     why = "it is a folder; with \"/\" at its end, each run has a file of its own there";
   else if (!is_for_a_file(name))
     why = "it is no regular file";
+  else if (is_too_long(name + ".crashed")) // the longest of the names beside it
+    why = std::make_error_code(std::errc::filename_too_long).message();
   return why.empty() ? why : cannot_write(why);
 }
 

@@ -13,6 +13,7 @@
 
 #include "config/endpoint.hpp"
 #include "config/toml/complaints.hpp"
+#include "daemon/machine_check.hpp"
 #include "daemon/run/disk_watch.hpp"
 #include "selection/trigger/load_selection.hpp"
 #include "transport/system/name_lookup.hpp"
@@ -79,6 +80,7 @@ std::vector<std::string> reasons_against_node(const daemon_settings& settings,
   for (const std::uint32_t crate : host.silent_crates())
     reasons.push_back(fmt::format("crate {} is silent while others send", crate));
   for (std::string& shortage : disk_shortages(settings)) reasons.push_back(std::move(shortage));
+  for (std::string& wrong : wrong_with_node(settings)) reasons.push_back(std::move(wrong));
   return reasons;
 }
 

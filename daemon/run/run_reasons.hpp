@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why no run can begin on this node now, a sentence each: the receiver is absent, a crate is silent
-// while others send, a disk is short, the menu has mistakes or needs more memory than there is.
+// while others send, a disk is short, something else has the name of the spool's folder, the menu
+// has mistakes or needs more memory than there is.
 #pragma once
 
 #include <string>

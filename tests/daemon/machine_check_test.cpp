@@ -2,6 +2,7 @@
 #include "daemon/machine_check.hpp"
 
 #include <algorithm>
+#include <climits>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -129,8 +130,9 @@ TEST(machine_check, doubts_a_receiver_whose_name_has_no_address) {
       << "however many connections go there";
   s.forward.to = "tcp://127.0.0.1:1";
   s.forward.from = {{"127.0.0.1", "tcp://" + name + ":42200"}};
+  const std::string of_way = "forward.from: the name " + name + " has no address here: ";
   EXPECT_TRUE(std::ranges::any_of(outlook_of_start(s).doubts,
-                                  [&](const auto& d) { return d.starts_with(said); }));
+                                  [&](const auto& d) { return d.starts_with(of_way); }));
 }
 
 TEST(machine_check, doubts_a_receiver_at_all_addresses) {
@@ -174,6 +176,7 @@ protected:
   void take_ledgers() const { ledger_place(s_.run.ledger, s_.run.node).prepare(); }
   void serve_control() const { const http_server control(s_.run.control, {}, http_actions{}); }
 
+  const std::string too_long_ = std::string(NAME_MAX + 1, 'x');
   const std::filesystem::path folder_ =
       std::filesystem::path(testing::TempDir()) / "what_a_start_refuses";
   daemon_settings s_ = small();
@@ -191,6 +194,8 @@ TEST_F(what_a_start_refuses, a_spool_whose_name_something_else_has) {
   std::ofstream(folder_ / "store/blocks-000001.kl3") << "KL3S";
   s_.spool.folder = at("store");
   expect_refused("it is a store, of which blocks-000001.kl3 is a file", start);
+  s_.spool.folder = at(too_long_ + "/spool");
+  expect_refused("File name too long", start);
 }
 
 TEST_F(what_a_start_refuses, ledgers_without_a_place) {
@@ -208,6 +213,11 @@ TEST_F(what_a_start_refuses, ledgers_without_a_place) {
   s_.run.ledger = at("pipe");
   ASSERT_EQ(::mkfifo(s_.run.ledger.c_str(), 0600), 0);
   expect_refused("it is no regular file", start);
+  for (const std::string& name :
+       {too_long_ + "/", too_long_, too_long_.substr(0, NAME_MAX - 2)}) { // ".trial" is longer
+    s_.run.ledger = at(name);
+    expect_refused("File name too long", start);
+  }
 }
 
 TEST_F(what_a_start_refuses, a_socket_without_a_place) {
@@ -239,6 +249,23 @@ TEST_F(what_a_start_refuses, but_not_what_comes_with_the_service) {
   EXPECT_NE(found.doubts[0].find("there is no folder /var/lib/koto-l3-of-a-test"),
             std::string::npos);
   EXPECT_NE(found.doubts[1].find("there is no folder /run/koto-l3-of-a-test"), std::string::npos);
+  s_.run.control = "/var/run/koto-l3-of-a-test/control.sock"; // a link to /run
+  EXPECT_TRUE(outlook_of_start(s_).refused.empty());
+}
+
+TEST_F(what_a_start_refuses, what_no_service_manager_makes) {
+  s_.run.control = "/run/koto-l3-of-a-test/" + std::string(108, 'x');
+  s_.run.ledger = "/var/lib/koto-l3-of-a-test/2026/ledgers/"; // two folders are missing
+  EXPECT_EQ(outlook_of_start(s_).refused.size(), 2U);
+}
+
+TEST_F(what_a_start_refuses, but_not_a_relative_name_which_another_folder_may_have) {
+  s_.run.ledger = "none of a test/ledgers/";
+  s_.run.control = "none of a test/control.sock";
+  const start_outlook found = outlook_of_start(s_);
+  EXPECT_TRUE(found.refused.empty()) << found.refused.front();
+  ASSERT_EQ(found.doubts.size(), 2U);
+  EXPECT_NE(found.doubts[0].find("there is no folder none of a test"), std::string::npos);
 }
 
 } // namespace
