@@ -54,7 +54,10 @@ bool is_destination(std::string_view endpoint) {
   const auto may_stand = [&](char c) {
     return is_letter(c) || is_digit(c) || marks.find(c) != marks.npos;
   };
-  return !host.empty() && std::ranges::all_of(host, may_stand);
+  return !host.empty() && host != "[]" &&
+         (is_letter(host.front()) || is_digit(host.front()) || host.front() == '[' ||
+          host.front() == ':') &&
+         std::ranges::all_of(host, may_stand);
 }
 
 bool is_number(const std::string& host) { return is_of(AF_INET, host) || is_of(AF_INET6, host); }

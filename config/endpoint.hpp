@@ -18,8 +18,8 @@ namespace l3 {
 /// tcp:// with a host and a port in 1..65535. The host is not looked up.
 [[nodiscard]] bool is_endpoint(std::string_view text);
 
-/// Whether ZeroMQ can connect to the host of an endpoint. "*" stands for all addresses of a machine
-/// that listens; nothing can connect to it.
+/// Whether ZeroMQ takes the host of an endpoint as one to connect to, by its letters. "*" stands
+/// for all addresses of a machine that listens; nothing can connect to it.
 [[nodiscard]] bool is_destination(std::string_view endpoint);
 
 /// An address of IPv4 or IPv6, as a number.

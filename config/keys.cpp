@@ -174,6 +174,12 @@ void set_etcd(const toml_value& v, daemon_settings& s, const refuse_value& refus
   s.farm.etcd = std::move(all);
 }
 
+void set_user(const toml_value& v, daemon_settings& s, const refuse_value& refuse) {
+  const auto* words = v.as<std::string>();
+  if (!words) return refuse(v, "is not a name in quotes");
+  s.farm.user = *words;
+}
+
 void set_prefix(const toml_value& v, daemon_settings& s, const refuse_value& refuse) {
   constexpr std::size_t longest = 100;
   constexpr std::string_view marks = "-_/";
@@ -554,9 +560,8 @@ const std::vector<key>& keys() {
       {"farm.prefix", "Where the farm's keys lie in etcd: each farm has its own.", "text",
        "\"/\" at both ends, up to 100 letters, digits, \"-\", \"_\" and \"/\"", set_prefix,
        [](const daemon_settings& s) { return quote(s.farm.prefix); }},
-      file_name(
-          "farm.user", [](auto& s) -> auto& { return s.farm.user; },
-          "User of etcd, where it asks for one."),
+      {"farm.user", "User of etcd, where it asks for one.", "text", R"(any, or "" for none)",
+       set_user, [](const daemon_settings& s) { return quote(s.farm.user); }},
       file_name(
           "farm.password", [](auto& s) -> auto& { return s.farm.password; },
           "File with that user's password, one line that others may not read; \"credential:NAME\" "

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of files and folders as people write them. A shell puts a home folder or a variable in the
-// place of "~" and "$NAME" where it passes a name on; in a file of settings, and behind "--out=",
-// nothing does, and a program would make a folder that is called "~".
+// Names of files and folders as people write them. A shell puts a home folder in the place of "~"
+// at the begin of a word, and a value in that of "$NAME". Behind "--out=" it leaves "~" as it is,
+// in single quotes both, and in a file of settings no shell has a say: a program would make a
+// folder that is called "~".
 #pragma once
 
 #include <string_view>

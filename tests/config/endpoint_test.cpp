@@ -39,7 +39,8 @@ TEST(endpoint, is_a_destination_if_it_has_a_host_to_connect_to) {
   for (const char* good : {"tcp://127.0.0.1:42200", "tcp://h:1", "tcp://[::1]:9", "tcp://::1:9",
                            "tcp://[fe80::1%eth0]:9", "tcp://node_1.koto.jp:1"})
     EXPECT_TRUE(is_endpoint(good) && is_destination(good)) << good;
-  for (const char* bad : {"tcp://*:42200", "tcp://~h:1", "tcp://h*:1", "tcp://a/b:1"})
+  for (const char* bad : {"tcp://*:42200", "tcp://~h:1", "tcp://h*:1", "tcp://a/b:1", "tcp://;:1",
+                          "tcp://.:1", "tcp://]:1", "tcp://%:1", "tcp://[]:1"})
     EXPECT_TRUE(is_endpoint(bad) && !is_destination(bad)) << bad;
 }
 
