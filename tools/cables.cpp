@@ -25,7 +25,7 @@ struct options {
 };
 
 detector detector_of(const options& o) {
-  if (o.files.detector != built_in) check_readable(o.files.detector);
+  check_built_in_or_readable(o.files.detector);
   try {
     return load_detector(o.files, readout_of(o.crates));
   } catch (const std::runtime_error& e) {

@@ -68,14 +68,19 @@ auto opened(const Open& open) {
   }
 }
 
-/// Whether a file exists and may be read.
-inline void check_readable(const std::string& file) {
+/// Whether a file exists and may be read; `hint` stands at the end of what is said if not.
+inline void check_readable(const std::string& file, const std::string& hint = {}) {
   int error = ::access(file.c_str(), R_OK) == 0 ? 0 : errno;
   if (error == 0 && std::filesystem::is_directory(file)) error = EISDIR;
   if (error != 0)
     throw command_error("cannot read " + file + ": " + std::generic_category().message(error) +
-                            built_in_hint(file),
+                            hint,
                         exit_missing_resource);
+}
+
+/// The same of a menu or a detector, which may be the one that is built in.
+inline void check_built_in_or_readable(const std::string& file) {
+  if (file != built_in) check_readable(file, built_in_hint(file));
 }
 
 } // namespace l3

@@ -61,8 +61,8 @@ struct efficiencies {
 
 /// The names of the lines of --selection.
 std::map<std::uint32_t, std::string> given_lines(const std::string& selection) {
+  check_built_in_or_readable(selection);
   if (selection == built_in) return line_names(default_selection());
-  check_readable(selection);
   try {
     return line_names(read_selection(selection));
   } catch (const std::runtime_error& e) {

@@ -60,8 +60,8 @@ std::optional<readout> read_configuration(options& o) {
 std::optional<loaded_selection> names_for(const options& o, const found_event& event) {
   const bool given =
       o.files.lines != built_in || o.files.detector != built_in || !o.files.calibration.empty();
-  if (o.files.lines != built_in) check_readable(o.files.lines);
-  if (o.files.detector != built_in) check_readable(o.files.detector);
+  check_built_in_or_readable(o.files.lines);
+  check_built_in_or_readable(o.files.detector);
   if (!o.files.calibration.empty()) check_readable(o.files.calibration);
   try {
     return load_selection(o.files, event.crates, event.run);

@@ -134,18 +134,16 @@ bool stays_on_this_machine(std::string_view endpoint) {
          endpoint.starts_with("tcp://[::1]:");
 }
 
-/// The name of a daemon's ledger in the folder; empty if there is none.
-std::string ledger_of_a_daemon(const std::filesystem::path& folder) {
-  std::error_code error;
-  std::filesystem::directory_iterator at(folder, error);
-  for (const std::filesystem::directory_iterator end; !error && at != end; at.increment(error)) {
-    if (at->path().extension() != ".json") continue;
-    try {
-      if (read_ledger(at->path()).program == daemon_program) return at->path().filename().string();
-    } catch (const std::runtime_error&) { // another file
-    }
+/// Whether it is the ledger of a daemon, or the lock on a folder of these.
+bool is_of_ledgers(const std::filesystem::path& file) {
+  const std::string name = file.filename();
+  if (name.starts_with("node") && name.ends_with(".lock")) return true;
+  if (!name.ends_with(".json")) return false;
+  try {
+    return read_ledger(file).program == daemon_program;
+  } catch (const std::runtime_error&) {
+    return false; // another file
   }
-  return {};
 }
 
 /// A new store does not begin among the files of a daemon: to commands that read the folder it
@@ -164,8 +162,11 @@ void refuse_folder_of_a_daemon(const std::filesystem::path& folder) {
     return; // the store says why it cannot begin
   }
   if (kind_of(folder) == store_kind::spool) refuse("the spool of a daemon (spool.folder)");
-  if (const std::string name = ledger_of_a_daemon(folder); !name.empty())
-    refuse(fmt::format("a daemon's folder of ledgers (run.ledger), of which {} is a file", name));
+  std::filesystem::directory_iterator at(folder, error);
+  for (const std::filesystem::directory_iterator end; !error && at != end; at.increment(error))
+    if (is_of_ledgers(at->path()))
+      refuse(fmt::format("a daemon's folder of ledgers (run.ledger), of which {} is a file",
+                         at->path().filename().string()));
 }
 
 /// Only the last part of the path may be new: otherwise the path is mistyped.
@@ -250,7 +251,7 @@ int receive_until_told(const options& o, store_writer& store, block_receiver& re
   return whole ? 0 : exit_failure;
 }
 
-/// A shell expands these where a name stands alone, and not behind "--out=" or in a file.
+/// Refuses what a shell should have replaced (config/path_text.hpp).
 std::string refuse_no_path(const std::string& text) {
   const std::string_view wrong = wrong_with_path(text);
   return wrong.empty() ? "" : fmt::format("{} {}", text, wrong);

@@ -27,7 +27,7 @@ constexpr std::uint32_t events_on_cpu = 128;
 constexpr std::uint32_t events_on_device = 1024;
 
 loaded_selection load(const std::string& lines, const detector& d, std::uint32_t run) {
-  if (lines != built_in) check_readable(lines);
+  check_built_in_or_readable(lines);
   try {
     return load_selection({lines, built_in, ""}, d.crates(), run);
   } catch (const std::runtime_error& e) {

@@ -176,11 +176,13 @@ TABLE = [
     ("koto-l3d --config everywhere.toml --check-config", BAD_CONFIGURATION, 'forward.to = "tcp://*:42200" has no host to send to'),
     ("koto-l3d --config builtin.toml --check-config", BAD_CONFIGURATION,
      'builtin.toml:2:9: selection.lines = "builtin": the file cannot be read: No such file or directory; did you mean "built-in"?'),
+    ("koto-l3 verify builtin store", MISSING, "cannot read builtin: No such file or directory\n"),
     ("koto-l3 select sent.l2raw --selection Built_in", MISSING, 'cannot read Built_in: No such file or directory; did you mean "built-in"?'),
     ("koto-l3 receive --config receive-home.toml", BAD_CONFIGURATION, "write the whole path"),
     ("koto-l3 receive --out=~/store", USAGE, "--out: ~/store is taken as it stands, and only a shell knows the home folder"),
     ("koto-l3 receive --out spool", USAGE, "--out: spool is the spool of a daemon (spool.folder): give the store a folder of its own"),
     ("koto-l3 receive --out spool --check-config", USAGE, "give the store a folder of its own"),
+    ("koto-l3 receive --out locked", USAGE, "a daemon's folder of ledgers (run.ledger), of which node3.lock is a file: give"),
     ("koto-l3 receive --out ledgers", USAGE, "a daemon's folder of ledgers (run.ledger), of which run000007-3-00000000000000ab.json is a file: give"),
     ("koto-l3d --config broken.toml --check-config", BAD_CONFIGURATION, "broken.toml:1"),
     ("koto-l3 receive --config receive-key.toml", BAD_CONFIGURATION, "receive-key.toml:1:1: secret-key is not a key; did you mean secret_key?"),
@@ -237,7 +239,7 @@ class Mistakes(harness.SystemTest):
         (self.folder / "bad.secret").chmod(0o600)
         (self.folder / "folder").mkdir()
         ledger = json.loads((pathlib.Path(__file__).parent / "golden/0.2.0/store/ledger.json").read_text())
-        for name, data in (("spool/released.kl3r", ""),
+        for name, data in (("spool/released.kl3r", ""), ("locked/node3.lock", ""),
                            ("ledgers/run000007-3-00000000000000ab.json", json.dumps(ledger | {"program": "koto-l3d"}))):
             (self.folder / name).parent.mkdir()
             (self.folder / name).write_text(data)

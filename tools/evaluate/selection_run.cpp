@@ -55,8 +55,8 @@ CLI::Option* add_record_flag(CLI::App& command, selection_files& files) {
 
 loaded_selection load_selection(const selection_options& o, const readout& crates,
                                 std::optional<std::uint32_t> run) {
-  if (o.files.lines != built_in) check_readable(o.files.lines);
-  if (o.files.detector != built_in) check_readable(o.files.detector);
+  check_built_in_or_readable(o.files.lines);
+  check_built_in_or_readable(o.files.detector);
   if (!o.files.calibration.empty()) check_readable(o.files.calibration);
   try {
     return load_selection(o.files, crates, run);
