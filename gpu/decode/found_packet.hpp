@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the packet of a board lies, and what else a kernel must know before it decodes it, in one
-// load. From the tables a kernel would have to go from the board to its fragment, to the fragment's
-// pieces and to the packet, and from the board to its event: loads that wait for one another.
+// Where the packet of a board lies, and what else a kernel must know before it decodes it, in 32
+// bytes that it loads at once. From the tables a kernel would have to go from the board to its
+// fragment, to the fragment's pieces and to the packet, and from the board to its event: loads that
+// wait for one another.
 #pragma once
 
 #include <cstdint>

@@ -45,7 +45,8 @@ struct board_fields {
 };
 using board_columns = soa<board_fields>;
 
-/// In board_fields::at of all boards of events that are not kept.
+/// In board_fields::at of all boards of events that are not to be kept. Those for which there is no
+/// room then have places.
 inline constexpr std::uint32_t not_packed = 0xffffffff;
 
 /// Written by place.
