@@ -20,16 +20,20 @@ namespace HWY_NAMESPACE {
 
 #if HWY_TARGET & (HWY_AVX2 | HWY_AVX3 | HWY_AVX3_DL)
 
-constexpr hn::ScalableTag<std::uint16_t> d16u;
-using vector_16 = hn::Vec<decltype(d16)>;
-using vector_16u = hn::Vec<decltype(d16u)>;
-constexpr std::size_t vector_samples = hn::MaxLanes(d16);
+// As wide as the processor has them, and of one record at a time.
+constexpr hn::ScalableTag<std::int32_t> wide_32;
+constexpr hn::ScalableTag<std::int16_t> wide_16;
+constexpr hn::ScalableTag<std::uint16_t> wide_16u;
+using wide_sums = hn::Vec<decltype(wide_32)>;
+using vector_16 = hn::Vec<decltype(wide_16)>;
+using vector_16u = hn::Vec<decltype(wide_16u)>;
+constexpr std::size_t vector_samples = hn::MaxLanes(wide_16);
 constexpr std::size_t record_vectors = record_samples / vector_samples;
 
 /// Adds products of 16-bit numbers to a sum.
-HWY_INLINE vector add_products(vector sum, vector_16 a, vector_16 b) {
-  auto none = hn::Zero(d32);
-  return hn::ReorderWidenMulAccumulate(d32, a, b, sum, none);
+HWY_INLINE wide_sums add_products(wide_sums sum, vector_16 a, vector_16 b) {
+  auto none = hn::Zero(wide_32);
+  return hn::ReorderWidenMulAccumulate(wide_32, a, b, sum, none);
 }
 
 /// Eight samples before those of `now`, of which `before` has the earlier ones.
@@ -44,20 +48,20 @@ HWY_INLINE vector_16 half_before(vector_16 now, vector_16 before) {
 /// The samples `back` before those of `now`; `between`: those eight before.
 template <int back>
 HWY_INLINE vector_16 shifted(vector_16 now, vector_16 between) {
-  return hn::CombineShiftRightBytes<16 - 2 * back>(d16, now, between);
+  return hn::CombineShiftRightBytes<16 - 2 * back>(wide_16, now, between);
 }
 
 /// The sums of four vectors.
-HWY_INLINE void totals(vector a, vector b, vector c, vector d, std::int32_t* to) {
-  const hn::Repartition<std::int64_t, decltype(d32)> d64;
-  const auto merged = [](vector x, vector y) HWY_ATTR {
-    return hn::InterleaveLower(d32, x, y) + hn::InterleaveUpper(d32, x, y);
+HWY_INLINE void totals(wide_sums a, wide_sums b, wide_sums c, wide_sums d, std::int32_t* to) {
+  const hn::Repartition<std::int64_t, decltype(wide_32)> d64;
+  const auto merged = [](wide_sums x, wide_sums y) HWY_ATTR {
+    return hn::InterleaveLower(wide_32, x, y) + hn::InterleaveUpper(wide_32, x, y);
   };
   const auto ab = hn::BitCast(d64, merged(a, b));
   const auto cd = hn::BitCast(d64, merged(c, d));
-  const vector abcd = hn::BitCast(d32, hn::InterleaveLower(d64, ab, cd)) +
-                      hn::BitCast(d32, hn::InterleaveUpper(d64, ab, cd)); // in each 128 bits
-  const hn::Half<decltype(d32)> half;
+  const wide_sums abcd = hn::BitCast(wide_32, hn::InterleaveLower(d64, ab, cd)) +
+                         hn::BitCast(wide_32, hn::InterleaveUpper(d64, ab, cd)); // in each 128 bits
+  const hn::Half<decltype(wide_32)> half;
 #if HWY_TARGET == HWY_AVX2
   hn::StoreU(hn::LowerHalf(half, abcd) + hn::UpperHalf(half, abcd), half, to);
 #else
@@ -75,9 +79,9 @@ HWY_INLINE void totals_of_records(Lanes lanes, std::int32_t* to) {
 }
 
 /// Adds numbers of 16 bits without sign to a sum, each less 0x8000.
-HWY_INLINE vector add_unsigned(vector sum, vector_16u v) {
-  const auto less = hn::BitCast(d16, hn::Xor(v, hn::Set(d16u, 0x8000)));
-  return add_products(sum, less, hn::Set(d16, 1));
+HWY_INLINE wide_sums add_unsigned(wide_sums sum, vector_16u v) {
+  const auto less = hn::BitCast(wide_16, hn::Xor(v, hn::Set(wide_16u, 0x8000)));
+  return add_products(sum, less, hn::Set(wide_16, 1));
 }
 constexpr std::int32_t taken_off = 0x8000 * static_cast<std::int32_t>(record_samples);
 
@@ -92,7 +96,7 @@ struct record_scale {
   [[nodiscard]] HWY_INLINE vector_16 clipped(vector_16u v) const {
     const auto over = hn::Min(hn::SaturatedSub(v, mean), clip);
     const auto under = hn::Min(hn::SaturatedSub(mean, v), clip);
-    return hn::BitCast(d16, over - under);
+    return hn::BitCast(wide_16, over - under);
   }
 };
 
@@ -103,15 +107,15 @@ HWY_INLINE std::int32_t first_step(std::int32_t sample, std::int32_t mean, std::
 
 /// The sums of strong::correlate for the samples of a record, by lanes.
 struct product_sums {
-  vector of[taps + 1];
-  vector steps;
+  wide_sums of[taps + 1];
+  wide_sums steps;
 
   HWY_INLINE product_sums(const std::uint16_t* samples, const record_scale& scale) {
-    for (auto& s : of) s = hn::Zero(d32);
-    steps = hn::Zero(d32);
-    vector_16 before = hn::Zero(d16); // no product with samples before the first
+    for (auto& s : of) s = hn::Zero(wide_32);
+    steps = hn::Zero(wide_32);
+    vector_16 before = hn::Zero(wide_16); // no product with samples before the first
     for (std::size_t i = 0; i < record_vectors; ++i) {
-      const vector_16 now = scale.clipped(hn::LoadU(d16u, samples + i * vector_samples));
+      const vector_16 now = scale.clipped(hn::LoadU(wide_16u, samples + i * vector_samples));
       const vector_16 between = half_before(now, before);
       const vector_16 last = shifted<1>(now, between);
       of[0] = add_products(of[0], now, now);
@@ -119,7 +123,7 @@ struct product_sums {
       of[2] = add_products(of[2], now, shifted<2>(now, between));
       of[3] = add_products(of[3], now, shifted<3>(now, between));
       of[4] = add_products(of[4], now, shifted<4>(now, between));
-      steps = add_products(steps, hn::Abs(now - last), hn::Set(d16, 1));
+      steps = add_products(steps, hn::Abs(now - last), hn::Set(wide_16, 1));
       before = now;
     }
   }
@@ -129,13 +133,13 @@ struct product_sums {
 /// record it waits for the stage before.
 HWY_INLINE choice choose_with_vectors(const std::uint16_t* samples) {
   const auto load = [&](std::uint32_t record, std::size_t i) HWY_ATTR {
-    return hn::LoadU(d16u, samples + record * record_samples + i * vector_samples);
+    return hn::LoadU(wide_16u, samples + record * record_samples + i * vector_samples);
   };
   const auto set = [](std::int32_t number)
-                       HWY_ATTR { return hn::Set(d16u, static_cast<std::uint16_t>(number)); };
+                       HWY_ATTR { return hn::Set(wide_16u, static_cast<std::uint16_t>(number)); };
   std::int32_t mean[group_records];
   const auto sum_of = [&](std::uint32_t r) HWY_ATTR {
-    vector sum = hn::Zero(d32);
+    wide_sums sum = hn::Zero(wide_32);
     for (std::size_t i = 0; i < record_vectors; ++i) sum = add_unsigned(sum, load(r, i));
     return sum;
   };
@@ -145,7 +149,7 @@ HWY_INLINE choice choose_with_vectors(const std::uint16_t* samples) {
   std::int32_t clip[group_records];
   const auto away_of = [&](std::uint32_t r) HWY_ATTR {
     const record_scale scale{set(mean[r]), set(0)};
-    vector sum = hn::Zero(d32);
+    wide_sums sum = hn::Zero(wide_32);
     for (std::size_t i = 0; i < record_vectors; ++i)
       sum = add_unsigned(sum, scale.distance(load(r, i)));
     return sum;

@@ -43,18 +43,9 @@ struct coded_group {
   }
 };
 
-/// The next words of a group, each in its lane, for the lanes of the set.
-HWY_INLINE group_row take_words(const std::byte*& word, std::uint32_t set) {
-  const hn::Repartition<std::uint8_t, decltype(d32_group)> bytes;
-  const auto next = hn::LoadDup128(bytes, reinterpret_cast<const std::uint8_t*>(word));
-  const auto spread = hn::Load(bytes, shuffles.spread[set]);
-  word += sizeof(std::uint16_t) * static_cast<std::size_t>(std::popcount(set));
-  return hn::BitCast(d32_group, hn::TableLookupBytesOr0(next, spread));
-}
-
-/// The coders of the lanes of a vector.
-struct vector_decoder {
-  const std::byte* word[groups_of_vector]; // the next one of each group
+/// The coders of the lanes of a group.
+struct group_decoder {
+  const std::byte* word; // the next one
   chosen_vectors chosen;
   vector_model model;
   vector_u states;
@@ -64,13 +55,10 @@ struct vector_decoder {
   vector_u least;
   vector escapes_end;
 
-  HWY_INLINE vector_decoder(const coded_group* of, const choice* const* choices,
-                            const std::uint32_t* first_states)
-      : chosen(choices), states(hn::Load(d32u, first_states)), pair(hn::Zero(d32)),
-        row_mask(constant_u(~(table_slots - 1))), quotient_bit(constant_u(22)),
-        least(constant_u(least_state)), escapes_end(constant(end_of_escapes)) {
-    for (std::size_t k = 0; k < groups_of_vector; ++k) word[k] = of[k].words;
-  }
+  HWY_INLINE explicit group_decoder(const coded_group& of)
+      : word(of.words), chosen(of.head.chosen), states(hn::LoadU(d32u, of.states)),
+        pair(hn::Zero(d32)), row_mask(constant_u(~(table_slots - 1))), quotient_bit(constant_u(22)),
+        least(constant_u(least_state)), escapes_end(constant(end_of_escapes)) {}
 
   template <bool early, parity of>
   HWY_INLINE void step(std::uint32_t age) {
@@ -124,28 +112,25 @@ struct vector_decoder {
     model.end_pair(pair);
   }
 
-  /// The next words of each group, for the lanes of the set.
+  /// The next words, each in its lane, for the lanes of the set.
   [[nodiscard]] HWY_INLINE vector_u words(std::uint32_t set) {
-#if HWY_TARGET == HWY_AVX2
-    return take_words(word[0], set);
-#else
-    const auto first = take_words(word[0], set & 0xff);
-    const auto second = take_words(word[1], set >> 8);
-    return hn::Combine(d32u, second, first);
-#endif
+    const hn::Repartition<std::uint8_t, decltype(d32u)> bytes;
+    const auto next = hn::LoadDup128(bytes, reinterpret_cast<const std::uint8_t*>(word));
+    const auto spread = hn::Load(bytes, shuffles.spread[set]);
+    word += sizeof(std::uint16_t) * static_cast<std::size_t>(std::popcount(set));
+    return hn::BitCast(d32u, hn::TableLookupBytesOr0(next, spread));
   }
 };
 
 /// The rows of a group back to samples, lane by lane.
-HWY_INLINE void store_samples(const coded_group& g, const lane_rows& rows, std::size_t first_lane,
-                              shape of, const std::uint16_t* first) {
-  const hn::Repartition<std::uint16_t, decltype(d32_group)> samples;
+HWY_INLINE void store_samples(const coded_group& g, const lane_rows& rows, shape of,
+                              const std::uint16_t* first) {
+  const hn::Repartition<std::uint16_t, decltype(d32u)> samples;
   const std::uint32_t pieces = first_samples(of) / lanes;
   constexpr std::uint32_t columns = 2 * lanes; // of a square: samples of a lane
   for (std::uint32_t i = 0; i < lane_samples; i += columns) {
-    group_row square[lanes];
-    for (std::uint32_t k = 0; k < lanes; ++k)
-      square[k] = hn::LoadU(d32_group, rows.of[i / 2 + k] + first_lane);
+    vector_u square[lanes];
+    for (std::uint32_t k = 0; k < lanes; ++k) square[k] = hn::Load(d32u, rows.of[i / 2 + k]);
     transpose(square);
     const std::uint32_t piece = i / (lane_samples / pieces);
     for (std::uint32_t l = 0; l < lanes; ++l)
@@ -154,44 +139,27 @@ HWY_INLINE void store_samples(const coded_group& g, const lane_rows& rows, std::
   }
 }
 
-/// The decoder of the groups of a vector.
-HWY_INLINE vector_decoder decoder_of(coded_group* groups, shape of) {
-  const choice* chosen[groups_of_vector];
-  alignas(64) std::uint32_t states[vector_lanes];
-  for (std::size_t k = 0; k < groups_of_vector; ++k) {
-    groups[k].open(of);
-    chosen[k] = &groups[k].head.chosen;
-    std::copy(groups[k].states, groups[k].states + lanes, states + k * lanes);
-  }
-  return {groups, chosen, states};
-}
-
 /// After the last step.
-HWY_INLINE void close(coded_group* groups, const vector_decoder& decoder, const lane_rows& rows,
+HWY_INLINE void close(coded_group& g, const group_decoder& decoder, const lane_rows& rows,
                       shape of) {
-  alignas(64) std::uint32_t states[vector_lanes];
-  hn::Store(decoder.states, d32u, states);
-  for (std::size_t k = 0; k < groups_of_vector; ++k) {
-    coded_group& g = groups[k];
-    std::uint16_t first[group_records];
-    g.good = g.good && decoder.word[k] == g.end &&
-             unfold_first_samples(g.head, of, states + k * lanes, first);
-    if (g.good) store_samples(g, rows, k * lanes, of, first);
-  }
+  hn::StoreU(decoder.states, d32u, g.states);
+  std::uint16_t first[group_records];
+  g.good = g.good && decoder.word == g.end && unfold_first_samples(g.head, of, g.states, first);
+  if (g.good) store_samples(g, rows, of, first);
 }
 
-/// Decodes the groups of as many vectors as there are numbers; says in each group whether it was
-/// good.
-template <std::size_t... v>
-void decode_bundle(coded_group* groups, shape of, std::index_sequence<v...>) {
-  vector_decoder decoders[] = {decoder_of(groups + v * groups_of_vector, of)...};
-  lane_rows rows[sizeof...(v)];
+/// Decodes as many groups as there are numbers; says in each whether it was good.
+template <std::size_t... n>
+void decode_bundle(coded_group* groups, shape of, std::index_sequence<n...>) {
+  (groups[n].open(of), ...);
+  group_decoder decoders[] = {group_decoder(groups[n])...};
+  lane_rows rows[sizeof...(n)];
   for_steps(
-      of, [&](std::uint32_t) HWY_ATTR { (decoders[v].model.begin(decoders[v].chosen), ...); },
+      of, [&](std::uint32_t) HWY_ATTR { (decoders[n].model.begin(decoders[n].chosen), ...); },
       [&](auto early, auto parity, std::uint32_t, std::uint32_t age) HWY_ATTR __attribute__((
-          always_inline)) { (decoders[v].template step<early.value, parity.value>(age), ...); },
-      [&](std::uint32_t i) HWY_ATTR { (decoders[v].end_pair(rows[v], i), ...); });
-  (close(groups + v * groups_of_vector, decoders[v], rows[v], of), ...);
+          always_inline)) { (decoders[n].template step<early.value, parity.value>(age), ...); },
+      [&](std::uint32_t i) HWY_ATTR { (decoders[n].end_pair(rows[n], i), ...); });
+  (close(groups[n], decoders[n], rows[n], of), ...);
 }
 
 decode_result decode_groups(std::span<const std::byte> groups, shape of,
@@ -210,10 +178,10 @@ decode_result decode_groups(std::span<const std::byte> groups, shape of,
       waiting[k].bytes = waiting[0].bytes;
       waiting[k].samples = waiting[0].samples;
     }
-    if (n <= groups_of_vector)
+    if (n == 1)
       decode_bundle(waiting, of, std::make_index_sequence<1>());
     else
-      decode_bundle(waiting, of, std::make_index_sequence<vectors>());
+      decode_bundle(waiting, of, std::make_index_sequence<bundle_groups>());
     for (std::size_t k = 0; k < n; ++k) {
       if (waiting[k].good) continue;
       good.groups = place[k];

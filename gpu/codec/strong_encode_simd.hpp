@@ -43,51 +43,42 @@ struct plain_group {
 };
 
 /// Samples lane by lane to rows, less the first of their piece.
-HWY_INLINE void load_rows(const std::uint16_t* from, shape of, lane_rows& rows,
-                          std::size_t first_lane) {
-  const hn::Repartition<std::uint16_t, decltype(d32_group)> samples;
+HWY_INLINE void load_rows(const std::uint16_t* from, shape of, lane_rows& rows) {
+  const hn::Repartition<std::uint16_t, decltype(d32u)> samples;
   const std::uint32_t piece = group_samples / first_samples(of);
   constexpr std::uint32_t columns = 2 * lanes; // of a square: samples of a lane
   for (std::uint32_t i = 0; i < lane_samples; i += columns) {
-    group_row square[lanes];
+    vector_u square[lanes];
     for (std::uint32_t l = 0; l < lanes; ++l) {
       const std::uint16_t* const lane = from + l * lane_samples;
       const auto less_first =
           hn::LoadU(samples, lane + i) - hn::Set(samples, lane[i / piece * piece]);
-      square[l] = hn::BitCast(d32_group, less_first);
+      square[l] = hn::BitCast(d32u, less_first);
     }
     transpose(square);
-    for (std::uint32_t k = 0; k < lanes; ++k)
-      hn::StoreU(square[k], d32_group, rows.of[i / 2 + k] + first_lane);
+    for (std::uint32_t k = 0; k < lanes; ++k) hn::Store(square[k], d32u, rows.of[i / 2 + k]);
   }
 }
 
 /// Rounds to zero. The numbers are small enough, so that nothing is mended.
 HWY_INLINE vector_u truncated(hn::Vec<decltype(d32f)> number) {
-#if HWY_TARGET == HWY_AVX2
   return vector_u{_mm256_cvttps_epi32(number.raw)};
-#else
-  return vector_u{_mm512_cvttps_epi32(number.raw)};
-#endif
 }
 
 /// What the steps code.
 struct lane_residuals {
   lane_rows rows; ///< samples
   /// Residuals of the steps in which a lane has an escape, in their order.
-  alignas(64) std::uint32_t escapes[lane_samples + 1][vector_lanes];
+  alignas(32) std::uint32_t escapes[lane_samples + 1][lanes];
   std::size_t escape_steps = 0;
   /// Entries of symbols.of_symbol, with the low bits at bit 24.
-  alignas(64) std::uint32_t entries[lane_samples][vector_lanes];
+  alignas(32) std::uint32_t entries[lane_samples][lanes];
 };
 
-constexpr hn::FixedTag<std::uint16_t, lanes> d16_group; // of the lanes of one group
-using lane_words = hn::Vec<decltype(d16_group)>;
-
-/// The lanes of a vector, step by step: first all residuals are made, from the first to the last,
+/// The lanes of a group, step by step: first all residuals are made, from the first to the last,
 /// then they go into the coders, the last first.
-struct vector_encoder {
-  std::uint16_t* word[groups_of_vector]; // the last that was written of each group
+struct group_encoder {
+  std::uint16_t* word; // the last that was written
   chosen_vectors chosen;
   vector_model model;
   vector_u states;
@@ -95,14 +86,11 @@ struct vector_encoder {
   vector slots;
   hn::Vec<decltype(d32f)> two;
 
-  HWY_INLINE vector_encoder(const plain_group* of, const choice* const* choices,
-                            const std::uint32_t* first_states)
-      : chosen(choices), states(hn::Load(d32u, first_states)),
+  HWY_INLINE explicit group_encoder(const plain_group& of)
+      : word(of.word), chosen(of.head.chosen), states(hn::LoadU(d32u, of.states)),
         last_symbol(constant_u(max_symbols - 1)), row_mask(constant_u(~(max_symbols - 1))),
         seven(constant_u(7)), free_bits(constant_u(32 - table_bits)), slots(constant(table_slots)),
-        two(hn::ConvertTo(d32f, constant(2))) {
-    for (std::size_t k = 0; k < groups_of_vector; ++k) word[k] = of[k].word;
-  }
+        two(hn::ConvertTo(d32f, constant(2))) {}
 
   template <bool early, parity of>
   HWY_INLINE void model_step(lane_residuals& to, std::uint32_t i, std::uint32_t age) {
@@ -163,67 +151,40 @@ struct vector_encoder {
   }
 
   /// After the last step.
-  HWY_INLINE void close(plain_group* groups) const {
-    alignas(64) std::uint32_t last[vector_lanes];
-    hn::Store(states, d32u, last);
-    for (std::size_t k = 0; k < groups_of_vector; ++k) {
-      std::copy(last + k * lanes, last + (k + 1) * lanes, groups[k].states);
-      groups[k].word = word[k];
-    }
+  HWY_INLINE void close(plain_group& of) const {
+    hn::StoreU(states, d32u, of.states);
+    of.word = word;
   }
 
 private:
-  /// Writes the low halves of the lanes of the set before the words of their groups.
+  /// Writes the low halves of the lanes of the set before the words that are there.
   HWY_INLINE void write_words(vector_u from, std::uint32_t set) {
-    const hn::FixedTag<std::uint16_t, vector_lanes> row;
-    const auto all = hn::TruncateTo(row, from);
-#if HWY_TARGET == HWY_AVX2
-    write_words(word[0], all, set);
-#else
-    write_words(word[0], hn::LowerHalf(d16_group, all), set & 0xff);
-    write_words(word[1], hn::UpperHalf(d16_group, all), set >> 8);
-#endif
-  }
-
-  HWY_INLINE static void write_words(std::uint16_t*& word, lane_words words, std::uint32_t set) {
-    const hn::FixedTag<std::uint8_t, 16> bytes;
-    const auto gathered =
-        hn::TableLookupBytes(hn::BitCast(bytes, words), hn::Load(bytes, shuffles.gather[set]));
+    const hn::FixedTag<std::uint16_t, lanes> row;
+    const hn::FixedTag<std::uint8_t, 2 * lanes> bytes;
+    const auto halves = hn::BitCast(bytes, hn::TruncateTo(row, from));
+    const auto gathered = hn::TableLookupBytes(halves, hn::Load(bytes, shuffles.gather[set]));
     hn::StoreU(gathered, bytes, reinterpret_cast<std::uint8_t*>(word - lanes));
     word -= std::popcount(set);
   }
 };
 
-/// The encoder of the groups of a vector.
-HWY_INLINE vector_encoder encoder_of(plain_group* groups, shape of) {
-  const choice* chosen[groups_of_vector];
-  alignas(64) std::uint32_t states[vector_lanes];
-  for (std::size_t k = 0; k < groups_of_vector; ++k) {
-    groups[k].open(of);
-    chosen[k] = &groups[k].head.chosen;
-    std::copy(groups[k].states, groups[k].states + lanes, states + k * lanes);
-  }
-  return {groups, chosen, states};
-}
-
-/// Encodes the groups of as many vectors as there are numbers.
-template <std::size_t... v>
-void encode_bundle(plain_group* groups, shape of, std::index_sequence<v...>) {
-  vector_encoder encoders[] = {encoder_of(groups + v * groups_of_vector, of)...};
-  lane_residuals residuals[sizeof...(v)];
-  for (std::size_t k = 0; k < sizeof...(v) * groups_of_vector; ++k)
-    load_rows(groups[k].samples, of, residuals[k / groups_of_vector].rows,
-              k % groups_of_vector * lanes);
+/// Encodes as many groups as there are numbers.
+template <std::size_t... n>
+void encode_bundle(plain_group* groups, shape of, std::index_sequence<n...>) {
+  (groups[n].open(of), ...);
+  group_encoder encoders[] = {group_encoder(groups[n])...};
+  lane_residuals residuals[sizeof...(n)];
+  (load_rows(groups[n].samples, of, residuals[n].rows), ...);
   for_steps(
-      of, [&](std::uint32_t) HWY_ATTR { (encoders[v].model.begin(encoders[v].chosen), ...); },
+      of, [&](std::uint32_t) HWY_ATTR { (encoders[n].model.begin(encoders[n].chosen), ...); },
       [&](auto early, auto parity, std::uint32_t i, std::uint32_t age) HWY_ATTR
       __attribute__((always_inline)) {
-        (encoders[v].template model_step<early.value, parity.value>(residuals[v], i, age), ...);
+        (encoders[n].template model_step<early.value, parity.value>(residuals[n], i, age), ...);
       },
-      [&](std::uint32_t i) HWY_ATTR { (encoders[v].end_pair(residuals[v], i), ...); });
+      [&](std::uint32_t i) HWY_ATTR { (encoders[n].end_pair(residuals[n], i), ...); });
   for (std::uint32_t i = lane_samples; i-- != 0;)
-    if (codes(i, of)) (encoders[v].push_step(residuals[v], i), ...);
-  (encoders[v].close(groups + v * groups_of_vector), ...);
+    if (codes(i, of)) (encoders[n].push_step(residuals[n], i), ...);
+  (encoders[n].close(groups[n]), ...);
 }
 
 std::size_t encode_groups(std::span<const std::uint16_t> samples, shape of,
@@ -236,10 +197,10 @@ std::size_t encode_groups(std::span<const std::uint16_t> samples, shape of,
     const std::size_t n = std::min(all - first, bundle_groups);
     for (std::size_t k = 0; k < bundle_groups; ++k)
       groups[k].samples = samples.data() + (first + std::min(k, n - 1)) * group_samples;
-    if (n <= groups_of_vector)
+    if (n == 1)
       encode_bundle(groups, of, std::make_index_sequence<1>());
     else
-      encode_bundle(groups, of, std::make_index_sequence<vectors>());
+      encode_bundle(groups, of, std::make_index_sequence<bundle_groups>());
     for (std::size_t k = 0; k < n; ++k) used += groups[k].close(of, out.data() + used);
   }
   return used;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What encoding and decoding groups of the strong codec with vectors have in common: the model of
-// strong_model.hpp, eight lanes of one group or of two groups side by side in a vector. Like the
-// headers that include it, it is compiled once for each instruction set, hence the guard that
-// toggles.
+// strong_model.hpp, the eight lanes of a group in a vector. Vectors of two groups, where there are
+// such, would be slower: two of the three units that work on vectors have them, and entries of
+// tables are gathered by eights. Like the headers that include it, it is compiled once for each
+// instruction set, hence the guard that toggles.
 #if defined(L3_STRONG_SIMD) == defined(HWY_TARGET_TOGGLE)
 #ifdef L3_STRONG_SIMD
 #undef L3_STRONG_SIMD
@@ -25,64 +26,42 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr hn::ScalableTag<std::int32_t> d32;
-constexpr hn::ScalableTag<std::uint32_t> d32u;
-constexpr hn::ScalableTag<float> d32f;
-constexpr hn::ScalableTag<std::int16_t> d16;
-constexpr std::size_t vector_lanes = hn::MaxLanes(d32);
-constexpr std::size_t groups_of_vector = vector_lanes / lanes;
-constexpr hn::FixedTag<std::uint32_t, lanes> d32_group; // of the lanes of one group
+constexpr hn::FixedTag<std::int32_t, lanes> d32;
+constexpr hn::FixedTag<std::uint32_t, lanes> d32u;
+constexpr hn::FixedTag<float, lanes> d32f;
+constexpr hn::FixedTag<std::int16_t, 2 * lanes> d16;
 using vector = hn::Vec<decltype(d32)>;
 using vector_u = hn::Vec<decltype(d32u)>;
-using group_row = hn::Vec<decltype(d32_group)>;
 
-/// Vectors that are coded side by side: a step of one is a long chain of operations, each of which
-/// waits for the one before, and the processor works on the others meanwhile.
-constexpr std::size_t vectors = 2;
-constexpr std::size_t bundle_groups = vectors * groups_of_vector;
+/// Groups that are coded side by side: a step of one is a long chain of operations, each of which
+/// waits for the one before, and the processor works on the others meanwhile. With AVX-512 there
+/// are registers for one more.
+constexpr std::size_t bundle_groups = HWY_TARGET == HWY_AVX2 ? 2 : 3;
 
-/// Two samples of each lane of a vector, by pairs of steps: the earlier one in the low bits.
+/// Two samples of each lane, by pairs of steps: the earlier one in the low bits.
 struct lane_rows {
-  alignas(64) std::uint32_t of[lane_samples / 2][vector_lanes];
+  alignas(32) std::uint32_t of[lane_samples / 2][lanes];
 };
 
-/// table[at[l]] for lane l of eight: each number is loaded to all lanes, and then one lane of each
-/// is chosen. All units of a vector can choose, while one or two can insert a number into a vector.
-HWY_INLINE __m256i eight_of(const std::uint32_t* table, const std::uint32_t (&at)[lanes]) {
-  const auto all = [&](std::size_t l)
-                       HWY_ATTR { return _mm256_set1_epi32(static_cast<int>(table[at[l]])); };
-  const __m256i a = _mm256_blend_epi32(all(0), all(1), 0x02);
-  const __m256i b = _mm256_blend_epi32(all(2), all(3), 0x08);
-  const __m256i c = _mm256_blend_epi32(all(4), all(5), 0x20);
-  const __m256i d = _mm256_blend_epi32(all(6), all(7), 0x80);
-  return _mm256_blend_epi32(_mm256_blend_epi32(a, b, 0x0c), _mm256_blend_epi32(c, d, 0xc0), 0xf0);
-}
-
-/// table[index] for each lane. Single loads are quicker than a gather on many processors: it is
-/// microcode on AMD's, and on those of Intel's whose gathers had to be mended.
-#if HWY_TARGET == HWY_AVX2
+/// table[index] for each lane: each number is loaded to all lanes, and then one lane of each is
+/// chosen. All units of a vector can choose, while one or two can insert a number into a vector.
+/// Single loads are quicker than a gather on many processors: it is microcode on AMD's, and on
+/// those of Intel's whose gathers had to be mended.
 HWY_INLINE vector_u look_up(const std::uint32_t* table, vector_u index) {
   const auto two = [](long long numbers) { return static_cast<std::uint64_t>(numbers); };
   const __m128i low = _mm256_castsi256_si128(index.raw);
   const __m128i high = _mm256_extracti128_si256(index.raw, 1);
-  const std::uint64_t a = two(_mm_cvtsi128_si64(low));
-  const std::uint64_t b = two(_mm_extract_epi64(low, 1));
-  const std::uint64_t c = two(_mm_cvtsi128_si64(high));
-  const std::uint64_t d = two(_mm_extract_epi64(high, 1));
-  const auto lower = [](std::uint64_t v) { return static_cast<std::uint32_t>(v & 0xffffffffU); };
-  const auto upper = [](std::uint64_t v) { return static_cast<std::uint32_t>(v >> 32); };
-  return vector_u{eight_of(
-      table, {lower(a), upper(a), lower(b), upper(b), lower(c), upper(c), lower(d), upper(d)})};
+  const std::uint64_t at[] = {two(_mm_cvtsi128_si64(low)), two(_mm_extract_epi64(low, 1)),
+                              two(_mm_cvtsi128_si64(high)), two(_mm_extract_epi64(high, 1))};
+  const auto entry = [&](std::uint64_t i)
+                         HWY_ATTR { return _mm256_set1_epi32(static_cast<int>(table[i])); };
+  const auto pair = [&](std::size_t k) HWY_ATTR { // in all pairs of lanes
+    return _mm256_blend_epi32(entry(at[k] & 0xffffffffU), entry(at[k] >> 32), 0xaa);
+  };
+  const __m256i lower = _mm256_blend_epi32(pair(0), pair(1), 0x0c);
+  const __m256i upper = _mm256_blend_epi32(pair(2), pair(3), 0xc0);
+  return vector_u{_mm256_blend_epi32(lower, upper, 0xf0)};
 }
-#else
-HWY_INLINE vector_u look_up(const std::uint32_t* table, vector_u index) {
-  alignas(64) std::uint32_t at[2][lanes];
-  hn::Store(index, d32u, at[0]);
-  asm("" : "+m"(at)); // else the compiler takes the numbers out of the vector, one by one
-  const __m512i first = _mm512_castsi256_si512(eight_of(table, at[0]));
-  return vector_u{_mm512_inserti64x4(first, eight_of(table, at[1]), 1)};
-}
-#endif
 
 /// The scale's bits as they come out of a logarithm: a number whose bits 22 and above are the scale
 /// plus scale_bias. The sum of the running means is exact as a floating-point number, and the
@@ -154,7 +133,7 @@ HWY_INLINE vector_u constant_u(std::uint32_t number) {
 /// Which step of a pair is meant.
 enum class parity : std::uint8_t { even, odd };
 
-/// What the encoder chose, for the groups of a vector.
+/// What the encoder chose for a group.
 struct chosen_vectors {
   vector first_pair, second_pair;     // of an odd step: c1 | c2 << 16 and c3 | c4 << 16, times 16
   vector first_turned, second_turned; // of an even step: c2 | c1 << 16 and c4 | c3 << 16
@@ -165,32 +144,22 @@ struct chosen_vectors {
   vector_u ten_bits;
   vector_u whole_octave; // the last one of scales whose residuals are coded whole
 
-  HWY_INLINE explicit chosen_vectors(const choice* const* groups)
+  HWY_INLINE explicit chosen_vectors(const choice& c)
       : least_sum(constant(4)), most_sum(constant(largest_sum)),
         least_lead(constant(lane_model::least_lead)), one(constant(1)), ten_bits(constant_u(0x3ff)),
         whole_octave(constant_u((scale_bias + small_scales) / 2 - 1)) {
-    alignas(64) std::int32_t v[7][vector_lanes];
-    for (std::size_t l = 0; l < vector_lanes; ++l) {
-      const choice& c = *groups[l / lanes];
-      const auto pair = [&](std::size_t low, std::size_t high) {
-        return static_cast<std::int32_t>((static_cast<std::uint32_t>(c.filter[low] * 16) & 0xffff) |
-                                         static_cast<std::uint32_t>(c.filter[high] * 16) << 16);
-      };
-      v[0][l] = pair(0, 1);
-      v[1][l] = pair(2, 3);
-      v[2][l] = pair(1, 0);
-      v[3][l] = pair(3, 2);
-      v[4][l] = 32 - c.filter[0] - c.filter[1] - c.filter[2] - c.filter[3];
-      v[5][l] = 256 - lane_model::first_level * v[4][l];
-      v[6][l] = start_scale(c.start);
-    }
-    first_pair = hn::Load(d32, v[0]);
-    second_pair = hn::Load(d32, v[1]);
-    first_turned = hn::Load(d32, v[2]);
-    second_turned = hn::Load(d32, v[3]);
-    rest = hn::Load(d32, v[4]);
-    rounding = hn::Load(d32, v[5]);
-    start = hn::Load(d32, v[6]);
+    const auto pair = [&](std::size_t low, std::size_t high) HWY_ATTR {
+      const auto bits = [&](std::size_t n) { return static_cast<std::uint32_t>(c.filter[n] * 16); };
+      return hn::BitCast(d32, hn::Set(d32u, (bits(low) & 0xffff) | bits(high) << 16));
+    };
+    first_pair = pair(0, 1);
+    second_pair = pair(2, 3);
+    first_turned = pair(1, 0);
+    second_turned = pair(3, 2);
+    const std::int32_t others = 32 - c.filter[0] - c.filter[1] - c.filter[2] - c.filter[3];
+    rest = hn::Set(d32, others);
+    rounding = hn::Set(d32, 256 - lane_model::first_level * others);
+    start = hn::Set(d32, start_scale(c.start));
   }
 };
 
@@ -304,24 +273,24 @@ HWY_INLINE void for_steps(shape of, Begin begin, Step step, EndPair end_pair) {
 }
 
 /// Turns a square of eight rows of eight numbers.
-HWY_INLINE void transpose(group_row (&r)[lanes]) {
-  const auto turn = [](auto d, group_row a, group_row b, group_row& low, group_row& high) HWY_ATTR {
+HWY_INLINE void transpose(vector_u (&r)[lanes]) {
+  const auto turn = [](auto d, vector_u a, vector_u b, vector_u& low, vector_u& high) HWY_ATTR {
     const auto x = hn::BitCast(d, a);
     const auto y = hn::BitCast(d, b);
-    low = hn::BitCast(d32_group, hn::InterleaveLower(d, x, y));
-    high = hn::BitCast(d32_group, hn::InterleaveUpper(d, x, y));
+    low = hn::BitCast(d32u, hn::InterleaveLower(d, x, y));
+    high = hn::BitCast(d32u, hn::InterleaveUpper(d, x, y));
   };
   const hn::FixedTag<std::uint64_t, 4> pairs;
-  group_row a[lanes];
-  group_row b[lanes];
-  for (std::size_t i = 0; i < lanes; i += 2) turn(d32_group, r[i], r[i + 1], a[i], a[i + 1]);
+  vector_u a[lanes];
+  vector_u b[lanes];
+  for (std::size_t i = 0; i < lanes; i += 2) turn(d32u, r[i], r[i + 1], a[i], a[i + 1]);
   for (std::size_t i = 0; i < lanes; i += 4) {
     turn(pairs, a[i], a[i + 2], b[i], b[i + 1]);
     turn(pairs, a[i + 1], a[i + 3], b[i + 2], b[i + 3]);
   }
   for (std::size_t i = 0; i < lanes / 2; ++i) {
-    r[i] = hn::ConcatLowerLower(d32_group, b[i + 4], b[i]);
-    r[i + 4] = hn::ConcatUpperUpper(d32_group, b[i + 4], b[i]);
+    r[i] = hn::ConcatLowerLower(d32u, b[i + 4], b[i]);
+    r[i + 4] = hn::ConcatUpperUpper(d32u, b[i + 4], b[i]);
   }
 }
 
