@@ -11,9 +11,11 @@
 // all sums are of whole numbers.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "gpu/columns/load.hpp"
 #include "gpu/executors/atomics.hpp"
@@ -230,15 +232,20 @@ private:
           when[j] = pulse.time[at];
           rest &= rest - 1;
         }
-        for (std::uint32_t j = 0; j < together && lit != 0; ++j, lit &= lit - 1) {
+        const auto take = [&](std::size_t j) {
+          if (lit == 0) return;
+          lit &= lit - 1;
           const std::int32_t energy = input[j].energy_of(sum[j]);
           const std::int32_t time = input[j].time_of(when[j]);
-          if (input[j].kind != input_kind::crystal || input[j].index >= n) continue;
+          if (input[j].kind != input_kind::crystal || input[j].index >= n) return;
           // Means are weighted by energy, so a crystal without energy has no part, even if the
           // threshold admits it.
-          if (energy < cut.crystal_threshold || energy <= 0) continue;
+          if (energy < cut.crystal_threshold || energy <= 0) return;
           if (may_be_in_time(cut, time)) f(input[j].index, cell::of(energy, time));
-        }
+        };
+        // No loop: with one, some compilers keep the arrays in memory.
+        [&]<std::size_t... j>(std::index_sequence<j...>) { (take(j), ...); }
+        (std::make_index_sequence<together>());
       }
     });
   }
