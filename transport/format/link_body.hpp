@@ -28,7 +28,7 @@ struct link_answer_body {
   std::uint32_t flags = 0;   ///< answer_flag
   std::uint64_t missing = 0; ///< the block that the receiver waits for
   std::uint64_t early = 0;   ///< bit i: block missing + 1 + i has come, and is kept
-  std::uint32_t reserved = 0;
+  std::uint32_t receiver = 0; ///< by chance another one in each; 0: an older one, which says none
   std::uint32_t body_crc = 0; ///< CRC-32C of the bytes before it
 };
 static_assert(sizeof(link_answer_body) == 48);

@@ -37,6 +37,9 @@ constexpr std::chrono::nanoseconds longest_wait = 1s;
 constexpr int messages_in_a_turn = 256;
 /// A receiver that divides its line and grants nothing for so long is told of.
 constexpr auto longest_without_grant = 5s;
+/// A connection leads to another receiver than the others for so long before it is told: where one
+/// was started anew, not all of its connections are known to have broken at first.
+constexpr auto longest_unsettled = 4s;
 /// How the lanes of a daemon divide what its receiver grants it, as link_pace does.
 constexpr std::uint32_t weight_of_fresh = 3;
 constexpr std::uint32_t weight_of_backlog = 1;
@@ -64,15 +67,20 @@ std::string wrong_with_keys(const forward_settings& settings) {
 }
 
 struct forwarder::way {
-  way(std::size_t its_number, std::string local, std::unique_ptr<link_connection> its_link)
-      : number(its_number), from(std::move(local)), link(std::move(its_link)) {}
+  way(std::size_t its_number, const link_way& its, std::unique_ptr<link_connection> its_link)
+      : number(its_number), from(its.from), to(its.to), link(std::move(its_link)) {}
 
   std::size_t number;
   std::string from; ///< local address; empty: the system chooses
+  std::string to;
   std::unique_ptr<link_connection> link;
-  bool is_welcome = false; ///< the lane, over this connection
-  time_point hello_at;     ///< when the next hello is due
-  time_point asked_at;     ///< whether it lives
+  bool is_welcome = false;            ///< the lane, over this connection
+  time_point hello_at;                ///< when the next hello is due
+  time_point asked_at;                ///< whether it lives
+  time_point elsewhere_since = never; ///< it leads to another receiver than the lane's
+
+  [[nodiscard]] bool is_elsewhere() const { return elsewhere_since != never; }
+  [[nodiscard]] std::string text() const { return from.empty() ? to : to + " from " + from; }
 };
 
 forwarder::forwarder(const forward_settings& settings, block_source& from, link_pace& pace,
@@ -83,7 +91,7 @@ forwarder::forwarder(const forward_settings& settings, block_source& from, link_
   try {
     for (const link_way& w : ways_of(settings)) {
       auto link = std::make_unique<link_connection>(settings, w);
-      ways_.emplace_back(ways_.size(), w.from, std::move(link));
+      ways_.emplace_back(ways_.size(), w, std::move(link));
     }
     connect_once();
   } catch (const zmq::error_t& e) {
@@ -158,6 +166,7 @@ void forwarder::take_news(way& of, time_point now) {
 /// What goes over it goes nowhere until the receiver has welcomed the lane there again.
 void forwarder::not_welcome(way& any_more, bool broke, time_point now) {
   any_more.is_welcome = false;
+  any_more.elsewhere_since = never;
   if (others_are_welcome(any_more)) {
     if (broke)
       window_.report_once("the connection to " + settings_.to + " from " + any_more.from +
@@ -178,18 +187,27 @@ void forwarder::take(way& from, const link_header& header, std::string_view body
   if (header.session != source_.lane().identity.session) return;
   const auto bytes = std::as_bytes(std::span(body));
   const bool one_more = window_.is_welcome() && others_are_welcome(from);
+  const auto answer = read_sealed<link_answer_body>(bytes);
   if (header.type == link_message::welcome && one_more) {
+    if (answer && answer->receiver != 0 && receiver_ != 0 && answer->receiver != receiver_) {
+      from.elsewhere_since = std::min(from.elsewhere_since, now);
+      from.hello_at = never; // until one of the connections breaks
+      return;
+    }
+    from.elsewhere_since = never;
     window_.joined(header, body, now);
     from.is_welcome = true;
     return;
   }
+  if (from.is_elsewhere() && window_.is_welcome()) return;
   if (header.type == link_message::refusal && body.empty() && one_more) {
     if (std::exchange(from.is_welcome, false)) from.hello_at = {};
     return window_.lost(from.number);
   }
   window_.take(header, body, now);
   if (header.type == link_message::welcome) {
-    const auto answer = read_sealed<link_answer_body>(bytes);
+    receiver_ = answer ? answer->receiver : 0;
+    from.elsewhere_since = never;
     in_any_order_ = answer.has_value();
     takes_settings_ = answer && (answer->flags & answer_takes_settings) != 0;
     grant_.welcomed(bytes, now);
@@ -209,6 +227,7 @@ bool forwarder::leave_lane(time_point now) {
   for (way& w : ways_) {
     w.is_welcome = false;
     w.hello_at = {};
+    w.elsewhere_since = never;
   }
   connect_once();
   return true;
@@ -229,6 +248,7 @@ time_point forwarder::act(time_point now) {
   if (!window_.is_welcome()) return hello_due; // or the link wakes us
 
   ask_silent_ways(now);
+  tell_of_other_receivers(now);
   const auto patience = settings_.acknowledge_time_limit;
   window_.go_back_after(patience, now);
   time_point due = std::min(hello_due, send_blocks(now));
@@ -260,10 +280,28 @@ void forwarder::ask_silent_ways(time_point now) {
   }
 }
 
-/// Over each connection that is there and not welcome; when the next is due.
+void forwarder::tell_of_other_receivers(time_point now) {
+  const auto lanes = std::ranges::find_if(ways_, [](const way& w) { return w.is_welcome; });
+  for (const way& w : ways_)
+    if (w.is_elsewhere() && now - w.elsewhere_since > longest_unsettled && lanes != ways_.end())
+      window_.report_once("the connection to " + w.text() +
+                              " leads to another receiver than the "
+                              "one to " +
+                              lanes->text() +
+                              ": nothing goes over it while that one "
+                              "is there (forward.from)",
+                          now);
+}
+
+/// Over each connection that is there and not welcome; when the next is due. Another receiver is
+/// as good as none while the lane has one, and as good as any then.
 time_point forwarder::say_hellos(const lane_state& lane, time_point now) {
   time_point due = never;
   for (way& w : ways_) {
+    if (w.is_elsewhere() && !window_.is_welcome()) {
+      w.elsewhere_since = never;
+      w.hello_at = {};
+    }
     if (!w.link->is_up() || w.is_welcome) continue;
     if (now >= w.hello_at)
       w.hello_at = now + (say_hello(w, lane, now) ? retry_time : quick_retry_time);

@@ -87,6 +87,7 @@ private:
   [[nodiscard]] bool send_block(way& over, time_point now);
   [[nodiscard]] time_point send_demand(time_point now);
   void ask_silent_ways(time_point now);
+  void tell_of_other_receivers(time_point now);
   [[nodiscard]] time_point say_hellos(const lane_state& lane, time_point now);
   [[nodiscard]] bool say_hello(way& over, const lane_state& lane, time_point now);
   bool send(way& over, link_message type, const lane_state& lane, std::string_view body,
@@ -103,6 +104,7 @@ private:
   link_grant grant_;
   std::vector<way> ways_;
   std::size_t last_way_ = 0;    ///< over which a message other than a block went
+  std::uint32_t receiver_ = 0;  ///< mark of the one that welcomed the lane; 0: it says none
   bool in_any_order_ = false;   ///< the receiver puts the blocks of several connections in order
   bool takes_settings_ = false; ///< the receiver takes blocks that hold them
   counter turns_;

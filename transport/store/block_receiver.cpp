@@ -2,6 +2,7 @@
 #include "transport/store/block_receiver.hpp"
 
 #include <algorithm>
+#include <random>
 #include <stdexcept>
 #include <utility>
 
@@ -160,8 +161,8 @@ struct block_receiver::link {
 
 block_receiver::block_receiver(receive_settings settings, store_writer& store,
                                report_function report)
-    : settings_(std::move(settings)), store_(store), before_(store.committed()),
-      report_(std::move(report)), line_(settings_.line),
+    : mark_(1 + std::random_device()() % ~0U), settings_(std::move(settings)), store_(store),
+      before_(store.committed()), report_(std::move(report)), line_(settings_.line),
       early_({settings_.waiting.bytes / part_of_early}),
       shares_(most_stored_sessions - std::min(most_stored_sessions, store.sessions().size())),
       lost_blocks_(blocks_lost()) {
@@ -510,6 +511,7 @@ void block_receiver::send(const std::string& address, link_message type, std::ui
   if (is_answer) {
     answer = line_.grant_of(session).value_or(answer);
     answer.flags |= answer_takes_settings;
+    answer.receiver = mark_;
     const link_peer* const to = peers_.find(session);
     answer.missing = std::max(sequence + 1, to != nullptr ? to->first : 0);
     answer.early = early_.behind(session, answer.missing);

@@ -178,6 +178,7 @@ private:
   void report_once(std::string text);
   void report(occasional& kind, time_point now, const std::string& text);
 
+  const std::uint32_t mark_; ///< of this receiver, for daemons
   receive_settings settings_;
   store_writer& store_;
   store_tally before_; ///< what the store had taken when the receiver began

@@ -108,6 +108,32 @@ TEST_F(several_ways, of_which_one_is_pulled_go_on_without_it_and_with_it_again) 
   EXPECT_LT(near.sender.counters().resent.get(), 100U);
 }
 
+TEST_F(several_ways, that_lead_to_two_receivers_have_one_as_long_as_it_is_there) {
+  const scratch_folder other_folder;
+  receiving_end other(other_folder.path(), 64);
+  settings_.from = {{"127.0.0.2", far_.endpoint()}, {"127.0.0.3", other.endpoint()}};
+  sending_end near(settings_);
+  EXPECT_TRUE(eventually([&] {
+    return far_.counters().connections.let_in == 1 && other.counters().connections.let_in == 1;
+  }));
+  near.append(1, 1000);
+  EXPECT_TRUE(near.all_stored());
+  const bool by_far = far_.counters().stored_events == 1000;
+  EXPECT_EQ(far_.counters().stored_events + other.counters().stored_events, 1000U);
+  EXPECT_TRUE(by_far || other.counters().stored_events == 1000) << "not some by each";
+  receiving_end& lanes = by_far ? far_ : other;
+  receiving_end& unused = by_far ? other : far_;
+  EXPECT_TRUE(eventually([&] {
+    return near.reported("the connection to " + unused.endpoint() + " from 127.0.0." +
+                         (by_far ? "3" : "2") + " leads to another receiver than the one to " +
+                         lanes.endpoint());
+  }));
+  lanes.kill();
+  near.append(1001, 1200);
+  EXPECT_TRUE(near.all_stored()) << "by the other";
+  EXPECT_EQ(unused.counters().stored_events, 200U);
+}
+
 TEST_F(several_ways, keep_what_came_early_until_the_missing_block_has_come) {
   played_daemon one(far_.endpoint());
   played_daemon other(far_.endpoint());
