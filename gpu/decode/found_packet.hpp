@@ -46,12 +46,12 @@ struct alignas(32) found_packet {
     p.source = slots * fragment.crate + board.slot;
     if (board.opaque != 0 || !is_full_packet(board, fragment)) return p;
     const event_entry& event = in.events[board.event];
-    const auto words = [&](int first) {
+    const auto words = [&](int from) {
       const auto word = [&](int w) -> std::uint32_t {
         return l2::expected_header_word(w, event.spill, event.number, board.slot,
                                         event.reference_time);
       };
-      return word(first) | word(first + 1) << 16;
+      return word(from) | word(from + 1) << 16;
     };
     p.time = words(2);
     p.number = words(4);
