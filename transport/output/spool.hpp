@@ -204,7 +204,7 @@ private:
   [[nodiscard]] std::error_code put_in_place(const std::error_code& fault);
   [[nodiscard]] std::error_code write_anew(const std::error_code& why);
   [[nodiscard]] std::error_code copy_blocks(block_file& to, std::vector<stored_block>& copied,
-                                            std::vector<stored_block>& lost) const;
+                                            std::vector<stored_block>& lost);
   void give_up_what_is_gone();
   [[nodiscard]] changed_files look_at_files();
   void in_order_of_reading(std::vector<std::uint64_t>& numbers, const changed_files& changed) const;
@@ -263,6 +263,7 @@ private:
   std::atomic<std::uint64_t> unread_{0};
   std::vector<std::string> news_;
   growing_pause rescue_{std::chrono::milliseconds(100), std::chrono::seconds(10)};
+  int refusals_ = 0; ///< times that the disk refused a block of the segment that is written anew
   std::error_code refusal_; ///< what the disk said last; no error: it took a block
   growing_pause attempt_{std::chrono::milliseconds(100), std::chrono::seconds(1)};
   std::string beside_; ///< name of the daemon's own file; empty: there is none

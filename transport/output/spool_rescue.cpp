@@ -9,6 +9,12 @@
 #include "transport/system/file_io.hpp"
 
 namespace l3 {
+namespace {
+
+/// After so many, what the disk refuses of a segment that is written anew is lost.
+constexpr int most_refusals = 4;
+
+} // namespace
 
 /// After this without an error, the names lead to the folder and to the segment that is written.
 /// Something else that has the folder's name stays: it may be the place where a file system was
@@ -39,7 +45,8 @@ std::error_code spool::put_in_place(const std::error_code& fault) {
 }
 
 /// The needed blocks of the segment that is written go into a new one, from the file that is still
-/// open. An error is one of the new file: what cannot be read of the old one is lost.
+/// open. An error is one of the new file, or the disk refuses the old one, and may give it later.
+/// What is not in the old one any more, or was refused too often, is lost.
 std::error_code spool::write_anew(const std::error_code& why) {
   block_file fresh;
   auto error = fresh.open(*folder_, next_number_, store_kind::spool, system_.flush);
@@ -87,12 +94,13 @@ std::error_code spool::write_anew(const std::error_code& why) {
     free = index_.take_free();
   }
   segment_ = std::move(fresh);
+  refusals_ = 0;
   remove(free);
   return {};
 }
 
 std::error_code spool::copy_blocks(block_file& to, std::vector<stored_block>& copied,
-                                   std::vector<stored_block>& lost) const {
+                                   std::vector<stored_block>& lost) {
   std::vector<std::pair<std::uint64_t, spool_place>> needed;
   {
     const std::lock_guard guard(lock_);
@@ -103,8 +111,10 @@ std::error_code spool::copy_blocks(block_file& to, std::vector<stored_block>& co
   for (const auto& [session, place] : needed) {
     block_header header;
     bytes.resize(place.bytes);
-    if (read_all(segment_.descriptor()->get(), place.offset, bytes) ||
-        check_block(bytes, header) != block_fault::none || header.session != session ||
+    const auto refused = read_all(segment_.descriptor()->get(), place.offset, bytes);
+    if (refused && refused != std::errc::result_out_of_range && ++refusals_ < most_refusals)
+      return refused;
+    if (refused || check_block(bytes, header) != block_fault::none || header.session != session ||
         header.sequence != place.sequence) {
       header.session = session;
       header.sequence = place.sequence;

@@ -192,10 +192,11 @@ std::error_code block_file::check(const held_folder& folder) const {
 void block_file::cut(std::uint64_t end) {
   (void)is_suspect();
   const auto seen = look_at(file_->get());
-  if (!seen || seen->bytes < end_) tampered_ = true;
+  if (seen && seen->bytes < end_) tampered_ = true;
   end_ = end;
   const bool uncut =
-      !tampered_ && seen->bytes > end && ::ftruncate(file_->get(), static_cast<off_t>(end)) != 0;
+      !tampered_ &&
+      (!seen || (seen->bytes > end && ::ftruncate(file_->get(), static_cast<off_t>(end)) != 0));
   note_time();
   if (tampered_ || uncut) sound_ = false;
 }

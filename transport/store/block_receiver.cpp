@@ -15,6 +15,7 @@
 #include "transport/link/link_message.hpp"
 #include "transport/link/peer_share.hpp"
 #include "transport/link/session_token.hpp"
+#include "transport/link/zeromq_needs.hpp"
 #include "transport/store/link_guard.hpp"
 #include "transport/system/time_of_day.hpp"
 
@@ -167,6 +168,7 @@ block_receiver::block_receiver(receive_settings settings, store_writer& store,
       shares_(most_stored_sessions - std::min(most_stored_sessions, store.sessions().size())),
       lost_blocks_(blocks_lost()) {
   recall(recent_, store_.folder());
+  check_needs_of_zeromq();
   try {
     link_ = std::make_unique<link>(settings_, endpoint_to_listen_at(settings_.bind),
                                    counters_.connections, report_);

@@ -87,6 +87,7 @@ bool file_reading::read_rest(const stop_question& enough) {
     error_ = std::make_error_code(std::errc::io_error);
     break;
   }
+  if (!has_all() && file_->refused()) error_ = file_->refused();
   return true;
 }
 

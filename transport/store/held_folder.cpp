@@ -76,7 +76,7 @@ bool is_name_fault(const std::error_code& error) {
 
 std::optional<file_look> look_at(int file) {
   struct stat s {};
-  if (::fstat(file, &s) != 0) return std::nullopt;
+  if (ask_again([&] { return ::fstat(file, &s); }) != 0) return std::nullopt;
   return look_of(s);
 }
 
@@ -112,7 +112,7 @@ std::error_code held_folder::take() {
 
 std::error_code held_folder::check() const {
   struct stat s {};
-  if (::stat(path_.c_str(), &s) != 0) {
+  if (ask_again([&] { return ::stat(path_.c_str(), &s); }) != 0) {
     if (errno == ELOOP) return name_fault::folder_taken;
     return is_missing(errno) ? make_error_code(name_fault::folder_gone) : last_error();
   }
@@ -140,7 +140,8 @@ held_folder held_folder::made_anew(std::error_code& error) const {
 std::optional<file_look> held_folder::look(const std::string& name, std::error_code& error) const {
   struct stat s {};
   error.clear();
-  if (::fstatat(get(), name.c_str(), &s, AT_SYMLINK_NOFOLLOW) == 0) return look_of(s);
+  const auto look = [&] { return ::fstatat(get(), name.c_str(), &s, AT_SYMLINK_NOFOLLOW); };
+  if (ask_again(look) == 0) return look_of(s);
   if (!is_missing(errno)) error = last_error();
   return std::nullopt;
 }

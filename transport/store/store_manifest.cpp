@@ -108,7 +108,8 @@ std::error_code store_manifest::put(std::size_t place, const listed_blocks& entr
   const store_manifest_entry e = entry_of(entry);
   // Behind a cut, the entry would give it its right length again.
   const auto seen = look_at(file_.get());
-  if (!seen || seen->bytes != bytes_) return name_fault::file_changed;
+  if (!seen) return last_error();
+  if (seen->bytes != bytes_) return name_fault::file_changed;
   const auto error = write_all(file_.get(), place * sizeof e, std::as_bytes(std::span(&e, 1)));
   if (!error) bytes_ = std::max<std::uint64_t>(bytes_, (place + 1) * sizeof e);
   return error;

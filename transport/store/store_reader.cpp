@@ -26,7 +26,8 @@ file_descriptor opened(const std::string& path) {
   file_descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (!file) throw std::system_error(errno, std::generic_category(), "cannot read " + path);
   const auto seen = look_at(file.get());
-  if (!seen || !seen->is_file)
+  if (!seen) throw std::system_error(last_error(), "cannot look at " + path);
+  if (!seen->is_file)
     throw std::runtime_error("cannot read " + path + ": " +
                              make_error_code(name_fault::not_a_file).message());
   return file;
@@ -92,12 +93,15 @@ bool store_file::can_be_read(std::uint64_t offset, std::uint64_t bytes) const {
 }
 
 bool store_file::read(std::uint64_t offset, std::span<std::byte> to) const {
-  return !read_all(file_.get(), offset, to);
+  const auto error = read_all(file_.get(), offset, to);
+  if (error && error != std::errc::result_out_of_range) refused_ = error;
+  return !error;
 }
 
 std::uint64_t store_file::size() const {
-  struct stat s {};
-  return ::fstat(file_.get(), &s) == 0 ? static_cast<std::uint64_t>(s.st_size) : 0;
+  const auto seen = look_at(file_.get());
+  if (!seen) refused_ = last_error();
+  return seen ? seen->bytes : 0;
 }
 
 std::optional<stored_block> store_file::whole_block_at(std::uint64_t offset) const {
@@ -224,8 +228,10 @@ bool store_file::read_entries(const stored_block& block, std::vector<std::byte>&
   return right;
 }
 
-block_scan scan_block_file(const held_folder& folder, const std::string& name, std::uint64_t number,
-                           store_kind kind, bool thorough, const stop_question& stop) {
+namespace {
+
+block_scan scan_once(const held_folder& folder, const std::string& name, std::uint64_t number,
+                     store_kind kind, bool thorough, const stop_question& stop) {
   store_file file(folder, name, number, kind, stop);
   block_scan found;
   found.is_renamed = file.is_renamed();
@@ -250,9 +256,17 @@ block_scan scan_block_file(const held_folder& folder, const std::string& name, s
   const auto reached = [&](const damaged_stretch& s) {
     return file.can_be_read(s.offset, s.bytes);
   };
-  found.readable =
-      std::ranges::all_of(found.damaged, reached) && (!found.torn || reached(*found.torn));
+  found.readable = std::ranges::all_of(found.damaged, reached) &&
+                   (!found.torn || reached(*found.torn)) && !file.refused();
   return found;
+}
+
+} // namespace
+
+block_scan scan_block_file(const held_folder& folder, const std::string& name, std::uint64_t number,
+                           store_kind kind, bool thorough, const stop_question& stop) {
+  auto found = scan_once(folder, name, number, kind, thorough, stop);
+  return found.readable ? found : scan_once(folder, name, number, kind, thorough, stop);
 }
 
 store_reader::store_reader(std::filesystem::path folder, stop_question stop)

@@ -83,6 +83,9 @@ public:
   [[nodiscard]] std::uint64_t size() const; ///< now
   /// What lies behind the last whole block; meant for when next() has given that one.
   [[nodiscard]] std::optional<torn_end> torn() const;
+  /// Set: the disk refused a part that was read, or to say how long the file is. What was not found
+  /// since it was opened may be there all the same.
+  [[nodiscard]] const std::error_code& refused() const { return refused_; }
   /// Stretches stepped over because no good header began where one should.
   [[nodiscard]] std::uint64_t damaged() const { return damaged_; }
 
@@ -101,6 +104,7 @@ private:
   std::uint64_t searched_ = 0; ///< no good block begins between the next place and this one
   std::uint64_t damaged_ = 0;
   bool head_checked_ = false;
+  mutable std::error_code refused_;
 };
 
 /// Bytes of a block file that are no good block.
@@ -128,9 +132,10 @@ struct block_scan {
   bool is_renamed = false; ///< when nothing is added to it any more
 };
 
-/// Reads 64 bytes a block; a thorough scan reads all, for a file in which a crash of the machine
-/// may have left blocks whose bytes never reached the disk. Throws std::runtime_error if the file
-/// cannot be opened, is no regular file or is of another version; scan_stopped when told.
+/// Reads 64 bytes a block, and all once more where the disk refuses a part; a thorough scan reads
+/// all, for a file in which a crash of the machine may have left blocks whose bytes never reached
+/// the disk. Throws std::runtime_error if the file cannot be opened, is no regular file or is of
+/// another version; scan_stopped when told.
 [[nodiscard]] block_scan scan_block_file(const held_folder& folder, const std::string& name,
                                          std::uint64_t number, store_kind kind, bool thorough,
                                          const stop_question& stop = {});

@@ -12,6 +12,9 @@
 namespace l3 {
 namespace {
 
+/// After so many, what the disk refuses of a file that is written anew is lost.
+constexpr int most_refusals = 4;
+
 std::string text_of(const session_tallies& lost) {
   constexpr std::size_t most = 4;
   std::string text;
@@ -123,6 +126,7 @@ void store_writer::put_in_place_of(open_file& old_file, const std::error_code& w
                   " blocks that it held are now in " + fresh.file.name() +
                   " (do not put it back): no other program may touch the files of a store");
   ++times_moved_;
+  refusals_ = 0;
   fresh.committed_end = fresh.file.end();
   fresh.ended = old_file.ended;
   session_tallies held;
@@ -142,6 +146,7 @@ void store_writer::put_in_place_of(open_file& old_file, const std::error_code& w
 
 void store_writer::write_rest_anew(const stop_question& enough) {
   rescue_.begin_anew(); // there is no later attempt
+  refusals_ = most_refusals;
   (void)commit(enough);
   if (folder_.check()) return; // its files are elsewhere, and not lost
   for (auto at = open_.begin(); at != open_.end();) {
@@ -174,13 +179,15 @@ void store_writer::give_up(open_files::iterator file, const std::error_code& why
   save_list(false);
 }
 
-bool store_writer::reads(const open_file& from, const stored_block& b,
-                         std::vector<std::byte>& bytes) {
+std::error_code store_writer::read_back(const open_file& from, const stored_block& b,
+                                        std::vector<std::byte>& bytes) {
   block_header header;
   bytes.resize(b.end() - b.offset);
-  return !read_all(from.file.descriptor()->get(), b.offset, bytes) &&
-         check_block(bytes, header) == block_fault::none &&
-         header.header_crc == b.header.header_crc;
+  const auto error = read_all(from.file.descriptor()->get(), b.offset, bytes);
+  if (error && error != std::errc::result_out_of_range) return error;
+  const bool is_right = !error && check_block(bytes, header) == block_fault::none &&
+                        header.header_crc == b.header.header_crc;
+  return is_right ? std::error_code() : name_fault::file_changed;
 }
 
 /// A file to which another program has written may have its length and lack what was called stored.
@@ -191,19 +198,23 @@ void store_writer::examine(open_file& f, const stop_question& enough) {
   std::vector<std::byte> bytes;
   for (; f.examined < f.blocks.size(); ++f.examined) {
     if (f.examined != 0 && enough()) return;
-    if (!reads(f, f.blocks[f.examined], bytes)) return f.file.distrust();
+    const auto error = read_back(f, f.blocks[f.examined], bytes);
+    if (error && !is_name_fault(error)) return; // it is not known yet
+    if (error) return f.file.distrust();
   }
   f.file.trust();
 }
 
-/// An error is one of the new file: what cannot be read of the old one is lost.
+/// An error is one of the new file, or the disk refuses the old one, and may give it later. What is
+/// not in the old one any more, or was refused too often, is lost.
 std::error_code store_writer::copy_blocks(const open_file& from, new_copy& copy,
                                           const stop_question& enough) {
   std::vector<std::byte> bytes;
   open_file& to = copy.to;
   for (bool more = true; more && copy.next < from.blocks.size(); ++copy.next, more = !enough()) {
     const stored_block& b = from.blocks[copy.next];
-    if (!reads(from, b, bytes)) {
+    if (const auto error = read_back(from, b, bytes)) {
+      if (!is_name_fault(error) && ++refusals_ < most_refusals) return error;
       copy.lost[b.header.session].add(b.header);
       continue;
     }

@@ -221,12 +221,13 @@ private:
   void put_in_place_of(open_file& old, const std::error_code& why);
   void abandon_copy();
   void give_up(open_files::iterator file, const std::error_code& why);
-  /// The block is in the file as it was written there.
-  [[nodiscard]] static bool reads(const open_file& from, const stored_block& b,
-                                  std::vector<std::byte>& bytes);
+  /// No error: the block is in the file as it was written there. `file_changed`: it is not. Any
+  /// other: the disk refuses it.
+  [[nodiscard]] static std::error_code read_back(const open_file& from, const stored_block& b,
+                                                 std::vector<std::byte>& bytes);
   static void examine(open_file& f, const stop_question& enough);
-  [[nodiscard]] static std::error_code copy_blocks(const open_file& from, new_copy& copy,
-                                                   const stop_question& enough);
+  [[nodiscard]] std::error_code copy_blocks(const open_file& from, new_copy& copy,
+                                            const stop_question& enough);
   void leave_out(const session_tallies& gone);
   [[nodiscard]] stop_question look_is_long_enough() const;
   void tell_what_is_unread();
@@ -243,6 +244,7 @@ private:
   stored_files closed_;
   session_tallies lost_;
   growing_pause rescue_{std::chrono::seconds(1), std::chrono::seconds(30)};
+  int refusals_ = 0; ///< times that the disk refused a block of the file that is written anew
   std::set<std::uint64_t> to_write_anew_; ///< numbers of open files that were taken at one time
   std::optional<new_copy> copy_;          ///< of the first of them
   time_point early_ends_until_{}; ///< files that ended early have used the time up to this one

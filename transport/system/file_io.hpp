@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <span>
 #include <system_error>
+#include <thread>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -76,14 +78,31 @@ namespace l3 {
   return error;
 }
 
+/// Calls the system, which says −1 for an error, and again after 1 and 10 ms where it is one of the
+/// disk or of the network behind it: some are over at once, and what a file holds is only known
+/// when it was read.
+template <class Call>
+[[nodiscard]] auto ask_again(const Call& call) {
+  constexpr std::chrono::milliseconds pauses[] = {std::chrono::milliseconds(1),
+                                                  std::chrono::milliseconds(10)};
+  auto answer = call();
+  for (const auto pause : pauses) {
+    if (answer >= 0 || (errno != EIO && errno != ESTALE && errno != ETIMEDOUT)) break;
+    std::this_thread::sleep_for(pause);
+    answer = call();
+  }
+  return answer;
+}
+
 /// How many bytes came: less than there is room for where the file ends, which its size does not
 /// tell of files that the kernel makes up.
 [[nodiscard]] inline std::size_t read_up_to(int file, std::uint64_t offset, std::span<std::byte> to,
                                             std::error_code& error) {
   std::size_t got = 0;
   while (got < to.size()) {
-    const auto n =
-        ::pread(file, to.data() + got, to.size() - got, static_cast<off_t>(offset + got));
+    const auto n = ask_again([&] {
+      return ::pread(file, to.data() + got, to.size() - got, static_cast<off_t>(offset + got));
+    });
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) error = last_error();
     if (n <= 0) break;

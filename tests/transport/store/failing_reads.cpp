@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/transport/store/failing_reads.hpp"
+
+#include <cerrno>
+#include <cstddef>
+
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+extern "C" ssize_t pread(int file, void* to, std::size_t bytes, off_t offset) {
+  using namespace l3::test;
+  if (reads_before > 0) {
+    --reads_before;
+  } else if (reads_refused > 0) {
+    --reads_refused;
+    errno = EIO;
+    return -1;
+  }
+  return ::syscall(SYS_pread64, file, to, bytes, offset);
+}
