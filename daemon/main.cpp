@@ -400,6 +400,7 @@ int output_failed() {
 
 int main(int argc, char** argv) {
   (void)std::signal(SIGPIPE, SIG_IGN); // a write to a reader that has gone is an error
+  (void)std::signal(SIGXFSZ, SIG_IGN); // so is one beyond a limit on the length of files
   (void)std::signal(SIGCHLD, SIG_DFL); // else, as some parents have it, no exit code is kept
   CLI::App program{"koto-l3d: the level-3 trigger daemon of KOTO", "koto-l3d"};
   program.failure_message(usage_mistake);

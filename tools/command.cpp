@@ -78,6 +78,7 @@ int run_program(const std::string& name, const std::string& what, std::span<cons
                 int argc, const char* const* argv, std::string (*footer)()) {
   // A reader that has gone (`| head`) makes a write fail: the command says so, and cleans up.
   (void)std::signal(SIGPIPE, SIG_IGN);
+  (void)std::signal(SIGXFSZ, SIG_IGN); // likewise beyond a limit on the length of files
   CLI::App program{what, name};
   const std::string version = version_line(name);
   program.set_version_flag("--version", version);

@@ -164,7 +164,11 @@ class Program:
 
     def allow_threads(self, count):
         """How many threads its user may have for it to make another one."""
-        subprocess.run(["prlimit", "--pid", str(self.pid), f"--nproc={count}:"], check=True, user=self.user)
+        self.limit("nproc", count)
+
+    def limit(self, resource, value):
+        """As prlimit names it; "unlimited" takes it back."""
+        subprocess.run(["prlimit", "--pid", str(self.pid), f"--{resource}={value}:"], check=True, user=self.user)
 
     def memory(self):
         """Resident bytes."""

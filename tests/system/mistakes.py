@@ -315,7 +315,6 @@ class WhatTheSystemRefuses(Mistakes):
     def test_a_file_that_may_not_grow(self):
         def small():
             resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
-            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 
         p = self.run_line("koto-l3 simulate new.l2raw --events 4", preexec_fn=small)
         self.assertEqual(p.returncode, FAILED, p.stderr)

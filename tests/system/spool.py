@@ -55,6 +55,16 @@ class Spool(harness.SystemTest):
         code, said = self.run_tool("verify", self.file, self.store, "--ledger", daemon.ledger_file)
         self.assertEqual(code, 0, said)
 
+    def test_files_that_may_not_grow(self):
+        """Beyond the limit the system sends a signal that ends programs, unless they ignore it."""
+        daemon = self.start_daemon(outbox=LITTLE_MEMORY)
+        daemon.limit("fsize", 200_000)
+        replay = self.replay()
+        daemon.wait_for(lambda s: s["spool"]["write_errors"] > 0 and s["state"]["degraded"], "a segment that may not grow")
+        daemon.limit("fsize", "unlimited")
+        self.assertEqual(replay.wait(), 0, replay.said())
+        self.receive_all(daemon, len(self.sent))
+
     def test_kill_9_loses_nothing_that_was_acknowledged(self):
         daemon = self.send_all_without_a_receiver()
         daemon.kill()
