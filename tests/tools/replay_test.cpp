@@ -61,29 +61,29 @@ TEST(schedule, keeps_the_times_of_the_file) {
   const auto spill = spill_of({1ms, 1ms + 10us, 3s});
   schedule s({}, 0ns);
   for (const std::chrono::nanoseconds begin : {0s, 4s}) {
-    s.begin_spill();
+    EXPECT_EQ(s.begin_spill(), begin);
     EXPECT_EQ(s.next_event(spill, 0, 1).due, begin + 1ms);
     const auto second = s.next_event(spill, 1, 1);
     EXPECT_EQ(second.due, begin + 1010us);
     EXPECT_EQ(second.length, 10ms) << "spread over ten milliseconds at most";
     EXPECT_EQ(s.next_event(spill, 2, 1).due, begin + 3s);
-    EXPECT_EQ(s.end_spill(spill, 0s), begin + 4s);
+    EXPECT_EQ(s.end_spill(spill, 0s), begin + 3s) << "and the next one when its cycle is over";
   }
 }
 
 TEST(schedule, makes_rates) {
   const auto spill = spill_of({0ns, 0ns, 0ns});
   schedule events({replay_rate::kind::events, 1000}, 5ms);
-  events.begin_spill();
+  EXPECT_EQ(events.begin_spill(), 0s);
   EXPECT_EQ(events.next_event(spill, 0, 1).due, 0s);
   EXPECT_EQ(events.next_event(spill, 1, 1).due, 1ms);
   EXPECT_EQ(events.next_event(spill, 2, 1).length, 1ms);
   EXPECT_EQ(events.end_spill(spill, 0s), 8ms);
-  events.begin_spill();
+  EXPECT_EQ(events.begin_spill(), 8ms);
   EXPECT_EQ(events.next_event(spill, 0, 1).due, 8ms);
 
   schedule bits({replay_rate::kind::bits, 8e9}, 0ms);
-  bits.begin_spill();
+  EXPECT_EQ(bits.begin_spill(), 0s);
   EXPECT_EQ(bits.next_event(spill, 0, 500).due, 0s);
   EXPECT_EQ(bits.next_event(spill, 1, 100).due, 500ns);
   EXPECT_EQ(bits.next_event(spill, 2, 100).due, 600ns);

@@ -24,6 +24,11 @@ nanoseconds seconds(double n) {
 
 } // namespace
 
+nanoseconds schedule::begin_spill() {
+  next_ = std::max(next_, cycle_end_);
+  return spill_begin_ = next_;
+}
+
 schedule::slot schedule::next_event(const replay_spill& spill, std::size_t i, std::size_t bytes) {
   slot s{next_, 0s};
   switch (rate_.how) {
@@ -47,7 +52,7 @@ schedule::slot schedule::next_event(const replay_spill& spill, std::size_t i, st
 
 nanoseconds schedule::end_spill(const replay_spill& spill, nanoseconds last) {
   next_ = std::max(next_, last) + end_delay_;
-  if (rate_.how == replay_rate::kind::recorded) next_ = std::max(next_, spill_begin_ + spill.cycle);
+  if (rate_.how == replay_rate::kind::recorded) cycle_end_ = spill_begin_ + spill.cycle;
   return next_;
 }
 

@@ -20,7 +20,9 @@ public:
   schedule(replay_rate rate, std::chrono::nanoseconds end_delay)
       : rate_(rate), end_delay_(end_delay) {}
 
-  void begin_spill() { spill_begin_ = next_; }
+  /// When the next spill begins: with the file's own times, when the cycle of the one before is
+  /// over.
+  [[nodiscard]] std::chrono::nanoseconds begin_spill();
 
   struct slot {
     std::chrono::nanoseconds due{};
@@ -29,7 +31,7 @@ public:
   /// The slot of the i-th event of the spill; call in order. `bytes`: its size on the network.
   slot next_event(const replay_spill& spill, std::size_t i, std::size_t bytes);
 
-  /// When the spill ends and the next one begins. `last`: when its last event was sent.
+  /// When the spill ends. `last`: when its last event was sent.
   std::chrono::nanoseconds end_spill(const replay_spill& spill, std::chrono::nanoseconds last);
 
   [[nodiscard]] bool unlimited() const { return rate_.how == replay_rate::kind::unlimited; }
@@ -38,7 +40,8 @@ private:
   replay_rate rate_;
   std::chrono::nanoseconds end_delay_;
   std::chrono::nanoseconds spill_begin_{};
-  std::chrono::nanoseconds next_{}; // of the next event, or of the next spill
+  std::chrono::nanoseconds cycle_end_{}; // of the spill that ended
+  std::chrono::nanoseconds next_{};      // of the next event, or of the spill's end
 };
 
 /// Not thread-safe.

@@ -65,9 +65,7 @@ void tcp_replay::plan_next() {
   if (!next_) return;
   const auto& spill = source_.spills()[next_->of.spill];
   switch (next_->type) {
-  case record_type::begin_of_spill:
-    schedule_.begin_spill();
-    break; // due when the last spill ended: next_slot_ says so already
+  case record_type::begin_of_spill: next_slot_ = {schedule_.begin_spill(), 0s}; break;
   case record_type::event:
     next_slot_ = schedule_.next_event(spill, next_->event, sizes_.bytes_of(*next_));
     break;

@@ -58,7 +58,9 @@ void udp_replay::finish_report(bool whole) {
 bool udp_replay::send_spill(const replay_spill& spill, std::uint32_t loop,
                             const replay_watch& watch) {
   const auto number = source_.spill_number(spill, loop);
-  schedule_.begin_spill();
+  const auto begin = schedule_.begin_spill();
+  while (!pace_.wait_roughly(begin))
+    if (watch.stop()) return false;
   const auto begun = pace_.elapsed();
   const double earlier = report_.sending_seconds;
   report_.spills.push_back({number, 0, 0, spill.events.size()});
