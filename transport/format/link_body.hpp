@@ -21,13 +21,13 @@ static_assert(sizeof(link_demand_body) == 32);
 /// The body of a welcome and of an acknowledgement: the part of the line that this lane may use,
 /// and which blocks have come before their turn, over another connection.
 struct link_answer_body {
-  std::uint64_t rate = 0;    ///< granted, in bits a second
-  std::uint32_t grant = 0;   ///< its number; 0: this lane has to send a demand first
-  std::uint32_t demand = 0;  ///< number of the demand that it answers
-  std::uint32_t lease = 0;   ///< ms for which it holds, from when the daemon sent that demand
-  std::uint32_t flags = 0;   ///< answer_flag
-  std::uint64_t missing = 0; ///< the block that the receiver waits for
-  std::uint64_t early = 0;   ///< bit i: block missing + 1 + i has come, and is kept
+  std::uint64_t rate = 0;     ///< granted, in bits a second
+  std::uint32_t grant = 0;    ///< its number; 0: this lane has to send a demand first
+  std::uint32_t demand = 0;   ///< number of the demand that it answers
+  std::uint32_t lease = 0;    ///< ms for which it holds, from when the daemon sent that demand
+  std::uint32_t flags = 0;    ///< answer_flag
+  std::uint64_t missing = 0;  ///< the block that the receiver waits for
+  std::uint64_t early = 0;    ///< bit i: block missing + 1 + i has come, and is kept
   std::uint32_t receiver = 0; ///< by chance another one in each; 0: an older one, which says none
   std::uint32_t body_crc = 0; ///< CRC-32C of the bytes before it
 };
