@@ -36,6 +36,7 @@ bool node::drain(sockets_hold what) {
   p.spilling->copy_all();
   p.work.finish(deadline - time_to_close);
   if (p.disk) p.wait_for_the_receiver(deadline - time_to_close);
+  p.links_end = true;
   p.fresh.drain_until(p.disk ? steady_clock::now() : deadline);
   p.forward_thread.request_stop();
   p.backlog_thread.request_stop();

@@ -32,8 +32,8 @@ void node::look_around() {
   parts& p = *parts_;
   const spill_list::news ended = p.spills.fetch();
   const auto frame_counts = p.frames.count_states();
-  // A forwarder that has said goodbye at the end is no trouble.
-  if (!p.given_up) p.tell(trouble::receiver_absent, !p.fresh.connected());
+  // A forwarder that ends is no trouble.
+  if (!p.links_end) p.tell(trouble::receiver_absent, !p.fresh.connected());
   p.tell(trouble::receiver_refuses, p.fresh.refused() || (p.old && p.old->refused()));
   p.tell(trouble::receiver_wrong, p.fresh.is_wrong() || (p.old && p.old->is_wrong()));
   p.tell(trouble::spilling, p.spilling->spilling());

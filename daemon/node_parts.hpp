@@ -78,7 +78,8 @@ struct node::parts {
   const double started = ///< s since 1970-01-01 UTC
       std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
   daemon_state state;
-  std::atomic<bool> given_up = false; // the outbox's rest was counted as shed(drain)
+  std::atomic<bool> links_end = false; // nobody is asked whether he is there any more
+  std::atomic<bool> given_up = false;  // the outbox's rest was counted as shed(drain)
   building_counters building;
   outcome_counters outcomes;
 

@@ -73,6 +73,19 @@ class FullDisk(harness.SystemTest):
         self.assert_stored(sent)
         self.assert_extracted(sent)
 
+    def test_a_daemon_that_ends_while_its_receiver_refuses(self):
+        """The receiver is there: it is not called absent because nobody asks any more."""
+        receiver = self.start_receiver()
+        daemon = self.start_daemon(outbox={"block": "32 KiB"}, forward={"acknowledge_time_limit": "300 ms"})
+        maker, sender = level2.EventMaker(self.crates, 73), self.udp_sender(daemon)
+        self.fill(leave=100_000)
+        for number in range(1, 61):
+            sender.event(1, number, maker.fragments(1, number))
+        daemon.wait_for(lambda s: "receiver_refuses" in s["state"]["degraded"], "a receiver that refuses")
+        self.assertEqual(daemon.stop(), 0, daemon.said())
+        self.assertNotIn("receiver_absent begins", daemon.said().split("SIGTERM: draining")[1])
+        self.assertEqual(receiver.stop(), 0, receiver.said())
+
     def test_a_receiver_killed_on_a_full_disk(self):
         receiver = self.start_receiver()
         daemon = self.start_daemon(outbox={"block": "32 KiB"}, forward={"acknowledge_time_limit": "300 ms"})
