@@ -305,7 +305,8 @@ class Stage:
             "udp": {"bind": f"{self.input_host}:{self.ports.udp}", "ports": UDP_PORTS},
             "tcp": {"bind": f"{self.input_host}:{self.ports.tcp}"},
             "frames": {"count": 16},  # room for a test's burst while this machine gives the daemon no processor
-            "compute": {"backend": "pool"}, "outbox": {}, "spool": {"folder": str(self.folder / f"spool-{self.ports.tcp}")},
+            # A start touches all that it plans for, which takes longer than the rest of it.
+            "compute": {"backend": "pool"}, "outbox": {"memory": "64 MiB"}, "spool": {"folder": str(self.folder / f"spool-{self.ports.tcp}")},
             "forward": {"to": f"tcp://{self.receiver_host}:{self.ports.receiver}"},
             "monitor": {"bind": f"{HOST}:{self.ports.monitor}"},
         }

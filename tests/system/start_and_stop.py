@@ -450,7 +450,7 @@ class Reload(harness.SystemTest):
         status = daemon.wait_for(lambda s: s["events"]["admitted"] == many + 100, "all events")
         # At 1 Mb/s the rest would take longer than any wait of this test.
         self.assertGreater(status["outbox"]["bytes"] * 8 / 1e6, 1.2 * harness.PATIENCE, status)
-        self.reload(daemon, "applied", forward={"rate": "unlimited"}, frames={"count": 8}, outbox={"memory": "64 MiB"})
+        self.reload(daemon, "applied", forward={"rate": "unlimited"}, frames={"count": 8}, outbox={"memory": "96 MiB"})
         self.assertIn('reload: now forward.rate = "unlimited"', daemon.said())
         self.assertIn("needs a restart: frames.count, outbox.memory", daemon.said())
         status = daemon.wait_for_stored(many + 100)
