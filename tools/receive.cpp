@@ -35,6 +35,7 @@
 #include "transport/store/block_receiver.hpp"
 #include "transport/store/held_folder.hpp"
 #include "transport/system/file_io.hpp"
+#include "transport/system/memory_limit.hpp"
 #include "transport/system/reason_of.hpp"
 
 namespace l3 {
@@ -199,6 +200,10 @@ int receive_until_told(const options& o, store_writer& store, block_receiver& re
   receive_watch watch(o.monitor, o.receiver, store, receiver, manager);
   spdlog::info("listening on {}, storing in {}, with {} MiB of memory at most", receiver.endpoint(),
                o.store.folder.string(), block_receiver::memory_plan(o.receiver).bytes >> 20);
+  const memory_limit limit = lowest_memory_limit();
+  if (const auto plan = block_receiver::memory_plan(o.receiver).bytes; plan > limit.bytes)
+    spdlog::warn("{} has {} MiB, less than that: it would end where peers send all that they may",
+                 limit.whose, limit.bytes >> 20);
   if (o.receiver.line.bits_per_second > 0)
     spdlog::info(
         "dividing a line of {} among the daemons",

@@ -173,6 +173,12 @@ class Start(harness.SystemTest):
         self.assertEqual(first.stop(), 0)
         self.assert_stored(sent)
 
+    def test_a_receiver_with_less_memory_than_it_may_need(self):
+        p = self.keep(harness.Program(["prlimit", f"--as={1 << 30}", harness.BIN / "koto-l3", "receive", "--bind",
+                                       f"tcp://{harness.HOST}:{self.ports.receiver}", "--out", self.store], self.folder / "receiver.log"))
+        p.wait_to_say("has 1024 MiB, less than that: it would end where peers send all that they may")
+        self.assertEqual(p.stop(), 0, p.said())
+
     def test_a_receiver_that_cannot_start(self):
         p = self.start_receiver(store=self.folder / "no" / "such" / "place", listening=False)
         self.assertEqual(p.wait(), MISSING_RESOURCE, p.said())
