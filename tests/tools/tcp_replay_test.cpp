@@ -287,7 +287,11 @@ TEST_F(tcp_replay_test, gives_up_a_peer_that_accepts_and_closes) {
   const auto report = replay_until_given_up(daemon.where());
   EXPECT_FALSE(report.finished);
   EXPECT_LE(connections, few);
-  EXPECT_EQ(report.trouble, "7 records are not acknowledged 0.3 s after the connection broke");
+  EXPECT_EQ(report.acknowledged, 0U);
+  // How many of its seven records it had begun to send depends on when the peer closed.
+  EXPECT_TRUE(
+      report.trouble.ends_with(" records are not acknowledged 0.3 s after the connection broke"))
+      << report.trouble;
 }
 
 TEST_F(tcp_replay_test, gives_up_a_peer_that_acknowledges_a_little_and_closes) {
