@@ -38,9 +38,9 @@ void admission::look_into(candidate_event& event, arrived_fragment& f) const {
     chunks.prefetch();
     chunks.mark(marks);
   } else {
-    std::ranges::transform(f.chunks, marks.begin(), &chunk_summary::mark);
+    std::ranges::transform(f.chunks, marks.begin(), &chunk_note::mark);
   }
-  if (const auto plain = join(f.chunks, f.where.bytes, crate, event.key)) {
+  if (const auto plain = join(f.chunks, f.sums, f.where.bytes, crate)) {
     event.digest.add(f.crate, plain->digest);
     if (f.problem) return;
     f.slots = plain->slots;

@@ -27,7 +27,8 @@ struct arrived_fragment {
   bool whole = false;               ///< all its bytes are here
   std::optional<malformed> problem; ///< known before its bytes are looked at, or found in them
   fragment_pieces where; ///< of a whole fragment; memory = nullptr: its bytes were not kept
-  std::span<const chunk_summary> chunks; ///< of a whole fragment that came in chunks
+  std::span<const chunk_note> chunks; ///< of a whole fragment that came in chunks
+  fragment_sums sums;                 ///< of these
 
   [[nodiscard]] std::uint32_t number_of_pieces() const {
     return (where.bytes + where.piece_bytes - 1) / where.piece_bytes;

@@ -18,9 +18,12 @@
 
 namespace l3 {
 
-struct fragment_assembly {
+/// A cache line: threads that take chunks of the same event by turns exchange few.
+struct alignas(64) fragment_assembly {
   std::uint64_t have = 0;       ///< bit i: chunk i is here
   std::uint64_t in_batch = 0;   ///< bit i: it lies in the batch, in a slot or among short ones
+  std::uint64_t named = 0;      ///< bit i: it names its spill
+  fragment_sums sums;           ///< of the chunks that are here
   std::uint32_t last_bytes = 0; ///< length of the last chunk, once that is here
   std::uint8_t chunks = 0;      ///< of the whole fragment; 0: not known yet
   bool seen = false;
@@ -68,7 +71,7 @@ struct event_assembly {
 
   std::span<fragment_assembly> fragments; ///< by crate
   std::span<piece_offset> pieces;         ///< of each fragment `max_chunks`; offsets in the batch
-  std::span<chunk_summary> summaries;     ///< the same
+  std::span<chunk_note> notes;            ///< the same
 
   /// A thread uses it without the lock: it must not end.
   [[nodiscard]] bool busy() const {
@@ -88,7 +91,7 @@ public:
   [[nodiscard]] static std::size_t memory_plan(std::uint32_t events, std::uint32_t crates,
                                                std::uint32_t max_chunks) {
     const std::size_t of_a_fragment =
-        sizeof(fragment_assembly) + max_chunks * (sizeof(piece_offset) + sizeof(chunk_summary));
+        sizeof(fragment_assembly) + max_chunks * (sizeof(piece_offset) + sizeof(chunk_note));
     return std::size_t{events} *
            (crates * of_a_fragment + sizeof(event_assembly) + sizeof(std::uint32_t));
   }
@@ -114,7 +117,7 @@ public:
 private:
   std::vector<fragment_assembly> fragments_;
   std::vector<piece_offset> pieces_;
-  std::vector<chunk_summary> summaries_;
+  std::vector<chunk_note> notes_;
   std::vector<event_assembly> events_;
   std::vector<std::uint32_t> free_;
   std::uint32_t oldest_ = event_assembly::none;

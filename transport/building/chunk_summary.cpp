@@ -102,16 +102,16 @@ void summarize(std::span<const std::byte> chunk, std::uint32_t offset, std::uint
   s.plain = true;
 }
 
-std::optional<plain_fragment> join(std::span<const chunk_summary> chunks, std::uint32_t bytes,
-                                   const crate_readout& crate, event_key key) {
+std::optional<plain_fragment> join(std::span<const chunk_note> chunks, const fragment_sums& sums,
+                                   std::uint32_t bytes, const crate_readout& crate) {
+  if (!sums.plain) return std::nullopt;
   plain_fragment found;
-  found.digest = bytes;
+  found.digest = bytes + sums.digest;
+  found.time = sums.time;
   std::uint32_t slots = 0;
-  for (const chunk_summary& c : chunks) {
-    const bool rises = c.slots == 0 || std::uint32_t{1} << std::countr_zero(c.slots) > slots;
-    if (!c.plain || !rises || (c.slots != 0 && c.spill != key.spill)) return std::nullopt;
+  for (const chunk_note& c : chunks) {
+    if (c.slots != 0 && std::uint32_t{1} << std::countr_zero(c.slots) <= slots) return std::nullopt;
     slots |= c.slots;
-    found.digest += c.digest;
   }
   found.slots = static_cast<std::uint16_t>(slots);
   found.boards = static_cast<std::uint16_t>(std::popcount(slots));
@@ -119,7 +119,6 @@ std::optional<plain_fragment> join(std::span<const chunk_summary> chunks, std::u
   if (found.boards == 0 || found.boards > crate.boards ||
       bytes != around + found.boards * l2::board_bytes)
     return std::nullopt;
-  found.time = chunks.front().time;
   return found;
 }
 

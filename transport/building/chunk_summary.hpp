@@ -36,6 +36,25 @@ struct chunk_summary {
 void summarize(std::span<const std::byte> chunk, std::uint32_t offset_in_fragment,
                std::uint32_t event_number, bool is_last, chunk_summary& out);
 
+/// What is kept of a chunk by itself.
+struct chunk_note {
+  chunk_mark mark = no_mark;
+  std::uint16_t slots = 0; ///< of the summary
+};
+
+/// What the summaries of a fragment's chunks say together, in whatever order they come.
+struct fragment_sums {
+  std::uint64_t digest = 0;
+  std::uint32_t time = 0;
+  bool plain = true; ///< each chunk is, and names no other spill
+
+  void add(const chunk_summary& c, std::uint32_t spill) {
+    digest += c.digest;
+    time |= c.time; // 0 but in the first chunk
+    plain = plain && c.plain && (c.slots == 0 || c.spill == spill);
+  }
+};
+
 /// What index_fragment() finds in a fragment of full boards without a fault, but for its boards,
 /// which follow from their slots.
 struct plain_fragment {
@@ -44,10 +63,10 @@ struct plain_fragment {
   std::uint16_t slots = 0; ///< a bit for each board
   std::uint16_t boards = 0;
 };
-/// Nothing if a fragment of these chunks must be walked.
-[[nodiscard]] std::optional<plain_fragment> join(std::span<const chunk_summary> chunks,
-                                                 std::uint32_t bytes, const crate_readout& crate,
-                                                 event_key key);
+/// Nothing if a fragment of these chunks, in their order, must be walked.
+[[nodiscard]] std::optional<plain_fragment> join(std::span<const chunk_note> chunks,
+                                                 const fragment_sums& sums, std::uint32_t bytes,
+                                                 const crate_readout& crate);
 
 /// Writes an entry for each board, as many as there are slots: of the event, fragment and kind of
 /// `like`.

@@ -82,8 +82,10 @@ void event_assembler::add_chunk(std::uint32_t handle, const arrived_chunk& c, ti
     }
     const bool placed = e.place == event_place::batch && place_in_batch(e, f, c);
     if (!placed) place_elsewhere(handle, c);
-    e.summaries[c.place.crate * max_chunks_ + chunk] = c.summary;
+    note(e, c.place.crate, chunk) = {c.summary.mark, c.summary.slots};
+    f.sums.add(c.summary, *e.spill->number);
     f.have |= bit;
+    if (c.summary.spill) f.named |= bit;
     if (c.strip == nullptr) f.early = true;
   }
   end_if_ended(handle, ended_before, f, now);
@@ -120,10 +122,9 @@ bool event_assembler::has_chunks(std::uint32_t handle, std::uint32_t crate) cons
 bool event_assembler::has_another(std::uint32_t handle, std::uint32_t crate,
                                   std::span<const chunk_mark> marks) const {
   const event_assembly& e = events_[handle];
-  for (std::uint32_t i = 0; i < max_chunks_; ++i) {
-    const chunk_summary& s = e.summaries[crate * max_chunks_ + i];
-    const bool is_here = (e.fragments[crate].have >> i & 1) != 0 && marks[i] != no_mark;
-    if (is_here && s.spill && s.mark != marks[i]) return true;
+  for (std::uint64_t left = e.fragments[crate].named; left != 0; left &= left - 1) {
+    const auto i = static_cast<std::uint32_t>(std::countr_zero(left));
+    if (marks[i] != no_mark && note(e, crate, i).mark != marks[i]) return true;
   }
   return false;
 }
@@ -155,10 +156,9 @@ void event_assembler::compare_chunk(event_assembly& e, const arrived_chunk& c) {
   fragment_assembly& f = e.fragments[c.place.crate];
   const std::uint32_t chunk = c.header.chunk;
   const std::byte* kept = memory_of(e, c.place.crate, chunk);
-  const bool same =
-      c.bytes.size() == length_of(f, chunk) &&
-      (kept == nullptr ? c.summary.mark == e.summaries[c.place.crate * max_chunks_ + chunk].mark
-                       : std::memcmp(kept, c.bytes.data(), c.bytes.size()) == 0);
+  const bool same = c.bytes.size() == length_of(f, chunk) &&
+                    (kept == nullptr ? c.summary.mark == note(e, c.place.crate, chunk).mark
+                                     : std::memcmp(kept, c.bytes.data(), c.bytes.size()) == 0);
   if (!same) {
     if (e.state != assembly_state::judged) {
       f.problem = malformed::conflicting_chunks;
@@ -323,7 +323,10 @@ void event_assembler::collect(std::uint32_t handle, candidate_event& out) {
     a.problem = f.problem;
     a.whole = f.whole() && f.problem != malformed::chunk_count;
     a.where.bytes = a.whole ? bytes_of(f) : 0;
-    if (a.whole) a.chunks = e.summaries.subspan(c * max_chunks_, f.chunks);
+    if (a.whole) {
+      a.chunks = e.notes.subspan(c * max_chunks_, f.chunks);
+      a.sums = f.sums;
+    }
     if (a.whole && e.place == event_place::batch) {
       a.where.memory = e.batch->batch->bytes.data();
       a.where.pieces = &piece(e, c, 0);

@@ -122,6 +122,10 @@ private:
   [[nodiscard]] piece_offset& piece(event_assembly& e, std::uint32_t crate, std::uint32_t chunk) {
     return e.pieces[crate * max_chunks_ + chunk];
   }
+  [[nodiscard]] chunk_note& note(const event_assembly& e, std::uint32_t crate,
+                                 std::uint32_t chunk) const {
+    return e.notes[crate * max_chunks_ + chunk];
+  }
   [[nodiscard]] const std::byte* memory_of(event_assembly& e, std::uint32_t crate,
                                            std::uint32_t chunk);
 

@@ -42,14 +42,17 @@ struct cut_fragment {
       const auto n = std::min(chunk_bytes, size - at);
       pieces.push_back(static_cast<piece_offset>(memory.size() - chunk_bytes - at));
       std::copy_n(fragment.begin() + at, n, memory.begin() + pieces.back());
-      chunks.push_back(
-          summary_of({memory.data() + pieces.back(), n}, at, key.number, n < chunk_bytes));
+      const auto s =
+          summary_of({memory.data() + pieces.back(), n}, at, key.number, n < chunk_bytes);
+      chunks.push_back({s.mark, s.slots});
+      sums.add(s, key.spill);
     }
   }
   std::uint32_t size;
   bytes memory;
   std::vector<piece_offset> pieces;
-  std::vector<chunk_summary> chunks;
+  std::vector<chunk_note> chunks;
+  fragment_sums sums;
 };
 
 /// All that an event of this fragment brings.
@@ -75,7 +78,10 @@ ending end(const cut_fragment& f, std::uint32_t chunk_bytes, bool walk) {
   arrived_fragment arrived;
   arrived.whole = true;
   arrived.where = {f.memory.data(), f.pieces.data(), chunk_bytes, f.size};
-  if (!walk) arrived.chunks = f.chunks;
+  if (!walk) {
+    arrived.chunks = f.chunks;
+    arrived.sums = f.sums;
+  }
   event.fragments = {arrived};
   a.look_into(event);
   ending e;
@@ -97,7 +103,7 @@ ending end(const cut_fragment& f, std::uint32_t chunk_bytes, bool walk) {
   return e;
 }
 
-bool joins(const cut_fragment& f) { return join(f.chunks, f.size, crate, key).has_value(); }
+bool joins(const cut_fragment& f) { return join(f.chunks, f.sums, f.size, crate).has_value(); }
 
 TEST(chunk_summary, full_boards_in_chunks_of_8000_bytes_are_not_walked) {
   for (const std::uint32_t boards : {1U, 4U, 12U, 16U}) {
@@ -130,7 +136,7 @@ TEST(chunk_summary, wherever_a_fragment_is_cut_it_ends_as_if_it_were_walked) {
 
 TEST(chunk_summary, boards_beyond_those_of_the_crate_are_walked) {
   const cut_fragment f(full_fragment(16), 8000);
-  EXPECT_EQ(join(f.chunks, f.size, {7, 15, crate.kind}, key), std::nullopt);
+  EXPECT_EQ(join(f.chunks, f.sums, f.size, {7, 15, crate.kind}), std::nullopt);
 }
 
 TEST(chunk_summary, names_the_spill_where_a_board_begins) {
