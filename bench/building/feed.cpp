@@ -14,7 +14,7 @@
 namespace l3::bench {
 namespace {
 
-constexpr std::uint32_t strip_slots = 64; // as a receive thread has
+constexpr std::uint32_t strip_slots = 128; // as udp_thread has
 constexpr auto tick_period = std::chrono::milliseconds(2);
 
 /// Datagrams that a thread reads before it leaves the builder and enters again; rounds over its
@@ -132,16 +132,16 @@ private:
     for (std::uint32_t round = 0; round < rounds_per_sweep_ && is_left(); ++round) {
       for (port& p : ports_) receive(p);
       now = steady_clock::now();
-      calls_.time([&] { builder_.end_round(strip_, now); });
+      calls_.time([&] { builder_.end_round(strip_, input_, now); });
     }
-    calls_.time([&] { builder_.leave(strip_); });
+    calls_.time([&] { builder_.leave(strip_, input_, now); });
     if (thread_ != 0 || now - ticked_at_ < tick_period) return;
     ticked_at_ = now;
     calls_.time([&] { builder_.tick(now); });
   }
 
   void receive(port& p) {
-    const auto slots = strip_.slots();
+    const auto slots = strip_.slots().subspan(strip_.first_free());
     const std::size_t n =
         std::min<std::size_t>({plan_.datagrams_per_call, slots.size(), p.left.size()});
     if (n == 0) return;
@@ -149,11 +149,14 @@ private:
     for (std::uint32_t m = 0; m < n; ++m) {
       const sent_datagram& d = p.left[m];
       if (d.bytes != 0) std::memcpy(slots[m].memory, d.payload, d.bytes);
-      landed_.push_back({d.header, m, d.bytes});
+      landed_.push_back({d.header, static_cast<std::uint32_t>(strip_.first_free()) + m, d.bytes});
     }
     p.left = p.left.subspan(n);
     const auto now = steady_clock::now();
-    calls_.time([&] { builder_.take(strip_, landed_, input_, now); });
+    calls_.time([&] {
+      builder_.land(strip_, landed_, input_);
+      builder_.take_in_time(strip_, input_, now);
+    });
   }
 
   event_builder& builder_;

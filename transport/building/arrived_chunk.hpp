@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A datagram with a payload, as the event builder takes it: what it says has been looked at before
-// the lock.
+// A datagram as it lands in a strip, and one with a payload as the event builder takes it: what it
+// says has been looked at before the lock.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +13,13 @@
 namespace l3 {
 
 class landing_strip;
+
+/// A datagram that has landed: its header, and which slot of the strip holds its payload.
+struct datagram {
+  l2::datagram_header header;
+  std::uint32_t slot = 0;
+  std::uint32_t bytes = 0; ///< of the payload, at most chunk_bytes
+};
 
 struct arrived_chunk {
   l2::datagram_header header;

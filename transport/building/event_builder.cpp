@@ -60,9 +60,13 @@ event_builder::memory event_builder::memory_plan(const building_settings& settin
 /// Takes the lock and sets the clock.
 event_builder::locked event_builder::lock_at(time_point now) {
   locked lock(mutex_);
+  set_clock(now);
+  return lock;
+}
+
+void event_builder::set_clock(time_point now) {
   now_ = std::max(now_, now); // another thread may get the lock first with a later time
   without_frame_ = 0;         // a frame may be free again
-  return lock;
 }
 
 /// Takes the lock, sets the clock, and does what has become due.
@@ -101,35 +105,65 @@ void event_builder::submit_finished(locked& lock) {
   }
 }
 
-void event_builder::take(landing_strip& strip, std::span<const datagram> datagrams,
-                         input_counters& input, time_point now) {
+void event_builder::land(landing_strip& strip, std::span<const datagram> datagrams,
+                         input_counters& input) const {
   for (const auto& d : datagrams) look_at(strip, d, input);
-  auto lock = lock_at(now);      // what is due by time waits for the end of the round
+  strip.land(datagrams);
+}
+
+void event_builder::take(landing_strip& strip, input_counters& input, time_point now) {
+  auto lock = lock_at(now); // what is due by time waits for the end of the round
+  take_landed(strip, input, lock);
+  refill(strip);
+  finish(std::move(lock));
+}
+
+void event_builder::take_in_time(landing_strip& strip, input_counters& input, time_point now) {
+  const std::size_t slots = strip.slots().size();
+  const std::size_t free = slots - strip.first_free();
+  if (free > slots / 2) return;
+  locked lock(mutex_, std::defer_lock);
+  if (free <= slots / 4) {
+    lock.lock();
+  } else if (!lock.try_lock()) {
+    return;
+  }
+  set_clock(now);
+  take_landed(strip, input, lock);
+  refill(strip);
+  finish(std::move(lock));
+}
+
+void event_builder::take_landed(landing_strip& strip, input_counters& input, locked& lock) {
   if (!is_ready()) settle(lock); // the thread that will see to it may be at work without the lock
-  for (const auto& d : datagrams) {
+  for (const auto& d : strip.waiting()) {
     on_datagram(strip, d, input);
     if (!is_settled()) settle(lock);
   }
-  refill(strip);
-  finish(std::move(lock));
+  rounds_.tell(strip);
 }
 
 void event_builder::enter(landing_strip& strip, time_point now) {
   auto lock = begin(now);
-  rounds_.begin(strip, now);
+  strip.begin_round(now);
+  rounds_.tell(strip);
   refill(strip);
   finish(std::move(lock));
 }
 
-void event_builder::end_round(landing_strip& strip, time_point now) {
+void event_builder::end_round(landing_strip& strip, input_counters& input, time_point now) {
+  strip.end_round(now);
+  if (!strip.slots().empty()) return take_in_time(strip, input, now);
   auto lock = lock_at(now);
-  rounds_.end(strip, now);
+  rounds_.tell(strip);
   settle(lock);
   finish(std::move(lock));
 }
 
-void event_builder::leave(landing_strip& strip) {
-  locked lock(mutex_);
+void event_builder::leave(landing_strip& strip, input_counters& input, time_point now) {
+  auto lock = lock_at(now);
+  take_landed(strip, input, lock);
+  settle(lock);
   strip.release(batches_);
   finish(std::move(lock));
 }

@@ -7,25 +7,26 @@
 // spill_tracker keeps the spills. Which event and which chunk: event_assembler. Whether an event is
 // right: admission. This class is what they need of each other.
 //
-// Locking: one mutex guards all parts. It is taken once for the datagrams of a call, or for a
-// record of a stream. A call begins by setting the clock (begin), takes what it is given, and ends
-// events in one place (settle): between two datagrams and before the lock is given back, never
-// inside a datagram. settle() gives the lock back while it looks into an event or copies one (such
-// an event is busy, and no other thread ends it), submits a batch, or clears the table of a spill
-// that is over. finish() gives the lock back for good, and calls the hook for spills that have
-// ended.
+// Locking: one mutex guards all parts. It is taken once for the datagrams that have landed in a
+// strip, or for a record of a stream. A call begins by setting the clock (begin), takes what it is
+// given, and ends events in one place (settle): between two datagrams and before the lock is given
+// back, never inside a datagram. settle() gives the lock back while it looks into an event or
+// copies one (such an event is busy, and no other thread ends it), submits a batch, or clears the
+// table of a spill that is over. finish() gives the lock back for good, and calls the hook for
+// spills that have ended. A receive thread that finds the lock taken reads on as long as its strip
+// has room.
 //
-// The life of a chunk: it lands in a slot of a thread's strip; take() looks at the boards in it
-// (chunk_summary.hpp) before it takes the lock, and finds its spill, its event, its fragment. A
-// chunk that does not name its spill goes to the spill of the latest sibling in its fragment, if
-// that fragment lacks it; otherwise a copy of it waits for the next sibling. The slot of a new
-// chunk becomes a piece (a short chunk is copied beside other short ones, and its slot is free
-// again). A chunk is copied if it waited, if its event is parked, or if its slot belongs to another
-// batch than its event. A chunk that came before is compared. When the last chunk of the last
-// fragment is there, the builder looks into the fragments and admits the event. At the time
-// limit it gives an incomplete event up, or forwards it with a flag. A chunk that comes after the
-// end of its event is counted as late if the event was not complete; if it was, as a duplicate, or
-// as conflicting if its mark is another than that of the chunk before (known_chunks.hpp).
+// The life of a chunk: it lands in a slot of a thread's strip; land() looks at the boards in it
+// (chunk_summary.hpp); take() finds its spill, its event, its fragment. A chunk that does not name
+// its spill goes to the spill of the latest sibling in its fragment, if that fragment lacks it;
+// otherwise a copy of it waits for the next sibling. The slot of a new chunk becomes a piece (a
+// short chunk is copied beside other short ones, and its slot is free again). A chunk is copied if
+// it waited, if its event is parked, or if its slot belongs to another batch than its event. A
+// chunk that came before is compared. When the last chunk of the last fragment is there, the
+// builder looks into the fragments and admits the event. At the time limit it gives an incomplete
+// event up, or forwards it with a flag. A chunk that comes after the end of its event is counted as
+// late if the event was not complete; if it was, as a duplicate, or as conflicting if its mark is
+// another than that of the chunk before (known_chunks.hpp).
 //
 // The life of a batch: it is current while events begin in it, and closes when it is full or old.
 // Its open events may end in it while their datagrams come; those that do not are parked. It is
@@ -56,13 +57,6 @@
 
 namespace l3 {
 
-/// A datagram that has landed: its header, and which slot of the strip holds its payload.
-struct datagram {
-  l2::datagram_header header;
-  std::uint32_t slot = 0;
-  std::uint32_t bytes = 0; ///< of the payload, at most chunk_bytes
-};
-
 class event_builder {
 public:
   /// Throws std::invalid_argument on impossible settings: too many crates, chunks too small.
@@ -77,14 +71,19 @@ public:
 
   /// Gives the strip slots to write into. A round over the ports began at `now`, or later.
   void enter(landing_strip& strip, time_point now);
-  /// Takes the datagrams that have landed, each slot at most once, gives the strip fresh slots, and
-  /// counts refusals in `input`.
-  void take(landing_strip& strip, std::span<const datagram> datagrams, input_counters& input,
-            time_point now);
-  /// The thread has read each of its ports once since enter() or the last end_round().
-  void end_round(landing_strip& strip, time_point now);
-  /// The thread writes no more until it enters again.
-  void leave(landing_strip& strip);
+  /// Datagrams have landed in the strip's free slots, in the order of these. Looks at them, counts
+  /// refusals in `input`, and lets them wait in the strip until they are taken. Without the lock.
+  void land(landing_strip& strip, std::span<const datagram> datagrams, input_counters& input) const;
+  /// Takes what has landed, and gives the strip fresh slots.
+  void take(landing_strip& strip, input_counters& input, time_point now);
+  /// The same if so much has landed that it is worth the lock. While another thread has the lock,
+  /// only if few slots are free: the thread rather reads on.
+  void take_in_time(landing_strip& strip, input_counters& input, time_point now);
+  /// The thread has read each of its ports once since enter() or the last end_round(). Takes what
+  /// has landed in time.
+  void end_round(landing_strip& strip, input_counters& input, time_point now);
+  /// Takes what has landed. The thread writes no more until it enters again.
+  void leave(landing_strip& strip, input_counters& input, time_point now);
 
   // Streams, each connection with a landing of its own.
 
@@ -143,6 +142,8 @@ private:
 
   // One call (event_builder.cpp).
   [[nodiscard]] locked lock_at(time_point now);
+  void set_clock(time_point now);
+  void take_landed(landing_strip& strip, input_counters& input, locked& lock);
   [[nodiscard]] locked begin(time_point now);
   void finish(locked lock);
   void submit_finished(locked& lock);

@@ -10,7 +10,7 @@ namespace l3 {
 void event_builder::look_at(landing_strip& strip, const datagram& d, input_counters& input) const {
   if (d.bytes == 0) return;
   const auto place = l2::place_of(d.header.fragment_id, crates_);
-  arrived_chunk& c = strip.landed(d.slot);
+  arrived_chunk& c = strip.chunk(d.slot);
   if (const auto why = refusal_of(d.header, place.event_number, d.bytes)) {
     input.refused.add(*why);
     c.bytes = {};
@@ -38,7 +38,7 @@ std::optional<refused> event_builder::refusal_of(const l2::datagram_header& h,
 }
 
 void event_builder::on_datagram(landing_strip& strip, const datagram& d, input_counters& input) {
-  if (d.bytes != 0) return on_chunk(strip.landed(d.slot), input);
+  if (d.bytes != 0) return on_chunk(strip.chunk(d.slot), input);
   if (l2::trailer::unpack(d.header.discriminator).count != 0)
     return on_end_of_spill(d.header, input);
   on_trailer(d.header, input);

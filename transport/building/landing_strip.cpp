@@ -16,12 +16,14 @@ constexpr std::size_t cache_line = 64;
 } // namespace
 
 landing_strip::landing_strip(std::uint32_t slots, std::uint32_t chunk_bytes)
-    : slots_(slots), landed_(slots), own_(std::size_t{slots} * round_up(chunk_bytes, cache_line)) {
+    : slots_(slots), chunks_(slots), own_(std::size_t{slots} * round_up(chunk_bytes, cache_line)) {
+  waiting_.reserve(slots);
   kept_.reserve(slots);
   exchanged_.reserve(slots);
 }
 
 bool landing_strip::refill(held_batches& batches) {
+  waiting_.clear();
   auto* current = batches.current();
   if (current == nullptr) {
     use_own_memory(batches);
@@ -76,6 +78,7 @@ void landing_strip::use_own_memory(held_batches& batches) {
 
 /// Gives the slots back in such an order that the strip gets them again in their places.
 void landing_strip::release(held_batches& batches) {
+  waiting_.clear();
   if (at_ != nullptr) {
     std::ranges::sort(kept_);
     for (std::size_t s = held_; s-- > 0;) {

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "transport/building/arrived_chunk.hpp"
@@ -27,14 +28,30 @@ class landing_strip {
 public:
   landing_strip(std::uint32_t slots, std::uint32_t chunk_bytes);
 
-  /// Each takes one datagram's payload, from the first on. None between leave() and enter().
+  /// Each takes one datagram's payload, from first_free() on. None between leave() and enter().
   [[nodiscard]] std::span<const landing_slot> slots() const { return {slots_.data(), held_}; }
+  /// The slots before it have datagrams that the event builder has not taken yet.
+  [[nodiscard]] std::size_t first_free() const {
+    return waiting_.empty() ? 0 : waiting_.back().slot + 1;
+  }
   /// Slots whose memory is another than before the latest enter() or take() of the event builder.
   /// What lay in these slots before is the builder's.
   [[nodiscard]] std::span<const std::uint32_t> exchanged() const { return exchanged_; }
 
-  /// The chunk that has landed in the slot; only for the thread that holds the strip.
-  [[nodiscard]] arrived_chunk& landed(std::uint32_t slot) { return landed_[slot]; }
+  // Only for the thread that holds the strip.
+
+  /// The chunk that has landed in the slot.
+  [[nodiscard]] arrived_chunk& chunk(std::uint32_t slot) { return chunks_[slot]; }
+  /// These wait until the next refill(): in rising order of slots, behind those that wait already.
+  void land(std::span<const datagram> datagrams) {
+    waiting_.insert(waiting_.end(), datagrams.begin(), datagrams.end());
+  }
+  [[nodiscard]] std::span<const datagram> waiting() const { return waiting_; }
+  /// A round over the ports begins, or ends and the next one begins.
+  void begin_round(time_point now) { round_began_ = now; }
+  void end_round(time_point now) { read_up_to_ = std::exchange(round_began_, now); }
+  /// Datagrams that had arrived by then at the thread's ports have landed (reading_rounds.hpp).
+  [[nodiscard]] time_point read_up_to() const { return read_up_to_; }
 
   // For the event builder, under its lock.
 
@@ -46,8 +63,8 @@ public:
     kept_.push_back(slot);
     return slots_[slot].offset;
   }
-  /// Replaces kept slots, and moves to the current batch, or to own memory if there is no batch.
-  /// False if the current batch has no slot for the strip.
+  /// Replaces kept slots, forgets what waited, and moves to the current batch, or to own memory if
+  /// there is no batch. False if the current batch has no slot for the strip.
   [[nodiscard]] bool refill(held_batches& batches);
   void use_own_memory(held_batches& batches);
   void release(held_batches& batches);
@@ -62,7 +79,10 @@ private:
 
   std::vector<landing_slot> slots_; // the first held_ are valid; the others tell what was there
   std::size_t held_ = 0;
-  std::vector<arrived_chunk> landed_;
+  std::vector<arrived_chunk> chunks_; // by slot
+  std::vector<datagram> waiting_;
+  time_point round_began_{};
+  time_point read_up_to_{};
   std::vector<std::uint32_t> kept_;
   std::vector<std::uint32_t> exchanged_;
   batch_in_use* at_ = nullptr; // nullptr: own memory, or nothing

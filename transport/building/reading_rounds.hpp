@@ -16,32 +16,25 @@ namespace l3 {
 
 class reading_rounds {
 public:
-  /// A thread is known from the first round that it begins.
-  void begin(const landing_strip& thread, time_point now) { of(thread).began = now; }
-  /// The round ends, and the next one begins.
-  void end(const landing_strip& thread, time_point now) {
-    round& r = of(thread);
-    r.finished = r.began;
-    r.began = now;
-    read_up_to_ = std::ranges::min(rounds_, {}, &round::finished).finished;
+  /// What the thread has read has been taken. A thread is known from the first time on.
+  void tell(const landing_strip& thread) {
+    const auto at = std::ranges::find(threads_, &thread, &read_by::thread);
+    read_by& r = at != threads_.end() ? *at : threads_.emplace_back(read_by{&thread});
+    if (r.up_to == thread.read_up_to() && at != threads_.end()) return;
+    r.up_to = thread.read_up_to();
+    read_up_to_ = std::ranges::min(threads_, {}, &read_by::up_to).up_to;
   }
 
   /// Datagrams that had arrived by then have been read.
   [[nodiscard]] time_point read_up_to() const { return read_up_to_; }
 
 private:
-  struct round {
+  struct read_by {
     const landing_strip* thread = nullptr;
-    time_point began{};
-    time_point finished{}; // when the one before it began
+    time_point up_to{};
   };
 
-  round& of(const landing_strip& thread) {
-    const auto at = std::ranges::find(rounds_, &thread, &round::thread);
-    return at != rounds_.end() ? *at : rounds_.emplace_back(round{&thread});
-  }
-
-  std::vector<round> rounds_; // one for each thread
+  std::vector<read_by> threads_;
   time_point read_up_to_{};
 };
 

@@ -41,7 +41,7 @@ byte_size smallest_buffer(const std::vector<udp_socket>& sockets) {
 
 udp_thread::udp_thread(std::vector<udp_socket> sockets, source_list allow, event_builder& builder)
     : builder_(builder), epoll_(::epoll_create1(EPOLL_CLOEXEC)),
-      strip_(burst, builder.settings().chunk_bytes), nap_(smallest_buffer(sockets)),
+      strip_(slots, builder.settings().chunk_bytes), nap_(smallest_buffer(sockets)),
       allow_(std::move(allow)) {
   if (!epoll_) throw std::system_error(errno, std::generic_category(), "epoll");
   ports_.reserve(sockets.size());
@@ -53,7 +53,7 @@ udp_thread::udp_thread(std::vector<udp_socket> sockets, source_list allow, event
   ready_.reserve(ports_.size());
   events_.resize(ports_.size() + 1);
   landed_.reserve(burst);
-  for (std::size_t m = 0; m < burst; ++m) {
+  for (std::size_t m = 0; m < slots; ++m) {
     parts_[m][0] = {headers_[m].data(), headers_[m].size()};
     parts_[m][1] = {nullptr, builder.settings().chunk_bytes};
     messages_[m].msg_hdr.msg_iov = parts_[m].data();
@@ -99,7 +99,7 @@ void udp_thread::run() {
     if (!ready_.empty()) {
       nap = sweep(looked_at);
     } else if (napped) {
-      builder_.end_round(strip_, looked_at); // all ports were empty
+      builder_.end_round(strip_, input_, looked_at); // all ports were empty
     }
     now = steady_clock::now();
     if (now >= tick_at_) tick(now);
@@ -147,23 +147,27 @@ nanoseconds udp_thread::sweep(time_point looked_at) {
     more = false;
     for (const auto p : ready_) more = receive(ports_[p]) || more;
     received_at_ = steady_clock::now();
-    builder_.end_round(strip_, received_at_);
+    builder_.end_round(strip_, input_, received_at_);
+    place_exchanged();
   }
-  builder_.leave(strip_);
+  builder_.leave(strip_, input_, received_at_);
   tick_at_ = std::min(tick_at_, received_at_ + tick_period);
   return nap_.after_sweep();
 }
 
-/// Takes at most a burst of datagrams from the port; true if that was full.
+/// Reads a burst of datagrams from the port, at most as many as slots are free; true if it gave so
+/// many.
 bool udp_thread::receive(const udp_socket& p) {
-  const std::size_t most = strip_.slots().size();
-  const int n = ::recvmmsg(p.descriptor(), messages_.data(), static_cast<unsigned>(most),
+  const std::size_t first = strip_.first_free();
+  const std::size_t most = std::min(burst, strip_.slots().size() - first);
+  const int n = ::recvmmsg(p.descriptor(), messages_.data() + first, static_cast<unsigned>(most),
                            MSG_DONTWAIT, nullptr);
   if (n <= 0) return false;
 
   landed_.clear();
   std::uint64_t bytes = 0;
-  for (std::uint32_t m = 0; m < static_cast<std::uint32_t>(n); ++m) {
+  const auto datagrams = static_cast<std::size_t>(n);
+  for (std::size_t m = first; m < first + datagrams; ++m) {
     auto& message = messages_[m];
     bytes += message.msg_len;
     if (!may_send(message)) {
@@ -173,17 +177,18 @@ bool udp_thread::receive(const udp_socket& p) {
     } else if ((message.msg_hdr.msg_flags & MSG_TRUNC) != 0) {
       input_.refused.add(refused::too_long);
     } else {
-      landed_.push_back({l2::read_datagram_header(headers_[m].data()), m,
+      landed_.push_back({l2::read_datagram_header(headers_[m].data()),
+                         static_cast<std::uint32_t>(m),
                          static_cast<std::uint32_t>(message.msg_len - l2::datagram_header_bytes)});
     }
     // The kernel has overwritten the length; it ignores it without a name.
     message.msg_hdr.msg_namelen = sizeof sources_[m];
   }
-  const auto datagrams = static_cast<std::size_t>(n);
   nap_.took(datagrams, bytes, datagrams == most);
   input_.datagrams.add(datagrams);
   input_.bytes.add(bytes);
-  builder_.take(strip_, landed_, input_, steady_clock::now());
+  builder_.land(strip_, landed_, input_);
+  builder_.take_in_time(strip_, input_, steady_clock::now());
   place_exchanged();
   return datagrams == most;
 }

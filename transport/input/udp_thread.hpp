@@ -49,7 +49,9 @@ private:
   [[nodiscard]] bool is_quiet(time_point now) const;
   void count_drops();
 
-  static constexpr std::size_t burst = 64; ///< datagrams taken from a port in its turn
+  static constexpr std::size_t burst = 64; ///< datagrams read from a port in its turn, at most
+  /// Room for a port's burst beside what waits while another thread has the event builder's lock.
+  static constexpr std::size_t slots = 2 * burst;
 
   event_builder& builder_;
   std::vector<udp_socket> ports_;
@@ -67,11 +69,11 @@ private:
   time_point drops_counted_at_{};
   counter turns_; ///< ticks, for progress_watch
 
-  std::array<std::array<std::byte, l2::datagram_header_bytes>, burst> headers_{};
-  std::array<std::array<iovec, 2>, burst> parts_{};
-  std::array<mmsghdr, burst> messages_{};
+  std::array<std::array<std::byte, l2::datagram_header_bytes>, slots> headers_{};
+  std::array<std::array<iovec, 2>, slots> parts_{};
+  std::array<mmsghdr, slots> messages_{};
   source_list allow_;
-  std::array<datagram_source, burst> sources_{}; ///< unused if every source may send
+  std::array<datagram_source, slots> sources_{}; ///< unused if every source may send
   std::vector<datagram> landed_;
 
   std::thread thread_;

@@ -38,8 +38,8 @@ public:
     case 7: r_.pool.stop(in_.flag()); break;
     case 8:
       r_.builder.enter(r_.strip, r_.now);
-      r_.builder.end_round(r_.strip, r_.now);
-      r_.builder.leave(r_.strip);
+      r_.builder.end_round(r_.strip, r_.input, r_.now);
+      r_.builder.leave(r_.strip, r_.input, r_.now);
       break;
     default: send(r_.fragment(any_key(in_), in_.below(r_.options.crates.size()))); break;
     }

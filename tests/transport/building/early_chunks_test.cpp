@@ -74,10 +74,10 @@ TEST_F(early_chunks, are_admitted_as_soon_as_all_ports_were_read_again) {
   r.now += 1us;
   const auto rest = others + datagrams{end};
   for (std::size_t at = 0; at < rest.size();) at += r.land(rest, at, r.strip);
-  r.builder.end_round(r.strip, r.now += 1us);
+  r.builder.end_round(r.strip, r.input, r.now += 1us);
   EXPECT_EQ(r.builder.open_events(), 1U) << "this round had begun before";
-  r.builder.end_round(r.strip, r.now += 1us);
-  r.builder.leave(r.strip);
+  r.builder.end_round(r.strip, r.input, r.now += 1us);
+  r.builder.leave(r.strip, r.input, r.now);
   expect_admitted();
 }
 
@@ -87,12 +87,12 @@ TEST_F(early_chunks, wait_for_every_thread) {
   r.builder.enter(r.strip, r.now += 1us);
   const auto all = datagrams{own} + others + datagrams{end};
   for (std::size_t at = 0; at < all.size();) at += r.land(all, at, r.strip);
-  for (int round = 0; round < 3; ++round) r.builder.end_round(r.strip, r.now += 1us);
-  r.builder.end_round(other, r.now += 1us);
+  for (int round = 0; round < 3; ++round) r.builder.end_round(r.strip, r.input, r.now += 1us);
+  r.builder.end_round(other, r.input, r.now += 1us);
   EXPECT_EQ(r.builder.open_events(), 1U);
-  r.builder.end_round(other, r.now += 1us);
-  r.builder.leave(r.strip);
-  r.builder.leave(other);
+  r.builder.end_round(other, r.input, r.now += 1us);
+  r.builder.leave(r.strip, r.input, r.now);
+  r.builder.leave(other, r.input, r.now);
   expect_admitted();
 }
 
@@ -103,12 +103,12 @@ TEST_F(early_chunks, wait_for_a_thread_that_looked_at_its_ports_before_they_came
   const auto all = datagrams{own} + others + datagrams{end};
   for (std::size_t at = 0; at < all.size();) at += r.land(all, at, r.strip);
   r.builder.enter(other, looked_at);
-  for (int round = 0; round < 3; ++round) r.builder.end_round(r.strip, r.now += 1us);
-  r.builder.end_round(other, r.now += 1us);
+  for (int round = 0; round < 3; ++round) r.builder.end_round(r.strip, r.input, r.now += 1us);
+  r.builder.end_round(other, r.input, r.now += 1us);
   EXPECT_EQ(r.builder.open_events(), 1U) << "the other thread may not have read all of it";
-  r.builder.end_round(other, r.now += 1us);
-  r.builder.leave(r.strip);
-  r.builder.leave(other);
+  r.builder.end_round(other, r.input, r.now += 1us);
+  r.builder.leave(r.strip, r.input, r.now);
+  r.builder.leave(other, r.input, r.now);
   expect_admitted();
 }
 

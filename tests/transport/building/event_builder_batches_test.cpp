@@ -113,7 +113,7 @@ TEST_F(batches, an_event_is_parked_when_its_closed_batch_has_no_slot_for_a_copy)
   r.send(datagrams(all.begin() + 2, all.end()));
   EXPECT_EQ(r.counters.events_admitted, 1U);
   EXPECT_EQ(r.counters.parked, 1U);
-  for (const auto& s : others) r.builder.leave(*s);
+  for (const auto& s : others) r.builder.leave(*s, r.input, r.now);
   end(r);
   EXPECT_EQ(r.pool.received.size(), 1U);
 }
@@ -264,7 +264,7 @@ TEST_F(batches, an_event_may_be_the_first_to_find_a_full_batch_and_a_free_frame)
   };
   r.send(r.event({1, 3}) + r.event({1, 4}) + r.event({1, 5}) + r.fragment({1, 6}, 0));
   ASSERT_FALSE(r.pool.after_submit) << "event 2 has left the first batch";
-  r.builder.leave(other);
+  r.builder.leave(other, r.input, r.now);
   r.send(r.event({1, 7}));
   r.send(r.fragment({1, 2}, 1) + r.fragment({1, 2}, 2));
   r.send(r.fragment({1, 6}, 1) + r.fragment({1, 6}, 2));
@@ -418,7 +418,7 @@ TEST_F(batches, behind_a_thread_that_stays_in_a_closed_batch_the_next_one_fills)
   }
   EXPECT_EQ(r.pool.submitted(), 0U);
   EXPECT_EQ(r.outcomes.events_shed.sum(), 0U);
-  r.builder.leave(stays);
+  r.builder.leave(stays, r.input, r.now);
   EXPECT_EQ(r.pool.submitted(), 3U);
   end(r);
   EXPECT_EQ(r.pool.received.size(), 9U);
@@ -439,7 +439,7 @@ TEST_F(batches, a_batch_is_not_submitted_while_a_thread_may_write_into_it) {
     at += r.land(all, at, other);
     EXPECT_EQ(r.pool.submitted(), 1U);
   }
-  r.builder.leave(other);
+  r.builder.leave(other, r.input, r.now);
   end(r);
   EXPECT_EQ(r.pool.received.size(), 2U);
 }
@@ -476,8 +476,8 @@ TEST_F(batches, making_room_for_a_chunk_may_end_its_event) {
   (void)r.land({f[1]}, 0, early); // no slot, no frame, no place to park: the oldest event goes
   EXPECT_EQ(r.counters.events_incomplete, 1U);
   EXPECT_EQ(r.counters.late_chunks, 1U);
-  for (const auto& s : others) r.builder.leave(*s);
-  r.builder.leave(early);
+  for (const auto& s : others) r.builder.leave(*s, r.input, r.now);
+  r.builder.leave(early, r.input, r.now);
   end(r);
 }
 

@@ -78,9 +78,9 @@ void feed(rig& r, const datagrams& all, pace& together, std::uint32_t thread) {
                         m,
                         static_cast<std::uint32_t>(d.payload.size())});
     }
-    r.builder.take(strip, landed, input, steady_clock::now());
-    r.builder.end_round(strip, steady_clock::now());
-    r.builder.leave(strip);
+    r.builder.land(strip, landed, input);
+    r.builder.end_round(strip, input, steady_clock::now());
+    r.builder.leave(strip, input, steady_clock::now());
     at += n;
   }
   together.leave(thread);

@@ -144,14 +144,14 @@ TEST_F(landing_strips, a_builder_replaces_kept_slots_of_a_batch_and_all_when_it_
   const auto all = r.event({1, 1});
   (void)r.land({all[0]}, 0, r.strip);
   EXPECT_EQ(exchanged(r.strip), (indices{0}));
-  r.builder.leave(r.strip);
+  r.builder.leave(r.strip, r.input, r.now);
   r.send(all);
   r.pass(5ms); // the batch closes while the strip is outside
   EXPECT_EQ(r.pool.submitted(), 1U);
   r.builder.enter(r.strip, r.now);
   EXPECT_EQ(r.strip.exchanged().size(), r.strip.slots().size());
   for (const auto* memory : memories_of(r.strip)) EXPECT_EQ(std::ranges::count(first, memory), 0);
-  r.builder.leave(r.strip);
+  r.builder.leave(r.strip, r.input, r.now);
   r.drain();
 }
 

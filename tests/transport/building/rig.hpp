@@ -50,7 +50,7 @@ public:
   void send(const std::vector<wire_datagram>& datagrams, landing_strip& into) {
     builder.enter(into, now);
     for (std::size_t at = 0; at < datagrams.size();) at += land(datagrams, at, into);
-    builder.leave(into);
+    builder.leave(into, input, now);
   }
   void send(const wire_datagram& d) { send(std::vector<wire_datagram>{d}); }
 
@@ -68,7 +68,8 @@ public:
                        slot,
                        static_cast<std::uint32_t>(d.payload.size())});
     }
-    builder.take(into, batch, input, now);
+    builder.land(into, batch, input);
+    builder.take(into, input, now);
     return batch.size();
   }
 
