@@ -170,6 +170,14 @@ class Program:
         """As prlimit names it; "unlimited" takes it back."""
         subprocess.run(["prlimit", "--pid", str(self.pid), f"--{resource}={value}:"], check=True, user=self.user)
 
+    def open_files(self):
+        return len(os.listdir(f"/proc/{self.pid}/fd"))
+
+    def processor_seconds(self):
+        """That it has had of all processors."""
+        fields = pathlib.Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def memory(self):
         """Resident bytes."""
         text = pathlib.Path(f"/proc/{self.pid}/status").read_text()

@@ -8,6 +8,7 @@ import socket
 import struct
 import threading
 import time
+import urllib.request
 
 import harness
 import level2
@@ -181,11 +182,20 @@ class OnTheReceiver(harness.SystemTest):
         self.assertEqual(receiver.stop(), 0)
         self.assert_stored(sent)
 
+    def start_receiver_with(self, descriptors):
+        """A receiver that may have no more of them; its monitoring is at the daemon's number plus 2."""
+        return self.keep(harness.Program(
+            ["prlimit", f"--nofile={descriptors}:{descriptors}", harness.BIN / "koto-l3", "receive", "--bind",
+             f"tcp://{harness.HOST}:{self.ports.receiver}", "--out", self.store, "--monitor", f"{harness.HOST}:{self.ports.monitor + 2}"],
+            self.folder / "few.log"))
+
+    def ask_receiver(self):
+        with urllib.request.urlopen(f"http://{harness.HOST}:{self.ports.monitor + 2}/status", timeout=harness.PATIENCE) as answer:
+            return json.loads(answer.read())
+
     def test_connections_where_there_are_few_descriptors(self):
         """They leave some to the store."""
-        log = self.folder / "few.log"
-        receiver = self.keep(harness.Program(["prlimit", "--nofile=1024:1024", harness.BIN / "koto-l3", "receive", "--bind",
-                                              f"tcp://{harness.HOST}:{self.ports.receiver}", "--out", self.store], log))
+        receiver = self.start_receiver_with(1024)
         receiver.wait_to_say("listening")
         strangers = [socket.create_connection((harness.HOST, self.ports.receiver)) for _ in range(700)]
         for s in strangers:
@@ -200,6 +210,81 @@ class OnTheReceiver(harness.SystemTest):
         self.stop_daemon(daemon)
         self.assertEqual(receiver.stop(), 0)
         self.assertNotIn("Too many open files", receiver.said())
+        self.assert_stored(sent)
+
+    def test_connections_that_come_faster_than_they_go(self):
+        """They leave descriptors to the store, to monitoring, and to a daemon."""
+        most = 512
+        receiver = self.start_receiver_with(most)
+        receiver.wait_to_say("listening")
+        stop, held = threading.Event(), [[], []]
+
+        def come(mine):
+            while not stop.is_set():
+                try:
+                    mine.append(socket.create_connection((harness.HOST, self.ports.receiver), timeout=1))
+                except OSError:
+                    continue
+                if len(mine) > 1000:
+                    mine.pop(0).close()
+
+        strangers = [threading.Thread(target=come, args=(mine,), daemon=True) for mine in held]
+        for t in strangers:
+            t.start()
+        try:
+            harness.wait_until(lambda: sum(map(len, held)) > most, "strangers")
+            opened = 0
+            daemon = self.start_daemon()
+            sender = self.udp_sender(daemon)
+            sent = {(1, n): level2.EventMaker(self.crates, 39).fragments(1, n) for n in range(1, 11)}
+            for (_, number), fragments in sent.items():
+                sender.event(1, number, fragments)
+                opened = max(opened, receiver.open_files())
+                self.assertGreaterEqual(self.ask_receiver()["cut_connections"]["crowded"], 0)
+            sender.end(1, 10)
+            daemon.wait_for_stored(10)
+        finally:
+            stop.set()
+            for t in strangers:
+                t.join()
+            for mine in held:
+                for s in mine:
+                    s.close()
+        # 129 are for monitoring.
+        self.assertLess(opened, most - 129)
+        self.assertGreater(self.ask_receiver()["cut_connections"]["crowded"], 0)
+        self.stop_daemon(daemon)
+        self.assertEqual(receiver.stop(), 0)
+        self.assertNotIn("Too many open files", receiver.said())
+        self.assert_stored(sent)
+
+    def test_too_few_descriptors(self):
+        receiver = self.start_receiver_with(511)
+        self.assertEqual(receiver.wait(), 69)
+        self.assertIn("the receiver needs 512 files open at once, and may have 511: raise LimitNOFILE", receiver.said())
+
+    def test_connections_when_a_hand_has_lowered_the_limit(self):
+        """They wait, and those who are in go on. The receiver asks for them now and then, and does nothing else with its processor."""
+        receiver = self.start_receiver_with(512)
+        receiver.wait_to_say("listening")
+        daemon = self.start_daemon()
+        harness.wait_until(lambda: daemon.metrics()["koto_l3_receiver_connected"] == 1, "the link")
+        receiver.limit("nofile", receiver.open_files())
+        strangers = [socket.create_connection((harness.HOST, self.ports.receiver)) for _ in range(20)]
+        for s in strangers:
+            self.addCleanup(s.close)
+        before = receiver.processor_seconds()
+        time.sleep(2)
+        self.assertLess(receiver.processor_seconds() - before, 1)
+        sender = self.udp_sender(daemon)
+        sent = {(1, n): level2.EventMaker(self.crates, 40).fragments(1, n) for n in range(1, 11)}
+        for (_, number), fragments in sent.items():
+            sender.event(1, number, fragments)
+        sender.end(1, 10)
+        receiver.limit("nofile", 512)
+        daemon.wait_for_stored(10)
+        self.stop_daemon(daemon)
+        self.assertEqual(receiver.stop(), 0)
         self.assert_stored(sent)
 
     def test_messages_that_wait_when_their_connection_is_reset(self):

@@ -149,7 +149,7 @@ std::vector<family> families_of(const receive_snapshot& s) {
                     {"unknown_key", k.unknown_key.get()},
                     {"mechanism", k.mechanism.get()}}},
       {counter, "receive_cut_connections_total{reason}", "cut_connections.{reason}",
-       "Connections that were shut down.",
+       "Connections that were shut down, or for which there was no place.",
        json::object{{"oversized", k.watch.oversized.get()}, {"crowded", k.watch.crowded.get()}}},
 
       // What is stored.

@@ -16,9 +16,11 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "transport/format/endian.hpp"
+#include "transport/link/link_door.hpp"
 #include "transport/system/thread_name.hpp"
 
 namespace l3 {
@@ -83,8 +85,8 @@ connection_watch::connection_watch(zmq::context_t& context, zmq::socket_t& socke
       report_(std::move(report)), monitor_(context, zmq::socket_type::pair),
       active_(::epoll_create1(EPOLL_CLOEXEC)), tolerated_(limits.memory.bytes) {
   if (!active_) throw std::system_error(errno, std::generic_category(), "epoll");
-  events |=
-      ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_CONNECTED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_MONITOR_STOPPED;
+  events |= ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_ACCEPT_FAILED | ZMQ_EVENT_CONNECTED |
+            ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_MONITOR_STOPPED;
   if (zmq_socket_monitor(socket.handle(), name, events) != 0) throw zmq::error_t();
   monitor_.set(zmq::sockopt::linger, 0);
   monitor_.set(zmq::sockopt::rcvhwm, most_events_waiting);
@@ -214,19 +216,24 @@ void connection_watch::take_events() {
     const auto value = load<std::int32_t>(event.data<std::byte>() + sizeof what);
     if (what == ZMQ_EVENT_ACCEPTED || what == ZMQ_EVENT_CONNECTED) begin(value);
     if (what == ZMQ_EVENT_DISCONNECTED) end(value);
+    if (what == ZMQ_EVENT_ACCEPT_FAILED && value == no_place_left) turn_away();
     if (what == ZMQ_EVENT_MONITOR_STOPPED) all_told_ = true;
     on_event_(what, value);
   }
 }
 
 void connection_watch::begin(int number) {
-  auto meter = tcp_meter::of(number);
-  if (!meter) return; // it has ended since; ZeroMQ will say so
+  auto meter = tcp_meter::of(number, limits_.first_descriptor);
+  if (!meter) { // it has ended since, of which ZeroMQ will tell, or nothing could bound it
+    if (errno == EMFILE || errno == EINVAL) (void)::shutdown(number, SHUT_RDWR);
+    return;
+  }
   const std::lock_guard lock(mutex_);
   end_locked(number);
   if (connections_.size() >= limits_.connections) make_way();
   epoll_event event{EPOLLIN | EPOLLET, {.fd = number}};
-  if (::epoll_ctl(active_.get(), EPOLL_CTL_ADD, meter->descriptor(), &event) != 0) return;
+  if (::epoll_ctl(active_.get(), EPOLL_CTL_ADD, meter->descriptor(), &event) != 0)
+    return meter->shut_down();
   const auto early = trusted_early_.extract(number);
   const std::string peer = early ? early.mapped() : meter->machine();
   auto& c =
@@ -266,6 +273,20 @@ void connection_watch::make_way() {
   };
   shut_down(std::ranges::min_element(connections_, {}, order)->second, counters_.crowded,
             "it made way for another, because there are too many");
+}
+
+/// The door has ended a connection for which there was no place: the next one finds one. As long as
+/// another that made way has not gone, nothing more has to.
+void connection_watch::turn_away() {
+  const std::lock_guard lock(mutex_);
+  counters_.crowded.add();
+  connection* oldest = nullptr;
+  for (auto& [number, c] : connections_) {
+    if (c.shut) return;
+    if (!c.trusted() && (oldest == nullptr || c.since < oldest->since)) oldest = &c;
+  }
+  if (oldest != nullptr)
+    shut_down(*oldest, counters_.crowded, "it made way for others, because there are too many");
 }
 
 bool connection_watch::look(time_point now) {

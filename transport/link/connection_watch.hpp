@@ -89,6 +89,7 @@ private:
   void end(int number);
   void end_locked(int number);
   void make_way();
+  void turn_away();
   void join(connection& c, bool trusted, const std::string& peer);
   void leave(connection& c);
   void keep_to_share(const connection& newest);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/link/link_door.hpp"
 
+#include <chrono>
 #include <cstdlib>
 #include <span>
 #include <stdexcept>
 #include <system_error>
+#include <thread>
 #include <unordered_map>
 
 #include <dlfcn.h>
@@ -13,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "transport/link/link_places.hpp"
 #include "transport/link/zmtp_opening.hpp"
 
 namespace {
@@ -22,6 +25,14 @@ using l3::zmtp_opening;
 /// By descriptor: what this thread has accepted and what has not yet said who it is. A descriptor
 /// that was closed before has its place until the system gives its number again.
 thread_local std::unordered_map<int, zmtp_opening> openings;
+
+/// After an error that lasts, ZeroMQ asks at once again, for as long as a connection waits: it
+/// takes a whole processor. Between two such questions it reads 8 KiB of each other connection.
+constexpr std::chrono::microseconds pause_after_refusal{200};
+
+bool lasts(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+}
 
 } // namespace
 
@@ -34,7 +45,18 @@ receive_at_the_door(int from, void* to, std::size_t bytes, int flags) __asm__("r
 
 int accept_at_the_door(int listener, sockaddr* who, socklen_t* bytes, int flags) {
   const auto accepted = static_cast<int>(::syscall(SYS_accept4, listener, who, bytes, flags));
-  if (accepted >= 0) openings[accepted] = {};
+  if (accepted < 0) {
+    const int error = errno;
+    if (lasts(error)) std::this_thread::sleep_for(pause_after_refusal);
+    errno = error;
+    return accepted;
+  }
+  if (accepted >= l3::link_places::of(l3::link_places::descriptors()).first_of_watch) {
+    ::close(accepted);
+    errno = l3::no_place_left;
+    return -1;
+  }
+  openings[accepted] = {};
   return accepted;
 }
 

@@ -14,8 +14,8 @@
 
 namespace l3 {
 
-std::optional<tcp_meter> tcp_meter::of(int descriptor) {
-  file_descriptor own(::fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
+std::optional<tcp_meter> tcp_meter::of(int descriptor, int lowest) {
+  file_descriptor own(::fcntl(descriptor, F_DUPFD_CLOEXEC, lowest));
   int protocol = 0;
   socklen_t length = sizeof protocol;
   if (!own || ::getsockopt(own.get(), SOL_SOCKET, SO_PROTOCOL, &protocol, &length) != 0 ||

@@ -18,8 +18,9 @@ namespace l3 {
 
 class tcp_meter {
 public:
-  /// Nothing if this descriptor is no TCP connection, or not any more.
-  [[nodiscard]] static std::optional<tcp_meter> of(int descriptor);
+  /// Nothing if this descriptor is no TCP connection, or not any more; or if the process has no
+  /// descriptor left from number `lowest` on: then errno is EMFILE or EINVAL.
+  [[nodiscard]] static std::optional<tcp_meter> of(int descriptor, int lowest = 0);
 
   struct reading {
     std::uint64_t taken = 0; ///< at most so many bytes of the connection are in the program

@@ -15,12 +15,13 @@ struct watch_limits {
   byte_size memory;             ///< of the whole program; 0: it is not looked at
   std::size_t connections = 16; ///< at a time
   std::size_t of_a_peer = 16;   ///< of these, trusted ones of one peer
+  int first_descriptor = 0;     ///< the watch's own of connections have numbers from here on
 };
 
 /// Written by the watch's thread.
 struct watch_counters {
   counter oversized; ///< connections that were shut down because too much of a message had come
-  counter crowded;   ///< connections that made way, because there were too many
+  counter crowded;   ///< connections that made way or were not taken: there were too many
 };
 
 } // namespace l3

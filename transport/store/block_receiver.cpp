@@ -6,13 +6,13 @@
 #include <stdexcept>
 #include <utility>
 
-#include <sys/resource.h>
 #include <zmq.hpp>
 
 #include "transport/format/endian.hpp"
 #include "transport/link/link_address.hpp"
 #include "transport/link/link_door.hpp"
 #include "transport/link/link_message.hpp"
+#include "transport/link/link_places.hpp"
 #include "transport/link/peer_share.hpp"
 #include "transport/link/session_token.hpp"
 #include "transport/link/zeromq_needs.hpp"
@@ -41,13 +41,7 @@ constexpr int asked_times = 2;
 constexpr int linger_ms = 200;
 /// For accept(). Of a burst of strangers these are the ones that a daemon has to wait behind.
 constexpr int connections_waiting = 1024;
-constexpr std::size_t most_connections = 1024; ///< at a time
-constexpr std::size_t most_of_a_peer = 128;    ///< of these, after a hello
-/// ZeroMQ and its watch have one each of a connection, and ZeroMQ may hold as many connections of
-/// strangers again until the watch has shut them down; the store and monitoring need others.
-constexpr rlim_t descriptors_of_a_connection = 3;
-constexpr rlim_t other_descriptors = 320;
-constexpr std::size_t fewest_connections = 32;
+constexpr std::size_t most_of_a_peer = 128; ///< connections after a hello
 /// Of a connection over which nothing was said yet but a handshake, hellos and ZeroMQ's heartbeats.
 constexpr byte_size most_of_a_stranger = kibibytes(24);
 constexpr byte_size slack = kibibytes(64); ///< for short messages
@@ -82,14 +76,15 @@ std::string sender_of(const zmq::message_t& frame) {
   return address != nullptr ? address : "";
 }
 
-/// Fewer where the process may have few descriptors: else strangers would leave none for the
-/// store's files.
-std::size_t connections_at_most() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return most_connections;
-  const rlim_t left = limit.rlim_cur - std::min(limit.rlim_cur, other_descriptors);
-  return std::clamp<std::size_t>(left / descriptors_of_a_connection, fewest_connections,
-                                 most_connections);
+/// Else strangers would leave none for the store's files.
+link_places places_for_connections() {
+  const rlim_t descriptors = link_places::descriptors();
+  if (descriptors < link_places::fewest_descriptors)
+    throw std::runtime_error("the receiver needs " +
+                             std::to_string(link_places::fewest_descriptors) +
+                             " files open at once, and may have " + std::to_string(descriptors) +
+                             ": raise LimitNOFILE or `ulimit -n`");
+  return link_places::of(descriptors);
 }
 
 /// A daemon has blocks under way that are together no longer than so many of the largest: fewer,
@@ -119,8 +114,8 @@ std::uint32_t credit_for(std::uint64_t longest, const receive_settings& settings
 /// the commit; what is remembered; connections; messages; the list of what is stored.
 byte_size block_receiver::memory_plan(const receive_settings& settings) {
   return {program_memory.bytes + settings.waiting.bytes + 3 * settings.largest_block.bytes +
-          remembered_events * event_memory.bytes + most_connections * connection_memory.bytes +
-          list_memory.bytes};
+          remembered_events * event_memory.bytes +
+          link_places::most_connections * connection_memory.bytes + list_memory.bytes};
 }
 
 struct block_receiver::link {
@@ -149,12 +144,13 @@ struct block_receiver::link {
     socket.set(zmq::sockopt::tcp_keepalive_cnt, asked_times);
     socket.set(zmq::sockopt::tcp_maxrt, link_silence_ms);
     socket.set(zmq::sockopt::backlog, connections_waiting);
-    const std::size_t connections = connections_at_most();
+    const link_places places = places_for_connections();
     guard.guard(socket, {.stranger = most_of_a_stranger,
                          .trusted = most_of_a_daemon(settings),
                          .memory = {memory_plan(settings).bytes / 100 * most_percent_of_plan},
-                         .connections = connections,
-                         .of_a_peer = std::min(most_of_a_peer, connections / 2)});
+                         .connections = places.connections,
+                         .of_a_peer = std::min(most_of_a_peer, places.connections / 2),
+                         .first_descriptor = places.first_of_watch});
     socket.set(zmq::sockopt::ipv6, is_ipv6(address));
     socket.bind(address);
   }

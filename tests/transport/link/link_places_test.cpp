@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/link/link_places.hpp"
+
+#include <gtest/gtest.h>
+
+namespace l3 {
+namespace {
+
+TEST(link_places, leave_descriptors_to_others_whatever_the_limit) {
+  for (const rlim_t most : {rlim_t{512}, rlim_t{513}, rlim_t{1024}, rlim_t{4096}, rlim_t{65536}}) {
+    const auto places = link_places::of(most);
+    EXPECT_LE(2 * static_cast<rlim_t>(places.first_of_watch) + link_places::of_others, most);
+    EXPECT_LT(places.connections, static_cast<std::size_t>(places.first_of_watch)) << most;
+    EXPECT_GE(places.connections, 64U) << most;
+  }
+}
+
+TEST(link_places, are_bounded_where_descriptors_are_not) {
+  for (const rlim_t most : {rlim_t{1} << 30, rlim_t{RLIM_INFINITY}}) {
+    EXPECT_EQ(link_places::of(most).first_of_watch, 4096);
+    EXPECT_EQ(link_places::of(most).connections, link_places::most_connections);
+  }
+}
+
+/// It was lowered since the start, at which the receiver asks for more.
+TEST(link_places, are_some_under_any_limit) {
+  for (const rlim_t most : {rlim_t{0}, rlim_t{1}, rlim_t{320}, rlim_t{511}})
+    EXPECT_EQ(link_places::of(most).first_of_watch, 96) << most;
+}
+
+} // namespace
+} // namespace l3
