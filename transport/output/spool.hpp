@@ -208,7 +208,8 @@ private:
   void give_up_what_is_gone();
   [[nodiscard]] changed_files look_at_files();
   void in_order_of_reading(std::vector<std::uint64_t>& numbers, const changed_files& changed) const;
-  [[nodiscard]] bool read_on(std::uint64_t number, const changed_file& file, time_point began);
+  [[nodiscard]] bool read_on(std::uint64_t number, const changed_file& file, time_point began,
+                             bool a_step);
   void give_up_if_gone(changed_file& file, std::uint64_t session, const spool_place& place);
   void take_as_it_is(const changed_files& changed);
   void cannot_look_at(std::uint64_t segment, const std::error_code& why);

@@ -226,7 +226,7 @@ void spool::give_up_what_is_gone() {
   in_order_of_reading(to_read, changed);
   std::uint64_t unread = 0;
   for (const std::uint64_t number : to_read) {
-    if (unread != 0 || !read_on(number, changed.at(number), began)) {
+    if (unread != 0 || !read_on(number, changed.at(number), began, known.empty())) {
       ++unread;
       continue;
     }
@@ -275,7 +275,7 @@ void spool::in_order_of_reading(std::vector<std::uint64_t>& numbers,
 }
 
 /// True: `reading_` is at its end. A segment that is written to while it is read comes once more.
-bool spool::read_on(std::uint64_t number, const changed_file& file, time_point began) {
+bool spool::read_on(std::uint64_t number, const changed_file& file, time_point began, bool a_step) {
   const bool goes_on = reading_ && reading_->number == number &&
                        reading_->file.now->who == file.now->who &&
                        reading_->file.now->bytes == file.now->bytes;
@@ -288,7 +288,8 @@ bool spool::read_on(std::uint64_t number, const changed_file& file, time_point b
   std::ranges::sort(blocks, {}, [](const auto& b) { return b.second.offset; });
   for (const auto& [session, place] : blocks) {
     if (place.offset < reading_->next) continue;
-    if (system_.has_read_enough(began)) return false;
+    if (system_.has_read_enough(began) && !a_step) return false;
+    a_step = false;
     give_up_if_gone(reading_->file, session, place);
     reading_->next = place.offset + 1;
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 namespace l3 {
 namespace {
@@ -38,14 +39,15 @@ file_reading::file_reading(std::uint64_t number, const file_look& as, session_ta
 
 /// None of what is no file of a store is found.
 bool file_reading::go_on(const held_folder& folder, const std::string& name,
-                         const stop_question& enough) {
+                         const stop_question& enough, bool a_step) {
   try {
     enough_ = &enough;
+    a_step_ = a_step;
     if (!file_)
       file_.emplace(folder, name, number_, store_kind::store,
-                    [this] { return may_pause_ && (*enough_)(); });
+                    [this] { return may_pause_ && is_enough(); });
     read_blocks();
-    return read_rest(enough);
+    return read_rest();
   } catch (const scan_stopped&) { // the next step goes on where this one was
     may_pause_ = false;
     return false;
@@ -58,6 +60,11 @@ bool file_reading::go_on(const held_folder& folder, const std::string& name,
   listed_.clear();
   lost_.clear();
   return true;
+}
+
+bool file_reading::is_enough() {
+  const bool is = (*enough_)();
+  return !std::exchange(a_step_, false) && is;
 }
 
 void file_reading::read_blocks() {
@@ -79,10 +86,10 @@ void file_reading::take(const stored_block& block) {
 }
 
 /// What is missing is perhaps only out of reach.
-bool file_reading::read_rest(const stop_question& enough) {
+bool file_reading::read_rest() {
   const std::uint64_t size = has_all() ? 0 : file_->size();
   for (; reached_ < size; reached_ += step) {
-    if (enough()) return false;
+    if (is_enough()) return false;
     if (file_->can_be_read(reached_, std::min(step, size - reached_))) continue;
     error_ = std::make_error_code(std::errc::io_error);
     break;

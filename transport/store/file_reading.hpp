@@ -28,9 +28,9 @@ public:
   file_reading& operator=(const file_reading&) = delete;
 
   /// Begins, or goes on. True: it has come to its end. `enough` is asked between two blocks, and
-  /// once a MiB where there is none.
+  /// once a MiB where there is none; `a_step`: this far it goes in any case.
   [[nodiscard]] bool go_on(const held_folder& folder, const std::string& name,
-                           const stop_question& enough);
+                           const stop_question& enough, bool a_step);
 
   [[nodiscard]] std::uint64_t number() const { return number_; }
   [[nodiscard]] const file_look& as() const { return as_; }
@@ -44,8 +44,9 @@ public:
   [[nodiscard]] const std::error_code& error() const { return error_; }
 
 private:
+  [[nodiscard]] bool is_enough();
   void read_blocks();
-  [[nodiscard]] bool read_rest(const stop_question& enough);
+  [[nodiscard]] bool read_rest();
   void take(const stored_block& block);
   [[nodiscard]] bool has_all() const {
     return found_ >= blocks_ || seen_.size() >= most_blocks_in_file;
@@ -58,6 +59,7 @@ private:
   std::uint64_t blocks_ = 0; ///< in both
   std::uint64_t found_ = 0;  ///< of these
   bool may_pause_ = false;
+  bool a_step_ = false; ///< the next answer to `enough` does not count
   const stop_question* enough_ = nullptr;
   std::optional<store_file> file_;
   bool blocks_are_read_ = false;

@@ -242,9 +242,11 @@ stored_files::loss stored_files::look(const held_folder& folder, const store_nam
   }
   in_order_of_reading(suspects);
   unread_ = 0;
+  bool first = true; // however long the looks at the names took, a look reads something
   for (const suspect& s : suspects) {
     const std::uint64_t file = s.file->number;
-    if (unread_ != 0 || !read_on(folder, names, s, lost_of(file), enough)) {
+    const bool is_first = std::exchange(first, false);
+    if (unread_ != 0 || !read_on(folder, names, s, lost_of(file), enough, is_first)) {
       ++unread_;
       continue;
     }
@@ -284,13 +286,13 @@ session_tallies stored_files::listed_of(const suspect& s) const {
 
 /// True: `reading_` is at its end. A file that is written to while it is read comes once more.
 bool stored_files::read_on(const held_folder& folder, const store_names& names, const suspect& s,
-                           const session_tallies& lost, const stop_question& enough) {
+                           const session_tallies& lost, const stop_question& enough, bool a_step) {
   const bool goes_on = reading_ && reading_->number() == s.file->number &&
                        reading_->as().who == s.now.who && reading_->as().bytes == s.now.bytes &&
                        reading_->lost_before() == lost;
   if (!goes_on)
     reading_ = std::make_unique<file_reading>(s.file->number, s.now, listed_of(s), lost);
-  return reading_->go_on(folder, names.of(s.file->number), enough);
+  return reading_->go_on(folder, names.of(s.file->number), enough, a_step);
 }
 
 void stored_files::replace(const changed_files& changed) {

@@ -133,7 +133,7 @@ private:
   void in_order_of_reading(std::vector<suspect>& suspects) const;
   [[nodiscard]] session_tallies listed_of(const suspect& s) const;
   [[nodiscard]] bool read_on(const held_folder& folder, const store_names& names, const suspect& s,
-                             const session_tallies& lost, const stop_question& enough);
+                             const session_tallies& lost, const stop_question& enough, bool a_step);
   void replace(const changed_files& changed);
   void add_loss(std::uint64_t file, const session_tallies& lost);
   void note_loss(loss& all, const std::string& name, std::uint64_t file, const std::string& what,

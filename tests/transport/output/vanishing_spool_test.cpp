@@ -201,6 +201,23 @@ TEST(vanishing_spool, reads_what_was_touched_in_steps) {
   EXPECT_EQ(drain(disk, 1).empty, numbers(12, 12));
 }
 
+/// As where there are so many segments, or a network is so slow, that the looks at their names take
+/// all of the time.
+TEST(vanishing_spool, reads_what_was_touched_however_long_it_looks_at_names) {
+  const scene s;
+  spool_system system;
+  system.has_read_enough = [](time_point) { return true; };
+  spool disk(small_spool(s.folder, three_blocks), system);
+  append_all(disk, 1, 10);
+  for (std::uint64_t n = 1; n <= 3; ++n)
+    fs::last_write_time(s.segment(n), fs::file_time_type::clock::now() + std::chrono::hours(1));
+  for (int looks = 0; looks == 0 || disk.unread() > 0; ++looks) {
+    ASSERT_LT(looks, 40);
+    disk.look();
+  }
+  EXPECT_EQ(disk.lost_events(1), 0U);
+}
+
 TEST(vanishing_spool, does_not_write_a_segment_anew_that_is_removed_again_and_again) {
   static time_point now;
   now = time_point(std::chrono::hours(1));

@@ -376,6 +376,22 @@ TEST(vanishing_store, reads_what_was_touched_in_steps) {
   EXPECT_FALSE(look_shortly(store));
 }
 
+/// As where there are so many files, or a network is so slow, that the looks at their names take
+/// all of the time.
+TEST(vanishing_store, reads_what_was_touched_however_long_it_looks_at_names) {
+  scene s;
+  store_writer store(with_short_looks(s.folder));
+  store_all(store, 1, 6);
+  touch_all(s.folder);
+  for (int looks = 0; looks == 0 || store.unread() > 0; ++looks) {
+    ASSERT_LT(looks, 40);
+    asks_left = 0;
+    (void)store.look();
+  }
+  EXPECT_EQ(store.not_compared(), 0U);
+  EXPECT_EQ(lost_blocks(store), 0U);
+}
+
 /// Three files that are written, of three sessions with `blocks` blocks each; steps of two blocks.
 struct three_files : scene {
   static constexpr std::uint64_t blocks = 6;
