@@ -30,8 +30,7 @@ struct link_places {
   }
   [[nodiscard]] static link_places of(rlim_t descriptors) {
     constexpr rlim_t fewest = (fewest_descriptors - of_others) / 2;
-    const rlim_t places =
-        std::max((descriptors - std::min(descriptors, of_others)) / 2, fewest);
+    const rlim_t places = std::max((descriptors - std::min(descriptors, of_others)) / 2, fewest);
     link_places p;
     p.first_of_watch = static_cast<int>(std::min<rlim_t>(places, 4 * most_connections));
     p.connections = std::min<std::size_t>(places * 2 / 3, most_connections);

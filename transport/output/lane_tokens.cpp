@@ -25,16 +25,25 @@ bool is_good(const spool_token& e) {
   return e.magic == ours.magic && e.version == ours.version && e.crc == header_crc(e);
 }
 
-/// Entries up to the file's end; damaged ones are left out.
-std::vector<session_token> read_tokens(int folder) {
+/// Entries up to the file's end; damaged ones are left out, and all of what is no file. An error:
+/// the disk refuses what may be there.
+std::vector<session_token> read_tokens(int folder, std::error_code& error) {
   std::vector<session_token> tokens;
-  const file_descriptor file(
-      ::openat(folder, file_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  const file_descriptor file(ask_again(
+      [&] { return ::openat(folder, file_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK); }));
   struct stat is {};
-  if (!file || ::fstat(file.get(), &is) != 0 || !S_ISREG(is.st_mode)) return tokens;
+  if (!file || ask_again([&] { return ::fstat(file.get(), &is); }) != 0) {
+    const bool none = errno == ENOENT || errno == ELOOP || errno == ENXIO || errno == EACCES;
+    if (!none) error = last_error();
+    return tokens;
+  }
+  if (!S_ISREG(is.st_mode)) return tokens;
   for (std::size_t n = 0; n < lane_tokens::most; ++n) {
     spool_token e;
-    if (read_all(file.get(), n * sizeof e, std::as_writable_bytes(std::span(&e, 1)))) break;
+    const auto refused =
+        read_all(file.get(), n * sizeof e, std::as_writable_bytes(std::span(&e, 1)));
+    if (refused == std::errc::result_out_of_range) break;
+    if ((error = refused)) break;
     if (is_good(e)) tokens.push_back(e.token);
   }
   return tokens;
@@ -73,14 +82,15 @@ std::string lane_tokens::keep_in(const std::filesystem::path& folder,
   const file_descriptor at(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   std::vector<session_token> kept;
   std::map<std::uint64_t, session_token> of_found;
-  for (const auto& token : read_tokens(at.get())) {
+  auto error = at ? std::error_code() : last_error();
+  for (const auto& token : read_tokens(at.get(), error)) {
     if (std::ranges::find(found, session_of(token)) != found.end())
       of_found.emplace(session_of(token), token);
   }
   for (const auto& [session, token] : tokens_) kept.push_back(token);
   for (const auto& [session, token] : of_found)
     if (kept.size() < most) kept.push_back(token);
-  const auto error = at ? write_tokens(at.get(), kept) : last_error();
+  if (!error) error = write_tokens(at.get(), kept); // what was not given stays for another start
   if (error) {
     (void)::unlinkat(at.get(), new_name, 0);
     tokens_.clear();

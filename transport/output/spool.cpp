@@ -131,8 +131,7 @@ std::error_code spool::close_segment() {
   {
     const std::lock_guard guard(lock_);
     index_.let_go(std::exchange(written_segment_, 0));
-    const auto now = look_at(segment_.descriptor()->get());
-    files_[segment_.number()] = {nullptr, now.value_or(file_look())};
+    files_[segment_.number()] = {nullptr, segment_.as_it_is()};
     free = index_.take_free();
   }
   segment_.close();

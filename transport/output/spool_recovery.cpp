@@ -74,7 +74,7 @@ spool::spool(const spool_settings& settings, const spool_system& system)
   const auto is_file = [&](std::uint64_t number) {
     std::error_code error;
     const auto seen = folder_->look(name_of(number), error);
-    return seen && seen->is_file;
+    return error || (seen && seen->is_file);
   };
   const auto newest = std::ranges::find_if(numbers.rbegin(), numbers.rend(), is_file);
   for (const auto number : numbers)
@@ -133,8 +133,11 @@ void spool::recover_segment(std::uint64_t number, bool newest) {
       scan_block_file(*folder_, name_of(number), number, store_kind::spool, newest, system_.stop);
   const auto note_file = [&] {
     std::error_code unknown;
-    if (const auto seen = folder_->look(name_of(number), unknown))
-      files_[number] = {nullptr, *seen};
+    const auto seen = folder_->look(name_of(number), unknown);
+    if (unknown)
+      throw std::system_error(unknown,
+                              "cannot look at " + (folder_->path() / name_of(number)).string());
+    if (seen) files_[number] = {nullptr, *seen};
   };
   note_file();
   index_.add_segment(number, scan.bytes);

@@ -19,6 +19,8 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include <fcntl.h>
@@ -37,11 +39,12 @@ public:
   static constexpr std::size_t most_sessions = 1024;
 
   /// Reads what an earlier process noted; entries that are damaged are ignored. Without a file that
-  /// can be written it notes nothing.
+  /// can be written it notes nothing. Throws std::system_error if the disk refuses what was noted.
   explicit spool_releases(const held_folder& folder)
-      : file_(file_in(folder)), places_(most_sessions), sent_(most_sessions) {
-    read(places_, 0);
-    read(sent_, most_sessions);
+      : file_(file_at_start(folder)), places_(most_sessions), sent_(most_sessions) {
+    std::error_code error = read();
+    if (error) error = read();
+    if (error) refuse(folder, error);
   }
 
   // Any thread.
@@ -139,6 +142,7 @@ public:
   void check(const held_folder& folder) {
     const std::lock_guard guard(lock_);
     const auto ours = look_at(file_.get());
+    if (file_ && !ours) return; // another look tells
     std::error_code error;
     const auto seen = folder.look(file_name, error);
     const bool is_in_place = ours && seen && seen->who == ours->who;
@@ -146,7 +150,9 @@ public:
     if (is_in_place) {
       take_room(file_);
     } else {
-      file_ = file_in(folder);
+      file_descriptor file = file_in(folder, error);
+      if (error) return;
+      file_ = std::move(file);
     }
     for (spool_release& place : places_)
       if (place.session != 0) write(place, spool_release(place));
@@ -160,20 +166,33 @@ private:
       most_sessions * (sizeof(spool_release) + sizeof(spool_sent));
 
   /// What is no regular file makes way, and so does one that has a second name elsewhere: writing
-  /// would change that one, too.
-  static file_descriptor file_in(const held_folder& folder) {
-    std::error_code error;
-    file_descriptor file = folder.open(file_name, O_RDWR, error);
+  /// would change that one, too. What the disk refuses to give is not known, and stays.
+  static file_descriptor file_in(const held_folder& folder, std::error_code& refused) {
+    file_descriptor file = folder.open(file_name, O_RDWR, refused);
     struct stat s {};
-    const bool ours = file && ::fstat(file.get(), &s) == 0 && s.st_nlink == 1;
-    if (!ours) {
+    if (file && ask_again([&] { return ::fstat(file.get(), &s); }) != 0) refused = last_error();
+    const bool goes = refused == std::errc::no_such_file_or_directory ||
+                      refused == std::errc::permission_denied ||
+                      refused == name_fault::not_a_file || s.st_nlink > 1;
+    if (goes) {
+      refused.clear();
+      std::error_code unknown;
       (void)folder.remove(file_name);
-      file = folder.create(file_name, error);
+      file = folder.create(file_name, unknown);
       // Entries have their places: nothing may be put behind the end instead.
       if (file) (void)::fcntl(file.get(), F_SETFL, 0);
     }
     take_room(file);
     return file;
+  }
+  static file_descriptor file_at_start(const held_folder& folder) {
+    std::error_code error;
+    file_descriptor file = file_in(folder, error);
+    if (error) refuse(folder, error);
+    return file;
+  }
+  [[noreturn]] static void refuse(const held_folder& folder, const std::error_code& why) {
+    throw std::system_error(why, "cannot read " + (folder.path() / file_name).string());
   }
   /// Now, so that it can be written when the disk is full.
   static void take_room(const file_descriptor& file) {
@@ -188,15 +207,22 @@ private:
     const auto found = std::ranges::find(places, session, &Entry::session);
     return found == places.end() ? nullptr : &*found;
   }
+  [[nodiscard]] std::error_code read() {
+    const auto error = read(places_, 0);
+    return error ? error : read(sent_, most_sessions);
+  }
+  /// No error: up to the end of the file.
   template <class Entry>
-  void read(std::vector<Entry>& places, std::size_t first) {
-    for (std::size_t n = 0; n < places.size(); ++n) {
+  [[nodiscard]] std::error_code read(std::vector<Entry>& places, std::size_t first) {
+    for (std::size_t n = 0; file_ && n < places.size(); ++n) {
       Entry e;
-      if (read_all(file_.get(), (first + n) * sizeof e, std::as_writable_bytes(std::span(&e, 1)))) {
-        return;
-      }
+      const auto error =
+          read_all(file_.get(), (first + n) * sizeof e, std::as_writable_bytes(std::span(&e, 1)));
+      if (error == std::errc::result_out_of_range) return {};
+      if (error) return error;
       if (is_good(e) && place_in(places, e.session) == nullptr) places[n] = e;
     }
+    return {};
   }
   void write(spool_release& place, const spool_release& entry) { write(places_, place, entry, 0); }
   void write_sent(spool_sent& place, std::uint64_t session, std::uint64_t up_to) {

@@ -64,12 +64,12 @@ std::error_code spool::write_anew(const std::error_code& why) {
   }
   const auto in_memory =
       std::ranges::count(lost, memory_, [](const stored_block& b) { return b.header.session; });
-  news_.push_back((folder_->path() / segment_.name()).string() + ": " + why.message() +
-                  " while it was written; " + std::to_string(copied.size()) +
-                  " blocks of it are now in " + fresh.name() + ", " + std::to_string(in_memory) +
-                  " are in memory and are written again, " +
-                  std::to_string(lost.size() - static_cast<std::size_t>(in_memory)) +
-                  " are lost: no other program may touch the files of a spool");
+  news_.push_back(
+      (folder_->path() / segment_.name()).string() + ": " + why.message() +
+      " while it was written; " + std::to_string(copied.size()) + " blocks of it are now in " +
+      fresh.name() + ", " + std::to_string(in_memory) + " are in memory and are written again, " +
+      std::to_string(lost.size() - static_cast<std::size_t>(in_memory)) + " are lost" +
+      (why == name_fault::file_not_cut ? "" : ": no other program may touch the files of a spool"));
   // What is left of a file that was cut would be taken for blocks by the next start.
   std::error_code unknown;
   const auto old = folder_->look(segment_.name(), unknown);
@@ -253,7 +253,7 @@ void spool::give_up_what_is_gone() {
   if ((unread_.exchange(unread) == 0) != (unread == 0))
     news_.push_back(folder_->path().string() +
                     (unread == 0 ? ": what was touched has been read"
-                                 : ": another program has touched " + std::to_string(unread) +
+                                 : ": another program may have touched " + std::to_string(unread) +
                                        " segments, which are read again; until then it is not "
                                        "known whether they hold what was written"));
   unknown_told_ = std::exchange(unknown_, {});

@@ -126,7 +126,11 @@ std::error_code block_file::open(const held_folder& folder, std::uint64_t number
   file_descriptor file = folder.create(made.name_, error);
   if (error) return error;
   const auto seen = look_at(file.get());
-  if (!seen) return last_error();
+  if (!seen) {
+    error = last_error();
+    (void)folder.remove(made.name_);
+    return error;
+  }
   made.file_ = std::make_shared<const file_descriptor>(std::move(file));
   made.who_ = seen->who;
   made.modified_ = seen->modified;
@@ -158,6 +162,11 @@ std::error_code block_file::append(std::span<const std::byte> block) {
   return {};
 }
 
+file_look block_file::as_it_is() const {
+  if (const auto now = look_at(file_->get())) return *now;
+  return {who_, end_, file_look::never, true};
+}
+
 void block_file::note_time() {
   if (const auto now = look_at(file_->get())) modified_ = now->modified;
 }
@@ -184,6 +193,7 @@ std::error_code block_file::check(const held_folder& folder) const {
   if (error) return error;
   if (!seen) return name_fault::file_gone;
   if (seen->who != who_) return name_fault::file_taken;
+  if (uncut_ && seen->bytes > end_) return name_fault::file_not_cut;
   return seen->bytes == end_ && !tampered_ ? std::error_code() : name_fault::file_changed;
 }
 
@@ -194,11 +204,11 @@ void block_file::cut(std::uint64_t end) {
   const auto seen = look_at(file_->get());
   if (seen && seen->bytes < end_) tampered_ = true;
   end_ = end;
-  const bool uncut =
+  uncut_ =
       !tampered_ &&
       (!seen || (seen->bytes > end && ::ftruncate(file_->get(), static_cast<off_t>(end)) != 0));
   note_time();
-  if (tampered_ || uncut) sound_ = false;
+  if (tampered_ || uncut_) sound_ = false;
 }
 
 bool block_file::is_full_for(std::uint64_t block_bytes, std::uint64_t limit) const {

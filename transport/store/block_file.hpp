@@ -151,6 +151,9 @@ public:
   [[nodiscard]] const file_identity& identity() const { return who_; }
   /// What another thread may read while this one appends, and as long as it holds it.
   [[nodiscard]] std::shared_ptr<const file_descriptor> descriptor() const { return file_; }
+  /// As it is now. Where the disk does not say so: as it was written, but as if another program had
+  /// touched it, so that a look at it reads it.
+  [[nodiscard]] file_look as_it_is() const;
   [[nodiscard]] std::uint64_t end() const { return end_; } ///< where the next block will begin
   /// It has blocks, and this one would make it longer than `limit`.
   [[nodiscard]] bool is_full_for(std::uint64_t block_bytes, std::uint64_t limit) const;
@@ -168,6 +171,7 @@ private:
   bool suspect_ = false;
   std::uint64_t touches_ = 0;
   bool tampered_ = false; ///< it was found shorter than it was written, or without its blocks
+  bool uncut_ = false;    ///< it may be longer than its blocks
 };
 
 /// Copies bytes of a block file to a new file of this name in a folder, which what has that name

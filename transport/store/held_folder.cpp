@@ -31,6 +31,7 @@ public:
     case name_fault::file_gone: return "the file was removed or moved away";
     case name_fault::file_taken: return "something else has taken the file's name";
     case name_fault::file_changed: return "another program has cut the file or written to it";
+    case name_fault::file_not_cut: return "the disk did not let it be cut to its last whole block";
     }
     return "unknown";
   }
@@ -149,7 +150,8 @@ std::optional<file_look> held_folder::look(const std::string& name, std::error_c
 /// O_NONBLOCK: nothing waits for the other end of a pipe.
 file_descriptor held_folder::open(const std::string& name, int flags,
                                   std::error_code& error) const {
-  file_descriptor file(::openat(get(), name.c_str(), flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  file_descriptor file(ask_again(
+      [&] { return ::openat(get(), name.c_str(), flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC); }));
   if (!file) {
     // ELOOP is a link; ENXIO a pipe or a device that nothing reads; EISDIR a folder.
     const bool other = errno == ELOOP || errno == ENXIO || errno == EISDIR;

@@ -28,6 +28,7 @@ enum class name_fault : std::uint8_t {
   file_gone,
   file_taken,
   file_changed, ///< cut, or written by another program
+  file_not_cut, ///< the disk did not let this program cut it: behind its last block is more
 };
 [[nodiscard]] std::error_code make_error_code(name_fault f);
 /// False: an error of the system, which says nothing of what the name leads to.

@@ -61,9 +61,12 @@ std::vector<listed_blocks> store_manifest::read(const held_folder& folder, std::
   const file_descriptor file = folder.open(file_name, O_RDONLY, error);
   if (error == std::errc::no_such_file_or_directory) error.clear();
   if (!file) return found;
-  std::uint64_t left = 0;
-  if (const auto seen = look_at(file.get())) left = seen->bytes / sizeof(store_manifest_entry);
-  left = std::min<std::uint64_t>(left, most);
+  const auto seen = look_at(file.get());
+  if (!seen) {
+    error = last_error();
+    return found;
+  }
+  std::uint64_t left = std::min<std::uint64_t>(seen->bytes / sizeof(store_manifest_entry), most);
   std::vector<store_manifest_entry> some;
   for (std::uint64_t at = 0; left != 0; left -= some.size()) {
     some.resize(std::min<std::uint64_t>(left, entries_at_a_time));

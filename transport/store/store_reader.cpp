@@ -23,7 +23,8 @@ constexpr std::size_t search_step = std::size_t{1} << 20;
 
 /// O_NONBLOCK: a pipe without a writer is opened at once, and refused.
 file_descriptor opened(const std::string& path) {
-  file_descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  file_descriptor file(
+      ask_again([&] { return ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC); }));
   if (!file) throw std::system_error(errno, std::generic_category(), "cannot read " + path);
   const auto seen = look_at(file.get());
   if (!seen) throw std::system_error(last_error(), "cannot look at " + path);
@@ -147,17 +148,21 @@ void store_file::check_head() {
   if (std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{0}; })) return;
   const auto head = load<store_file_header>(bytes);
   const store_file_header ours;
+  const auto refuse = [&](const std::string& text) {
+    // What was not given may be what is missing.
+    if (refused_) throw std::system_error(refused_, "cannot read " + path_);
+    throw std::runtime_error(path_ + text);
+  };
   std::uint64_t behind_head = sizeof head;
   // No damage to a head is a reason to give up a spool's file: its blocks are nowhere else.
   if (head.magic == ours.magic && (head.version < 1 || head.version > ours.version) &&
       !(kind_ == store_kind::spool && search_from(behind_head))) {
-    throw std::runtime_error(path_ + " is of version " + std::to_string(head.version) +
-                             " of the store; this program knows version " +
-                             std::to_string(ours.version));
+    refuse(" is of version " + std::to_string(head.version) +
+           " of the store; this program knows version " + std::to_string(ours.version));
   }
   if (head.magic == ours.magic && head.number == number_) return;
   if (kind_ == store_kind::store && head.magic != ours.magic && !whole_block_at(sizeof head)) {
-    throw std::runtime_error(path_ + " is no file of a store");
+    refuse(" is no file of a store");
   }
   ++damaged_;
 }

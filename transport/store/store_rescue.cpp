@@ -124,7 +124,9 @@ void store_writer::put_in_place_of(open_file& old_file, const std::error_code& w
   news_.push_back((settings_.folder / old_file.file.name()).string() + ": " + why.message() +
                   " while it was written; " + std::to_string(fresh.blocks.size()) +
                   " blocks that it held are now in " + fresh.file.name() +
-                  " (do not put it back): no other program may touch the files of a store");
+                  (why == name_fault::file_not_cut
+                       ? ""
+                       : " (do not put it back): no other program may touch the files of a store"));
   ++times_moved_;
   refusals_ = 0;
   fresh.committed_end = fresh.file.end();
@@ -172,7 +174,7 @@ void store_writer::give_up(open_files::iterator file, const std::error_code& why
     }
     abandon_copy();
   }
-  auto as = look_at(file->file.descriptor()->get()).value_or(file_look());
+  file_look as = file->file.as_it_is();
   as.modified = file_look::never;
   closed_.close(number, as);
   open_.erase(file);
@@ -310,7 +312,7 @@ void store_writer::tell_what_is_unread() {
   const std::size_t files = unread();
   if (std::exchange(unread_told_, files != 0) == (files != 0)) return;
   news_.push_back(files == 0 ? settings_.folder.string() + ": what was touched has been read"
-                             : settings_.folder.string() + ": another program has touched " +
+                             : settings_.folder.string() + ": another program may have touched " +
                                    std::to_string(files) +
                                    " files, which are read again; until then it is not known "
                                    "whether they hold what was called stored");

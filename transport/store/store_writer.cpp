@@ -345,8 +345,7 @@ std::error_code store_writer::close_file(open_files::iterator file) {
   examine(*file, look_is_long_enough());
   if (const auto error = commit()) return error;
   const std::uint64_t number = file->file.number();
-  const auto descriptor = file->file.descriptor();
-  auto as = look_at(descriptor->get()).value_or(file_look());
+  file_look as = file->file.as_it_is();
   if (file->file.was_suspect()) as.modified = file_look::never;
   closed_.close(number, as);
   save_list(false);

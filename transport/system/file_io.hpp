@@ -78,16 +78,20 @@ namespace l3 {
   return error;
 }
 
-/// Calls the system, which says −1 for an error, and again after 1 and 10 ms where it is one of the
-/// disk or of the network behind it: some are over at once, and what a file holds is only known
-/// when it was read.
+/// It may be over at once: one of the disk or of the network behind it, or want of memory.
+[[nodiscard]] inline bool may_pass(int error) {
+  return error == EIO || error == ESTALE || error == ETIMEDOUT || error == EINTR || error == ENOMEM;
+}
+
+/// Calls the system, which says −1 for an error, and again after 1 and 10 ms where it may pass:
+/// what a file is and holds is only known when the system says so.
 template <class Call>
 [[nodiscard]] auto ask_again(const Call& call) {
   constexpr std::chrono::milliseconds pauses[] = {std::chrono::milliseconds(1),
                                                   std::chrono::milliseconds(10)};
   auto answer = call();
   for (const auto pause : pauses) {
-    if (answer >= 0 || (errno != EIO && errno != ESTALE && errno != ETIMEDOUT)) break;
+    if (answer >= 0 || !may_pass(errno)) break;
     std::this_thread::sleep_for(pause);
     answer = call();
   }

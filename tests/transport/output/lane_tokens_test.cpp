@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "tests/transport/store/failing_reads.hpp"
 #include "tests/transport/store/store_files.hpp"
 
 namespace l3 {
@@ -47,6 +48,28 @@ TEST(lane_tokens, what_cannot_be_kept_is_not_used) {
   EXPECT_NE(tokens.find(session), nullptr);
   EXPECT_NE(tokens.keep_in("/proc/self", {}), "");
   EXPECT_EQ(tokens.find(session), nullptr);
+}
+
+/// Another start may read them.
+TEST(lane_tokens, that_the_disk_does_not_give_stay) {
+  const scratch_folder folder;
+  lane_tokens first;
+  const std::vector<std::uint64_t> lanes{first.new_session(), first.new_session()};
+  EXPECT_EQ(first.keep_in(folder.path(), {}), "");
+  for (int at = 0; at < 3; ++at) {
+    const failing_reads refused(at, 1 << 10);
+    lane_tokens tokens;
+    const std::uint64_t own = tokens.new_session();
+    EXPECT_EQ(tokens.keep_in(folder.path(), lanes), "Input/output error") << at;
+    EXPECT_EQ(tokens.find(own), nullptr) << at;
+  }
+  for (const int error : {EIO, ENOMEM, ENFILE}) {
+    const failing_looks refused(0, 1 << 10, error);
+    EXPECT_NE(lane_tokens().keep_in(folder.path(), lanes), "") << error;
+  }
+  lane_tokens next;
+  EXPECT_EQ(next.keep_in(folder.path(), lanes), "");
+  for (const std::uint64_t session : lanes) EXPECT_NE(next.find(session), nullptr);
 }
 
 TEST(lane_tokens, damage_costs_the_damaged_entry_only) {

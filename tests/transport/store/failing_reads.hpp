@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A disk that refuses to be read for a while: a test program that links this has its own pread().
+// A disk that refuses to be read, to say what a file is, or to cut it, for a while: a test program
+// that links this has its own pread(), fstat() and ftruncate().
 #pragma once
 
 namespace l3::test {
@@ -21,5 +22,28 @@ public:
   /// There were as many calls as had to be refused.
   [[nodiscard]] static bool all_done() { return reads_refused == 0; }
 };
+
+/// The same of fstat(); what it says then.
+inline thread_local int looks_before = 0;
+inline thread_local int looks_refused = 0;
+inline thread_local int look_error = 0;
+
+class failing_looks {
+public:
+  failing_looks(int before, int refused, int error) {
+    looks_before = before;
+    looks_refused = refused;
+    look_error = error;
+  }
+  ~failing_looks() { looks_before = looks_refused = 0; }
+  failing_looks(const failing_looks&) = delete;
+  failing_looks& operator=(const failing_looks&) = delete;
+
+  /// Some had to be refused, and all were.
+  [[nodiscard]] static bool all_done() { return looks_refused == 0; }
+};
+
+/// Calls of ftruncate() in this thread that are refused.
+inline thread_local int cuts_refused = 0;
 
 } // namespace l3::test
