@@ -54,6 +54,7 @@ struct options {
 };
 
 constexpr auto longest_step = 100ms;
+constexpr auto pause_for_ledger = 5s; // after one that could not be written
 constexpr auto idle_time = 1s; // without a block: then the ledger is written, as at a goodbye
 // The program has 10 s to end, and files to complete: for what it writes anew, for the last look,
 // and for both.
@@ -65,24 +66,51 @@ constexpr std::uint64_t least_line_rate = 1'000'000; // bits a second
 
 void warn(std::string_view text) { spdlog::warn("{}", text); }
 
+/// Of a store on a full disk that is new.
+bool is_want_of_room(const std::error_code& error) {
+  return error == std::errc::no_space_on_device ||
+         error == std::error_code(EDQUOT, std::generic_category());
+}
+
 /// Writes the ledger; reports the first of several failures only.
 class ledger_file {
 public:
   explicit ledger_file(std::filesystem::path path) : path_(std::move(path)) {}
 
+  /// Throws command_error where that would never work. A full disk may have room later, and the
+  /// receiver that waits for it says so to its daemons.
+  void begin(const ledger& l) {
+    if (write(l)) return;
+    if (!is_want_of_room(error_))
+      throw command_error("the ledger: " + trouble_, exit_missing_resource);
+    tell();
+  }
   bool write(const ledger& l) {
     try {
       write_ledger(path_, l);
-      failed_ = false;
-    } catch (const std::exception& e) {
-      if (!std::exchange(failed_, true)) spdlog::error("{}", reason_of(e));
+      if (!std::exchange(trouble_, {}).empty()) spdlog::info("the ledger can be written again");
+    } catch (const std::system_error& e) {
+      if (std::exchange(trouble_, reason_of(e)).empty() && began_) tell();
+      error_ = e.code();
+      next_try_ = steady_clock::now() + pause_for_ledger;
     }
-    return !failed_;
+    began_ = true;
+    return trouble_.empty();
+  }
+  /// It could not be written, for this reason; empty: it could.
+  [[nodiscard]] const std::string& trouble() const { return trouble_; }
+  [[nodiscard]] bool is_to_be_tried(time_point now) const {
+    return !trouble_.empty() && now >= next_try_;
   }
 
 private:
+  void tell() const { spdlog::error("the ledger: {}; it is tried again", trouble_); }
+
   std::filesystem::path path_;
-  bool failed_ = false;
+  bool began_ = false;
+  std::string trouble_;
+  std::error_code error_;
+  time_point next_try_{};
 };
 
 std::uint64_t refused_connections(const receive_counters& c) {
@@ -197,6 +225,10 @@ std::error_code take_last_look(block_receiver& receiver, const store_writer& sto
 
 int receive_until_told(const options& o, store_writer& store, block_receiver& receiver,
                        const service_manager& manager, interrupt& signals) {
+  ledger_file file(o.ledger.empty() ? o.store.folder / "ledger.json"
+                                    : std::filesystem::path(o.ledger));
+  // After a crash the ledger that is found must be this receiver's, not an earlier one's.
+  file.begin(account_of(store, receiver.counters(), false));
   receive_watch watch(o.monitor, o.receiver, store, receiver, manager);
   spdlog::info("listening on {}, storing in {}, with {} MiB of memory at most", receiver.endpoint(),
                o.store.folder.string(), block_receiver::memory_plan(o.receiver).bytes >> 20);
@@ -209,20 +241,18 @@ int receive_until_told(const options& o, store_writer& store, block_receiver& re
         "dividing a line of {} among the daemons",
         show_amount(static_cast<std::uint64_t>(o.receiver.line.bits_per_second), dimension::rate));
   if (o.monitor) spdlog::info("monitoring on {}", watch.address());
-  ledger_file file(o.ledger.empty() ? o.store.folder / "ledger.json"
-                                    : std::filesystem::path(o.ledger));
-  // After a crash the ledger that is found must be this receiver's, not an earlier one's.
-  file.write(account_of(store, receiver.counters(), false));
   progress line("receive", 0, "events stored");
   quiet_time quiet(idle_time, steady_clock::now());
   std::uint64_t goodbyes = 0;
   while (!signals.came()) {
     (void)receiver.step(longest_step);
-    watch.look(steady_clock::now());
+    watch.look(steady_clock::now(), file.trouble());
     const auto& c = receiver.counters();
     const bool goodbye = std::exchange(goodbyes, c.goodbyes.get()) != c.goodbyes.get();
     if (quiet.over(c.blocks.get(), steady_clock::now()) || goodbye) {
       (void)receiver.look_at_store();
+      file.write(account_of(store, c, false));
+    } else if (file.is_to_be_tried(steady_clock::now())) {
       file.write(account_of(store, c, false));
     }
     line.update(c.stored_events);

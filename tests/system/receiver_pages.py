@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What a receiver shows of itself while a daemon sends to it, and of its log."""
+import contextlib
 import http.client
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -11,6 +13,7 @@ import unittest
 import browser
 import harness
 import level2
+import own_space
 
 EVENTS = 40
 
@@ -108,6 +111,76 @@ class ReceiverPages(Watched):
                                    "--monitor", f"{harness.HOST}:{self.port}")
         self.assertEqual(code, 69, said)
         self.assertIn(str(self.port), said)
+
+
+class Ledger(Watched):
+    """That cannot be written."""
+    def degraded(self):
+        return self.status()["state"]["degraded"]
+
+    def test_at_the_start_is_told_and_nothing_is_listened_to(self):
+        (self.folder / "place").mkdir()
+        os.mkfifo(self.folder / "pipe")
+        (self.folder / "text").write_text("mine")
+        for name, why in (("none/ledger.json", "No such file or directory"), ("place", "directory"), ("pipe", "no regular file"),
+                          ("text/ledger.json", "Not a directory")):
+            with self.subTest(name):
+                receiver = self.start_receiver("--ledger", self.folder / name, listening=False)
+                self.assertEqual(receiver.wait(), 69)
+                self.assertIn(f"the ledger: cannot write {self.folder / name}", receiver.said())
+                self.assertIn(why, receiver.said())
+                self.assertNotIn("listening", receiver.said())
+
+    def put_a_folder_in_its_place(self):
+        self.ledger = self.store / "ledger.json"
+        self.ledger.unlink()
+        self.ledger.mkdir()
+
+    def test_is_a_state_until_it_can_be_written_again(self):
+        receiver, daemon = self.start_watched(), self.start_daemon()
+        self.assertEqual(self.status()["state"]["ledger_error"], "")
+        self.put_a_folder_in_its_place()
+        self.send(daemon)
+        self.wait_for(lambda s: s["state"]["degraded"] == ["ledger_fails"], "the state")
+        self.assertEqual(self.status()["state"]["ledger_error"], f"cannot write {self.ledger}: Is a directory")
+        self.assertIn('koto_l3_receive_degraded{reason="ledger_fails"} 1', self.get("/metrics")[1])
+        self.assertIn("Blocks are stored all the same", self.get("/")[1])
+        self.assertEqual(self.get("/readyz")[0], 200)
+        self.assertEqual(self.status()["store"]["events"], EVENTS)
+        self.ledger.rmdir()
+        receiver.wait_to_say("the ledger can be written again")
+        self.wait_for(lambda s: not s["state"]["degraded"], "no state")
+        self.assertEqual(json.loads(self.ledger.read_text())["events"]["forwarded"], EVENTS)
+        self.stop_daemon(daemon)
+        self.assertEqual(receiver.stop(), 0)
+        self.assertEqual(receiver.said().count("the ledger: cannot write"), 1)
+
+    def test_at_the_end_is_no_clean_end(self):
+        receiver, daemon = self.start_watched(), self.start_daemon()
+        self.put_a_folder_in_its_place()
+        self.send(daemon)
+        self.stop_daemon(daemon)
+        self.assertEqual(receiver.stop(), 1)
+        self.assertIn(f"the ledger: cannot write {self.ledger}: Is a directory", receiver.said())
+
+    def test_of_a_full_disk_at_the_start_is_a_state(self):
+        disk = self.folder / "disk"
+        disk.mkdir()
+        try:
+            own_space.enter(own_space.MOUNTS)
+            own_space.mount_small_disk(disk, 1 << 20)
+        except PermissionError as e:
+            self.skipTest(f"no right to mount a small file system: {e.strerror}")
+        other = disk / "other"
+        with contextlib.suppress(OSError):
+            other.write_bytes(bytes(1 << 20))
+        receiver = self.start_receiver("--ledger", disk / "ledger.json", "--monitor", f"{harness.HOST}:0")
+        receiver.wait_to_say("monitoring on")
+        self.port = int(re.search(r"monitoring on http://[\d.]+:(\d+)/", receiver.said())[1])
+        self.wait_for(lambda s: s["state"]["degraded"] == ["ledger_fails"], "the state")
+        other.unlink()
+        receiver.wait_to_say("the ledger can be written again")
+        self.assertEqual(receiver.stop(), 0)
 
 
 class InABrowser(browser.InABrowser, Watched):

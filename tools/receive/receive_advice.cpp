@@ -48,6 +48,10 @@ std::string advice(const receive_snapshot& s) {
     return "Several daemons say that they are " + who_are_several(s) +
            ": give each a number of its own in run.node; until then their counts are added up, and "
            "it is not told which of them dies.";
+  if (has(receive_trouble::ledger_fails))
+    return "The ledger cannot be written: " + s.ledger_error +
+           ". Blocks are stored all the same; make room, or take away what is in its place, before "
+           "the receiver ends.";
   if (has(receive_trouble::disk_low))
     return "The disk of " + s.folder + " is nearly full: make room, or start a receiver elsewhere.";
   return {};

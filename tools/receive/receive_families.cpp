@@ -102,6 +102,7 @@ std::vector<family> families_of(const receive_snapshot& s) {
       {"state.degraded", "The reasons why the receiver is degraded.", names_of_troubles(s)},
       {"state.store_error", "Why nothing is stored, in the words of the system; empty: it is.",
        s.store_error},
+      {"state.ledger_error", "Why the ledger cannot be written; empty: it can.", s.ledger_error},
       {"problem.text", "What is wrong most, and what to do; empty: nothing.", advice(s)},
       {gauge, "receive_ready", "state.ready", "1 if blocks that come now are stored.", s.ready()},
       {gauge, "receive_degraded{reason}", "", "1 for each reason why the receiver is degraded.",

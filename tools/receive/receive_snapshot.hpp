@@ -25,6 +25,7 @@ enum class receive_trouble : std::uint8_t {
   blocks_lost,  ///< files of the store with blocks that were called stored are gone or changed
   node_missing, ///< a daemon fell silent without a goodbye (node_presence.hpp)
   same_node,    ///< several daemons say one node number
+  ledger_fails, ///< the ledger cannot be written; blocks are stored
   count_
 };
 
@@ -84,7 +85,8 @@ struct receive_snapshot {
   double started = 0; ///< s since 1970-01-01 UTC
   double uptime = 0;  ///< s
   std::array<bool, enumerators<receive_trouble>> has{};
-  std::string store_error; ///< in words; empty: none
+  std::string store_error;  ///< in words; empty: none
+  std::string ledger_error; ///< likewise
   std::uint64_t memory_planned = 0;
   double line = 0; ///< that is divided among the daemons, in bytes a second; 0: it is not
   std::uint64_t log_lines_left_out = 0;

@@ -46,11 +46,11 @@ receive_watch::receive_watch(const std::optional<internet_address>& at,
   manager_.ready();
 }
 
-void receive_watch::look(time_point now) {
+void receive_watch::look(time_point now, const std::string& ledger_error) {
   if (now < next_look_) return;
   next_look_ = now + interval;
   for (const std::string& text : presence_.look(receiver_.peers(), now)) spdlog::warn("{}", text);
-  receive_snapshot s = snapshot(now);
+  receive_snapshot s = snapshot(now, ledger_error);
   manager_.alive();
   manager_.status(s.state_text());
   looked_at_ = now.time_since_epoch().count();
@@ -67,7 +67,7 @@ bool receive_watch::is_stuck() const {
   return steady_clock::now() > time_point(std::chrono::nanoseconds(looked_at_)) + patience_;
 }
 
-receive_snapshot receive_watch::snapshot(time_point now) {
+receive_snapshot receive_watch::snapshot(time_point now, const std::string& ledger_error) {
   receive_snapshot s;
   s.version = version();
   s.commit = commit();
@@ -86,6 +86,7 @@ receive_snapshot receive_watch::snapshot(time_point now) {
     s.lost_events += lost.events;
   }
   if (const auto error = receiver_.store_error()) s.store_error = error.message();
+  s.ledger_error = ledger_error;
   add_daemons(s, now);
   add_missing(s, now);
   s.disk = look_at_disk(s.stored_bytes, now);
@@ -94,6 +95,7 @@ receive_snapshot receive_watch::snapshot(time_point now) {
   set(receive_trouble::blocks_lost, s.lost_blocks > 0);
   set(receive_trouble::node_missing, presence_.any_missing());
   set(receive_trouble::same_node, !s.same_nodes.empty());
+  set(receive_trouble::ledger_fails, !s.ledger_error.empty());
   set(receive_trouble::disk_low, s.disk && is_low(*s.disk));
   return s;
 }

@@ -30,7 +30,8 @@ public:
                 std::chrono::nanoseconds patience = std::chrono::seconds(10));
 
   /// For the thread that stores, between its steps: makes a snapshot if it is time for one.
-  void look(time_point now);
+  /// `ledger_error`: why its ledger cannot be written, in words; empty: it can.
+  void look(time_point now, const std::string& ledger_error = {});
   /// The receiver ends.
   void stopping() const { manager_.stopping(); }
 
@@ -43,7 +44,7 @@ private:
     recent_rate bytes{std::chrono::seconds(10)};
   };
 
-  [[nodiscard]] receive_snapshot snapshot(time_point now);
+  [[nodiscard]] receive_snapshot snapshot(time_point now, const std::string& ledger_error);
   [[nodiscard]] std::map<std::uint32_t, daemon_snapshot> find_nodes(receive_snapshot& s,
                                                                     time_point now) const;
   void add_daemons(receive_snapshot& s, time_point now);

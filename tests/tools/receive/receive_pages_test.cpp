@@ -127,6 +127,10 @@ TEST(receive_pages, name_the_worst_trouble_and_what_to_do) {
   EXPECT_NE(render_page(s).find("class=\"state degraded\">receiving, degraded: disk_low"),
             std::string::npos);
   EXPECT_NE(render_page(s).find("nearly full: make room"), std::string::npos);
+  set(s, receive_trouble::ledger_fails);
+  s.ledger_error = "cannot write ledger.json: Is a directory";
+  EXPECT_NE(render_page(s).find("The ledger cannot be written: cannot write ledger.json"),
+            std::string::npos);
   set(s, receive_trouble::store_fails);
   s.store_error = "No space left on device";
   const std::string page = render_page(s);
