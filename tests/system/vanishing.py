@@ -6,11 +6,15 @@ import json
 import os
 import re
 import shutil
+import struct
+import sys
 import time
+import types
 
 import harness
 import l2raw
 import level2
+import line_sender
 import store_reader
 
 EVENTS = 120
@@ -324,6 +328,61 @@ class Vanishing(harness.SystemTest):
         time.sleep(0.2)
         self.assertEqual(daemon.stop(), 0, daemon.said())
         self.assertIn("told to end while its files were being read", daemon.said())
+
+
+class LargeFiles(harness.SystemTest):
+    """The files of several nodes, removed at once while they are written: by L3_LONG=1 4.2 GB."""
+    NODES = 4
+    BLOCK = 1 << 19
+    BLOCKS = 2000 if os.environ.get("L3_LONG") else 40
+
+    def store_blocks(self, node, first, last):
+        """One after the other, each acknowledged; how often a block was refused, and how long the receiver was silent at most."""
+        refused, silent = 0, 0.0
+        for sequence in range(first, last + 1):
+            block = line_sender.block(node.session, sequence, node.payload, 1, run=1, node=node.number)
+            acknowledged, heard = False, time.monotonic()
+            while not acknowledged:
+                node.peer.send(line_sender.header(line_sender.BLOCK, node.session, sequence), block)
+                kind, _, stored, _, _ = node.peer.receive()
+                silent = max(silent, time.monotonic() - heard)
+                acknowledged = kind == line_sender.ACKNOWLEDGEMENT and stored >= sequence
+                if not acknowledged:
+                    refused += 1
+                    time.sleep(0.1)
+                heard = time.monotonic()
+        return refused, silent
+
+    def node(self, number):
+        node = types.SimpleNamespace(number=number, token=os.urandom(16), peer=line_sender.LineSender(harness.HOST, self.ports.receiver, harness.PATIENCE))
+        self.addCleanup(node.peer.close)
+        node.session = line_sender.session_of(node.token)
+        node.payload = struct.pack("<IIIHHIIII", self.BLOCK, number, 1, 1, 0, 0, 0, 0, 0) + os.urandom(self.BLOCK - 32)
+        node.peer.send(*line_sender.hello(node.session, run=1, node=number, token=node.token))
+        self.assertEqual(node.peer.receive()[0], line_sender.WELCOME)
+        return node
+
+    def test_are_written_anew_in_steps_and_without_memory(self):
+        receiver = self.start_receiver()
+        nodes = [self.node(n) for n in range(1, self.NODES + 1)]
+        for node in nodes:
+            self.assertEqual(self.store_blocks(node, 1, self.BLOCKS)[0], 0)
+        before = receiver.memory()
+        files = list(self.store.glob("*.kl3"))
+        self.assertEqual(len(files), self.NODES)
+        bytes_in_them = sum(f.stat().st_size for f in files)
+        begun = time.monotonic()
+        for f in files:
+            f.unlink()
+        refused, silent = self.store_blocks(nodes[0], self.BLOCKS + 1, self.BLOCKS + 1)
+        print(f"{bytes_in_them} bytes: no acknowledgement for {time.monotonic() - begun:.2f} s, {refused} refusals, "
+              f"{silent:.2f} s between two answers at most, memory from {before >> 20} to {receiver.memory() >> 20} MiB", file=sys.stderr)
+        self.assertGreater(refused, 0)
+        self.assertLess(receiver.memory() - before, 16 << 20)
+        self.assertEqual(receiver.stop(), 0)
+        ledger = json.loads((self.store / "ledger.json").read_text())
+        self.assertEqual((ledger["events"]["forwarded"], ledger["lost"]), (self.NODES * self.BLOCKS + 1, []))
+        self.assertEqual(sum(f.stat().st_size for f in self.store.glob("*.kl3")), bytes_in_them + len(nodes[0].payload) + 64)
 
 
 if __name__ == "__main__":
