@@ -214,7 +214,7 @@ class OnTheReceiver(harness.SystemTest):
 
     def test_connections_that_come_faster_than_they_go(self):
         """They leave descriptors to the store, to monitoring, and to a daemon."""
-        most = 512
+        most = 1024
         receiver = self.start_receiver_with(most)
         receiver.wait_to_say("listening")
         stop, held = threading.Event(), [[], []]
@@ -258,14 +258,47 @@ class OnTheReceiver(harness.SystemTest):
         self.assertNotIn("Too many open files", receiver.said())
         self.assert_stored(sent)
 
+    def test_strangers_at_its_monitoring(self):
+        """They have the lowest descriptors, and leave a daemon its place all the same."""
+        receiver = self.start_receiver_with(1024)
+        receiver.wait_to_say("monitoring on")
+        stop, held = threading.Event(), []
+
+        def come():
+            while not stop.is_set():
+                held.append(socket.create_connection((harness.HOST, self.ports.monitor + 2), timeout=harness.PATIENCE))
+                if len(held) > 300:
+                    held.pop(0).close()
+
+        strangers = threading.Thread(target=come, daemon=True)
+        strangers.start()
+        try:
+            harness.wait_until(lambda: receiver.open_files() > 128, "strangers")
+            ours = [self.connect() for _ in range(200)]  # more than there is room for
+            daemon = self.start_daemon()
+            sender = self.udp_sender(daemon)
+            sent = {(1, n): level2.EventMaker(self.crates, 41).fragments(1, n) for n in range(1, 11)}
+            for (_, number), fragments in sent.items():
+                sender.event(1, number, fragments)
+            sender.end(1, 10)
+            daemon.wait_for_stored(10)
+        finally:
+            stop.set()
+            strangers.join()
+        for s in [*held, *ours]:
+            s.close()
+        self.stop_daemon(daemon)
+        self.assertEqual(receiver.stop(), 0)
+        self.assert_stored(sent)
+
     def test_too_few_descriptors(self):
-        receiver = self.start_receiver_with(511)
+        receiver = self.start_receiver_with(1023)
         self.assertEqual(receiver.wait(), 69)
-        self.assertIn("the receiver needs 512 files open at once, and may have 511: raise LimitNOFILE", receiver.said())
+        self.assertIn("the receiver needs 1024 files open at once, and may have 1023: raise LimitNOFILE", receiver.said())
 
     def test_connections_when_a_hand_has_lowered_the_limit(self):
         """They wait, and those who are in go on. The receiver asks for them now and then, and does nothing else with its processor."""
-        receiver = self.start_receiver_with(512)
+        receiver = self.start_receiver_with(1024)
         receiver.wait_to_say("listening")
         daemon = self.start_daemon()
         harness.wait_until(lambda: daemon.metrics()["koto_l3_receiver_connected"] == 1, "the link")
@@ -281,7 +314,7 @@ class OnTheReceiver(harness.SystemTest):
         for (_, number), fragments in sent.items():
             sender.event(1, number, fragments)
         sender.end(1, 10)
-        receiver.limit("nofile", 512)
+        receiver.limit("nofile", 1024)
         daemon.wait_for_stored(10)
         self.stop_daemon(daemon)
         self.assertEqual(receiver.stop(), 0)

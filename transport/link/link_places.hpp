@@ -14,14 +14,16 @@
 namespace l3 {
 
 struct link_places {
-  /// Of monitoring there are 129 at most, of the store and the program itself less than 64.
+  /// Beside the watch's, whatever their numbers: of monitoring 129 at most, of the store and the
+  /// program itself less than 63. They may have been opened before any connection.
+  static constexpr int of_program = 192;
   static constexpr rlim_t of_others = 320;
-  static constexpr rlim_t fewest_descriptors = 512;
-  static constexpr std::size_t most_connections = 1024; ///< when nobody comes
+  static constexpr rlim_t fewest_descriptors = 1024;
+  static constexpr std::size_t most_connections = 1024; ///< when no more come
 
   int first_of_watch = 4 * most_connections;
-  /// Beyond, the oldest without a hello makes way: fewer than there are places, so that the next
-  /// one finds one.
+  /// Beyond, the oldest without a hello makes way: there are as many places whatever the program
+  /// has opened.
   std::size_t connections = most_connections;
 
   [[nodiscard]] static rlim_t descriptors() {
@@ -29,11 +31,11 @@ struct link_places {
     return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY;
   }
   [[nodiscard]] static link_places of(rlim_t descriptors) {
-    constexpr rlim_t fewest = (fewest_descriptors - of_others) / 2;
-    const rlim_t places = std::max((descriptors - std::min(descriptors, of_others)) / 2, fewest);
+    const rlim_t half = (std::max(descriptors, fewest_descriptors) - of_others) / 2;
     link_places p;
-    p.first_of_watch = static_cast<int>(std::min<rlim_t>(places, 4 * most_connections));
-    p.connections = std::min<std::size_t>(places * 2 / 3, most_connections);
+    p.first_of_watch = static_cast<int>(std::min<rlim_t>(half, 4 * most_connections));
+    p.connections =
+        std::min(static_cast<std::size_t>(p.first_of_watch - of_program), most_connections);
     return p;
   }
 };

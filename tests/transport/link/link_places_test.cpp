@@ -7,11 +7,12 @@ namespace l3 {
 namespace {
 
 TEST(link_places, leave_descriptors_to_others_whatever_the_limit) {
-  for (const rlim_t most : {rlim_t{512}, rlim_t{513}, rlim_t{1024}, rlim_t{4096}, rlim_t{65536}}) {
+  for (const rlim_t most : {rlim_t{1024}, rlim_t{1025}, rlim_t{4096}, rlim_t{65536}}) {
     const auto places = link_places::of(most);
     EXPECT_LE(2 * static_cast<rlim_t>(places.first_of_watch) + link_places::of_others, most);
-    EXPECT_LT(places.connections, static_cast<std::size_t>(places.first_of_watch)) << most;
-    EXPECT_GE(places.connections, 64U) << most;
+    EXPECT_LE(places.connections + link_places::of_program,
+              static_cast<std::size_t>(places.first_of_watch));
+    EXPECT_GE(places.connections, 160U) << most;
   }
 }
 
@@ -24,8 +25,8 @@ TEST(link_places, are_bounded_where_descriptors_are_not) {
 
 /// It was lowered since the start, at which the receiver asks for more.
 TEST(link_places, are_some_under_any_limit) {
-  for (const rlim_t most : {rlim_t{0}, rlim_t{1}, rlim_t{320}, rlim_t{511}})
-    EXPECT_EQ(link_places::of(most).first_of_watch, 96) << most;
+  for (const rlim_t most : {rlim_t{0}, rlim_t{1}, rlim_t{320}, rlim_t{1023}})
+    EXPECT_EQ(link_places::of(most).first_of_watch, 352) << most;
 }
 
 } // namespace
