@@ -274,7 +274,7 @@ class OnTheReceiver(harness.SystemTest):
         strangers.start()
         try:
             harness.wait_until(lambda: receiver.open_files() > 128, "strangers")
-            ours = [self.connect() for _ in range(200)]  # more than there is room for
+            ours = [self.connect() for _ in range(150)]  # each finds a place
             daemon = self.start_daemon()
             sender = self.udp_sender(daemon)
             sent = {(1, n): level2.EventMaker(self.crates, 41).fragments(1, n) for n in range(1, 11)}
