@@ -39,11 +39,11 @@ simulated_effects quiet(double fx::*effect, double size) {
 /// Digitizes events that have a pulse of 1000 counts in time in every eleventh crystal, or none.
 class stand {
 public:
-  explicit stand(const simulated_effects& effects, bool pulses = true)
+  explicit stand(const simulated_effects& effects, bool pulses = true, double height = 1000)
       : electronics_(koto(), 1, effects), bytes_(electronics_.event_bytes()) {
     for (std::size_t i = 0; i < koto().crystals().size(); i += 11) {
       inputs_.push_back(koto().number_of(koto().crystals()[i].at));
-      if (pulses) event_.signals.push_back({inputs_.back(), 1000, 0});
+      if (pulses) event_.signals.push_back({inputs_.back(), height, 0});
     }
   }
 
@@ -214,6 +214,21 @@ TEST(effect_sizes, of_what_is_not_known_of_inputs) {
     return spread(all) / mean(all);
   };
   EXPECT_GT(noise(with(&fx::noise_spread, 0.6)), 1.3 * noise({}));
+}
+
+TEST(effect_sizes, of_saturation) {
+  // The amplifier comes before the digitizer: also what is far beyond the digitizer's range ends
+  // where the amplifier's does.
+  for (const double most : {4000.0, 14000.0})
+    for (const double height : {30000.0, 1e6}) {
+      stand s(quiet(&fx::saturation, most), true, height);
+      s.digitize(1);
+      for (std::size_t n = 0; n < s.size(); ++n) EXPECT_NEAR(s.height(n), most, 0.02 * most);
+    }
+  stand below(quiet(&fx::saturation, 4000), true, 3000);
+  below.digitize(1);
+  EXPECT_NEAR(mean(of_each(below, [&](std::size_t n) { return below.height(n); })), 3000, 50)
+      << "four fifths of its range are linear";
 }
 
 /// Means over events without a decay, of accidental pulses: pulses in the beam's counters, in all

@@ -79,7 +79,7 @@ void front_end::add_noise(std::uint32_t board, board_kind kind, random_source& r
   for (std::size_t s = 0; s < samples.size(); s += row)
     for (std::uint32_t i = 0; i < row; ++i) {
       const int more = (noise[s + i] * scales[i]) >> 16;
-      samples[s + i] = static_cast<std::uint16_t>(std::clamp(pedestals[i] + more, 0, 0x3fff));
+      samples[s + i] = pedestals[i] + more;
     }
 }
 
@@ -98,11 +98,11 @@ void front_end::add_pulse(const signal& s, double shift, bool faulty, board_kind
   if (faulty && fault.what == input_fault::kind::dead) return;
   const auto& shape = (slow ? slow_pulses_ : fast_pulses_)[pulse_forms * length + fault.form];
   shape.add(samples.data() + s.input % detector::inputs_per_board, l2::sample_words / channels,
-            channels, s.height * fault.gain, time_in_waveform(s, shift), highest_sample(kind));
+            channels, s.height * fault.gain, time_in_waveform(s, shift));
 }
 
 void front_end::add_undershoot(const signal& s, double shift, bool faulty, board_kind kind,
-                               baselines::board& to) const {
+                               board_samples& to) const {
   if (faulty && faults_[s.input].what == input_fault::kind::dead) return;
   const auto channels = static_cast<std::size_t>(channels_of(kind));
   const double depth = effects_.undershoot * s.height * faults_[s.input].gain;
@@ -117,18 +117,6 @@ void front_end::add_undershoot(const signal& s, double shift, bool faulty, board
   }
 }
 
-void front_end::add_baselines(baselines& under, board_kind kind, std::span<const signal> signals,
-                              double shift, bool faulty, random_source& random,
-                              board_samples& samples) const {
-  baselines::board more{};
-  under.add(kind, random, more);
-  if (effects_.undershoot != 0)
-    for (const auto& s : signals) add_undershoot(s, shift, faulty, kind, more);
-  const int limit = highest_sample(kind);
-  for (std::size_t i = 0; i < samples.size(); ++i)
-    samples[i] = static_cast<std::uint16_t>(std::clamp(samples[i] + more[i], 0, limit));
-}
-
 void front_end::saturate(std::uint32_t board, board_kind kind, board_samples& samples) const {
   const auto channels = static_cast<std::uint32_t>(channels_of(kind));
   const double knee = linear_part * effects_.saturation;
@@ -137,8 +125,7 @@ void front_end::saturate(std::uint32_t board, board_kind kind, board_samples& sa
     const double pedestal = constants_[board * detector::inputs_per_board + i % channels].pedestal;
     const double over = samples[i] - pedestal - knee;
     if (over <= 0) continue;
-    samples[i] =
-        static_cast<std::uint16_t>(pedestal + knee + rest * (1 - exp_of_minus(over / rest)));
+    samples[i] = static_cast<int>(pedestal + knee + rest * (1 - exp_of_minus(over / rest)));
   }
 }
 
@@ -158,8 +145,7 @@ void front_end::spoil(std::uint32_t board, board_kind kind, random_source& rando
     }
     if (what == input_fault::kind::stuck) {
       // Some at their pedestal, some at either end of the range.
-      const std::array<std::uint16_t, 3> levels{constants_[input].pedestal, 0,
-                                                highest_sample(kind)};
+      const std::array<int, 3> levels{constants_[input].pedestal, 0, highest_sample(kind)};
       for (std::uint32_t i = c; i < samples.size(); i += channels)
         samples[i] = levels[input % levels.size()];
     }
@@ -197,7 +183,7 @@ void front_end::assemble(const true_event& e, const moment& when, std::span<std:
 
 void front_end::digitize(true_event& e, const moment& when, random_source& random,
                          std::span<std::byte> to) const {
-  // By board; pulses of one input in a fixed order, for each is cut off at the limit.
+  // By board; pulses of one input in a fixed order, so that 500 MHz ones take the same forms.
   std::stable_sort(e.signals.begin(), e.signals.end(),
                    [](const signal& a, const signal& b) { return a.input < b.input; });
   random_source effects(effects_seed_, when.key.spill, when.key.number);
@@ -205,7 +191,6 @@ void front_end::digitize(true_event& e, const moment& when, random_source& rando
   const bool faulty = static_cast<double>(when.before) + 1 >= effects_.faulty_from;
   const bool spoils = faulty && effects_.hot + effects_.stuck > 0;
   baselines under(effects_, slow_noise_, fast_noise_);
-  const bool has_baselines = under.any() || effects_.undershoot != 0;
   double shift = 0;
   std::size_t next = 0;
   assemble(e, when, to,
@@ -219,11 +204,13 @@ void front_end::digitize(true_event& e, const moment& when, random_source& rando
              const std::uint32_t end = (board + 1) * detector::inputs_per_board;
              while (next < e.signals.size() && e.signals[next].input < end) ++next;
              const auto signals = std::span<const signal>(e.signals).subspan(first, next - first);
-             if (has_baselines)
-               add_baselines(under, kind, signals, shift, faulty, effects, samples);
+             if (under.any()) under.add(kind, effects, samples);
+             if (effects_.undershoot != 0)
+               for (const auto& s : signals) add_undershoot(s, shift, faulty, kind, samples);
              for (const auto& s : signals) add_pulse(s, shift, faulty, kind, random, samples);
              if (effects_.saturation > 0) saturate(board, kind, samples);
              if (spoils) spoil(board, kind, effects, samples);
+             for (auto& s : samples) s = std::clamp(s, 0, int{highest_sample(kind)});
            });
 }
 

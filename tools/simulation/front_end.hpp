@@ -61,7 +61,7 @@ public:
   [[nodiscard]] const pulse_shape& slow_pulse() const { return slow_pulses_[pulse_forms / 2]; }
 
 private:
-  using board_samples = std::array<std::uint16_t, l2::sample_words>; // in the packet's order
+  using board_samples = baselines::board; // counts, beyond the digitizer's range, too
 
   template <class MakeSamples>
   void assemble(const true_event& e, const moment& when, std::span<std::byte> to,
@@ -71,10 +71,7 @@ private:
   void add_pulse(const signal& s, double shift, bool faulty, board_kind kind, random_source& random,
                  board_samples& samples) const;
   void add_undershoot(const signal& s, double shift, bool faulty, board_kind kind,
-                      baselines::board& to) const;
-  void add_baselines(baselines& under, board_kind kind, std::span<const signal> signals,
-                     double shift, bool faulty, random_source& random,
-                     board_samples& samples) const;
+                      board_samples& to) const;
   void saturate(std::uint32_t board, board_kind kind, board_samples& samples) const;
   void spoil(std::uint32_t board, board_kind kind, random_source& random,
              board_samples& samples) const;

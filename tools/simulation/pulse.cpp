@@ -12,6 +12,8 @@ namespace {
 constexpr double reach_before = 3.8;
 constexpr double reach_after = 9.0; // the skew makes the tail longer
 
+constexpr std::int64_t most_counts = 1 << 30; // far beyond any digitizer's range
+
 } // namespace
 
 pulse_shape::pulse_shape(const pulse_form& form, double sample_length)
@@ -29,8 +31,7 @@ pulse_shape::pulse_shape(const pulse_form& form, double sample_length)
     }
 }
 
-void pulse_shape::add(std::uint16_t* first, int samples, int stride, double height, double time,
-                      std::uint16_t limit) const {
+void pulse_shape::add(int* first, int samples, int stride, double height, double time) const {
   constexpr int height_shift = 8;
   const auto ticks = static_cast<std::int64_t>(std::floor(time / sample_length_ * phases + 0.5));
   const auto phase = static_cast<int>(((ticks % phases) + phases) % phases);
@@ -42,7 +43,7 @@ void pulse_shape::add(std::uint16_t* first, int samples, int stride, double heig
   for (int s = std::max(0, start); s < end; ++s) {
     const auto more = (shape[s - start] * fixed_height + half) >> (shift + height_shift);
     auto& sample = first[s * stride];
-    sample = static_cast<std::uint16_t>(std::clamp<std::int64_t>(sample + more, 0, limit));
+    sample = static_cast<int>(std::clamp<std::int64_t>(sample + more, -most_counts, most_counts));
   }
 }
 

@@ -14,10 +14,9 @@ class pulse_shape {
 public:
   pulse_shape(const pulse_form& form, double sample_length);
 
-  /// Adds a pulse to `samples` values that lie `stride` apart, and cuts it off at `limit`. `time`
-  /// is that of its peak since the first sample.
-  void add(std::uint16_t* first, int samples, int stride, double height, double time,
-           std::uint16_t limit) const;
+  /// Adds a pulse to `samples` values that lie `stride` apart. `time` is that of its peak since the
+  /// first sample.
+  void add(int* first, int samples, int stride, double height, double time) const;
 
   /// The sum of a pulse of height 1 over all samples, by which a sum over pedestal is divided.
   [[nodiscard]] double sum() const;
