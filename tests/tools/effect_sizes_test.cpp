@@ -70,6 +70,9 @@ public:
     return all;
   }
 
+  [[nodiscard]] double pedestal(std::size_t n) const {
+    return electronics_.constants_of(inputs_[n]).pedestal;
+  }
   [[nodiscard]] double height(std::size_t n) const {
     const auto all = samples(n);
     return *std::ranges::max_element(all);
@@ -229,6 +232,24 @@ TEST(effect_sizes, of_saturation) {
   below.digitize(1);
   EXPECT_NEAR(mean(of_each(below, [&](std::size_t n) { return below.height(n); })), 3000, 50)
       << "four fifths of its range are linear";
+}
+
+TEST(effect_sizes, of_the_digitizers_range) {
+  // The samples of a pulse of twice what there is room for end flat; those below are as they were.
+  for (const double part : {1.0, 0.977, 0.5}) {
+    const double top = std::floor(part * 16383 + 0.5);
+    stand whole(quiet(&fx::full_scale, 1), true, 6000);
+    stand low(quiet(&fx::full_scale, part), true, 6000);
+    stand cut(quiet(&fx::full_scale, part), true, 2 * top);
+    whole.digitize(1);
+    low.digitize(1);
+    cut.digitize(1);
+    for (std::size_t n = 0; n < cut.size(); ++n) {
+      EXPECT_EQ(low.samples(n), whole.samples(n));
+      EXPECT_EQ(cut.height(n) + cut.pedestal(n), top);
+      EXPECT_GE(std::ranges::count(cut.samples(n), cut.height(n)), 7);
+    }
+  }
 }
 
 /// Means over events without a decay, of accidental pulses: pulses in the beam's counters, in all

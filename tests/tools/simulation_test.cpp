@@ -3,6 +3,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -213,8 +214,9 @@ TEST(simulation, pulses_peak_where_they_should) {
   EXPECT_NEAR(static_cast<double>(above), 8, 1);
 }
 
-TEST(simulation, pulses_stop_at_the_end_of_the_range) {
-  const front_end electronics(koto(), 1);
+/// The highest samples at 125 and at 500 MHz of pulses without end.
+std::array<std::uint16_t, 2> tops_with(const simulated_effects& effects) {
+  const front_end electronics(koto(), 1, effects);
   std::vector<std::byte> bytes(electronics.event_bytes());
   random_source random(1);
   const auto slow = koto().crystals()[0].at;
@@ -230,8 +232,15 @@ TEST(simulation, pulses_stop_at_the_end_of_the_range) {
     slow_top = std::max(slow_top, sample(fragments[slow.crate], slow.slot - 3U, slow.channel, s));
   for (std::size_t s = 0; s < 256; ++s)
     fast_top = std::max(fast_top, sample(fragments[fast.crate], fast.slot - 3U, fast.channel, s));
-  EXPECT_EQ(slow_top, 0x3fff);
-  EXPECT_EQ(fast_top, 0x0fff);
+  return {slow_top, fast_top};
+}
+
+TEST(simulation, pulses_stop_at_the_end_of_the_range) {
+  using tops = std::array<std::uint16_t, 2>;
+  EXPECT_EQ(tops_with({}), (tops{0x3fff, 0x0fff}));
+  simulated_effects half;
+  half.full_scale = 0.5;
+  EXPECT_EQ(tops_with(half), (tops{0x2000, 0x0800}));
 }
 
 /// Samples of an input at 125 MHz of one event with these effects, over its pedestal; a pulse of

@@ -46,6 +46,7 @@ struct simulated_effects {
   double faulty_from = 1; ///< the event from which on they are, counted from the run's begin
 
   double saturation = 0; ///< counts over the pedestal that the amplifier can give; 0: no limit
+  double full_scale = 1; ///< the part of the digitizer's range at which its samples end, flat
 
   // Activity.
   double accidentals = 1;       ///< factor on the rate of all accidental pulses
@@ -111,6 +112,8 @@ inline constexpr std::array effect_options{
                   "event of the run from which on the last three hold", true},
     effect_option{"saturation", &simulated_effects::saturation, 0, 16383,
                   "counts over the pedestal that the amplifier can give; 0: no limit"},
+    effect_option{"full-scale", &simulated_effects::full_scale, 0.1, 1,
+                  "part of the digitizer's range at which its samples end: flat tops"},
     effect_option{"accidentals", &simulated_effects::accidentals, 0, 100,
                   "factor on the rate of accidental pulses"},
     effect_option{"beam-pile-up", &simulated_effects::beam_pile_up, 0, 100,

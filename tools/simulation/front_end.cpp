@@ -2,6 +2,7 @@
 #include "tools/simulation/front_end.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "selection/detector/input_constants.hpp"
 #include "transport/format/l2.hpp"
@@ -83,6 +84,10 @@ void front_end::add_noise(std::uint32_t board, board_kind kind, random_source& r
     }
 }
 
+int front_end::top_of(board_kind kind) const {
+  return static_cast<int>(std::floor(effects_.full_scale * highest_sample(kind) + 0.5));
+}
+
 double front_end::time_in_waveform(const signal& s, double shift) const {
   return detector_.signals().pulse_time + constants_[s.input].time_offset + faults_[s.input].time +
          s.time + shift;
@@ -145,7 +150,7 @@ void front_end::spoil(std::uint32_t board, board_kind kind, random_source& rando
     }
     if (what == input_fault::kind::stuck) {
       // Some at their pedestal, some at either end of the range.
-      const std::array<int, 3> levels{constants_[input].pedestal, 0, highest_sample(kind)};
+      const std::array<int, 3> levels{constants_[input].pedestal, 0, top_of(kind)};
       for (std::uint32_t i = c; i < samples.size(); i += channels)
         samples[i] = levels[input % levels.size()];
     }
@@ -210,7 +215,7 @@ void front_end::digitize(true_event& e, const moment& when, random_source& rando
              for (const auto& s : signals) add_pulse(s, shift, faulty, kind, random, samples);
              if (effects_.saturation > 0) saturate(board, kind, samples);
              if (spoils) spoil(board, kind, effects, samples);
-             for (auto& s : samples) s = std::clamp(s, 0, int{highest_sample(kind)});
+             for (auto& s : samples) s = std::clamp(s, 0, top_of(kind));
            });
 }
 

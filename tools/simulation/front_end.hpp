@@ -75,6 +75,8 @@ private:
   void saturate(std::uint32_t board, board_kind kind, board_samples& samples) const;
   void spoil(std::uint32_t board, board_kind kind, random_source& random,
              board_samples& samples) const;
+  /// The highest sample that a digitizer gives.
+  [[nodiscard]] int top_of(board_kind kind) const;
   [[nodiscard]] double time_in_waveform(const signal& s, double shift) const;
 
   const detector& detector_;
