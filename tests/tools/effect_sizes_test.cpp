@@ -219,6 +219,31 @@ TEST(effect_sizes, of_what_is_not_known_of_inputs) {
   EXPECT_GT(noise(with(&fx::noise_spread, 0.6)), 1.3 * noise({}));
 }
 
+TEST(effect_sizes, of_what_is_not_known_of_counters) {
+  // Of many seeds: the counters of one detector are few.
+  std::vector<double> later;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    const auto late = draw_input_faults(koto(), with(&fx::counter_time_spread, 5), seed);
+    for (const crystal& c : koto().crystals()) ASSERT_EQ(late[koto().number_of(c.at)].time, 0);
+    for (const veto& v : koto().vetoes()) {
+      later.push_back(late[koto().number_of(v.inputs.front())].time);
+      for (const input_address at : v.inputs)
+        ASSERT_EQ(late[koto().number_of(at)].time, later.back()) << v.name;
+    }
+  }
+  EXPECT_NEAR(mean(later), 0, 0.6);
+  EXPECT_NEAR(spread(later), 5, 0.4);
+
+  // Inputs keep what is drawn for each of them.
+  fx both = with(&fx::time_spread, 3);
+  both.counter_time_spread = 5;
+  const auto alone = draw_input_faults(koto(), with(&fx::time_spread, 3), 1);
+  const auto together = draw_input_faults(koto(), both, 1);
+  const auto counters = draw_input_faults(koto(), with(&fx::counter_time_spread, 5), 1);
+  for (std::size_t n = 0; n < alone.size(); ++n)
+    ASSERT_NEAR(together[n].time, alone[n].time + counters[n].time, 1e-9);
+}
+
 TEST(effect_sizes, of_saturation) {
   // The amplifier comes before the digitizer: also what is far beyond the digitizer's range ends
   // where the amplifier's does.

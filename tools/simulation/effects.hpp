@@ -34,10 +34,11 @@ struct simulated_effects {
   double event_jitter = 0; ///< whole clocks of 8 ns, ±, of an event
   double crate_jitter = 0; ///< the same, of a crate in an event
 
-  // What the calibration does not know, by input.
-  double time_spread = 0;  ///< ns
-  double gain_spread = 0;  ///< relative
-  double pulse_spread = 0; ///< of the pulse's width, relative
+  // What the calibration does not know, by input or by counter.
+  double time_spread = 0;         ///< ns
+  double counter_time_spread = 0; ///< ns, of all inputs of a counter together
+  double gain_spread = 0;         ///< relative
+  double pulse_spread = 0;        ///< of the pulse's width, relative
 
   // Faulty inputs: parts of all inputs.
   double dead = 0;
@@ -99,6 +100,8 @@ inline constexpr std::array effect_options{
                   "the same, of each crate of an event for itself", true},
     effect_option{"time-spread", &simulated_effects::time_spread, 0, 100,
                   "ns rms by which the times of inputs are not known"},
+    effect_option{"counter-time-spread", &simulated_effects::counter_time_spread, 0, 100,
+                  "ns rms by which the time of each whole counter is not known"},
     effect_option{"gain-spread", &simulated_effects::gain_spread, 0, 1,
                   "relative rms by which the gains of inputs are not known"},
     effect_option{"pulse-spread", &simulated_effects::pulse_spread, 0, 0.4,

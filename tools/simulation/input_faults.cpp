@@ -9,6 +9,8 @@
 namespace l3 {
 namespace {
 
+constexpr std::uint64_t counters_stream = 1; // their own: inputs draw the same with and without it
+
 constexpr double least_factor = 0.05; // of a gain or a noise: a large spread makes none negative
 
 input_fault::kind kind_of(double u, const simulated_effects& e) {
@@ -16,6 +18,15 @@ input_fault::kind kind_of(double u, const simulated_effects& e) {
   if (u < e.dead + e.hot) return input_fault::kind::hot;
   if (u < e.dead + e.hot + e.stuck) return input_fault::kind::stuck;
   return input_fault::kind::none;
+}
+
+/// All inputs of a counter are late alike. The calorimeter is not: its time is the event's.
+void delay_counters(const detector& d, double spread, random_source random,
+                    std::vector<input_fault>& all) {
+  for (const veto& v : d.vetoes()) {
+    const double later = spread * random.gaussian();
+    for (const input_address at : v.inputs) all[d.number_of(at)].time += later;
+  }
 }
 
 } // namespace
@@ -36,6 +47,8 @@ std::vector<input_fault> draw_input_faults(const detector& d, const simulated_ef
     f.form = static_cast<std::uint8_t>(
         std::clamp(std::floor(form + 0.5), 0.0, static_cast<double>(pulse_forms - 1)));
   }
+  delay_counters(d, effects.counter_time_spread, random_source(splitmix(seed + counters_stream)),
+                 all);
   return all;
 }
 
