@@ -227,7 +227,7 @@ calibration nominal_calibration(const detector& d) {
     } else if (e.what == element::kind::veto) {
       const auto& v = d.vetoes()[e.index];
       c.gain = 1 / v.counts_per_unit;
-      c.time += v.t0;
+      c.time += v.t0 + v.delay;
       c.dead = v.dead[e.module * v.ends + e.end];
     }
   }

@@ -70,6 +70,7 @@ struct veto {
   double accidental_rate = 0;   ///< of each input
   double length = 0;            ///< of a module that is read at both ends, along the beam
   double t0 = 0;      ///< ns: what is in time with the event comes so much after the trigger's time
+  double delay = 0;   ///< ns: its signals come so much later still, through tubes and cables
   double charged = 0; ///< above 0: thin; a charged particle leaves this energy, photons pass
   double passes = 0;  ///< the part of a particle's energy that flies on to the counters behind
   veto_shape shape;

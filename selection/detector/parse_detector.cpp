@@ -180,8 +180,8 @@ void add_veto(detector& d, const toml_table& s, const cable_map* map) {
   std::vector<std::string_view> needed = {"name", "modules", "threshold", "window",
                                           "counts_per_unit"};
   std::vector<std::string_view> optional = {
-      "ends",   "length", "neighbours", "within",  "unit_per_mev", "accidental_rate",
-      "barrel", "wall",   "t0",         "charged", "passes"};
+      "ends",   "length", "neighbours", "within", "unit_per_mev", "accidental_rate",
+      "barrel", "wall",   "t0",         "delay",  "charged",      "passes"};
   (map == nullptr ? needed : optional).emplace_back("first");
   s.allow(needed, optional);
   veto v;
@@ -197,6 +197,7 @@ void add_veto(detector& d, const toml_table& s, const cable_map* map) {
   v.ends = s.count("ends", 1, 2, 1U);
   v.length = s.number("length", 0, most_distance);
   v.t0 = s.number("t0", -waveform_length, waveform_length);
+  v.delay = s.number("delay", -waveform_length, waveform_length);
   v.charged = s.number("charged", 0, most_threshold);
   v.passes = s.number("passes", 0, 1);
   v.threshold = s.positive("threshold", most_threshold);
@@ -220,7 +221,8 @@ void add_veto(detector& d, const toml_table& s, const cable_map* map) {
   s.wrong().hear(s.place(s.has("first") ? "first" : "name"), [&] {
     v.inputs = inputs_of(v, d, s, map);
     if (v.inputs.empty()) return;
-    const auto reach = reach_of(d.kind_of(v.inputs.front()), d.signals().pulse_time);
+    const auto reach =
+        reach_of(d.kind_of(v.inputs.front()), d.signals().pulse_time + v.t0 + v.delay);
     if (!reach.meets(v.window_from, v.window_to)) s.complain("window", reach.missed());
     d.add_veto(std::move(v));
   });

@@ -85,8 +85,10 @@ private:
                  reach, quote(line->name.value));
   }
 
-  void check_window(const time_window& window, input_address at, std::string_view whose) {
-    const auto reach = reach_of(d_.kind_of(at), d_.signals().pulse_time);
+  /// `later`: than the trigger's time pulses in time come so many ns.
+  void check_window(const time_window& window, input_address at, std::string_view whose,
+                    double later = 0) {
+    const auto reach = reach_of(d_.kind_of(at), d_.signals().pulse_time + later);
     if (!reach.meets(window.from, window.to))
       wrong_.add(window.place, "{} {}", whose, reach.missed());
   }
@@ -132,7 +134,7 @@ private:
                  "the margin leaves nothing of the window of {}; lower it, or give the "
                  "counter a window of its own",
                  v.name);
-    check_window(window, v.inputs.front(), "the window of " + v.name);
+    check_window(window, v.inputs.front(), "the window of " + v.name, v.t0 + v.delay);
     const std::uint32_t neighbours = c.neighbours ? c.neighbours->value : v.neighbours;
     if (c.neighbours && neighbours > v.modules)
       wrong_.add(c.neighbours->place,

@@ -77,7 +77,7 @@ class Geometry:
             veto = Veto(v["name"], ends, v["threshold"], tuple(v["window"]), v.get("neighbours", 1), v.get("within", 0.0), v.get("length", 0.0))
             self.vetoes.append(veto)
             for i, (number, slow) in enumerate(self.run_of_inputs(v["first"], v["modules"] * ends)):
-                self.inputs[number] = Input(number, slow, v["counts_per_unit"], offsets[number] + v.get("t0", 0.0), veto=veto, module=i // ends, end=i % ends)
+                self.inputs[number] = Input(number, slow, v["counts_per_unit"], offsets[number] + v.get("t0", 0.0) + v.get("delay", 0.0), veto=veto, module=i // ends, end=i % ends)
 
     def run_of_inputs(self, first, count):
         crate, slot, channel = (int(part) for part in first.split("/"))

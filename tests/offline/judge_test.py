@@ -3,8 +3,10 @@
 """The offline judge, on what it must know and on few events of three rows of the table of robustness."""
 import math
 import os
+import pathlib
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import numpy as np
@@ -51,6 +53,15 @@ class Judge(unittest.TestCase):
         z, momentum = judged.vertex(energy, energy, x, 0.0, -x, 0.0)
         self.assertAlmostEqual(z, judged.geometry.front - d, delta=0.5)
         self.assertAlmostEqual(momentum, 0, delta=1e-6)
+
+    def test_a_counters_delay_is_in_the_times_of_its_inputs(self):
+        usual = geometry.Geometry(DETECTOR)
+        with tempfile.TemporaryDirectory() as folder:
+            late = pathlib.Path(folder) / "late.toml"
+            late.write_text(DETECTOR.read_text().replace('name = "CC05"', 'name = "CC05"\ndelay = -24.3'))
+            delayed = geometry.Geometry(late)
+        later = {i.veto.name if i.veto else "CSI": round(i.offset - usual.inputs[n].offset, 6) for n, i in delayed.inputs.items()}
+        self.assertEqual({name: ns for name, ns in later.items() if ns}, {"CC05": -24.3})
 
     def test_a_floor_that_is_missed_is_told(self):
         full, low, none = judge.proportion(100, 100), judge.proportion(50, 100), judge.proportion(0, 0)

@@ -167,6 +167,13 @@ TEST(detector, what_would_overflow_or_make_no_sense_is_refused_where_it_stands) 
       refusal("[-15.0, 40.0]", "[310.0, 320.0]"),
       "d.toml:40:10: veto.window = [310.0, 320.0] holds no pulse: they are sought from -204 to "
       "308 ns; choose a window that overlaps that");
+  EXPECT_EQ(refusal("counts_per_unit = 30.0", "counts_per_unit = 30.0\ndelay = -76.2"), "");
+  EXPECT_EQ(refusal("counts_per_unit = 30.0", "counts_per_unit = 30.0\ndelay = 600"),
+            "d.toml:42:9: veto.delay = 600 is out of range -512..512");
+  EXPECT_EQ(
+      refusal("counts_per_unit = 30.0", "counts_per_unit = 30.0\nt0 = 20.0\ndelay = 400"),
+      "d.toml:40:10: veto.window = [-15.0, 40.0] holds no pulse: they are sought from -624 to "
+      "-112 ns; choose a window that overlaps that");
   EXPECT_EQ(refusal("counts_per_unit = 30.0", "counts_per_unit = 0.01"),
             "d.toml:41:19: veto.counts_per_unit = 0.01 is out of range 0.1..16383");
   EXPECT_EQ(refusal("counts_per_unit = 30.0", "counts_per_unit = 30.0\nunit_per_mev = 1e4"),

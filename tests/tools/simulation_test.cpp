@@ -407,6 +407,54 @@ TEST(simulation, the_beams_counters_see_what_flies_through_them) {
   EXPECT_GT(both, 5);
 }
 
+/// One counter, whose signals come 40 ns late, and which sees much activity.
+detector late_counter() {
+  detector d(readout::koto());
+  signal_figures figures;
+  figures.pulse_time = 204;
+  d.set_signals(figures);
+  veto v;
+  v.name = "late";
+  v.modules = 16;
+  v.threshold = 0.1;
+  v.window_from = -10;
+  v.window_to = 10;
+  v.counts_per_unit = 30;
+  v.accidental_rate = 1e7;
+  v.t0 = 8;
+  v.delay = 40;
+  v.inputs = d.run_of_inputs({14, 3, 0}, 16);
+  v.dead.assign(16, false);
+  d.add_veto(v);
+  return d;
+}
+
+TEST(simulation, a_counters_cables_delay_its_signals_and_not_its_truth) {
+  const detector d = late_counter();
+  std::vector<l3::signal> signals;
+  shower_maker(d).into_veto({0, 3, 5.0, 9.5, 0, false}, signals);
+  ASSERT_EQ(signals.size(), 1U);
+  EXPECT_EQ(signals[0].time, 9.5 + 40);
+
+  // Accidental pulses come at any time. Those that truth has are in time with the event.
+  event_maker maker(d);
+  true_event e;
+  random_source random(8);
+  std::size_t found = 0;
+  for (int i = 0; i < 1000; ++i) {
+    maker.make(event_type::accidental, true, random, e);
+    for (const true_hit& h : e.hits) {
+      ++found;
+      EXPECT_GT(h.time - 8, -10);
+      EXPECT_LT(h.time - 8, 10);
+      EXPECT_TRUE(std::ranges::any_of(e.signals, [&](const l3::signal& s) {
+        return std::abs(s.time - h.time - 40) < 1e-9 && d.at(s.input).module == h.module;
+      }));
+    }
+  }
+  EXPECT_GT(found, 10U);
+}
+
 TEST(simulation, charged_decays_hit_the_thin_counters) {
   event_maker maker(koto());
   true_event e;

@@ -214,8 +214,9 @@ void event_maker::add_accidentals(random_source& random, true_event& out) const 
       if (effects_.beam_tail > 0 && is_in_beam(v) && random.chance(effects_.beam_tail))
         energy *= beam_tail_factor;
       out.signals.push_back({input, energy * v.counts_per_unit, time});
-      if (energy > v.threshold && time - v.t0 > v.window_from && time - v.t0 < v.window_to)
-        out.hits.push_back({e.index, e.module, energy, time, 0, true});
+      const double hit = time - v.delay;
+      if (energy > v.threshold && hit - v.t0 > v.window_from && hit - v.t0 < v.window_to)
+        out.hits.push_back({e.index, e.module, energy, hit, 0, true});
     }
   }
 }

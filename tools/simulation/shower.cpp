@@ -121,7 +121,7 @@ void shower_maker::into_veto(const true_hit& hit, std::vector<signal>& out) cons
     const std::size_t i = hit.module * v.ends + end;
     if (v.dead[i]) continue;
     double height = hit.energy * v.counts_per_unit / v.ends;
-    double time = hit.time;
+    double time = hit.time + v.delay;
     if (v.ends == 2 && v.length > 0) {
       // The upstream end is the first: the larger z, the farther it is.
       const double away = end == 0 ? hit.z : -hit.z;

@@ -58,6 +58,20 @@ TEST(calibration, nominal_times_are_those_drawn_for_the_inputs_and_the_counters_
   EXPECT_NEAR(std::sqrt(squares / static_cast<double>(c.size())), 5.0, 0.2);
 }
 
+TEST(calibration, times_of_a_counter_hold_the_flight_to_it_and_its_cables) {
+  detector d(readout::koto());
+  veto v;
+  v.name = "far";
+  v.modules = 4;
+  v.counts_per_unit = 30;
+  v.t0 = 8.5;
+  v.delay = -24;
+  v.inputs = d.run_of_inputs({14, 3, 0}, 4);
+  d.add_veto(v);
+  const auto c = nominal_calibration(d);
+  for (const input_address at : v.inputs) EXPECT_EQ(c[d.number_of(at)].time, 8.5 - 24);
+}
+
 TEST(calibration, dead_inputs_of_the_detector_are_dead) {
   auto d = default_detector();
   d.kill({0, 3, 7});
