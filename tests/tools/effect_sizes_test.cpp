@@ -349,6 +349,32 @@ TEST(effect_sizes, of_inefficiency_and_backsplash) {
   EXPECT_NEAR(splashed.second, 2, 0.15);
 }
 
+TEST(effect_sizes, of_the_way_back_from_the_calorimeter) {
+  // No other hits: all photons are in the crystals.
+  event_maker maker(koto(), with(&fx::backsplash, 2));
+  random_source random(4);
+  true_event e;
+  std::set<std::string> seen;
+  std::vector<double> later;
+  for (int i = 0; i < 300; ++i) {
+    maker.make(event_type::six_cluster, false, random, e);
+    const auto first = std::ranges::min_element(e.photons, {}, &true_photon::time)->time;
+    for (const true_hit& h : e.hits) {
+      const veto_shape& s = koto().vetoes()[h.veto].shape;
+      const bool wall = s.form == veto_shape::kind::wall;
+      const double away = koto().front() - (wall ? s.z_from : (s.z_from + s.z_to) / 2 + h.z);
+      EXPECT_GE(away, 0);
+      EXPECT_LE(away, 1000);
+      EXPECT_GE(h.time - first, away / light_speed);
+      seen.insert(koto().vetoes()[h.veto].name);
+      later.push_back(h.time - first - away / light_speed);
+    }
+  }
+  EXPECT_TRUE(seen.contains("CBAR"));
+  EXPECT_TRUE(seen.contains("CV rear"));
+  EXPECT_NEAR(mean(later), 7.5, 1.5) << "5 ns of delay, and the way across";
+}
+
 /// The decays by name: which particles, and that they reach the calorimeter as two clusters.
 TEST(charged_decays, have_the_particles_of_their_name) {
   using kind = true_charged::kind;

@@ -9,8 +9,6 @@
 namespace l3 {
 namespace {
 
-constexpr double light_speed = 299.792458; // mm/ns
-
 // The beam: momenta from 0.4 GeV on with a mean of 1.6, decays along the whole decay volume, a
 // target 20 m upstream.
 constexpr double least_momentum = 400;
@@ -150,11 +148,6 @@ bool absorbed(const std::vector<veto>& vetoes, const std::vector<crossing>& all)
   return !all.empty() && vetoes[all.back().counter].passes == 0;
 }
 
-/// Along a module of a barrel, from its middle; walls have no length along the beam.
-double z_in(const veto_shape& s, double z) {
-  return s.form == veto_shape::kind::barrel ? z - (s.z_from + s.z_to) / 2 : 0;
-}
-
 } // namespace
 
 decay_maker::decay_maker(const detector& d) : detector_(d) {
@@ -169,6 +162,10 @@ decay_maker::decay_maker(const detector& d) : detector_(d) {
 std::uint16_t decay_maker::module_at(const veto& v, double x, double y) {
   const auto m = static_cast<std::uint32_t>(turn_of(x, y) * v.modules);
   return static_cast<std::uint16_t>(std::min(m, v.modules - 1));
+}
+
+double decay_maker::along_module(const veto_shape& s, double z) {
+  return s.form == veto_shape::kind::barrel ? z - (s.z_from + s.z_to) / 2 : 0;
 }
 
 void decay_maker::hit(std::size_t counter, double energy, const true_photon& where, double z,
@@ -205,8 +202,8 @@ void decay_maker::fly(const four_momentum& p, random_source& random, true_event&
   for (const crossing& c : met) {
     const veto& v = vetoes[c.counter];
     reaches(c.length);
-    hit(c.counter, photon.energy * c.part * v.unit_per_mev, photon, z_in(v.shape, w.z_at(c.length)),
-        random, out);
+    hit(c.counter, photon.energy * c.part * v.unit_per_mev, photon,
+        along_module(v.shape, w.z_at(c.length)), random, out);
   }
   if (calorimeter && !absorbed(vetoes, met)) {
     reaches(*calorimeter);
@@ -253,12 +250,12 @@ void decay_maker::fly_charged(const four_momentum& p, true_charged::kind what,
     const auto length = meets(w, vetoes[i].shape);
     if (!length || *length > end) continue;
     const double energy = vetoes[i].charged * (1 + track_spread * random.exponential());
-    hit(i, energy, at(*length), z_in(vetoes[i].shape, w.z_at(*length)), random, out);
+    hit(i, energy, at(*length), along_module(vetoes[i].shape, w.z_at(*length)), random, out);
   }
   for (const crossing& c : met) {
     const veto& v = vetoes[c.counter];
     hit(c.counter, std::min(kinetic, through) * c.part * v.unit_per_mev, at(c.length),
-        z_in(v.shape, w.z_at(c.length)), random, out);
+        along_module(v.shape, w.z_at(c.length)), random, out);
   }
   if (calorimeter && !stopped) {
     const auto where = at(end);

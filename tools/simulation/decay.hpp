@@ -19,6 +19,8 @@ public:
 
   /// The module of a veto in this direction from the axis.
   [[nodiscard]] static std::uint16_t module_at(const veto& v, double x, double y);
+  /// Along a module of a barrel, from its middle; walls have no length along the beam.
+  [[nodiscard]] static double along_module(const veto_shape& s, double z);
 
 private:
   void decay_once(event_type type, random_source& random, true_event& out) const;

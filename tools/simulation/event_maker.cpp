@@ -174,6 +174,17 @@ void event_maker::leave_energy(random_source& random, true_event& out) {
   for (const auto& h : out.hits) showers_.into_veto(h, out.signals);
 }
 
+event_maker::place event_maker::near_calorimeter(const veto_shape& s, random_source& random) const {
+  const auto direction = random_direction(random);
+  const double across = std::sqrt(direction.x * direction.x + direction.y * direction.y);
+  const bool wall = s.form == veto_shape::kind::wall;
+  const double radius = wall ? random.uniform(s.inner, s.outer) : s.inner;
+  const double z = wall ? s.z_from
+                        : random.uniform(std::max(s.z_from, detector_.front() - backsplash_reach),
+                                         std::min(s.z_to, detector_.front()));
+  return {radius * direction.x / across, radius * direction.y / across, z};
+}
+
 void event_maker::add_backsplash(random_source& random, true_event& out) const {
   constexpr double gev = 1000;
   for (const auto& p : out.photons) {
@@ -185,9 +196,12 @@ void event_maker::add_backsplash(random_source& random, true_event& out) const {
           before_calorimeter_[random.below(static_cast<std::uint32_t>(before_calorimeter_.size()))];
       const auto& v = detector_.vetoes()[i];
       const double energy = backsplash_energy * random.exponential();
-      const double time = p.time + v.t0 + backsplash_delay * random.exponential();
-      out.hits.push_back(
-          {i, static_cast<std::uint16_t>(random.below(v.modules)), energy, time, 0, false});
+      const place to = near_calorimeter(v.shape, random);
+      const double away = std::sqrt((to.x - p.x) * (to.x - p.x) + (to.y - p.y) * (to.y - p.y) +
+                                    (detector_.front() - to.z) * (detector_.front() - to.z));
+      const double time = p.time + away / light_speed + backsplash_delay * random.exponential();
+      out.hits.push_back({i, decay_maker::module_at(v, to.x, to.y), energy, time,
+                          decay_maker::along_module(v.shape, to.z), false});
     }
   }
 }

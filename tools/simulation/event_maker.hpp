@@ -25,6 +25,11 @@ private:
   void add_cosmic(random_source& random, true_event& out) const;
   void leave_energy(random_source& random, true_event& out);
   void add_backsplash(random_source& random, true_event& out) const;
+  struct place {
+    double x, y, z; // mm
+  };
+  /// Somewhere on a counter, within reach of what comes back from the calorimeter.
+  [[nodiscard]] place near_calorimeter(const veto_shape& s, random_source& random) const;
   void add_accidentals(random_source& random, true_event& out) const;
 
   /// An input, and how many accidental pulses it and all inputs before it expect in the simulated

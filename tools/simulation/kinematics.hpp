@@ -21,6 +21,8 @@ inline constexpr double charged_pion_mass = 139.570;
 inline constexpr double muon_mass = 105.658;
 inline constexpr double electron_mass = 0.511;
 
+inline constexpr double light_speed = 299.792458; // mm/ns
+
 /// Isotropic, of length 1 (energy 0).
 [[nodiscard]] four_momentum random_direction(random_source& random);
 
