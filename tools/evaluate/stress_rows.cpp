@@ -50,6 +50,8 @@ const std::vector<stress_row>& stress_rows() {
       {"crate_jitter_2", {{"crate-jitter", 2}}, 0.90}, // beyond the windows
       {"times_5", {{"time-spread", 5}}},
       {"times_10", {{"time-spread", 10}}},
+      {"counter_times_2", {{"counter-time-spread", 2}}},
+      {"counter_times_5", {{"counter-time-spread", 5}}},
       {"gains_10", {{"gain-spread", 0.1}, {"dead", 0.01}}},
       {"gains_20", {{"gain-spread", 0.2}, {"dead", 0.03}}},
       {"pulse_form_5", {{"pulse-spread", 0.05}}},
@@ -60,6 +62,8 @@ const std::vector<stress_row>& stress_rows() {
       {"stuck_1", {{"stuck", 0.01}}},
       {"saturation_8000", {{"saturation", 8000}}},
       {"saturation_4000", {{"saturation", 4000}}},
+      {"full_scale_98", {{"full-scale", 0.977}}}, // 16000 counts
+      {"full_scale_25", {{"full-scale", 0.25}}},
       {"accidentals_x5", {{"accidentals", 5}}},
       {"accidentals_x10", {{"accidentals", 10}}, 0.93},
       {"beam_x2", {{"beam-pile-up", 2}, {"beam-tail", 0.02}}},
