@@ -29,7 +29,7 @@ constexpr double never = std::numeric_limits<double>::max(); // mm along a way
 constexpr double track_energy = 280; // MeV
 constexpr double track_spread = 0.15;
 constexpr double hadronic_chance = 0.6;
-constexpr double between_modules = 0.5; // ns, of modules one behind the other
+constexpr double between_modules = 1.1; // ns, of modules one behind the other
 
 bool in_calorimeter(const true_photon& p) { return p.hit == true_photon::target::calorimeter; }
 

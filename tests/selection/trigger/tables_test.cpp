@@ -533,12 +533,12 @@ TEST(tables, windows_lie_where_pulses_are_sought) {
   EXPECT_EQ(refusal("[[counter]]\nname = \"CBAR\"\nwindow = [150.0, 160.0]\n" + one_line),
             "s.toml:3:10: the window of CBAR holds no pulse: they are sought from -108 to 148 ns; "
             "choose a window that overlaps that");
-  // At 500 MHz all of the waveform is looked through; pulses in time are 19.5 ns late in BHPV.
+  // At 500 MHz all of the waveform is looked through; pulses in time are 21.1 ns late in BHPV.
   EXPECT_EQ(refusal("[[counter]]\nname = \"BHPV\"\nwindow = [150.0, 160.0]\n" + one_line), "");
-  EXPECT_EQ(refusal("[[counter]]\nname = \"BHPV\"\nwindow = [289.0, 320.0]\n" + one_line),
-            "s.toml:3:10: the window of BHPV holds no pulse: they are sought from -223.5 to 288.5 "
+  EXPECT_EQ(refusal("[[counter]]\nname = \"BHPV\"\nwindow = [287.0, 320.0]\n" + one_line),
+            "s.toml:3:10: the window of BHPV holds no pulse: they are sought from -225.1 to 286.9 "
             "ns; choose a window that overlaps that");
-  EXPECT_EQ(refusal("[[counter]]\nname = \"BHPV\"\nwindow = [-223.0, -205.0]\n" + one_line), "");
+  EXPECT_EQ(refusal("[[counter]]\nname = \"BHPV\"\nwindow = [-225.0, -205.0]\n" + one_line), "");
 }
 
 TEST(tables, ranges_are_rounded_inwards) {
