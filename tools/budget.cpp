@@ -200,14 +200,14 @@ void add_budget(CLI::App& program, command_body& run) {
   c->add_option("--selection", o->run.files.lines, "the menu")->capture_default_str();
   c->add_option("--line-rate", o->gigabits, "what the link carries, in Gb/s")
       ->transform(in_unit({dimension::rate, 1'000'000'000, "Gb/s", true}))
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(1e-6, 1e6))
       ->capture_default_str();
   c->add_option("--cycle", o->cycle, "from spill to spill, in seconds")
       ->transform(in_unit({dimension::duration, 1'000'000'000, "s", true}))
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(1e-6, 1e6))
       ->capture_default_str();
   c->add_option("--events", o->events_per_spill, "events in a spill")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(1.0, 1e9))
       ->capture_default_str();
   c->add_option("--codec", o->codec, "koto or strong, as in output.codec; without it both")
       ->check(CLI::IsMember({"koto", "strong"}));

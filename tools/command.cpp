@@ -2,6 +2,7 @@
 #include "tools/command.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -63,11 +64,20 @@ std::string plain_number(std::string& text) {
   return {};
 }
 
+/// Not-a-number lies in every range of CLI11, because it fails each comparison.
+std::string finite_number(std::string& text) {
+  double value = 0;
+  if (CLI::detail::lexical_cast(text, value) && !std::isfinite(value))
+    return text + " is no finite number";
+  return plain_number(text);
+}
+
 void take_plain_numbers(CLI::App& command) {
   for (CLI::Option* o : command.get_options(nullptr)) {
     const std::string type = o->get_type_name();
     if (type.starts_with("UINT") || type.starts_with("INT"))
       o->transform(CLI::Validator(plain_number, ""));
+    if (type.starts_with("FLOAT")) o->transform(CLI::Validator(finite_number, ""));
   }
   for (CLI::App* c : command.get_subcommands(nullptr)) take_plain_numbers(*c);
 }

@@ -35,7 +35,9 @@ struct options {
 
 double amount(const char* option, const std::string& text, dimension d) {
   const auto value = read_amount(text, d);
-  if (!value || *value == 0)
+  if (value == 0U || text.starts_with('-'))
+    throw command_error(fmt::format("{}: \"{}\" is not above 0", option, text), exit_usage);
+  if (!value)
     throw command_error(
         fmt::format("{}: \"{}\" is no number with one of the units {}", option, text, units_of(d)),
         exit_usage);

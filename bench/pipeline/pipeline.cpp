@@ -178,11 +178,11 @@ void add_bench_pipeline(CLI::App& program, command_body& run) {
       ->check(CLI::Range(1U, 500U));
   c->add_option("--udp", o->udp_rates, "UDP rates to try, in GB/s")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(1e-3, 1e3))
       ->delimiter(',');
   c->add_option("--sustain", o->must_sustain,
                 "UDP rate up to which no event may be lost, in GB/s; by default the lowest tried")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(0.0, 1e3));
   c->add_flag("--json", o->as_json, "Report as JSON");
   c->callback([o, &run] { run = [o] { return pipeline_bench(*o).run(); }; });
 }

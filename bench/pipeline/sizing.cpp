@@ -183,7 +183,7 @@ void add_bench_sizing(CLI::App& program, command_body& run) {
   add_workload_options(*c, o->data);
   c->add_option("--rates", o->rates, "GB/s: the first two are measured, the others are predicted")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(1e-3, 1e3))
       ->delimiter(',');
   c->add_option("--seconds", o->seconds, "Of each rate")
       ->capture_default_str()

@@ -5,6 +5,7 @@ codes in tools/README.md."""
 import json
 import os
 import pty
+import re
 import signal
 import socket
 import subprocess
@@ -64,6 +65,25 @@ class Usage(CommandLine):
         self.says(USAGE, "--seed", "demo", "--seed=-1")
         self.says(USAGE, "--end-delay", *replay, "--end-delay=-1")
         self.assertFalse(out.exists())
+
+    def test_numbers_that_are_none(self):
+        """Not-a-number lies in every range that is checked by two comparisons."""
+        out = self.folder / "out"
+        needed = {"simulate": (out,), "replay": (self.sent, "--to", f"udp://{harness.HOST}:{self.ports.udp}"), "budget": (self.sent,)}
+        found = 0
+        for command in ("simulate", "replay", "plan", "budget"):
+            code, usage = self.run_tool(command, "--help")
+            self.assertEqual(code, 0, usage)
+            for option in re.findall(r"^ +(--[a-z-]+) FLOAT", usage, re.MULTILINE):
+                found += 1
+                for number in ("nan", "-nan", "inf", "1e999", "0x1p-1", ""):
+                    with self.subTest(command=command, option=option, number=number):
+                        self.says(USAGE, option, command, *needed.get(command, ()), f"{option}={number}")
+        self.assertGreater(found, 30)
+        self.assertFalse(out.exists())
+        self.says(USAGE, "--kept: nan is no finite number", "plan", "--kept=nan")
+        for rate in ("0 Gb/s", "-1 Gb/s"):
+            self.says(USAGE, f'--rate: "{rate}" is not above 0', "plan", f"--rate={rate}")
 
     def test_rates_and_probabilities(self):
         for rate in ("0ev/s", "-1ev/s", "nan ev/s", "1e16ev/s", "0.01ev/s", "10", "fast"):
