@@ -5,6 +5,7 @@ after kill -9; and a check that finds each event that is missing, double or chan
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 
@@ -327,6 +328,21 @@ class Again(Reprocessing):
         said = self.reprocess(store, "--menu", "built-in", "--out", out, "--json")
         self.assertEqual((said["events"]["in"], said["bytes"]["in"]), (0, 1 << 41))
         self.assertTrue(self.check(out)["holds"])
+
+
+    def test_twice_at_the_same_time(self):
+        """The slower process finds its file removed, as left over, and the other's in its place."""
+        sent, cut = self.stored_whole(20)
+        out = self.folder / "out"
+        command = ("reprocess", cut, "--menu", "built-in", "--out", out)
+        slow = self.start_tool(*command, "--threads", "1")
+        harness.wait_until(lambda: list(out.glob("reprocess/task-000001-*.new")) or not slow.running(), "a file that is being written")
+        slow.process.send_signal(signal.SIGSTOP)
+        self.reprocess(*command[1:])
+        slow.process.send_signal(signal.SIGCONT)
+        self.assertEqual(slow.wait(), 0, slow.said())
+        self.assertTrue(self.check(out)["holds"])
+        self.bytes_of(out)
 
 
 FAKE_SBATCH = """#!/bin/sh

@@ -120,7 +120,8 @@ public:
     events_ += header.events;
   }
 
-  /// Nothing has this name yet but a file of an earlier time, which it replaces.
+  /// Nothing has this name yet but a file of an earlier time, which it replaces, or one of another
+  /// process that does the same task now and has removed this one's as left over.
   recorded_file finish(const std::string& software) {
     if (contents_.is_empty()) return {};
     if (::fsync(file_.get()) != 0) fail("cannot flush", path_);
@@ -128,7 +129,11 @@ public:
     const fs::path name = folder_.store() / complete_file_name(number_, owner);
     write_whole(folder_, folder_.store() / sidecar_name(number_, owner),
                 contents_.sidecar(number_, software));
-    if (::rename(path_.c_str(), name.c_str()) != 0) fail("cannot name", name);
+    if (::rename(path_.c_str(), name.c_str()) != 0) {
+      const std::error_code error = last_error();
+      if (error != std::errc::no_such_file_or_directory || !is_written(name))
+        throw std::system_error(error, "cannot name " + name.string());
+    }
     finished_ = true;
     return {name.filename().string(), contents_.bytes(), contents_.crc(), blocks_, events_};
   }
@@ -152,6 +157,12 @@ private:
     return head_;
   }
   void write(std::span<const std::byte> bytes) {
+  /// Another process has written the same bytes.
+  [[nodiscard]] bool is_written(const fs::path& name) const {
+    if (!fs::exists(name)) return false;
+    const recorded_file there = look_through(name, {});
+    return there.bytes == contents_.bytes() && there.crc == contents_.crc();
+  }
     if (const auto error = append_all(file_.get(), bytes))
       throw std::system_error(error, "cannot write " + path_.string());
   }
