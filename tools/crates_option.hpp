@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// --crates: the readout of the runs in a store. Stored events know the place of each crate in the
-// readout, not the readout itself.
+// --crates: the readout, where no file says it: of a cable map, and of a store without settings.
 #pragma once
 
 #include <string>
@@ -18,8 +17,8 @@ namespace l3 {
 inline CLI::Option* add_crates_option(CLI::App& command, std::vector<std::string>& crates) {
   return command.add_option(
       "--crates", crates,
-      "the readout of the runs, as in readout.crates: \"0-10: 16 x 125 MHz\" …; by default "
-      "KOTO's");
+      "the readout, as in readout.crates: \"0-10: 16 x 125 MHz\" …; by default what a store "
+      "says of its runs, else KOTO's");
 }
 
 /// Throws command_error.

@@ -16,6 +16,7 @@
 #include "monitor/version.hpp"
 #include "tools/command.hpp"
 #include "tools/crates_option.hpp"
+#include "tools/evaluate/stored_readout.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/progress.hpp"
 #include "tools/reprocess/file_reprocessor.hpp"
@@ -58,22 +59,34 @@ std::uint32_t settings_of(const options& o, const readout& crates) {
 }
 
 /// The plan in the folder, with the stores that were named added to it.
-reprocess_plan make_plan(const options& o, const reprocess_folder& folder) {
+reprocess_plan make_plan(const options& o, const reprocess_folder& folder, interrupt& signals) {
   reprocess_plan plan;
   const bool is_new = !has_plan(folder);
   if (is_new && (o.stores.empty() || o.how.files.lines.empty()))
     throw command_error("a new reprocessing needs STORE and --menu; " + folder.store().string() +
                             " holds no plan",
                         exit_usage);
+  // Nothing is made for a store that is none.
+  for (const std::string& store : o.stores) {
+    check_folder(store);
+    check_store(store);
+  }
+  const std::optional<readout> stored = stored_readout(o.stores, signals);
   if (is_new) {
     plan.codec = o.codec;
-    plan.crates = readout_of(o.crates);
+    plan.crates = readout_of(stored, o.crates);
     plan.settings = settings_of(o, plan.crates);
   } else {
     plan = read_plan(folder);
     if (!o.crates.empty() && !(readout_of(o.crates) == plan.crates))
       throw command_error("--crates is not the readout with which " + folder.store().string() +
                               " was begun: name another folder",
+                          exit_usage);
+    if (stored && !(*stored == plan.crates))
+      throw command_error(fmt::format("the readout of the stored runs is {}, and {} was begun with "
+                                      "{}: name another folder",
+                                      in_words(*stored), folder.store().string(),
+                                      in_words(plan.crates)),
                           exit_usage);
     if (o.codec && o.codec != plan.codec)
       throw command_error(
@@ -88,14 +101,7 @@ reprocess_plan make_plan(const options& o, const reprocess_folder& folder) {
                           exit_usage);
   }
   const std::size_t before = plan.tasks.size();
-  if (is_new) {
-    // Nothing is made for a store that is none.
-    for (const std::string& store : o.stores) {
-      check_folder(store);
-      check_store(store);
-    }
-    plan.files = keep_files(folder, o.how.files);
-  }
+  if (is_new) plan.files = keep_files(folder, o.how.files);
   plan.add_stores(folder, o.stores);
   if (is_new || plan.tasks.size() != before || !o.stores.empty()) write_plan(folder, plan);
   return plan;
@@ -309,8 +315,9 @@ int submit_tasks(const options& o, const reprocess_folder& folder, const reproce
 int reprocess(const options& o) {
   const reprocess_folder folder{std::filesystem::path(o.out)};
   if (o.check) return check(o, folder);
+  interrupt signals;
   folder.remove_leftovers();
-  const reprocess_plan plan = o.task ? read_plan(folder) : make_plan(o, folder);
+  const reprocess_plan plan = o.task ? read_plan(folder) : make_plan(o, folder, signals);
   if (o.to_slurm) return submit_tasks(o, folder, plan);
   std::vector<std::uint64_t> tasks;
   if (o.task) {
@@ -322,7 +329,6 @@ int reprocess(const options& o) {
   } else {
     tasks = open_tasks(folder, plan);
   }
-  interrupt signals;
   if (!tasks.empty()) task_runner(o, folder, plan, tasks, signals).run();
   (void)write_manifest(folder, plan);
   const reprocess_totals totals = totals_of(folder, plan);

@@ -16,6 +16,8 @@
 #include "tools/crates_option.hpp"
 #include "tools/evaluate/decision_totals.hpp"
 #include "tools/evaluate/recorded_run.hpp"
+#include "tools/evaluate/stored_readout.hpp"
+#include "tools/evaluate/stored_settings.hpp"
 #include "tools/in_words.hpp"
 #include "tools/skip_damaged_option.hpp"
 #include "tools/verify/store_folder.hpp"
@@ -177,7 +179,10 @@ int select_level2(const options& o, interrupt& signals) {
 
 int select_stored(const options& o, interrupt& signals) {
   check_store(o.run.in);
-  const readout crates = readout_of(o.crates);
+  std::optional<readout> stored;
+  for (const auto& settings : stored_settings(o.run.in, signals).known())
+    agree(stored, settings->crates, o.run.in);
+  const readout crates = readout_of(stored, o.crates);
   // For names, which are those of every run.
   const loaded_selection any_run = load_selection(o.run, crates, std::nullopt);
   std::optional<report> said;

@@ -10,6 +10,7 @@ import socket
 import subprocess
 
 import harness
+import level2
 import store_reader
 from crc32c import crc32c
 from reprocess_stage import NODE, Reprocessing, block_of, blocks_in, packed_in, write_file
@@ -203,7 +204,7 @@ class Again(Reprocessing):
         self.assertEqual(self.reprocess("--out", out, "--skip-damaged", "--json")["tasks_run"], 0)
         self.assertEqual(self.reprocess("--out", out, "--check", "--skip-damaged", "--json")["holds"], True)
 
-        # The readout is not in a store.
+        # The readout is not in a store whose blocks have no settings.
         said = self.reprocess(cut, "--menu", menu, "--out", self.folder / "narrow", "--detector", "built-in", "--crates",
                               "0-10: 16 x 125 MHz", code=BAD_CONFIGURATION)
         self.assertIn("another readout", said)
@@ -343,6 +344,51 @@ class Again(Reprocessing):
         self.assertEqual(slow.wait(), 0, slow.said())
         self.assertTrue(self.check(out)["holds"])
         self.bytes_of(out)
+
+
+class AnotherReadout(harness.SystemTest):
+    """The settings in a store say what was read out. No option, and no default, has other events judged."""
+
+    def stored(self, name, crates):
+        """A store of some events of these crates."""
+        self.crate_lines, self.crates = crates, level2.readout(crates)
+        self.ports, self.store = harness.Ports(), self.folder / name
+        receiver, daemon = self.start_receiver(), self.start_daemon()
+        sender, maker = self.udp_sender(daemon), level2.EventMaker(self.crates, 1)
+        for number in range(1, 6):
+            sender.event(1, number, maker.fragments(1, number))
+        sender.end(1, 5)
+        daemon.wait_for_stored(5)
+        self.stop_daemon(daemon)
+        receiver.stop()
+        return self.store
+
+    def refuse(self, text, *arguments, code=BAD_CONFIGURATION):
+        its_code, said = self.run_tool(*arguments)
+        self.assertEqual(its_code, code, said)
+        self.assertIn(text, said)
+
+    def test_is_taken_from_the_store(self):
+        out, menu = self.folder / "out", ("--menu", "built-in")
+        small, other = self.stored("small", level2.SMALL), self.stored("other", ["0-1: 3 x 125 MHz"])
+        for command in (("select", small), ("reprocess", small, *menu, "--out", out)):
+            self.refuse("built-in: describes another readout", *command)
+            self.refuse('--crates is not the readout of the stored runs, "0-1: 3 x 125 MHz", "2: 2 x 500 MHz"', *command, "--crates", *level2.KOTO)
+        # Of a store without settings nothing is known.
+        old = self.folder / "old"
+        whole = harness.store_file(small)
+        write_file(old, 1, [block_of(fields, packed_in(payload)) for fields, payload in blocks_in(whole)], "run000007-node3")
+        self.assertEqual(self.run_tool("select", old, "--totals")[0], 0)
+        self.assertEqual(self.run_tool("reprocess", old, *menu, "--out", out)[0], 0)
+        # Files that came since, and stores that are named later.
+        self.refuse("the readout of the stored runs is", "reprocess", small, "--out", out, code=USAGE)
+        shutil.copy(whole, old / whole.name.replace("000001", "000002"))
+        self.refuse('-node3.kl3: its readout is "0-1: 3 x 125 MHz", "2: 2 x 500 MHz", and', "reprocess", "--out", out)
+        # Files of two readouts.
+        shutil.copy(harness.store_file(other), small / harness.store_file(other).name.replace("000001", "000002"))
+        for command in (("select", small), ("reprocess", small, *menu, "--out", self.folder / "mixed")):
+            self.refuse("put the files of each into a folder of their own", *command)
+        self.assertFalse((self.folder / "mixed").exists())
 
 
 FAKE_SBATCH = """#!/bin/sh

@@ -13,6 +13,7 @@
 
 #include "selection/trigger/parse_selection.hpp"
 #include "selection/trigger/recorded_settings.hpp"
+#include "tools/evaluate/stored_readout.hpp"
 #include "tools/verify/line_names.hpp"
 #include "tools/verify/payload_words.hpp"
 #include "transport/format/crc32c.hpp"
@@ -156,13 +157,13 @@ private:
     std::memcpy(head_, &h, sizeof h);
     return head_;
   }
-  void write(std::span<const std::byte> bytes) {
   /// Another process has written the same bytes.
   [[nodiscard]] bool is_written(const fs::path& name) const {
     if (!fs::exists(name)) return false;
     const recorded_file there = look_through(name, {});
     return there.bytes == contents_.bytes() && there.crc == contents_.crc();
   }
+  void write(std::span<const std::byte> bytes) {
     if (const auto error = append_all(file_.get(), bytes))
       throw std::system_error(error, "cannot write " + path_.string());
   }
@@ -226,7 +227,7 @@ task_record file_reprocessor::run(const reprocess_task& task) {
     if (block->end() > r.input.bytes) break; // it came after the look
     ++r.input.blocks;
     r.input.events += block->header.events;
-    read_names(in, *block);
+    read_settings(path, in, *block);
     if (in.read_payload(*block, payload)) {
       take_block(*block, payload, r, out);
     } else {
@@ -322,11 +323,21 @@ std::vector<std::byte> file_reprocessor::settings_of(const block_selector& with)
   return bytes;
 }
 
-/// Adds the names of the lines in the settings that the block has, if any.
-void file_reprocessor::read_names(const store_file& in, const stored_block& block) {
+/// Adds the names of the lines in the settings that the block has, if any. Throws command_error if
+/// they are of another readout.
+void file_reprocessor::read_settings(const fs::path& path, const store_file& in,
+                                     const stored_block& block) {
   std::vector<std::byte> bytes;
   if (block.header.settings_bytes == 0 || !in.read_settings(block, bytes)) return;
-  if (const auto settings = decode_settings(bytes)) lines_.merge(line_names(settings->lines));
+  const auto settings = decode_settings(bytes);
+  if (!settings) return;
+  if (!(settings->crates == plan_.crates))
+    throw command_error(fmt::format("{}: its readout is {}, and {} was begun with {}: reprocess it "
+                                    "into another folder",
+                                    path.string(), in_words(settings->crates),
+                                    folder_.store().string(), in_words(plan_.crates)),
+                        exit_bad_configuration);
+  lines_.merge(line_names(settings->lines));
 }
 
 void file_reprocessor::decide(block_selector& with, std::vector<std::byte>& block) {

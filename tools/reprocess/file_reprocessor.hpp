@@ -57,7 +57,8 @@ private:
   block_selector& selector_of(std::uint32_t run, codec_id codec);
   void take_block(const stored_block& block, std::span<const std::byte> payload, task_record& to,
                   output_file& out);
-  void read_names(const store_file& in, const stored_block& block);
+  void read_settings(const std::filesystem::path& path, const store_file& in,
+                     const stored_block& block);
   void decide(block_selector& with, std::vector<std::byte>& block);
   [[nodiscard]] std::vector<std::byte> settings_of(const block_selector& with) const;
 

@@ -12,6 +12,8 @@
 
 #include "config/readout_list.hpp"
 #include "gpu/codec/decode_all.hpp"
+#include "selection/trigger/recorded_settings.hpp"
+#include "tools/evaluate/stored_readout.hpp"
 #include "tools/reprocess/file_reprocessor.hpp"
 #include "transport/accounting/ledger.hpp"
 #include "transport/store/block.hpp"
@@ -177,6 +179,7 @@ private:
     kept_ = rejected_ = limited_ = 0;
     repeated_ = 0;
     while (const auto block = in.next()) {
+      check_readout(path, in, *block);
       if (!in.read_payload(*block, payload)) continue;
       note(block->header, inputs_, path);
       block_header wanted = block->header;
@@ -209,6 +212,15 @@ private:
         fmt::format("{}: {} of its events are in an output for the second time, "
                     "first {}",
                     written.string(), repeated_, first_repeated_));
+  }
+
+  void check_readout(const fs::path& path, const store_file& in, const stored_block& block) {
+    std::vector<std::byte> bytes;
+    if (block.header.settings_bytes == 0 || !in.read_settings(block, bytes)) return;
+    const auto settings = decode_settings(bytes);
+    if (settings && !(settings->crates == plan_.crates))
+      changed("{}: its readout is {}, and its events were decided by {}", path.string(),
+              in_words(settings->crates), in_words(plan_.crates));
   }
 
   /// The events of the output are some of those of the input, in their order.

@@ -10,8 +10,11 @@
 
 #include "config/readout_list.hpp"
 #include "selection/trigger/load_selection.hpp"
+#include "selection/trigger/recorded_settings.hpp"
 #include "tools/command_error.hpp"
+#include "tools/evaluate/stored_readout.hpp"
 #include "tools/verify/store_folder.hpp"
+#include "transport/store/store_reader.hpp"
 #include "transport/system/reason_of.hpp"
 
 namespace l3 {
@@ -76,7 +79,31 @@ reprocess_plan plan_of(const reprocess_folder& folder, const json::value& v) {
   return plan;
 }
 
+/// Of the first block. Nothing: it has none, or cannot be read, which its task says.
+std::optional<recorded_settings> first_settings(const reprocess_task& file, interrupt& signals) {
+  try {
+    store_file in(file.path(), file.kind, [&] { return signals.check(), false; });
+    const auto block = in.next();
+    std::vector<std::byte> bytes;
+    if (!block || block->header.settings_bytes == 0 || !in.read_settings(*block, bytes)) return {};
+    return decode_settings(bytes);
+  } catch (const command_error&) {
+    throw;
+  } catch (const std::runtime_error&) {
+    return {};
+  }
+}
+
 } // namespace
+
+std::optional<readout> stored_readout(const std::vector<std::string>& stores, interrupt& signals) {
+  std::optional<readout> stored;
+  for (const std::string& store : stores)
+    for (const reprocess_task& file : files_of(store))
+      if (const auto settings = first_settings(file, signals))
+        agree(stored, settings->crates, file.path().string());
+  return stored;
+}
 
 void reprocess_plan::add_stores(const reprocess_folder& out,
                                 const std::vector<std::string>& folders) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "selection/trigger/selection_files.hpp"
+#include "tools/interrupt.hpp"
 #include "tools/reprocess/reprocess_folder.hpp"
 #include "transport/format/block.hpp"
 #include "transport/format/readout.hpp"
@@ -47,6 +48,11 @@ struct reprocess_plan {
 [[nodiscard]] std::string_view name_of(codec_id codec);
 /// As in output.codec. Nothing for any other text.
 [[nodiscard]] std::optional<codec_id> read_codec(std::string_view name);
+
+/// What the settings in the first block of each file of these stores say; nothing: no file has
+/// any. Throws command_error if two differ, or after a signal.
+[[nodiscard]] std::optional<readout> stored_readout(const std::vector<std::string>& stores,
+                                                    interrupt& signals);
 
 /// Throws command_error if there is no plan, or it is none.
 [[nodiscard]] reprocess_plan read_plan(const reprocess_folder& folder);
