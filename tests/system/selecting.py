@@ -21,6 +21,8 @@ class Chain(Selecting):
         self.assertGreater(said["total"]["kept"], 5)
         self.assertLess(said["total"]["kept"], 60)
         self.assert_prescales(said, RUN)
+        for line in said["total"]["lines"]:
+            self.assertEqual(line["kept"] + sum(line["refused"].values()), 120, "kept and refused are all that were judged")
         stored = {}
         ways = {"tcp": {"file": file, "backend": "pool"},
                 "udp": {"spills": self.events_in(file), "backend": "pool"},
