@@ -161,7 +161,7 @@ void add_run(CLI::App& program, command_body& run) {
                    "file of cuts, counters and lines for this run, on the daemon's machine; by "
                    "default selection.lines of its configuration")
       ->check(refuse_no_name);
-  begin->add_option("--comment", o->comment, "for the ledger");
+  begin->add_option("--comment", o->comment, "for the ledger: at most 1000 characters");
   begin->add_option("--without", o->without,
                     "nodes of the farm that are missing, and that the run goes on without");
   const auto here = [&](CLI::App* s) {

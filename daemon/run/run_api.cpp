@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/run/run_api.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 #include <stdexcept>
@@ -21,8 +22,9 @@ namespace json = boost::json;
 constexpr unsigned accepted = 202;
 constexpr unsigned bad_request = 400;
 constexpr unsigned refused_now = 409;
+// Characters, each of at most four bytes of UTF-8: a ledger and a farm's order take 4096 bytes.
 constexpr std::size_t longest_comment = 1000;
-constexpr std::size_t longest_menu = 4096;
+constexpr std::size_t longest_text = 4096; // bytes
 constexpr std::size_t deepest_json = 8;
 
 http_response answer(unsigned code, const json::value& v) {
@@ -72,14 +74,25 @@ json::object object_of(std::string_view body) {
   return parsed.as_object();
 }
 
-std::string text_of(std::string_view key, const json::value& v, std::size_t most) {
-  if (!v.is_string() || v.as_string().size() > most)
-    throw std::runtime_error(fmt::format("{} is no text of at most {} bytes", key, most));
+std::string text_of(std::string_view key, const json::value& v) {
+  if (!v.is_string() || v.as_string().size() > longest_text)
+    throw std::runtime_error(fmt::format("{} is no text of at most {} bytes", key, longest_text));
   std::string text(v.as_string());
   if (const auto c = find_unplain(text))
     throw std::runtime_error(fmt::format("{} is no plain text: it holds {}, a control character or "
                                          "one that is not seen",
                                          key, escaped_name(*c, text)));
+  return text;
+}
+
+std::string comment_of(std::string_view key, const json::value& v) {
+  std::string text = text_of(key, v);
+  const auto begins_character = [](char c) {
+    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+  };
+  if (static_cast<std::size_t>(std::ranges::count_if(text, begins_character)) > longest_comment)
+    throw std::runtime_error(
+        fmt::format("{} is no text of at most {} characters", key, longest_comment));
   return text;
 }
 
@@ -160,9 +173,9 @@ run_api::start_request run_api::read_start(std::string_view body) const {
     } else if (key == "again") {
       r.wish.again = truth_of(key, value);
     } else if (key == "menu") {
-      r.wish.menu = text_of(key, value, longest_menu);
+      r.wish.menu = text_of(key, value);
     } else if (key == "comment") {
-      r.wish.comment = text_of(key, value, longest_comment);
+      r.wish.comment = comment_of(key, value);
     } else if (key == "here") {
       r.here = truth_of(key, value);
     } else if (key == "without") {

@@ -19,6 +19,7 @@ import harness
 import level2
 from selection_stage import SELECTION, Selecting
 
+LONGEST_COMMENT = "𝜈" * 1000  # four bytes each, and characters are what counts
 OPENAPI = pathlib.Path(__file__).parents[2] / "deploy" / "run-control.openapi.json"
 REFUSED, MISSING_RESOURCE, BAD_CONFIGURATION = 1, 69, 78
 
@@ -142,7 +143,7 @@ class Runs(Controlled):
 
     def test_three_runs_over_udp_and_tcp(self):
         receiver, daemon = self.start_receiver(), self.start_controlled()
-        self.start(comment="the first")
+        self.start(comment=LONGEST_COMMENT)
         self.wait_for_run("running", 7)  # run.number: none was used before
         udp, sent = self.udp_sender(daemon), collections.defaultdict(dict)
         makers = {run: level2.EventMaker(self.crates, run) for run in (7, 8, 40)}
@@ -181,7 +182,7 @@ class Runs(Controlled):
             self.assert_conserved(ledger)
             self.assertTrue(ledger["clean"])
             self.assertEqual((ledger["events"]["admitted"], ledger["events"]["forwarded"]), (121, 121))
-        self.assertEqual(ledgers[7][0]["comment"], "the first")
+        self.assertEqual(ledgers[7][0]["comment"], LONGEST_COMMENT)
         self.assertEqual(len({ledger["session"] for (ledger,) in ledgers.values()}), 3)
 
     def test_a_beam_that_goes_on_loses_nothing(self):
@@ -451,7 +452,8 @@ class Control(Controlled):
         for body, text in (("{", "no JSON"), ("[]", "no JSON object"), ('{"nummer": 1}', "nummer is no key"), ('{"num\\u0000ber": 1}', "num?ber is no key"), ('{"number": -1}', "number is no number"),
                            ('{"number": 4294967296}', "number is no number"), ('{"number": 1.5}', "number is no number"),
                            ('{"number": "7"}', "number is no number"), ('{"comment": 7}', "comment is no text"),
-                           (json.dumps({"comment": "x" * 1001}), "comment is no text"),
+                           (json.dumps({"comment": "x" * 1001}), "comment is no text of at most 1000 characters"),
+                           (json.dumps({"comment": LONGEST_COMMENT + "x"}), "comment is no text of at most 1000 characters"),
                            ('{"comment": "\\u001b[2J"}', "comment is no plain text"), ('{"menu": "a\\nb"}', "menu is no plain text"),
                            ('{"again": 1}', "again is neither"), ('{"again": true}', "again is without"), ('{"menu": null}', "menu is no text"),
                            ('{"comment": "run \\u202e321"}', "comment is no plain text: it holds \\u202e"),
