@@ -104,6 +104,16 @@ class Samples(harness.SystemTest):
         self.assertEqual([(c["crate"], c["problem"], len(c["boards"])) for c in said["crates"]],
                          [(0, None, 3), (2, "crate_header", 0)])
 
+    def test_what_is_missing_is_of_the_readout_that_the_store_says(self):
+        receiver, daemon = self.start_receiver(), self.start_daemon(building={"incomplete": "forward"})
+        sender = self.udp_sender(daemon)
+        sender.event(3, 1, self.events[0], without=(1, 2))
+        sender.end(3, 1)
+        daemon.wait_for_stored(1)
+        self.stop_daemon(daemon)
+        receiver.stop()
+        self.assertEqual(inspect(self, self.store, "--event", "3/1")["missing_crates"], [1, 2])
+
     def test_mistakes(self):
         ledger = self.folder / "ledger.json"
         ledger.write_text("{}")

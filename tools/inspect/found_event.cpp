@@ -2,11 +2,13 @@
 #include "tools/inspect/found_event.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "gpu/codec/decode_all.hpp"
+#include "selection/trigger/recorded_settings.hpp"
 #include "tools/command_error.hpp"
 #include "tools/in_words.hpp"
 #include "tools/info/information.hpp"
@@ -89,6 +91,11 @@ public:
   stored_search(const wanted_event& wanted, const std::optional<readout>& crates)
       : wanted_(wanted), crates_(crates) {}
 
+  /// They say the readout of their session.
+  void take_settings(const block_header& block, std::span<const std::byte> settings) {
+    if (auto read = decode_settings(settings)) told_[block.session] = std::move(read->crates);
+  }
+
   void take(const block_header& block, std::span<const std::byte> payload) {
     event_walk walk(payload);
     while (const auto bytes = walk.next()) {
@@ -113,7 +120,8 @@ private:
     found_event& to = found_.emplace();
     to.key = event.key();
     to.run = block.run;
-    to.crates = readout_of(event, crates_);
+    const auto told = told_.find(block.session);
+    to.crates = readout_of(event, crates_ || told == told_.end() ? crates_ : told->second);
     to.block = block;
     to.packed = event.header();
     for (std::uint32_t i = 0; i < event.fragments(); ++i) {
@@ -132,6 +140,7 @@ private:
 
   wanted_event wanted_;
   std::optional<readout> crates_;
+  std::map<std::uint64_t, std::optional<readout>> told_; ///< by session
   std::optional<found_event> found_;
   seen_events seen_;
 };
@@ -149,6 +158,8 @@ found_event search(Reader& reader, std::uint64_t& done, const fs::path& path,
   std::vector<std::byte> payload;
   bool all_read = true;
   while (const auto block = reader.next()) {
+    if (block->header.settings_bytes != 0 && reader.read_settings(*block, payload))
+      looking.take_settings(block->header, payload);
     if (reader.read_payload(*block, payload))
       looking.take(block->header, payload);
     else
