@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
@@ -216,22 +217,31 @@ std::vector<expected_event> decide_all(const options& o, const event_index& stor
   if (o.loops != 1)
     throw command_error("--loop and --selection exclude each other: prescales go by spill numbers",
                         exit_usage);
-  file_batches in(o.sent);
-  const loaded_selection selection =
-      load_selection(o.selection, in.crates(),
-                     stored.sessions().empty() ? in.run() : stored.sessions().front().run);
-  const auto compute =
-      make_selecting_engine(o.selection, in.capacity(o.selection.batch), selection);
+  std::set<codec_id> codecs;
+  for (const event_index::session& s : stored.sessions()) codecs.insert(s.codec);
+  if (codecs.empty()) codecs.insert(codec_id::koto);
   std::vector<expected_event> expected;
-  for_each_decided(
-      in, *compute,
-      [&](const decided_event& e) {
-        const bool kept = e.summary.kept != 0;
-        if (!kept) return expected.push_back({false, {}});
-        const auto packed = packed_event_view::parse(e.packed);
-        expected.push_back({true, summary_of(e), packed ? crc_of_payload(*packed) : 0});
-      },
-      "select", signals);
+  for (const codec_id codec : codecs) {
+    file_batches in(o.sent);
+    const loaded_selection selection =
+        load_selection(o.selection, in.crates(),
+                       stored.sessions().empty() ? in.run() : stored.sessions().front().run);
+    const auto compute =
+        make_selecting_engine(o.selection, in.capacity(o.selection.batch), selection, codec);
+    std::size_t next = 0;
+    for_each_decided(
+        in, *compute,
+        [&](const decided_event& e) {
+          const bool kept = e.summary.kept != 0;
+          if (next == expected.size())
+            expected.push_back({kept, kept ? summary_of(e) : std::vector<std::byte>(), {}});
+          expected_event& to = expected[next++];
+          if (!kept) return;
+          const auto packed = packed_event_view::parse(e.packed);
+          to.payload_crcs[expected_event::place_of(codec)] = packed ? crc_of_payload(*packed) : 0;
+        },
+        "select", signals);
+  }
   return expected;
 }
 

@@ -2,7 +2,8 @@
 // round_boards: where lines let samples be rounded, one CUDA block for each board of an accepted
 // event with an error measures the board anew, as its samples will be stored
 // (transport/format/rounding.hpp). It runs before boards are encoded and placed, and changes form
-// and length of the board, and minimum and N of its records. The packet stays what it is: the
+// and length of the board, and minimum and N of its records. With the strong codec, boards that
+// lack records stay exact where they may be off by one count only. The packet stays what it is: the
 // kernels that encode and pack round the samples that they load.
 #pragma once
 
@@ -42,6 +43,7 @@ struct round_boards {
     if (columns.events.accepted[board.event] == 0) return;
     const std::uint32_t error = columns.boards.error[i];
     if (error == 0 || (columns.boards.form[i] & board_raw) != 0) return;
+    if (error == 1 && is_better_gathered(columns, i)) return;
     const std::uint32_t records = records_of(columns.boards, i);
     if (records == 0) return;
     s.packet.stage(b, in, in.fragments[board.fragment], board);
@@ -69,6 +71,15 @@ struct round_boards {
       for (const std::uint32_t saved : s.saved) shape.bytes -= saved;
       measure_boards::write_shape(i, shape, columns);
     });
+  }
+
+private:
+  /// Whether the strong codec takes the records of the board into groups of the event
+  /// (gather_records.hpp) if they stay as they came. It then saves more bytes than one count of
+  /// error does, which keeps them KOTO records (docs/decisions/0036-gathered-records.md).
+  [[nodiscard]] L3_FN static bool is_better_gathered(const frame_columns& columns,
+                                                     std::uint32_t i) {
+    return columns.encoded.size() != 0 && (columns.boards.form[i] & board_limited) != 0;
   }
 };
 

@@ -246,10 +246,10 @@ class Rounded(Payloads):
         return text
 
     def errors(self, event, sent):
-        """(input, error allowed, error) of every waveform that is there."""
+        """(board, error allowed, error) of every waveform that is there."""
         for n, board, there, words, stored in self.sent_and_stored(event, sent):
             if there:
-                yield n, event.errors[board], max(abs(a - b) for a, b in zip(words, stored))
+                yield board, event.errors[board], max(abs(a - b) for a, b in zip(words, stored))
 
     def test_every_sample_is_within_the_error_that_its_event_says(self):
         self.assert_within("koto")
@@ -258,6 +258,8 @@ class Rounded(Payloads):
         self.assert_within("strong")
 
     def assert_within(self, codec):
+        # The strong codec gathers what may be off by one count as it came: there is nothing to tell of such events.
+        line, error, words = ("three_pi0", 1, "1 count") if codec == "koto" else ("klpi0pi0", 3, "3 counts")
         file = self.simulate(EVENTS)
         sent = {(spill, n): event for spill, events in self.events_in(file).items() for n, event in enumerate(events, 1)}
         menu = self.write(self.menu())
@@ -272,13 +274,14 @@ class Rounded(Payloads):
         for key, event in stored.items():
             self.assertEqual(event.payload.error, by_key[key]["greatest_error"])
             count[event.payload.error, event.payload.kept] += 1
-            for _, error, off in self.errors(event, sent[key]):
-                self.assertLessEqual(off, error)
-                self.assertLessEqual(error, event.payload.error)
-                boards[error, off != 0] += 1
+            for board, allowed, off in self.errors(event, sent[key]):
+                self.assertLessEqual(off, allowed)
+                self.assertLessEqual(allowed, event.payload.error)
+                boards[allowed, off != 0] += 1
+                self.assertFalse(codec == "strong" and allowed == 1 and event.records[board] != 0xFFFF, "such records are gathered")
         self.assertGreater(count[1, "suppressed"], 4)
         self.assertGreater(count[0, "all"], 2)
-        self.assertGreater(boards[1, True], 100)
+        self.assertGreater(boards[1 if codec == "koto" else 2, True], 100)
         rounded = {key for key, event in stored.items() if any(event.errors.values())}
         may_be = {key for key, event in stored.items() if event.payload.error}
         self.assertEqual(ledger["bytes"]["rounded"], sum(len(packed[key]) for key in may_be))
@@ -288,22 +291,22 @@ class Rounded(Payloads):
         self.assertEqual(sum(of["events"] for of in verdict["payloads"]["rounded"].values()), len(rounded))
         code, text = self.tool("verify", file, self.store, "--selection", menu)
         self.assertEqual(code, 0, text)
-        self.assertIn("have samples within 1 count of those that came, by line three_pi0 (", text)
+        self.assertIn(f"have samples within {words} of those that came, by line {line} (", text)
         other = self.write(self.menu().replace("greatest_error = 1\n", "greatest_error = 2\n", 1), "other.toml")
         code, verdict = self.verify(file, "--selection", other)
         self.assertEqual((code, verdict["events_hold"]), (FAILED, False))
 
         code, text = self.tool("extract", self.store, self.folder / "out.bin", "--skip-limited")
         self.assertEqual(code, 0, text)
-        self.assertIn("have samples within 1 count of those that came", text)
+        self.assertIn(f"have samples within {words} of those that came", text)
         exact = [b"".join(stored[key].fragments.values()) for key in sorted(stored)
                  if key not in rounded and all(mask == 0xFFFF for mask in stored[key].records.values())]
         self.assertEqual((self.folder / "out.bin").read_bytes(), b"".join(exact))
         self.assertEqual(self.run_for_json("info", self.store)["events_with_rounded_samples"], len(rounded))
-        key = next(key for key in sorted(rounded) if stored[key].payload.error == 1)
+        key = next(key for key in sorted(rounded) if stored[key].payload.error == error)
         code, text = self.tool("inspect", self.store, "--event", f"{key[0]}/{key[1]}", "--selection", menu)
         self.assertEqual(code, 0, text)
-        self.assertIn("samples are within 1 count of those that came", text)
+        self.assertIn(f"samples are within {words} of those that came", text)
         again = self.run_for_json("select", self.store, "--as-recorded", code=FAILED)
         self.assertEqual((again["total"]["different"], again["total"]["refused"] > 0), (0, True))
 

@@ -116,7 +116,8 @@ private:
     if (what.empty() && wanted != nullptr &&
         !std::ranges::equal(stored->summary(), wanted->summary))
       what = "its summary differs from the selection's";
-    if (what.empty() && wanted != nullptr && crc_of_payload(*stored) != wanted->payload_crc)
+    const auto codec = expected_event::place_of(index_.sessions()[e.session].codec);
+    if (what.empty() && wanted != nullptr && crc_of_payload(*stored) != wanted->payload_crcs[codec])
       what = "its waveforms are not those that the selection keeps";
     if (what.empty()) result_.payloads.add(*stored);
     return what;

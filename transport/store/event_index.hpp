@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "transport/format/block.hpp"
 #include "transport/format/event_key.hpp"
 #include "transport/store/event_view.hpp"
 #include "transport/store/store_reader.hpp"
@@ -46,6 +47,7 @@ public:
     std::uint64_t repeated = 0; ///< left out by the receiver: another session has stored them
     /// Came with the session's token. What came without it is another peer's, and counts apart.
     bool proven = false;
+    codec_id codec = codec_id::koto;
   };
   [[nodiscard]] std::span<const session> sessions() const { return sessions_; }
 

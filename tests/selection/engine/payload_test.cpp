@@ -50,7 +50,7 @@ TEST(payloads, are_rounded_as_in_the_textbook_on_every_executor) {
   const auto events = make_selected_events(400, 26);
   for (const codec_id codec : {codec_id::koto, codec_id::strong}) {
     const auto count = rounded_events(events, codec);
-    for (const std::uint32_t error : {2U, 3U, 100U}) EXPECT_GT(count.at(error), 3U) << error;
+    for (const std::uint32_t error : {2U, 3U, 100U}) EXPECT_GE(count.at(error), 3U) << error;
     const auto expect = [&](backend where, std::uint16_t threads, std::size_t n,
                             std::uint32_t batch) {
       const std::vector<made_event> some(events.begin(),

@@ -256,9 +256,13 @@ private:
       std::uint32_t error = (x.form & 8) == 0 ? chosen.error : 0;
       for (const std::size_t n : chosen.lines)
         if (error != 0) error = std::min(error, error_of(n, s.number));
+      const bool is_reduced = payload != event_payload::all && (x.form & 8) == 0;
+      if (is_reduced) limit(x, s, seen, payload);
+      // Of these, gather() takes the samples as they came.
+      if (error == 1 && codec_ == codec_id::strong && (x.form & 16) != 0) error = 0;
       const made_board stored = error == 0 ? *s.board : rounded(*s.board, error);
       x = expect_board(e, stored, codec_id::koto);
-      if (payload != event_payload::all && (x.form & 8) == 0) limit(x, s, seen, payload);
+      if (is_reduced) limit(x, s, seen, payload);
       if ((x.form & 16) == 0) {
         const expected_board coded = expect_board(e, stored, codec_);
         if (error == 0 || coded.data.size() < x.data.size()) x = coded;
