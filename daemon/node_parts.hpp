@@ -59,7 +59,8 @@ struct node::parts {
   void tell_spills(const spill_list::news& ended, const ledger& so_far);
   void tell_crate_faults();
   void tell_hot_inputs();
-  void tell_conflicts(const std::vector<event_key>& found);
+  [[nodiscard]] std::string in_words(const event_conflict& found) const;
+  void tell_conflicts(const std::vector<event_conflict>& found);
 
   /// The account without its spills.
   [[nodiscard]] ledger sums() const;

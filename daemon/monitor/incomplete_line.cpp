@@ -18,11 +18,13 @@ struct share {
 };
 
 /// What has risen, the crate with the most first.
-std::vector<share> shares_of(const crate_counts& now, std::array<std::uint64_t, most_crates>& told,
+template <class Count>
+std::vector<share> shares_of(const Count& count, std::array<std::uint64_t, most_crates>& told,
                              const readout& crates) {
   std::vector<share> all;
   for (std::size_t c = 0; c < crates.size(); ++c) {
-    const std::uint64_t more = now[c] - std::exchange(told[c], now[c]);
+    const std::uint64_t now = count(c);
+    const std::uint64_t more = now - std::exchange(told[c], now);
     if (more != 0) all.push_back({more, crates.crates[c].number});
   }
   std::ranges::stable_sort(all, std::ranges::greater(), &share::events);
@@ -49,12 +51,15 @@ std::optional<std::string> incomplete_line::look(const building_counters& counte
   if (!spill_ended && now - *since_ < longest_wait) return std::nullopt;
   since_.reset();
   std::string text = fmt::format("{} events incomplete", events - std::exchange(events_, events));
-  const std::string lack =
-      text_of(shares_of(counted.fragments_missing, missing_, crates_), " lack");
-  const std::string only = text_of(shares_of(counted.fragments_alone, alone_, crates_),
-                                   " were sent by few crates, among them");
-  if (!lack.empty()) text += ": " + lack;
-  if (!only.empty()) text += (lack.empty() ? ": " : "; ") + only;
+  auto add = [&, mark = ": "](const auto& count, by_crate& told, std::string_view verb) mutable {
+    const std::string more = text_of(shares_of(count, told, crates_), verb);
+    if (!more.empty()) text += std::exchange(mark, "; ") + more;
+  };
+  add([&](std::size_t c) { return counted.fragments_missing[c]; }, missing_, " lack");
+  add([&](std::size_t c) { return counted.fragments_malformed.of(c).sum(); }, malformed_,
+      " have a malformed fragment of");
+  add([&](std::size_t c) { return counted.fragments_alone[c]; }, alone_,
+      " were sent by few crates, among them");
   return text;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The log line about incomplete events: how many, and which crates they lack. One line for a spill.
+// The log line about incomplete events: how many, and which crates they lack, or have no good
+// fragment of. One line for a spill.
 #pragma once
 
 #include <array>
@@ -32,6 +33,7 @@ private:
   const readout crates_;
   std::uint64_t events_ = 0;
   by_crate missing_{};
+  by_crate malformed_{};
   by_crate alone_{};
   std::optional<time_point> since_; ///< of the first event that is not told
 };

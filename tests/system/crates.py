@@ -110,6 +110,19 @@ class CratesTest(harness.SystemTest):
         self.wait_for_fault("malformed")
         self.daemon.wait_for(lambda s: s["crates"][BAD]["malformed"] == {"crate_header": 20}, "all that it sent")
 
+    def test_two_crates_with_one_number(self):
+        other = level2.EventMaker(self.crates, 99)
+        for number in range(1, 21):  # chunk by chunk, before the events can be whole
+            both = [level2_sender.datagrams(self.crates, 1, number, BAD, maker.fragments(1, number)[BAD], self.chunk_bytes)
+                    for maker in (self.maker, other)]
+            self.sender.send(datagram for pair in zip(*both) for datagram in pair)
+        harness.wait_until(lambda: self.daemon.waiting() == 0, "the daemon to take them")
+        self.send(1, range(1, 21), of_bad=lambda s, n: [])
+        self.sender.end(1, 20)
+        self.wait_for_fault("malformed")
+        self.daemon.wait_to_say(" came twice at once, with other bytes of crate 1; it is incomplete, because neither is taken: ")
+        self.daemon.wait_to_say("20 events incomplete: 20 have a malformed fragment of crate 1")
+
     def test_time_stamps_that_drift(self):
         def later(fragment, clocks):
             changed = bytearray(fragment)

@@ -234,7 +234,7 @@ bool event_builder::end_all(bool with_those_without_room, locked& lock) {
   return events_.open_events() == 0;
 }
 
-std::vector<event_key> event_builder::fetch_conflicts() {
+std::vector<event_conflict> event_builder::fetch_conflicts() {
   const std::lock_guard lock(mutex_);
   return std::exchange(conflicts_, {});
 }

@@ -57,6 +57,15 @@
 
 namespace l3 {
 
+/// An event that came with other bytes than it has.
+struct event_conflict {
+  event_key key;
+  std::uint64_t crates = 0; ///< whose bytes differ, a bit for each place; 0: it is not known
+  bool at_once = false;     ///< chunks of both came before it ended: neither fragment is taken
+
+  friend bool operator==(const event_conflict&, const event_conflict&) = default;
+};
+
 class event_builder {
 public:
   /// Throws std::invalid_argument on impossible settings: too many crates, chunks too small.
@@ -115,7 +124,7 @@ public:
   // Both.
 
   /// Events that came again with other bytes, the first of each spill; each is returned once.
-  [[nodiscard]] std::vector<event_key> fetch_conflicts();
+  [[nodiscard]] std::vector<event_conflict> fetch_conflicts();
   /// Looks at time limits, the age of the batch, ends of spill. Call it every few milliseconds.
   void tick(time_point now);
   /// Call when all receivers have stopped. Ends every event except complete ones for which no frame
@@ -169,7 +178,7 @@ private:
   void end(std::uint32_t handle, locked& lock);
   [[nodiscard]] bool is_repeat(const event_assembly& e) const;
   [[nodiscard]] bool is_another(const candidate_event& repeat) const;
-  void name_conflict(event_key key);
+  void name_conflict(const event_conflict& found);
   void count_repeat(const candidate_event& repeat, bool is_another);
   void end_as_late(std::uint32_t handle);
   void admit(std::uint32_t handle, candidate_event& candidate, locked& lock);
@@ -249,7 +258,7 @@ private:
   std::vector<std::unique_ptr<candidate_event>> candidates_; // free ones, as many as threads
   std::vector<stream_landing*> streams_;
   std::uint64_t streams_attached_ = 0;
-  std::vector<event_key> conflicts_; // at most one a spill number until they are fetched
+  std::vector<event_conflict> conflicts_; // at most one a spill number until they are fetched
   std::vector<spill_summary> due_;
   bool submitting_ = false; // a thread is, without the lock
   bool reporting_ = false;  // the same

@@ -159,7 +159,7 @@ void event_builder::count_repeat(const arrived_chunk& c, const spill_resolver::a
     if (!known_chunks_.set_conflicting(key, crate)) return;
     counters_.fragments_conflicting.add(crate);
     count_as_seen(key, crate);
-    return name_conflict(key);
+    return name_conflict({key, std::uint64_t{1} << crate});
   }
   counters_.duplicate_chunks.add();
   if (!spill.first_repeat(key.number, crate)) return;

@@ -82,15 +82,15 @@ bool event_builder::is_another(const candidate_event& repeat) const {
          spills_.known().has_another(repeat.key, repeat.digest.mark());
 }
 
-void event_builder::name_conflict(event_key key) {
-  if (spills_.known().first_conflict(key)) conflicts_.push_back(key);
+void event_builder::name_conflict(const event_conflict& found) {
+  if (spills_.known().first_conflict(found.key)) conflicts_.push_back(found);
 }
 
 /// Counts the fragments of an event that was taken before, as it was when it was looked into.
 void event_builder::count_repeat(const candidate_event& repeat, bool is_another) {
   auto& as = is_another ? counters_.fragments_conflicting : counters_.fragments_duplicate;
   for (const auto& f : repeat.fragments) as.add(f.crate);
-  if (is_another) name_conflict(repeat.key);
+  if (is_another) name_conflict({repeat.key});
 }
 
 void event_builder::end_as_late(std::uint32_t handle) {
@@ -109,11 +109,13 @@ void event_builder::admit(std::uint32_t handle, candidate_event& candidate, lock
     outcomes_.events_shed.add(e.place == event_place::parking ? without_room_ : shed::no_frame);
   finish_in_table(e, verdict.complete, verdict.admit);
   if (verdict.complete) known_chunks_.remember(candidate.key, candidate.chunk_marks);
+  std::uint64_t conflicting = 0;
   for (std::uint32_t c = 0; c < e.fragments.size(); ++c) {
     if (!e.fragments[c].conflicting) continue;
     if (verdict.complete) known_chunks_.set_conflicting(candidate.key, c);
-    name_conflict(candidate.key);
+    conflicting |= std::uint64_t{1} << c;
   }
+  if (conflicting != 0) name_conflict({candidate.key, conflicting, !verdict.complete});
   // What datagrams of an incomplete event were lost may come with its repeat.
   if (stored) spills_.set_admitted(candidate.key, verdict.complete ? candidate.digest.mark() : 0);
   events_.release(handle, stored);

@@ -179,12 +179,14 @@ bool event_builder::give_way_to_record(spill_table& spill, const candidate_event
   const auto handle = spill.handle(record.key.number);
   const event_assembly& e = events_[handle];
   if (e.busy()) return false;
+  std::uint64_t conflicting = 0;
   for (std::uint32_t c = 0; c < crates_; ++c) {
     if (!e.fragments[c].seen) continue;
     const bool another = events_.has_another(handle, c, record.marks_of(c));
     (another ? counters_.fragments_conflicting : counters_.fragments_duplicate).add(c);
-    if (another) name_conflict(record.key);
+    if (another) conflicting |= std::uint64_t{1} << c;
   }
+  if (conflicting != 0) name_conflict({record.key, conflicting});
   spill.forget(record.key.number);
   events_.release(handle, false);
   return true;

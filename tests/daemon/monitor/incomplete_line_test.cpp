@@ -52,6 +52,18 @@ TEST_F(incomplete, events_that_lack_many_crates_name_the_worst) {
             "more crates");
 }
 
+TEST_F(incomplete, events_name_the_crate_whose_fragment_is_malformed) {
+  counted_.events_incomplete.add(8);
+  counted_.fragments_missing.add(3, 1);
+  counted_.fragments_malformed.add(11, malformed::conflicting_chunks, 6);
+  counted_.fragments_malformed.add(11, malformed::wrong_l1a, 1);
+  EXPECT_EQ(look(true), "8 events incomplete: 1 lack crate 3; 7 have a malformed fragment of crate "
+                        "11");
+  counted_.events_incomplete.add(2);
+  counted_.fragments_malformed.add(11, malformed::conflicting_chunks, 2);
+  EXPECT_EQ(look(true), "2 events incomplete: 2 have a malformed fragment of crate 11");
+}
+
 TEST_F(incomplete, events_that_one_crate_made_up_are_told_apart) {
   counted_.events_incomplete.add(8);
   counted_.fragments_missing.add(11, 3);

@@ -73,7 +73,7 @@ TEST_F(repeated_datagrams, with_another_byte_at_an_end_of_a_chunk_conflict) {
         r.send(event + flipped(event, at, from_end ? size - 1 - byte : byte));
         expect(r, 3, 1); // the other chunks are duplicates, in that fragment too
         EXPECT_EQ(r.counters.duplicate_chunks, chunks - 1);
-        EXPECT_EQ(r.builder.fetch_conflicts(), std::vector{(event_key{1, 1})});
+        EXPECT_EQ(r.builder.fetch_conflicts(), std::vector{(event_conflict{{1, 1}, 0b10})});
         finish(r, 1);
       }
     }
@@ -117,7 +117,8 @@ TEST_F(repeated_datagrams, with_other_bytes_are_named_once_a_spill) {
   }
   for (const event_key key : {event_key{1, 2}, {1, 3}, {2, 3}, {1, 1}})
     r.send(another(r.event(key)));
-  EXPECT_EQ(r.builder.fetch_conflicts(), (std::vector<event_key>{{1, 2}, {2, 3}}));
+  EXPECT_EQ(r.builder.fetch_conflicts(),
+            (std::vector<event_conflict>{{{1, 2}, 0b1}, {{2, 3}, 0b1}}));
   r.send(another(r.event({2, 1})));
   EXPECT_TRUE(r.builder.fetch_conflicts().empty());
   expect(r, 0, 15);
@@ -133,7 +134,7 @@ TEST_F(repeated_datagrams, of_two_senders_at_once_conflict_before_and_after_the_
   }
   EXPECT_EQ(r.counters.fragments_malformed[malformed::conflicting_chunks], 6U);
   EXPECT_EQ(r.counters.events_incomplete, 2U);
-  EXPECT_EQ(r.builder.fetch_conflicts(), std::vector{(event_key{1, 1})});
+  EXPECT_EQ(r.builder.fetch_conflicts(), std::vector{(event_conflict{{1, 1}, 0b111, true})});
   expect(r, 0, 0);
   for (const std::uint32_t number : {2U, 4U}) // event by event
     r.send(r.event({1, number}) + another(r.event({1, number})));
@@ -239,7 +240,7 @@ TEST_F(repeated_datagrams, conflict_in_whatever_order_they_come) {
       r.send(event + again);
       r.pass(100ms);
       expect(r, 1, 1);
-      EXPECT_EQ(r.builder.fetch_conflicts(), std::vector{(event_key{1, 1})});
+      EXPECT_EQ(r.builder.fetch_conflicts(), std::vector{(event_conflict{{1, 1}, 0b1})});
       finish(r, 1);
     } while (std::ranges::next_permutation(order).found);
   }
@@ -292,8 +293,8 @@ TEST_F(repeated_datagrams, of_an_old_spill_are_compared_by_event) {
   }
   const auto taken = spills.size() * many_events;
   expect(r, 3 * (taken - spills.size()), 3 * spills.size());
-  std::vector<event_key> named;
-  for (const auto spill : spills) named.push_back({spill, 17});
+  std::vector<event_conflict> named;
+  for (const auto spill : spills) named.push_back({{spill, 17}});
   EXPECT_EQ(r.builder.fetch_conflicts(), named);
   finish(r, taken);
 }

@@ -133,7 +133,7 @@ TEST_F(repeats, of_an_event_that_datagrams_have_begun_are_compared_with_these) {
   EXPECT_EQ(send({1, 2}, body_of({1, 2})).outcome, outcome::counted);
   EXPECT_EQ(r.counters.fragments_conflicting, 1U);
   EXPECT_EQ(r.counters.fragments_duplicate, 1U);
-  EXPECT_EQ(r.builder.fetch_conflicts(), std::vector{(event_key{1, 2})});
+  EXPECT_EQ(r.builder.fetch_conflicts(), std::vector{(event_conflict{{1, 2}, 0b1})});
   finish(2);
 }
 
@@ -185,7 +185,7 @@ TEST_F(repeats, with_other_bytes_are_named_once_a_spill) {
   }
   for (const event_key key : {event_key{1, 2}, {1, 3}, {1, 1}, {2, 3}})
     expect_conflict(key, flipped(body_of(key), first_board + 7));
-  EXPECT_EQ(r.builder.fetch_conflicts(), (std::vector<event_key>{{1, 2}, {2, 3}}));
+  EXPECT_EQ(r.builder.fetch_conflicts(), (std::vector<event_conflict>{{{1, 2}}, {{2, 3}}}));
   expect_conflict({1, 1}, flipped(body_of({1, 1}), first_board + 7));
   EXPECT_TRUE(r.builder.fetch_conflicts().empty());
   finish(6);
