@@ -325,6 +325,19 @@ TEST_F(watched, time_stamps_that_stay_ahead_are_a_drift_and_a_single_one_is_none
   EXPECT_NEAR(watch_.reports()[bad].time_ahead, -4096 * 8e-9, 1e-12);
 }
 
+TEST_F(watched, time_stamps_that_run_away_are_a_drift_at_the_fourth_look_also_of_the_next_spill) {
+  for (std::uint32_t n = 1; n <= 4; ++n) {
+    expect(std::nullopt);
+    send(100);
+    counted_.time_ahead.set(bad, 100'000 * n);
+    look();
+    if (n != 2) continue;
+    for (int i = 0; i < 5; ++i) look();
+    begin_spill();
+  }
+  expect(crate_fault::drifts);
+}
+
 TEST_F(watched, drift_is_that_of_one_crate_also_if_it_is_the_first_of_the_event) {
   for (int i = 0; i < 3; ++i) {
     send(100);
