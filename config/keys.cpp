@@ -516,8 +516,9 @@ const std::vector<key>& keys() {
       size(
           "spool.segment", [](auto& s) -> auto& { return s.spool.segment; }, mebibytes(1),
           mebibytes(1 << 16),
-          "Size of one file, a quarter of spool.size at most; a file goes when nothing in it is "
-          "needed any more."),
+          "Size of one file; a quarter of spool.size, if that is less. A file goes when nothing in "
+          "it "
+          "is needed any more."),
       choice<>(
           "spool.sync", [](auto& s) -> auto& { return s.spool.sync; },
           std::vector{std::pair{"off", false}, {"on", true}},

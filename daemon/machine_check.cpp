@@ -137,6 +137,11 @@ void look_at_spool(const spool_settings& s, start_outlook& to) {
   }
   look_at_folder("spool.folder", s.folder, to.doubts);
   look_at_room(s, to.doubts);
+  const std::uint64_t segment = spool::segment_bytes(s);
+  if (segment < s.segment.bytes && s.segment.bytes != spool_settings{}.segment.bytes)
+    to.doubts.push_back(fmt::format(
+        "spool.segment: {} is more than a quarter of spool.size, {}: files get {}",
+        size_in_words(s.segment.bytes), size_in_words(s.size.bytes), size_in_words(segment)));
   if (const auto other = lock_holder(s.folder))
     to.doubts.push_back(
         fmt::format("spool.folder: {} is in use by another daemon{}: give each its own", s.folder,

@@ -11,6 +11,7 @@
 #include <sys/statvfs.h>
 
 #include "daemon/size_in_words.hpp"
+#include "transport/output/spool.hpp"
 #include "transport/system/nearest_folder.hpp"
 #include "transport/system/thread_name.hpp"
 
@@ -36,7 +37,7 @@ std::vector<std::string> disk_shortages(const daemon_settings& s) {
       all.push_back(fmt::format("the disk of {} is short: {} are free, {} are needed ({})", folder,
                                 size_in_words(*room), size_in_words(bytes), why));
   };
-  needs(s.spool.folder, s.spool.floor.bytes + s.spool.segment.bytes,
+  needs(s.spool.folder, s.spool.floor.bytes + spool::segment_bytes(s.spool),
         "spool.floor and spool.segment");
   if (s.run.ledger.ends_with('/')) needs(s.run.ledger, room_for_ledger, "the ledger");
   return all;

@@ -17,6 +17,7 @@
 #include "daemon/node.hpp"
 #include "daemon/size_in_words.hpp"
 #include "monitor/http_server.hpp"
+#include "transport/output/spool.hpp"
 
 namespace l3 {
 namespace {
@@ -93,6 +94,25 @@ TEST(machine_check, names_what_takes_most) {
   const std::string much = wrong_with_memory(s, {}, {16'000'000'000, "the control group /a"});
   EXPECT_TRUE(much.ends_with("lower outbox.memory")) << much;
   EXPECT_NE(much.find("needs 1121"), much.npos) << much;
+}
+
+TEST(machine_check, doubts_a_segment_above_a_quarter_of_the_spool) {
+  daemon_settings s = small();
+  s.spool.folder = testing::TempDir();
+  s.spool.floor = {};
+  s.spool.size = mebibytes(64);
+  const auto told = [&] {
+    const auto all = outlook_of_start(s).doubts;
+    return std::ranges::count(all, "spool.segment: 17.8 MB is more than a quarter of spool.size, "
+                                   "67.1 MB: files get 16.8 MB");
+  };
+  s.spool.segment = mebibytes(16);
+  EXPECT_EQ(told(), 0);
+  s.spool.segment = mebibytes(17);
+  EXPECT_EQ(told(), 1);
+  EXPECT_EQ(spool::segment_bytes(s.spool), mebibytes(16).bytes);
+  s.spool.segment = spool_settings{}.segment; // nobody has asked for it
+  EXPECT_EQ(told(), 0);
 }
 
 TEST(machine_check, doubts_addresses_of_other_machines) {

@@ -71,6 +71,10 @@ public:
   spool(const spool&) = delete;
   spool& operator=(const spool&) = delete;
 
+  /// A file that has grown to this gets a successor: `segment`, or a quarter of `size` if that is
+  /// less.
+  [[nodiscard]] static std::uint64_t segment_bytes(const spool_settings& settings);
+
   /// What was there at the start and is still needed, and what a crash cost.
   struct recovery {
     std::vector<block_identity> lanes; ///< oldest first

@@ -61,10 +61,13 @@ std::string wrong_with_spool_folder(const std::filesystem::path& folder) {
   return why;
 }
 
+std::uint64_t spool::segment_bytes(const spool_settings& settings) {
+  return std::min(settings.segment.bytes, settings.size.bytes / fewest_segments);
+}
+
 spool::spool(const spool_settings& settings, const spool_system& system)
     : size_(settings.size.bytes), floor_(settings.floor.bytes),
-      segment_bytes_(std::min(settings.segment.bytes, settings.size.bytes / fewest_segments)),
-      system_(system),
+      segment_bytes_(segment_bytes(settings)), system_(system),
       folder_(std::make_shared<const held_folder>(made(settings.folder), "daemon")),
       releases_(*folder_) {
   if (!settings.sync) system_.flush = nullptr;

@@ -257,10 +257,13 @@ TEST(disk_watch, says_sizes_in_the_unit_that_fits) {
   s.spool.folder = std::string(folder.path());
   s.spool.floor = {};
   s.spool.segment = {1'234'500'000'000'000'000};
+  s.spool.size = {4 * s.spool.segment.bytes};
   const auto shortages = disk_shortages(s);
   ASSERT_EQ(shortages.size(), 1U);
   EXPECT_NE(shortages[0].find(" are free, 1234500000.0 GB are needed"), std::string::npos)
       << shortages[0];
+  s.spool.size = {1 << 20};
+  EXPECT_TRUE(disk_shortages(s).empty()) << "a segment gets a quarter at most";
 }
 
 TEST(disk_watch, looks_by_itself) {
