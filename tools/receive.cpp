@@ -163,10 +163,11 @@ bool stays_on_this_machine(std::string_view endpoint) {
          endpoint.starts_with("tcp://[::1]:");
 }
 
-/// Whether it is the ledger of a daemon, or the lock on a folder of these.
+/// Whether it is the ledger of a daemon, or what a daemon keeps beside its ledgers.
 bool is_of_ledgers(const std::filesystem::path& file) {
   const std::string name = file.filename();
-  if (name.starts_with("node") && name.ends_with(".lock")) return true;
+  if (name.starts_with("node") && (name.ends_with(".lock") || name.ends_with(".last-run")))
+    return true;
   if (!name.ends_with(".json")) return false;
   try {
     return read_ledger(file).program == daemon_program;

@@ -172,9 +172,28 @@ std::vector<run_record> ledger_place::take_crashed() const {
 }
 
 std::optional<std::uint32_t> ledger_place::highest_run() const {
-  std::optional<std::uint32_t> highest;
+  std::optional<std::uint32_t> highest = noted_run();
   for_each_run([&](std::uint32_t run) { highest = std::max(highest.value_or(0), run); });
   return highest;
+}
+
+std::string ledger_place::last_run_file() const {
+  return fmt::format("{}node{}.last-run", setting_, node_);
+}
+
+std::optional<std::uint32_t> ledger_place::noted_run() const {
+  if (!is_folder()) return std::nullopt;
+  constexpr std::uint64_t longest = 16; // a number and the end of the line
+  const std::string text = read_input(last_run_file(), longest).text;
+  std::uint32_t run = 0;
+  const auto [behind, wrong] = std::from_chars(text.data(), text.data() + text.size(), run);
+  return wrong == std::errc{} ? std::optional(run) : std::nullopt;
+}
+
+std::error_code ledger_place::note_run(std::uint32_t number) const {
+  if (!is_folder() || noted_run() >= number) return {}; // nothing is less than any number
+  const std::string text = fmt::format("{}\n", number);
+  return write_anew(last_run_file(), last_run_file() + ".new", std::as_bytes(std::span(text)));
 }
 
 bool ledger_place::has_run(std::uint32_t number) const {

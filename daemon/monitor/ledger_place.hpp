@@ -6,7 +6,8 @@
 // the run has ended properly; the record of a run that did not is called ".crashed" once a start
 // has told of it. A daemon keeps its place to itself as long as it lives, by a lock: on
 // "node3.lock" in a folder, which daemons of other nodes share, and on FILE.lock beside a file.
-// "node3.hot-inputs.csv" beside the ledgers of a folder has the inputs that were hot.
+// "node3.hot-inputs.csv" beside the ledgers of a folder has the inputs that were hot, and
+// "node3.last-run" the highest number of a run: it outlives ledgers that a person takes away.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -59,14 +61,18 @@ public:
   /// In a folder: the runs of this node that did not end properly and whose daemon is gone, each
   /// once, in the order of their starts. Of a file run_record_file knows it.
   [[nodiscard]] std::vector<run_record> take_crashed() const;
-  /// The highest run of this node that has a ledger in the folder.
+  /// The highest run of this node that has a ledger in the folder, or was noted there.
   [[nodiscard]] std::optional<std::uint32_t> highest_run() const;
+  /// In a folder: this run of this node begins.
+  [[nodiscard]] std::error_code note_run(std::uint32_t number) const;
   /// Whether this run of this node has a ledger in the folder.
   [[nodiscard]] bool has_run(std::uint32_t number) const;
   /// The run has ended properly, and its ledger says so: in a folder its record goes.
   void drop_record(const std::string& ledger_file) const;
 
 private:
+  [[nodiscard]] std::string last_run_file() const;
+  [[nodiscard]] std::optional<std::uint32_t> noted_run() const;
   void for_each_run(const std::function<void(std::uint32_t)>& tell) const;
   void take();
   [[nodiscard]] std::string lock_file() const;

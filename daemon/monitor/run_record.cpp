@@ -69,7 +69,7 @@ std::uint64_t in_memory(const run_record& r) {
 std::string describe_crash(const run_record& r) {
   return fmt::format(
       "the last run (session {:016x}, run {}) did not end properly, shortly after {}: of {} events "
-      "admitted, {} forwarded, {} rejected, {} shed, {} on disk (sent now); up to {} were in "
+      "admitted, {} forwarded, {} rejected, {} shed, {} on disk (kept); up to {} were in "
       "memory: "
       "lost if they came over UDP, sent again by senders over TCP; what came in the last half "
       "second "

@@ -108,10 +108,12 @@ void run_host::tell_of(const run_record& crashed) {
 
 void run_host::go_without_run() {
   const std::lock_guard lock(mutex_);
-  if (disks_ && without_run_) return;
+  const bool looks_at_spool = settings_.spool.folder.empty() || (spool_ && !spool_->is_stopped());
+  if (disks_ && without_run_ && looks_at_spool) return;
   std::string why; // each has a thread
   try {
     if (!disks_) disks_ = std::make_unique<disk_watch>(settings_);
+    if (!looks_at_spool) spool_ = std::make_unique<unattended_spool>(settings_.spool);
     if (!without_run_)
       without_run_ =
           std::make_unique<unattended_ports>(ports_, settings_.udp.allow, settings_.building);
@@ -138,6 +140,7 @@ bool run_host::start_beginning(const run_order& order) {
   const bool quiet = pauses(); // until the moment from which the ports keep what comes
   stop_going_without_run();
   if (!quiet) return false;
+  if (spool_) spool_->stop(); // the node takes the folder
   prepare(order);
   job_.start([this] { make_node(); });
   return true;
@@ -207,7 +210,8 @@ void run_host::take_node() {
   const std::lock_guard lock(mutex_);
   node_ = std::move(made_);
   node_->add_event_pages(event_pages_);
-  last_number_ = of_next_.run.number;
+  spool_.reset();
+  used_numbers_.insert(of_next_.run.number);
   number_that_begins_.reset();
   ledger_file_ = ledgers_.none() ? std::string() : ledgers_.file_of(account());
 }
@@ -229,6 +233,10 @@ void run_host::announce() {
 void run_host::begin_ledger(const ledger& account) {
   tell_of_crashes();
   write_ledger(ledger_file_, account);
+  if (const auto error = ledgers_.note_run(account.run))
+    spdlog::warn("run.ledger: the number {} is not noted beside the ledgers: {}; without its "
+                 "ledger a later start does not know that it was used",
+                 account.run, error.message());
   record_.emplace(
       ledger_place::record_beside(ledger_file_), record_of(account),
       [](std::string_view text) { spdlog::warn("{}", text); }, [this] { ledgers_.keep(); });
@@ -313,6 +321,8 @@ metrics_snapshot run_host::snapshot() const {
     s.process = usage_of_this_process();
     s.state = state();
     if (disks_) s.disk_shortages = disks_->shortages();
+    if (const auto on_disk = spool_ ? spool_->holds() : std::nullopt)
+      s.spool = {on_disk->totals, on_disk->room};
   }
   s.started = started_;
   s.uptime = in_seconds(steady_clock::now() - started_at_);
@@ -323,7 +333,10 @@ metrics_snapshot run_host::snapshot() const {
 }
 
 void run_host::tick() {
-  if (!node_) return tell_of_disks();
+  if (!node_) {
+    tell_of_disks();
+    return tell_of_spool();
+  }
   node_->look_around();
   if (record_) record_->note(record_of(node_->account()));
 }
@@ -342,6 +355,14 @@ void run_host::tell_of_disks() {
   disks_told_ = std::move(now);
 }
 
+void run_host::tell_of_spool() {
+  const auto on_disk = spool_ ? spool_->holds() : std::nullopt;
+  const std::uint64_t waiting = on_disk ? on_disk->totals.events : 0;
+  if (waiting != 0 && waiting != waiting_told_)
+    spdlog::warn("spool: {} {}", waiting, advice_on(trouble::spool_waits, settings_.forward.to));
+  waiting_told_ = waiting;
+}
+
 void run_host::set_output_rate(bit_rate rate) {
   settings_.forward.rate = rate;
   if (node_) node_->set_output_rate(rate);
@@ -358,6 +379,9 @@ state_report run_host::state() const {
   state_report between_runs;
   between_runs.has[static_cast<std::size_t>(trouble::spool_full)] =
       disks_ && !disks_->shortages().empty();
+  const auto on_disk = spool_ ? spool_->holds() : std::nullopt;
+  between_runs.has[static_cast<std::size_t>(trouble::spool_waits)] =
+      on_disk && on_disk->totals.events != 0;
   return between_runs;
 }
 
@@ -384,7 +408,8 @@ std::optional<std::uint32_t> run_host::next_number() const {
   const std::optional<std::uint32_t> in_folder = ledgers_.highest_run();
   const std::lock_guard lock(mutex_);
   // Nothing is less than any number.
-  const auto highest = std::max({in_folder, last_number_, number_that_begins_});
+  const auto used = used_numbers_.empty() ? std::nullopt : std::optional(*used_numbers_.rbegin());
+  const auto highest = std::max({in_folder, used, number_that_begins_});
   if (!highest) return settings_.run.number;
   if (*highest == std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
   return *highest + 1;
@@ -393,7 +418,7 @@ std::optional<std::uint32_t> run_host::next_number() const {
 bool run_host::was_used(std::uint32_t number) const {
   if (ledgers_.has_run(number)) return true;
   const std::lock_guard lock(mutex_);
-  return last_number_ == number || number_that_begins_ == number;
+  return used_numbers_.contains(number) || number_that_begins_ == number;
 }
 
 std::vector<std::uint32_t> run_host::silent_crates() const {

@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@
 #include "daemon/run/side_job.hpp"
 #include "daemon/settings.hpp"
 #include "transport/input/unattended_ports.hpp"
+#include "transport/output/unattended_spool.hpp"
 #include "transport/system/time_of_day.hpp"
 
 namespace l3 {
@@ -62,8 +64,8 @@ public:
   void keep_ports();
   /// Says which runs before did not end properly, as far as ledgers are in a folder.
   void tell_of_crashes();
-  /// Drops and counts the datagrams that come until a run begins, if it does not yet. Warns, once,
-  /// where the system gives no thread for it.
+  /// Drops and counts the datagrams that come until a run begins, and looks at the disks, if it
+  /// does not yet. Warns, once, where the system gives no thread for it.
   void go_without_run();
   /// Begins to make the node of a run, which receives what comes from now on. False: the beam has
   /// come, and no run can begin.
@@ -88,7 +90,7 @@ public:
   [[nodiscard]] renewal_view device_view() const;
   [[nodiscard]] metrics_snapshot snapshot() const;
   /// Looks around in the node, and notes what it has done; without one, at what the disks have room
-  /// for.
+  /// for, and what waits on them.
   void tick();
   void set_output_rate(bit_rate rate); ///< of this run, and of those to come
   /// Whether the beam pauses.
@@ -125,6 +127,7 @@ private:
   [[nodiscard]] bool end_ledger(const ledger& account);
   void tell_of(const run_record& crashed);
   void tell_of_disks();
+  void tell_of_spool();
 
   const time_point started_at_ = steady_clock::now();
   const double started_ = 1e-9 * static_cast<double>(nanoseconds_since_1970());
@@ -145,15 +148,18 @@ private:
   bool drained_clean_ = false;          // of the run that ends
   std::vector<std::string> disks_told_; // what is short without a run, as the log has it
   std::string ports_told_;              // why nothing reads them without a run, likewise
+  std::uint64_t waiting_told_ = 0;      // events on disk without a run, likewise
 
   mutable std::mutex mutex_; ///< guards the pointers for other threads, and what follows
   std::unique_ptr<node> node_;
   http_pages event_pages_; ///< its
   std::unique_ptr<unattended_ports> without_run_;
+  /// None without spool.folder. While a run begins it is stopped, and says what it saw last.
+  std::unique_ptr<unattended_spool> spool_;
   std::unique_ptr<disk_watch> disks_;  ///< none before the first time without a run
   std::uint64_t datagrams_before_ = 0; ///< without a run, before the latest one
   std::optional<ended_run> last_;
-  std::optional<std::uint32_t> last_number_;
+  std::set<std::uint32_t> used_numbers_; ///< of runs that have begun since the start
   std::optional<std::uint32_t> number_that_begins_;
 
   side_job job_; // the last member: it uses the others

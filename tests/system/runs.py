@@ -254,6 +254,59 @@ class Runs(Controlled):
         self.assertEqual({run: [ledger["clean"] for ledger in of] for run, of in ledgers.items()}, {12: [False], 13: [True]})
         self.assertEqual(set(self.stored()), set(sent))
 
+    def test_what_waits_on_disk_is_told_between_runs(self):
+        """A run ends without a receiver: the daemon says what is on disk until the next one begins, also after a crash."""
+        receiver, daemon = self.start_receiver(), self.start_controlled()
+        self.start()
+        self.wait_for_run("running", 7)
+        receiver.kill()
+        udp, sent = self.udp_sender(daemon), {}
+        self.send_spill(udp, level2.EventMaker(self.crates, 7), 1, 20, sent)
+        daemon.wait_for(lambda s: s["events"]["admitted"] == 20, "20 events")
+        self.assertEqual(self.ask("POST", "/run/stop")[0], 202)
+        self.wait_for_run("configured")
+
+        def is_told():
+            status = daemon.wait_for(lambda s: s["spool"] and s["spool"]["events"] == 20, "20 events on disk")
+            self.assertEqual((status["state"]["degraded"], status["problem"]["name"]), (["spool_waits"], "spool_waits"))
+            self.assertRegex(status["problem"]["text"], r"^20 events on disk .* wait for the next run, .*`koto-l3 run start`")
+            metrics = daemon.metrics()
+            self.assertEqual((metrics["koto_l3_spool_events"], metrics['koto_l3_degraded{reason="spool_waits"}']), (20, 1))
+            daemon.wait_to_say("spool: 20 events on disk (spool.folder) wait for the next run")
+        is_told()
+        daemon.kill()
+        daemon = self.start_controlled()
+        is_told()
+        receiver = self.start_receiver()
+        self.start()
+        self.wait_for_run("running", 8)
+        daemon.wait_for(lambda s: s["spool"]["events"] == 0 and not s["state"]["degraded"], "the disk is empty")
+        self.assertEqual(daemon.stop(), 0, daemon.said())
+        receiver.stop()
+        self.assertEqual(set(self.stored()), set(sent))
+
+    def test_a_number_stays_used_when_its_ledger_is_archived(self):
+        receiver, daemon = self.start_receiver(), self.start_controlled()
+        for number in (50, 40):
+            self.start(number=number)
+            self.wait_for_run("running", number)
+            self.ask("POST", "/run/stop")
+            self.wait_for_run("configured")
+            for ledger in self.ledgers.glob("*.json"):
+                ledger.unlink()
+        for number in (50, 40):
+            status, answer = self.ask("POST", "/run/start", json.dumps({"number": number}))
+            self.assertEqual(status, 409, answer)
+        self.start()
+        self.wait_for_run("running", 51)
+        self.assertEqual(daemon.stop(), 0, daemon.said())
+        for ledger in self.ledgers.glob("*.json"):
+            ledger.unlink()
+        daemon = self.start_controlled()
+        self.assertEqual(self.start()["next"]["number"], 52)
+        self.assertEqual(daemon.stop(), 0, daemon.said())
+        receiver.stop()
+
 
 class Menus(Controlled, Selecting):
     def test_a_menu_is_in_force_for_its_run(self):

@@ -357,7 +357,7 @@ class Stop(harness.SystemTest):
         daemon = self.start_daemon(**few)
         daemon.wait_to_say("ready: run 7")
         self.assertIn(f"the last run (session {before['session']}, run 7) did not end properly", daemon.said())
-        self.assertIn(f"of {admitted} events admitted, {forwarded} forwarded, {rejected} rejected, {shed} shed, {on_disk} on disk (sent now); "
+        self.assertIn(f"of {admitted} events admitted, {forwarded} forwarded, {rejected} rejected, {shed} shed, {on_disk} on disk (kept); "
                       f"up to {in_memory} were in memory", daemon.said())
         harness.wait_until(lambda: daemon.metrics()["koto_l3_last_run_lost_events"] == in_memory, f"{in_memory} in the metric")
         self.start_receiver()

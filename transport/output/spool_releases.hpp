@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -30,6 +31,7 @@
 #include "transport/format/spool.hpp"
 #include "transport/store/held_folder.hpp"
 #include "transport/system/file_io.hpp"
+#include "transport/system/input_file.hpp"
 
 namespace l3 {
 
@@ -47,15 +49,22 @@ public:
     if (error) refuse(folder, error);
   }
 
+  /// How far each session was released, of a spool that this program only reads. What the disk
+  /// refuses is missing.
+  [[nodiscard]] static std::map<std::uint64_t, std::uint64_t>
+  read_in(const std::filesystem::path& folder) {
+    std::vector<spool_release> places(most_sessions);
+    const input_file in = open_input(folder / file_name);
+    if (in.refusal.empty()) static_cast<void>(read(in.file, places, 0));
+    return released_of(places);
+  }
+
   // Any thread.
 
   /// For each session of which something is noted, how far it was released.
   [[nodiscard]] std::map<std::uint64_t, std::uint64_t> all() const {
     const std::lock_guard guard(lock_);
-    std::map<std::uint64_t, std::uint64_t> noted;
-    for (const auto& e : places_)
-      if (e.session != 0) noted.emplace(e.session, e.sequence);
-    return noted;
+    return released_of(places_);
   }
   /// The session's blocks up to `up_to` are not needed, and those behind, up to `last`, are on
   /// disk.
@@ -207,17 +216,25 @@ private:
     const auto found = std::ranges::find(places, session, &Entry::session);
     return found == places.end() ? nullptr : &*found;
   }
+  [[nodiscard]] static std::map<std::uint64_t, std::uint64_t>
+  released_of(const std::vector<spool_release>& places) {
+    std::map<std::uint64_t, std::uint64_t> released;
+    for (const auto& e : places)
+      if (e.session != 0) released.emplace(e.session, e.sequence);
+    return released;
+  }
   [[nodiscard]] std::error_code read() {
-    const auto error = read(places_, 0);
-    return error ? error : read(sent_, most_sessions);
+    const auto error = read(file_, places_, 0);
+    return error ? error : read(file_, sent_, most_sessions);
   }
   /// No error: up to the end of the file.
   template <class Entry>
-  [[nodiscard]] std::error_code read(std::vector<Entry>& places, std::size_t first) {
-    for (std::size_t n = 0; file_ && n < places.size(); ++n) {
+  [[nodiscard]] static std::error_code read(const file_descriptor& file, std::vector<Entry>& places,
+                                            std::size_t first) {
+    for (std::size_t n = 0; file && n < places.size(); ++n) {
       Entry e;
       const auto error =
-          read_all(file_.get(), (first + n) * sizeof e, std::as_writable_bytes(std::span(&e, 1)));
+          read_all(file.get(), (first + n) * sizeof e, std::as_writable_bytes(std::span(&e, 1)));
       if (error == std::errc::result_out_of_range) return {};
       if (error) return error;
       if (is_good(e) && place_in(places, e.session) == nullptr) places[n] = e;

@@ -81,6 +81,12 @@ std::optional<file_look> look_at(int file) {
   return look_of(s);
 }
 
+std::optional<file_look> look_at(const std::filesystem::path& name) {
+  struct stat s {};
+  if (ask_again([&] { return ::lstat(name.c_str(), &s); }) != 0) return std::nullopt;
+  return look_of(s);
+}
+
 std::error_code flush_folder(const std::filesystem::path& folder) {
   const auto path = folder.empty() ? std::filesystem::path(".") : folder;
   const file_descriptor open(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));

@@ -57,6 +57,8 @@ struct file_look {
   friend bool operator==(const file_look&, const file_look&) = default;
 };
 [[nodiscard]] std::optional<file_look> look_at(int file);
+/// What the name itself is: no link is followed.
+[[nodiscard]] std::optional<file_look> look_at(const std::filesystem::path& name);
 
 /// A new name in this folder then survives the death of the machine.
 [[nodiscard]] std::error_code flush_folder(const std::filesystem::path& folder);

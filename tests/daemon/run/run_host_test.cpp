@@ -16,6 +16,7 @@
 #include "daemon/run/run_reasons.hpp"
 #include "daemon/size_in_words.hpp"
 #include "tests/transport/output/link_ends.hpp"
+#include "tests/transport/output/spool_blocks.hpp"
 
 namespace l3 {
 namespace {
@@ -177,6 +178,68 @@ TEST_F(hosts_of_runs, a_number_is_given_once) {
   host_->begin({std::numeric_limits<std::uint32_t>::max(), "", ""});
   EXPECT_EQ(host_->next_number(), std::nullopt);
   static_cast<void>(end());
+}
+
+TEST_F(hosts_of_runs, a_number_stays_used_when_its_ledger_is_taken_away) {
+  make_host();
+  const auto run = [&](std::uint32_t number) {
+    host_->begin({number, "", ""});
+    host_->announce();
+    static_cast<void>(end());
+    for (const auto& file : std::filesystem::directory_iterator(ledgers_))
+      if (file.path().extension() == ".json") std::filesystem::remove(file);
+  };
+  run(50);
+  run(40);
+  EXPECT_TRUE(host_->was_used(50));
+  EXPECT_TRUE(host_->was_used(40));
+  EXPECT_EQ(host_->next_number(), 51U);
+  make_host(); // another start
+  EXPECT_EQ(host_->next_number(), 51U);
+}
+
+TEST_F(hosts_of_runs, a_note_of_the_last_number_that_is_none_says_nothing) {
+  make_host();
+  for (const char* text : {"", "x", "-1", "99999999999"}) {
+    std::ofstream(ledgers_ / "node0.last-run") << text;
+    EXPECT_EQ(host_->next_number(), 5U) << text;
+  }
+  host_->begin({7, "", ""});
+  host_->announce();
+  static_cast<void>(end());
+  std::filesystem::remove_all(ledgers_ / "node0.last-run");
+  std::filesystem::create_directory(ledgers_ / "node0.last-run");
+  EXPECT_EQ(host_->next_number(), 8U);
+  host_->begin({8, "", ""});
+  host_->announce(); // it warns
+  EXPECT_TRUE(end().well);
+}
+
+TEST_F(hosts_of_runs, what_waits_on_disk_is_told_of_between_runs) {
+  daemon_settings s = settings();
+  s.spool.folder = folder_.path() + "/spool";
+  {
+    spool disk(s.spool);
+    ASSERT_FALSE(disk.append(test::spool_block(1, 1)));
+  }
+  make_host(s);
+  host_->keep_ports();
+  host_->go_without_run();
+  ASSERT_TRUE(test::eventually([&] { return host_->state().worst() == trouble::spool_waits; }));
+  const metrics_snapshot now = host_->snapshot();
+  ASSERT_TRUE(now.spool);
+  EXPECT_EQ(now.spool->events, 3U);
+  EXPECT_GT(now.spool->room, 0U);
+  ASSERT_TRUE(test::eventually([&] { return host_->pauses(); }));
+  ASSERT_TRUE(host_->start_beginning({7, "", ""}));
+  ASSERT_TRUE(test::eventually([&] { return !host_->busy(); }));
+  host_->finish_beginning();
+  host_->announce();
+  EXPECT_FALSE(host_->state().has[static_cast<std::size_t>(trouble::spool_waits)]);
+  EXPECT_EQ(host_->snapshot().spool->events, 3U) << "the node has them";
+  static_cast<void>(end());
+  host_->go_without_run();
+  EXPECT_TRUE(test::eventually([&] { return host_->state().worst() == trouble::spool_waits; }));
 }
 
 TEST_F(hosts_of_runs, a_crash_is_told_of_before_a_run_begins) {
