@@ -18,6 +18,7 @@
 #include "monitor/pages.hpp"
 #include "monitor/version.hpp"
 #include "selection/trigger/load_selection.hpp"
+#include "transport/input/tcp_receiver.hpp"
 #include "transport/input/udp_receiver.hpp"
 #include "transport/system/file_io.hpp"
 #include "transport/system/reason_of.hpp"
@@ -92,8 +93,10 @@ run_host::run_host(const daemon_settings& settings, render_function renders, mem
 }
 
 void run_host::keep_ports() {
-  if (settings_.udp.bind.empty()) return;
-  naming_key("udp.bind", [&] { ports_ = bind_ports(settings_.udp); });
+  if (!settings_.udp.bind.empty())
+    naming_key("udp.bind", [&] { ports_ = bind_ports(settings_.udp); });
+  if (!settings_.tcp.bind.empty() && settings_.tcp.port != 0)
+    naming_key("tcp.bind", [&] { tcp_port_ = hold_port(settings_.tcp); });
 }
 
 void run_host::tell_of_crashes() {

@@ -149,6 +149,7 @@ private:
   std::vector<std::string> disks_told_; // what is short without a run, as the log has it
   std::string ports_told_;              // why nothing reads them without a run, likewise
   std::uint64_t waiting_told_ = 0;      // events on disk without a run, likewise
+  file_descriptor tcp_port_; // of tcp.bind, so that no other program gets it between runs
 
   mutable std::mutex mutex_; ///< guards the pointers for other threads, and what follows
   std::unique_ptr<node> node_;

@@ -3,6 +3,7 @@
 """Runs begin and end while the daemon goes on and events come: none is lost, and each is of its run, in blocks, in ledgers and
 by bytes. Run control refuses what cannot be, with reasons, and answers as its OpenAPI file says."""
 import collections
+import errno
 import http.client
 import json
 import os
@@ -430,6 +431,33 @@ class Control(Controlled):
         status, answer = self.ask("POST", "/run/start")
         self.assertEqual((status, answer), (409, {"reasons": [f"crate {self.crates[1].number} is silent while others send"]}))
         self.assertEqual(daemon.stop(), 0)
+
+    def test_the_port_of_tcp_is_kept_between_runs(self):
+        """No other program of this machine gets it, and a sender is refused at once."""
+        receiver, daemon = self.start_receiver(), self.start_controlled()
+        for number in (7, 8):
+            with socket.socket() as other, self.assertRaises(OSError) as refused:
+                other.bind((harness.HOST, self.ports.tcp))
+            self.assertEqual(refused.exception.errno, errno.EADDRINUSE)
+            with socket.socket() as sender, self.assertRaises(ConnectionRefusedError):
+                sender.connect((harness.HOST, self.ports.tcp))
+            self.start()
+            self.wait_for_run("running", number)
+            with socket.socket() as sender:
+                sender.connect((harness.HOST, self.ports.tcp))
+            self.ask("POST", "/run/stop")
+            self.wait_for_run("configured")
+        self.assertEqual(daemon.stop(), 0)
+        receiver.stop()
+
+    def test_a_port_of_tcp_that_another_program_has(self):
+        with socket.socket() as other:
+            other.bind((harness.HOST, self.ports.tcp))
+            other.listen()
+            config = self.write_config(run={"control": str(self.socket), "ledger": f"{self.ledgers}/"})
+            daemon = self.keep(harness.Daemon(config, self.ports, self.folder))
+            self.assertEqual(daemon.wait(), MISSING_RESOURCE)
+        self.assertRegex(daemon.said(), r"in use; another daemon has the port, .*`koto-l3 doctor`.*ip_local_reserved_ports.*\(tcp\.bind\)")
 
     def test_numbers_that_were_used(self):
         receiver, daemon = self.start_receiver(), self.start_controlled()

@@ -8,11 +8,16 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <cerrno>
 #include <future>
 #include <stdexcept>
 #include <thread>
 #include <vector>
 
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include "transport/input/taken_port.hpp"
 #include "transport/input/tcp_connection.hpp"
 #include "transport/input/ticks.hpp"
 #include "transport/system/name_lookup.hpp"
@@ -34,7 +39,33 @@ constexpr std::uint64_t connection_bytes = 16 << 10;
 /// Connections beyond the limit that are being refused with a text; further ones are just closed.
 constexpr std::size_t max_refusals = 64;
 
+/// Calls `then` with the acceptor when it is bound.
+template <class Then>
+void bind_to(const tcp_settings& s, tcp::acceptor& acceptor, const Then& then) {
+  error_code failed;
+  const auto number = asio::ip::make_address(listening_address(s.bind), failed);
+  const tcp::endpoint where(number, s.port);
+  if (!failed) acceptor.open(where.protocol(), failed);
+  if (!failed) acceptor.set_option(tcp::acceptor::reuse_address(true), failed);
+  if (!failed) acceptor.bind(where, failed);
+  if (!failed) then(failed);
+  if (failed)
+    throw std::runtime_error(fmt::format("cannot receive TCP on {}:{}: {}{}", s.bind, s.port,
+                                         failed.message(), advice_on_port(failed.value())));
+}
+
 } // namespace
+
+file_descriptor hold_port(const tcp_settings& settings) {
+  asio::io_context none;
+  tcp::acceptor acceptor(none);
+  file_descriptor held;
+  bind_to(settings, acceptor, [&](error_code& failed) {
+    held = file_descriptor(::fcntl(acceptor.native_handle(), F_DUPFD_CLOEXEC, 0));
+    if (!held) failed = error_code(errno, boost::system::system_category());
+  });
+  return held;
+}
 
 class tcp_server {
 public:
@@ -43,7 +74,7 @@ public:
       : run_(run), builder_(builder), safe_(std::move(safe)),
         max_connections_(settings.max_connections), silence_limit_(settings.silence_limit),
         allow_(settings.allow), acceptor_(context_), tick_(context_) {
-    listen(settings.bind, settings.port);
+    listen(settings);
     accept();
     tick();
     thread_ = std::thread([this] {
@@ -83,18 +114,10 @@ public:
   [[nodiscard]] std::uint64_t turns() const { return turns_; }
 
 private:
-  void listen(const std::string& address, std::uint16_t port) {
-    error_code failed;
-    const auto number = asio::ip::make_address(listening_address(address), failed);
-    const tcp::endpoint where(number, port);
-    if (!failed) acceptor_.open(where.protocol(), failed);
-    if (!failed) acceptor_.set_option(tcp::acceptor::reuse_address(true), failed);
-    if (!failed) acceptor_.bind(where, failed);
-    if (!failed) acceptor_.listen(tcp::acceptor::max_listen_connections, failed);
-    if (failed) {
-      throw std::runtime_error("cannot receive TCP on " + address + ":" + std::to_string(port) +
-                               ": " + failed.message());
-    }
+  void listen(const tcp_settings& settings) {
+    bind_to(settings, acceptor_, [this](error_code& failed) {
+      acceptor_.listen(tcp::acceptor::max_listen_connections, failed);
+    });
     port_ = acceptor_.local_endpoint().port();
   }
 

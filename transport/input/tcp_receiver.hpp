@@ -12,10 +12,16 @@
 #include "transport/accounting/counters.hpp"
 #include "transport/building/event_builder.hpp"
 #include "transport/input/settings.hpp"
+#include "transport/system/file_descriptor.hpp"
 
 namespace l3 {
 
 class tcp_server;
+
+/// The port of these settings, bound: as long as a program has it, the system gives the port to no
+/// connection that another program of this machine makes. A tcp_receiver can listen there all the
+/// same, and without one a sender is refused as if nothing had the port. Throws as tcp_receiver.
+[[nodiscard]] file_descriptor hold_port(const tcp_settings& settings);
 
 class tcp_receiver {
 public:

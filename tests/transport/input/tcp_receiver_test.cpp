@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -19,6 +20,7 @@
 #include "tests/transport/building/records.hpp"
 #include "tests/transport/building/rig.hpp"
 #include "transport/file/record_parser.hpp"
+#include "transport/input/taken_port.hpp"
 
 namespace l3::test {
 namespace {
@@ -580,7 +582,7 @@ TEST_F(tcp, a_port_in_use_is_one_clear_message) {
   } catch (const std::runtime_error& e) {
     EXPECT_EQ(std::string(e.what()),
               "cannot receive TCP on 127.0.0.1:" + std::to_string(settings.port) +
-                  ": Address already in use");
+                  ": Address already in use" + std::string(advice_on_port(EADDRINUSE)));
   }
 }
 

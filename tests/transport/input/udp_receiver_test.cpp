@@ -4,6 +4,7 @@
 #include "transport/input/udp_receiver.hpp"
 
 #include <array>
+#include <cerrno>
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "tests/transport/building/rig.hpp"
+#include "transport/input/taken_port.hpp"
 
 namespace l3::test {
 namespace {
@@ -314,7 +316,7 @@ TEST(udp_receiver, a_port_in_use_is_one_clear_message) {
   } catch (const std::runtime_error& e) {
     EXPECT_EQ(std::string(e.what()),
               "cannot receive UDP on 127.0.0.1:" + std::to_string(settings.port) +
-                  ": Address already in use");
+                  ": Address already in use" + std::string(advice_on_port(EADDRINUSE)));
   }
   settings.bind = "localhost";
   EXPECT_THROW(udp_receiver(settings, r.builder), std::runtime_error);
