@@ -97,6 +97,7 @@ json::value problem_text(const metrics_snapshot& s) {
     text = r->text + "; " + text;
   if (*worst == trouble::spool_full && !s.disk_shortages.empty())
     text = fmt::format("{}: no run can begin until there is room", s.disk_shortages.front());
+  if (*worst == trouble::no_pause && !s.no_pause.empty()) text = s.no_pause;
   if (*worst == trouble::spool_waits && s.spool) text = fmt::format("{} {}", s.spool->events, text);
   if (*worst == trouble::hot_inputs && s.hot_inputs)
     text = "hot: " + first_names(*s.hot_inputs) + "; " + text;

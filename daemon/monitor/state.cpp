@@ -48,6 +48,8 @@ std::string advice_on(trouble t, std::string_view receiver) {
     return "files of spool.folder, or the folder, were removed, moved, cut or replaced while the "
            "daemon uses them: find the person or the cleaning job that does it, and stop it; what "
            "is lost is counted (`spool: …` in the log)";
+  case trouble::no_pause:
+    return "crates send without a pause of 0.4 s, and no run can begin before they pause";
   case trouble::spool_waits:
     return fmt::format("events on disk (spool.folder) wait for the next run, which sends them to "
                        "the receiver at {}: begin a run (`koto-l3 run start`) when it is there; "
@@ -107,8 +109,8 @@ std::optional<trouble> state_report::worst() const {
       trouble::no_frame,          trouble::shedding,        trouble::crate_fault,
       trouble::events_incomplete, trouble::spool_vanishing, trouble::spool_full,
       trouble::receiver_refuses,  trouble::receiver_wrong,  trouble::receiver_absent,
-      trouble::spool_waits,       trouble::hot_inputs,      trouble::device_lost,
-      trouble::spilling,          trouble::engine_bypassed,
+      trouble::no_pause,          trouble::spool_waits,     trouble::hot_inputs,
+      trouble::device_lost,       trouble::spilling,        trouble::engine_bypassed,
   };
   static_assert(by_weight.size() == troubles);
   const auto found =

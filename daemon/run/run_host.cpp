@@ -26,8 +26,6 @@
 namespace l3 {
 namespace {
 
-/// Without a run the beam pauses when nothing has come for so long; spills are further apart.
-constexpr auto pause_without_run = std::chrono::milliseconds(400);
 constexpr auto silence = std::chrono::seconds(10);
 
 /// Keeps frames, outbox and tables, all of them touched by now, in memory if the limits of this
@@ -322,11 +320,12 @@ metrics_snapshot run_host::snapshot() const {
     s.node = settings_.run.node;
     s.receiver = settings_.forward.to;
     s.process = usage_of_this_process();
-    s.state = state();
     if (disks_) s.disk_shortages = disks_->shortages();
+    s.no_pause = why_no_pause();
     if (const auto on_disk = spool_ ? spool_->holds() : std::nullopt)
       s.spool = {on_disk->totals, on_disk->room};
   }
+  s.state = state();
   s.started = started_;
   s.uptime = in_seconds(steady_clock::now() - started_at_);
   s.last_run_crashed = crashed_;
@@ -338,7 +337,8 @@ metrics_snapshot run_host::snapshot() const {
 void run_host::tick() {
   if (!node_) {
     tell_of_disks();
-    return tell_of_spool();
+    tell_of_spool();
+    return tell_of_pause();
   }
   node_->look_around();
   if (record_) record_->note(record_of(node_->account()));
@@ -366,6 +366,13 @@ void run_host::tell_of_spool() {
   waiting_told_ = waiting;
 }
 
+void run_host::tell_of_pause() {
+  std::string why = why_no_pause();
+  if (!why.empty() && no_pause_told_.empty()) spdlog::warn("{}", why);
+  if (why.empty() && !no_pause_told_.empty()) spdlog::warn("what comes pauses again");
+  no_pause_told_ = std::move(why);
+}
+
 void run_host::set_output_rate(bit_rate rate) {
   settings_.forward.rate = rate;
   if (node_) node_->set_output_rate(rate);
@@ -373,19 +380,23 @@ void run_host::set_output_rate(bit_rate rate) {
 
 bool run_host::pauses() const {
   if (node_) return node_->pauses();
-  return !without_run_ || steady_clock::now() - without_run_->quiet_since() >= pause_without_run;
+  return !without_run_ || without_run_->pauses();
 }
 
 state_report run_host::state() const {
+  state_report r;
+  const auto set = [&](trouble t, bool present) { r.has[static_cast<std::size_t>(t)] = present; };
+  const bool no_pause = !why_no_pause().empty();
   const std::lock_guard lock(mutex_);
-  if (node_) return node_->state();
-  state_report between_runs;
-  between_runs.has[static_cast<std::size_t>(trouble::spool_full)] =
-      disks_ && !disks_->shortages().empty();
-  const auto on_disk = spool_ ? spool_->holds() : std::nullopt;
-  between_runs.has[static_cast<std::size_t>(trouble::spool_waits)] =
-      on_disk && on_disk->totals.events != 0;
-  return between_runs;
+  if (node_) {
+    r = node_->state();
+  } else {
+    const auto on_disk = spool_ ? spool_->holds() : std::nullopt;
+    set(trouble::spool_full, disks_ && !disks_->shortages().empty());
+    set(trouble::spool_waits, on_disk && on_disk->totals.events != 0);
+    set(trouble::no_pause, no_pause);
+  }
+  return r;
 }
 
 std::string run_host::stuck() const {
@@ -428,6 +439,27 @@ std::vector<std::uint32_t> run_host::silent_crates() const {
   const std::lock_guard lock(mutex_);
   if (!without_run_) return {};
   return without_run_->silent_for(silence);
+}
+
+std::vector<std::uint32_t> run_host::lone_crates() const {
+  const std::lock_guard lock(mutex_);
+  if (!without_run_ || without_run_->busy_for() < silence) return {};
+  return without_run_->alone_for(silence);
+}
+
+std::string run_host::why_no_pause() const {
+  const auto alone = lone_crates();
+  const std::lock_guard lock(mutex_);
+  if (!without_run_ || without_run_->busy_for() < silence) return {};
+  if (alone.empty())
+    return "crates have sent without a pause of 0.4 s for ten seconds: no run can begin before "
+           "they pause, as between spills";
+  return fmt::format("{} sent without a pause of 0.4 s for ten seconds while most crates are "
+                     "silent: no run can begin before that ends; look there, or keep that address "
+                     "out (udp.allow)",
+                     alone.size() == 1
+                         ? fmt::format("crate {} alone has", alone.front())
+                         : fmt::format("crates {} alone have", fmt::join(alone, ", ")));
 }
 
 std::uint64_t run_host::datagrams_without_run() const {

@@ -107,8 +107,13 @@ public:
   [[nodiscard]] std::optional<std::uint32_t> next_number() const;
   /// A run of this node has had this number, or begins with it now.
   [[nodiscard]] bool was_used(std::uint32_t number) const;
-  /// Without a run: crates that have been silent for ten seconds while others sent.
+  /// Without a run: crates that have been silent for ten seconds while most others sent.
   [[nodiscard]] std::vector<std::uint32_t> silent_crates() const;
+  /// Without a run: crates that have sent for ten seconds without a pause, while most were silent.
+  [[nodiscard]] std::vector<std::uint32_t> lone_crates() const;
+  /// Without a run: who has sent without a pause for ten seconds, so that none can begin, and what
+  /// to do; empty: what comes pauses.
+  [[nodiscard]] std::string why_no_pause() const;
   [[nodiscard]] std::uint64_t datagrams_without_run() const;
   /// Why a node with these settings, which must load, does not fit the machine; empty: it does.
   [[nodiscard]] std::string wrong_with_memory(const daemon_settings& s) const { return guard_(s); }
@@ -128,6 +133,7 @@ private:
   void tell_of(const run_record& crashed);
   void tell_of_disks();
   void tell_of_spool();
+  void tell_of_pause();
 
   const time_point started_at_ = steady_clock::now();
   const double started_ = 1e-9 * static_cast<double>(nanoseconds_since_1970());
@@ -149,6 +155,7 @@ private:
   std::vector<std::string> disks_told_; // what is short without a run, as the log has it
   std::string ports_told_;              // why nothing reads them without a run, likewise
   std::uint64_t waiting_told_ = 0;      // events on disk without a run, likewise
+  std::string no_pause_told_;           // likewise
   file_descriptor tcp_port_; // of tcp.bind, so that no other program gets it between runs
 
   mutable std::mutex mutex_; ///< guards the pointers for other threads, and what follows

@@ -90,6 +90,7 @@ std::vector<std::string> reasons_against_menu(const run_order& order,
   std::vector<std::string> reasons;
   const daemon_settings of_run = settings_of_run(settings, order);
   const auto look_at = [&](const selection_files& menu, std::string_view what) {
+  if (!host.lone_crates().empty()) reasons.push_back(host.why_no_pause());
     if (menu.lines.empty()) return;
     try {
       static_cast<void>(load_selection(menu, of_run.building.crates, order.number));

@@ -13,6 +13,7 @@ import resource
 import signal
 import socket
 import stat
+import struct
 import subprocess
 import time
 
@@ -458,6 +459,30 @@ class Control(Controlled):
             daemon = self.keep(harness.Daemon(config, self.ports, self.folder))
             self.assertEqual(daemon.wait(), MISSING_RESOURCE)
         self.assertRegex(daemon.said(), r"in use; another daemon has the port, .*`koto-l3 doctor`.*ip_local_reserved_ports.*\(tcp\.bind\)")
+
+    def test_a_crate_that_sends_alone(self):
+        """It keeps each run from beginning: the daemon names it, and not the others."""
+        self.start_receiver()
+        daemon = self.start_controlled()
+        number = self.crates[0].number
+        sentence = f"crate {number} alone has sent without a pause of 0.4 s for ten seconds while most crates are silent: no run can begin"
+        trailer = struct.pack(">III", 1, 1, 5 << 8 | number)  # event 1, one chunk
+        sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.addCleanup(sender.close)
+
+        def is_told():
+            sender.sendto(trailer, (harness.HOST, self.ports.udp))
+            time.sleep(0.1)  # a pause has 0.4 s
+            status = daemon.status()
+            return status if status["problem"] and sentence in status["problem"]["text"] else None
+        status = harness.wait_until(is_told, "a crate that sends alone to be told")
+        self.assertEqual((status["state"]["degraded"], status["problem"]["name"]), (["no_pause"], "no_pause"))
+        is_told()
+        status, answer = self.ask("POST", "/run/start")
+        self.assertEqual((status, [sentence in r for r in answer["reasons"]]), (409, [True]), answer)
+        daemon.wait_to_say(sentence)
+        daemon.wait_to_say("what comes pauses again")
+        self.assertEqual(daemon.stop(), 0)
 
     def test_numbers_that_were_used(self):
         receiver, daemon = self.start_receiver(), self.start_controlled()

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "transport/input/datagram_source.hpp"
@@ -21,8 +22,8 @@ constexpr int burst = 256;
 } // namespace
 
 unattended_ports::unattended_ports(const std::vector<udp_socket>& ports, source_list allow,
-                                   building_settings building)
-    : allow_(std::move(allow)), building_(std::move(building)) {
+                                   building_settings building, std::chrono::nanoseconds pause)
+    : allow_(std::move(allow)), building_(std::move(building)), pause_(pause) {
   for (const udp_socket& p : ports) ports_.push_back(p.copy());
   thread_ = std::jthread([this](const std::stop_token& stop) {
     name_this_thread("no run");
@@ -40,14 +41,39 @@ time_point unattended_ports::quiet_since() const {
   return last == never ? began_ : last;
 }
 
-std::vector<std::uint32_t> unattended_ports::silent_for(std::chrono::nanoseconds length) const {
-  std::vector<std::uint32_t> silent;
+std::chrono::nanoseconds unattended_ports::busy_for() const {
+  return last_.load() == never || pauses() ? std::chrono::nanoseconds{}
+                                           : last_.load() - busy_since_.load();
+}
+
+std::vector<bool> unattended_ports::silence(std::chrono::nanoseconds length) const {
+  std::vector<bool> silent;
   const time_point last = last_;
   if (last == never || last - length < began_) return silent;
-  const auto& crates = building_.crates.crates;
-  for (std::size_t c = 0; c < crates.size(); ++c)
-    if (last_of_[c].load() < last - length) silent.push_back(crates[c].number);
+  for (std::size_t c = 0; c < building_.crates.size(); ++c)
+    silent.push_back(last_of_[c].load() < last - length);
   return silent;
+}
+
+/// A beam comes from most crates: what few of them send is none.
+std::vector<std::uint32_t> unattended_ports::silent_for(std::chrono::nanoseconds length) const {
+  const auto silent = silence(length);
+  const bool most_are = 2 * std::ranges::count(silent, true) > std::ssize(silent);
+  return most_are ? std::vector<std::uint32_t>() : numbers_where(silent, true);
+}
+
+std::vector<std::uint32_t> unattended_ports::alone_for(std::chrono::nanoseconds length) const {
+  const auto silent = silence(length);
+  const bool most_are = 2 * std::ranges::count(silent, true) > std::ssize(silent);
+  return most_are ? numbers_where(silent, false) : std::vector<std::uint32_t>();
+}
+
+std::vector<std::uint32_t> unattended_ports::numbers_where(const std::vector<bool>& silent,
+                                                           bool which) const {
+  std::vector<std::uint32_t> numbers;
+  for (std::size_t c = 0; c < silent.size(); ++c)
+    if (silent[c] == which) numbers.push_back(building_.crates.crates[c].number);
+  return numbers;
 }
 
 void unattended_ports::read(const std::stop_token& stop) {
@@ -83,6 +109,7 @@ void unattended_ports::note(const l2::datagram_header& h, std::size_t payload, t
   const auto crate = crate_of(h, payload);
   if (!crate) return;
   last_of_[*crate] = now;
+  if (last_.load() == never || now - last_.load() >= pause_) busy_since_ = now;
   last_ = now;
 }
 

@@ -118,11 +118,38 @@ TEST_F(ports_without_a_run, know_which_crates_are_silent) {
   std::this_thread::sleep_for(30ms);
   send(1, 3); // of the third
   wait_for(u, 2);
-  const std::vector<std::uint32_t> silent{3, 7};
-  EXPECT_EQ(u.silent_for(20ms), silent);
-  EXPECT_TRUE(u.silent_for(1h).empty()) << "this watch has not lasted so long";
+  EXPECT_EQ(u.alone_for(20ms), std::vector<std::uint32_t>{8});
+  EXPECT_TRUE(u.silent_for(20ms).empty()) << "one of three is no beam";
+  u.stop();
+  unattended_ports two(ports_, {}, building_);
   std::this_thread::sleep_for(30ms);
-  EXPECT_EQ(u.silent_for(20ms), silent) << "the beam pauses: no further crate becomes silent";
+  send(0, 1);
+  send(0, 3);
+  wait_for(two, 2);
+  const std::vector<std::uint32_t> silent{7};
+  EXPECT_EQ(two.silent_for(20ms), silent);
+  EXPECT_TRUE(two.alone_for(20ms).empty());
+  EXPECT_TRUE(two.silent_for(1h).empty()) << "this watch has not lasted so long";
+  std::this_thread::sleep_for(30ms);
+  EXPECT_EQ(two.silent_for(20ms), silent) << "the beam pauses: no further crate becomes silent";
+}
+
+TEST_F(ports_without_a_run, know_how_long_the_beam_has_not_paused) {
+  unattended_ports u(ports_, {}, building_, 1h);
+  EXPECT_EQ(u.busy_for(), 0ns);
+  send(0, 1);
+  wait_for(u, 1);
+  std::this_thread::sleep_for(5ms);
+  send(0, 1);
+  wait_for(u, 2);
+  EXPECT_FALSE(u.pauses());
+  EXPECT_GE(u.busy_for(), 5ms);
+  u.stop();
+  unattended_ports short_pauses(ports_, {}, building_, 1ns);
+  send(0, 1);
+  send(0, 1);
+  wait_for(short_pauses, 2);
+  EXPECT_EQ(short_pauses.busy_for(), 0ns);
 }
 
 TEST_F(ports_without_a_run, leave_to_the_next_reader_what_comes_later) {
