@@ -146,7 +146,8 @@ struct bookkeeping {
   run_control control; // without run.control one run is in force
   run_steps<run_host> steps;
   recent_history history;
-  farm_member* farm = nullptr; ///< none: this node stands alone
+  farm_member* farm = nullptr;                 ///< none: this node stands alone
+  const http_server* control_socket = nullptr; ///< none without run.control
 
   bookkeeping(const daemon_settings& s, const std::string& file, run_host::render_function renders,
               memory_guard guard, stop_question stop, std::function<void()> done)
@@ -210,6 +211,8 @@ private:
 
   void tick() {
     const time_point now = steady_clock::now();
+    if (books_.control_socket != nullptr)
+      books_.runs.note_control(books_.control_socket->has_its_name());
     books_.runs.tick();
     if (books_.farm != nullptr) books_.farm->beam(books_.runs.pauses());
     metrics_snapshot now_is = books_.snapshot();
@@ -357,8 +360,11 @@ int run(const loaded_config& config, const std::string& file) {
   run_api api(settings, books.control, books.runs, newest, books.farm);
   std::optional<http_server> control;
   if (controlled) {
-    naming_key("run.control",
-               [&] { control.emplace(settings.run.control, api.pages(), api.actions()); });
+    naming_key("run.control", [&] {
+      control.emplace(settings.run.control, api.pages(), api.actions(), http_limits{},
+                      [](std::string_view text) { spdlog::warn("run.control: {}", text); });
+    });
+    books.control_socket = &*control;
     books.runs.tell_of_crashes();
     spdlog::info("ready for runs, node {}: `koto-l3 run start --socket {}` begins one",
                  settings.run.node, settings.run.control);
@@ -377,6 +383,7 @@ int run(const loaded_config& config, const std::string& file) {
   main_loop loop(signals, manager, books, renew, latest, controlled);
   loop.run();
 
+  books.control_socket = nullptr;
   control.reset();
   books.farm = nullptr;
   farm.reset();

@@ -2,6 +2,7 @@
 #include "monitor/http_server.hpp"
 
 #include <array>
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -44,6 +45,9 @@ using boost::system::error_code;
 
 // How long the server waits after a failed accept, as when the process has no descriptor left.
 constexpr std::chrono::milliseconds accept_pause{100};
+
+// Between two looks whether the unix socket has its name.
+constexpr std::chrono::milliseconds name_pause{500};
 
 // How much of a refused request's body the server reads, so that the client sees the answer instead
 // of a reset. It is far more than any body may have, so that a client with too long a body gets the
@@ -215,6 +219,13 @@ private:
   std::size_t discarded_ = 0;
 };
 
+// Which file has this name; nothing: none.
+std::optional<std::pair<dev_t, ino_t>> file_of(const std::string& name) {
+  struct stat is {};
+  if (::lstat(name.c_str(), &is) != 0) return std::nullopt;
+  return std::pair(is.st_dev, is.st_ino);
+}
+
 std::string cannot_listen(const std::string& unix_socket, std::string_view why) {
   return fmt::format("cannot listen on {}: {}", unix_socket, why);
 }
@@ -236,8 +247,9 @@ std::string wrong_with_unix_socket(const std::string& name) {
 // Accepts and bounds the connections. It runs on one thread.
 class http_server::listener {
 public:
-  listener(contents of, http_limits limits)
-      : contents_(std::move(of)), limits_(limits), acceptor_(context_), pause_(context_) {}
+  listener(contents of, http_limits limits, report_function report = {})
+      : contents_(std::move(of)), limits_(limits), report_(std::move(report)), acceptor_(context_),
+        pause_(context_), name_look_(context_) {}
 
   void listen(const std::string& address, std::uint16_t port) {
     try {
@@ -259,43 +271,77 @@ public:
   }
 
   void listen(const std::string& unix_socket) {
-    const auto fail = [&](const std::string& why) {
-      throw std::runtime_error(cannot_listen(unix_socket, why));
-    };
-    try {
-      if (const std::string wrong = wrong_with_unix_socket(unix_socket); !wrong.empty())
-        throw std::runtime_error(wrong);
-      const local_socket::endpoint where(unix_socket);
-      if (const auto other = socket_server(unix_socket))
-        fail("another program" + process_text(other) + ", serves it: give each its own");
-      std::remove(unix_socket.c_str());
-      acceptor_.open(stream_protocol(where.protocol()));
-      // Before it has a name, so that no other user ever finds it open.
-      if (::fchmod(acceptor_.native_handle(), S_IRUSR | S_IWUSR) != 0)
-        fail("its permissions cannot be set");
-      acceptor_.bind(where);
-      made_ = unix_socket;
-      constexpr mode_t owner_and_group = S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP;
-      if (::chmod(unix_socket.c_str(), owner_and_group) != 0) fail("its permissions cannot be set");
-      acceptor_.listen();
-    } catch (const boost::system::system_error& e) {
-      fail(e.code().message());
-    }
+    if (const std::string wrong = wrong_with_unix_socket(unix_socket); !wrong.empty())
+      throw std::runtime_error(wrong);
+    if (const auto other = socket_server(unix_socket))
+      throw std::runtime_error(cannot_listen(unix_socket, "another program" + process_text(other) +
+                                                              ", serves it: give each its own"));
+    std::remove(unix_socket.c_str());
+    name_ = unix_socket;
+    make_socket();
+    look_at_name_again();
     start();
   }
 
   ~listener() {
     context_.stop();
     if (thread_.joinable()) thread_.join();
-    if (!made_.empty()) std::remove(made_.c_str());
+    if (made_ && file_of(name_) == made_) std::remove(name_.c_str());
     stopping_ = true; // sessions now end with the context
   }
   listener(const listener&) = delete;
   listener& operator=(const listener&) = delete;
 
   [[nodiscard]] std::uint16_t port() const { return port_; }
+  [[nodiscard]] bool has_its_name() const { return has_its_name_; }
 
 private:
+  /// Nothing has the name. The connections that are open go on. Throws std::runtime_error.
+  void make_socket() {
+    const auto fail = [&](const std::string& why) {
+      if (made_ && file_of(name_) == std::exchange(made_, std::nullopt)) std::remove(name_.c_str());
+      throw std::runtime_error(cannot_listen(name_, why));
+    };
+    try {
+      const local_socket::endpoint where(name_);
+      stream_acceptor fresh(context_, stream_protocol(where.protocol()));
+      // Before it has a name, so that no other user ever finds it open.
+      if (::fchmod(fresh.native_handle(), S_IRUSR | S_IWUSR) != 0)
+        fail("its permissions cannot be set");
+      fresh.bind(where);
+      made_ = file_of(name_);
+      constexpr mode_t owner_and_group = S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP;
+      if (::chmod(name_.c_str(), owner_and_group) != 0) fail("its permissions cannot be set");
+      fresh.listen();
+      acceptor_.close(); // what waits there for a connection goes on with the new one
+      acceptor_ = std::move(fresh);
+    } catch (const boost::system::system_error& e) {
+      fail(e.code().message());
+    }
+  }
+
+  void look_at_name_again() {
+    name_look_.expires_after(name_pause);
+    name_look_.async_wait([this](error_code error) {
+      if (error) return;
+      look_at_name();
+      look_at_name_again();
+    });
+  }
+
+  void look_at_name() {
+    const auto there = file_of(name_);
+    if (there && there == made_) return;
+    try {
+      if (there) throw std::runtime_error(cannot_listen(name_, "something else has its name"));
+      make_socket();
+      has_its_name_ = true;
+      if (report_) report_(name_ + " was removed, and is made again");
+    } catch (const std::exception& e) {
+      if (has_its_name_.exchange(false) && report_) report_(reason_of(e));
+    }
+  }
+
   void start() {
     accept();
     thread_ = std::thread([this] {
@@ -349,7 +395,10 @@ private:
 
   const contents contents_;
   const http_limits limits_;
-  std::string made_;                             // the name of a unix socket
+  report_function report_;
+  std::string name_;                            // of a unix socket; empty: a port
+  std::optional<std::pair<dev_t, ino_t>> made_; // the file of it
+  std::atomic<bool> has_its_name_ = true;
   std::vector<std::weak_ptr<session>> sessions_; // oldest first
   std::size_t connections_ = 0;
   bool accepting_ = false;
@@ -358,6 +407,7 @@ private:
   asio::io_context context_{1};
   stream_acceptor acceptor_;
   asio::steady_timer pause_;
+  asio::steady_timer name_look_;
   std::thread thread_;
 };
 
@@ -368,14 +418,16 @@ http_server::http_server(const std::string& address, std::uint16_t port, http_pa
 }
 
 http_server::http_server(const std::string& unix_socket, http_pages pages, http_actions actions,
-                         http_limits limits)
-    : listener_(
-          std::make_unique<listener>(contents{std::move(pages), std::move(actions)}, limits)) {
+                         http_limits limits, report_function report)
+    : listener_(std::make_unique<listener>(contents{std::move(pages), std::move(actions)}, limits,
+                                           std::move(report))) {
   listener_->listen(unix_socket);
 }
 
 http_server::~http_server() = default;
 
 std::uint16_t http_server::port() const { return listener_->port(); }
+
+bool http_server::has_its_name() const { return listener_->has_its_name(); }
 
 } // namespace l3

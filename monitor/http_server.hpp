@@ -48,16 +48,22 @@ public:
   /// and port if it cannot listen.
   http_server(const std::string& address, std::uint16_t port, http_pages pages,
               http_limits limits = {});
+  /// A sentence for a person, on the server's thread.
+  using report_function = std::function<void(const std::string&)>;
+
   /// The same on a unix socket, which it makes for owner and group. It takes the place of one that
-  /// no program serves any more.
+  /// no program serves any more. A socket whose name a cleaning job removes is made again within a
+  /// second; what else has the name then stays.
   http_server(const std::string& unix_socket, http_pages pages, http_actions actions,
-              http_limits limits = {});
+              http_limits limits = {}, report_function report = {});
   /// Cuts the connections, ends the thread, and removes the unix socket.
   ~http_server();
   http_server(const http_server&) = delete;
   http_server& operator=(const http_server&) = delete;
 
   [[nodiscard]] std::uint16_t port() const;
+  /// As of the last look: a program that connects to the unix socket's name comes here. Any thread.
+  [[nodiscard]] bool has_its_name() const;
 
 private:
   class listener;

@@ -396,6 +396,7 @@ state_report run_host::state() const {
     set(trouble::spool_waits, on_disk && on_disk->totals.events != 0);
     set(trouble::no_pause, no_pause);
   }
+  set(trouble::control_lost, control_lost_);
   return r;
 }
 

@@ -8,6 +8,7 @@
 // own does. Any thread may ask how the one in force is.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -93,6 +94,8 @@ public:
   /// for, and what waits on them.
   void tick();
   void set_output_rate(bit_rate rate); ///< of this run, and of those to come
+  /// Whether programs find run control's socket by its name.
+  void note_control(bool found) { control_lost_ = !found; }
   /// Whether the beam pauses.
   [[nodiscard]] bool pauses() const;
 
@@ -156,6 +159,7 @@ private:
   std::string ports_told_;              // why nothing reads them without a run, likewise
   std::uint64_t waiting_told_ = 0;      // events on disk without a run, likewise
   std::string no_pause_told_;           // likewise
+  std::atomic<bool> control_lost_ = false;
   file_descriptor tcp_port_; // of tcp.bind, so that no other program gets it between runs
 
   mutable std::mutex mutex_; ///< guards the pointers for other threads, and what follows

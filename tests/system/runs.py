@@ -484,6 +484,19 @@ class Control(Controlled):
         daemon.wait_to_say("what comes pauses again")
         self.assertEqual(daemon.stop(), 0)
 
+    def test_the_control_socket_is_removed(self):
+        daemon = self.start_controlled()
+        self.socket.unlink()
+        daemon.wait_to_say("run.control: " + str(self.socket) + " was removed, and is made again")
+        self.assertEqual(self.ask("GET", "/run")[0], 200)
+        (self.folder / "other").write_text("of a person")
+        os.rename(self.folder / "other", self.socket)
+        daemon.wait_for(lambda s: s["state"]["degraded"] == ["control_lost"] and s["problem"]["name"] == "control_lost", "control_lost")
+        self.socket.unlink()
+        daemon.wait_for(lambda s: not s["state"]["degraded"], "the socket to be made again")
+        self.assertEqual(self.ask("GET", "/run")[0], 200)
+        self.assertEqual(daemon.stop(), 0)
+
     def test_numbers_that_were_used(self):
         receiver, daemon = self.start_receiver(), self.start_controlled()
         self.start(number=4294967295)
