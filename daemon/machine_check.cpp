@@ -143,9 +143,8 @@ void look_at_spool(const spool_settings& s, start_outlook& to) {
         "spool.segment: {} is more than a quarter of spool.size, {}: files get {}",
         size_in_words(s.segment.bytes), size_in_words(s.size.bytes), size_in_words(segment)));
   if (const auto other = lock_holder(s.folder))
-    to.doubts.push_back(
-        fmt::format("spool.folder: {} is in use by another daemon{}: give each its own", s.folder,
-                    process_text(other)));
+    to.doubts.push_back(fmt::format("spool.folder: {} is in use by another {}: give each its own",
+                                    s.folder, program_text("daemon", other)));
 }
 
 /// Without an address the daemon starts, and its events wait. No name server is waited for long.

@@ -243,6 +243,16 @@ class Spool(harness.SystemTest):
         said = subprocess.run([harness.BIN / "koto-l3d", "--check-config", "--config", config], capture_output=True, text=True).stderr
         self.assertIn(f"in use by another daemon, process {first.process.pid}: give each its own", said)
 
+    def test_a_folder_that_a_receiver_has(self):
+        receiver = self.start_receiver()
+        config = self.write_config(spool={"folder": str(self.store)})
+        sentence = f"{self.store} is in use by another program, process {receiver.process.pid} (koto-l3): give each its own"
+        daemon = self.keep(harness.Daemon(config, self.ports, self.folder))
+        self.assertNotEqual(daemon.wait(), 0)
+        self.assertIn(sentence, daemon.said())
+        said = subprocess.run([harness.BIN / "koto-l3d", "--check-config", "--config", config], capture_output=True, text=True).stderr
+        self.assertIn(sentence, said)
+
     def test_a_ledger_of_a_daemon_that_runs_is_not_written_over(self):
         first = self.start_daemon()
         harness.wait_until(first.ledger_file.exists, "its first ledger")

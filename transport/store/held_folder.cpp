@@ -98,8 +98,8 @@ held_folder::held_folder(std::filesystem::path path, std::string_view program)
   const auto error = take();
   if (!error) return;
   if (error == std::errc::resource_unavailable_try_again)
-    throw std::runtime_error(path_.string() + " is in use by another " + program_ +
-                             process_text(lock_holder(path_)) + ": give each its own");
+    throw std::runtime_error(path_.string() + " is in use by another " +
+                             program_text(program_, lock_holder(path_)) + ": give each its own");
   throw std::runtime_error("cannot " + std::string(folder_ ? "write to" : "open") + " the folder " +
                            path_.string() + ": " + error.message());
 }

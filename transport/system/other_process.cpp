@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <span>
 #include <system_error>
 
@@ -68,6 +69,17 @@ std::optional<pid_t> lock_holder(const std::filesystem::path& of) {
   std::snprintf(file.data(), file.size(), "%02x:%02x:%llu", major(s.st_dev), minor(s.st_dev),
                 static_cast<unsigned long long>(s.st_ino));
   return lock_holder_in(locks_of_machine(), file.data());
+}
+
+std::string program_text(std::string_view kind, std::optional<pid_t> process) {
+  std::string command;
+  if (process.value_or(0) > 0)
+    std::getline(std::ifstream("/proc/" + std::to_string(*process) + "/comm"), command);
+  const std::string_view is = command == "koto-l3d"  ? "daemon"
+                              : command == "koto-l3" ? "receiver"
+                                                     : kind;
+  if (is == kind) return std::string(kind) + process_text(process);
+  return "program" + process_text(process) + " (" + command + ")";
 }
 
 std::optional<pid_t> socket_server(const std::string& unix_socket) {

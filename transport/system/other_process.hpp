@@ -24,6 +24,10 @@ namespace l3 {
 /// answers.
 [[nodiscard]] std::optional<pid_t> socket_server(const std::string& unix_socket);
 
+/// "daemon, process 1234" for a program of this kind, a daemon or a receiver; "program, process
+/// 1234 (koto-l3)" if that process is the other one of the two.
+[[nodiscard]] std::string program_text(std::string_view kind, std::optional<pid_t> process);
+
 /// ", process 1234"; empty if it is not known.
 [[nodiscard]] inline std::string process_text(std::optional<pid_t> process) {
   return process.value_or(0) > 0 ? ", process " + std::to_string(*process) : std::string();
