@@ -94,7 +94,7 @@ std::vector<std::string> farm_node::add_menu(farm_order& order) const {
     return {};
   } catch (const bad_file& e) {
     std::vector<std::string> reasons;
-    for (const complaint& c : e.all()) reasons.push_back("the menu: " + to_string(c));
+    for (const complaint& c : e.all()) reasons.push_back(reason_in(c, files, "the menu"));
     return reasons;
   } catch (const std::exception& e) {
     return {fmt::format("the menu: {}", e.what())};

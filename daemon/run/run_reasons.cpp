@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/run/run_reasons.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <future>
 #include <string_view>
@@ -58,6 +59,16 @@ std::string why_none_listens(const std::string& endpoint) {
 
 } // namespace
 
+std::string reason_in(const complaint& c, const selection_files& files, std::string_view menu) {
+  const std::string& file = c.at.file;
+  const bool of_detector = file == files.detector || file.starts_with("built-in detector");
+  return fmt::format("{}: {}",
+                     file == files.calibration ? "the calibration (selection.calibration)"
+                     : of_detector             ? "the detector (selection.detector)"
+                                               : menu,
+                     to_string(c));
+}
+
 std::vector<std::string> reasons_against(const run_order& order, const daemon_settings& settings,
                                          const metrics_snapshot& s, const run_host& host) {
   std::vector<std::string> reasons = reasons_against_node(settings, s, host);
@@ -79,6 +90,7 @@ std::vector<std::string> reasons_against_node(const daemon_settings& settings,
     if (in_force && r.fault == crate_fault::silent) reasons.push_back(r.text);
   for (const std::uint32_t crate : host.silent_crates())
     reasons.push_back(fmt::format("crate {} is silent while others send", crate));
+  if (!host.lone_crates().empty()) reasons.push_back(host.why_no_pause());
   for (std::string& shortage : disk_shortages(settings)) reasons.push_back(std::move(shortage));
   for (std::string& wrong : wrong_with_node(settings)) reasons.push_back(std::move(wrong));
   return reasons;
@@ -89,16 +101,17 @@ std::vector<std::string> reasons_against_menu(const run_order& order,
                                               const run_host& host) {
   std::vector<std::string> reasons;
   const daemon_settings of_run = settings_of_run(settings, order);
+  const auto add = [&](std::string reason) { // of a file that both menus go with, once
+    if (std::ranges::find(reasons, reason) == reasons.end()) reasons.push_back(std::move(reason));
+  };
   const auto look_at = [&](const selection_files& menu, std::string_view what) {
-  if (!host.lone_crates().empty()) reasons.push_back(host.why_no_pause());
     if (menu.lines.empty()) return;
     try {
       static_cast<void>(load_selection(menu, of_run.building.crates, order.number));
     } catch (const bad_file& e) {
-      for (const complaint& c : e.all())
-        reasons.push_back(fmt::format("{}: {}", what, to_string(c)));
+      for (const complaint& c : e.all()) add(reason_in(c, menu, what));
     } catch (const std::exception& e) {
-      reasons.push_back(fmt::format("{}: {}", what, reason_of(e)));
+      add(fmt::format("{}: {}", what, reason_of(e)));
     }
   };
   look_at(of_run.selection, "the menu");

@@ -5,8 +5,10 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "config/toml/complaints.hpp"
 #include "daemon/monitor/snapshot.hpp"
 #include "daemon/run/run_control.hpp"
 #include "daemon/run/run_host.hpp"
@@ -24,6 +26,10 @@ namespace l3 {
 [[nodiscard]] std::vector<std::string> reasons_against_node(const daemon_settings& settings,
                                                             const metrics_snapshot& s,
                                                             const run_host& host);
+
+/// A mistake in one of the files of a selection, with what that file is; `menu` is its menu's name.
+[[nodiscard]] std::string reason_in(const complaint& c, const selection_files& files,
+                                    std::string_view menu);
 
 /// Those that come from the menu of the order, or from its shadow menu.
 [[nodiscard]] std::vector<std::string>

@@ -71,14 +71,17 @@ void check_sequence(const selection_settings& settings) {
         fmt::format("sequence: `{}` must be the last; move it to the end", keep_waveforms::name));
 }
 
+constexpr const char* built_in_detector = "built-in detector.toml";
+
 bool is_built_in(const std::string& detector) { return detector.empty() || detector == built_in; }
 
 /// Of the built-in detector.
 void check_readout(const readout& crates) {
   if (!(crates == readout::koto()))
-    throw bad_file({built_in},
+    throw bad_file({built_in_detector},
                    "describes another readout than the one that is set, that of KOTO; name a "
-                   "detector file that describes what hangs on this one");
+                   "detector file that describes what hangs on this one (selection.detector, or "
+                   "--detector)");
 }
 
 /// Reads a menu. If there is none, and its name has the letters of "built-in", the complaint asks
@@ -145,12 +148,12 @@ loaded_selection load_selection(const selection_files& files, const readout& cra
                                 std::optional<std::uint32_t> run,
                                 const std::function<void(selection_settings&)>& change) {
   const bool own_detector = is_built_in(files.detector);
-  if (own_detector) check_readout(crates);
   recorded_settings texts;
   texts.crates = crates;
   texts.mode = files.mode;
   texts.lines =
       files.lines == built_in ? std::string(default_selection_text()) : menu_text(files.lines);
+  if (own_detector) check_readout(crates);
   texts.detector =
       own_detector ? std::string(default_detector_text()) : detector_text(files.detector);
   if (!files.calibration.empty()) {
@@ -160,8 +163,8 @@ loaded_selection load_selection(const selection_files& files, const readout& cra
   const std::string lines = files.lines == built_in ? "built-in selection.toml" : files.lines;
   loaded_selection all =
       load(std::move(texts),
-           {lines, own_detector ? "built-in detector.toml" : files.detector, files.calibration},
-           run, files.masked, change);
+           {lines, own_detector ? built_in_detector : files.detector, files.calibration}, run,
+           files.masked, change);
   constexpr std::size_t name_of_the_program = 1024;
   if (const std::size_t bytes = encode(all.recorded).size() + name_of_the_program;
       bytes > max_settings_bytes)

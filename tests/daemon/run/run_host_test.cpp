@@ -164,6 +164,27 @@ TEST_F(hosts_of_runs, a_menu_that_needs_more_memory_than_there_is_begins_no_run)
   EXPECT_THROW(host_->begin(with_menu), std::runtime_error) << "the file may have changed since";
 }
 
+TEST_F(hosts_of_runs, a_mistake_is_told_once_and_of_its_own_file) {
+  daemon_settings s = settings(); // of which the readout is not KOTO's
+  make_host(s);
+  const auto unread = reasons_against_menu({7, "/there/is/no/menu", ""}, s, *host_);
+  ASSERT_EQ(unread.size(), 1U);
+  EXPECT_TRUE(unread[0].starts_with("the menu: /there/is/no/menu: cannot be read")) << unread[0];
+  const auto other = reasons_against_menu({7, built_in, ""}, s, *host_);
+  ASSERT_EQ(other.size(), 1U);
+  EXPECT_TRUE(other[0].starts_with("the detector (selection.detector): built-in detector.toml: "))
+      << other[0];
+  s.building.crates = daemon_settings().building.crates;
+  s.selection.lines = s.selection.shadow = built_in;
+  s.selection.calibration = folder_.path() + "/cal.csv";
+  std::ofstream(s.selection.calibration) << "x";
+  const auto calibration = reasons_against_menu({7, "", ""}, s, *host_);
+  ASSERT_EQ(calibration.size(), 1U) << "and not once more of the shadow menu";
+  EXPECT_TRUE(calibration[0].starts_with("the calibration (selection.calibration): " +
+                                         s.selection.calibration))
+      << calibration[0];
+}
+
 TEST_F(hosts_of_runs, a_number_is_given_once) {
   make_host();
   EXPECT_EQ(host_->next_number(), 5U);
