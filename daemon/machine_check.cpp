@@ -185,11 +185,8 @@ void look_at_control(const std::string& name, start_outlook& to) {
 
 /// Without it the daemon starts, and compares with nothing.
 void look_at_reference(const std::string& file, std::vector<std::string>& doubts) {
-  try {
-    static_cast<void>(read_histogram_file(file));
-  } catch (const std::runtime_error& e) {
-    doubts.push_back(fmt::format("histograms.reference: {}", reason_of(e)));
-  }
+  if (const std::string wrong = wrong_with_histogram_file(file); !wrong.empty())
+    doubts.push_back(fmt::format("histograms.reference: {}", wrong));
 }
 
 /// The key of the configuration that an entry of the memory plan grows with.

@@ -12,6 +12,7 @@
 
 #include "config/key.hpp"
 #include "config/toml/value.hpp"
+#include "transport/histograms/histogram_json.hpp"
 #include "transport/link/link_keys.hpp"
 #include "transport/output/forwarder.hpp"
 #include "transport/system/reason_of.hpp"
@@ -56,6 +57,15 @@ void look_at_selection_files(const loaded_config& config, std::vector<std::strin
                                           e.all().front().text, built_in_hint(file))}));
     }
   }
+}
+
+/// Without it a daemon starts, so it is no mistake that refuses the file.
+void look_at_reference(const std::string& file) {
+  const std::string wrong = file.empty() ? "" : wrong_with_histogram_file(file);
+  if (!wrong.empty())
+    spdlog::warn("reload: histograms.reference: {}; with it the next run would be compared with no "
+                 "reference",
+                 wrong);
 }
 
 } // namespace
@@ -141,6 +151,7 @@ void reloader::reload() {
                                    : fmt::format("now {}", fmt::join(change.live, ", ")));
     if (!change.at_restart.empty())
       spdlog::warn("reload: needs a restart: {}", fmt::join(change.at_restart, ", "));
+    look_at_reference(read.settings.histograms.reference);
   } catch (const std::exception& e) {
     refuse({reason_of(e)});
   }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -108,6 +109,21 @@ TEST_F(reloading, applies_what_is_live_and_says_what_waits) {
   r.reload();
   EXPECT_TRUE(said("nothing changes")) << log_.str();
   EXPECT_TRUE(said("needs a restart: frames.count")) << "it still does: " << log_.str();
+}
+
+TEST_F(reloading, says_that_the_reference_cannot_be_read) {
+  const std::string reference = (folder_ / "reference.json").string();
+  auto r = started_with("[histograms]\nreference = \"" + reference + "\"\n");
+  std::ofstream(reference) << "garbage";
+  r.reload();
+  EXPECT_EQ(r.applied(), 1U) << "a daemon starts with it";
+  EXPECT_TRUE(said("reload: histograms.reference: " + reference + " holds no histograms"))
+      << log_.str();
+  log_.str("");
+  std::filesystem::remove(reference);
+  ASSERT_EQ(mkfifo(reference.c_str(), 0600), 0);
+  r.reload();
+  EXPECT_TRUE(said(reference + " is a pipe, not a regular file")) << log_.str();
 }
 
 TEST_F(reloading, takes_nothing_of_a_file_with_a_mistake) {

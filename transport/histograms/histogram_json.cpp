@@ -12,6 +12,7 @@
 #include "transport/format/plain_text.hpp"
 #include "transport/histograms/sum_columns.hpp"
 #include "transport/system/input_file.hpp"
+#include "transport/system/reason_of.hpp"
 
 namespace l3 {
 namespace {
@@ -273,6 +274,15 @@ shown_histograms read_histogram_file(const std::string& file) {
         "{} holds no histograms that this version reads: {}. `koto-l3 histograms URL --save FILE` "
         "writes such a file",
         file, e.what()));
+  }
+}
+
+std::string wrong_with_histogram_file(const std::string& file) {
+  try {
+    static_cast<void>(read_histogram_file(file));
+    return {};
+  } catch (const std::runtime_error& e) {
+    return reason_of(e);
   }
 }
 

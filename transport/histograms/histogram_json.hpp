@@ -52,4 +52,7 @@ struct shown_histograms {
 /// Likewise of a file; what is wrong is told with its name.
 [[nodiscard]] shown_histograms read_histogram_file(const std::string& file);
 
+/// Why read_histogram_file() would throw; empty: it would not.
+[[nodiscard]] std::string wrong_with_histogram_file(const std::string& file);
+
 } // namespace l3
