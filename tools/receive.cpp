@@ -36,6 +36,7 @@
 #include "transport/store/held_folder.hpp"
 #include "transport/system/file_io.hpp"
 #include "transport/system/memory_limit.hpp"
+#include "transport/system/nearest_folder.hpp"
 #include "transport/system/reason_of.hpp"
 
 namespace l3 {
@@ -199,8 +200,21 @@ void refuse_folder_of_a_daemon(const std::filesystem::path& folder) {
                          at->path().filename().string()));
 }
 
-/// Only the last part of the path may be new: otherwise the path is mistyped.
+/// Only the last part of the path may be new: otherwise the path is mistyped. Nothing is made.
+void refuse_no_folder(const std::filesystem::path& folder) {
+  std::error_code error;
+  if (std::filesystem::exists(folder, error) && !std::filesystem::is_directory(folder, error))
+    throw command_error(fmt::format("cannot open the folder {}: Not a directory", folder.string()),
+                        exit_missing_resource);
+  std::string why = why_no_folder_of(folder.has_filename() ? folder : folder.parent_path());
+  if (why.empty()) why = why_no_folder(folder);
+  if (!why.empty())
+    throw command_error(fmt::format("cannot make the folder {}: {}", folder.string(), why),
+                        exit_missing_resource);
+}
+
 void make_folder(const std::filesystem::path& folder) {
+  refuse_no_folder(folder);
   std::error_code error;
   if (::mkdir(folder.c_str(), folder_mode) == 0) {
     error = flush_folder(folder.parent_path());
@@ -297,6 +311,7 @@ std::string refuse_no_path(const std::string& text) {
 /// that only the service gets.
 int check(const options& o, const std::string& file) {
   refuse_folder_of_a_daemon(o.store.folder);
+  refuse_no_folder(o.store.folder);
   try {
     if (is_for_the_service_alone(o.receiver.secret_key))
       print_error("secret_key: {} was not looked at: the service alone gets it\n",
@@ -364,6 +379,7 @@ void add_receive(CLI::App& program, command_body& run) {
       ->capture_default_str();
   c->add_option("--out", o->store.folder, "folder of the store; its last part is made if it is new")
       ->required()
+      ->check(refuse_no_name)
       ->check(refuse_no_path);
   c->add_option("--ledger", o->ledger, "ledger to write; by default ledger.json in the store")
       ->check(refuse_no_path);
