@@ -140,15 +140,16 @@ std::vector<family> families_of(const receive_snapshot& s) {
       {counter, "receive_goodbyes_total", "goodbyes", "Daemons that ended with everything stored.",
        c.goodbyes},
       {counter, "receive_connections_accepted_total", "connections.accepted",
-       "Connections that the system accepted; those that are neither let in nor refused made no "
-       "whole handshake.",
+       "Connections that the system accepted; those without an outcome made no whole handshake.",
        k.accepted},
       {counter, "receive_connections_total{outcome}", "connections.{outcome}",
-       "Connections that came to a whole handshake; unknown_key and mechanism (keys on one side "
-       "only) were refused.",
+       "Connections by what became of them; unknown_key and mechanism (keys on one side only) were "
+       "refused; left: the peer closed it without a word, as a daemon does that asks before a run "
+       "whether a receiver is there.",
        json::object{{"let_in", k.let_in.get()},
                     {"unknown_key", k.unknown_key.get()},
-                    {"mechanism", k.mechanism.get()}}},
+                    {"mechanism", k.mechanism.get()},
+                    {"left", k.left.get()}}},
       {counter, "receive_cut_connections_total{reason}", "cut_connections.{reason}",
        "Connections that were shut down, or for which there was no place.",
        json::object{{"oversized", k.watch.oversized.get()}, {"crowded", k.watch.crowded.get()}}},

@@ -62,9 +62,17 @@ int accept_at_the_door(int listener, sockaddr* who, socklen_t* bytes, int flags)
 
 ssize_t receive_at_the_door(int from, void* to, std::size_t bytes, int flags) {
   const ssize_t got = ::recvfrom(from, to, bytes, flags, nullptr, nullptr);
-  if (openings.empty() || got <= 0) return got;
+  const bool has_ended = got == 0 || (got < 0 && errno == ECONNRESET);
+  if (openings.empty() || (got < 0 && !has_ended)) return got;
   const auto found = openings.find(from);
   if (found == openings.end()) return got;
+  if (has_ended) {
+    const bool said_something = found->second.has_begun();
+    openings.erase(found);
+    if (said_something) return got;
+    errno = l3::peer_has_left;
+    return -1;
+  }
   using enum zmtp_opening::verdict;
   const auto verdict =
       found->second.read({static_cast<const std::byte*>(to), static_cast<std::size_t>(got)});

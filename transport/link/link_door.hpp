@@ -18,6 +18,9 @@ constexpr int peer_is_named = ENOTUNIQ;
 constexpr int peer_is_foreign = ECONNRESET;
 /// What accepting a connection for which there is no place says.
 constexpr int no_place_left = ECONNABORTED;
+/// It closed the connection before it had said anything, as those do who only ask whether a
+/// receiver is there.
+constexpr int peer_has_left = ENODATA;
 
 /// A ROUTER behind the door. The names that it gives to its connections begin at a random number.
 /// Throws std::runtime_error if ZeroMQ would not go through the door.

@@ -26,6 +26,7 @@ public:
 
   /// The next bytes of the connection. To be asked no more after any verdict but `unfinished`.
   [[nodiscard]] verdict read(std::span<const std::byte> bytes);
+  [[nodiscard]] bool has_begun() const { return !heard_.empty(); }
 
 private:
   [[nodiscard]] verdict judge_greeting() const;

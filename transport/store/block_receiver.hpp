@@ -49,14 +49,15 @@ struct receive_settings {
 struct connection_counters {
   counter accepted; ///< by the operating system
   counter let_in;
-  counter unknown_key;  ///< with a key that is not in the allow-list
-  counter mechanism;    ///< without a key where there must be one, or the other way round
+  counter unknown_key; ///< with a key that is not in the allow-list
+  counter mechanism;   ///< without a key where there must be one, or the other way round
+  counter left; ///< closed by the peer before it said anything: it asked whether one listens here
   watch_counters watch; ///< of those that were let in, and of others
 
   /// Were not let in for any other reason: garbage, silence, a greeting sealed for another key.
   /// Those that have not come so far yet count as such, for the three seconds that they have.
   [[nodiscard]] std::uint64_t handshake() const {
-    const std::uint64_t others = let_in + unknown_key + mechanism;
+    const std::uint64_t others = let_in + unknown_key + mechanism + left;
     return accepted > others ? accepted - others : 0;
   }
 };

@@ -112,6 +112,8 @@ void link_guard::take_event(std::uint16_t what, std::int32_t value) {
     counters_.accepted.add();
   } else if (what == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
     counters_.let_in.add();
+  } else if (what == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL && value == peer_has_left) {
+    counters_.left.add();
   } else if (what == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL && value == peer_is_named) {
     report(refusal::named, now,
            "refused a connection that chooses a ZeroMQ name (routing id): koto-l3d chooses none, "
