@@ -411,7 +411,7 @@ class Ledgers(harness.SystemTest):
                 daemon.signal(signal.SIGTERM)
                 self.assertEqual(daemon.wait(), 0, daemon.said())
         self.assertEqual(daemon.said().count("did not end properly"), 1, daemon.said())
-        self.assertEqual({p.name for p in folder.iterdir()}, {*ended, *killed, f"{killed[0]}.crashed", "node3.lock"})
+        self.assertEqual({p.name for p in folder.iterdir()}, {*ended, *killed, f"{killed[0]}.crashed", "node3.lock", "node3.last-run"})
         for name in (*ended, *killed):
             ledger = harness.json.loads((folder / name).read_text())
             self.assertEqual((ledger["clean"], f"run000007-3-{ledger['session']}.json"), (name in ended, name))
