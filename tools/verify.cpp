@@ -69,13 +69,6 @@ std::optional<bool> receiver_is_final(const std::vector<given_ledger>& ledgers) 
   return final;
 }
 
-/// A daemon writes its ledger at its start and at its end. A daemon that shed events at its end is
-/// not clean either, but its ledger counts them.
-bool daemon_is_final(const ledger& l) {
-  const auto at_stop = l.events.shed.find(name_of(shed::drain));
-  return l.clean || (at_stop != l.events.shed.end() && at_stop->second > 0);
-}
-
 /// Remarks beside the counts.
 struct remarks {
   std::vector<std::string> torn_ends;
@@ -97,7 +90,9 @@ void print_remarks(const remarks& r) {
         "know whether its store is whole (unseen, not_compared)\n");
   for (const auto& path : r.not_final)
     fmt::print(
-        "{} is not final: the daemon still runs, was killed, or ended with events under way\n",
+        "{} is not final: the daemon still runs, was killed, or ended with events under way; it "
+        "may "
+        "say less than is stored, and what was sent is not compared with what was admitted\n",
         path);
   for (const auto& path : r.unfinished)
     fmt::print("{} is of a replay that did not send all, or still runs\n", path);
@@ -267,7 +262,7 @@ int verify(const options& o) {
   remarks said;
   for (const auto& [path, l, of_folder] : given) {
     ledgers.push_back(l);
-    if (l.program == daemon_program && !daemon_is_final(l)) said.not_final.push_back(path);
+    if (l.program == daemon_program && !is_final(l)) said.not_final.push_back(path);
     if (l.program == replay_program && !l.clean) said.unfinished.push_back(path);
   }
   said.receiver_final = receiver_is_final(given);

@@ -23,6 +23,12 @@ bool has(std::span<const ledger> ledgers, const char* program) {
                      [&](const ledger& l) { return l.program == program; });
 }
 
+/// Each start left what it says at its end.
+bool daemons_are_final(std::span<const ledger> ledgers) {
+  return std::ranges::all_of(
+      ledgers, [](const ledger& l) { return l.program != daemon_program || is_final(l); });
+}
+
 /// Ledgers and stores come from anywhere: each may name very many sessions.
 std::set<std::uint64_t> sessions_of(const ledger& l) {
   return {l.sessions.begin(), l.sessions.end()};
@@ -49,6 +55,12 @@ std::uint64_t all_of(std::span<const event_index::session> stored) {
 }
 
 } // namespace
+
+bool is_final(const ledger& l) {
+  const auto at_stop = l.events.shed.find(name_of(shed::drain));
+  return l.clean ||
+         (l.program == daemon_program && at_stop != l.events.shed.end() && at_stop->second > 0);
+}
 
 std::size_t sessions_without_ledger(std::span<const ledger> ledgers,
                                     std::span<const event_index::session> stored) {
@@ -84,31 +96,28 @@ std::vector<agreement> check_ledgers(std::span<const ledger> ledgers,
     all.push_back(
         {l.program + ": fragments seen, and what became of them", f.seen,
          f.admitted + f.incomplete + sum_of(f.malformed) + f.late + f.duplicate + f.conflicting});
-    if (l.program == daemon_program && known.kind == store_kind::store) {
-      all.push_back({l.program + ": events forwarded, and stored",
-                     e.forwarded + delivered_later(ledgers, l), stored_of(stored, l),
-                     agreement::counted_in::store});
-    } else if (is_of_store(l)) {
-      // A receiver's ledger is of the whole store. One that is not final may be older than the
-      // store, and then says less.
-      const std::uint64_t all_stored = all_of(stored);
-      if (l.clean || e.forwarded > all_stored)
-        all.push_back({l.program + ": events forwarded, and stored", e.forwarded, all_stored,
+    // A daemon's ledger is of its sessions, and a receiver's of the whole store. One that is not
+    // final may be older than the store, and then says less.
+    const auto compare_with_store = [&](std::uint64_t forwarded, std::uint64_t in_store) {
+      if (is_final(l) || forwarded > in_store)
+        all.push_back({l.program + ": events forwarded, and stored", forwarded, in_store,
                        agreement::counted_in::store});
-    }
+    };
+    if (l.program == daemon_program && known.kind == store_kind::store)
+      compare_with_store(e.forwarded + delivered_later(ledgers, l), stored_of(stored, l));
+    else if (is_of_store(l))
+      compare_with_store(e.forwarded, all_of(stored));
   }
   const auto replays = std::ranges::count(ledgers, replay_program, &ledger::program);
+  const std::uint64_t events_sent =
+      total(ledgers, replay_program, [](const ledger& l) { return l.events.admitted; });
   if (replays == 1 && known.events_in_file)
-    all.push_back(
-        {"events sent, and in the file",
-         total(ledgers, replay_program, [](const ledger& l) { return l.events.admitted; }),
-         *known.events_in_file, agreement::counted_in::file});
-  if (replays > 0 && has(ledgers, daemon_program) &&
+    all.push_back({"events sent, and in the file", events_sent, *known.events_in_file,
+                   agreement::counted_in::file});
+  if (replays > 0 && has(ledgers, daemon_program) && daemons_are_final(ledgers) &&
       sessions_without_ledger(ledgers, stored) == 0) {
     const std::uint64_t fragments_sent =
         total(ledgers, replay_program, [](const ledger& l) { return l.fragments.seen; });
-    const std::uint64_t events_sent =
-        total(ledgers, replay_program, [](const ledger& l) { return l.events.admitted; });
     // An event that came twice, because it was not acknowledged, was sent once. It came again to
     // another start with all its fragments.
     const std::uint64_t fragments_seen = total(ledgers, daemon_program, [](const ledger& l) {

@@ -26,6 +26,11 @@ inline constexpr const char* reprocess_program = "reprocess";
   return l.program == receive_program || l.program == reprocess_program;
 }
 
+/// Whether it was written at the program's end. A daemon that shed events at its end is not clean
+/// either, but its ledger counts them. One that is not final may be older than what it is of: it
+/// may say less, and not more.
+[[nodiscard]] bool is_final(const ledger& l);
+
 /// Two figures that must be equal.
 struct agreement {
   std::string what;

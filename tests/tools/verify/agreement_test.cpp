@@ -27,7 +27,7 @@ struct run {
     receiver.program = "receive";
     receiver.sessions = {5};
     receiver.events.admitted = receiver.events.forwarded = 10;
-    receiver.clean = true;
+    replay.clean = node.clean = receiver.clean = true;
   }
 
   [[nodiscard]] std::int64_t differences() const {
@@ -107,6 +107,30 @@ TEST(agreement, finds_a_ledger_of_the_receiver_that_is_older_than_the_store) {
   EXPECT_EQ(r.differences(), 0) << "the receiver still runs";
   r.receiver.events.admitted = r.receiver.events.forwarded = 11;
   EXPECT_EQ(r.differences(), 1) << "more than is stored";
+}
+
+TEST(agreement, lets_a_ledger_of_a_killed_daemon_say_less_than_is_stored) {
+  run r;
+  r.stored.push_back({6, 1, 4}); // of a start that was killed, and left the ledger of its begin
+  r.replay.fragments.seen = r.replay.fragments.admitted = 42;
+  r.replay.events.admitted = r.replay.events.forwarded = 14;
+  r.receiver.sessions = {5, 6};
+  r.receiver.events.admitted = r.receiver.events.forwarded = 14;
+  ledger killed;
+  killed.program = "koto-l3d";
+  killed.sessions = {6};
+  const auto differences = [&] {
+    const std::vector<ledger> ledgers{r.replay, r.node, r.receiver, killed};
+    return std::ranges::count_if(check_ledgers(ledgers, r.stored),
+                                 [](const agreement& a) { return !a.holds(); });
+  };
+  EXPECT_EQ(differences(), 0);
+  killed.events.admitted = killed.events.forwarded = 5;
+  EXPECT_EQ(differences(), 1) << "more than is stored";
+  killed.events.admitted = killed.events.forwarded = 3;
+  EXPECT_EQ(differences(), 0);
+  killed.clean = true;
+  EXPECT_EQ(differences(), 3) << "and then it says all";
 }
 
 TEST(agreement, finds_that_less_was_sent_than_the_file_holds) {

@@ -35,6 +35,7 @@ struct two_starts {
     replay.program = replay_program;
     replay.events.admitted = replay.events.forwarded = 10;
     replay.fragments.seen = replay.fragments.admitted = 30;
+    second.clean = replay.clean = true;
     compared.sent = compared.equal = compared.stored = 10;
   }
 
@@ -68,6 +69,7 @@ TEST(fates, does_not_excuse_an_event_that_was_admitted_once_too_often) {
 TEST(fates, takes_no_other_loss_for_one_that_came_again) {
   two_starts t;
   t.first.events.shed = {{"no_frame", 2}};
+  t.first.clean = true;
   EXPECT_EQ(t.fates().came_again(), 0U);
   EXPECT_EQ(t.differences(), 2);
 }
