@@ -46,23 +46,24 @@ int extract_store(const options& o) {
                                                    ? stored_settings(o.folder, signals).line_names()
                                                    : std::map<std::uint32_t, std::string>{});
   if (o.json) {
-    const boost::json::object all{{"events", done.events},
-                                  {"fragments", done.fragments},
-                                  {"bytes", done.bytes},
-                                  {"repeats", done.repeats},
-                                  {"damaged", done.damaged},
-                                  {"left_out", left_out},
-                                  {"torn_ends", stored.torn_ends().size()},
+    const boost::json::object all{{"events", done.events}, {"fragments", done.fragments},
+                                  {"bytes", done.bytes},   {"repeats", done.repeats},
+                                  {"copies", done.copies}, {"damaged", done.damaged},
+                                  {"left_out", left_out},  {"torn_ends", stored.torn_ends().size()},
                                   {"file", o.out}};
     fmt::print("{}\n", boost::json::serialize(all));
   } else {
     fmt::print("{}: {} events, {} fragments, {:.1f} MB\n", o.out, done.events, done.fragments,
                static_cast<double>(done.bytes) / 1e6);
   }
+  for (const auto& text : stored.misnamed_files()) print_error("{}\n", text);
+  if (done.copies > 0)
+    print_error("left out: {} events of {} blocks that stand here twice; they are written once\n",
+                done.copies, stored.copies().size());
   if (done.repeats > 0)
     print_error("{} events were stored more than once and are written once\n", done.repeats);
   for (const auto& end : stored.torn_ends()) print_error("{}\n", text_of(end));
-  for (const auto& fault : stored.cut_files()) print_error("{}\n", fault);
+  for (const auto& fault : stored.file_faults()) print_error("{}\n", fault);
   for (const auto& text : payload_words(left_out)) print_error("left out: {}\n", text);
   if (done.payloads.events() > 0 && !o.skip_limited)
     throw command_error(

@@ -16,6 +16,7 @@
 #include "tools/histograms/histogram_table.hpp"
 #include "tools/histograms/stored_histograms.hpp"
 #include "tools/interrupt.hpp"
+#include "tools/skip_damaged_option.hpp"
 #include "tools/status/http_get.hpp"
 #include "tools/write_file.hpp"
 #include "transport/format/plain_text.hpp"
@@ -30,22 +31,24 @@ struct options {
   std::string svg;
   std::string save;
   stored_choice choice;
+  bool skip_damaged = false;
   bool json = false;
 };
 
 constexpr auto patience = std::chrono::seconds(5);
 constexpr std::size_t most_changes_told = 40;
 
-shown_histograms read_file(const std::string& name, const stored_choice& choice, interrupt& signals,
-                           bool& whole) {
+shown_histograms read_file(const options& o, const std::string& name, const stored_choice& choice,
+                           interrupt& signals, bool& whole) {
   try {
     if (is_stored(name)) {
-      std::vector<std::string> missed;
-      shown_histograms all = read_stored_histograms(
-          name, choice, [&] { return signals.check(), false; }, missed);
-      for (const std::string& line : missed) print_error("left out: {}\n", plain_lines(line));
-      whole = whole && missed.empty();
-      return all;
+      const auto tell_missed = [&](const std::string& line) {
+        print_error("left out: {}{}\n", plain_lines(line),
+                    o.skip_damaged ? "" : " (--skip-damaged accepts that)");
+        whole = false;
+      };
+      return read_stored_histograms(
+          name, choice, [&] { return signals.check(), false; }, tell_missed);
     }
     return read_histogram_file(name);
   } catch (const command_error&) {
@@ -87,11 +90,11 @@ int show_them(const options& o) {
     throw command_error("--run, --node and --spill choose from a store, and " + o.from + " is none",
                         exit_usage);
   const shown_histograms h =
-      is_file ? read_file(o.from, o.choice, signals, whole) : ask(o.from, signals);
+      is_file ? read_file(o, o.from, o.choice, signals, whole) : ask(o.from, signals);
   std::optional<shown_histograms> reference;
   std::vector<channel_change> changes;
   if (!o.reference.empty()) {
-    reference = read_file(o.reference, {}, signals, whole);
+    reference = read_file(o, o.reference, {}, signals, whole);
     if (const std::string wrong = wrong_reference(h, *reference, o.reference); !wrong.empty())
       throw command_error(wrong);
     changes = changed_channels(h, *reference);
@@ -105,7 +108,7 @@ int show_them(const options& o) {
     fmt::print("{}", table_of(h));
     if (reference) fmt::print("\n{}", table_of(changes, most_changes_told));
   }
-  return changes.empty() && whole ? 0 : exit_failure;
+  return changes.empty() && (whole || o.skip_damaged) ? 0 : exit_failure;
 }
 
 } // namespace
@@ -114,8 +117,8 @@ void add_histograms(CLI::App& program, command_body& run) {
   auto o = std::make_shared<options>();
   auto* c = program.add_subcommand(
       "histograms", "show the histograms of a run, and which inputs changed since a reference");
-  c->footer("Exit code 1 if inputs changed, or if histograms of a store cannot be read. What "
-            "--save writes can be the reference of later runs.");
+  c->footer("Exit code 1 if inputs changed, or if a part of a store cannot be read or is not "
+            "there. What --save writes can be the reference of later runs.");
   c->add_option("from", o->from,
                 "a store, a file of one, a file that --save has written, or the monitoring address "
                 "of a daemon")
@@ -128,6 +131,7 @@ void add_histograms(CLI::App& program, command_body& run) {
   c->add_option("--spill", o->choice.spill, "likewise of this spill");
   c->add_option("--svg", o->svg, "draw them into this file")->check(refuse_no_name);
   c->add_option("--save", o->save, "write them, as JSON, into this file")->check(refuse_no_name);
+  add_skip_damaged_flag(*c, o->skip_damaged);
   c->add_flag("--json", o->json, "as JSON, with the changes");
   c->callback([o, &run] { run = [o] { return show_them(*o); }; });
 }

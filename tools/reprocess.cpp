@@ -25,6 +25,7 @@
 #include "tools/skip_damaged_option.hpp"
 #include "tools/verify/payload_words.hpp"
 #include "tools/verify/store_folder.hpp"
+#include "transport/store/expected_files.hpp"
 
 namespace l3 {
 namespace {
@@ -222,9 +223,25 @@ reprocess_totals totals_of(const reprocess_folder& folder, const reprocess_plan&
   return totals;
 }
 
+/// A sentence on each file that should be in a store of the plan, and is not there.
+std::vector<std::string> gone_from(const reprocess_plan& plan) {
+  std::vector<std::string> all;
+  for (const std::string& store : plan.stores) {
+    if (!std::filesystem::is_directory(store) || kind_of(store) != store_kind::store) continue;
+    for (const std::string& text : expected_files(store).gone())
+      all.push_back(fmt::format("{}: {}", store, text));
+  }
+  return all;
+}
+
 /// 0 if all of the inputs could be decided again, or what could not is accepted.
-int judge_inputs(const options& o, const reprocess_totals& t) {
+int judge_inputs(const options& o, const reprocess_plan& plan, const reprocess_totals& t) {
   int code = 0;
+  for (const std::string& text : gone_from(plan)) {
+    print_error("{}; its events are in no output{}\n", text,
+                o.skip_damaged ? "" : " (--skip-damaged accepts that)");
+    if (!o.skip_damaged) code = exit_failure;
+  }
   if (!t.unreadable.none()) {
     print_error(
         "{} places, {} blocks and {} events of the inputs could not be read, first of {}, and "
@@ -244,7 +261,7 @@ int check(const options& o, const reprocess_folder& folder) {
   interrupt signals;
   const reprocess_plan plan = read_plan(folder);
   const auto verdict = check_reprocessed(folder, plan, [&] { return signals.came(); });
-  const bool all_read = verdict.totals.unreadable.none();
+  const bool all_read = verdict.totals.unreadable.none() && gone_from(plan).empty();
   const bool all_whole = verdict.totals.limited == 0;
   const bool all_once = verdict.repeated.empty();
   const bool holds = verdict.holds() && (all_read || o.skip_damaged) &&
@@ -284,7 +301,7 @@ int check(const options& o, const reprocess_folder& folder) {
                            : "each event that could be decided again is in exactly one output, or "
                              "was rejected");
   }
-  const int inputs = judge_inputs(o, verdict.totals);
+  const int inputs = judge_inputs(o, plan, verdict.totals);
   if (!all_once)
     print_error("{} events came in more than once, from stores or sessions to which level 2 gave "
                 "them one after the other{}\n",
@@ -340,7 +357,7 @@ int reprocess(const options& o) {
   } else {
     print_totals(totals, plan.tasks.size());
   }
-  return judge_inputs(o, totals);
+  return judge_inputs(o, plan, totals);
 }
 
 } // namespace

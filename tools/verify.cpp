@@ -72,7 +72,7 @@ std::optional<bool> receiver_is_final(const std::vector<given_ledger>& ledgers) 
 /// Remarks beside the counts.
 struct remarks {
   std::vector<std::string> torn_ends;
-  std::vector<std::string> cut_files;
+  std::vector<std::string> files; ///< that are missing, lack blocks, or have another's number
   std::optional<bool> receiver_final;
   std::vector<std::string> not_final;  ///< paths of daemons' ledgers
   std::vector<std::string> unfinished; ///< paths of replay clients' ledgers
@@ -83,7 +83,7 @@ struct remarks {
 
 void print_remarks(const remarks& r) {
   for (const auto& end : r.torn_ends) fmt::print("{}\n", end);
-  for (const auto& fault : r.cut_files) fmt::print("{}\n", fault);
+  for (const auto& text : r.files) fmt::print("{}\n", text);
   if (r.receiver_final == false)
     fmt::print(
         "the receiver's ledger is not final: the receiver still runs, was killed, or does not "
@@ -281,7 +281,9 @@ int verify(const options& o) {
       });
   line.clear();
   for (const auto& end : stored.torn_ends()) said.torn_ends.push_back(text_of(end));
-  said.cut_files = stored.cut_files();
+  said.files = stored.file_faults();
+  said.files.insert(said.files.end(), stored.misnamed_files().begin(),
+                    stored.misnamed_files().end());
   said.without_ledger = sessions_without_ledger(ledgers, stored.sessions());
   said.fates = fates_of(ledgers, stored.sessions(), c, !expected.empty());
   said.objections = objections_to(

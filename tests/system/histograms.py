@@ -249,7 +249,8 @@ class Histograms(Selecting):
         lost = next(h for b, h in found if b.sequence == store_reader.BLOCK_HEADER.unpack_from(data, block)[7])
         self.assertEqual(rest["events"], whole["events"] - lost["events"])
         # It has come again: that copy counts, and once.
-        of_a_file.write_bytes(damaged + data[block:end] + data[block:end])
+        again = self.store / "blocks-000002.kl3"
+        again.write_bytes(data[:8] + (2).to_bytes(8, "little") + data[block:end] + data[block:end])
         self.assertEqual(json.loads(self.tool(self.store, "--json"))["run"]["events"], whole["events"])
 
     def test_of_spills_that_end_with_the_run_are_stored_without_events(self):

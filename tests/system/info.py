@@ -137,6 +137,45 @@ class WhatIsNot(Info):
             other.write_bytes({"a.l2raw": b"KL3R", "b.l3batch": b"KL3D"}[name])
             self.assertEqual(self.run_tool("info", other)[0], FAILED)
 
+    def test_what_lies_beside_the_blocks_of_a_store(self):
+        store = self.folder / "store"
+        store.mkdir()
+        (store / "blocks-000001.kl3").write_bytes(b"KL3S\x02\x01\0\0" + (1).to_bytes(8, "little"))
+        self.assertEqual(self.info(store)["damage"], [])
+        self.assertIn("holds no event that can be read, so no efficiency follows", self.run_tool("efficiency", store)[1])
+        self.assertIn("holds no block, and so no histograms", self.run_tool("histograms", store)[1])
+        for name, data, text in (("ledger.json", b"{}", "ledger.json: not a ledger: it has no key"), ("ledger.json", b"\0", "ledger.json is none of the files"),
+                                 ("manifest.kl3m", b"\0", "manifest.kl3m is none of the files"),
+                                 ("manifest.kl3m", b"KL3M\x01" + bytes(75), "manifest.kl3m: 1 entries have a wrong checksum"),
+                                 ("manifest.kl3m", b"KL3M\x01" + bytes(74), "manifest.kl3m: it ends within an entry")):
+            with self.subTest(name, data=data):
+                (store / name).write_bytes(data)
+                self.assertIn(text, " ".join(self.info(store, FAILED)["damage"]))
+                (store / name).unlink()
+
+    def test_a_sidecar_that_is_damaged(self):
+        sidecar = self.folder / "blocks-000001-run000007-node3.json"
+        for data, text in ((b"{}", "is no sidecar: it has no key"), (b"garbage", "is no JSON object"), (b"{", "is no JSON object"),
+                           (b'{"sidecar": 2}', "is a sidecar of version 2; this program reads version 1")):
+            sidecar.write_bytes(data)
+            said = self.info(sidecar, FAILED)
+            self.assertEqual((said["kind"], said["damage"]), ("sidecar", [f"{sidecar.name} {text}" + (" `sidecar`" if "key" in text else "")]))
+
+    def test_a_file_that_was_copied(self):
+        store = self.folder / "store"
+        store.mkdir()
+        copy = store / "blocks-000002.kl3"
+        copy.write_bytes(b"KL3S\x02\x01\0\0" + (1).to_bytes(8, "little"))
+        for path in (store, copy):
+            self.assertEqual(self.info(path, FAILED)["damage"],
+                             ["blocks-000002.kl3 has the number 1 in its head: it was copied or renamed, or the head is damaged"])
+
+    def test_a_folder_with_files_of_other_programs(self):
+        (self.folder / "other.json").write_text("{}")
+        self.refused(self.folder, MISSING, "no store")
+        (self.folder / "node0.lock").touch()
+        self.assertEqual((self.info(self.folder, FAILED)["kind"]), "ledgers")
+
     def test_what_cannot_be_read(self):
         self.refused(self.folder / "none", MISSING, "No such file")
         self.refused(self.folder, MISSING, "no store")

@@ -300,13 +300,15 @@ class Again(Reprocessing):
                 self.assertFalse(self.check(out, code=FAILED)["holds"])
                 self.assertIn("NOT right", self.reprocess("--out", out, "--check", code=FAILED))
                 self.assertTrue(self.reprocess("--out", out, "--check", "--skip-damaged", "--json")["holds"])
-                for command in (("extract", store, self.folder / "x"), ("verify", sent, store), ("info", store)):
+                for command in (("extract", store, self.folder / "x"), ("verify", sent, store), ("info", store), ("efficiency", store),
+                                ("select", store, "--totals"), ("select", "--as-recorded", store, "--totals"), ("histograms", store)):
                     code, told = self.run_tool(*command)
                     self.assertEqual(code, FAILED, told)
                     self.assertIn(whole.name, told)
                     self.assertRegex(told, "its sidecar says|has no sidecar|is complete by its name")
-                code, told = self.run_tool("extract", store, self.folder / "x", "--skip-damaged")
-                self.assertEqual(code, 0, told)
+                for command in (("extract", store, self.folder / "x"), ("select", store, "--totals")):
+                    code, told = self.run_tool(*command, "--skip-damaged")
+                    self.assertEqual(code, 0, told)
                 code, told = self.run_tool("inspect", store, "--event", "500/1")
                 self.assertEqual(code, FAILED, told)
                 self.assertIn("a part of it cannot be read", told)
@@ -319,6 +321,32 @@ class Again(Reprocessing):
         record.write_text(json.dumps(account))
         self.assertIn(f"its sidecar says {lost} events more", " ".join(self.check(self.folder / "border out", code=FAILED)["changed"]))
         self.assertEqual(self.reprocess("--out", self.folder / "border out", "--json", code=FAILED)["tasks_run"], 1)
+
+    def test_a_file_that_is_gone(self):
+        """The manifest names it: that its events are nowhere is told by all tools, and is no good end."""
+        sent, _ = self.stored_whole(20)
+        whole, store, out = harness.store_file(self.store), self.folder / "store", self.folder / "out"
+        self.assertIn("no selection ran on any stored event", self.run_tool("efficiency", self.store)[1])
+        self.assertIn("holds no histograms: no selection ran", self.run_tool("histograms", self.store)[1])
+        shutil.copytree(self.store, store)
+        write_file(store, 2, [block_of(fields, packed_in(payload), session=0x4242) for fields, payload in blocks_in(whole)])
+        (store / whole.name).unlink()
+        (store / whole.with_suffix(".json").name).unlink()
+        commands = {"extract": (store, self.folder / "x"), "verify": (sent, store), "info": (store,), "efficiency": (store,),
+                    "select": (store, "--totals"), "histograms": (store,), "reprocess": (store, "--menu", "built-in", "--out", out)}
+        for command, arguments in commands.items():
+            code, told = self.run_tool(command, *arguments)
+            self.assertEqual(code, FAILED, told)
+            self.assertIn("blocks-000001.kl3 is in the manifest, and not there", told, command)
+        self.assertFalse(self.check(out, code=FAILED)["holds"])
+        for command in ("extract", "select", "reprocess"):
+            code, told = self.run_tool(command, *commands[command], "--skip-damaged")
+            self.assertEqual(code, 0, told)
+            self.assertIn("blocks-000001.kl3 is in the manifest, and not there", told, command)
+        (store / "blocks-000001.archived").touch()
+        for command in ("extract", "select", "reprocess"):
+            code, told = self.run_tool(command, *commands[command])
+            self.assertEqual(code, 0, told)
 
     def test_a_file_of_2_tb_without_data(self):
         store, out = self.folder / "holes", self.folder / "out"

@@ -30,6 +30,8 @@ struct unreadable_parts {
   std::uint64_t blocks = 0; ///< whose payload is not what was written, in any copy that is there
   std::uint64_t events = 0; ///< in these, and others that break a rule of the format
   std::uint64_t torn_ends = 0;
+  std::vector<std::string> files;    ///< a sentence on each that is missing, or lacks blocks
+  std::vector<std::string> misnamed; ///< a sentence on each; nothing is missing there
   payload_tally limited; ///< events of which not all waveforms were kept; they are whole otherwise
   std::map<std::uint32_t, std::string> lines; ///< names of those that limited events
   std::uint64_t duplicated_blocks = 0; ///< which stand in the folder once more, and were read there
@@ -37,7 +39,9 @@ struct unreadable_parts {
   std::uint64_t damaged_copies = 0;    ///< damaged blocks of which another copy was read
 
   /// Nothing is lost: what is duplicated is not.
-  [[nodiscard]] bool none() const { return places + blocks + events + torn_ends == 0; }
+  [[nodiscard]] bool none() const {
+    return places + blocks + events + torn_ends + files.size() == 0;
+  }
 };
 
 /// Says on standard error what was left out. The exit code: 0 if no event is missing, or what is

@@ -18,6 +18,7 @@
 #include "tools/verify/store_folder.hpp"
 #include "transport/format/block_entries.hpp"
 #include "transport/histograms/addition.hpp"
+#include "transport/store/sidecar.hpp"
 
 namespace l3 {
 namespace {
@@ -31,8 +32,11 @@ class adder {
 public:
   adder(std::string from, const stored_choice& choice) : from_(std::move(from)), choice_(choice) {}
 
-  /// Whether histograms of its run and node are asked for, and its number has not been taken yet.
+  /// Whether it may hold histograms, those of its run and node are asked for, and its number has
+  /// not been taken yet.
   [[nodiscard]] bool wants(const block_header& block) {
+    ++blocks_;
+    if (block.settings_bytes == 0) return false;
     runs_.insert(block.run);
     return choice_.run.value_or(block.run) == block.run &&
            choice_.node.value_or(block.node) == block.node && !taken_.contains(number_of(block));
@@ -47,6 +51,7 @@ public:
   void miss(const block_header& block, const std::string& why) {
     missed_.try_emplace(number_of(block), why);
   }
+  void miss(const std::string& why) { unread_.push_back(why); }
   /// What cannot be read, a line for each block.
   [[nodiscard]] std::vector<std::string> missed() const {
     std::vector<std::string> all;
@@ -60,15 +65,21 @@ public:
     if (!sum_ && choice_.run && !runs_.empty() && !runs_.contains(*choice_.run))
       throw command_error(fmt::format("{} has no histograms of run {}: it holds {}", from_,
                                       *choice_.run, runs_in_words(runs_)));
-    if (!sum_)
-      throw command_error(fmt::format(
-          "{} holds no such histograms: no selection ran, histograms.one_in was 0, a version "
-          "before them wrote it, or none of its spills was asked for",
-          from_));
+    if (!sum_) throw command_error(fmt::format("{} {}", from_, why_none()));
     return std::move(*sum_);
   }
 
 private:
+  [[nodiscard]] std::string why_none() const {
+    if (blocks_ == 0) return "holds no block, and so no histograms";
+    if (!missed().empty()) return "holds no histograms that can be read: see above";
+    if (others_ > 0) return "holds no such histograms: those that it holds are of other spills";
+    if (choice_.run || choice_.node)
+      return "holds no such histograms: no block of that run and node has any";
+    return "holds no histograms: no selection ran, histograms.one_in was 0, the spills had not "
+           "ended, or a version before them wrote it";
+  }
+
   void take(const block_header& block, std::string_view text) {
     shown_histograms h;
     try {
@@ -81,7 +92,10 @@ private:
                                     from_, block.sequence, block.session, e.what()));
       return;
     }
-    if (choice_.spill && h.spill != choice_.spill) return;
+    if (choice_.spill && h.spill != choice_.spill) {
+      ++others_;
+      return;
+    }
     const std::string name = name_of(h);
     if (!sum_) {
       sum_ = std::move(h);
@@ -104,23 +118,38 @@ private:
   std::set<std::uint32_t> runs_; ///< of blocks that may hold histograms
   std::map<block_number, std::string> missed_;
   std::vector<std::string> unread_;
+  std::uint64_t blocks_ = 0;
+  std::uint64_t others_ = 0; ///< histograms of spills that are not asked for
   std::optional<shown_histograms> sum_;
   std::string first_;
 };
 
+/// Files of a store that is written end within a block at times: that is no damage.
+std::vector<std::string> faults_of(const store_reader& in, const std::filesystem::path&) {
+  return in.file_faults();
+}
+std::vector<std::string> faults_of(const store_file&, const std::filesystem::path& file) {
+  const std::string fault = sidecar_fault(file);
+  return fault.empty() ? std::vector<std::string>() : std::vector{fault};
+}
+
 template <class Reader>
-void read_all(Reader& in, adder& to, const std::string& name) {
+void read_all(Reader& in, adder& to, const std::filesystem::path& from) {
   std::vector<std::byte> entries;
   while (const auto block = in.next()) {
-    if (block->header.settings_bytes == 0 || !to.wants(block->header)) continue;
+    if (!to.wants(block->header)) continue;
     if (in.read_entries(*block, entries))
       to.take(block->header, entries);
     else
       to.miss(block->header,
               fmt::format("{}: block {} of session {:016x}, which may hold histograms, is damaged: "
                           "`koto-l3 info` shows what is",
-                          name, block->header.sequence, block->header.session));
+                          from.string(), block->header.sequence, block->header.session));
   }
+  if (in.damaged() > 0)
+    to.miss(fmt::format("{}: at {} places no good block begins where one should", from.string(),
+                        in.damaged()));
+  for (const std::string& fault : faults_of(in, from)) to.miss(fault);
 }
 
 } // namespace
@@ -136,18 +165,18 @@ bool is_stored(const std::filesystem::path& name) {
 
 shown_histograms read_stored_histograms(const std::filesystem::path& from,
                                         const stored_choice& choice, const stop_question& stop,
-                                        std::vector<std::string>& missed) {
+                                        const std::function<void(const std::string&)>& missed) {
   adder to(from.string(), choice);
   if (std::filesystem::is_directory(from)) {
     check_store(from);
     store_reader in(from, stop);
-    read_all(in, to, from.string());
+    read_all(in, to, from);
   } else {
     const bool spool = from.filename().string().starts_with("spool-");
     store_file in(from, spool ? store_kind::spool : store_kind::store, stop);
-    read_all(in, to, from.string());
+    read_all(in, to, from);
   }
-  missed = to.missed();
+  for (const std::string& why : to.missed()) missed(why);
   return to.sum();
 }
 

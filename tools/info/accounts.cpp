@@ -11,6 +11,7 @@
 #include "tools/info/information.hpp"
 #include "transport/accounting/ledger.hpp"
 #include "transport/format/crc32c.hpp"
+#include "transport/store/block_file.hpp"
 #include "transport/store/sidecar.hpp"
 #include "transport/system/input_file.hpp"
 #include "transport/system/reason_of.hpp"
@@ -34,12 +35,6 @@ std::optional<json::object> object_in(const fs::path& file) {
   return std::move(v.as_object());
 }
 
-std::uint64_t figure(const json::object& from, std::string_view key) {
-  const json::value* const v = from.if_contains(key);
-  json::error_code error;
-  return v == nullptr ? 0 : v->to_number<std::uint64_t>(error);
-}
-
 std::uint32_t checksum_of(const fs::path& file, const reading_progress& tell) {
   const input_file in = open_input(file);
   if (!in.refusal.empty())
@@ -57,23 +52,27 @@ std::uint32_t checksum_of(const fs::path& file, const reading_progress& tell) {
   return crc;
 }
 
-/// The file is as long as its sidecar says, and with `tell`, has its checksum.
-void compare(const sidecar& said, const fs::path& file, const reading_progress* tell,
+/// The file is as long as its sidecar says, and has its checksum.
+void compare(const sidecar& said, const fs::path& file, const reading_progress& tell,
              information& to) {
-  if (std::string fault = length_fault(file, said); !fault.empty()) {
+  if (std::string fault = length_fault(file, said); !fault.empty())
     to.damage.push_back(std::move(fault));
-  } else if (tell != nullptr) {
-    if (const std::uint32_t is = checksum_of(file, *tell); said.crc != is)
-      to.damage.push_back(fmt::format("{} has checksum {:08x}; its sidecar says otherwise",
-                                      file.filename().string(), is));
-  }
+  else if (const std::uint32_t is = checksum_of(file, tell); said.crc != is)
+    to.damage.push_back(fmt::format("{} has checksum {:08x}; its sidecar says otherwise",
+                                    file.filename().string(), is));
+}
+
+/// Of a daemon: it locks the folder.
+bool is_lock(const fs::path& file) {
+  const std::string name = file.filename();
+  return name.starts_with("node") && name.ends_with(".lock");
 }
 
 } // namespace
 
 void describe_account(const fs::path& file, const reading_progress& tell, information& to) {
   const auto object = object_in(file);
-  if (!object || !object->contains("sidecar")) {
+  if (!is_sidecar_name(file.filename().string()) && !(object && object->contains("sidecar"))) {
     const ledger l = read_ledger(file); // says what is wrong
     to.facts = json::parse(to_json(l)).as_object();
     to.facts.erase("ledger");
@@ -81,15 +80,16 @@ void describe_account(const fs::path& file, const reading_progress& tell, inform
   }
   to.kind = "sidecar";
   to.title = "the sidecar of a complete file of a store";
-  if (figure(*object, "sidecar") != 1)
-    throw command_error(fmt::format("{} is a sidecar of version {}; this koto-l3 reads version 1",
-                                    file.string(), figure(*object, "sidecar")));
-  to.facts = *object;
+  if (object) to.facts = *object;
   to.facts.stable_erase("sidecar");
-  compare(sidecar_of(*object), fs::path(file).replace_extension(".kl3"), &tell, to);
+  const sidecar_look look = read_sidecar(fs::path(file).replace_extension(".kl3"));
+  if (look.said)
+    compare(*look.said, fs::path(file).replace_extension(".kl3"), tell, to);
+  else
+    to.damage.push_back(look.fault);
 }
 
-void compare_with_sidecar(const fs::path& file, const reading_progress* tell, information& to) {
+void compare_with_sidecar(const fs::path& file, const reading_progress& tell, information& to) {
   sidecar_look beside = read_sidecar(file);
   if (beside.said)
     compare(*beside.said, file, tell, to);
@@ -100,20 +100,22 @@ void compare_with_sidecar(const fs::path& file, const reading_progress* tell, in
 
 bool describe_ledgers(const fs::path& folder, information& to) {
   std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(folder))
+  bool is_locked = false;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    is_locked = is_locked || is_lock(entry.path());
     if (entry.path().extension() == ".json" && entry.is_regular_file())
       files.push_back(entry.path());
+  }
   if (files.empty()) return false;
   std::ranges::sort(files);
-  to.kind = "ledgers";
-  to.title = "a folder of ledgers";
   json::array rows;
+  std::vector<std::string> damage;
   for (const fs::path& file : files) {
     ledger l;
     try {
       l = read_ledger(file);
     } catch (const std::runtime_error& e) {
-      to.damage.emplace_back(reason_of(e));
+      damage.emplace_back(reason_of(e));
       continue;
     }
     rows.push_back(json::object{
@@ -130,6 +132,10 @@ bool describe_ledgers(const fs::path& folder, information& to) {
         {"incomplete", l.fragments.incomplete},
     });
   }
+  if (rows.empty() && !is_locked) return false; // other programs write such files, too
+  to.kind = "ledgers";
+  to.title = "a folder of ledgers";
+  to.damage = std::move(damage);
   to.facts["ledgers"] = std::move(rows);
   return true;
 }

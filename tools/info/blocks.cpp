@@ -16,9 +16,11 @@
 #include "transport/format/endian.hpp"
 #include "transport/store/block.hpp"
 #include "transport/store/event_view.hpp"
+#include "transport/store/store_manifest.hpp"
 #include "transport/store/store_reader.hpp"
 #include "transport/store/summary_view.hpp"
 #include "transport/system/input_file.hpp"
+#include "transport/system/reason_of.hpp"
 
 namespace l3 {
 namespace {
@@ -220,18 +222,26 @@ std::uint32_t version_of(const fs::path& file) {
   return head.magic == store_file_header{}.magic ? head.version : 1;
 }
 
-/// Files of which the manifest says that they should be there.
-void compare_with_manifest(const fs::path& folder, const std::vector<block_file_name>& files,
-                           information& to) {
-  const auto file = folder / "manifest.kl3m";
-  if (!fs::is_regular_file(file)) return;
-  std::set<std::uint64_t> missing;
-  for (const store_manifest_entry& e : read_manifest(file).entries)
-    if (!std::ranges::binary_search(files, e.file, {}, &block_file_name::number) &&
-        !fs::exists(archive_mark_path(folder, e.file)))
-      missing.insert(e.file);
-  for (const std::uint64_t n : missing)
-    to.damage.push_back(store_file_name(n) + " is in the manifest, and not there");
+/// What lies beside the blocks of a store: the manifest and the ledger.
+void look_at_what_is_beside(const fs::path& folder, information& to) {
+  const auto look = [&](const fs::path& file) {
+    information of_file;
+    if (!fs::exists(file)) return of_file;
+    try {
+      of_file = read_information(file, [](std::uint64_t, std::uint64_t) {});
+    } catch (const std::runtime_error& e) {
+      of_file.damage.emplace_back(reason_of(e));
+    }
+    return of_file;
+  };
+  for (const fs::path& file : {folder / store_manifest::file_name, folder / "ledger.json"}) {
+    information seen = look(file);
+    if (!seen.damage.empty()) seen = look(file); // a receiver may have been writing it
+    for (const std::string& d : seen.damage)
+      to.damage.push_back(d.find(file.filename()) == d.npos
+                              ? fmt::format("{}: {}", file.filename().string(), d)
+                              : d);
+  }
 }
 
 } // namespace
@@ -246,9 +256,12 @@ void describe_block_file(const fs::path& file, const reading_progress& tell, inf
   to.facts["bytes"] = bytes;
   read_all_blocks(reader, done, to, [](const block_header&) {});
   if (const auto end = reader.torn()) to.damage.push_back(text_of(*end));
-  const auto name = spool ? std::nullopt : block_file_name::read(file.filename().string());
+  const auto name = block_file_name::read(file.filename().string(),
+                                          spool ? store_kind::spool : store_kind::store);
+  if (name && reader.number() != 0 && reader.number() != name->number)
+    to.damage.push_back(misnaming_of(file.filename().string(), reader.number()));
   to.facts["complete"] = name && name->complete;
-  if (name && name->complete) compare_with_sidecar(file, &tell, to);
+  if (name && name->complete) compare_with_sidecar(file, tell, to);
 }
 
 void describe_folder(const fs::path& folder, const reading_progress& tell, information& to) {
@@ -272,12 +285,16 @@ void describe_folder(const fs::path& folder, const reading_progress& tell, infor
   waiting_blocks waiting(folder);
   read_all_blocks(reader, done, to, [&](const block_header& h) { waiting.take(h); });
   for (const auto& end : reader.torn_ends()) to.damage.push_back(text_of(end));
-  for (const block_file_name& f : files)
-    if (f.complete) compare_with_sidecar(folder / f.text(), nullptr, to);
-  if (kind == store_kind::spool)
+  for (const auto& fault : reader.file_faults()) to.damage.push_back(fault);
+  for (const auto& text : reader.misnamed_files()) to.damage.push_back(text);
+  if (kind == store_kind::spool) {
     to.facts["waiting"] = waiting.object();
-  else
-    compare_with_manifest(folder, files, to);
+    return;
+  }
+  for (const block_file_name& f : files)
+    if (f.complete && !fs::exists(folder / sidecar_name(f.number, *f.complete)))
+      to.damage.push_back(f.text() + " has no sidecar");
+  look_at_what_is_beside(folder, to);
 }
 
 void describe_bare_blocks(const fs::path& file, information& to) {

@@ -10,6 +10,7 @@
 #include "tools/verify/store_folder.hpp"
 #include "transport/file/batch_file.hpp"
 #include "transport/format/plain_text.hpp"
+#include "transport/store/store_manifest.hpp"
 #include "transport/system/input_file.hpp"
 
 namespace l3 {
@@ -177,7 +178,8 @@ information read_information(const fs::path& path, const reading_progress& tell)
   std::error_code error;
   if (fs::is_directory(path, error)) {
     const store_kind kind = kind_of(path);
-    const bool has_blocks = !block_files_in(path, kind).empty();
+    const bool has_blocks =
+        !block_files_in(path, kind).empty() || fs::exists(path / store_manifest::file_name);
     if (!has_blocks && describe_ledgers(path, i)) return i;
     if (!has_blocks && kind == store_kind::store) check_store(path);
     describe_folder(path, tell, i);

@@ -47,10 +47,10 @@ void describe_block_file(const std::filesystem::path& file, const reading_progre
 /// A ledger, or the sidecar of a store's file, which is held against the file.
 void describe_account(const std::filesystem::path& file, const reading_progress& tell,
                       information& to);
-/// False: the folder has no .json file.
+/// False: it is no folder of ledgers.
 [[nodiscard]] bool describe_ledgers(const std::filesystem::path& folder, information& to);
-/// Of a complete file of a store. Its checksum is compared only with `tell`.
-void compare_with_sidecar(const std::filesystem::path& file, const reading_progress* tell,
+/// Of a complete file of a store: its length and its checksum.
+void compare_with_sidecar(const std::filesystem::path& file, const reading_progress& tell,
                           information& to);
 /// A store or a spool.
 void describe_folder(const std::filesystem::path& folder, const reading_progress& tell,

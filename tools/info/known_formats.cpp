@@ -5,6 +5,7 @@
 #include <array>
 
 #include "transport/format/spool.hpp"
+#include "transport/store/block_file.hpp"
 
 namespace l3 {
 namespace {
@@ -32,6 +33,8 @@ std::optional<recognised> recognise(std::string_view first_bytes, std::string_vi
   const auto found = std::ranges::find_if(
       formats, [&](const known_format& f) { return first_bytes.starts_with(f.magic); });
   if (found == formats.end()) {
+    if (is_sidecar_name(std::string(name)) && !first_bytes.empty())
+      return recognised{of(stored_format::ledger), 1}; // damaged
     // A spool's notes may have vacant places only.
     if (name != spool_releases_name || first_bytes.find_first_not_of('\0') != first_bytes.npos)
       return std::nullopt;

@@ -14,6 +14,7 @@
 #include "transport/format/crc32c.hpp"
 #include "transport/format/endian.hpp"
 #include "transport/format/run_record.hpp"
+#include "transport/format/store_manifest.hpp"
 #include "transport/system/input_file.hpp"
 
 namespace l3 {
@@ -71,16 +72,12 @@ std::string utc_text(std::uint64_t ns_since_1970) {
   return {text, std::strftime(text, sizeof text, "%F %T UTC", &parts)};
 }
 
-table_of<store_manifest_entry> read_manifest(const fs::path& file) {
-  return entries_of<store_manifest_entry>(content_of(file), 0, all_entries);
-}
-
 table_of<spool_release> read_releases(const fs::path& file) {
   return entries_of<spool_release>(content_of(file), 0, release_places);
 }
 
 void describe_manifest(const fs::path& file, information& to) {
-  const auto table = read_manifest(file);
+  const auto table = entries_of<store_manifest_entry>(content_of(file), 0, all_entries);
   std::set<std::uint64_t> files;
   std::set<std::uint64_t> sessions;
   std::uint64_t blocks = 0;
@@ -91,6 +88,8 @@ void describe_manifest(const fs::path& file, information& to) {
     blocks += e.blocks;
     events += e.events;
   }
+  if (table.bytes % sizeof(store_manifest_entry) != 0)
+    to.damage.emplace_back("it ends within an entry");
   to.facts = {{"bytes", table.bytes},  {"entries", table.entries.size()},
               {"files", files.size()}, {"sessions", sessions.size()},
               {"blocks", blocks},      {"events", events}};

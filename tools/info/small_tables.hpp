@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "transport/format/spool.hpp"
-#include "transport/format/store_manifest.hpp"
 
 namespace l3 {
 
@@ -20,8 +19,7 @@ struct table_of {
   std::uint64_t bytes = 0;    ///< of the file
 };
 
-// Throw command_error if the file cannot be read.
-[[nodiscard]] table_of<store_manifest_entry> read_manifest(const std::filesystem::path& file);
+/// Throws command_error if the file cannot be read.
 [[nodiscard]] table_of<spool_release> read_releases(const std::filesystem::path& file);
 
 /// "2026-11-23 08:15:00 UTC"

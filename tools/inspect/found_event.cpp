@@ -145,10 +145,11 @@ private:
   seen_events seen_;
 };
 
-bool has_torn_end(const store_file& file, const fs::path&) { return file.torn().has_value(); }
-bool has_torn_end(const store_reader& reader, const fs::path& folder) {
-  const auto torn = reader.torn_ends();
-  return !torn.empty() || !cut_files_in(folder, torn).empty();
+bool is_whole(const store_file& reader, const fs::path& file) {
+  return !reader.torn().has_value() && sidecar_fault(file).empty();
+}
+bool is_whole(const store_reader& reader, const fs::path&) {
+  return reader.torn_ends().empty() && reader.file_faults().empty();
 }
 
 /// Adds to `done` what it has read.
@@ -166,7 +167,7 @@ found_event search(Reader& reader, std::uint64_t& done, const fs::path& path,
       all_read = false;
     done += block->end() - block->offset;
   }
-  all_read = all_read && reader.damaged() == 0 && !has_torn_end(reader, path);
+  all_read = all_read && reader.damaged() == 0 && is_whole(reader, path);
   return looking.finish(path, all_read);
 }
 

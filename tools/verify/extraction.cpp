@@ -142,6 +142,10 @@ extraction extract(const std::filesystem::path& store_folder, const event_index&
   repeat_finder repeats(store_folder, stored);
   std::vector<std::vector<std::byte>> fragments;
   for (const auto& e : stored.entries()) {
+    if (stored.is_in_copy(e)) {
+      ++result.copies;
+      continue;
+    }
     const auto event = reader.read(e);
     if (!event) {
       ++result.damaged;

@@ -18,6 +18,7 @@ struct extraction {
   std::uint64_t fragments = 0;
   std::uint64_t bytes = 0;
   std::uint64_t repeats = 0; ///< events left out: the same event of the run was written already
+  std::uint64_t copies = 0;  ///< events left out: they are in blocks that were written already
   std::uint64_t damaged = 0; ///< unreadable places in the store
   payload_tally payloads;    ///< events left out: not all their waveforms were kept as they came
 };

@@ -64,6 +64,12 @@ std::string sidecar_name(std::uint64_t number, const file_owner& owner) {
   return std::filesystem::path(complete_file_name(number, owner)).replace_extension(".json");
 }
 
+bool is_sidecar_name(const std::string& name) {
+  const auto file = std::filesystem::path(name).replace_extension(extension);
+  const auto read = block_file_name::read(file.string());
+  return name.ends_with(".json") && read && read->complete;
+}
+
 store_kind kind_of(const std::filesystem::path& folder) {
   std::error_code error;
   const auto is_spool = [&] {

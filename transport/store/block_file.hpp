@@ -52,6 +52,8 @@ struct file_owner {
 /// Of the file beside it that says what is in it.
 [[nodiscard]] std::string sidecar_name(std::uint64_t number, const file_owner& owner);
 
+[[nodiscard]] bool is_sidecar_name(const std::string& name);
+
 struct block_file_name {
   std::uint64_t number = 0;
   std::optional<file_owner> complete; ///< nothing is added to it any more

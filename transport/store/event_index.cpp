@@ -2,11 +2,11 @@
 #include "transport/store/event_index.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "transport/format/crc32c.hpp"
 #include "transport/store/block.hpp"
-#include "transport/store/sidecar.hpp"
 
 namespace l3 {
 
@@ -22,8 +22,10 @@ event_index::event_index(const std::filesystem::path& folder, stop_question stop
   }
   damaged_ += reader.damaged();
   torn_ends_ = reader.torn_ends();
-  cut_files_ = cut_files_in(folder, torn_ends_);
-  damaged_ += cut_files_.size();
+  file_faults_ = reader.file_faults();
+  misnamed_files_ = reader.misnamed_files();
+  damaged_ += file_faults_.size();
+  seen_.clear();
   // Stable: what was stored first stays first.
   std::ranges::stable_sort(entries_, {}, &entry::key);
 }
@@ -36,6 +38,8 @@ void event_index::take_block(const stored_block& block, std::span<const std::byt
   if (added) sessions_.push_back({h.session, h.run, 0, 0, proven, h.codec});
   session& of_session = sessions_[known->second];
   of_session.repeated += block.header.repeated;
+  if (!seen_.emplace(h.session, proven, h.sequence).second)
+    copies_.push_back({block.file, block.offset, block.end(), h.events});
   event_walk walk(payload);
   std::uint32_t events = 0;
   while (const auto bytes = walk.next()) {
@@ -57,6 +61,16 @@ void event_index::take_block(const stored_block& block, std::span<const std::byt
     bytes_ += e.bytes;
   }
   if (!walk.complete() || events != block.header.events) ++damaged_;
+}
+
+/// The reader goes through files and blocks in rising order.
+bool event_index::is_in_copy(const entry& e) const {
+  const auto behind =
+      std::ranges::upper_bound(copies_, std::pair(std::uint64_t{e.file}, e.offset), {},
+                               [](const block_copy& c) { return std::pair(c.file, c.offset); });
+  if (behind == copies_.begin()) return false;
+  const block_copy& before = *std::prev(behind);
+  return before.file == e.file && e.offset < before.end;
 }
 
 std::span<const event_index::entry> event_index::find(event_key key) const {

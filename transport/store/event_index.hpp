@@ -8,8 +8,10 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -53,13 +55,24 @@ public:
 
   [[nodiscard]] std::uint64_t blocks() const { return blocks_; }
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; } ///< of packed events
-  /// Places in the files, blocks and events that could not be read, and cut_files(); what was in
+  /// Places in the files, blocks and events that could not be read, and file_faults(); what was in
   /// them is not in the index.
   [[nodiscard]] std::uint64_t damaged() const { return damaged_; }
   /// Not among these: the store may be being written.
   [[nodiscard]] const std::vector<torn_end>& torn_ends() const { return torn_ends_; }
-  /// A sentence on each complete file that is not what its sidecar says, or is torn.
-  [[nodiscard]] const std::vector<std::string>& cut_files() const { return cut_files_; }
+  // As store_reader's:
+  [[nodiscard]] const std::vector<std::string>& file_faults() const { return file_faults_; }
+  [[nodiscard]] const std::vector<std::string>& misnamed_files() const { return misnamed_files_; }
+
+  /// Blocks that stand in the folder once more. Their events are in the index.
+  struct block_copy {
+    std::uint64_t file = 0;
+    std::uint64_t offset = 0; ///< of the first byte
+    std::uint64_t end = 0;    ///< behind the last
+    std::uint64_t events = 0;
+  };
+  [[nodiscard]] std::span<const block_copy> copies() const { return copies_; }
+  [[nodiscard]] bool is_in_copy(const entry& e) const;
 
 private:
   void take_block(const stored_block& block, std::span<const std::byte> payload);
@@ -72,7 +85,10 @@ private:
   std::uint64_t bytes_ = 0;
   std::uint64_t damaged_ = 0;
   std::vector<torn_end> torn_ends_;
-  std::vector<std::string> cut_files_;
+  std::vector<std::string> file_faults_;
+  std::vector<std::string> misnamed_files_;
+  std::set<std::tuple<std::uint64_t, bool, std::uint64_t>> seen_; ///< session, proven, sequence
+  std::vector<block_copy> copies_;                                ///< by file and offset
 };
 
 /// Reads events at the places of an index, with some files kept open: events of one spill may lie

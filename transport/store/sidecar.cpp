@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/store/sidecar.hpp"
 
-#include <algorithm>
 #include <charconv>
 #include <string_view>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "transport/format/block.hpp"
+#include "transport/store/block_file.hpp"
 #include "transport/system/input_file.hpp"
 
 namespace l3 {
@@ -18,6 +19,7 @@ namespace json = boost::json;
 namespace {
 
 constexpr std::uint64_t most_bytes = std::uint64_t{64} << 20;
+constexpr std::uint64_t known_version = 1;
 
 std::uint64_t figure(const json::object& from, std::string_view key) {
   const json::value* const v = from.if_contains(key);
@@ -41,6 +43,18 @@ sidecar sidecar_of(const json::object& from) {
   return said;
 }
 
+std::string fault_of_sidecar(const json::object& from) {
+  if (!from.contains("sidecar")) return "is no sidecar: it has no key `sidecar`";
+  if (const auto version = figure(from, "sidecar"); version != known_version)
+    return fmt::format("is a sidecar of version {}; this program reads version {}", version,
+                       known_version);
+  const sidecar said = sidecar_of(from);
+  if (said.bytes == 0) return "does not say how many bytes its file has";
+  if (said.events > said.bytes / sizeof(packed_event))
+    return fmt::format("says {} events in {} bytes, which hold fewer", said.events, said.bytes);
+  return {};
+}
+
 sidecar_look read_sidecar(const fs::path& file) {
   const auto beside = fs::path(file).replace_extension(".json");
   std::error_code error;
@@ -51,11 +65,9 @@ sidecar_look read_sidecar(const fs::path& file) {
   json::error_code wrong;
   const json::value v = json::parse(in.text, wrong);
   if (wrong || !v.is_object()) return {std::nullopt, name + " is no JSON object"};
-  const sidecar said = sidecar_of(v.get_object());
-  if (said.events > said.bytes / sizeof(packed_event))
-    return {std::nullopt, fmt::format("{} says {} events in {} bytes, which hold fewer", name,
-                                      said.events, said.bytes)};
-  return {said, {}};
+  if (const std::string fault = fault_of_sidecar(v.get_object()); !fault.empty())
+    return {std::nullopt, name + " " + fault};
+  return {sidecar_of(v.get_object()), {}};
 }
 
 std::string length_fault(const fs::path& file, const sidecar& said) {
@@ -68,18 +80,11 @@ std::string length_fault(const fs::path& file, const sidecar& said) {
              : fmt::format("{} has {} bytes; its sidecar says {}", name, bytes, said.bytes);
 }
 
-std::vector<std::string> cut_files_in(const fs::path& folder, std::span<const torn_end> torn) {
-  std::vector<std::string> faults;
-  for (const block_file_name& f : block_files_in(folder)) {
-    if (!f.complete) continue;
-    const fs::path file = folder / f.text();
-    const sidecar_look beside = read_sidecar(file);
-    std::string fault = beside.said ? length_fault(file, *beside.said) : beside.fault;
-    if (fault.empty() && std::ranges::find(torn, file.string(), &torn_end::path) != torn.end())
-      fault = f.text() + " is complete by its name, and ends within a block";
-    if (!fault.empty()) faults.push_back(std::move(fault));
-  }
-  return faults;
+std::string sidecar_fault(const fs::path& file) {
+  const auto name = block_file_name::read(file.filename().string());
+  if (!name || !name->complete) return {};
+  const sidecar_look beside = read_sidecar(file);
+  return beside.said ? length_fault(file, *beside.said) : beside.fault;
 }
 
 } // namespace l3

@@ -7,13 +7,9 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
-#include <span>
 #include <string>
-#include <vector>
 
 #include <boost/json/object.hpp>
-
-#include "transport/store/store_reader.hpp"
 
 namespace l3 {
 
@@ -24,6 +20,8 @@ struct sidecar {
 };
 /// What is not there, or no number, is 0.
 [[nodiscard]] sidecar sidecar_of(const boost::json::object& from);
+/// Follows its name: "says nothing of …"; empty: it can be held against its file.
+[[nodiscard]] std::string fault_of_sidecar(const boost::json::object& from);
 
 struct sidecar_look {
   std::optional<sidecar> said; ///< nothing: there is none, or it cannot be read
@@ -34,10 +32,8 @@ struct sidecar_look {
 
 /// A sentence on a file that is not there, or not as long as its sidecar says; else empty.
 [[nodiscard]] std::string length_fault(const std::filesystem::path& file, const sidecar& said);
-
-/// A sentence on each complete file of a store's folder that is not as long as its sidecar says, or
-/// that is among `torn`. Reads the sidecars only.
-[[nodiscard]] std::vector<std::string> cut_files_in(const std::filesystem::path& folder,
-                                                    std::span<const torn_end> torn);
+/// A sentence on a file that is complete by its name, and whose sidecar is none or says another
+/// length; else empty. Reads the sidecar only.
+[[nodiscard]] std::string sidecar_fault(const std::filesystem::path& file);
 
 } // namespace l3

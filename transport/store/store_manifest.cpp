@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -53,12 +54,10 @@ std::error_code write_entries(int file, std::uint64_t& end,
   return {};
 }
 
-} // namespace
-
-std::vector<listed_blocks> store_manifest::read(const held_folder& folder, std::size_t most,
-                                                std::error_code& error) {
+/// Of no file, if there is none.
+std::vector<listed_blocks> entries_in(const file_descriptor& file, std::size_t most,
+                                      std::error_code& error) {
   std::vector<listed_blocks> found;
-  const file_descriptor file = folder.open(file_name, O_RDONLY, error);
   if (error == std::errc::no_such_file_or_directory) error.clear();
   if (!file) return found;
   const auto seen = look_at(file.get());
@@ -80,6 +79,25 @@ std::vector<listed_blocks> store_manifest::read(const held_folder& folder, std::
   }
   std::ranges::sort(found, {}, [](const listed_blocks& l) { return std::pair(l.file, l.session); });
   return found;
+}
+
+} // namespace
+
+std::vector<listed_blocks> store_manifest::read(const held_folder& folder, std::size_t most,
+                                                std::error_code& error) {
+  return entries_in(folder.open(file_name, O_RDONLY, error), most, error);
+}
+
+std::vector<listed_blocks> store_manifest::read(const std::filesystem::path& folder,
+                                                std::size_t most, std::error_code& error) {
+  file_descriptor file(::open((folder / file_name).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (!file) error = last_error();
+  const auto seen = file ? look_at(file.get()) : std::nullopt;
+  if (file && (!seen || !seen->is_file)) {
+    error = seen ? make_error_code(name_fault::not_a_file) : last_error();
+    file = {};
+  }
+  return entries_in(file, most, error);
 }
 
 std::error_code store_manifest::write(const held_folder& folder,

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <filesystem>
 #include <initializer_list>
 #include <system_error>
 #include <vector>
@@ -33,6 +34,9 @@ public:
   /// At most `most` entries, by file and session. No error: also where there is none.
   [[nodiscard]] static std::vector<listed_blocks> read(const held_folder& folder, std::size_t most,
                                                        std::error_code& error);
+  /// The same, where another program may have the folder.
+  [[nodiscard]] static std::vector<listed_blocks> read(const std::filesystem::path& folder,
+                                                       std::size_t most, std::error_code& error);
 
   /// Writes a whole one: these entries, list by list. After an error the one before is as it was.
   [[nodiscard]] std::error_code write(const held_folder& folder,

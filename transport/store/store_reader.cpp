@@ -160,8 +160,11 @@ void store_file::check_head() {
     refuse(" is of version " + std::to_string(head.version) +
            " of the store; this program knows version " + std::to_string(ours.version));
   }
-  if (head.magic == ours.magic && head.number == number_) return;
-  if (kind_ == store_kind::store && head.magic != ours.magic && !whole_block_at(sizeof head)) {
+  if (head.magic == ours.magic) {
+    if (head.number != number_) other_number_ = head.number;
+    return;
+  }
+  if (kind_ == store_kind::store && !whole_block_at(sizeof head)) {
     refuse(" is no file of a store");
   }
   ++damaged_;
@@ -243,6 +246,7 @@ block_scan scan_once(const held_folder& folder, const std::string& name, std::ui
   found.bytes = file.size();
   found.good_end = found.bytes < sizeof(store_file_header) ? 0 : sizeof(store_file_header);
   std::uint64_t seen_end = found.good_end;
+  const auto stepped_over = [&] { return file.damaged() + (file.other_number() ? 1 : 0); };
   while (const auto block = file.next()) {
     if (block->offset > seen_end) found.damaged.push_back({seen_end, block->offset - seen_end});
     seen_end = block->end();
@@ -252,9 +256,9 @@ block_scan scan_once(const held_folder& folder, const std::string& name, std::ui
       continue;
     }
     found.good_end = block->end();
-    found.blocks.push_back({*block, file.damaged() > 0 || !found.damaged.empty()});
+    found.blocks.push_back({*block, stepped_over() > 0 || !found.damaged.empty()});
   }
-  found.stepped_over = file.damaged();
+  found.stepped_over = stepped_over();
   if (found.bytes > seen_end) found.torn = {seen_end, found.bytes - seen_end};
 
   // What was passed over was perhaps not bad, but only out of reach.
@@ -274,10 +278,23 @@ block_scan scan_block_file(const held_folder& folder, const std::string& name, s
   return found.readable ? found : scan_once(folder, name, number, kind, thorough, stop);
 }
 
+/// "blocks-000002.kl3 has the number 1 in its head: …"
+std::string misnaming_of(const std::string& name, std::uint64_t number) {
+  return name + " has the number " + std::to_string(number) +
+         " in its head: it was copied or renamed, or the head is damaged";
+}
+
 store_reader::store_reader(std::filesystem::path folder, stop_question stop)
-    : folder_(std::move(folder)), kind_(kind_of(folder_)), stop_(std::move(stop)) {
-  if (const auto first = following())
-    file_.emplace(folder_, *first, kind_, stop_); // throws if there is no such folder
+    : folder_(std::move(folder)), kind_(kind_of(folder_)),
+      expected_(kind_ == store_kind::store ? expected_files(folder_) : expected_files()),
+      stop_(std::move(stop)) {
+  if (const auto first = following()) open(*first); // throws if there is no such folder
+}
+
+void store_reader::open(const block_file_name& name) {
+  file_.emplace(folder_, name, kind_, stop_);
+  name_ = name;
+  events_ = 0;
 }
 
 /// The number of the file after the present one, if it is there. Looks into the folder when all
@@ -294,27 +311,56 @@ std::optional<block_file_name> store_reader::following() {
 }
 
 std::optional<stored_block> store_reader::next() {
+  const auto next_of_file = [this] {
+    auto block = file_->next();
+    if (block) {
+      events_ += block->header.events;
+      expected_.note(file_->number(), block->header);
+    }
+    return block;
+  };
   while (true) {
     if (file_) {
-      if (auto block = file_->next()) return block;
+      if (auto block = next_of_file()) return block;
     }
     const auto name = following();
     if (!name) return std::nullopt;
     // Blocks may have come between the two looks. What a receiver adds to this file now, while it
     // writes another one, too, a later reader finds.
     if (file_) {
-      if (auto block = file_->next()) return block;
+      if (auto block = next_of_file()) return block;
       damaged_ += file_->damaged();
       if (auto end = file_->torn()) torn_ends_.push_back(std::move(*end));
+      read_.push_back(present());
+      if (const auto& number = file_->other_number())
+        misnamed_.push_back(misnaming_of(name_.text(kind_), *number));
     }
-    file_.emplace(folder_, *name, kind_, stop_);
+    open(*name);
   }
+}
+
+file_as_read store_reader::present() const {
+  return {name_, events_, file_->torn().has_value(), file_->damaged() > 0};
 }
 
 std::vector<torn_end> store_reader::torn_ends() const {
   auto all = torn_ends_;
   if (file_)
     if (auto end = file_->torn()) all.push_back(std::move(*end));
+  return all;
+}
+
+std::vector<std::string> store_reader::file_faults() const {
+  if (kind_ != store_kind::store) return {};
+  auto all = read_;
+  if (file_) all.push_back(present());
+  return expected_.faults(all);
+}
+
+std::vector<std::string> store_reader::misnamed_files() const {
+  auto all = misnamed_;
+  if (file_ && file_->other_number())
+    all.push_back(misnaming_of(name_.text(kind_), *file_->other_number()));
   return all;
 }
 

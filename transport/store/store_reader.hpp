@@ -17,6 +17,7 @@
 
 #include "transport/format/block.hpp"
 #include "transport/store/block_file.hpp"
+#include "transport/store/expected_files.hpp"
 
 namespace l3 {
 
@@ -37,6 +38,9 @@ struct torn_end {
   std::uint64_t bytes = 0;
 };
 [[nodiscard]] std::string text_of(const torn_end& end);
+
+/// A sentence on a file that has this number in its head, and another one in its name.
+[[nodiscard]] std::string misnaming_of(const std::string& name, std::uint64_t number);
 
 /// Asked while a file is read, once a block and once a MiB: true ends the reading.
 using stop_question = std::function<bool()>;
@@ -88,6 +92,9 @@ public:
   [[nodiscard]] const std::error_code& refused() const { return refused_; }
   /// Stretches stepped over because no good header began where one should.
   [[nodiscard]] std::uint64_t damaged() const { return damaged_; }
+  /// The number in its head, where it is another one than that of its name: it was copied, say. Its
+  /// blocks are what they are.
+  [[nodiscard]] const std::optional<std::uint64_t>& other_number() const { return other_number_; }
 
 private:
   void check_head();
@@ -104,6 +111,7 @@ private:
   std::uint64_t searched_ = 0; ///< no good block begins between the next place and this one
   std::uint64_t damaged_ = 0;
   bool head_checked_ = false;
+  std::optional<std::uint64_t> other_number_;
   mutable std::error_code refused_;
 };
 
@@ -161,20 +169,35 @@ public:
     return file_->read_entries(block, entries);
   }
   [[nodiscard]] std::uint64_t damaged() const { return damaged_ + (file_ ? file_->damaged() : 0); }
-  /// Of all files, once next() gives nothing.
+  // Of all files, once next() gives nothing:
+
   [[nodiscard]] std::vector<torn_end> torn_ends() const;
+  /// A sentence on each file that should be there and is not, and on each that is not what its
+  /// sidecar or the manifest says: events are missing.
+  [[nodiscard]] std::vector<std::string> file_faults() const;
+  /// A sentence on each file with another number in its head than in its name. Nothing is missing.
+  [[nodiscard]] std::vector<std::string> misnamed_files() const;
 
 private:
   [[nodiscard]] std::optional<block_file_name> following();
+  void open(const block_file_name& name);
+  /// The file at hand, as far as it is read.
+  [[nodiscard]] file_as_read present() const;
 
   std::filesystem::path folder_;
   store_kind kind_;
+  expected_files expected_;
   stop_question stop_;
   std::vector<block_file_name>
       listed_; ///< the files that were there at the last look, the next last
   std::optional<store_file> file_;
+  block_file_name name_;     ///< of that file
+  std::uint64_t events_ = 0; ///< in it
   std::uint64_t damaged_ = 0;
-  std::vector<torn_end> torn_ends_; ///< of the files before this one
+  // Of the files before this one.
+  std::vector<torn_end> torn_ends_;
+  std::vector<file_as_read> read_;
+  std::vector<std::string> misnamed_;
 };
 
 } // namespace l3

@@ -153,7 +153,7 @@ TEST(store, loses_no_block_to_a_damaged_head) {
     write_file(find_store_file(folder.path(), 1), file);
     std::uint64_t damaged = 0;
     EXPECT_EQ(contents(folder.path(), &damaged), (sequences{{session, 1}}));
-    EXPECT_EQ(damaged, 1U);
+    EXPECT_EQ(damaged, at == 0 ? 1U : 0U) << "another number is named, and is no damage";
     EXPECT_EQ(store_writer({folder.path()}).last_stored(session), 1U);
   }
 }

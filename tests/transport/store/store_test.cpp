@@ -233,10 +233,11 @@ TEST(event_index, tells_of_ends_that_are_no_whole_block) {
   cut(3, fs::file_size(find_store_file(folder.path(), 3)) - 7);
   const event_index index(folder.path());
   EXPECT_EQ(index.entries().size(), 1U);
-  // The first is complete, and so was cut; the third may be being written.
-  EXPECT_EQ(index.damaged(), 1U);
-  ASSERT_EQ(index.cut_files().size(), 1U);
-  EXPECT_NE(index.cut_files()[0].find("its sidecar says"), std::string::npos);
+  // The first is complete, and so was cut; the third lacks what is in the manifest, and so in it.
+  EXPECT_EQ(index.damaged(), 2U);
+  ASSERT_EQ(index.file_faults().size(), 2U);
+  EXPECT_NE(index.file_faults()[0].find("its sidecar says"), std::string::npos);
+  EXPECT_NE(index.file_faults()[1].find("blocks-000003.kl3 lacks 1 blocks"), std::string::npos);
   ASSERT_EQ(index.torn_ends().size(), 2U);
   EXPECT_EQ(index.torn_ends()[0].bytes, block_of(1).size() - 10);
   EXPECT_EQ(index.torn_ends()[1].bytes, 7U);

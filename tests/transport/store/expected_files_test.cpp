@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a reader of a store is told when blocks or files are not there that manifest and sidecars
+// name, and what it is not told while the store grows.
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/transport/store/store_files.hpp"
+#include "transport/format/endian.hpp"
+#include "transport/store/event_index.hpp"
+#include "transport/store/store_manifest.hpp"
+
+namespace l3::test {
+namespace {
+
+/// A store of three files with two blocks each, of which the last is not complete.
+struct three_files {
+  scratch_folder folder;
+
+  three_files() {
+    for (std::uint64_t i = 1; i <= 6; i += 2) {
+      store_writer store({folder.path()});
+      EXPECT_FALSE(append(store, block_of(i)));
+      EXPECT_FALSE(append(store, block_of(i + 1)));
+      EXPECT_FALSE(store.commit());
+    }
+  }
+  [[nodiscard]] fs::path path() const { return folder.path(); }
+  [[nodiscard]] fs::path file(std::uint64_t number) const { return find_store_file(path(), number); }
+  [[nodiscard]] fs::path sidecar(std::uint64_t number) const {
+    return file(number).replace_extension(".json");
+  }
+  void cut_last_block(std::uint64_t number) const {
+    fs::resize_file(file(number), fs::file_size(file(number)) - block_of(2 * number).size());
+  }
+};
+
+std::vector<std::string> faults_in(const fs::path& folder) {
+  store_reader reader(folder);
+  while (reader.next()) {
+  }
+  return reader.file_faults();
+}
+
+TEST(expected_files, are_all_there) {
+  const three_files s;
+  EXPECT_EQ(faults_in(s.path()), std::vector<std::string>());
+}
+
+TEST(expected_files, that_are_gone_are_told_with_and_without_their_sidecars) {
+  const three_files s;
+  const auto sidecar = s.sidecar(2);
+  fs::remove(s.file(2));
+  const std::vector<std::string> gone{"blocks-000002.kl3 is in the manifest, and not there"};
+  EXPECT_EQ(faults_in(s.path()), gone);
+  fs::remove(sidecar);
+  EXPECT_EQ(faults_in(s.path()), gone);
+  EXPECT_EQ(expected_files(s.path()).gone(), gone);
+  EXPECT_EQ(event_index(s.path()).damaged(), 1U);
+  write_file(archive_mark_path(s.path(), 2), {});
+  EXPECT_EQ(faults_in(s.path()), std::vector<std::string>()) << "a person has taken it away";
+}
+
+TEST(expected_files, that_are_gone_are_told_by_a_sidecar_that_is_left) {
+  const three_files s;
+  const std::string name = s.file(2).filename();
+  fs::remove(s.path() / store_manifest::file_name);
+  fs::remove(s.file(2));
+  EXPECT_EQ(faults_in(s.path()),
+            std::vector<std::string>{name + " is not there, and its sidecar is"});
+}
+
+TEST(expected_files, that_were_cut_between_two_blocks_are_told) {
+  const three_files s;
+  const std::string name = s.file(1).filename();
+  const auto bytes = std::to_string(fs::file_size(s.file(1)));
+  s.cut_last_block(1);
+  EXPECT_EQ(faults_in(s.path()),
+            std::vector<std::string>{name + " has " + std::to_string(fs::file_size(s.file(1))) +
+                                     " bytes; its sidecar says " + bytes});
+  fs::remove(s.sidecar(1));
+  const std::vector<std::string> by_manifest{
+      name + " lacks 1 blocks with 1 events that manifest.kl3m lists"};
+  EXPECT_EQ(faults_in(s.path()), by_manifest);
+  const auto open = store_file_path(s.path(), 1);
+  fs::rename(s.file(1), open); // as a receiver leaves it that is killed
+  EXPECT_EQ(faults_in(s.path()),
+            std::vector<std::string>{"blocks-000001.kl3 lacks 1 blocks with 1 events that "
+                                     "manifest.kl3m lists"});
+}
+
+TEST(expected_files, are_told_whose_sidecar_says_nothing_or_other_figures) {
+  const three_files s;
+  const std::string name = s.sidecar(2).filename();
+  const bytes whole = read_file(s.sidecar(2));
+  std::string text(reinterpret_cast<const char*>(whole.data()), whole.size());
+  const auto write = [&](const std::string& json) {
+    write_file(s.sidecar(2), std::as_bytes(std::span(json)));
+    return faults_in(s.path());
+  };
+  EXPECT_EQ(write("{}"),
+            std::vector<std::string>{name + " is no sidecar: it has no key `sidecar`"});
+  EXPECT_EQ(write(R"({"sidecar": 1})"),
+            std::vector<std::string>{name + " does not say how many bytes its file has"});
+  EXPECT_EQ(write("garbage"), std::vector<std::string>{name + " is no JSON object"});
+  const std::string events = R"("events": 2)";
+  ASSERT_NE(text.find(events), std::string::npos) << text;
+  EXPECT_EQ(write(text.replace(text.find(events), events.size(), R"("events": 1)")),
+            std::vector<std::string>{s.file(2).filename().string() +
+                                     " holds 2 events; its sidecar says 1"});
+}
+
+TEST(expected_files, are_not_missed_where_a_receiver_adds_completes_and_archives_meanwhile) {
+  const three_files s;
+  store_reader reader(s.path());
+  ASSERT_TRUE(reader.next());
+  {
+    store_writer store({s.folder.path()}); // another file, its entries, and its other name
+    ASSERT_FALSE(append(store, block_of(7)));
+    ASSERT_FALSE(store.commit());
+  }
+  while (reader.next()) {
+  }
+  EXPECT_EQ(reader.file_faults(), std::vector<std::string>());
+
+  store_reader early(s.path());
+  while (early.next()) {
+  }
+  fs::remove(s.sidecar(4));
+  fs::remove(s.file(4));
+  write_file(archive_mark_path(s.path(), 4), {});
+  {
+    store_writer store({s.folder.path()});
+    ASSERT_FALSE(store.commit());
+    (void)store.take_news();
+  }
+  EXPECT_FALSE(fs::exists(archive_mark_path(s.path(), 4))) << "the receiver has seen it";
+  EXPECT_EQ(early.file_faults(), std::vector<std::string>());
+}
+
+TEST(a_copied_file, is_named_and_costs_no_events) {
+  const three_files s;
+  const std::string copy = "blocks-000004-run000000-node0.kl3";
+  fs::copy_file(s.file(1), s.path() / copy);
+  const event_index index(s.path());
+  EXPECT_EQ(index.damaged(), 0U);
+  EXPECT_EQ(index.misnamed_files(),
+            std::vector<std::string>{copy + " has the number 1 in its head: it was copied or "
+                                            "renamed, or the head is damaged"});
+  ASSERT_EQ(index.entries().size(), 8U);
+  ASSERT_EQ(index.copies().size(), 2U);
+  std::vector<std::uint32_t> once;
+  for (const auto& e : index.entries()) {
+    EXPECT_EQ(index.is_in_copy(e), e.file == 4);
+    if (!index.is_in_copy(e)) once.push_back(e.key.number);
+  }
+  EXPECT_EQ(once, (std::vector<std::uint32_t>{1, 2, 3, 4, 5, 6}));
+}
+
+} // namespace
+} // namespace l3::test
