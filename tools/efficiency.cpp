@@ -90,7 +90,7 @@ public:
             exit_usage);
   }
 
-  [[nodiscard]] settings_efficiency of(const block_header& block) const {
+  [[nodiscard]] settings_efficiency of(const block_header& block) {
     const auto known = told_.of(block).all;
     const auto names = known ? line_names(known->lines) : given_;
     if (is_chosen(block)) return {names, false, {}};
@@ -99,7 +99,7 @@ public:
   }
 
   /// Whether another selection chose these events before: then no sample of them is unbiased.
-  [[nodiscard]] bool is_chosen(const block_header& block) const {
+  [[nodiscard]] bool is_chosen(const block_header& block) {
     const auto& known = told_.of(block).all;
     return known && known->software.starts_with("koto-l3 ");
   }
@@ -121,7 +121,7 @@ private:
 };
 
 efficiencies measure(const options& o, interrupt& signals) {
-  const known_settings settings(o, signals);
+  known_settings settings(o, signals);
   efficiencies e;
   std::uint64_t damaged = 0;
   stored_events in(o.store, "efficiency", signals);
@@ -249,6 +249,18 @@ json::object to_json(const decided_by& how, const settings_efficiency& s) {
           {"samples", std::move(samples)}};
 }
 
+/// Why there is no event of an unbiased sample, and what helps if anything does.
+std::string why_none(const options& o, const efficiencies& e) {
+  if (e.by_settings.empty())
+    return e.without_summary > 0
+               ? "no selection ran on any stored event, so no efficiency follows"
+               : o.store + " holds no event that can be read, so no efficiency follows";
+  const auto is_chosen = [](const auto& of) { return of.first.chosen; };
+  if (std::ranges::all_of(e.by_settings, is_chosen))
+    return "no event of an unbiased sample is stored: give the store that `reprocess` read";
+  return "no event of an unbiased sample is stored: name a line by --reference";
+}
+
 int efficiency(const options& o) {
   interrupt signals;
   check_folder(o.store);
@@ -274,6 +286,7 @@ int efficiency(const options& o) {
                            {"unreadable", json::object{{"places", lost.places},
                                                        {"blocks", lost.blocks},
                                                        {"events", lost.events},
+                                                       {"files", lost.files.size()},
                                                        {"torn_ends", lost.torn_ends}}}}));
   if (e.without_summary > 0) print_error("of {} events no selection ran\n", e.without_summary);
   const int damage = tell(lost, o.skip_damaged);
@@ -281,7 +294,7 @@ int efficiency(const options& o) {
     print_error("whether events were given up by priority is not known of {} session{}: if some "
                 "were, these efficiencies are too high; name the daemons' ledgers by --ledger\n",
                 unknown, unknown == 1 ? "" : "s");
-  if (!any) print_error("no event of an unbiased sample is stored: name a line by --reference\n");
+  if (!any) print_error("{}\n", why_none(o, e));
   return any ? damage : exit_failure;
 }
 

@@ -175,7 +175,7 @@ class Recorded(Selecting):
         """Events of blocks that stand twice in a store count once."""
         twice = self.copy_first_file()
         told = self.run_for_json("efficiency", self.store)
-        nothing = {"places": 0, "blocks": 0, "events": 0, "torn_ends": 0}
+        nothing = {"places": 0, "blocks": 0, "events": 0, "files": 0, "torn_ends": 0}
         self.assertEqual((told["settings"], told["duplicated"], told["unreadable"]), ([of], twice, nothing))
         self.assertEqual(self.again(self.store)["total"]["as_stored"], 80)
         for command in (("efficiency",), ("select", "--totals"), ("select", "--as-recorded")):

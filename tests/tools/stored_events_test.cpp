@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/evaluate/stored_events.hpp"
 
+#include <string>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "tests/transport/store/store_files.hpp"
+#include "tools/evaluate/stored_settings.hpp"
 #include "transport/format/endian.hpp"
 
 namespace l3 {
@@ -97,6 +99,37 @@ TEST(stored_events, of_a_block_without_a_whole_copy_are_lost_once) {
   EXPECT_EQ(lost.events, 1U);
   EXPECT_EQ(tell(lost, false), exit_failure);
   EXPECT_EQ(tell(lost, true), 0);
+}
+
+TEST(stored_events, of_a_file_that_is_gone_are_told) {
+  const test::scratch_folder folder;
+  fill(folder.path());
+  const test::fs::path at = folder.path();
+  const std::string text = "{}";
+  test::write_file(at / "blocks-000003-run000007-node0.json", std::as_bytes(std::span(text)));
+  const auto [numbers, lost] = read(folder.path());
+  EXPECT_EQ(lost.files, std::vector<std::string>{
+                            "blocks-000003-run000007-node0.kl3 is not there, and its sidecar is"});
+  EXPECT_EQ(tell(lost, false), exit_failure);
+  EXPECT_EQ(tell(lost, true), 0);
+}
+
+TEST(stored_settings, of_a_session_that_came_since_are_read_then) {
+  const test::scratch_folder folder;
+  fill(folder.path());
+  interrupt signals;
+  stored_settings settings(folder.path(), signals);
+  block_header header;
+  test::bytes late = block_of(1, test::session + 1);
+  ASSERT_EQ(check_block(late, header), block_fault::none);
+  EXPECT_NE(settings.of(header).fault.find("no settings are stored"), std::string::npos);
+
+  late = block_of(1, test::session + 2);
+  ASSERT_EQ(check_block(late, header), block_fault::none);
+  late = with_settings(late, header, test::bytes(32));
+  write_file(folder.path(), 3, {late});
+  EXPECT_NE(settings.of(header).fault.find("of another version, or none at all"), std::string::npos)
+      << "they are there, and were not when the folder was read";
 }
 
 } // namespace

@@ -109,7 +109,7 @@ unreadable_parts for_each_recorded(const std::filesystem::path& folder,
                                    const selection_options& how,
                                    const std::function<void(const recorded_event&)>& f,
                                    interrupt& signals) {
-  const stored_settings settings(folder, signals);
+  stored_settings settings(folder, signals);
   recorded_run run(how, f);
   stored_events in(folder, "select", signals);
   while (const auto event = in.next()) run.take(*event, in.block(), settings.of(in.block()));

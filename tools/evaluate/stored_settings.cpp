@@ -20,8 +20,13 @@ std::pair<std::uint64_t, bool> key_of(const block_header& h) {
 
 } // namespace
 
-stored_settings::stored_settings(const std::filesystem::path& folder, interrupt& signals) {
-  store_reader in(folder, [&] { return signals.check(), false; });
+stored_settings::stored_settings(const std::filesystem::path& folder, interrupt& signals)
+    : folder_(folder), signals_(signals) {
+  read();
+}
+
+void stored_settings::read() {
+  store_reader in(folder_, [&] { return signals_.check(), false; });
   std::vector<std::byte> bytes;
   while (const auto block = in.next()) {
     told_settings& to = sessions_.try_emplace(key_of(block->header), none).first->second;
@@ -45,9 +50,10 @@ stored_settings::stored_settings(const std::filesystem::path& folder, interrupt&
   }
 }
 
-const told_settings& stored_settings::of(const block_header& h) const {
-  const auto found = sessions_.find(key_of(h));
-  return found == sessions_.end() ? none : found->second;
+const told_settings& stored_settings::of(const block_header& h) {
+  if (const auto found = sessions_.find(key_of(h)); found != sessions_.end()) return found->second;
+  read();
+  return sessions_.try_emplace(key_of(h), none).first->second;
 }
 
 std::vector<std::shared_ptr<const recorded_settings>> stored_settings::known() const {

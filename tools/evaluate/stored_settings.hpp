@@ -31,7 +31,8 @@ public:
   /// after a signal.
   stored_settings(const std::filesystem::path& folder, interrupt& signals);
 
-  [[nodiscard]] const told_settings& of(const block_header& h) const;
+  /// Of a session that has come since the folder was read, it reads the folder again.
+  [[nodiscard]] const told_settings& of(const block_header& h);
   /// Each once.
   [[nodiscard]] std::vector<std::shared_ptr<const recorded_settings>> known() const;
   /// The names of their lines by their ids, and of those of the built-in selection, for sessions
@@ -41,6 +42,10 @@ public:
   [[nodiscard]] bool complete() const;
 
 private:
+  void read();
+
+  std::filesystem::path folder_;
+  interrupt& signals_;
   std::map<std::vector<std::byte>, std::shared_ptr<const recorded_settings>> known_;
   /// By number, and whether the blocks are its owner's.
   std::map<std::pair<std::uint64_t, bool>, told_settings> sessions_;
