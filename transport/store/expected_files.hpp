@@ -46,8 +46,7 @@ private:
   using tallies_by_file = std::map<std::uint64_t, session_tallies>;
 
   [[nodiscard]] tallies_by_file listed_now(std::string& fault) const;
-  [[nodiscard]] std::vector<std::string>
-  lacking_blocks(const std::set<std::uint64_t>& told) const;
+  [[nodiscard]] std::vector<std::string> lacking_blocks(const std::set<std::uint64_t>& told) const;
 
   std::filesystem::path folder_;
   std::string manifest_fault_; ///< why it cannot be read
