@@ -102,8 +102,7 @@ std::vector<std::string> expected_files::faults(std::span<const file_as_read> re
 }
 
 /// Of the files that are there.
-std::vector<std::string>
-expected_files::lacking_blocks(const std::set<std::uint64_t>& told) const {
+std::vector<std::string> expected_files::lacking_blocks(const std::set<std::uint64_t>& told) const {
   tallies_by_file lacking;
   for (const auto& [file, listed] : listed_) {
     const auto found = found_.find(file);
@@ -135,7 +134,8 @@ std::vector<std::string> expected_files::gone() const {
   numbers missing = without(numbers_of(listed_), numbers_in(folder_));
   // A file that gets its other name while a folder is listed may be in no listing, but once only.
   if (!missing.empty()) missing = without(std::move(missing), numbers_in(folder_));
-  std::erase_if(missing, [&](std::uint64_t n) { return fs::exists(archive_mark_path(folder_, n)); });
+  std::erase_if(missing,
+                [&](std::uint64_t n) { return fs::exists(archive_mark_path(folder_, n)); });
   if (!missing.empty()) {
     std::string fault;
     const numbers now = numbers_of(listed_now(fault));

@@ -27,7 +27,9 @@ struct three_files {
     }
   }
   [[nodiscard]] fs::path path() const { return folder.path(); }
-  [[nodiscard]] fs::path file(std::uint64_t number) const { return find_store_file(path(), number); }
+  [[nodiscard]] fs::path file(std::uint64_t number) const {
+    return find_store_file(path(), number);
+  }
   [[nodiscard]] fs::path sidecar(std::uint64_t number) const {
     return file(number).replace_extension(".json");
   }
