@@ -32,7 +32,8 @@ is a valid configuration; `deploy/l3.toml` lists every key with its default, com
 
 A running daemon reads the file, and the files that it names, again on SIGHUP (`systemctl reload
 koto-l3d`). If anything is wrong, all of it goes to the log with file, line and column, and nothing
-changes. Otherwise the settings marked *live* below take effect at once; of the others the log names
+changes; only a `histograms.reference` that cannot be read is told and hinders nothing, as at a
+start. Otherwise the settings marked *live* below take effect at once; of the others the log names
 those that differ from the running ones, because they need a restart.
 
 Numbers with a unit are strings: sizes `"64 MiB"` (B, kB, KiB, MB, MiB, GB, GiB), durations `"5 ms"`
