@@ -298,8 +298,9 @@ public:
 private:
   /// Nothing has the name. The connections that are open go on. Throws std::runtime_error.
   void make_socket() {
+    std::optional<std::pair<dev_t, ino_t>> bound;
     const auto fail = [&](const std::string& why) {
-      if (made_ && file_of(name_) == std::exchange(made_, std::nullopt)) std::remove(name_.c_str());
+      if (bound && file_of(name_) == bound) std::remove(name_.c_str());
       throw std::runtime_error(cannot_listen(name_, why));
     };
     try {
@@ -309,12 +310,13 @@ private:
       if (::fchmod(fresh.native_handle(), S_IRUSR | S_IWUSR) != 0)
         fail("its permissions cannot be set");
       fresh.bind(where);
-      made_ = file_of(name_);
+      bound = file_of(name_);
       constexpr mode_t owner_and_group = S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP;
       if (::chmod(name_.c_str(), owner_and_group) != 0) fail("its permissions cannot be set");
       fresh.listen();
       acceptor_.close(); // what waits there for a connection goes on with the new one
       acceptor_ = std::move(fresh);
+      made_ = bound;
     } catch (const boost::system::system_error& e) {
       fail(e.code().message());
     }
@@ -331,7 +333,10 @@ private:
 
   void look_at_name() {
     const auto there = file_of(name_);
-    if (there && there == made_) return;
+    if (there && there == made_) {
+      if (!has_its_name_.exchange(true) && report_) report_(name_ + " is here again");
+      return;
+    }
     try {
       if (there) throw std::runtime_error(cannot_listen(name_, "something else has its name"));
       make_socket();

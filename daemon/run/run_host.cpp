@@ -113,11 +113,11 @@ void run_host::go_without_run() {
   if (disks_ && without_run_ && looks_at_spool) return;
   std::string why; // each has a thread
   try {
-    if (!disks_) disks_ = std::make_unique<disk_watch>(settings_);
-    if (!looks_at_spool) spool_ = std::make_unique<unattended_spool>(settings_.spool);
     if (!without_run_)
       without_run_ =
           std::make_unique<unattended_ports>(ports_, settings_.udp.allow, settings_.building);
+    if (!disks_) disks_ = std::make_unique<disk_watch>(settings_);
+    if (!looks_at_spool) spool_ = std::make_unique<unattended_spool>(settings_.spool);
   } catch (const std::system_error& e) {
     why = e.code().message();
   }
@@ -431,7 +431,7 @@ std::optional<std::uint32_t> run_host::next_number() const {
 }
 
 bool run_host::was_used(std::uint32_t number) const {
-  if (ledgers_.has_run(number)) return true;
+  if (ledgers_.has_run(number) || ledgers_.highest_run() == number) return true;
   const std::lock_guard lock(mutex_);
   return used_numbers_.contains(number) || number_that_begins_ == number;
 }
@@ -444,8 +444,8 @@ std::vector<std::uint32_t> run_host::silent_crates() const {
 
 std::vector<std::uint32_t> run_host::lone_crates() const {
   const std::lock_guard lock(mutex_);
-  if (!without_run_ || without_run_->busy_for() < silence) return {};
-  return without_run_->alone_for(silence);
+  const bool sent = without_run_ && steady_clock::now() - without_run_->quiet_since() < silence;
+  return sent ? without_run_->alone_for(silence) : std::vector<std::uint32_t>();
 }
 
 std::string run_host::why_no_pause() const {

@@ -110,9 +110,9 @@ public:
   [[nodiscard]] std::optional<std::uint32_t> next_number() const;
   /// A run of this node has had this number, or begins with it now.
   [[nodiscard]] bool was_used(std::uint32_t number) const;
-  /// Without a run: crates that have been silent for ten seconds while most others sent.
+  /// Without a run: crates that have been silent for ten seconds while at least half sent.
   [[nodiscard]] std::vector<std::uint32_t> silent_crates() const;
-  /// Without a run: crates that have sent for ten seconds without a pause, while most were silent.
+  /// Without a run: crates that have sent in the last ten seconds while more than half were silent.
   [[nodiscard]] std::vector<std::uint32_t> lone_crates() const;
   /// Without a run: who has sent without a pause for ten seconds, so that none can begin, and what
   /// to do; empty: what comes pauses.

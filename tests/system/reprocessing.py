@@ -367,6 +367,7 @@ class Again(Reprocessing):
         slow = self.start_tool(*command, "--threads", "1")
         harness.wait_until(lambda: list(out.glob("reprocess/task-000001-*.new")) or not slow.running(), "a file that is being written")
         slow.process.send_signal(signal.SIGSTOP)
+        self.assertTrue(slow.running())
         self.reprocess(*command[1:])
         slow.process.send_signal(signal.SIGCONT)
         self.assertEqual(slow.wait(), 0, slow.said())

@@ -15,6 +15,7 @@ import socket
 import stat
 import struct
 import subprocess
+import threading
 import time
 
 import harness
@@ -470,18 +471,25 @@ class Control(Controlled):
         sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.addCleanup(sender.close)
 
-        def is_told():
-            sender.sendto(trailer, (harness.HOST, self.ports.udp))
-            time.sleep(0.1)  # a pause has 0.4 s
-            status = daemon.status()
-            return status if status["problem"] and sentence in status["problem"]["text"] else None
-        status = harness.wait_until(is_told, "a crate that sends alone to be told")
-        self.assertEqual((status["state"]["degraded"], status["problem"]["name"]), (["no_pause"], "no_pause"))
-        is_told()
-        status, answer = self.ask("POST", "/run/start")
-        self.assertEqual((status, [sentence in r for r in answer["reasons"]]), (409, [True]), answer)
+        enough = threading.Event()
+
+        def send():
+            while not enough.wait(0.02):  # a pause has 0.4 s
+                sender.sendto(trailer, (harness.HOST, self.ports.udp))
+        sends = threading.Thread(target=send)
+        sends.start()
+        try:
+            status = daemon.wait_for(lambda s: s["problem"] and sentence in s["problem"]["text"], "a crate that sends alone to be told")
+            self.assertEqual((status["state"]["degraded"], status["problem"]["name"]), (["no_pause"], "no_pause"))
+            status, answer = self.ask("POST", "/run/start")
+            self.assertEqual((status, [sentence in r for r in answer["reasons"]]), (409, [True]), answer)
+        finally:
+            enough.set()
+            sends.join()
         daemon.wait_to_say(sentence)
         daemon.wait_to_say("what comes pauses again")
+        status, answer = self.ask("POST", "/run/start")  # a beam that pauses, of one crate
+        self.assertEqual((status, answer["reasons"]), (409, [f"only crate {number} sent in the last ten seconds"]))
         self.assertEqual(daemon.stop(), 0)
 
     def test_the_control_socket_is_removed(self):

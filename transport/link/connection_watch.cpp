@@ -21,6 +21,7 @@
 
 #include "transport/format/endian.hpp"
 #include "transport/link/link_door.hpp"
+#include "transport/link/link_places.hpp"
 #include "transport/system/thread_name.hpp"
 
 namespace l3 {
@@ -223,7 +224,11 @@ void connection_watch::take_events() {
 }
 
 void connection_watch::begin(int number) {
-  auto meter = tcp_meter::of(number, limits_.first_descriptor);
+  // A limit that was lowered since holds for these, too.
+  const int first = std::min(limits_.first_descriptor,
+                             link_places::of(link_places::descriptors()).first_of_watch);
+  errno = 0;
+  auto meter = tcp_meter::of(number, first);
   if (!meter) { // it has ended since, of which ZeroMQ will tell, or nothing could bound it
     if (errno == EMFILE || errno == EINVAL) (void)::shutdown(number, SHUT_RDWR);
     return;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <thread>
 #include <vector>
 
@@ -78,11 +79,16 @@ TEST_F(landed_datagrams, wait_while_another_thread_has_the_lock_until_few_slots_
   std::jthread waits;
   r_.pool.when_asked = [&] {
     r_.pool.when_asked = nullptr;
-    read(9);
-    taken_meanwhile.push_back(taken() - before);
-    read(2);
-    taken_meanwhile.push_back(taken() - before);
-    waits = std::jthread([&] { read(1); });
+    for (const std::size_t n : {9, 2}) {
+      std::jthread([&] { read(n); }).join();
+      taken_meanwhile.push_back(taken() - before);
+    }
+    std::atomic<bool> begun = false;
+    waits = std::jthread([&] {
+      begun = true;
+      read(1);
+    });
+    while (!begun) std::this_thread::yield();
     std::this_thread::sleep_for(10ms);
     taken_meanwhile.push_back(taken() - before);
   };

@@ -112,26 +112,26 @@ TEST_F(ports_without_a_run, what_an_input_would_refuse_is_no_beam) {
 TEST_F(ports_without_a_run, know_which_crates_are_silent) {
   unattended_ports u(ports_, {}, building_);
   EXPECT_TRUE(u.silent_for(0s).empty()) << "none sends";
-  std::this_thread::sleep_for(30ms);
+  std::this_thread::sleep_for(300ms);
   send(0, 1); // of the first crate
   wait_for(u, 1);
-  std::this_thread::sleep_for(30ms);
+  std::this_thread::sleep_for(300ms);
   send(1, 3); // of the third
   wait_for(u, 2);
-  EXPECT_EQ(u.alone_for(20ms), std::vector<std::uint32_t>{8});
-  EXPECT_TRUE(u.silent_for(20ms).empty()) << "one of three is no beam";
+  EXPECT_EQ(u.alone_for(200ms), std::vector<std::uint32_t>{8});
+  EXPECT_TRUE(u.silent_for(200ms).empty()) << "one of three is no beam";
   u.stop();
   unattended_ports two(ports_, {}, building_);
-  std::this_thread::sleep_for(30ms);
+  std::this_thread::sleep_for(300ms);
   send(0, 1);
   send(0, 3);
   wait_for(two, 2);
   const std::vector<std::uint32_t> silent{7};
-  EXPECT_EQ(two.silent_for(20ms), silent);
-  EXPECT_TRUE(two.alone_for(20ms).empty());
+  EXPECT_EQ(two.silent_for(200ms), silent);
+  EXPECT_TRUE(two.alone_for(200ms).empty());
   EXPECT_TRUE(two.silent_for(1h).empty()) << "this watch has not lasted so long";
-  std::this_thread::sleep_for(30ms);
-  EXPECT_EQ(two.silent_for(20ms), silent) << "the beam pauses: no further crate becomes silent";
+  std::this_thread::sleep_for(300ms);
+  EXPECT_EQ(two.silent_for(200ms), silent) << "the beam pauses: no further crate becomes silent";
 }
 
 TEST_F(ports_without_a_run, know_how_long_the_beam_has_not_paused) {
