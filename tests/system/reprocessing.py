@@ -401,7 +401,7 @@ class AnotherReadout(harness.SystemTest):
         out, menu = self.folder / "out", ("--menu", "built-in")
         small, other = self.stored("small", level2.SMALL), self.stored("other", ["0-1: 3 x 125 MHz"])
         for command in (("select", small), ("reprocess", small, *menu, "--out", out)):
-            self.refuse("built-in: describes another readout", *command)
+            self.refuse("built-in detector.toml: describes another readout", *command)
             self.refuse('--crates is not the readout of the stored runs, "0-1: 3 x 125 MHz", "2: 2 x 500 MHz"', *command, "--crates", *level2.KOTO)
         # Of a store without settings nothing is known.
         old = self.folder / "old"

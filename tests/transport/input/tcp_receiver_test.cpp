@@ -141,8 +141,9 @@ protected:
 
   void wait_for(const std::function<bool()>& what) {
     const auto limit = steady_clock::now() + 20s;
-    while (!what() && steady_clock::now() < limit) std::this_thread::yield();
-    ASSERT_TRUE(what());
+    bool holds = what(); // perhaps for a moment only
+    for (; !holds && steady_clock::now() < limit; holds = what()) std::this_thread::yield();
+    ASSERT_TRUE(holds);
   }
   void stop() {
     receiver.reset();
