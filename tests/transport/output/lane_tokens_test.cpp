@@ -78,7 +78,8 @@ TEST(lane_tokens, damage_costs_the_damaged_entry_only) {
   const std::vector<std::uint64_t> lanes{first.new_session(), first.new_session()};
   EXPECT_EQ(first.keep_in(folder.path(), {}), "");
   std::fstream file(file_in(folder), std::ios::in | std::ios::out | std::ios::binary);
-  file.seekp(9).put('x').seekp(0, std::ios::end).write("torn", 4);
+  const int was = file.seekg(9).get(); // any byte: tokens are drawn
+  file.seekp(9).put(static_cast<char>(was ^ 1)).seekp(0, std::ios::end).write("torn", 4);
   file.close();
   lane_tokens next;
   EXPECT_EQ(next.keep_in(folder.path(), lanes), "");
