@@ -111,7 +111,7 @@ TEST(machine_check, doubts_a_segment_above_a_quarter_of_the_spool) {
   s.spool.segment = mebibytes(17);
   EXPECT_EQ(told(), 1);
   EXPECT_EQ(spool::segment_bytes(s.spool), mebibytes(16).bytes);
-  s.spool.segment = spool_settings{}.segment; // nobody has asked for it
+  s.spool.segment = spool_settings{}.segment; // the default is told of to no user
   EXPECT_EQ(told(), 0);
 }
 

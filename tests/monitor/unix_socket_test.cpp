@@ -2,6 +2,7 @@
 // The HTTP server on a unix socket, with actions.
 #include "monitor/http_server.hpp"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -16,6 +17,7 @@
 #include <fstream>
 #include <mutex>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 namespace l3 {
@@ -156,6 +158,32 @@ TEST_F(unix_sockets, are_made_again_when_their_name_is_removed) {
     std::ofstream(name()) << "of a person";
   }
   EXPECT_TRUE(std::filesystem::is_regular_file(name())) << "what is not the server's stays";
+}
+
+/// The same socket has its name again, after another file had it, and after its folder was away.
+TEST_F(unix_sockets, are_found_again_when_their_name_is_given_back) {
+  const auto server = serve();
+  const auto wait_for = [&](bool has_its_name) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    while (server->has_its_name() != has_its_name && std::chrono::steady_clock::now() < end)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return server->has_its_name() == has_its_name;
+  };
+  const std::string other = (folder_ / "other").string();
+  std::ofstream(other) << "x";
+  const auto exchange = [&] {
+    return renameat2(AT_FDCWD, name().c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE);
+  };
+  ASSERT_EQ(exchange(), 0);
+  EXPECT_TRUE(wait_for(false));
+  ASSERT_EQ(exchange(), 0);
+  EXPECT_TRUE(wait_for(true));
+  const std::filesystem::path away = folder_.string() + "-away";
+  std::filesystem::rename(folder_, away);
+  EXPECT_TRUE(wait_for(false));
+  std::filesystem::rename(away, folder_);
+  EXPECT_TRUE(wait_for(true));
+  EXPECT_TRUE(post("/action", "it").ends_with("did it"));
 }
 
 TEST_F(unix_sockets, are_for_owner_and_group_and_go_with_the_server) {

@@ -306,6 +306,8 @@ class Runs(Controlled):
         for ledger in self.ledgers.glob("*.json"):
             ledger.unlink()
         daemon = self.start_controlled()
+        status, answer = self.ask("POST", "/run/start", json.dumps({"number": 51}))
+        self.assertEqual(status, 409, answer)
         self.assertEqual(self.start()["next"]["number"], 52)
         self.assertEqual(daemon.stop(), 0, daemon.said())
         receiver.stop()

@@ -220,7 +220,7 @@ TEST(effect_sizes, of_what_is_not_known_of_inputs) {
 }
 
 TEST(effect_sizes, of_what_is_not_known_of_counters) {
-  // Of many seeds: the counters of one detector are few.
+  // Many seeds together, because one detector has few counters.
   std::vector<double> later;
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     const auto late = draw_input_faults(koto(), with(&fx::counter_time_spread, 5), seed);

@@ -258,7 +258,7 @@ private:
         if (error != 0) error = std::min(error, error_of(n, s.number));
       const bool is_reduced = payload != event_payload::all && (x.form & 8) == 0;
       if (is_reduced) limit(x, s, seen, payload);
-      // Of these, gather() takes the samples as they came.
+      // gather() takes the samples of these as they came.
       if (error == 1 && codec_ == codec_id::strong && (x.form & 16) != 0) error = 0;
       const made_board stored = error == 0 ? *s.board : rounded(*s.board, error);
       x = expect_board(e, stored, codec_id::koto);

@@ -87,15 +87,6 @@ TEST_F(refused_spool, for_good_of_its_list_ends_the_start_and_leaves_the_list) {
   EXPECT_EQ(spool(small_spool(folder_.path(), three_blocks)).found().blocks, last);
 }
 
-/// A step that the disk refuses is done again.
-template <class Step>
-void until_it_works(const Step& step) {
-  std::error_code error;
-  for (int times = 0; times < 10; ++times)
-    if (!(error = step())) return;
-  ADD_FAILURE() << error.message();
-}
-
 void expect_no_hand(spool& disk, const std::string& when) {
   for (const std::string& text : disk.take_news())
     for (const char* hand :

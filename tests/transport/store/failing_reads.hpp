@@ -3,6 +3,10 @@
 // that links this has its own pread(), fstat() and ftruncate().
 #pragma once
 
+#include <gtest/gtest.h>
+
+#include <system_error>
+
 namespace l3::test {
 
 /// Of pread() in this thread: so many calls work, then so many are refused, and then all work.
@@ -45,5 +49,14 @@ public:
 
 /// Calls of ftruncate() in this thread that are refused.
 inline thread_local int cuts_refused = 0;
+
+/// A step that the disk refuses is done again.
+template <class Step>
+void until_it_works(const Step& step) {
+  std::error_code error;
+  for (int times = 0; times < 10; ++times)
+    if (!(error = step())) return;
+  ADD_FAILURE() << error.message();
+}
 
 } // namespace l3::test

@@ -93,22 +93,13 @@ constexpr int errors[] = {EIO, ESTALE, EINTR, ENOMEM, ENFILE, EOVERFLOW};
 /// A look is tried three times, or once: it fails, and the one behind it.
 constexpr int long_moment = 4;
 
-/// The news of a store that nobody has touched.
+/// The news of a store that no other program has touched.
 void expect_no_hand(store_writer& store, const std::string& when) {
   for (const std::string& text : store.take_news())
     for (const char* hand :
          {"removed", "something else", "another program has", "no other program"})
       EXPECT_EQ(text.find(hand), text.npos) << when << ": " << text;
   EXPECT_TRUE(store.lost().empty()) << when;
-}
-
-/// A step that the disk refuses is done again.
-template <class Step>
-void until_it_works(const Step& step) {
-  std::error_code error;
-  for (int times = 0; times < 10; ++times)
-    if (!(error = step())) return;
-  ADD_FAILURE() << error.message();
 }
 
 /// Until a life went by in which not all were refused.
