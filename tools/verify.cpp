@@ -15,6 +15,7 @@
 #include "tools/progress.hpp"
 #include "tools/replay/loop.hpp"
 #include "tools/verify/agreement.hpp"
+#include "tools/verify/compared_runs.hpp"
 #include "tools/verify/comparison.hpp"
 #include "tools/verify/fates.hpp"
 #include "tools/verify/objections.hpp"
@@ -29,6 +30,7 @@ struct options {
   std::string sent;
   std::string folder;
   std::vector<std::string> ledgers;
+  std::vector<std::uint32_t> runs;
   std::uint32_t loops = 1;
   selection_options selection;
   bool json = false;
@@ -71,6 +73,9 @@ std::optional<bool> receiver_is_final(const std::vector<given_ledger>& ledgers) 
 
 /// Remarks beside the counts.
 struct remarks {
+  std::set<std::uint32_t> runs;         ///< that are compared
+  std::set<std::uint32_t> not_compared; ///< others that are stored
+  std::uint32_t run_sent = 0;           ///< of the .l2raw file
   std::vector<std::string> torn_ends;
   std::vector<std::string> files; ///< that are missing, lack blocks, or have another's number
   std::optional<bool> receiver_final;
@@ -82,6 +87,11 @@ struct remarks {
 };
 
 void print_remarks(const remarks& r) {
+  if (!r.not_compared.empty())
+    fmt::print("compared with {}; {} stored, too, and not compared\n", words_of(r.runs),
+               words_of(r.not_compared) + (r.not_compared.size() == 1 ? " is" : " are"));
+  if (!r.runs.empty() && !r.runs.contains(r.run_sent))
+    fmt::print("the file is of run {}, and compared with {}\n", r.run_sent, words_of(r.runs));
   for (const auto& end : r.torn_ends) fmt::print("{}\n", end);
   for (const auto& text : r.files) fmt::print("{}\n", text);
   if (r.receiver_final == false)
@@ -181,46 +191,48 @@ void print_json(const comparison& c, const boost::json::object& payloads,
     ledgers.push_back(
         json::object{{"what", a.what}, {"one", a.one}, {"other", a.other}, {"agree", a.holds()}});
   }
-  const json::object all{{"holds", c.holds() && hold(agreements) && r.objections.empty()},
-                         {"events_hold", c.holds()},
-                         {"ledgers_agree", hold(agreements)},
-                         {"sessions_without_ledger", r.without_ledger},
-                         {"events", events},
-                         {"examples", examples},
-                         {"payloads", payloads},
-                         {"sent_damage", c.sent_damage},
-                         {"left_out", json::object{{"places", c.sent_left_out.places},
-                                                   {"bytes", c.sent_left_out.bytes},
-                                                   {"records", c.sent_left_out.records},
-                                                   {"to_the_end", c.sent_left_out.to_the_end},
-                                                   {"unchecked", c.unchecked}}},
-                         {"ledgers", ledgers},
-                         {"fates", json_of(r.fates)},
-                         {"torn_ends", r.torn_ends.size()},
-                         {"receiver_ledger_final",
-                          r.receiver_final ? json::value(*r.receiver_final) : json::value(nullptr)},
-                         {"daemon_ledgers_not_final", not_final},
-                         {"replay_ledgers_unfinished", unfinished},
-                         {"objections", objections}};
+  const json::object all{
+      {"holds", c.holds() && hold(agreements) && r.objections.empty()},
+      {"events_hold", c.holds()},
+      {"ledgers_agree", hold(agreements)},
+      {"sessions_without_ledger", r.without_ledger},
+      {"runs", json::array(r.runs.begin(), r.runs.end())},
+      {"runs_not_compared", json::array(r.not_compared.begin(), r.not_compared.end())},
+      {"events", events},
+      {"examples", examples},
+      {"payloads", payloads},
+      {"sent_damage", c.sent_damage},
+      {"left_out", json::object{{"places", c.sent_left_out.places},
+                                {"bytes", c.sent_left_out.bytes},
+                                {"records", c.sent_left_out.records},
+                                {"to_the_end", c.sent_left_out.to_the_end},
+                                {"unchecked", c.unchecked}}},
+      {"ledgers", ledgers},
+      {"fates", json_of(r.fates)},
+      {"torn_ends", r.torn_ends.size()},
+      {"receiver_ledger_final",
+       r.receiver_final ? json::value(*r.receiver_final) : json::value(nullptr)},
+      {"daemon_ledgers_not_final", not_final},
+      {"replay_ledgers_unfinished", unfinished},
+      {"objections", objections}};
   fmt::print("{}\n", json::serialize(all));
 }
 
 /// The selection's decisions on every event that was sent. Over UDP the daemon's run may differ
 /// from the file's: the stored events name it.
-std::vector<expected_event> decide_all(const options& o, const event_index& stored,
-                                       interrupt& signals) {
+std::vector<expected_event>
+decide_all(const options& o, std::span<const event_index::session> stored, interrupt& signals) {
   if (o.loops != 1)
     throw command_error("--loop and --selection exclude each other: prescales go by spill numbers",
                         exit_usage);
   std::set<codec_id> codecs;
-  for (const event_index::session& s : stored.sessions()) codecs.insert(s.codec);
+  for (const event_index::session& s : stored) codecs.insert(s.codec);
   if (codecs.empty()) codecs.insert(codec_id::koto);
   std::vector<expected_event> expected;
   for (const codec_id codec : codecs) {
     file_batches in(o.sent);
     const loaded_selection selection =
-        load_selection(o.selection, in.crates(),
-                       stored.sessions().empty() ? in.run() : stored.sessions().front().run);
+        load_selection(o.selection, in.crates(), stored.empty() ? in.run() : stored.front().run);
     const auto compute =
         make_selecting_engine(o.selection, in.capacity(o.selection.batch), selection, codec);
     std::size_t next = 0;
@@ -269,10 +281,16 @@ int verify(const options& o) {
   // A receiver without blocks leaves a ledger only.
   if (!said.receiver_final) check_store(o.folder);
 
-  const event_index stored(o.folder, [&] { return signals.check(), false; });
+  event_index stored(o.folder, [&] { return signals.check(), false; });
+  said.runs = runs_to_compare(o.runs, given, stored);
+  stored.keep_events_of(said.runs);
+  const auto sessions = sessions_of(said.runs, stored.sessions());
+  for (const auto& s : stored.sessions())
+    if (!said.runs.contains(s.run)) said.not_compared.insert(s.run);
+  said.run_sent = l2raw_reader(o.sent).run();
   const std::vector<expected_event> expected = o.selection.files.lines.empty()
                                                    ? std::vector<expected_event>{}
-                                                   : decide_all(o, stored, signals);
+                                                   : decide_all(o, sessions, signals);
   progress line("verify", 0, "events");
   auto c =
       compare(o.sent, o.folder, stored, o.loops, expected, o.skip_damaged, [&](std::uint64_t n) {
@@ -284,13 +302,17 @@ int verify(const options& o) {
   said.files = stored.file_faults();
   said.files.insert(said.files.end(), stored.misnamed_files().begin(),
                     stored.misnamed_files().end());
-  said.without_ledger = sessions_without_ledger(ledgers, stored.sessions());
-  said.fates = fates_of(ledgers, stored.sessions(), c, !expected.empty());
-  said.objections = objections_to(
-      given, {l2raw_reader(o.sent).run(), o.folder, kind_of(o.folder), stored.sessions()});
-  const auto agreements =
-      check_ledgers(ledgers, stored.sessions(),
-                    {said.fates ? said.fates->came_again() : 0, c.sent, kind_of(o.folder)});
+  said.without_ledger = sessions_without_ledger(ledgers, sessions);
+  said.fates = fates_of(ledgers, sessions, c, !expected.empty());
+  said.objections =
+      objections_to(given, {said.run_sent, o.folder, kind_of(o.folder), stored.sessions()});
+  for (const auto& [path, l, of_folder] : given)
+    if (l.program == daemon_program && said.not_compared.contains(l.run))
+      said.objections.push_back(
+          fmt::format("{} is of run {}, which is not compared: leave it out", path, l.run));
+  const auto agreements = check_ledgers(
+      ledgers, stored.sessions(),
+      {said.fates ? said.fates->came_again() : 0, c.sent, kind_of(o.folder), said.runs});
   c.unreadable = unreadable_events(agreements);
   const damage_of skipped{c.skip_damaged && c.damaged > 0,
                           c.skip_damaged && c.sent_left_out.places > 0};
@@ -335,6 +357,9 @@ void add_verify(CLI::App& program, command_body& run) {
       ->required();
   c->add_option("--ledger", o->ledgers,
                 "ledgers of replay client and daemon; the receiver's is found in the store");
+  c->add_option("--run", o->runs,
+                "the run that was sent, of several in the store; several: all of these together "
+                "(default: those of the ledgers that are given, else all)");
   c->add_option("--loop", o->loops, "how often the file was sent: what `replay --loop` was told")
       ->check(CLI::Range(1U, spill_numbers))
       ->capture_default_str();

@@ -308,6 +308,32 @@ class Ledgers(CommandLine):
         self.assertEqual(code, FAILED, said)
         self.assertIn("are of the same start of a daemon", said)
 
+    def test_of_a_run_among_several(self):
+        """Run 8 sends the same numbers, of which it loses the last event: it is not made good by run 7, nor mixed with it."""
+        self.of_daemon.rename(self.folder / "ledger-7.json")
+        receiver, daemon = self.start_receiver(), self.start_daemon(run={"number": 8})
+        sender = self.udp_sender(daemon)
+        for number, fragments in list(enumerate(self.events[3], 1))[:-1]:
+            sender.event(3, number, fragments)
+        daemon.wait_for_stored(len(self.events[3]) - 1)
+        self.stop_daemon(daemon)
+        self.assertEqual(receiver.stop(), 0)
+        self.says(FAILED, "runs 7 and 8 are stored, and have events under the same numbers: say by --run", "verify", self.sent, self.store)
+        self.says(FAILED, "no block of run 9 is stored, but of runs 7 and 8", "verify", self.sent, self.store, "--run", "9")
+        for choice in (("--run", "8"), ("--ledger", self.of_daemon)):
+            said = self.run_for_json("verify", self.sent, self.store, *choice, code=FAILED)
+            self.assertEqual((said["runs"], said["runs_not_compared"], said["events"]["missing"], said["events"]["extra"]), ([8], [7], 1, 0))
+        for choice in (("--run", "7"), ("--ledger", self.folder / "ledger-7.json")):
+            said = self.run_for_json("verify", self.sent, self.store, *choice)
+            self.assertEqual((said["runs"], said["events"]["equal"]), ([7], len(self.events[3])))
+        self.assertIn("compared with run 7; run 8 is stored, too, and not compared",
+                      self.run_tool("verify", self.sent, self.store, "--run", "7")[1])
+        together = self.run_for_json("verify", self.sent, self.store, "--run", "7", "--run", "8")
+        self.assertEqual(together["events"]["repeated"], len(self.events[3]) - 1, "each start of a daemon got them")
+        code, said = self.run_tool("verify", self.sent, self.store, "--run", "7", "--ledger", self.of_daemon)
+        self.assertEqual(code, FAILED, said)
+        self.assertIn("is of run 8, which is not compared: leave it out", said)
+
     def test_of_a_replay_that_failed_early_is_not_the_one_before(self):
         to = ("--to", f"tcp://{harness.HOST}:{self.ports.tcp}", "--timeout", "0.1")
         ledger = self.folder / "replay.json"

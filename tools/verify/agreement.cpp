@@ -2,6 +2,7 @@
 #include "tools/verify/agreement.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 namespace l3 {
@@ -62,6 +63,14 @@ bool is_final(const ledger& l) {
          (l.program == daemon_program && at_stop != l.events.shed.end() && at_stop->second > 0);
 }
 
+std::vector<event_index::session> sessions_of(const std::set<std::uint32_t>& runs,
+                                              std::span<const event_index::session> stored) {
+  std::vector<event_index::session> found;
+  std::ranges::copy_if(stored, std::back_inserter(found),
+                       [&](const auto& s) { return runs.contains(s.run); });
+  return found;
+}
+
 std::size_t sessions_without_ledger(std::span<const ledger> ledgers,
                                     std::span<const event_index::session> stored) {
   if (!has(ledgers, daemon_program)) return 0;
@@ -115,7 +124,9 @@ std::vector<agreement> check_ledgers(std::span<const ledger> ledgers,
     all.push_back({"events sent, and in the file", events_sent, *known.events_in_file,
                    agreement::counted_in::file});
   if (replays > 0 && has(ledgers, daemon_program) && daemons_are_final(ledgers) &&
-      sessions_without_ledger(ledgers, stored) == 0) {
+      sessions_without_ledger(ledgers, known.runs
+                                           ? sessions_of(*known.runs, stored)
+                                           : std::vector(stored.begin(), stored.end())) == 0) {
     const std::uint64_t fragments_sent =
         total(ledgers, replay_program, [](const ledger& l) { return l.fragments.seen; });
     // An event that came twice, because it was not acknowledged, was sent once. It came again to

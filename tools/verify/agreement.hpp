@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -53,6 +54,10 @@ struct damage_of {
 /// ledger, else by the daemons'. Nothing: no ledger says how many are stored.
 [[nodiscard]] std::optional<std::uint64_t> unreadable_events(std::span<const agreement> agreements);
 
+/// Those of these runs.
+[[nodiscard]] std::vector<event_index::session>
+sessions_of(const std::set<std::uint32_t>& runs, std::span<const event_index::session> stored);
+
 /// Sessions of the store that no daemon's ledger names, if there is a ledger: these starts of a
 /// daemon were killed, and what they admitted is unknown.
 [[nodiscard]] std::size_t sessions_without_ledger(std::span<const ledger> ledgers,
@@ -66,6 +71,7 @@ struct known_of_run {
   std::uint64_t came_again = 0;                ///< events that two starts admitted, sent once
   std::optional<std::uint64_t> events_in_file; ///< as often as it was to be sent
   store_kind kind = store_kind::store;         ///< a spool holds what was not forwarded yet
+  std::optional<std::set<std::uint32_t>> runs; ///< that are compared; nothing: all
 };
 
 /// Compares input with sent data only if each start of a daemon left its ledger, and a replay's

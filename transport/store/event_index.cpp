@@ -30,6 +30,10 @@ event_index::event_index(const std::filesystem::path& folder, stop_question stop
   std::ranges::stable_sort(entries_, {}, &entry::key);
 }
 
+void event_index::keep_events_of(const std::set<std::uint32_t>& runs) {
+  std::erase_if(entries_, [&](const entry& e) { return !runs.contains(sessions_[e.session].run); });
+}
+
 void event_index::take_block(const stored_block& block, std::span<const std::byte> payload) {
   ++blocks_;
   const block_header& h = block.header;

@@ -42,6 +42,9 @@ public:
   /// All entries of a key; seldom more than one.
   [[nodiscard]] std::span<const entry> find(event_key key) const;
 
+  /// Only events of these runs stay in the index. What else it says is of all.
+  void keep_events_of(const std::set<std::uint32_t>& runs);
+
   struct session {
     std::uint64_t number = 0;
     std::uint32_t run = 0;

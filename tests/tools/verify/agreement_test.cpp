@@ -136,8 +136,9 @@ TEST(agreement, lets_a_ledger_of_a_killed_daemon_say_less_than_is_stored) {
 TEST(agreement, finds_that_less_was_sent_than_the_file_holds) {
   const run r;
   const auto differences = [&](std::vector<ledger> ledgers, std::uint64_t in_file) {
-    return std::ranges::count_if(check_ledgers(ledgers, r.stored, {0, in_file}),
-                                 [](const agreement& a) { return !a.holds(); });
+    return std::ranges::count_if(
+        check_ledgers(ledgers, r.stored, {0, in_file, store_kind::store, {}}),
+        [](const agreement& a) { return !a.holds(); });
   };
   EXPECT_EQ(differences({r.replay}, 10), 0);
   EXPECT_EQ(differences({r.replay}, 11), 1);
@@ -149,7 +150,7 @@ TEST(agreement, takes_a_spool_for_no_store) {
   r.node.events.forwarded = 4;
   r.node.events.in_flight = 6;
   const std::vector<ledger> ledgers{r.node};
-  const auto all = check_ledgers(ledgers, r.stored, {0, {}, store_kind::spool});
+  const auto all = check_ledgers(ledgers, r.stored, {0, {}, store_kind::spool, {}});
   EXPECT_TRUE(std::ranges::all_of(all, &agreement::holds));
 }
 

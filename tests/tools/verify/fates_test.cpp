@@ -44,7 +44,8 @@ struct two_starts {
     return fates_of(ledgers(), stored, compared, selected).value();
   }
   [[nodiscard]] std::int64_t differences() const {
-    const auto all = check_ledgers(ledgers(), stored, {fates().came_again(), {}});
+    const auto all =
+        check_ledgers(ledgers(), stored, {fates().came_again(), {}, store_kind::store, {}});
     return std::ranges::count_if(all, [](const agreement& a) { return !a.holds(); });
   }
 };
