@@ -3,6 +3,7 @@
 """Strangers on every port: they are refused and counted, they take neither memory nor places for long, and the data goes on."""
 import json
 import random
+import resource
 import signal
 import socket
 import struct
@@ -315,6 +316,22 @@ class OnTheReceiver(harness.SystemTest):
             sender.event(1, number, fragments)
         sender.end(1, 10)
         receiver.limit("nofile", 1024)
+        daemon.wait_for_stored(10)
+        self.stop_daemon(daemon)
+        self.assertEqual(receiver.stop(), 0)
+        self.assert_stored(sent)
+
+    def test_a_daemon_that_comes_when_a_hand_has_lowered_the_limit(self):
+        """The receiver began with many descriptors, and may have the fewest now."""
+        receiver = self.start_receiver_with(resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+        receiver.wait_to_say("listening")
+        receiver.limit("nofile", 1024)
+        daemon = self.start_daemon()
+        sender = self.udp_sender(daemon)
+        sent = {(1, n): level2.EventMaker(self.crates, 42).fragments(1, n) for n in range(1, 11)}
+        for (_, number), fragments in sent.items():
+            sender.event(1, number, fragments)
+        sender.end(1, 10)
         daemon.wait_for_stored(10)
         self.stop_daemon(daemon)
         self.assertEqual(receiver.stop(), 0)
