@@ -243,7 +243,7 @@ int receive_until_told(const options& o, store_writer& store, block_receiver& re
   ledger_file file(o.ledger.empty() ? o.store.folder / "ledger.json"
                                     : std::filesystem::path(o.ledger));
   // After a crash the ledger that is found must be this receiver's, not an earlier one's.
-  file.begin(account_of(store, receiver.counters(), false));
+  file.begin(account_of(store, receiver.counters(), receiver_is::running));
   receive_watch watch(o.monitor, o.receiver, store, receiver, manager);
   spdlog::info("listening on {}, storing in {}, with {} MiB of memory at most", receiver.endpoint(),
                o.store.folder.string(), block_receiver::memory_plan(o.receiver).bytes >> 20);
@@ -266,9 +266,9 @@ int receive_until_told(const options& o, store_writer& store, block_receiver& re
     const bool goodbye = std::exchange(goodbyes, c.goodbyes.get()) != c.goodbyes.get();
     if (quiet.over(c.blocks.get(), steady_clock::now()) || goodbye) {
       (void)receiver.look_at_store();
-      file.write(account_of(store, c, false));
+      file.write(account_of(store, c, receiver_is::running));
     } else if (file.is_to_be_tried(steady_clock::now())) {
-      file.write(account_of(store, c, false));
+      file.write(account_of(store, c, receiver_is::running));
     }
     line.update(c.stored_events);
     if (o.exit_after_goodbye && c.goodbyes > 0 && receiver.open_sessions(steady_clock::now()) == 0)
@@ -284,7 +284,8 @@ int receive_until_told(const options& o, store_writer& store, block_receiver& re
   const std::error_code fault = take_last_look(receiver, store, ending);
   if (fault) spdlog::error("the store is not as it was written: {}", fault.message());
   const bool whole = !fault && store.lost().empty();
-  const ledger l = account_of(store, receiver.counters(), whole);
+  const ledger l = account_of(store, receiver.counters(),
+                              whole ? receiver_is::ended_with_a_whole_store : receiver_is::ended);
   summarize(o, l, receiver.counters());
   if (!store.lost().empty())
     spdlog::error("{} events that were called stored are lost: see the ledger's lost",
