@@ -442,6 +442,25 @@ class OnTheReceiver(harness.SystemTest):
         self.assertEqual(receiver.stop(), 0)
         self.assertEqual(set(self.stored()), {(3, 10), (3, 20), (3, 30), (3, 40), (3, 41), (3, 42)})
 
+    def test_goodbyes_without_end_cost_few_ledgers(self):
+        """Each is of a session with a stored block. To write a ledger takes the longer, the more sessions and files the store has."""
+        receiver, ledger = self.start_receiver(), self.store / "ledger.json"
+        peer, payload = self.connect(), an_event(1, 1)
+        peer.send(*line_sender.hello(5))
+        self.assertEqual(peer.receive()[0], line_sender.WELCOME)
+        peer.send(line_sender.header(line_sender.BLOCK, 5, 1), line_sender.block(5, 1, payload, 1))
+        self.assertEqual(peer.receive()[0], line_sender.ACKNOWLEDGEMENT)
+        written, goodbyes, begun = set(), 0, time.monotonic()
+        while time.monotonic() < begun + 3:
+            peer.send(line_sender.header(line_sender.GOODBYE, 5, 1), b"")
+            peer.send(*line_sender.hello(5, first=2))
+            self.assertEqual(peer.receive()[0], line_sender.WELCOME)
+            goodbyes += 1
+            written.add(ledger.stat().st_mtime_ns)
+        self.assertGreater(goodbyes, 20)
+        self.assertLessEqual(len(written), 6)
+        self.assertEqual(receiver.stop(), 0)
+
     def test_its_ledger_is_written_at_a_goodbye(self):
         """Also while other daemons go on: the blocks of the second one keep the receiver from ever being idle."""
         receiver, ledger = self.start_receiver(), self.store / "ledger.json"
