@@ -73,6 +73,53 @@ TEST(vanishing_spool, reads_the_open_segment_whatever_became_of_its_name) {
   EXPECT_EQ(fs::file_size(s.segment(2)), head_bytes + 3 * block_bytes) << "without any append";
 }
 
+/// A clock of which a second goes by between two questions.
+time_point slow_clock() {
+  static time_point now{};
+  return now += std::chrono::seconds(1);
+}
+
+TEST(vanishing_spool, counts_as_lost_what_its_end_leaves_no_time_for) {
+  const scene s;
+  {
+    spool_system system;
+    system.now = slow_clock;
+    spool disk(small_spool(s.folder), system);
+    disk.keep_in_memory(2);
+    append_all(disk, 1, 4);
+    append_all(disk, 1, 3, 2);
+    fs::remove(s.segment(1));
+    disk.end_by(time_point());
+    disk.look();
+    EXPECT_EQ(fs::file_size(s.segment(2)), head_bytes + 2 * block_bytes) << "two seconds";
+    EXPECT_EQ(disk.lost_events(1), 6U);
+    EXPECT_EQ(disk.take_vanished(), 1U) << "memory has them";
+    EXPECT_EQ(disk.lost_events(2), 0U);
+    EXPECT_EQ(drain(disk, 1), (drained{{1, 2}, {3, 4}}));
+    append_all(disk, 1, 3, 2);
+    EXPECT_EQ(drain(disk, 2), (drained{numbers(1, 3), {}}));
+  }
+  spool next(small_spool(s.folder));
+  EXPECT_EQ(drain(next, 2), (drained{numbers(1, 3), {}}));
+}
+
+TEST(vanishing_spool, flushes_what_it_writes_anew_a_part_at_a_time) {
+  static int flushes = 0;
+  const scene s;
+  spool_settings settings = small_spool(s.folder, 256 << 20);
+  settings.size = mebibytes(1024);
+  settings.sync = true;
+  spool_system system;
+  system.flush = [](int) { return ++flushes, 0; };
+  spool disk(settings, system);
+  for (std::uint64_t i = 1; i <= 9; ++i) ASSERT_FALSE(disk.append(spool_block(1, i, 16 << 20)));
+  fs::remove(s.segment(1));
+  flushes = 0;
+  disk.look();
+  EXPECT_GE(flushes, 3) << "of 144 MiB";
+  EXPECT_EQ(disk.lost_events(1), 0U);
+}
+
 TEST(vanishing_spool, counts_what_was_cut_off) {
   const scene s;
   spool disk(small_spool(s.folder));
