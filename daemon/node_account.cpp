@@ -65,8 +65,8 @@ ledger node::parts::sums() const {
   set_crates(a, p.building, p.settings.building.crates);
   for (std::size_t i = 0; p.udp && i < p.udp->inputs(); ++i) add_input(a, p.udp->input(i));
   if (p.tcp) add_input(a, p.tcp->input());
-  a.clean = p.state.report().now == phase::stopped &&
-            a.events.in_flight == (a.spool ? a.spool->waiting : 0) &&
+  a.ended = p.state.report().now == phase::stopped;
+  a.clean = a.ended && a.events.in_flight == (a.spool ? a.spool->waiting : 0) &&
             p.outcomes.events_shed[shed::drain] == 0 && p.lost_on_disk() == 0 &&
             p.blocks_gone() == 0 && (!a.spool || a.spool->not_compared == 0);
   return a;

@@ -57,6 +57,10 @@ struct options {
 constexpr auto longest_step = 100ms;
 constexpr auto pause_for_ledger = 5s; // after one that could not be written
 constexpr auto idle_time = 1s; // without a block: then the ledger is written, as at a goodbye
+// Between two ledgers of a receiver that runs: a peer may say goodbye as often as it likes. Or so
+// many times as long as one takes, which grows with the store.
+constexpr auto pause_between_ledgers = 1s;
+constexpr int pause_per_ledger = 20;
 // The program has 10 s to end, and files to complete: for what it writes anew, for the last look,
 // and for both.
 constexpr auto write_anew_limit = 6s;
@@ -243,7 +247,7 @@ int receive_until_told(const options& o, store_writer& store, block_receiver& re
   ledger_file file(o.ledger.empty() ? o.store.folder / "ledger.json"
                                     : std::filesystem::path(o.ledger));
   // After a crash the ledger that is found must be this receiver's, not an earlier one's.
-  file.begin(account_of(store, receiver.counters(), false));
+  file.begin(account_of(store, receiver.counters(), receiver_is::running));
   receive_watch watch(o.monitor, o.receiver, store, receiver, manager);
   spdlog::info("listening on {}, storing in {}, with {} MiB of memory at most", receiver.endpoint(),
                o.store.folder.string(), block_receiver::memory_plan(o.receiver).bytes >> 20);
@@ -259,16 +263,23 @@ int receive_until_told(const options& o, store_writer& store, block_receiver& re
   progress line("receive", 0, "events stored");
   quiet_time quiet(idle_time, steady_clock::now());
   std::uint64_t goodbyes = 0;
+  bool ledger_is_due = false;
+  time_point next_ledger{};
   while (!signals.came()) {
     (void)receiver.step(longest_step);
     watch.look(steady_clock::now(), file.trouble());
     const auto& c = receiver.counters();
     const bool goodbye = std::exchange(goodbyes, c.goodbyes.get()) != c.goodbyes.get();
-    if (quiet.over(c.blocks.get(), steady_clock::now()) || goodbye) {
+    ledger_is_due = quiet.over(c.blocks.get(), steady_clock::now()) || goodbye || ledger_is_due;
+    if (const time_point begin = steady_clock::now(); ledger_is_due && begin >= next_ledger) {
+      ledger_is_due = false;
       (void)receiver.look_at_store();
-      file.write(account_of(store, c, false));
+      file.write(account_of(store, c, receiver_is::running));
+      const time_point end = steady_clock::now();
+      next_ledger = end + std::max<std::chrono::nanoseconds>(pause_between_ledgers,
+                                                             pause_per_ledger * (end - begin));
     } else if (file.is_to_be_tried(steady_clock::now())) {
-      file.write(account_of(store, c, false));
+      file.write(account_of(store, c, receiver_is::running));
     }
     line.update(c.stored_events);
     if (o.exit_after_goodbye && c.goodbyes > 0 && receiver.open_sessions(steady_clock::now()) == 0)
@@ -284,7 +295,8 @@ int receive_until_told(const options& o, store_writer& store, block_receiver& re
   const std::error_code fault = take_last_look(receiver, store, ending);
   if (fault) spdlog::error("the store is not as it was written: {}", fault.message());
   const bool whole = !fault && store.lost().empty();
-  const ledger l = account_of(store, receiver.counters(), whole);
+  const ledger l = account_of(store, receiver.counters(),
+                              whole ? receiver_is::ended_with_a_whole_store : receiver_is::ended);
   summarize(o, l, receiver.counters());
   if (!store.lost().empty())
     spdlog::error("{} events that were called stored are lost: see the ledger's lost",

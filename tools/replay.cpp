@@ -57,7 +57,7 @@ void begin_ledger(const options& o, bool udp) {
   if (std::filesystem::equivalent(o.file, o.ledger, ignored))
     throw command_error("--ledger: " + o.ledger + " is the file to send", exit_usage);
   check_replaced("--ledger", o.ledger, is_ledger_of_replay);
-  write_ledger(o.ledger, ledger_of({}, !udp));
+  write_ledger(o.ledger, ledger_of({}, !udp, false));
 }
 
 std::vector<destination> destinations(const std::vector<std::string>& texts) {
@@ -133,7 +133,7 @@ int replay(const options& o) {
     }
   }
   line->clear();
-  if (!o.ledger.empty()) write_ledger(o.ledger, ledger_of(report, !udp));
+  if (!o.ledger.empty()) write_ledger(o.ledger, ledger_of(report, !udp, true));
   std::fputs((o.json ? to_json(report) : to_table(report)).c_str(), stdout);
   if (report.finished) return 0;
   throw command_error(report.to + ": " +

@@ -59,7 +59,9 @@ void print_table(const std::string& sent, const comparison& c, const boost::json
   if (!agreements.empty()) fmt::print("ledgers\n");
   for (const auto& a : agreements)
     fmt::print("  {:<52} {:12} {:12}  {}\n", a.what, a.one, a.other,
-               a.holds() ? "agree" : "DIFFER");
+               !a.holds()         ? "DIFFER"
+               : a.one == a.other ? "agree"
+                                  : "agree: the daemon had not heard of all");
 }
 
 /// The state of the receiver's ledger, if there is one: a ledger that is not final may be older
@@ -67,7 +69,7 @@ void print_table(const std::string& sent, const comparison& c, const boost::json
 std::optional<bool> receiver_is_final(const std::vector<given_ledger>& ledgers) {
   std::optional<bool> final;
   for (const auto& [path, l, of_folder] : ledgers)
-    if (is_of_store(l)) final = final.value_or(true) && l.clean;
+    if (is_of_store(l)) final = final.value_or(true) && l.ended;
   return final;
 }
 
@@ -79,10 +81,11 @@ struct remarks {
   std::vector<std::string> torn_ends;
   std::vector<std::string> files; ///< that are missing, lack blocks, or have another's number
   std::optional<bool> receiver_final;
-  std::vector<std::string> not_final;  ///< paths of daemons' ledgers
-  std::vector<std::string> unfinished; ///< paths of replay clients' ledgers
-  std::vector<std::string> objections; ///< what is wrong with ledgers, beside their figures
-  std::size_t without_ledger = 0;      ///< sessions
+  std::vector<std::string> does_not_know; ///< paths of receivers' ledgers
+  std::vector<std::string> not_final;     ///< paths of daemons' ledgers
+  std::vector<std::string> unfinished;    ///< paths of replay clients' ledgers
+  std::vector<std::string> objections;    ///< what is wrong with ledgers, beside their figures
+  std::size_t without_ledger = 0;         ///< sessions
   std::optional<event_fates> fates;
 };
 
@@ -96,13 +99,15 @@ void print_remarks(const remarks& r) {
   for (const auto& text : r.files) fmt::print("{}\n", text);
   if (r.receiver_final == false)
     fmt::print(
-        "the receiver's ledger is not final: the receiver still runs, was killed, or does not "
-        "know whether its store is whole (unseen, not_compared)\n");
+        "the receiver's ledger is not final: the receiver still runs or was killed; it may say "
+        "less than is stored\n");
+  for (const auto& path : r.does_not_know)
+    fmt::print("{}: the receiver did not know whether its store is whole (unseen, not_compared)\n",
+               path);
   for (const auto& path : r.not_final)
     fmt::print(
-        "{} is not final: the daemon still runs, was killed, or ended with events under way; it "
-        "may "
-        "say less than is stored, and what was sent is not compared with what was admitted\n",
+        "{} is not final: the daemon still runs or was killed; it may say less than is stored, and "
+        "what was sent is not compared with what was admitted\n",
         path);
   for (const auto& path : r.unfinished)
     fmt::print("{} is of a replay that did not send all, or still runs\n", path);
@@ -183,13 +188,17 @@ void print_json(const comparison& c, const boost::json::object& payloads,
   json::object events;
   for (const auto& row : rows_of(c)) events[row.name] = row.count;
   json::array examples(c.examples.begin(), c.examples.end());
+  json::array does_not_know(r.does_not_know.begin(), r.does_not_know.end());
   json::array not_final(r.not_final.begin(), r.not_final.end());
   json::array unfinished(r.unfinished.begin(), r.unfinished.end());
   json::array objections(r.objections.begin(), r.objections.end());
   json::array ledgers;
   for (const auto& a : agreements) {
-    ledgers.push_back(
-        json::object{{"what", a.what}, {"one", a.one}, {"other", a.other}, {"agree", a.holds()}});
+    ledgers.push_back(json::object{{"what", a.what},
+                                   {"one", a.one},
+                                   {"other", a.other},
+                                   {"unknown", a.unknown},
+                                   {"agree", a.holds()}});
   }
   const json::object all{
       {"holds", c.holds() && hold(agreements) && r.objections.empty()},
@@ -212,6 +221,7 @@ void print_json(const comparison& c, const boost::json::object& payloads,
       {"torn_ends", r.torn_ends.size()},
       {"receiver_ledger_final",
        r.receiver_final ? json::value(*r.receiver_final) : json::value(nullptr)},
+      {"receiver_ledgers_unsure", does_not_know},
       {"daemon_ledgers_not_final", not_final},
       {"replay_ledgers_unfinished", unfinished},
       {"objections", objections}};
@@ -274,7 +284,8 @@ int verify(const options& o) {
   remarks said;
   for (const auto& [path, l, of_folder] : given) {
     ledgers.push_back(l);
-    if (l.program == daemon_program && !is_final(l)) said.not_final.push_back(path);
+    if (l.program == daemon_program && !l.ended) said.not_final.push_back(path);
+    if (l.ended && (l.unseen > 0 || l.not_compared > 0)) said.does_not_know.push_back(path);
     if (l.program == replay_program && !l.clean) said.unfinished.push_back(path);
   }
   said.receiver_final = receiver_is_final(given);

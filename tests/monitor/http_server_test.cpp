@@ -148,6 +148,19 @@ TEST(http_server, refuses_what_is_not_http) {
   EXPECT_EQ(status_line(get(server, "/")), "HTTP/1.1 200 OK");
 }
 
+TEST(http_server, takes_fields_of_8_kib_and_none_that_are_longer) {
+  const http_server server("127.0.0.1", 0, test_pages());
+  const auto fields_of = [](std::size_t bytes) {
+    return "GET / HTTP/1.1\r\nX: " + std::string(bytes - 7, 'y') + "\r\n\r\n";
+  };
+  EXPECT_EQ(status_line(answer_to(server, fields_of(8 << 10))), "HTTP/1.1 200 OK");
+  EXPECT_EQ(status_line(answer_to(server, fields_of((8 << 10) + 1))),
+            "HTTP/1.1 431 Request Header Fields Too Large");
+  EXPECT_EQ(
+      status_line(answer_to(server, "GET /" + std::string(8 << 10, 'y') + " HTTP/1.1\r\n\r\n")),
+      "HTTP/1.1 431 Request Header Fields Too Large");
+}
+
 TEST(http_server, clients_that_ask_nothing_or_take_nothing_delay_no_other) {
   const http_server server("127.0.0.1", 0, test_pages());
   const client silent(server);

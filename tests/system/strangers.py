@@ -3,6 +3,7 @@
 """Strangers on every port: they are refused and counted, they take neither memory nor places for long, and the data goes on."""
 import json
 import random
+import resource
 import signal
 import socket
 import struct
@@ -320,6 +321,22 @@ class OnTheReceiver(harness.SystemTest):
         self.assertEqual(receiver.stop(), 0)
         self.assert_stored(sent)
 
+    def test_a_daemon_that_comes_when_a_hand_has_lowered_the_limit(self):
+        """The receiver began with many descriptors, and may have the fewest now."""
+        receiver = self.start_receiver_with(resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+        receiver.wait_to_say("listening")
+        receiver.limit("nofile", 1024)
+        daemon = self.start_daemon()
+        sender = self.udp_sender(daemon)
+        sent = {(1, n): level2.EventMaker(self.crates, 42).fragments(1, n) for n in range(1, 11)}
+        for (_, number), fragments in sent.items():
+            sender.event(1, number, fragments)
+        sender.end(1, 10)
+        daemon.wait_for_stored(10)
+        self.stop_daemon(daemon)
+        self.assertEqual(receiver.stop(), 0)
+        self.assert_stored(sent)
+
     def test_messages_that_wait_when_their_connection_is_reset(self):
         """They stay in the library until the receiver reads them, which is suspended."""
         receiver = self.start_receiver()
@@ -424,6 +441,25 @@ class OnTheReceiver(harness.SystemTest):
         say(line_sender.GOODBYE, 4)
         self.assertEqual(receiver.stop(), 0)
         self.assertEqual(set(self.stored()), {(3, 10), (3, 20), (3, 30), (3, 40), (3, 41), (3, 42)})
+
+    def test_goodbyes_without_end_cost_few_ledgers(self):
+        """Each is of a session with a stored block. To write a ledger takes the longer, the more sessions and files the store has."""
+        receiver, ledger = self.start_receiver(), self.store / "ledger.json"
+        peer, payload = self.connect(), an_event(1, 1)
+        peer.send(*line_sender.hello(5))
+        self.assertEqual(peer.receive()[0], line_sender.WELCOME)
+        peer.send(line_sender.header(line_sender.BLOCK, 5, 1), line_sender.block(5, 1, payload, 1))
+        self.assertEqual(peer.receive()[0], line_sender.ACKNOWLEDGEMENT)
+        written, goodbyes, begun = set(), 0, time.monotonic()
+        while time.monotonic() < begun + 3:
+            peer.send(line_sender.header(line_sender.GOODBYE, 5, 1), b"")
+            peer.send(*line_sender.hello(5, first=2))
+            self.assertEqual(peer.receive()[0], line_sender.WELCOME)
+            goodbyes += 1
+            written.add(ledger.stat().st_mtime_ns)
+        self.assertGreater(goodbyes, 20)
+        self.assertLessEqual(len(written), 6)
+        self.assertEqual(receiver.stop(), 0)
 
     def test_its_ledger_is_written_at_a_goodbye(self):
         """Also while other daemons go on: the blocks of the second one keep the receiver from ever being idle."""

@@ -124,6 +124,23 @@ TEST(a_table_of_costs, comes_back_from_a_report_and_what_is_none_is_refused) {
   EXPECT_THROW((void)read_cost_table("/nowhere"), command_error);
 }
 
+TEST(a_table_of_costs, has_256_threads_and_a_mebibyte_at_most) {
+  const temporary_folder folder;
+  const std::string file = (folder.path() / "costs.json").string();
+  const auto read = [&](std::size_t threads, std::size_t bytes) {
+    cost_table table = costs();
+    table.threads.resize(threads, table.threads.front());
+    std::string text = boost::json::serialize(to_json(table));
+    text.resize(std::max(text.size(), bytes), ' ');
+    std::ofstream(file) << text;
+    return read_cost_table(file).threads.size();
+  };
+  EXPECT_EQ(read(256, 0), 256U);
+  EXPECT_THROW((void)read(257, 0), command_error);
+  EXPECT_EQ(read(3, 1 << 20), 3U);
+  EXPECT_THROW((void)read(3, (1 << 20) + 1), command_error);
+}
+
 TEST(a_table_of_costs, is_compiled_in_for_both_ways) {
   for (const bool udp : {false, true}) {
     const cost_table t = built_in_costs(udp);

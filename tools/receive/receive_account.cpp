@@ -5,13 +5,14 @@
 
 namespace l3 {
 
-ledger account_of(const store_writer& store, const receive_counters& c, bool clean) {
+ledger account_of(const store_writer& store, const receive_counters& c, receiver_is now) {
   ledger l;
   l.program = "receive";
   l.run = store.last_run();
   l.unseen = std::min<std::uint64_t>(c.unseen, most_counted);
   l.not_compared = store.not_compared();
-  l.clean = clean && l.unseen == 0 && l.not_compared == 0;
+  l.ended = now != receiver_is::running;
+  l.clean = now == receiver_is::ended_with_a_whole_store && l.unseen == 0 && l.not_compared == 0;
   for (const auto& [session, s] : store.sessions()) {
     l.sessions.push_back(session);
     l.events.admitted += s.events;

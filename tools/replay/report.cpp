@@ -142,11 +142,12 @@ std::string to_json(const replay_report& r) {
   return boost::json::serialize(o) + '\n';
 }
 
-ledger ledger_of(const replay_report& r, bool acknowledging) {
+ledger ledger_of(const replay_report& r, bool acknowledging, bool ended) {
   ledger l;
   l.program = "replay";
   l.run = r.run;
-  l.clean = r.finished;
+  l.ended = ended;
+  l.clean = ended && r.finished;
   l.fragments.seen = r.fragments;
   l.fragments.admitted = r.fragments;
   l.events.admitted = r.events;

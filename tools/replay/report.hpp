@@ -76,7 +76,8 @@ struct replay_report {
 
 [[nodiscard]] std::string to_table(const replay_report& r);
 [[nodiscard]] std::string to_json(const replay_report& r);
-/// UDP has no acknowledgements: every event then counts as in flight.
-[[nodiscard]] ledger ledger_of(const replay_report& r, bool acknowledging);
+/// UDP has no acknowledgements: every event then counts as in flight. `ended`: in order, also where
+/// not all was sent.
+[[nodiscard]] ledger ledger_of(const replay_report& r, bool acknowledging, bool ended);
 
 } // namespace l3

@@ -324,6 +324,7 @@ ledger ledger_of(const reprocess_totals& t, std::uint32_t run,
   l.program = "reprocess";
   l.run = run;
   l.sessions.assign(sessions.begin(), sessions.end());
+  l.ended = true;
   l.clean = t.unreadable.none();
   l.events.admitted = t.events;
   l.events.forwarded = t.kept;

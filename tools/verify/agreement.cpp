@@ -25,9 +25,22 @@ bool has(std::span<const ledger> ledgers, const char* program) {
 }
 
 /// Each start left what it says at its end.
-bool daemons_are_final(std::span<const ledger> ledgers) {
+bool daemons_have_ended(std::span<const ledger> ledgers) {
   return std::ranges::all_of(
-      ledgers, [](const ledger& l) { return l.program != daemon_program || is_final(l); });
+      ledgers, [](const ledger& l) { return l.program != daemon_program || l.ended; });
+}
+
+std::uint64_t events_shed(const ledger& l, shed why) {
+  const auto found = l.events.shed.find(name_of(why));
+  return found == l.events.shed.end() ? 0 : found->second;
+}
+
+/// Events that a daemon had not delivered when it ended, or had lost on disk: the receiver may have
+/// stored them, and the daemon not have heard of it.
+std::uint64_t not_heard_of(std::span<const ledger> ledgers, const ledger& l) {
+  const std::uint64_t open =
+      l.events.in_flight + events_shed(l, shed::drain) + events_shed(l, shed::spool);
+  return open - std::min(open, delivered_later(ledgers, l));
 }
 
 /// Ledgers and stores come from anywhere: each may name very many sessions.
@@ -56,12 +69,6 @@ std::uint64_t all_of(std::span<const event_index::session> stored) {
 }
 
 } // namespace
-
-bool is_final(const ledger& l) {
-  const auto at_stop = l.events.shed.find(name_of(shed::drain));
-  return l.clean ||
-         (l.program == daemon_program && at_stop != l.events.shed.end() && at_stop->second > 0);
-}
 
 std::vector<event_index::session> sessions_of(const std::set<std::uint32_t>& runs,
                                               std::span<const event_index::session> stored) {
@@ -105,12 +112,13 @@ std::vector<agreement> check_ledgers(std::span<const ledger> ledgers,
     all.push_back(
         {l.program + ": fragments seen, and what became of them", f.seen,
          f.admitted + f.incomplete + sum_of(f.malformed) + f.late + f.duplicate + f.conflicting});
-    // A daemon's ledger is of its sessions, and a receiver's of the whole store. One that is not
-    // final may be older than the store, and then says less.
+    // A daemon's ledger is of its sessions, and a receiver's of the whole store. That of a program
+    // that was killed, or still runs, may be older than the store, and then says less.
     const auto compare_with_store = [&](std::uint64_t forwarded, std::uint64_t in_store) {
-      if (is_final(l) || forwarded > in_store)
+      if (l.ended || forwarded > in_store)
         all.push_back({l.program + ": events forwarded, and stored", forwarded, in_store,
-                       agreement::counted_in::store});
+                       agreement::counted_in::store,
+                       l.program == daemon_program ? not_heard_of(ledgers, l) : 0});
     };
     if (l.program == daemon_program && known.kind == store_kind::store)
       compare_with_store(e.forwarded + delivered_later(ledgers, l), stored_of(stored, l));
@@ -123,7 +131,7 @@ std::vector<agreement> check_ledgers(std::span<const ledger> ledgers,
   if (replays == 1 && known.events_in_file)
     all.push_back({"events sent, and in the file", events_sent, *known.events_in_file,
                    agreement::counted_in::file});
-  if (replays > 0 && has(ledgers, daemon_program) && daemons_are_final(ledgers) &&
+  if (replays > 0 && has(ledgers, daemon_program) && daemons_have_ended(ledgers) &&
       sessions_without_ledger(ledgers, known.runs
                                            ? sessions_of(*known.runs, stored)
                                            : std::vector(stored.begin(), stored.end())) == 0) {

@@ -27,19 +27,15 @@ inline constexpr const char* reprocess_program = "reprocess";
   return l.program == receive_program || l.program == reprocess_program;
 }
 
-/// Whether it was written at the program's end. A daemon that shed events at its end is not clean
-/// either, but its ledger counts them. One that is not final may be older than what it is of: it
-/// may say less, and not more.
-[[nodiscard]] bool is_final(const ledger& l);
-
-/// Two figures that must be equal.
+/// Two figures that must be equal, but for what is not known.
 struct agreement {
   std::string what;
   std::uint64_t one = 0;
   std::uint64_t other = 0;
   enum class counted_in : std::uint8_t { ledgers, store, file } other_is = counted_in::ledgers;
+  std::uint64_t unknown = 0; ///< so many may be in `other` alone
 
-  [[nodiscard]] bool holds() const { return one == other; }
+  [[nodiscard]] bool holds() const { return other >= one && other - one <= unknown; }
 };
 
 /// Where damage was stepped over: what is counted there may be less than what a ledger says.

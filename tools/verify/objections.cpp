@@ -14,8 +14,11 @@ namespace l3 {
 
 namespace {
 
-/// Written at the start of a program, before there was anything of which it could be.
-bool says_nothing(const ledger& l) { return !l.clean && l.events.admitted == 0; }
+/// Written at the start of a program, before there was anything of which it could be; or of a
+/// daemon that had nothing but what earlier ones left on disk.
+bool says_nothing(const ledger& l) {
+  return l.events.admitted == 0 && (!l.ended || l.program == daemon_program);
+}
 
 class objecting {
 public:
@@ -88,7 +91,7 @@ private:
     const std::set<std::uint64_t> named(l.sessions.begin(), l.sessions.end());
     const auto unnamed = std::ranges::count_if(
         data_.stored, [&](const auto& s) { return !named.contains(s.number); });
-    if (l.clean && unnamed > 0)
+    if (l.ended && unnamed > 0)
       object(
           "{} does not name {} of the sessions that are stored: it is of another store, or of an "
           "earlier time",

@@ -125,6 +125,12 @@ void read(const json::value& from, Section& to) {
   });
 }
 
+/// Of a ledger of an older program, which lacks `ended`: events are shed at a stop only.
+bool has_ended_by_the_rest(const ledger& l) {
+  const auto at_stop = l.events.shed.find(name_of(shed::drain));
+  return l.clean || (at_stop != l.events.shed.end() && at_stop->second > 0);
+}
+
 /// A line for each entry, so that a person can read it.
 std::string pretty(const json::object& root) {
   std::string text = "{\n";
@@ -232,6 +238,7 @@ std::string to_json(const ledger& l) {
   } else if (!l.sessions.empty()) {
     o["session"] = session_text(l.sessions.front());
   }
+  o["ended"] = l.ended;
   o["clean"] = l.clean;
   if (!l.menu.empty()) o["menu"] = l.menu;
   if (!l.comment.empty()) o["comment"] = l.comment;
@@ -275,6 +282,10 @@ ledger ledger_from_json(std::string_view text) {
     if (const auto* list = o.if_contains("sessions"); list != nullptr && of_store)
       for (const auto& s : list->as_array()) l.sessions.push_back(session_from(s));
     l.clean = o.at("clean").as_bool();
+    const auto* const ended = o.if_contains("ended");
+    if (ended != nullptr) l.ended = ended->as_bool();
+    if (ended != nullptr && l.clean && !l.ended)
+      throw std::runtime_error("it says that it is clean, and that its program has not ended");
     if (const auto* menu = o.if_contains("menu")) l.menu = short_text(*menu);
     if (const auto* comment = o.if_contains("comment")) l.comment = short_text(*comment);
     if (const auto* recorded = o.if_contains("recorded")) {
@@ -282,6 +293,7 @@ ledger ledger_from_json(std::string_view text) {
       check_figure(*l.recorded);
     }
     each_section(l, [&](std::string_view key, auto& section) { read(o.at(key), section); });
+    if (ended == nullptr) l.ended = has_ended_by_the_rest(l);
     if (const auto* spool = o.if_contains("spool"); spool != nullptr && !of_store) {
       if (l.sessions.empty()) throw std::runtime_error("a spool without a session");
       l.sessions.push_back(session_from(spool->at("session")));

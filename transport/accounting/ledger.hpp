@@ -138,7 +138,8 @@ struct ledger {
   std::uint32_t run = 0;
   /// A daemon's own: of its outbox, and of its spool if it has one; none in a replay client's.
   std::vector<std::uint64_t> sessions;
-  bool clean = false;  ///< the program ended by itself, with nothing under way
+  bool ended = false;  ///< written when the program ended in order, whatever it lost: it says all
+  bool clean = false;  ///< it ended, with nothing under way and nothing lost
   std::string menu;    ///< of a daemon's run: file and hash of its selection; empty: none
   std::string comment; ///< of a person, on the run
   /// Of a daemon whose selection records: events that no line kept.

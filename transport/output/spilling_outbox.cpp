@@ -133,6 +133,7 @@ bool spilling_outbox::all_on_disk() const {
 void spilling_outbox::finish(time_point deadline) {
   if (!writer_.joinable()) return;
   deadline_ = deadline;
+  disk_->end_by(deadline);
   writer_.request_stop();
   way_to_disk_->bell().wake();
   writer_.join();

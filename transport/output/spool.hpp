@@ -117,6 +117,9 @@ public:
   /// other programs have touched are read in steps, one a look, and count as what they were until
   /// then.
   void look();
+  /// Any thread: by then a segment whose name was taken has been written anew, or two seconds after
+  /// that began. What has not been copied is lost, and counted. A segment may have many gigabytes.
+  void end_by(time_point when) { end_by_ = when; }
   /// The lowest number of the blocks in memory that vanished from the disk; 0: none did since it
   /// was asked last.
   [[nodiscard]] std::uint64_t take_vanished() { return std::exchange(vanished_, 0); }
@@ -268,6 +271,7 @@ private:
   std::atomic<std::uint64_t> unread_{0};
   std::vector<std::string> news_;
   growing_pause rescue_{std::chrono::milliseconds(100), std::chrono::seconds(10)};
+  std::atomic<time_point> end_by_{never};
   int refusals_ = 0; ///< times that the disk refused a block of the segment that is written anew
   std::error_code refusal_; ///< what the disk said last; no error: it took a block
   growing_pause attempt_{std::chrono::milliseconds(100), std::chrono::seconds(1)};

@@ -2,6 +2,7 @@
 // What a spool does when a person or another program has removed, moved, cut or replaced its files
 // or its folder.
 #include <algorithm>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -13,6 +14,10 @@ namespace {
 
 /// After so many, what the disk refuses of a segment that is written anew is lost.
 constexpr int most_refusals = 4;
+/// A program that ends writes anew for so long, however late it is: a segment of the default size.
+constexpr std::chrono::seconds least_time{2};
+/// Between two flushes of what is written anew, so that the last one does not take long.
+constexpr std::uint64_t flushed_at_once = std::uint64_t{64} << 20;
 
 } // namespace
 
@@ -108,8 +113,20 @@ std::error_code spool::copy_blocks(block_file& to, std::vector<stored_block>& co
   }
   std::ranges::sort(needed, {}, [](const auto& b) { return b.second.offset; });
   std::vector<std::byte> bytes;
+  std::optional<time_point> until; // of the program's end
+  std::uint64_t flushed = 0;
   for (const auto& [session, place] : needed) {
     block_header header;
+    if (const time_point end = end_by_; end != never) {
+      const time_point now = system_.now();
+      if (!until) until = std::max(end, now + least_time);
+      if (now >= *until) {
+        header.session = session;
+        header.sequence = place.sequence;
+        lost.push_back({header, place.segment, place.offset});
+        continue;
+      }
+    }
     bytes.resize(place.bytes);
     const auto refused = read_all(segment_.descriptor()->get(), place.offset, bytes);
     if (refused && refused != std::errc::result_out_of_range && ++refusals_ < most_refusals)
@@ -124,6 +141,9 @@ std::error_code spool::copy_blocks(block_file& to, std::vector<stored_block>& co
     const std::uint64_t offset = to.end();
     if (const auto error = to.append(bytes)) return error;
     copied.push_back({header, to.number(), offset});
+    if (system_.flush == nullptr || to.end() < flushed + flushed_at_once) continue;
+    if (const auto error = to.flush(system_.flush)) return error;
+    flushed = to.end();
   }
   return {};
 }

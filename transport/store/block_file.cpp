@@ -203,12 +203,13 @@ std::error_code block_file::check(const held_folder& folder) const {
   return seen->bytes == end_ && !tampered_ ? std::error_code() : name_fault::file_changed;
 }
 
-/// A file that another program has cut is not changed any more: it could get the right length, with
-/// the wrong bytes.
+/// A file that another program has made shorter or longer is not changed any more: it could get the
+/// right length, with the wrong bytes. Behind what this object has appended there is only a block
+/// that the disk took a part of.
 void block_file::cut(std::uint64_t end) {
   (void)is_suspect();
   const auto seen = look_at(file_->get());
-  if (seen && seen->bytes < end_) tampered_ = true;
+  if (seen && (seen->bytes < end_ || (end < end_ && seen->bytes > end_))) tampered_ = true;
   end_ = end;
   uncut_ =
       !tampered_ &&

@@ -2,6 +2,7 @@
 #include "tools/verify/agreement.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 #include <gtest/gtest.h>
 
@@ -27,6 +28,7 @@ struct run {
     receiver.program = "receive";
     receiver.sessions = {5};
     receiver.events.admitted = receiver.events.forwarded = 10;
+    replay.ended = node.ended = receiver.ended = true;
     replay.clean = node.clean = receiver.clean = true;
   }
 
@@ -104,6 +106,8 @@ TEST(agreement, finds_a_ledger_of_the_receiver_that_is_older_than_the_store) {
   r.receiver.events.admitted = r.receiver.events.forwarded = 0;
   EXPECT_EQ(r.differences(), 1);
   r.receiver.clean = false;
+  EXPECT_EQ(r.differences(), 1) << "it ended in order, and does not know all";
+  r.receiver.ended = false;
   EXPECT_EQ(r.differences(), 0) << "the receiver still runs";
   r.receiver.events.admitted = r.receiver.events.forwarded = 11;
   EXPECT_EQ(r.differences(), 1) << "more than is stored";
@@ -129,8 +133,38 @@ TEST(agreement, lets_a_ledger_of_a_killed_daemon_say_less_than_is_stored) {
   EXPECT_EQ(differences(), 1) << "more than is stored";
   killed.events.admitted = killed.events.forwarded = 3;
   EXPECT_EQ(differences(), 0);
-  killed.clean = true;
-  EXPECT_EQ(differences(), 3) << "and then it says all";
+  killed.ended = true;
+  EXPECT_EQ(differences(), 3) << "it was not killed, and says all";
+}
+
+TEST(agreement, takes_a_daemon_at_its_word_that_ended_in_order_whatever_it_lost) {
+  run r;
+  r.node.clean = false; // as with spool.gone
+  EXPECT_EQ(r.differences(), 0);
+  r.stored[0].events = r.receiver.events.admitted = r.receiver.events.forwarded = 12;
+  EXPECT_EQ(r.differences(), 1) << "more than it forwarded";
+  r.node.fragments.seen = 31;
+  r.node.fragments.admitted = 29;
+  EXPECT_EQ(r.differences(), 2) << "a fragment that never arrived";
+}
+
+TEST(agreement, lets_a_receiver_have_stored_what_its_daemon_had_not_heard_of) {
+  for (const char* const what : {"drain", "spool", "in_flight"}) {
+    run r;
+    r.node.clean = false;
+    r.node.events.forwarded = 7;
+    if (std::string_view(what) == "in_flight")
+      r.node.events.in_flight = 3;
+    else
+      r.node.events.shed[what] = 3;
+    EXPECT_EQ(r.differences(), 0) << what << ": all three are stored";
+    r.stored[0].events = r.receiver.events.admitted = r.receiver.events.forwarded = 7;
+    EXPECT_EQ(r.differences(), 0) << what << ": none is";
+    r.stored[0].events = r.receiver.events.admitted = r.receiver.events.forwarded = 11;
+    EXPECT_EQ(r.differences(), 1) << what << ": one more than there were";
+    r.stored[0].events = r.receiver.events.admitted = r.receiver.events.forwarded = 6;
+    EXPECT_EQ(r.differences(), 1) << what << ": one of those that it forwarded is not";
+  }
 }
 
 TEST(agreement, finds_that_less_was_sent_than_the_file_holds) {

@@ -35,6 +35,7 @@ struct two_starts {
     replay.program = replay_program;
     replay.events.admitted = replay.events.forwarded = 10;
     replay.fragments.seen = replay.fragments.admitted = 30;
+    first.ended = second.ended = replay.ended = true;
     second.clean = replay.clean = true;
     compared.sent = compared.equal = compared.stored = 10;
   }

@@ -13,7 +13,8 @@ given_ledger of(const char* program, std::uint32_t run, std::vector<std::uint64_
   given.content.program = program;
   given.content.run = run;
   given.content.sessions = std::move(sessions);
-  given.content.clean = true;
+  given.content.ended = given.content.clean = true;
+  given.content.events.admitted = given.content.events.forwarded = 10;
   return given;
 }
 
@@ -69,8 +70,9 @@ TEST(objections, tells_a_replay_of_another_run_than_the_file) {
   run r;
   r.replay.content.run = 8;
   r.expect("replay.json is of run 8, and the file that was sent is of run 7");
-  r.replay.content.clean = false;
+  r.replay.content.ended = r.replay.content.clean = false;
   r.replay.content.run = 0;
+  r.replay.content.events = {};
   EXPECT_TRUE(r.objections().empty()) << "written before the file was read";
 }
 
@@ -108,9 +110,29 @@ TEST(objections, tells_a_receiver_of_another_store) {
 
 TEST(objections, has_none_to_a_receiver_that_still_runs) {
   run r;
-  r.receiver.content.clean = false;
+  r.receiver.content.ended = r.receiver.content.clean = false;
   r.receiver.content.sessions = {};
   r.receiver.content.run = 0;
+  r.receiver.content.events = {};
+  EXPECT_TRUE(r.objections().empty());
+}
+
+TEST(objections, tells_a_receiver_of_another_store_that_lost_blocks) {
+  run r;
+  r.receiver.content.clean = false;
+  r.receiver.content.unseen = 1;
+  r.receiver.content.sessions = {9};
+  r.expect("receive.json does not name 1 of the sessions that are stored: it is of another store, "
+           "or of an earlier time");
+}
+
+TEST(objections, has_none_to_a_daemon_of_a_later_run_that_only_had_what_was_on_disk) {
+  run r;
+  r.more.push_back(r.node);
+  r.more.back().content.sessions = {8};
+  r.more.back().content.run = 8;
+  r.expect("koto-l3d.json is of run 8, and no block of run 8 is stored");
+  r.more.back().content.events = {};
   EXPECT_TRUE(r.objections().empty());
 }
 

@@ -21,6 +21,7 @@ ledger arbitrary_ledger() {
   if (l.program == "koto-l3d") l.sessions = {number()};
   if (l.program == "receive") l.sessions = *rc::gen::arbitrary<std::vector<std::uint64_t>>();
   l.clean = *rc::gen::arbitrary<bool>();
+  l.ended = l.clean || *rc::gen::arbitrary<bool>();
   if (l.program == "koto-l3d" && *rc::gen::arbitrary<bool>()) l.recorded = number();
   if (l.program == "koto-l3d" && l.clean) {
     l.sessions.push_back(number());
@@ -51,6 +52,31 @@ TEST(ledger, of_0_1_0_has_no_earlier_spills) {
   const auto from = text.find("  \"earlier_spills\"");
   text.erase(from, text.find('\n', from) + 1 - from);
   EXPECT_EQ(ledger_from_json(text), old);
+}
+
+TEST(ledger, that_is_clean_is_of_a_program_that_ended) {
+  ledger l;
+  l.program = "koto-l3d";
+  l.clean = true;
+  EXPECT_THROW((void)ledger_from_json(to_json(l)), std::runtime_error);
+  l.ended = true;
+  EXPECT_EQ(ledger_from_json(to_json(l)), l);
+}
+
+TEST(ledger, of_0_1_0_has_ended_if_it_is_clean_or_gave_up_events_at_a_stop) {
+  const auto has_ended = [](bool clean, std::uint64_t at_stop) {
+    ledger old;
+    old.program = "koto-l3d";
+    old.clean = old.ended = clean;
+    old.events.admitted = old.events.shed["drain"] = at_stop;
+    std::string text = to_json(old);
+    const auto from = text.find("  \"ended\"");
+    text.erase(from, text.find('\n', from) + 1 - from);
+    return ledger_from_json(text).ended;
+  };
+  EXPECT_TRUE(has_ended(true, 0));
+  EXPECT_TRUE(has_ended(false, 1));
+  EXPECT_FALSE(has_ended(false, 0));
 }
 
 template <class Reason>

@@ -66,6 +66,25 @@ TEST(record_header, tells_each_kind_of_wrong) {
   EXPECT_EQ(check_header(resealed(h)), refused::stream_length);
 }
 
+TEST(hello, names_256_crates_at_most) {
+  const auto of_crates = [](std::uint32_t crates) {
+    std::vector<std::byte> body(sizeof(hello_body) + crates * sizeof(hello_crate));
+    hello_body head;
+    head.crates = crates;
+    store(body.data(), head);
+    for (std::uint32_t c = 0; c < crates; ++c) {
+      hello_crate crate;
+      crate.number = static_cast<std::uint8_t>(c);
+      crate.boards = 1;
+      store(body.data() + sizeof(hello_body) + c * sizeof(hello_crate), crate);
+    }
+    hello out;
+    return parse_hello(body, out);
+  };
+  EXPECT_EQ(of_crates(256), std::nullopt);
+  EXPECT_EQ(of_crates(257), refused::stream_content);
+}
+
 TEST(record_header, sees_a_changed_body) {
   std::vector<std::byte> body(64);
   const auto header = good_header(body);

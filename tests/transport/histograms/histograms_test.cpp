@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <fstream>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -10,6 +11,7 @@
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
+#include "tests/tools/temporary_folder.hpp"
 #include "transport/histograms/addition.hpp"
 #include "transport/histograms/comparison.hpp"
 
@@ -140,6 +142,17 @@ TEST(histogram_json, says_what_is_wrong) {
   const boost::json::object empty{
       {"name", "x"}, {"unit", ""}, {"low", 0}, {"width", 0}, {"counts", {1, 2, 3}}};
   EXPECT_EQ(with("of_counters", boost::json::array{empty}), "the histogram x has no bins");
+}
+
+TEST(histogram_json, is_read_from_a_file_of_16_mib_and_none_that_is_longer) {
+  const temporary_folder folder;
+  const std::string file = (folder.path() / "histograms.json").string();
+  std::string text = to_json(show(usual_set(), names()));
+  text.resize(16 << 20, ' ');
+  std::ofstream(file) << text;
+  EXPECT_EQ(wrong_with_histogram_file(file), "");
+  std::ofstream(file, std::ios::app) << ' ';
+  EXPECT_NE(wrong_with_histogram_file(file), "");
 }
 
 TEST(histogram_json, refuses_what_no_run_counts) {

@@ -9,7 +9,11 @@
 #include <memory>
 #include <optional>
 
+#include <fcntl.h>
+#include <sys/resource.h>
+
 #include "tests/transport/link/stranger.hpp"
+#include "transport/link/link_places.hpp"
 
 namespace l3::test {
 namespace {
@@ -19,12 +23,15 @@ using namespace std::chrono_literals;
 /// A socket whose monitor tells a watch.
 class watched_socket {
 public:
-  explicit watched_socket(connection_watch::event_function on_event) {
+  explicit watched_socket(connection_watch::event_function on_event, int first_descriptor = 0) {
     watch_ = std::make_unique<connection_watch>(
         context_, socket_, "inproc://events",
         ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL,
-        watch_limits{.stranger = kibibytes(24), .trusted = kibibytes(24), .memory = {}}, counters_,
-        std::move(on_event), [](const std::string&) {});
+        watch_limits{.stranger = kibibytes(24),
+                     .trusted = kibibytes(24),
+                     .memory = {},
+                     .first_descriptor = first_descriptor},
+        counters_, std::move(on_event), [](const std::string&) {});
     socket_.set(zmq::sockopt::linger, 0);
     socket_.bind("tcp://127.0.0.1:*");
   }
@@ -56,6 +63,39 @@ TEST(a_connection_watch, has_told_all_when_it_ends) {
     ASSERT_EQ(accepted, 1);
     ASSERT_GE(refused, 1);
   }
+}
+
+/// As a person or the service manager may do it to a program that runs.
+class lowered_limit {
+public:
+  explicit lowered_limit(rlim_t descriptors) {
+    EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &before_), 0);
+    const rlimit lower{descriptors, before_.rlim_max};
+    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &lower), 0);
+  }
+  ~lowered_limit() { EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before_), 0); }
+  lowered_limit(const lowered_limit&) = delete;
+  lowered_limit& operator=(const lowered_limit&) = delete;
+
+private:
+  rlimit before_{};
+};
+
+/// The places that it had at its start lie beyond the limit, where it could watch nothing.
+TEST(a_connection_watch, watches_a_connection_that_comes_when_the_limit_was_lowered) {
+  std::latch told(1);
+  watched_socket watched(
+      [&](std::uint16_t what, std::int32_t) {
+        if (what == ZMQ_EVENT_ACCEPTED) told.count_down();
+      },
+      link_places::of(RLIM_INFINITY).first_of_watch);
+  const lowered_limit lower(link_places::fewest_descriptors);
+  const int its_place = link_places::of(link_places::fewest_descriptors).first_of_watch;
+  ASSERT_LT(::fcntl(its_place, F_GETFD), 0);
+  const stranger one(watched.endpoint());
+  told.wait();
+  EXPECT_GE(::fcntl(its_place, F_GETFD), 0);
+  EXPECT_FALSE(one.is_left(300ms));
 }
 
 /// ZeroMQ's own end of the monitor has a mark of 1000 beside that of the watch.

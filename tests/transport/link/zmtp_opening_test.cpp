@@ -66,6 +66,20 @@ TEST(zmtp_opening, refuses_older_versions_which_begin_with_a_name) {
   EXPECT_EQ(judge(greeting("NULL", 2)), verdict::foreign);
 }
 
+TEST(zmtp_opening, takes_a_ready_of_512_bytes_and_none_that_is_longer) {
+  const auto of_length = [](std::size_t bytes) {
+    std::string body = "\x05READY" + dealer;
+    while (bytes - body.size() > 255) body += property("X-y", std::string(100, 'z'));
+    const std::size_t rest = bytes - body.size() - property("X-y", "").size();
+    body += property("X-y", std::string(rest, 'z'));
+    EXPECT_EQ(body.size(), bytes);
+    return "\x06"s + std::string(6, '\0') + static_cast<char>(bytes >> 8) +
+           static_cast<char>(bytes & 255) + body;
+  };
+  EXPECT_EQ(judge(greeting() + of_length(512)), verdict::fine);
+  EXPECT_EQ(judge(greeting() + of_length(513)), verdict::foreign);
+}
+
 TEST(zmtp_opening, refuses_what_is_no_ready) {
   EXPECT_EQ(judge(greeting() + "\0\0"s), verdict::foreign);
   EXPECT_EQ(judge(greeting() + "\x05\x06\x05READY"), verdict::foreign); // more is to follow

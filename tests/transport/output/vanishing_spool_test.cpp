@@ -73,6 +73,53 @@ TEST(vanishing_spool, reads_the_open_segment_whatever_became_of_its_name) {
   EXPECT_EQ(fs::file_size(s.segment(2)), head_bytes + 3 * block_bytes) << "without any append";
 }
 
+/// A clock of which a second goes by between two questions.
+time_point slow_clock() {
+  static time_point now{};
+  return now += std::chrono::seconds(1);
+}
+
+TEST(vanishing_spool, counts_as_lost_what_its_end_leaves_no_time_for) {
+  const scene s;
+  {
+    spool_system system;
+    system.now = slow_clock;
+    spool disk(small_spool(s.folder), system);
+    disk.keep_in_memory(2);
+    append_all(disk, 1, 4);
+    append_all(disk, 1, 3, 2);
+    fs::remove(s.segment(1));
+    disk.end_by(time_point());
+    disk.look();
+    EXPECT_EQ(fs::file_size(s.segment(2)), head_bytes + 2 * block_bytes) << "two seconds";
+    EXPECT_EQ(disk.lost_events(1), 6U);
+    EXPECT_EQ(disk.take_vanished(), 1U) << "memory has them";
+    EXPECT_EQ(disk.lost_events(2), 0U);
+    EXPECT_EQ(drain(disk, 1), (drained{{1, 2}, {3, 4}}));
+    append_all(disk, 1, 3, 2);
+    EXPECT_EQ(drain(disk, 2), (drained{numbers(1, 3), {}}));
+  }
+  spool next(small_spool(s.folder));
+  EXPECT_EQ(drain(next, 2), (drained{numbers(1, 3), {}}));
+}
+
+TEST(vanishing_spool, flushes_what_it_writes_anew_a_part_at_a_time) {
+  static int flushes = 0;
+  const scene s;
+  spool_settings settings = small_spool(s.folder, 256 << 20);
+  settings.size = mebibytes(1024);
+  settings.sync = true;
+  spool_system system;
+  system.flush = [](int) { return ++flushes, 0; };
+  spool disk(settings, system);
+  for (std::uint64_t i = 1; i <= 9; ++i) ASSERT_FALSE(disk.append(spool_block(1, i, 16 << 20)));
+  fs::remove(s.segment(1));
+  flushes = 0;
+  disk.look();
+  EXPECT_GE(flushes, 3) << "of 144 MiB";
+  EXPECT_EQ(disk.lost_events(1), 0U);
+}
+
 TEST(vanishing_spool, counts_what_was_cut_off) {
   const scene s;
   spool disk(small_spool(s.folder));
@@ -82,6 +129,26 @@ TEST(vanishing_spool, counts_what_was_cut_off) {
   EXPECT_EQ(disk.lost_events(1), 9U);
   EXPECT_EQ(drain(disk, 1), (drained{{1, 2, 6}, {3, 4, 5}}));
   EXPECT_EQ(disk.totals().events, 9U);
+}
+
+/// As `fallocate --insert-range` does it. The last block seems to reach into what is written next.
+TEST(vanishing_spool, writes_nothing_behind_blocks_that_were_shifted) {
+  const scene s;
+  {
+    spool disk(small_spool(s.folder));
+    append_all(disk, 1, 5);
+    bytes shifted = read_file(s.segment(1));
+    const auto here = shifted.begin() + head_bytes + 2 * block_bytes;
+    shifted.insert(here, 100, std::byte{0});
+    std::fstream(s.segment(1), std::ios::in | std::ios::out | std::ios::binary)
+        .write(reinterpret_cast<const char*>(shifted.data()),
+               static_cast<std::streamsize>(shifted.size()));
+    append_all(disk, 6, 6);
+    EXPECT_EQ(disk.lost_events(1), 9U);
+    EXPECT_EQ(drain(disk, 1), (drained{{1, 2, 6}, {3, 4, 5}}));
+  }
+  spool next(small_spool(s.folder));
+  EXPECT_EQ(drain(next, 1), (drained{{1, 2, 6}, {3, 4, 5}}));
 }
 
 TEST(vanishing_spool, forgets_what_was_cut_off_and_is_in_memory) {
@@ -539,6 +606,18 @@ TEST(vanishing_spool, ends_the_reading_of_its_files_when_it_is_told) {
   EXPECT_THROW((spool{small_spool(s.folder), system}), scan_stopped);
   EXPECT_EQ(asked, 4);
   EXPECT_EQ(read_file(s.segment(1)), before);
+}
+
+TEST(vanishing_spool, fills_a_hole_of_4095_numbers_and_none_that_is_larger) {
+  for (const std::uint64_t left_out : {4095U, 4096U}) {
+    const scene s;
+    spool disk(small_spool(s.folder));
+    append_all(disk, 1, 1);
+    append_all(disk, left_out + 2, left_out + 2);
+    const auto lane = disk.lane(1);
+    ASSERT_TRUE(lane);
+    EXPECT_EQ(lane->end, left_out == 4095 ? left_out + 2 : 1) << left_out;
+  }
 }
 
 TEST(vanishing_spool, passes_over_a_large_hole_in_a_lane) {
