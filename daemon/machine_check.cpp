@@ -89,14 +89,6 @@ void look_at_folder(const char* key, const fs::path& folder, std::vector<std::st
     doubts.push_back(fmt::format("{}: {} cannot be written by this user", key, there.string()));
 }
 
-/// A folder that is missing now, and that the service manager makes for a service that starts, as
-/// /run/koto-l3 (RuntimeDirectory= and its like). It makes none within it.
-bool comes_with_the_service(const fs::path& folder) {
-  std::error_code error;
-  const fs::path in = fs::canonical(fs::absolute(folder, error).parent_path(), error);
-  return in == "/run" || in == "/var/lib" || in == "/var/log" || in == "/var/cache";
-}
-
 /// Looks at the name of a file, folder or socket that the start makes. `wrong`: why no start can
 /// make it; empty if nothing is in the way.
 void look_at_name(const char* key, const std::string& name, const std::string& wrong,

@@ -319,11 +319,20 @@ std::string refuse_no_path(const std::string& text) {
   return wrong.empty() ? "" : fmt::format("{} {}", text, wrong);
 }
 
+/// For --check-config: a folder that is missing only until the service starts is no mistake.
+void look_at_folder(const std::filesystem::path& folder) {
+  const auto above = (folder.has_filename() ? folder : folder.parent_path()).parent_path();
+  if (comes_with_the_service(above))
+    print_error("out: there is no folder {} yet: it comes with the service\n", above.string());
+  else
+    refuse_no_folder(folder);
+}
+
 /// For --check-config: the options were read, and the keys are what they should be, but for one
 /// that only the service gets.
 int check(const options& o, const std::string& file) {
   refuse_folder_of_a_daemon(o.store.folder);
-  refuse_no_folder(o.store.folder);
+  look_at_folder(o.store.folder);
   try {
     if (is_for_the_service_alone(o.receiver.secret_key))
       print_error("secret_key: {} was not looked at: the service alone gets it\n",

@@ -123,7 +123,7 @@ def one_is_cut_off(findings, plan):
         f.refused(f.nodes[0].start(), "node 4 is missing: its daemon does not speak to etcd")
         findings.check(all(n.is_in(1) for n in f.nodes), "a refused start has changed a run")
         said = f.nodes[1].tool("start", "--without", "4", "--wait")
-        findings.equal("start without it", (said.returncode, said.stderr), (0, ""))
+        findings.check(said.returncode == 0, f"a start without it ends with {said.returncode}: {said.stderr}")
         f.wait_for_run(2, f.nodes[:3])
         findings.check(cut.is_in(1), "the node that is cut off has left its run")
         cut.relay.held = False

@@ -31,6 +31,8 @@ FILES = {  # what the commands are given; the names stand in the table
     "receive-no-key.toml": b'out = "new"\nsecret_key = ""\nallow = "node1.public"\n',
     "receive-keys.toml": b'out = "new"\nsecret_key = "bad.secret"\nallow = "none"\n',
     "receive-service.toml": b'out = "new"\nsecret_key = "credential:receiver.secret"\nallow = "node1.public"\n',
+    "receive-first.toml": b'out = "/var/lib/koto-l3-of-a-test/store"\n',
+    "receive-deeper.toml": b'out = "/var/lib/koto-l3-of-a-test/2026/store"\n',
     "service.toml": b'[forward]\nsecret_key = "credential:node1.secret"\nreceiver_key = "node1.public"\n' + HUGE.replace(b"1024 GiB", b"64 MiB"),
     "node1.public": b"rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7\n",
     "mask-nothing.toml": b'[selection]\nhot_inputs = "mask"\n',
@@ -217,6 +219,7 @@ TABLE = [
     ("koto-l3 replay sent.l2raw --to tcp://127.0.0.1:1 --ledger text", FAILED, "text is there already, and --ledger did not write it"),
     ("koto-l3 receive --out none/deeper", MISSING, "cannot make the folder none/deeper"),
     ("koto-l3 receive --out none/deeper --check-config", MISSING, "cannot make the folder none/deeper"),
+    ("koto-l3 receive --config receive-deeper.toml --check-config", MISSING, "there is no folder /var/lib/koto-l3-of-a-test/2026"),
     ("koto-l3 receive --out text --check-config", MISSING, "cannot open the folder text: Not a directory"),
     ("koto-l3 receive --out text", MISSING, "cannot open the folder text: Not a directory"),
     (f"koto-l3 pack empty {'x' * 300}", MISSING, "x cannot be used: File name too long"),
@@ -294,8 +297,12 @@ class Mistakes(harness.SystemTest):
             p = self.run_line(line)
             self.assertEqual((p.returncode, p.stdout), (0, f"{file}: ok\n"), p.stderr)
             self.assertIn(f"{key} was not looked at: the service alone gets it", p.stderr)
+        p = self.run_line("koto-l3 receive --config receive-first.toml --check-config")
+        self.assertEqual((p.returncode, p.stdout), (0, "receive-first.toml: ok\n"), p.stderr)
+        self.assertIn("there is no folder /var/lib/koto-l3-of-a-test yet: it comes with the service", p.stderr)
         self.assertEqual(self.files(), before)
         self.assertEqual(self.run_line("koto-l3d --config service.toml").returncode, BAD_CONFIGURATION)
+        self.assertEqual(self.run_line("koto-l3 receive --config receive-first.toml").returncode, MISSING)
 
     def test_the_table_is_long_enough(self):
         self.assertGreaterEqual(len(TABLE), 60)

@@ -43,4 +43,14 @@ namespace l3 {
   return missing ? "there is no folder " + name.parent_path().string() : "";
 }
 
+/// Whether a folder is missing now, and the service manager makes it for a service that starts, as
+/// /run/koto-l3 (RuntimeDirectory= and its like). It makes none within it.
+[[nodiscard]] inline bool comes_with_the_service(const std::filesystem::path& folder) {
+  std::error_code error;
+  if (!why_no_folder(folder).empty() || std::filesystem::exists(folder, error)) return false;
+  const std::filesystem::path in =
+      std::filesystem::canonical(std::filesystem::absolute(folder, error).parent_path(), error);
+  return in == "/run" || in == "/var/lib" || in == "/var/log" || in == "/var/cache";
+}
+
 } // namespace l3
