@@ -83,43 +83,37 @@ L3_FN inline void solve(const double (&sum)[taps + 1], std::int32_t (&filter)[ta
 
 /// What a record adds to the sums of its group: each record has the same weight.
 struct contribution {
-  double of[taps + 1];
-  std::uint32_t start;
+  double of[taps + 1] = {};
+  std::uint32_t start = 0;
+
+  /// Takes the records one after the other: the order of the sums is part of the choice.
+  L3_FN void add(const contribution& record) {
+    for (std::uint32_t j = 0; j <= taps; ++j) of[j] = of[j] + record.of[j];
+    start += record.start;
+  }
 };
 
 [[nodiscard]] L3_FN inline contribution contribution_of(const correlation& c) {
-  contribution to{};
+  contribution to;
   const double weight = 1.0 / (static_cast<double>(c.of[0]) + 64.0);
   for (std::uint32_t j = 0; j <= taps; ++j) to.of[j] = static_cast<double>(c.of[j]) * weight;
   to.start = start_of(c.steps);
   return to;
 }
 
-/// What suits the 16 records of a group.
-class chooser {
-public:
-  /// Takes the records one after the other: the order of the sums is part of the choice.
-  L3_FN void add(const contribution& c) {
-    for (std::uint32_t j = 0; j <= taps; ++j) sum_[j] = sum_[j] + c.of[j];
-    starts_ += c.start;
-  }
-  [[nodiscard]] L3_FN choice chosen() const {
-    choice to;
-    solve(sum_, to.filter);
-    to.start = (starts_ + 12) / group_records;
-    to.start = to.start < 31 ? to.start : 31;
-    return to;
-  }
-
-private:
-  double sum_[taps + 1] = {};
-  std::uint32_t starts_ = 0;
-};
+/// What suits the 16 records of a group, of which this is the sum.
+[[nodiscard]] L3_FN inline choice chosen_for(const contribution& group) {
+  choice to;
+  solve(group.of, to.filter);
+  to.start = (group.start + 12) / group_records;
+  to.start = to.start < 31 ? to.start : 31;
+  return to;
+}
 
 [[nodiscard]] L3_FN inline choice choose(const correlation (&records)[group_records]) {
-  chooser group;
+  contribution group;
   for (const correlation& c : records) group.add(contribution_of(c));
-  return group.chosen();
+  return chosen_for(group);
 }
 
 [[nodiscard]] L3_FN inline choice choose(const std::uint16_t* samples) {

@@ -40,7 +40,9 @@ class lane_model {
 public:
   lane_model() = default;
   L3_FN explicit lane_model(const choice& c)
-      : fast_(start_scale(c.start)), slow_(start_scale(c.start) * slow_unit) {}
+      : fast_(start_scale(c.start)), slow_(start_scale(c.start) * slow_unit) {
+    for (const std::int32_t tap : c.filter) rest_ -= tap;
+  }
 
   struct prediction {
     std::int32_t filtered;
@@ -49,14 +51,10 @@ public:
 
   /// The filter acts on the distance to the level, a running mean.
   [[nodiscard]] L3_FN prediction predict(const choice& c) const {
-    std::int32_t rest = 32;
     std::int32_t sum = 0;
-    for (std::uint32_t j = 0; j < taps; ++j) {
-      rest -= c.filter[j];
-      sum += c.filter[j] * last_[j];
-    }
+    for (std::uint32_t j = 0; j < taps; ++j) sum += c.filter[j] * last_[j];
     prediction p{};
-    p.filtered = ((level_ - first_level) * rest + 16 * sum + 256) >> 9;
+    p.filtered = ((level_ - first_level) * rest_ + 16 * sum + 256) >> 9;
     p.best = lead_ > least_lead ? last_[0] : p.filtered;
     return p;
   }
@@ -95,6 +93,7 @@ private:
   std::int32_t lead_ = 0;            // errors of the filter less those of the last sample
   std::int32_t fast_ = 0;            // running means of residuals, 1/16 count
   std::int32_t slow_ = 0;            // in 1/1024 count
+  std::int32_t rest_ = 32;           // what the filter leaves to the level, in units of 1/32
 };
 
 } // namespace l3::strong

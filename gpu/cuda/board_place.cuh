@@ -62,6 +62,25 @@ public:
     return found_.lies_in(found_packet::two) ? of_two(n) : of_any(n);
   }
 
+  /// words[k] becomes word first + k · stride of the packet. Threads may ask for different packets.
+  template <std::uint32_t n>
+  __device__ void load(std::uint32_t first, std::uint32_t stride, std::uint32_t (&words)[n]) const {
+    if (!found_.lies_in(found_packet::any)) { // of_two finds the words of a single run, too
+#pragma unroll
+      for (std::uint32_t k = 0; k < n; ++k) words[k] = of_two(first + stride * k);
+      return;
+    }
+#pragma unroll
+    for (std::uint32_t k = 0; k < n; ++k) words[k] = 0;
+#pragma unroll 1
+    for (std::uint32_t k = 0; k < n; ++k) {
+      const std::uint32_t next = of_any(first + stride * k);
+#pragma unroll
+      for (std::uint32_t m = 1; m < n; ++m) words[m - 1] = words[m];
+      words[n - 1] = next;
+    }
+  }
+
 private:
   [[nodiscard]] __device__ const std::uint32_t* words_of_first() const {
     return reinterpret_cast<const std::uint32_t*>(in_.input + found_.first);

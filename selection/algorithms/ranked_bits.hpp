@@ -16,7 +16,9 @@ namespace l3 {
 template <std::uint32_t capacity>
 class ranked_bits {
   static constexpr std::uint32_t word_bits = 32;
-  static constexpr std::uint32_t words_a_group = 8; // rank() adds within groups, then over groups
+  /// rank() adds within groups, then over groups. The number is odd, so that lanes with a group
+  /// each use different banks.
+  static constexpr std::uint32_t words_a_group = 11;
   static constexpr std::uint32_t groups = capacity / (words_a_group * word_bits);
   static constexpr std::uint32_t words = groups * words_a_group;
   static_assert(words * word_bits == capacity, "whole groups of words");

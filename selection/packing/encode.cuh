@@ -50,43 +50,60 @@ struct group_tile {
     for (std::uint32_t n = thread(); n < rows * group_records; n += threads) samples[n] = 0;
   }
 
-  /// Loads record r of a board as record `number` of the group.
+  /// Loads record r of the board as one of the group: every other row of record thread() % 16, so
+  /// that the threads store to different banks. A record that is not there is 0.
   __device__ void load_record(const board_place& place, board_kind kind, std::uint32_t r,
-                              std::uint32_t number) {
+                              bool is_there) {
     const bool is_slow = kind == board_kind::sampling_125_mhz;
     const std::uint32_t channels = is_slow ? group_records : group_records / 4;
     const std::uint32_t channel = is_slow ? r : r / 4;
     const std::uint32_t first = is_slow ? 0 : rows * (r % 4); // sample of the channel
+    const std::uint32_t word = board_place::header + (channels * first + channel) / 2;
+    const std::uint32_t payload = channel % 2 == 0 ? 0x4401 : 0x4423; // bytes of a word
+    constexpr std::uint32_t together = 4;                             // loads that wait at once
 #pragma unroll 1
-    for (std::uint32_t row = thread(); row < rows; row += threads) {
-      const std::uint32_t word = (channels * (first + row) + channel) / 2;
-      const std::uint32_t pair = place.load(board_place::header + word);
-      const std::uint32_t big = channel % 2 == 0 ? pair & 0xffff : pair >> 16;
-      samples[group_records * row + number] =
-          static_cast<std::uint16_t>(__byte_perm(big, 0, 0x4401) & l2::payload_mask);
+    for (std::uint32_t n = thread(); n < rows * group_records; n += together * threads) {
+      std::uint32_t pair[together] = {};
+      if (is_there) place.load(word + channels / 2 * (n / group_records), channels, pair);
+#pragma unroll
+      for (std::uint32_t k = 0; k < together; ++k)
+        samples[n + k * threads] =
+            static_cast<std::uint16_t>(__byte_perm(pair[k], 0, payload) & l2::payload_mask);
     }
   }
 
   /// Loads the samples of a board, without their tags.
   __device__ void load(const board_place& place, board_kind kind) {
-    const bool is_slow = kind == board_kind::sampling_125_mhz;
-    std::uint32_t words[words_of_thread]; // so many loads wait at once
-    place.load_samples<threads>(thread(), words);
+    std::uint32_t words[words_of_thread];       // so many loads wait at once
+    if (kind == board_kind::sampling_125_mhz) { // eight words are a row
+      place.load_samples<threads>(thread(), words);
 #pragma unroll
-    for (std::uint32_t k = 0; k < words_of_thread; ++k) {
-      constexpr std::uint32_t swap_each_half = 0x2301;
-      constexpr std::uint32_t payload = l2::payload_mask | l2::payload_mask << 16;
-      const std::uint32_t w = threads * k + thread();
-      const std::uint32_t pair = __byte_perm(words[k], 0, swap_each_half) & payload;
-      if (is_slow) { // eight words are a row
-        store(reinterpret_cast<std::byte*>(samples + 2 * w), pair);
-      } else { // two words are a row of four channels, each of which has four records
-        const std::uint32_t row = w / 2;
-        std::uint16_t* const to = samples + group_records * (row % rows) + 8 * (w % 2) + row / rows;
-        to[0] = static_cast<std::uint16_t>(pair);
-        to[group_records / 4] = static_cast<std::uint16_t>(pair >> 16);
+      for (std::uint32_t k = 0; k < words_of_thread; ++k)
+        store(reinterpret_cast<std::byte*>(samples + 2 * (threads * k + thread())),
+              samples_of(words[k]));
+    } else { // two words are a row of four channels, each of which has four records
+      // A thread loads rows of one record: so the threads store to different banks.
+      constexpr std::uint32_t apart = 8;
+      const std::uint32_t record = thread() / apart;
+      const std::uint32_t word = thread() % apart;
+      place.load_samples<apart>(2 * rows * record + word, words);
+      std::uint16_t* const to =
+          samples + group_records * (word / 2) + group_records / 2 * (word % 2) + record;
+#pragma unroll
+      for (std::uint32_t k = 0; k < words_of_thread; ++k) {
+        const std::uint32_t pair = samples_of(words[k]);
+        to[apart / 2 * group_records * k] = static_cast<std::uint16_t>(pair);
+        to[apart / 2 * group_records * k + group_records / 4] =
+            static_cast<std::uint16_t>(pair >> 16);
       }
     }
+  }
+
+private:
+  /// Two samples without their tags.
+  [[nodiscard]] __device__ static std::uint32_t samples_of(std::uint32_t word) {
+    constexpr std::uint32_t swap_each_half = 0x2301;
+    return __byte_perm(word, 0, swap_each_half) & (l2::payload_mask | l2::payload_mask << 16);
   }
 };
 
@@ -257,10 +274,14 @@ struct encode_boards_by_warp {
   static constexpr std::uint32_t boards = encode_boards::boards;
   static_assert(boards * strong::lanes == warp::threads);
 
+  /// Of a strong::contribution: each lane of a group makes one.
+  static constexpr std::uint32_t group_sums = strong::taps + 2;
+  static_assert(group_sums <= strong::lanes);
+
   struct shared {
     warp::group_tile tiles[boards];
     union {
-      strong::contribution of_records[boards][strong::group_records];
+      double sums[boards][group_sums][strong::group_records + 1]; // padded: rows in other banks
       std::uint16_t symbols[strong::lane_samples][warp::threads]; // afterwards
     };
   };
@@ -274,7 +295,41 @@ struct encode_boards_by_warp {
     const std::uint32_t all = warp::ballot(coded);
     if (all == 0) return;
     const auto board = [&](std::uint32_t k) { return warp::of_thread(i, strong::lanes * k); };
-    for_each_group(all, [&](std::uint32_t k) { load(s.tiles[k], in, columns, board(k)); });
+    std::uint32_t bytes = 0;
+    std::uint32_t raw = 0; // lanes of groups that would grow
+    std::uint32_t to_load = all;
+    // At most twice: where a group would grow, residuals stand in the place of its samples. A loop,
+    // so that the code which loads stands here once.
+#pragma unroll 1
+    for (;;) {
+      for_each_group(to_load, [&](std::uint32_t k) { load(s.tiles[k], in, columns, board(k)); });
+      if (raw != 0) break;
+      bytes = encode(s, mine, in, columns, i, all);
+      raw = warp::ballot(coded && bytes - strong::length_bytes > strong::max_coded_bytes);
+      if (raw == 0) break;
+      to_load = raw;
+      warp::sync(); // the coders have read the residuals
+    }
+    if (raw != 0) {
+      warp::sync();
+      for_each_group(raw, [&](std::uint32_t k) { store_raw(s.tiles[k], columns, board(k)); });
+    }
+    if (!coded || mine.lane != 0) return;
+    if (bytes - strong::length_bytes > strong::max_coded_bytes) bytes = strong::max_group_bytes;
+    encode_boards::conclude(columns, i, bytes);
+  }
+
+private:
+  [[nodiscard]] __device__ static std::byte* slot_end(const frame_columns& columns,
+                                                      std::uint32_t i) {
+    return encode_boards::slot(columns, i) + encoded_slot_bytes;
+  }
+
+  /// Encodes the loaded groups, of which `all` has the lanes. Returns the length of the lane's own.
+  __device__ static std::uint32_t encode(shared& s, const warp::group_lane& mine,
+                                         const batch_view& in, const frame_columns& columns,
+                                         std::uint32_t i, std::uint32_t all) {
+    const bool coded = i != encode_boards::no_board;
     // Groups that are not there go the same way as others, so that the warp stays together.
     for_each_group(~all, [&](std::uint32_t k) { s.tiles[k].clear(); });
     warp::sync();
@@ -288,19 +343,7 @@ struct encode_boards_by_warp {
     std::byte* const end = slot_end(columns, coded ? i : 0);
     warp::group_coder coder(mine, coded, end, strong::least_state + first.carried(of));
     code(s, mine, of, coder);
-    std::uint32_t bytes = write_head(mine, of, chosen, first, coder, coded, end);
-    const std::uint32_t raw =
-        warp::ballot(coded && bytes - strong::length_bytes > strong::max_coded_bytes);
-    for_each_group(raw, [&](std::uint32_t k) { store_raw(s.tiles[k], in, columns, board(k)); });
-    if (!coded || mine.lane != 0) return;
-    if (bytes - strong::length_bytes > strong::max_coded_bytes) bytes = strong::max_group_bytes;
-    encode_boards::conclude(columns, i, bytes);
-  }
-
-private:
-  [[nodiscard]] __device__ static std::byte* slot_end(const frame_columns& columns,
-                                                      std::uint32_t i) {
-    return encode_boards::slot(columns, i) + encoded_slot_bytes;
+    return write_head(mine, of, chosen, first, coder, coded, end);
   }
 
   /// f(k) for each group whose lanes are in the mask, by all threads.
@@ -341,43 +384,58 @@ private:
   __device__ static void gather(warp::group_tile& tile, const batch_view& in,
                                 const frame_columns& columns, std::uint32_t i) {
     const event_entry event = in.events[in.boards[i].event];
-    tile.clear();
-    warp::sync();
-    std::uint32_t skipped = gather_records::records_before_group(columns.boards, i);
+    const std::uint32_t own = warp::thread() % strong::group_records;
+    std::uint32_t board = i;
+    std::uint32_t record = 0;
+    std::uint32_t records = columns.boards.gathered[i];
+    for (auto n = gather_records::records_before_group(columns.boards, i); n > 0; --n)
+      records &= records - 1;
     std::uint32_t taken = 0;
 #pragma unroll 1
-    for (std::uint32_t j = i; j != event.first_board + event.boards; ++j) {
-      std::uint32_t records = columns.boards.gathered[j];
-      if (records == 0) continue;
-      const found_packet packet = columns.packets[j];
-      const board_place place(in, packet, j);
+    for (std::uint32_t j = i;;) {
 #pragma unroll 1
-      for (; records != 0; records &= records - 1) {
-        if (skipped != 0) {
-          --skipped;
-          continue;
-        }
-        tile.load_record(place, packet.kind(), ones((records & (0U - records)) - 1), taken);
-        if (++taken == strong::group_records) return;
+      for (; records != 0; records &= records - 1, ++taken) {
+        if (taken != own) continue;
+        board = j;
+        record = ones((records & (0U - records)) - 1);
       }
+      if (++j == event.first_board + event.boards || taken >= strong::group_records) break;
+      records = columns.boards.gathered[j];
     }
+    const found_packet packet = columns.packets[board];
+    tile.load_record(board_place(in, packet, board), packet.kind(), record, own < taken);
   }
 
   __device__ static strong::choice choose(shared& s, const warp::group_lane& mine,
                                           std::uint32_t all) {
     const std::uint32_t record = warp::thread() % strong::group_records;
 #pragma unroll 1
-    for (std::uint32_t k = warp::thread() / strong::group_records; k < boards; k += 2)
-      if ((all >> (strong::lanes * k) & 1) != 0)
-        s.of_records[k][record] = strong::contribution_of(strong::correlate(s.tiles[k].of(record)));
-    warp::sync();
-    strong::choice chosen;
-    if ((all >> warp::thread() & 1) != 0) {
-      strong::chooser group;
-#pragma unroll 1
-      for (const strong::contribution& c : s.of_records[mine.group]) group.add(c);
-      chosen = group.chosen();
+    for (std::uint32_t k = warp::thread() / strong::group_records; k < boards; k += 2) {
+      if ((all >> (strong::lanes * k) & 1) == 0) continue;
+      const strong::contribution c =
+          strong::contribution_of(strong::correlate(s.tiles[k].of(record)));
+#pragma unroll
+      for (std::uint32_t j = 0; j <= strong::taps; ++j) s.sums[k][j][record] = c.of[j];
+      s.sums[k][strong::taps + 1][record] = c.start;
     }
+    warp::sync();
+    const bool is_there = (all >> warp::thread() & 1) != 0;
+    double sum = 0; // numbers of scales are whole, so their sum is exact
+    if (is_there) {
+      const std::uint32_t own = mine.lane < group_sums ? mine.lane : 0;
+#pragma unroll
+      for (std::uint32_t r = 0; r < strong::group_records; ++r)
+        sum = sum + s.sums[mine.group][own][r];
+    }
+    const auto of_lane = [&](std::uint32_t lane) {
+      return __shfl_sync(warp::everyone, sum, static_cast<int>(lane), strong::lanes);
+    };
+    strong::contribution group;
+#pragma unroll
+    for (std::uint32_t j = 0; j <= strong::taps; ++j) group.of[j] = of_lane(j);
+    group.start = static_cast<std::uint32_t>(of_lane(strong::taps + 1));
+    strong::choice chosen;
+    if (is_there) chosen = strong::chosen_for(group);
     warp::sync();
     return chosen;
   }
@@ -465,11 +523,8 @@ private:
   }
 
   /// A group that would grow: its samples as they are.
-  __device__ static void store_raw(warp::group_tile& tile, const batch_view& in,
-                                   const frame_columns& columns, std::uint32_t i) {
-    warp::sync(); // the coders have read the residuals that stand there
-    load(tile, in, columns, i);
-    warp::sync();
+  __device__ static void store_raw(const warp::group_tile& tile, const frame_columns& columns,
+                                   std::uint32_t i) {
     std::byte* const to = slot_end(columns, i) - strong::max_group_bytes;
     if (warp::thread() == 0) store(to, std::uint16_t{0});
 #pragma unroll 1

@@ -90,7 +90,7 @@ TEST(disjoint_sets, find_the_way_through_long_chains) {
 }
 
 TEST(ranked_bits, number_what_is_in_the_set) {
-  constexpr std::uint32_t n = 1024;
+  constexpr std::uint32_t n = 1056;
   const solo_block b(0);
   randomness r(7);
   for (const std::uint32_t one_of : {1U, 2U, 30U, 1000U}) {
