@@ -84,6 +84,7 @@ class FullDisk(harness.SystemTest):
         daemon.wait_for(lambda s: "receiver_refuses" in s["state"]["degraded"], "a receiver that refuses")
         self.assertEqual(daemon.stop(), 0, daemon.said())
         self.assertNotIn("receiver_absent begins", daemon.said().split("SIGTERM: draining")[1])
+        (self.disk / "other").unlink()  # what is left beside the blocks may be too little for the ledger
         self.assertEqual(receiver.stop(), 0, receiver.said())
 
     def test_a_receiver_killed_on_a_full_disk(self):

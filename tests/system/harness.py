@@ -465,8 +465,8 @@ def _take_a_network():
     if os.geteuid() == 0:
         with contextlib.suppress(PermissionError):
             own_space.enter(own_space.NETWORK)
-            subprocess.run(["ip", "address", "add", "127.0.1.1/8", "dev", "lo"], check=True)
             subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+            subprocess.run(["ip", "address", "add", "127.0.1.1/8", "dev", "lo"], check=True)  # behind 127.0.0.1, which others see
 
 
 def main():
