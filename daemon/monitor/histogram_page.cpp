@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/monitor/histogram_page.hpp"
 
-#include <set>
 #include <utility>
 
 #include <boost/json.hpp>
@@ -45,12 +44,10 @@ void histogram_page::look(time_point now) {
   ++changes_edition_;
 }
 
-std::optional<std::uint64_t> histogram_page::changed_inputs() const {
+std::optional<reference_report> histogram_page::since_reference() const {
   if (!reference_) return std::nullopt;
   const std::lock_guard lock(mutex_);
-  std::set<std::string_view> inputs;
-  for (const channel_change& c : changes_) inputs.insert(c.input);
-  return inputs.size();
+  return report_of(changes_);
 }
 
 shown_histograms histogram_page::show_run(histogram_book::view& now) const {

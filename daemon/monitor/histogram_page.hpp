@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "daemon/compute/histogram_book.hpp"
+#include "daemon/monitor/reference_report.hpp"
 #include "monitor/http_server.hpp"
 #include "transport/format/time.hpp"
 #include "transport/histograms/comparison.hpp"
@@ -33,8 +34,8 @@ public:
 
   // --- any thread ---
 
-  /// How many inputs have changed; nothing without a reference.
-  [[nodiscard]] std::optional<std::uint64_t> changed_inputs() const;
+  /// What differs from the reference; nothing without one.
+  [[nodiscard]] std::optional<reference_report> since_reference() const;
   /// JSON: `run` and `spill`, each as transport/histograms/histogram_json.hpp makes it, `spill`
   /// null before one has ended; `reference`, the file or null; `changed`, as comparison.hpp has it.
   [[nodiscard]] std::string json() const;

@@ -45,6 +45,7 @@ enum class trouble : std::uint8_t {
   crate_fault,       ///< a crate behaves otherwise than the others
   events_incomplete, ///< many events lack fragments
   hot_inputs,        ///< inputs have pulses most of the time: they spoil decisions
+  inputs_changed,    ///< inputs differ from those of the reference run
   wrong_results,     ///< an event did not unpack to what came in; it was computed again
   count_
 };

@@ -178,7 +178,7 @@ class Histograms(Selecting):
         self.assertEqual({c["input"] for c in said["changed"]}, stuck)
         self.assertEqual({c["is"] for c in said["changed"] if c["what"] == "noise"}, {0})
         self.assertEqual(json.loads(daemon.get("/histograms/short")[1])["changed"], said["changed"])
-        self.assertEqual(daemon.status()["inputs_changed"], len(stuck))
+        self.assert_told(daemon, len(stuck))
 
         address, drawing = f"{harness.HOST}:{self.ports.monitor}", self.folder / "histograms.svg"
         told = self.tool(address, "--reference", reference, "--svg", drawing, code=FAILED)
@@ -191,6 +191,14 @@ class Histograms(Selecting):
         self.assertEqual(as_json["changed"], said["changed"])
         self.assertEqual(as_json["run"], said["run"])
         self.finish(daemon)
+
+    def assert_told(self, daemon, changed):
+        status, crates = daemon.status(), r"\d+ of crate \d+, .* \(pedestal, noise\)"
+        self.assertEqual(status["inputs_changed"], changed)
+        self.assertIn("inputs_changed", status["state"]["degraded"])
+        self.assertEqual(status["problem"]["name"], "inputs_changed")
+        self.assertRegex(status["problem"]["text"], f"^changed: {crates}; ")
+        self.assertRegex(daemon.said(), rf"inputs changed: \d+ since the reference {self.folder}/good.json: {crates}")
 
     def in_store(self):
         """Each block with histograms that the independent reader finds, and these."""

@@ -147,6 +147,24 @@ std::vector<channel_change> changed_channels(const shown_histograms& now,
   return changes;
 }
 
+std::vector<std::string> changed_inputs(const std::vector<channel_change>& changes) {
+  std::vector<std::string> inputs;
+  for (const channel_change& c : changes) // those of an input are side by side
+    if (inputs.empty() || inputs.back() != c.input) inputs.push_back(c.input);
+  return inputs;
+}
+
+std::vector<crate_inputs> by_crate(std::span<const std::string> inputs) {
+  std::vector<crate_inputs> crates;
+  for (const std::string& input : inputs) {
+    const std::string crate = input.substr(0, input.find('/'));
+    auto of = std::ranges::find(crates, crate, &crate_inputs::crate);
+    if (of == crates.end()) of = crates.insert(of, {crate, 0});
+    of->inputs += 1;
+  }
+  return crates;
+}
+
 std::string json_of(const std::vector<channel_change>& changes) {
   boost::json::array all;
   for (const channel_change& c : changes)

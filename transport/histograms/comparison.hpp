@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,18 @@ struct channel_change {
 /// has is not compared.
 [[nodiscard]] std::vector<channel_change> changed_channels(const shown_histograms& now,
                                                            const shown_histograms& reference);
+
+/// The inputs that changed, each once, in their order.
+[[nodiscard]] std::vector<std::string> changed_inputs(const std::vector<channel_change>& changes);
+
+struct crate_inputs {
+  std::string crate; ///< as the addresses begin
+  std::uint64_t inputs = 0;
+
+  friend bool operator==(const crate_inputs&, const crate_inputs&) = default;
+};
+/// How many of these addresses each crate has, in the order of the first ones.
+[[nodiscard]] std::vector<crate_inputs> by_crate(std::span<const std::string> inputs);
 
 /// JSON: [{input, what, unit, was, is}, …].
 [[nodiscard]] std::string json_of(const std::vector<channel_change>& changes);
