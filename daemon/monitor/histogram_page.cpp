@@ -37,7 +37,7 @@ void histogram_page::look(time_point now) {
   if (!reference_ || now - looked_at_ < look_period) return;
   looked_at_ = now;
   histogram_book::view latest = book_.latest();
-  auto found = changed_channels(show_run(latest), *reference_);
+  auto found = changes_between(show_run(latest), *reference_);
   const std::lock_guard lock(mutex_);
   if (found == changes_) return;
   changes_ = std::move(found);
@@ -62,7 +62,7 @@ std::string histogram_page::ending() const {
   const std::lock_guard lock(mutex_);
   const std::string name =
       reference_ ? boost::json::serialize(boost::json::string(reference_name_)) : "null";
-  return fmt::format(R"(,"reference":{},"changed":{}}})", name, json_of(changes_));
+  return fmt::format(R"(,"reference":{},{}}})", name, members_of(changes_));
 }
 
 std::string histogram_page::json() const {

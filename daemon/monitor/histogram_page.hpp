@@ -37,7 +37,8 @@ public:
   /// What differs from the reference; nothing without one.
   [[nodiscard]] std::optional<reference_report> since_reference() const;
   /// JSON: `run` and `spill`, each as transport/histograms/histogram_json.hpp makes it, `spill`
-  /// null before one has ended; `reference`, the file or null; `changed`, as comparison.hpp has it.
+  /// null before one has ended; `reference`, the file or null; and what changed, as comparison.hpp
+  /// has it.
   [[nodiscard]] std::string json() const;
   /// The same of the run without its inputs.
   [[nodiscard]] std::string short_json() const;
@@ -59,7 +60,7 @@ private:
   time_point looked_at_{};
 
   mutable std::mutex mutex_; ///< guards the changes
-  std::vector<channel_change> changes_;
+  run_changes changes_;
   std::uint64_t changes_edition_ = 0;
 };
 

@@ -29,14 +29,22 @@ std::string in_short(const std::vector<std::string>& inputs) {
 
 } // namespace
 
-reference_report report_of(const std::vector<channel_change>& changes) {
-  const std::vector<std::string> inputs = changed_inputs(changes);
-  if (inputs.empty()) return {};
+reference_report report_of(const run_changes& changes) {
   std::set<channel_property> properties;
-  for (const channel_change& c : changes) properties.insert(c.what);
+  for (const channel_change& c : changes.inputs) properties.insert(c.what);
   std::vector<std::string_view> what;
   for (const channel_property p : properties) what.push_back(name_of(p));
-  return {inputs.size(), fmt::format("{} ({})", in_short(inputs), fmt::join(what, ", "))};
+  reference_report report;
+  const auto add = [&](const std::vector<std::string>& inputs, const std::string& why) {
+    if (inputs.empty()) return;
+    report.inputs += inputs.size();
+    if (!report.which_inputs.empty()) report.which_inputs += "; ";
+    report.which_inputs += fmt::format("{} ({})", in_short(inputs), why);
+  };
+  add(changed_inputs(changes.inputs), fmt::format("{}", fmt::join(what, ", ")));
+  add(changes.only_here, "not in the reference");
+  add(changes.only_in_reference, "only in the reference");
+  return report;
 }
 
 std::optional<std::string> change_lines::look(std::uint64_t number, const std::string& which) {

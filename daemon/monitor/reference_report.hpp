@@ -7,11 +7,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace l3 {
 
-struct channel_change; // transport/histograms/comparison.hpp
+struct run_changes; // transport/histograms/comparison.hpp
 
 struct reference_report {
   std::uint64_t inputs = 0; ///< that changed
@@ -20,8 +19,9 @@ struct reference_report {
   friend bool operator==(const reference_report&, const reference_report&) = default;
 };
 
-/// A few inputs are named; of many is said how many each crate has, the most first. Then what of them changed.
-[[nodiscard]] reference_report report_of(const std::vector<channel_change>& changes);
+/// A few inputs are named; of many is said how many each crate has, the most first. Then what of
+/// them changed, or that only one of both runs has them.
+[[nodiscard]] reference_report report_of(const run_changes& changes);
 
 /// Says when the log has a line of a number of changes. These add up in a run, and one near its
 /// limit comes and goes, so there is a line for the first ones, for twice as many as in the line

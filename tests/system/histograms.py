@@ -204,6 +204,28 @@ class Histograms(Selecting):
         """Each block with histograms that the independent reader finds, and these."""
         return [(b, b.histograms) for b in store_reader.read_store(self.store) if b.histograms]
 
+    def test_inputs_that_one_run_only_has_are_told_by_crate(self):
+        file = self.simulate_with("sent.l2raw", events=20)
+        daemon, _ = self.count(file, events=20)
+        good = self.save(daemon, "good.json")
+        self.finish(daemon)
+        words = json.loads(good.read_text())
+        moved = [i for i in words["inputs"] if i.startswith("4/")]
+        self.assertGreater(len(moved), 100)
+        words["inputs"] = [("44" + i[1:] if i in moved else i) for i in words["inputs"]]
+        other = self.folder / "other.json"
+        other.write_text(json.dumps(words))
+        told = self.tool(good, "--reference", other, code=FAILED)
+        self.assertIn(f"{2 * len(moved)} inputs changed since the reference\n", told)
+        self.assertIn(f"crate 4: {len(moved)} inputs not in the reference\n", told)
+        self.assertIn(f"crate 44: {len(moved)} inputs only in the reference\n", told)
+        self.assertEqual(json.loads(self.tool(good, "--reference", other, "--json", code=FAILED))["only_here"], moved)
+        daemon, _ = self.count(file, events=20, reference=str(other))
+        harness.wait_until(lambda: daemon.metrics()["koto_l3_inputs_changed"] == 2 * len(moved), "the inputs of one run only")
+        self.assertRegex(daemon.said(), rf"inputs changed: {2 * len(moved)} since the reference {other}: "
+                         rf"{len(moved)} of crate 4 \(not in the reference\); {len(moved)} of crate 44 \(only in the reference\)")
+        self.finish(daemon)
+
     def test_lie_in_the_store_beside_the_events(self):
         file = self.simulate_with("sent.l2raw", spills=3)
         daemon, _ = self.count(file)

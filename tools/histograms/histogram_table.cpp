@@ -6,7 +6,7 @@
 #include <iterator>
 #include <numeric>
 #include <optional>
-#include <set>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -64,6 +64,11 @@ void add_inputs(std::string& text, const char* name, const shown_histograms& h, 
          values[values.size() / 2], values.back());
 }
 
+void add_crates(std::string& text, const std::vector<std::string>& inputs, const char* where) {
+  for (const crate_inputs& c : by_crate(inputs))
+    append(text, "crate {}: {} input{} {}\n", c.crate, c.inputs, c.inputs == 1 ? "" : "s", where);
+}
+
 } // namespace
 
 std::string table_of(const shown_histograms& h) {
@@ -84,19 +89,22 @@ std::string table_of(const shown_histograms& h) {
   return text;
 }
 
-std::string table_of(const std::vector<channel_change>& changes, std::size_t most) {
-  std::set<std::string> inputs;
-  for (const channel_change& c : changes) inputs.insert(c.input);
-  if (changes.empty()) return "no input changed since the reference\n";
+std::string table_of(const run_changes& changes, std::size_t most) {
+  if (changes.none()) return "no input changed since the reference\n";
+  const std::size_t inputs = changed_inputs(changes.inputs).size() + changes.only_here.size() +
+                             changes.only_in_reference.size();
   std::string text =
-      fmt::format("{} input{} changed since the reference\n\n{:<12} {:<12} {:>10} {:>10}\n",
-                  inputs.size(), inputs.size() == 1 ? "" : "s", "input", "what", "was", "is");
-  for (std::size_t i = 0; i < changes.size() && i < most; ++i) {
-    const channel_change& c = changes[i];
+      fmt::format("{} input{} changed since the reference\n", inputs, inputs == 1 ? "" : "s");
+  add_crates(text, changes.only_here, "not in the reference");
+  add_crates(text, changes.only_in_reference, "only in the reference");
+  if (changes.inputs.empty()) return text;
+  append(text, "\n{:<12} {:<12} {:>10} {:>10}\n", "input", "what", "was", "is");
+  for (std::size_t i = 0; i < changes.inputs.size() && i < most; ++i) {
+    const channel_change& c = changes.inputs[i];
     append(text, "{:<12} {:<12} {:>10.4g} {:>10.4g} {}\n", c.input, name_of(c.what), c.was, c.is,
            unit_of(c.what));
   }
-  if (changes.size() > most) append(text, "… and {} more\n", changes.size() - most);
+  if (changes.inputs.size() > most) append(text, "… and {} more\n", changes.inputs.size() - most);
   return text;
 }
 

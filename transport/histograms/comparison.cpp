@@ -114,10 +114,18 @@ std::optional<binning_difference> other_binning(const std::vector<named_histogra
   return std::nullopt;
 }
 
+std::vector<std::string> inputs_only_in(const shown_histograms& one,
+                                        const shown_histograms& other) {
+  const std::set<std::string_view> others(other.inputs.begin(), other.inputs.end());
+  std::vector<std::string> found;
+  for (const std::string& input : one.inputs)
+    if (!input.empty() && !others.contains(input)) found.push_back(input);
+  return found;
+}
+
 bool have_an_input_in_common(const shown_histograms& a, const shown_histograms& b) {
-  const std::set<std::string_view> inputs(a.inputs.begin(), a.inputs.end());
-  return std::ranges::any_of(
-      b.inputs, [&](const std::string& i) { return !i.empty() && inputs.contains(i); });
+  const auto named = std::ranges::count_if(a.inputs, [](const auto& i) { return !i.empty(); });
+  return static_cast<std::size_t>(named) > inputs_only_in(a, b).size();
 }
 
 } // namespace
@@ -165,15 +173,29 @@ std::vector<crate_inputs> by_crate(std::span<const std::string> inputs) {
   return crates;
 }
 
-std::string json_of(const std::vector<channel_change>& changes) {
+bool run_changes::none() const {
+  return inputs.empty() && only_here.empty() && only_in_reference.empty();
+}
+
+run_changes changes_between(const shown_histograms& now, const shown_histograms& reference) {
+  return {changed_channels(now, reference), inputs_only_in(now, reference),
+          inputs_only_in(reference, now)};
+}
+
+std::string members_of(const run_changes& changes) {
+  const auto list = [](const std::vector<std::string>& inputs) {
+    return boost::json::serialize(boost::json::array(inputs.begin(), inputs.end()));
+  };
   boost::json::array all;
-  for (const channel_change& c : changes)
+  for (const channel_change& c : changes.inputs)
     all.push_back(boost::json::object{{"input", c.input},
                                       {"what", name_of(c.what)},
                                       {"unit", unit_of(c.what)},
                                       {"was", c.was},
                                       {"is", c.is}});
-  return boost::json::serialize(all);
+  return fmt::format(R"("changed":{},"only_here":{},"only_in_reference":{})",
+                     boost::json::serialize(all), list(changes.only_here),
+                     list(changes.only_in_reference));
 }
 
 std::optional<binning_difference> other_binning(const shown_histograms& now,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which inputs changed since a reference run: pedestal, noise, occupancy, time, and whether they
 // are read out at all. A change counts if it is large enough to matter, and six times what the
-// statistics of both runs allow.
+// statistics of both runs allow. An input that only one of both runs has changed, too.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +34,18 @@ struct channel_change {
 [[nodiscard]] std::vector<channel_change> changed_channels(const shown_histograms& now,
                                                            const shown_histograms& reference);
 
+/// What differs between a run and its reference.
+struct run_changes {
+  std::vector<channel_change> inputs;         ///< as changed_channels() has them
+  std::vector<std::string> only_here;         ///< addresses, in the order of the inputs
+  std::vector<std::string> only_in_reference; ///< likewise
+
+  [[nodiscard]] bool none() const;
+  friend bool operator==(const run_changes&, const run_changes&) = default;
+};
+[[nodiscard]] run_changes changes_between(const shown_histograms& now,
+                                          const shown_histograms& reference);
+
 /// The inputs that changed, each once, in their order.
 [[nodiscard]] std::vector<std::string> changed_inputs(const std::vector<channel_change>& changes);
 
@@ -46,8 +58,9 @@ struct crate_inputs {
 /// How many of these addresses each crate has, in the order of the first ones.
 [[nodiscard]] std::vector<crate_inputs> by_crate(std::span<const std::string> inputs);
 
-/// JSON: [{input, what, unit, was, is}, …].
-[[nodiscard]] std::string json_of(const std::vector<channel_change>& changes);
+/// Members of a JSON object: `changed`, [{input, what, unit, was, is}, …], `only_here` and
+/// `only_in_reference`, addresses.
+[[nodiscard]] std::string members_of(const run_changes& changes);
 
 struct binning_difference {
   std::string place; ///< in the other's document, as named_histogram has it

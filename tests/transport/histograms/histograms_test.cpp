@@ -308,6 +308,20 @@ TEST(changed_channels, are_found_by_address) {
   EXPECT_EQ(found[0].input, "3/3/7");
 }
 
+TEST(changes_between, tell_inputs_that_one_of_both_only_has) {
+  const shown_histograms reference = show(usual_set(), names());
+  EXPECT_TRUE(changes_between(reference, reference).none());
+  auto other_names = names();
+  for (std::string& input : other_names.inputs)
+    if (input.starts_with("9/")) input.replace(0, 1, "8");
+  const run_changes found = changes_between(show(usual_set(), other_names), reference);
+  EXPECT_FALSE(found.none());
+  EXPECT_TRUE(found.inputs.empty());
+  EXPECT_EQ(by_crate(found.only_here), (std::vector<crate_inputs>{{"8", 4}}));
+  EXPECT_EQ(by_crate(found.only_in_reference), (std::vector<crate_inputs>{{"9", 4}}));
+  EXPECT_EQ(boost::json::parse("{" + members_of(found) + "}").at("only_here").at(0), "8/3/0");
+}
+
 TEST(changed_channels, are_none_where_there_are_too_few_events) {
   histogram_set few = usual_set();
   few.sums.counts[count_of_sampled] = 19;
