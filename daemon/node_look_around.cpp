@@ -73,7 +73,7 @@ void node::look_around() {
     p.vanishing.tell(p.disk->totals().missing);
   }
   p.tell_spills(ended, a);
-  p.tell_changed_inputs();
+  p.tell_changes();
 }
 
 void node::parts::tell_spills(const spill_list::news& ended, const ledger& so_far) {
@@ -122,13 +122,16 @@ void node::parts::tell_hot_inputs() {
   spdlog::warn("hot inputs: {}", text);
 }
 
-void node::parts::tell_changed_inputs() {
+void node::parts::tell_changes() {
   if (!histograms_shown) return;
   histograms_shown->look(steady_clock::now());
   const auto now = histograms_shown->since_reference();
   if (!now) return;
   state.set(trouble::inputs_changed, now->inputs != 0);
   if (const auto line = inputs_changed.look(now->inputs, now->which_inputs))
+    spdlog::warn("{}", *line);
+  state.set(trouble::histograms_changed, now->histograms != 0);
+  if (const auto line = histograms_changed.look(now->histograms, now->which_histograms))
     spdlog::warn("{}", *line);
 }
 

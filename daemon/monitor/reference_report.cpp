@@ -44,6 +44,13 @@ reference_report report_of(const run_changes& changes) {
   add(changed_inputs(changes.inputs), fmt::format("{}", fmt::join(what, ", ")));
   add(changes.only_here, "not in the reference");
   add(changes.only_in_reference, "only in the reference");
+  report.histograms = changes.histograms.size();
+  for (const histogram_change& c : changes.histograms) {
+    const std::string unit = c.unit.empty() ? "" : " " + c.unit;
+    if (!report.which_histograms.empty()) report.which_histograms += ", ";
+    report.which_histograms +=
+        fmt::format("{} (mean {:.4g}{}, now {:.4g}{})", c.name, c.was, unit, c.is, unit);
+  }
   return report;
 }
 

@@ -13,8 +13,10 @@ namespace l3 {
 struct run_changes; // transport/histograms/comparison.hpp
 
 struct reference_report {
-  std::uint64_t inputs = 0; ///< that changed
-  std::string which_inputs; ///< in short: "0/3/7, 12/4/0 (noise)", "256 of crate 4 (pedestal)"
+  std::uint64_t inputs = 0;     ///< that changed
+  std::string which_inputs;     ///< in short: "0/3/7, 12/4/0 (noise)", "256 of crate 4 (pedestal)"
+  std::uint64_t histograms = 0; ///< of events, that changed
+  std::string which_histograms; ///< "calorimeter_energy (mean 1323 MeV, now 910 MeV)"
 
   friend bool operator==(const reference_report&, const reference_report&) = default;
 };

@@ -14,6 +14,7 @@ namespace l3 {
 
 /// At most so many lines of changes; a last line says how many are left out. Inputs that one of
 /// both runs only has are counted by crate.
+/// Of each histogram that changed both means.
 [[nodiscard]] std::string table_of(const run_changes& changes, std::size_t most);
 
 } // namespace l3

@@ -11,6 +11,8 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "transport/histograms/moments.hpp"
+
 namespace l3 {
 namespace {
 
@@ -24,6 +26,12 @@ constexpr double least_noise = 1.15;  // times
 constexpr double least_occupancy = 2; // times
 constexpr double least_time = 4;      // ns
 constexpr double time_width = 40;     // ns, of pulses that are mostly accidental
+
+// Kolmogorov's distance D of two histograms of n and m equal entries is above c √(1/n + 1/m) with a
+// probability of 2 exp(−2c²) at most: of one in a million at this c. Entries in bins make D
+// smaller.
+constexpr double distance_factor = 2.7;
+constexpr double least_distance = 0.05;
 
 /// The square of the error of the mean pedestal.
 double pedestal_variance(const channel_sums& c) {
@@ -93,6 +101,34 @@ void compare(const shown_histograms& now, const channel_sums& is, const shown_hi
   if (has_other_occupancy(is, was))
     tell(channel_property::occupancy, *occupancy_of(was), *occupancy_of(is));
   if (has_other_time(is, was)) tell(channel_property::time, *mean_time_of(was), *mean_time_of(is));
+}
+
+/// Events have several entries in these, which depend on each other: two of them count as one.
+double entries_that_count_as_one(std::string_view histogram) {
+  const bool several = histogram == form_of(event_histogram::photon_energy).name ||
+                       histogram == form_of(event_histogram::pion_mass).name;
+  return several ? 2 : 1;
+}
+
+double entries_of(const named_histogram& h) {
+  double n = 0;
+  for (const std::uint64_t count : h.counts) n += static_cast<double>(count);
+  return n;
+}
+
+/// Of two histograms with entries and the same bins.
+double distance_of(const named_histogram& a, const named_histogram& b) {
+  const double n = entries_of(a);
+  const double m = entries_of(b);
+  double share_a = 0;
+  double share_b = 0;
+  double distance = 0;
+  for (std::size_t k = 0; k < a.counts.size(); ++k) {
+    share_a += static_cast<double>(a.counts[k]) / n;
+    share_b += static_cast<double>(b.counts[k]) / m;
+    distance = std::max(distance, std::abs(share_a - share_b));
+  }
+  return distance;
 }
 
 std::string describe(const named_histogram& h) {
@@ -173,13 +209,29 @@ std::vector<crate_inputs> by_crate(std::span<const std::string> inputs) {
   return crates;
 }
 
+std::vector<histogram_change> changed_histograms(const shown_histograms& now,
+                                                 const shown_histograms& reference) {
+  std::vector<histogram_change> changes;
+  for (const named_histogram& is : now.histograms) {
+    const auto was = std::ranges::find(reference.histograms, is.name, &named_histogram::name);
+    if (was == reference.histograms.end()) continue;
+    const double n = entries_of(is) / entries_that_count_as_one(is.name);
+    const double m = entries_of(*was) / entries_that_count_as_one(is.name);
+    if (n == 0 || m == 0) continue;
+    const double distance = distance_of(is, *was);
+    if (distance > std::max(least_distance, distance_factor * std::sqrt(1 / n + 1 / m)))
+      changes.push_back({is.name, is.unit, moments_of(*was).mean, moments_of(is).mean, distance});
+  }
+  return changes;
+}
+
 bool run_changes::none() const {
-  return inputs.empty() && only_here.empty() && only_in_reference.empty();
+  return inputs.empty() && only_here.empty() && only_in_reference.empty() && histograms.empty();
 }
 
 run_changes changes_between(const shown_histograms& now, const shown_histograms& reference) {
   return {changed_channels(now, reference), inputs_only_in(now, reference),
-          inputs_only_in(reference, now)};
+          inputs_only_in(reference, now), changed_histograms(now, reference)};
 }
 
 std::string members_of(const run_changes& changes) {
@@ -193,9 +245,17 @@ std::string members_of(const run_changes& changes) {
                                       {"unit", unit_of(c.what)},
                                       {"was", c.was},
                                       {"is", c.is}});
-  return fmt::format(R"("changed":{},"only_here":{},"only_in_reference":{})",
-                     boost::json::serialize(all), list(changes.only_here),
-                     list(changes.only_in_reference));
+  boost::json::array histograms;
+  for (const histogram_change& c : changes.histograms)
+    histograms.push_back(boost::json::object{{"name", c.name},
+                                             {"unit", c.unit},
+                                             {"was", c.was},
+                                             {"is", c.is},
+                                             {"distance", c.distance}});
+  return fmt::format(
+      R"("changed":{},"only_here":{},"only_in_reference":{},"changed_histograms":{})",
+      boost::json::serialize(all), list(changes.only_here), list(changes.only_in_reference),
+      boost::json::serialize(histograms));
 }
 
 std::optional<binning_difference> other_binning(const shown_histograms& now,

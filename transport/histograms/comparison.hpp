@@ -2,6 +2,7 @@
 // Which inputs changed since a reference run: pedestal, noise, occupancy, time, and whether they
 // are read out at all. A change counts if it is large enough to matter, and six times what the
 // statistics of both runs allow. An input that only one of both runs has changed, too.
+// Likewise which histograms of events changed.
 #pragma once
 
 #include <cstdint>
@@ -34,11 +35,29 @@ struct channel_change {
 [[nodiscard]] std::vector<channel_change> changed_channels(const shown_histograms& now,
                                                            const shown_histograms& reference);
 
+/// A histogram of events whose entries lie elsewhere.
+struct histogram_change {
+  std::string name;
+  std::string unit;
+  double was = 0; ///< mean of the entries within the bins
+  double is = 0;
+  double distance =
+      0; ///< Kolmogorov's: the largest difference of the shares of entries up to a bin
+
+  friend bool operator==(const histogram_change&, const histogram_change&) = default;
+};
+
+/// In their order. Those that only one of both has are not compared, nor are times of hits: they
+/// follow those of the inputs. Both have the same binning.
+[[nodiscard]] std::vector<histogram_change> changed_histograms(const shown_histograms& now,
+                                                               const shown_histograms& reference);
+
 /// What differs between a run and its reference.
 struct run_changes {
   std::vector<channel_change> inputs;         ///< as changed_channels() has them
   std::vector<std::string> only_here;         ///< addresses, in the order of the inputs
   std::vector<std::string> only_in_reference; ///< likewise
+  std::vector<histogram_change> histograms;   ///< of events
 
   [[nodiscard]] bool none() const;
   friend bool operator==(const run_changes&, const run_changes&) = default;
@@ -59,7 +78,7 @@ struct crate_inputs {
 [[nodiscard]] std::vector<crate_inputs> by_crate(std::span<const std::string> inputs);
 
 /// Members of a JSON object: `changed`, [{input, what, unit, was, is}, …], `only_here` and
-/// `only_in_reference`, addresses.
+/// `only_in_reference`, addresses, and `changed_histograms`, [{name, unit, was, is, distance}, …].
 [[nodiscard]] std::string members_of(const run_changes& changes);
 
 struct binning_difference {

@@ -102,6 +102,12 @@ TEST(status, names_inputs_that_changed) {
   EXPECT_EQ(status.at("problem").at("name"), "inputs_changed");
   EXPECT_TRUE(status.at("problem").at("text").as_string().starts_with(
       "changed: 0/3/7, 0/3/8, 12/4/0 (noise); pedestal, noise"));
+  s.state.has = {};
+  s.state.has[static_cast<std::size_t>(trouble::histograms_changed)] = true;
+  status = boost::json::parse(render_status(s));
+  EXPECT_EQ(status.at("histograms_changed"), 1);
+  EXPECT_TRUE(status.at("problem").at("text").as_string().starts_with(
+      "changed: calorimeter_energy (mean 1323 MeV, now 910 MeV); these"));
   s.since_reference.reset();
   status = boost::json::parse(render_status(s));
   EXPECT_TRUE(status.at("inputs_changed").is_null());
