@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numbers>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "transport/format/l2.hpp"
 #include "transport/histograms/moments.hpp"
 
 namespace l3 {
@@ -25,7 +27,10 @@ constexpr double least_pedestal = 2;  // counts
 constexpr double least_noise = 1.15;  // times
 constexpr double least_occupancy = 2; // times
 constexpr double least_time = 4;      // ns
-constexpr double time_width = 40;     // ns, of pulses that are mostly accidental
+// The rms of the times of pulses that are all accidental: they lie evenly in the part of a waveform
+// that is searched, 256 ns at 125 MHz and 512 ns at 500 MHz.
+constexpr double time_width = 256 / (2 * std::numbers::sqrt3);      // ns
+constexpr double fast_time_width = 512 / (2 * std::numbers::sqrt3); // ns
 
 // Kolmogorov's distance D of two histograms of n and m equal entries is above c √(1/n + 1/m) with a
 // probability of 2 exp(−2c²) at most: of one in a million at this c. Entries in bins make D
@@ -70,21 +75,29 @@ bool has_other_occupancy(const channel_sums& a, const channel_sums& b) {
   return by_factor && differs(one, other, 0, error);
 }
 
-bool has_other_time(const channel_sums& a, const channel_sums& b) {
+bool has_other_time(const channel_sums& a, const channel_sums& b, double width) {
   if (a.timed < least_entries || b.timed < least_entries) return false;
   const double error =
-      time_width * std::sqrt(1 / static_cast<double>(a.timed) + 1 / static_cast<double>(b.timed));
+      width * std::sqrt(1 / static_cast<double>(a.timed) + 1 / static_cast<double>(b.timed));
   return differs(*mean_time_of(a), *mean_time_of(b), least_time, error);
+}
+
+/// Whether an input is one of a board at 500 MHz, which has four and leaves the other places empty.
+bool is_fast(const shown_histograms& of, std::size_t input) {
+  constexpr std::size_t places = l2::waveforms_per_board;
+  const std::size_t last = input / places * places + places - 1;
+  return last < of.inputs.size() && of.inputs[last].empty();
 }
 
 double share_read(const shown_histograms& of, const channel_sums& c) {
   return of.sampled == 0 ? 0 : static_cast<double>(c.waveforms) / static_cast<double>(of.sampled);
 }
 
-void compare(const shown_histograms& now, const channel_sums& is, const shown_histograms& reference,
-             const channel_sums& was, const std::string& input, std::vector<channel_change>& to) {
+void compare(const shown_histograms& now, std::size_t input, const shown_histograms& reference,
+             const channel_sums& was, std::vector<channel_change>& to) {
+  const channel_sums& is = now.channels[input];
   const auto tell = [&](channel_property what, double before, double after) {
-    to.push_back({input, what, before, after});
+    to.push_back({now.inputs[input], what, before, after});
   };
   const double read_before = share_read(reference, was);
   const double read_now = share_read(now, is);
@@ -100,7 +113,8 @@ void compare(const shown_histograms& now, const channel_sums& is, const shown_hi
   if (has_other_noise(is, was)) tell(channel_property::noise, *noise_of(was), *noise_of(is));
   if (has_other_occupancy(is, was))
     tell(channel_property::occupancy, *occupancy_of(was), *occupancy_of(is));
-  if (has_other_time(is, was)) tell(channel_property::time, *mean_time_of(was), *mean_time_of(is));
+  if (has_other_time(is, was, is_fast(now, input) ? fast_time_width : time_width))
+    tell(channel_property::time, *mean_time_of(was), *mean_time_of(is));
 }
 
 /// Events have several entries in these, which depend on each other: two of them count as one.
@@ -185,8 +199,7 @@ std::vector<channel_change> changed_channels(const shown_histograms& now,
   for (std::size_t i = 0; i < now.inputs.size(); ++i) {
     const auto was = before.find(now.inputs[i]);
     if (now.inputs[i].empty() || was == before.end()) continue;
-    compare(now, now.channels[i], reference, reference.channels[was->second], now.inputs[i],
-            changes);
+    compare(now, i, reference, reference.channels[was->second], changes);
   }
   return changes;
 }
