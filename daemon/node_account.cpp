@@ -120,7 +120,7 @@ metrics_snapshot node::snapshot() const {
   s.events_recorded = p.work.lines().events_recorded();
   if (p.shadow) s.shadow = p.shadow->snapshot();
   if (p.histograms_stored) s.histograms_not_stored = p.histograms_stored->not_stored();
-  if (p.histograms_shown) s.inputs_changed = p.histograms_shown->changed_inputs();
+  if (p.histograms_shown) s.since_reference = p.histograms_shown->since_reference();
   if (p.hot) s.hot_inputs = p.hot_inputs();
   for (const input_address& at : p.settings.selection.masked)
     s.masked_inputs.push_back(to_string(at));

@@ -73,7 +73,7 @@ void node::look_around() {
     p.vanishing.tell(p.disk->totals().missing);
   }
   p.tell_spills(ended, a);
-  if (p.histograms_shown) p.histograms_shown->look(steady_clock::now());
+  p.tell_changes();
 }
 
 void node::parts::tell_spills(const spill_list::news& ended, const ledger& so_far) {
@@ -120,6 +120,19 @@ void node::parts::tell_hot_inputs() {
   }
   if (*left_out > 0) text += fmt::format(" ({} such lines left out)", *left_out);
   spdlog::warn("hot inputs: {}", text);
+}
+
+void node::parts::tell_changes() {
+  if (!histograms_shown) return;
+  histograms_shown->look(steady_clock::now());
+  const auto now = histograms_shown->since_reference();
+  if (!now) return;
+  state.set(trouble::inputs_changed, now->inputs != 0);
+  if (const auto line = inputs_changed.look(now->inputs, now->which_inputs))
+    spdlog::warn("{}", *line);
+  state.set(trouble::histograms_changed, now->histograms != 0);
+  if (const auto line = histograms_changed.look(now->histograms, now->which_histograms))
+    spdlog::warn("{}", *line);
 }
 
 std::string node::parts::in_words(const event_conflict& found) const {

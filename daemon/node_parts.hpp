@@ -59,6 +59,7 @@ struct node::parts {
   void tell_spills(const spill_list::news& ended, const ledger& so_far);
   void tell_crate_faults();
   void tell_hot_inputs();
+  void tell_changes();
   [[nodiscard]] std::string in_words(const event_conflict& found) const;
   void tell_conflicts(const std::vector<event_conflict>& found);
 
@@ -93,6 +94,8 @@ struct node::parts {
   line_budget crate_faults_told{10, std::chrono::seconds(10)};
   line_budget hot_inputs_told{10, std::chrono::seconds(10)};
   std::vector<std::uint32_t> hot_before; // for the thread of look_around()
+  change_lines inputs_changed{"inputs changed", settings.histograms.reference};
+  change_lines histograms_changed{"histograms changed", settings.histograms.reference};
 
   spill_list spills;
   spill_lines spills_told;

@@ -92,23 +92,23 @@ int show_them(const options& o) {
   const shown_histograms h =
       is_file ? read_file(o, o.from, o.choice, signals, whole) : ask(o.from, signals);
   std::optional<shown_histograms> reference;
-  std::vector<channel_change> changes;
+  run_changes changes;
   if (!o.reference.empty()) {
     reference = read_file(o, o.reference, {}, signals, whole);
     if (const std::string wrong = wrong_reference(h, *reference, o.reference); !wrong.empty())
       throw command_error(wrong);
-    changes = changed_channels(h, *reference);
+    changes = changes_between(h, *reference);
   }
   if (!o.save.empty()) write_file("--save", o.save, is_kept, to_json(h) + "\n");
   if (!o.svg.empty())
     write_file("--svg", o.svg, is_svg, draw_histograms(h, reference ? &*reference : nullptr));
   if (o.json) {
-    fmt::print("{{\"run\":{},\"changed\":{}}}\n", to_json(h), json_of(changes));
+    fmt::print("{{\"run\":{},{}}}\n", to_json(h), members_of(changes));
   } else {
     fmt::print("{}", table_of(h));
     if (reference) fmt::print("\n{}", table_of(changes, most_changes_told));
   }
-  return changes.empty() && (whole || o.skip_damaged) ? 0 : exit_failure;
+  return changes.none() && (whole || o.skip_damaged) ? 0 : exit_failure;
 }
 
 } // namespace
@@ -116,8 +116,9 @@ int show_them(const options& o) {
 void add_histograms(CLI::App& program, command_body& run) {
   auto o = std::make_shared<options>();
   auto* c = program.add_subcommand(
-      "histograms", "show the histograms of a run, and which inputs changed since a reference");
-  c->footer("Exit code 1 if inputs changed, or if a part of a store cannot be read or is not "
+      "histograms", "show the histograms of a run, and what changed since a reference");
+  c->footer("Exit code 1 if inputs or histograms of events changed, or if a part of a store cannot "
+            "be read or is not "
             "there. What --save writes can be the reference of later runs.");
   c->add_option("from", o->from,
                 "a store, a file of one, a file that --save has written, or the monitoring address "

@@ -101,6 +101,10 @@ json::value problem_text(const metrics_snapshot& s) {
   if (*worst == trouble::spool_waits && s.spool) text = fmt::format("{} {}", s.spool->events, text);
   if (*worst == trouble::hot_inputs && s.hot_inputs)
     text = "hot: " + first_names(*s.hot_inputs) + "; " + text;
+  if (*worst == trouble::inputs_changed && s.since_reference)
+    text = fmt::format("changed: {}; {}", s.since_reference->which_inputs, text);
+  if (*worst == trouble::histograms_changed && s.since_reference)
+    text = fmt::format("changed: {}; {}", s.since_reference->which_histograms, text);
   return json::value(text);
 }
 
@@ -469,9 +473,12 @@ std::vector<family> families_of(const metrics_snapshot& s) {
       {counter, "histograms_not_stored_total", "histograms_not_stored",
        "Spills whose histograms found no room in the output stream.", s.histograms_not_stored},
       {gauge, "inputs_changed", "inputs_changed",
-       "Inputs whose pedestal, noise, occupancy or time differs from the reference run of "
-       "histograms.reference.",
-       s.inputs_changed},
+       "Inputs whose pedestal, noise, occupancy, time or share of the events that are read out "
+       "differs from the reference run of histograms.reference, or that only one of both runs has.",
+       s.since_reference ? json::value(s.since_reference->inputs) : json::value()},
+      {gauge, "histograms_changed", "histograms_changed",
+       "Histograms of events that differ from those of the reference run.",
+       s.since_reference ? json::value(s.since_reference->histograms) : json::value()},
       {gauge, "hot_inputs", "",
        "Inputs that have pulses most of the time, far more often than the others of their counter.",
        s.hot_inputs ? json::value(s.hot_inputs->size()) : json::value()},

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/monitor/histogram_page.hpp"
 
-#include <set>
 #include <utility>
 
 #include <boost/json.hpp>
@@ -38,19 +37,17 @@ void histogram_page::look(time_point now) {
   if (!reference_ || now - looked_at_ < look_period) return;
   looked_at_ = now;
   histogram_book::view latest = book_.latest();
-  auto found = changed_channels(show_run(latest), *reference_);
+  auto found = changes_between(show_run(latest), *reference_);
   const std::lock_guard lock(mutex_);
   if (found == changes_) return;
   changes_ = std::move(found);
   ++changes_edition_;
 }
 
-std::optional<std::uint64_t> histogram_page::changed_inputs() const {
+std::optional<reference_report> histogram_page::since_reference() const {
   if (!reference_) return std::nullopt;
   const std::lock_guard lock(mutex_);
-  std::set<std::string_view> inputs;
-  for (const channel_change& c : changes_) inputs.insert(c.input);
-  return inputs.size();
+  return report_of(changes_);
 }
 
 shown_histograms histogram_page::show_run(histogram_book::view& now) const {
@@ -65,7 +62,7 @@ std::string histogram_page::ending() const {
   const std::lock_guard lock(mutex_);
   const std::string name =
       reference_ ? boost::json::serialize(boost::json::string(reference_name_)) : "null";
-  return fmt::format(R"(,"reference":{},"changed":{}}})", name, json_of(changes_));
+  return fmt::format(R"(,"reference":{},{}}})", name, members_of(changes_));
 }
 
 std::string histogram_page::json() const {

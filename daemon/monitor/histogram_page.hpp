@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "daemon/compute/histogram_book.hpp"
+#include "daemon/monitor/reference_report.hpp"
 #include "monitor/http_server.hpp"
 #include "transport/format/time.hpp"
 #include "transport/histograms/comparison.hpp"
@@ -33,10 +34,11 @@ public:
 
   // --- any thread ---
 
-  /// How many inputs have changed; nothing without a reference.
-  [[nodiscard]] std::optional<std::uint64_t> changed_inputs() const;
+  /// What differs from the reference; nothing without one.
+  [[nodiscard]] std::optional<reference_report> since_reference() const;
   /// JSON: `run` and `spill`, each as transport/histograms/histogram_json.hpp makes it, `spill`
-  /// null before one has ended; `reference`, the file or null; `changed`, as comparison.hpp has it.
+  /// null before one has ended; `reference`, the file or null; and what changed, as comparison.hpp
+  /// has it.
   [[nodiscard]] std::string json() const;
   /// The same of the run without its inputs.
   [[nodiscard]] std::string short_json() const;
@@ -58,7 +60,7 @@ private:
   time_point looked_at_{};
 
   mutable std::mutex mutex_; ///< guards the changes
-  std::vector<channel_change> changes_;
+  run_changes changes_;
   std::uint64_t changes_edition_ = 0;
 };
 

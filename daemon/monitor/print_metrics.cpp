@@ -29,8 +29,8 @@ is the runbook. What the page shows of the latest kept event, one every two seco
 A label whose values are not listed takes those of the configuration: `link` names an input
 (`udp0`, `udp1`, …, `tcp`), `line` a trigger line, `crate` a crate by its number. The metrics of the
 spool are absent without a spool, those of the trigger lines without a selection, those of the farm
-without `farm.etcd`, `koto_l3_inputs_changed` without a reference, and `koto_l3_hot_inputs` without
-histograms.
+without `farm.etcd`, `koto_l3_inputs_changed` and `koto_l3_histograms_changed` without a reference,
+and `koto_l3_hot_inputs` without histograms.
 
 | metric | type | labels | meaning |
 | --- | --- | --- | --- |
@@ -42,7 +42,7 @@ constexpr const char* status_head = R"(
 A key with a metric shows the number of that metric; 1 or 0 is true or false here. A name in braces
 stands for each value of that label. `links`, `crates` and `lines` are arrays with one object for
 each value, which its key `link`, `crate` or `line` holds. `spool` is null without a spool, `farm`
-without `farm.etcd`, and `inputs_changed` without a reference.
+without `farm.etcd`, `inputs_changed` and `histograms_changed` without a reference.
 
 | key | metric, or meaning |
 | --- | --- |

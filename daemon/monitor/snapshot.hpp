@@ -12,6 +12,7 @@
 
 #include "daemon/farm/farm_report.hpp"
 #include "daemon/monitor/crate_watch.hpp"
+#include "daemon/monitor/reference_report.hpp"
 #include "daemon/monitor/state.hpp"
 #include "monitor/family.hpp"
 #include "monitor/process_usage.hpp"
@@ -152,8 +153,8 @@ struct metrics_snapshot {
   std::string selection_mode; ///< empty where no selection runs
   std::uint64_t events_recorded = 0;
   std::optional<shadow_snapshot> shadow;
-  std::uint64_t histograms_not_stored = 0;       ///< spills
-  std::optional<std::uint64_t> inputs_changed{}; ///< since the reference; nothing: there is none
+  std::uint64_t histograms_not_stored = 0;         ///< spills
+  std::optional<reference_report> since_reference; ///< nothing: there is no reference
   /// Addresses; nothing: no histograms are made.
   std::optional<std::vector<std::string>> hot_inputs;
   std::vector<std::string> masked_inputs; ///< addresses; they were hot in runs before

@@ -89,6 +89,16 @@ std::string advice_on(trouble t, std::string_view receiver) {
            "measured wrong: tell the detector's expert; until it is mended, dead = 1 in "
            "selection.calibration takes an input out from the next run on (with "
            "selection.hot_inputs = \"mask\" the daemon does so by itself)";
+  case trouble::inputs_changed:
+    return "pedestal, noise, occupancy or time of these inputs, or how often they are read out, "
+           "differ from the reference run (histograms.reference): tell the detector's expert; if "
+           "the detector was changed on purpose, make the reference anew from a good run with "
+           "`koto-l3 histograms URL --save FILE`";
+  case trouble::histograms_changed:
+    return "these histograms of events differ from those of the reference run "
+           "(histograms.reference): gains, the calibration, the trigger or the beam are others: "
+           "look at inputs_changed first, then compare selection.calibration and the conditions "
+           "of both runs, and tell the detector's expert";
   case trouble::wrong_results:
     return "an event did not unpack to what came in; its frame was computed again on the CPU, but "
            "events that were not checked may be wrong: keep the batch in compute.dumps, look at "
@@ -114,8 +124,8 @@ std::optional<trouble> state_report::worst() const {
       trouble::events_incomplete, trouble::spool_vanishing, trouble::spool_full,
       trouble::receiver_refuses,  trouble::receiver_wrong,  trouble::receiver_absent,
       trouble::no_pause,          trouble::control_lost,    trouble::spool_waits,
-      trouble::hot_inputs,        trouble::device_lost,     trouble::spilling,
-      trouble::engine_bypassed,
+      trouble::hot_inputs,        trouble::inputs_changed,  trouble::histograms_changed,
+      trouble::device_lost,       trouble::spilling,        trouble::engine_bypassed,
   };
   static_assert(by_weight.size() == troubles);
   const auto found =

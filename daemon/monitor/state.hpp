@@ -27,25 +27,27 @@ enum class phase : std::uint8_t {
 };
 
 enum class trouble : std::uint8_t {
-  receiver_absent,   ///< the outbox keeps what it can
-  receiver_refuses,  ///< it is there, but stores nothing: most often its disk is full
-  receiver_wrong,    ///< it claims to have blocks that it was never sent
-  no_frame,          ///< every frame is busy: events are shed
-  spilling,          ///< events go to disk for lack of room in memory
-  spool_full,        ///< there is no room on disk
-  spool_vanishing,   ///< another program removes, moves or changes the files on disk
-  no_pause,          ///< no run is in force, and what comes does not pause: none can begin
-  control_lost,      ///< something else has the name of run.control, or its folder is gone
-  spool_waits,       ///< no run is in force, and events on disk wait for the next one
-  shedding,          ///< events of low priority are given up
-  outbox_full,       ///< events are shed
-  engine_error,      ///< kernels failed on the CPU, too: nothing can be computed
-  device_lost,       ///< to this process: only a new one can have it again
-  engine_bypassed,   ///< the CPU computes what the device should
-  crate_fault,       ///< a crate behaves otherwise than the others
-  events_incomplete, ///< many events lack fragments
-  hot_inputs,        ///< inputs have pulses most of the time: they spoil decisions
-  wrong_results,     ///< an event did not unpack to what came in; it was computed again
+  receiver_absent,    ///< the outbox keeps what it can
+  receiver_refuses,   ///< it is there, but stores nothing: most often its disk is full
+  receiver_wrong,     ///< it claims to have blocks that it was never sent
+  no_frame,           ///< every frame is busy: events are shed
+  spilling,           ///< events go to disk for lack of room in memory
+  spool_full,         ///< there is no room on disk
+  spool_vanishing,    ///< another program removes, moves or changes the files on disk
+  no_pause,           ///< no run is in force, and what comes does not pause: none can begin
+  control_lost,       ///< something else has the name of run.control, or its folder is gone
+  spool_waits,        ///< no run is in force, and events on disk wait for the next one
+  shedding,           ///< events of low priority are given up
+  outbox_full,        ///< events are shed
+  engine_error,       ///< kernels failed on the CPU, too: nothing can be computed
+  device_lost,        ///< to this process: only a new one can have it again
+  engine_bypassed,    ///< the CPU computes what the device should
+  crate_fault,        ///< a crate behaves otherwise than the others
+  events_incomplete,  ///< many events lack fragments
+  hot_inputs,         ///< inputs have pulses most of the time: they spoil decisions
+  inputs_changed,     ///< inputs differ from those of the reference run
+  histograms_changed, ///< of events: they differ from those of the reference run
+  wrong_results,      ///< an event did not unpack to what came in; it was computed again
   count_
 };
 

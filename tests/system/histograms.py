@@ -5,6 +5,7 @@ run, and the same as is counted here from the samples and from what `koto-l3 sel
 them, and tells of a reference that cannot be one."""
 import json
 import math
+import re
 import struct
 import subprocess
 import tomllib
@@ -42,9 +43,9 @@ class Histograms(Selecting):
         self.tool(f"{harness.HOST}:{daemon.ports.monitor}", "--save", path)
         return path
 
-    def simulate_with(self, name, *effects, events=EVENTS, spills=2):
+    def simulate_with(self, name, *effects, events=EVENTS, spills=2, seed=11):
         file = self.folder / name
-        code, said = self.run_tool("simulate", file, "--events", str(events), "--spills", str(spills), "--seed", "11", "--run", str(RUN),
+        code, said = self.run_tool("simulate", file, "--events", str(events), "--spills", str(spills), "--seed", str(seed), "--run", str(RUN),
                                    *effects)
         self.assertEqual(code, 0, said)
         return file
@@ -161,6 +162,7 @@ class Histograms(Selecting):
         reference = self.save(daemon, "good.json")
         short = json.loads(daemon.get("/histograms/short")[1])
         self.assertEqual((short["reference"], short["changed"]), (None, []))
+        self.assertNotIn("koto_l3_histograms_changed", daemon.metrics())
         self.assertNotIn("koto_l3_inputs_changed", daemon.metrics())
         table = self.tool(reference)
         self.assertIn("120 events", table)
@@ -178,7 +180,7 @@ class Histograms(Selecting):
         self.assertEqual({c["input"] for c in said["changed"]}, stuck)
         self.assertEqual({c["is"] for c in said["changed"] if c["what"] == "noise"}, {0})
         self.assertEqual(json.loads(daemon.get("/histograms/short")[1])["changed"], said["changed"])
-        self.assertEqual(daemon.status()["inputs_changed"], len(stuck))
+        self.assert_told(daemon, len(stuck))
 
         address, drawing = f"{harness.HOST}:{self.ports.monitor}", self.folder / "histograms.svg"
         told = self.tool(address, "--reference", reference, "--svg", drawing, code=FAILED)
@@ -192,9 +194,64 @@ class Histograms(Selecting):
         self.assertEqual(as_json["run"], said["run"])
         self.finish(daemon)
 
+    def assert_told(self, daemon, changed):
+        status, crates = daemon.status(), r"\d+ of crate \d+, .* \(pedestal, noise\)"
+        self.assertEqual(status["inputs_changed"], changed)
+        self.assertIn("inputs_changed", status["state"]["degraded"])
+        self.assertEqual(status["problem"]["name"], "inputs_changed")
+        self.assertRegex(status["problem"]["text"], f"^changed: {crates}; ")
+        self.assertRegex(daemon.said(), rf"inputs changed: \d+ since the reference {self.folder}/good.json: {crates}")
+
     def in_store(self):
         """Each block with histograms that the independent reader finds, and these."""
         return [(b, b.histograms) for b in store_reader.read_store(self.store) if b.histograms]
+
+    def test_a_loss_of_gain_is_told_and_another_seed_is_not(self):
+        weaker = self.folder / "weaker.toml"
+        weaker.write_text(re.sub(r"^((?:small|large)_counts_per_mev = )([\d.]+)", lambda m: f"{m[1]}{0.7 * float(m[2]):.3f}", DETECTOR, flags=re.M))
+        self.assertNotEqual(weaker.read_text(), DETECTOR)
+        saved = {}
+        for seed, (name, effects) in enumerate((("good", ()), ("other", ()), ("weak", ("--detector", weaker))), 11):
+            file = self.simulate_with(f"{name}.l2raw", *effects, events=800, seed=seed)
+            daemon, _ = self.count(file, events=800, reference=str(saved["good"]) if name == "weak" else "")
+            saved[name] = self.save(daemon, f"{name}.json")
+            if name == "weak":
+                harness.wait_until(lambda: daemon.metrics()["koto_l3_histograms_changed"], "the histograms that changed counted")
+                status = daemon.status()
+                self.assertIn("histograms_changed", status["state"]["degraded"])
+                self.assertRegex(daemon.said(), rf"histograms changed: \d+ since the reference {saved['good']}: calorimeter_energy \(mean ")
+            self.finish(daemon)
+            file.unlink()
+        told = self.tool(saved["other"], "--reference", saved["good"])
+        self.assertIn("no input changed since the reference\nno histogram of events changed since the reference\n", told)
+        told = self.tool(saved["weak"], "--reference", saved["good"], code=FAILED)
+        self.assertRegex(told, r"\d histograms? of events changed since the reference")
+        energy = json.loads(self.tool(saved["weak"], "--reference", saved["good"], "--json", code=FAILED))["changed_histograms"][0]
+        self.assertEqual((energy["name"], energy["unit"]), ("calorimeter_energy", "MeV"))
+        self.assertLess(energy["is"], 0.8 * energy["was"])
+        self.assertIn(f"{'calorimeter_energy, MeV':<28} {energy['was']:>10.4g} {energy['is']:>10.4g}", told)
+
+    def test_inputs_that_one_run_only_has_are_told_by_crate(self):
+        file = self.simulate_with("sent.l2raw", events=20)
+        daemon, _ = self.count(file, events=20)
+        good = self.save(daemon, "good.json")
+        self.finish(daemon)
+        words = json.loads(good.read_text())
+        moved = [i for i in words["inputs"] if i.startswith("4/")]
+        self.assertGreater(len(moved), 100)
+        words["inputs"] = [("44" + i[1:] if i in moved else i) for i in words["inputs"]]
+        other = self.folder / "other.json"
+        other.write_text(json.dumps(words))
+        told = self.tool(good, "--reference", other, code=FAILED)
+        self.assertIn(f"{2 * len(moved)} inputs changed since the reference\n", told)
+        self.assertIn(f"crate 4: {len(moved)} inputs not in the reference\n", told)
+        self.assertIn(f"crate 44: {len(moved)} inputs only in the reference\n", told)
+        self.assertEqual(json.loads(self.tool(good, "--reference", other, "--json", code=FAILED))["only_here"], moved)
+        daemon, _ = self.count(file, events=20, reference=str(other))
+        harness.wait_until(lambda: daemon.metrics()["koto_l3_inputs_changed"] == 2 * len(moved), "the inputs of one run only")
+        self.assertRegex(daemon.said(), rf"inputs changed: {2 * len(moved)} since the reference {other}: "
+                         rf"{len(moved)} of crate 4 \(not in the reference\); {len(moved)} of crate 44 \(only in the reference\)")
+        self.finish(daemon)
 
     def test_lie_in_the_store_beside_the_events(self):
         file = self.simulate_with("sent.l2raw", spills=3)

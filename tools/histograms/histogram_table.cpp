@@ -2,52 +2,32 @@
 #include "tools/histograms/histogram_table.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 #include <numeric>
 #include <optional>
-#include <set>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "transport/histograms/moments.hpp"
+
 namespace l3 {
 namespace {
-
-struct moments {
-  std::uint64_t entries = 0; ///< within the bins
-  double mean = 0;
-  double rms = 0;
-};
-
-moments moments_of(const named_histogram& h) {
-  moments m;
-  double sum = 0;
-  double squares = 0;
-  for (std::size_t k = 0; k < h.bins(); ++k) {
-    const auto n = static_cast<double>(h.counts[k + 1]);
-    const double middle = h.low + h.width * (static_cast<double>(k) + 0.5);
-    m.entries += h.counts[k + 1];
-    sum += n * middle;
-    squares += n * middle * middle;
-  }
-  if (m.entries == 0) return m;
-  const auto n = static_cast<double>(m.entries);
-  m.mean = sum / n;
-  m.rms = std::sqrt(std::max(0.0, squares / n - m.mean * m.mean));
-  return m;
-}
 
 template <class... Args>
 void append(std::string& text, fmt::format_string<Args...> format, Args&&... args) {
   fmt::format_to(std::back_inserter(text), format, std::forward<Args>(args)...);
 }
 
+std::string with_unit(const std::string& name, const std::string& unit) {
+  return unit.empty() ? name : name + ", " + unit;
+}
+
 void add_histograms(std::string& text, const std::vector<named_histogram>& all) {
   for (const named_histogram& h : all) {
     const moments m = moments_of(h);
-    const std::string name = h.unit.empty() ? h.name : h.name + ", " + h.unit;
-    append(text, "{:<28} {:>10} {:>10.4g} {:>10.4g} {:>8} {:>8}\n", name, m.entries, m.mean, m.rms,
-           h.counts.front(), h.counts.back());
+    append(text, "{:<28} {:>10} {:>10.4g} {:>10.4g} {:>8} {:>8}\n", with_unit(h.name, h.unit),
+           m.entries, m.mean, m.rms, h.counts.front(), h.counts.back());
   }
 }
 
@@ -62,6 +42,30 @@ void add_inputs(std::string& text, const char* name, const shown_histograms& h, 
   std::ranges::sort(values);
   append(text, "{:<28} {:>10} {:>10.4g} {:>10.4g} {:>10.4g}\n", name, values.size(), values.front(),
          values[values.size() / 2], values.back());
+}
+
+void add_crates(std::string& text, const std::vector<std::string>& inputs, const char* where) {
+  for (const crate_inputs& c : by_crate(inputs))
+    append(text, "crate {}: {} input{} {}\n", c.crate, c.inputs, c.inputs == 1 ? "" : "s", where);
+}
+
+std::string inputs_of(const run_changes& changes, std::size_t most) {
+  const std::size_t inputs = changed_inputs(changes.inputs).size() + changes.only_here.size() +
+                             changes.only_in_reference.size();
+  if (inputs == 0) return "no input changed since the reference\n";
+  std::string text =
+      fmt::format("{} input{} changed since the reference\n", inputs, inputs == 1 ? "" : "s");
+  add_crates(text, changes.only_here, "not in the reference");
+  add_crates(text, changes.only_in_reference, "only in the reference");
+  if (changes.inputs.empty()) return text;
+  append(text, "\n{:<12} {:<12} {:>10} {:>10}\n", "input", "what", "was", "is");
+  for (std::size_t i = 0; i < changes.inputs.size() && i < most; ++i) {
+    const channel_change& c = changes.inputs[i];
+    append(text, "{:<12} {:<12} {:>10.4g} {:>10.4g} {}\n", c.input, name_of(c.what), c.was, c.is,
+           unit_of(c.what));
+  }
+  if (changes.inputs.size() > most) append(text, "… and {} more\n", changes.inputs.size() - most);
+  return text;
 }
 
 } // namespace
@@ -84,19 +88,18 @@ std::string table_of(const shown_histograms& h) {
   return text;
 }
 
-std::string table_of(const std::vector<channel_change>& changes, std::size_t most) {
-  std::set<std::string> inputs;
-  for (const channel_change& c : changes) inputs.insert(c.input);
-  if (changes.empty()) return "no input changed since the reference\n";
-  std::string text =
-      fmt::format("{} input{} changed since the reference\n\n{:<12} {:<12} {:>10} {:>10}\n",
-                  inputs.size(), inputs.size() == 1 ? "" : "s", "input", "what", "was", "is");
-  for (std::size_t i = 0; i < changes.size() && i < most; ++i) {
-    const channel_change& c = changes[i];
-    append(text, "{:<12} {:<12} {:>10.4g} {:>10.4g} {}\n", c.input, name_of(c.what), c.was, c.is,
-           unit_of(c.what));
-  }
-  if (changes.size() > most) append(text, "… and {} more\n", changes.size() - most);
+std::string table_of(const run_changes& changes, std::size_t most) {
+  std::string text = inputs_of(changes, most);
+  if (!changes.inputs.empty()) text += "\n";
+  if (changes.histograms.empty())
+    return text + "no histogram of events changed since the reference\n";
+  const std::size_t number = changes.histograms.size();
+  append(text,
+         "{} histogram{} of events changed since the reference\n\n{:<28} {:>10} {:>10} {:>10}\n",
+         number, number == 1 ? "" : "s", "histogram", "mean was", "is", "distance");
+  for (const histogram_change& c : changes.histograms)
+    append(text, "{:<28} {:>10.4g} {:>10.4g} {:>10.2f}\n", with_unit(c.name, c.unit), c.was, c.is,
+           c.distance);
   return text;
 }
 

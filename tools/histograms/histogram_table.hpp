@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <string>
-#include <vector>
 
 #include "transport/histograms/comparison.hpp"
 
@@ -13,7 +12,9 @@ namespace l3 {
 
 [[nodiscard]] std::string table_of(const shown_histograms& h);
 
-/// At most so many lines of changes; a last line says how many are left out.
-[[nodiscard]] std::string table_of(const std::vector<channel_change>& changes, std::size_t most);
+/// At most so many lines of changes; a last line says how many are left out. Inputs that one of
+/// both runs only has are counted by crate.
+/// Of each histogram that changed both means.
+[[nodiscard]] std::string table_of(const run_changes& changes, std::size_t most);
 
 } // namespace l3

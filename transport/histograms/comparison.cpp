@@ -4,12 +4,16 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numbers>
 #include <optional>
 #include <set>
 #include <string_view>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
+
+#include "transport/format/l2.hpp"
+#include "transport/histograms/moments.hpp"
 
 namespace l3 {
 namespace {
@@ -23,7 +27,16 @@ constexpr double least_pedestal = 2;  // counts
 constexpr double least_noise = 1.15;  // times
 constexpr double least_occupancy = 2; // times
 constexpr double least_time = 4;      // ns
-constexpr double time_width = 40;     // ns, of pulses that are mostly accidental
+// The rms of the times of pulses that are all accidental: they lie evenly in the part of a waveform
+// that is searched, 256 ns at 125 MHz and 512 ns at 500 MHz.
+constexpr double time_width = 256 / (2 * std::numbers::sqrt3);      // ns
+constexpr double fast_time_width = 512 / (2 * std::numbers::sqrt3); // ns
+
+// Kolmogorov's distance D of two histograms of n and m equal entries is above c √(1/n + 1/m) with a
+// probability of 2 exp(−2c²) at most: of one in a million at this c. Entries in bins make D
+// smaller.
+constexpr double distance_factor = 2.7;
+constexpr double least_distance = 0.05;
 
 /// The square of the error of the mean pedestal.
 double pedestal_variance(const channel_sums& c) {
@@ -62,21 +75,29 @@ bool has_other_occupancy(const channel_sums& a, const channel_sums& b) {
   return by_factor && differs(one, other, 0, error);
 }
 
-bool has_other_time(const channel_sums& a, const channel_sums& b) {
+bool has_other_time(const channel_sums& a, const channel_sums& b, double width) {
   if (a.timed < least_entries || b.timed < least_entries) return false;
   const double error =
-      time_width * std::sqrt(1 / static_cast<double>(a.timed) + 1 / static_cast<double>(b.timed));
+      width * std::sqrt(1 / static_cast<double>(a.timed) + 1 / static_cast<double>(b.timed));
   return differs(*mean_time_of(a), *mean_time_of(b), least_time, error);
+}
+
+/// Whether an input is one of a board at 500 MHz, which has four and leaves the other places empty.
+bool is_fast(const shown_histograms& of, std::size_t input) {
+  constexpr std::size_t places = l2::waveforms_per_board;
+  const std::size_t last = input / places * places + places - 1;
+  return last < of.inputs.size() && of.inputs[last].empty();
 }
 
 double share_read(const shown_histograms& of, const channel_sums& c) {
   return of.sampled == 0 ? 0 : static_cast<double>(c.waveforms) / static_cast<double>(of.sampled);
 }
 
-void compare(const shown_histograms& now, const channel_sums& is, const shown_histograms& reference,
-             const channel_sums& was, const std::string& input, std::vector<channel_change>& to) {
+void compare(const shown_histograms& now, std::size_t input, const shown_histograms& reference,
+             const channel_sums& was, std::vector<channel_change>& to) {
+  const channel_sums& is = now.channels[input];
   const auto tell = [&](channel_property what, double before, double after) {
-    to.push_back({input, what, before, after});
+    to.push_back({now.inputs[input], what, before, after});
   };
   const double read_before = share_read(reference, was);
   const double read_now = share_read(now, is);
@@ -92,7 +113,36 @@ void compare(const shown_histograms& now, const channel_sums& is, const shown_hi
   if (has_other_noise(is, was)) tell(channel_property::noise, *noise_of(was), *noise_of(is));
   if (has_other_occupancy(is, was))
     tell(channel_property::occupancy, *occupancy_of(was), *occupancy_of(is));
-  if (has_other_time(is, was)) tell(channel_property::time, *mean_time_of(was), *mean_time_of(is));
+  if (has_other_time(is, was, is_fast(now, input) ? fast_time_width : time_width))
+    tell(channel_property::time, *mean_time_of(was), *mean_time_of(is));
+}
+
+/// Events have several entries in these, which depend on each other: two of them count as one.
+double entries_that_count_as_one(std::string_view histogram) {
+  const bool several = histogram == form_of(event_histogram::photon_energy).name ||
+                       histogram == form_of(event_histogram::pion_mass).name;
+  return several ? 2 : 1;
+}
+
+double entries_of(const named_histogram& h) {
+  double n = 0;
+  for (const std::uint64_t count : h.counts) n += static_cast<double>(count);
+  return n;
+}
+
+/// Of two histograms with entries and the same bins.
+double distance_of(const named_histogram& a, const named_histogram& b) {
+  const double n = entries_of(a);
+  const double m = entries_of(b);
+  double share_a = 0;
+  double share_b = 0;
+  double distance = 0;
+  for (std::size_t k = 0; k < a.counts.size(); ++k) {
+    share_a += static_cast<double>(a.counts[k]) / n;
+    share_b += static_cast<double>(b.counts[k]) / m;
+    distance = std::max(distance, std::abs(share_a - share_b));
+  }
+  return distance;
 }
 
 std::string describe(const named_histogram& h) {
@@ -114,10 +164,18 @@ std::optional<binning_difference> other_binning(const std::vector<named_histogra
   return std::nullopt;
 }
 
+std::vector<std::string> inputs_only_in(const shown_histograms& one,
+                                        const shown_histograms& other) {
+  const std::set<std::string_view> others(other.inputs.begin(), other.inputs.end());
+  std::vector<std::string> found;
+  for (const std::string& input : one.inputs)
+    if (!input.empty() && !others.contains(input)) found.push_back(input);
+  return found;
+}
+
 bool have_an_input_in_common(const shown_histograms& a, const shown_histograms& b) {
-  const std::set<std::string_view> inputs(a.inputs.begin(), a.inputs.end());
-  return std::ranges::any_of(
-      b.inputs, [&](const std::string& i) { return !i.empty() && inputs.contains(i); });
+  const auto named = std::ranges::count_if(a.inputs, [](const auto& i) { return !i.empty(); });
+  return static_cast<std::size_t>(named) > inputs_only_in(a, b).size();
 }
 
 } // namespace
@@ -141,21 +199,76 @@ std::vector<channel_change> changed_channels(const shown_histograms& now,
   for (std::size_t i = 0; i < now.inputs.size(); ++i) {
     const auto was = before.find(now.inputs[i]);
     if (now.inputs[i].empty() || was == before.end()) continue;
-    compare(now, now.channels[i], reference, reference.channels[was->second], now.inputs[i],
-            changes);
+    compare(now, i, reference, reference.channels[was->second], changes);
   }
   return changes;
 }
 
-std::string json_of(const std::vector<channel_change>& changes) {
+std::vector<std::string> changed_inputs(const std::vector<channel_change>& changes) {
+  std::vector<std::string> inputs;
+  for (const channel_change& c : changes) // those of an input are side by side
+    if (inputs.empty() || inputs.back() != c.input) inputs.push_back(c.input);
+  return inputs;
+}
+
+std::vector<crate_inputs> by_crate(std::span<const std::string> inputs) {
+  std::vector<crate_inputs> crates;
+  for (const std::string& input : inputs) {
+    const std::string crate = input.substr(0, input.find('/'));
+    auto of = std::ranges::find(crates, crate, &crate_inputs::crate);
+    if (of == crates.end()) of = crates.insert(of, {crate, 0});
+    of->inputs += 1;
+  }
+  return crates;
+}
+
+std::vector<histogram_change> changed_histograms(const shown_histograms& now,
+                                                 const shown_histograms& reference) {
+  std::vector<histogram_change> changes;
+  for (const named_histogram& is : now.histograms) {
+    const auto was = std::ranges::find(reference.histograms, is.name, &named_histogram::name);
+    if (was == reference.histograms.end()) continue;
+    const double n = entries_of(is) / entries_that_count_as_one(is.name);
+    const double m = entries_of(*was) / entries_that_count_as_one(is.name);
+    if (n == 0 || m == 0) continue;
+    const double distance = distance_of(is, *was);
+    if (distance > std::max(least_distance, distance_factor * std::sqrt(1 / n + 1 / m)))
+      changes.push_back({is.name, is.unit, moments_of(*was).mean, moments_of(is).mean, distance});
+  }
+  return changes;
+}
+
+bool run_changes::none() const {
+  return inputs.empty() && only_here.empty() && only_in_reference.empty() && histograms.empty();
+}
+
+run_changes changes_between(const shown_histograms& now, const shown_histograms& reference) {
+  return {changed_channels(now, reference), inputs_only_in(now, reference),
+          inputs_only_in(reference, now), changed_histograms(now, reference)};
+}
+
+std::string members_of(const run_changes& changes) {
+  const auto list = [](const std::vector<std::string>& inputs) {
+    return boost::json::serialize(boost::json::array(inputs.begin(), inputs.end()));
+  };
   boost::json::array all;
-  for (const channel_change& c : changes)
+  for (const channel_change& c : changes.inputs)
     all.push_back(boost::json::object{{"input", c.input},
                                       {"what", name_of(c.what)},
                                       {"unit", unit_of(c.what)},
                                       {"was", c.was},
                                       {"is", c.is}});
-  return boost::json::serialize(all);
+  boost::json::array histograms;
+  for (const histogram_change& c : changes.histograms)
+    histograms.push_back(boost::json::object{{"name", c.name},
+                                             {"unit", c.unit},
+                                             {"was", c.was},
+                                             {"is", c.is},
+                                             {"distance", c.distance}});
+  return fmt::format(
+      R"("changed":{},"only_here":{},"only_in_reference":{},"changed_histograms":{})",
+      boost::json::serialize(all), list(changes.only_here), list(changes.only_in_reference),
+      boost::json::serialize(histograms));
 }
 
 std::optional<binning_difference> other_binning(const shown_histograms& now,

@@ -101,7 +101,8 @@ inline metrics_snapshot sample_snapshot() {
   s.events_not_judged = next;
   s.selection_mode = "record";
   s.histograms_not_stored = 2;
-  s.inputs_changed = 3;
+  s.since_reference = {3, "0/3/7, 0/3/8, 12/4/0 (noise)", 1,
+                       "calorimeter_energy (mean 1323 MeV, now 910 MeV)"};
   s.hot_inputs = {{"0/3/7", "12/4/0"}};
   s.masked_inputs = {"0/3/8"};
   s.frames = {101, 102, 103, 104, 199};

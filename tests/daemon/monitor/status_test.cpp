@@ -92,6 +92,27 @@ TEST(status, names_hot_and_masked_inputs) {
   EXPECT_TRUE(boost::json::parse(render_status(s)).at("hot_inputs").is_null());
 }
 
+TEST(status, names_inputs_that_changed) {
+  metrics_snapshot s = sample_snapshot();
+  s.farm.reset();
+  s.state.has = {};
+  s.state.has[static_cast<std::size_t>(trouble::inputs_changed)] = true;
+  boost::json::value status = boost::json::parse(render_status(s));
+  EXPECT_EQ(status.at("inputs_changed"), 3);
+  EXPECT_EQ(status.at("problem").at("name"), "inputs_changed");
+  EXPECT_TRUE(status.at("problem").at("text").as_string().starts_with(
+      "changed: 0/3/7, 0/3/8, 12/4/0 (noise); pedestal, noise"));
+  s.state.has = {};
+  s.state.has[static_cast<std::size_t>(trouble::histograms_changed)] = true;
+  status = boost::json::parse(render_status(s));
+  EXPECT_EQ(status.at("histograms_changed"), 1);
+  EXPECT_TRUE(status.at("problem").at("text").as_string().starts_with(
+      "changed: calorimeter_energy (mean 1323 MeV, now 910 MeV); these"));
+  s.since_reference.reset();
+  status = boost::json::parse(render_status(s));
+  EXPECT_TRUE(status.at("inputs_changed").is_null());
+}
+
 TEST(status, lists_inputs_and_lines_in_their_order) {
   const metrics_snapshot s = sample_snapshot();
   const boost::json::value status = boost::json::parse(render_status(s));

@@ -287,12 +287,31 @@ TEST(changed_channels, tell_another_occupancy) {
 
 TEST(changed_channels, tell_another_time) {
   const auto late = [](channel_sums& c) {
-    c.time += static_cast<std::int64_t>(c.timed) * 100 * 128;
+    c.time += static_cast<std::int64_t>(c.timed) * 200 * 128;
   };
-  expect_one(changes_of(late), channel_property::time, 3, 103);
+  expect_one(changes_of(late), channel_property::time, 3, 203);
   EXPECT_TRUE(changes_of([](channel_sums& c) {
-                c.time += static_cast<std::int64_t>(c.timed) * 50 * 128; // of 20 pulses
+                c.time += static_cast<std::int64_t>(c.timed) * 100 * 128; // of 20 pulses
               }).empty());
+}
+
+/// Accidental pulses lie evenly in the part of a waveform that is searched.
+TEST(changed_channels, are_none_for_the_times_of_accidental_pulses) {
+  const auto made = [](unsigned seed) {
+    std::mt19937 random(seed);
+    histogram_set s = usual_set();
+    for (std::size_t i = 0; i < s.sums.channels.size(); ++i) {
+      channel_sums& c = s.sums.channels[i];
+      const int end = 128 * (i < 32 ? 128 : 256); // half of 256 ns at 125 MHz, of 512 at 500 MHz
+      std::uniform_int_distribution<int> time(-end, end);
+      c.time = 0;
+      for (std::uint64_t n = 0; n < c.timed; ++n) c.time += time(random);
+    }
+    return show(s, names());
+  };
+  const shown_histograms one = made(1);
+  for (unsigned seed = 2; seed < 500; ++seed)
+    EXPECT_TRUE(changed_channels(made(seed), one).empty()) << seed;
 }
 
 TEST(changed_channels, tell_an_input_that_is_not_read_out_any_more) {
@@ -319,6 +338,73 @@ TEST(changed_channels, are_found_by_address) {
   const auto found = changed_channels(show(now, other_names), show(usual_set(), names()));
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].input, "3/3/7");
+}
+
+TEST(changes_between, tell_inputs_that_one_of_both_only_has) {
+  const shown_histograms reference = show(usual_set(), names());
+  EXPECT_TRUE(changes_between(reference, reference).none());
+  auto other_names = names();
+  for (std::string& input : other_names.inputs)
+    if (input.starts_with("9/")) input.replace(0, 1, "8");
+  const run_changes found = changes_between(show(usual_set(), other_names), reference);
+  EXPECT_FALSE(found.none());
+  EXPECT_TRUE(found.inputs.empty());
+  EXPECT_EQ(by_crate(found.only_here), (std::vector<crate_inputs>{{"8", 4}}));
+  EXPECT_EQ(by_crate(found.only_in_reference), (std::vector<crate_inputs>{{"9", 4}}));
+  EXPECT_EQ(boost::json::parse("{" + members_of(found) + "}").at("only_here").at(0), "8/3/0");
+}
+
+/// Events whose energy is spread as e^(−E/mean), in MeV.
+shown_histograms made_energies(std::uint64_t events, double mean, unsigned seed) {
+  constexpr double mega = 1000;
+  std::mt19937 random(seed);
+  std::exponential_distribution<double> energy(1 / mean);
+  histogram_set s = usual_set();
+  constexpr auto which = event_histogram::calorimeter_energy;
+  const auto from = s.sums.counts.begin() + first_count(which);
+  std::fill(from, from + axis_of(which).counts(), 0);
+  for (std::uint64_t n = 0; n < events; ++n)
+    from[axis_of(which).place_of(static_cast<std::int32_t>(mega * energy(random)))] += 1;
+  return show(s, names());
+}
+
+TEST(changed_histograms, are_none_between_runs_of_the_same) {
+  const shown_histograms one = made_energies(1000, 1300, 1);
+  for (unsigned seed = 2; seed < 200; ++seed)
+    EXPECT_TRUE(changed_histograms(made_energies(500, 1300, seed), one).empty()) << seed;
+}
+
+TEST(changed_histograms, tell_a_loss_of_gain_with_both_means) {
+  const shown_histograms one = made_energies(1000, 1300, 1);
+  const auto found = changed_histograms(made_energies(1000, 800, 2), one);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].name, "calorimeter_energy");
+  EXPECT_EQ(found[0].unit, "MeV");
+  EXPECT_NEAR(found[0].was, 1240, 100) << "one in a hundred is above the bins";
+  EXPECT_NEAR(found[0].is, 800, 60);
+  EXPECT_NEAR(found[0].distance, 0.18, 0.05);
+  EXPECT_FALSE(changes_between(made_energies(1000, 800, 2), one).none());
+  EXPECT_TRUE(changed_histograms(made_energies(100, 800, 2), one).empty()) << "too few to tell";
+}
+
+/// However many events tell it, a small change is none.
+TEST(changed_histograms, are_none_for_what_does_not_matter) {
+  const shown_histograms one = made_energies(100'000, 1300, 1);
+  EXPECT_TRUE(changed_histograms(made_energies(100'000, 1200, 2), one).empty());
+  EXPECT_FALSE(changed_histograms(made_energies(100'000, 900, 2), one).empty());
+}
+
+TEST(changed_histograms, count_several_entries_of_an_event_as_one) {
+  const auto with = [](std::uint64_t low, std::uint64_t high) {
+    shown_histograms h = show(usual_set(), names());
+    auto& mass = *std::ranges::find(h.histograms, "pion_mass", &named_histogram::name);
+    std::ranges::fill(mass.counts, 0);
+    mass.counts[10] = low;
+    mass.counts[20] = high;
+    return h;
+  };
+  EXPECT_TRUE(changed_histograms(with(65, 135), with(135, 65)).empty()) << "of 100 events each";
+  EXPECT_FALSE(changed_histograms(with(120, 280), with(280, 120)).empty());
 }
 
 TEST(changed_channels, are_none_where_there_are_too_few_events) {
