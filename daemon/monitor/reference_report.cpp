@@ -22,6 +22,7 @@ std::string in_short(const std::vector<std::string>& inputs) {
   std::vector<std::string> crates;
   std::vector<crate_inputs> counts = by_crate(inputs);
   std::ranges::stable_sort(counts, std::ranges::greater(), &crate_inputs::inputs);
+  crates.reserve(counts.size());
   for (const crate_inputs& c : counts)
     crates.push_back(fmt::format("{} of crate {}", c.inputs, c.crate));
   return first_names(crates);
@@ -33,6 +34,7 @@ reference_report report_of(const run_changes& changes) {
   std::set<channel_property> properties;
   for (const channel_change& c : changes.inputs) properties.insert(c.what);
   std::vector<std::string_view> what;
+  what.reserve(properties.size());
   for (const channel_property p : properties) what.push_back(name_of(p));
   reference_report report;
   const auto add = [&](const std::vector<std::string>& inputs, const std::string& why) {
