@@ -160,7 +160,7 @@ TEST(cable_map, tells_doubles_holes_and_unknown_names) {
   // With a place, too, such a name is unknown: it may be meant for the calorimeter's.
   const std::string unknown =
       "cables.csv:" + number + ":" + column + ": no part of the detector is called ";
-  says(input + ",csi,3,,5,5,25", unknown + "\"csi\"; did you mean CSI?");
+  says(input + ",csi,3,,5,5,25", unknown + "\"csi\"; there are CSI, ");
   says(input + ",XYZ,3,,5,5,25", unknown + "\"XYZ\"; there are CSI, ");
   EXPECT_EQ(refusal(joined(lines)).find("has no place"), std::string::npos);
 }

@@ -224,6 +224,7 @@ TEST(settings, errors_of_counters_that_are_not_named_are_0) {
   const error_settings both = least_of(read("{ CBAR = 1, default = 3 }"), read("2"));
   EXPECT_EQ(both.of("CBAR"), 1U);
   EXPECT_EQ(both.of("calorimeter"), 2U);
+  EXPECT_EQ(least_of(read("{ CBAR = 3 }"), read("2")).of("CBAR"), 2U);
 }
 
 TEST(settings, errors_that_make_no_sense_are_refused) {

@@ -17,6 +17,7 @@
 #include "transport/format/summary.hpp"
 #include "transport/store/koto_record.hpp"
 #include "transport/store/strong_group.hpp"
+#include "transport/store/summary_view.hpp"
 
 namespace l3 {
 namespace {
@@ -179,6 +180,16 @@ TEST(event_view, of_an_event_with_other_padding_than_zeros_is_none) {
   }
   EXPECT_TRUE(tables_seen);
   EXPECT_TRUE(end_seen);
+}
+
+TEST(summary_view, with_other_padding_than_zeros_is_none) {
+  packed_summary head;
+  head.lines = 1; // and so one byte of reasons
+  test::bytes bytes(round_up(sizeof head + sizeof(packed_line) + 1, 8));
+  store(bytes.data(), head);
+  ASSERT_TRUE(summary_view::parse(bytes));
+  bytes.back() = std::byte{1};
+  EXPECT_FALSE(summary_view::parse(bytes));
 }
 
 RC_GTEST_PROP(event_view, of_a_cut_event_is_none, (std::uint32_t seed)) {
