@@ -2,7 +2,9 @@
 // `koto-l3 budget`: what each trigger line costs of the output line, with each payload, and which
 // prescales would fill it, so that a menu can be tried before it is switched on.
 #include <algorithm>
+#include <compare>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -117,37 +119,77 @@ void add_file(const options& o, const std::string& name, codec_id codec,
   if (is_first) tell(name, in.skipped());
 }
 
-/// Takes the menu's lines, and their different roundings by rising error.
+/// What the samples of an event may be off: the greatest error that the event states, and the
+/// error of each board; empty boards: exact.
+struct board_rounding {
+  std::uint32_t greatest = 0;
+  std::vector<std::uint8_t> boards;
+
+  auto operator<=>(const board_rounding&) const = default;
+};
+
+/// As the selection does for an event that lines of both keep.
+board_rounding least_of(const board_rounding& a, const board_rounding& b) {
+  if (a.boards.empty() || b.boards.empty()) return {};
+  board_rounding least{std::min(a.greatest, b.greatest), a.boards};
+  for (std::size_t n = 0; n < least.boards.size(); ++n)
+    least.boards[n] = std::min(a.boards[n], b.boards[n]);
+  return least;
+}
+
+board_rounding rounding_of(const loaded_selection& menu, std::size_t line) {
+  const std::uint32_t greatest = menu.tables.lines[line].greatest_error;
+  if (greatest == 0) return {};
+  const auto& all = menu.tables.board_errors;
+  const std::size_t boards = all.size() / menu.settings.lines.size();
+  const auto of_line = std::span(all).subspan(line * boards, boards);
+  return {greatest, {of_line.begin(), of_line.end()}};
+}
+
+/// Roundings with settings that have them.
+using rounding_table = std::map<board_rounding, error_settings>;
+
+/// Adds what two roundings have in common until that adds none.
+void close(rounding_table& table) {
+  constexpr std::size_t most = 64; // each costs a pass over the files
+  std::vector<rounding_table::value_type> all(table.begin(), table.end());
+  for (std::size_t k = 1; k < all.size(); ++k)
+    for (std::size_t j = 0; j < k; ++j) {
+      const auto [at, is_new] = table.try_emplace(least_of(all[j].first, all[k].first),
+                                                  least_of(all[j].second, all[k].second));
+      if (is_new) all.emplace_back(*at);
+      if (table.size() > most)
+        throw command_error(
+            fmt::format("the events of this menu have more than {} different errors by counter, "
+                        "too many to reckon with: give the lines fewer different greatest_error",
+                        most));
+    }
+}
+
+/// Takes the menu's lines, with their roundings and the least of any of these.
 std::vector<error_settings> take_menu(const options& o, budget& b) {
   const file_batches in(o.files.front());
   const loaded_selection menu = load_selection(o.run, in.crates(), in.run());
-  std::map<std::vector<std::uint8_t>, error_settings> by_boards; ///< errors of all boards
-  const auto boards_of = [&](std::size_t line) {
-    const auto& all = menu.tables.board_errors;
-    const std::size_t boards = all.size() / menu.settings.lines.size();
-    const auto of_line = std::span(all).subspan(line * boards, boards);
-    const std::vector<std::uint8_t> errors(of_line.begin(), of_line.end());
-    return menu.tables.lines[line].greatest_error == 0 ? std::vector<std::uint8_t>() : errors;
-  };
+  rounding_table table{{{}, {}}}; // exact
   for (std::size_t n = 0; n < menu.settings.lines.size(); ++n)
-    by_boards.emplace(boards_of(n), menu.settings.lines[n].greatest_error.value);
-  by_boards[{}] = {}; // exact
-  std::vector<std::pair<std::uint32_t, std::vector<std::uint8_t>>> rising;
-  for (const auto& [errors, settings] : by_boards)
-    rising.emplace_back(errors.empty() ? 0 : *std::ranges::max_element(errors), errors);
-  std::ranges::sort(rising);
+    table.try_emplace(rounding_of(menu, n), menu.settings.lines[n].greatest_error.value);
+  close(table);
+  const auto place_of = [&](const board_rounding& rounding) {
+    return static_cast<std::size_t>(std::distance(table.begin(), table.find(rounding)));
+  };
   std::vector<error_settings> roundings;
   b.roundings.clear();
-  for (const auto& [error, errors] : rising) {
-    b.roundings.push_back(error);
-    roundings.push_back(by_boards[errors]);
+  b.least.clear();
+  for (const auto& [rounding, settings] : table) {
+    roundings.push_back(settings);
+    b.roundings.push_back(rounding.greatest);
+    auto& row = b.least.emplace_back();
+    for (const auto& other : table) row.push_back(place_of(least_of(rounding, other.first)));
   }
   for (std::size_t n = 0; n < menu.settings.lines.size(); ++n) {
     const line_settings& line = menu.settings.lines[n];
-    const auto mine = boards_of(n);
-    const auto at = std::ranges::find(rising, mine, [](const auto& r) { return r.second; });
     b.lines.push_back({line.name.value, double(line.prescale), line.payload.value, line.control,
-                       static_cast<std::size_t>(at - rising.begin())});
+                       place_of(rounding_of(menu, n))});
   }
   return roundings;
 }

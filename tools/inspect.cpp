@@ -82,6 +82,8 @@ int inspect(options o) {
         line.update(done, all);
       });
   line.clear();
+  if (!event.all_read)
+    print_error("{}: a part of it cannot be read, as `koto-l3 info` tells\n", o.path);
   const auto selection = names_for(o, event);
   const auto boards = crates_of(event);
   const auto all = channels_of(boards, selection ? &selection->what : nullptr);

@@ -42,9 +42,8 @@ cable crystal_in(table_rows& rows, cable c) {
 }
 
 cable module_in(table_rows& rows, cable c) {
-  for (std::size_t n = 4; n < fields; ++n)
-    if (!rows.field(n).empty())
-      refuse_field("a counter's input has no place; leave x, y and size empty");
+  for (std::size_t n = fields; n-- > 4;)
+    if (!rows.field(n).empty()) c.needless = rows.place();
   c.end = rows.count(3, "end", 1).value_or(0);
   c.place = rows.place();
   return c;
@@ -197,6 +196,10 @@ void cable_map::check_names(std::vector<std::string_view> known, complaints& wro
     if (std::ranges::find(known, name) == known.end())
       wrong.add(place, "no part of the detector is called {}; {}", quote(name),
                 suggest(name, known));
+    else
+      for (const cable& c : of_.at(name))
+        if (c.needless)
+          wrong.add(*c.needless, "a counter's input has no place; leave x, y and size empty");
 }
 
 std::string to_table(const detector& d) {

@@ -36,13 +36,14 @@ struct cable {
   double y = 0;
   double size = 0;
   source_place module_place;
-  source_place place; ///< of x for a crystal, of the end for others
+  source_place place;                   ///< of x for a crystal, of the end for others
+  std::optional<source_place> needless; ///< of x, y or size, where a row of others has one
 };
 
 class cable_map {
 public:
-  /// Notes what is wrong with single rows, among them inputs that the readout of `d` does not have
-  /// and those that stand there twice.
+  /// Notes what is wrong with single rows of any detector, among them inputs that the readout of
+  /// `d` does not have and those that stand there twice.
   [[nodiscard]] static cable_map parse(std::string_view text, const std::string& name,
                                        const detector& d, complaints& wrong);
 
@@ -54,7 +55,7 @@ public:
   /// So many crystals by their numbers; complains of numbers that are there twice, or not at all,
   /// or are too high, and of crystals that lie in each other.
   [[nodiscard]] std::vector<cable> crystals(std::uint32_t count, complaints& wrong) const;
-  /// Complains of rows whose detector is none of these.
+  /// Complains of rows whose detector is none of these, and of counters' rows that have a place.
   void check_names(std::vector<std::string_view> known, complaints& wrong) const;
 
 private:

@@ -28,7 +28,7 @@ public:
     make_constants();
     make_vetoes();
     for (const auto& line : s_.lines) make_line(line);
-    for (const auto& name : s_.suppression.exempt) static_cast<void>(bit_of(name));
+    for (const auto& name : s_.suppression.exempt) check_inputs_of(name);
     wrong_.raise();
     return std::move(t_);
   }
@@ -185,8 +185,7 @@ private:
     for (const auto& name : line.fired) e.vetoes_on |= bit_of(name);
     for (const auto& name : line.vetoes) e.vetoes_off |= bit_of(name);
     for (const auto& counter : line.greatest_error.value.counters)
-      if (counter.first.value != error_settings::calorimeter)
-        static_cast<void>(bit_of(counter.first));
+      check_inputs_of(counter.first, {"default"});
     if (line.all_vetoes) e.vetoes_off = ((1U << d_.vetoes().size()) - 1) & ~e.vetoes_on;
     for (const auto& r : line.ranges) {
       const double steps = unit_of(r.what).steps;
@@ -199,14 +198,26 @@ private:
 
   /// The counter's bit; 0, and a complaint, if there is no such counter.
   std::uint32_t bit_of(const setting<std::string>& name) {
-    std::vector<std::string_view> names;
-    for (std::size_t i = 0; i < d_.vetoes().size(); ++i) {
+    for (std::size_t i = 0; i < d_.vetoes().size(); ++i)
       if (d_.vetoes()[i].name == name.value) return 1U << i;
-      names.push_back(d_.vetoes()[i].name);
-    }
+    refuse(name, {});
+    return 0;
+  }
+
+  /// Complains if the name is that of no counter, nor the calorimeter's.
+  void check_inputs_of(const setting<std::string>& name,
+                       std::vector<std::string_view> others = {}) {
+    const bool is_there =
+        name.value == calorimeter_inputs ||
+        std::ranges::any_of(d_.vetoes(), [&](const auto& v) { return v.name == name.value; });
+    others.push_back(calorimeter_inputs);
+    if (!is_there) refuse(name, std::move(others));
+  }
+
+  void refuse(const setting<std::string>& name, std::vector<std::string_view> names) {
+    for (const auto& v : d_.vetoes()) names.push_back(v.name);
     wrong_.add(name.place, "the detector has no counter {}; {}", quote(name.value),
                suggest(name.value, names));
-    return 0;
   }
 
   const detector& d_;

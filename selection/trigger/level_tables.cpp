@@ -71,10 +71,11 @@ void add_modules(input_lists& lists, const detector& d, const selection_settings
 }
 
 bool is_exempt(const detector& d, const element& e, const suppression_settings& s) {
-  return e.what == element::kind::veto &&
-         std::ranges::any_of(s.exempt, [&](const setting<std::string>& name) {
-           return name.value == d.vetoes()[e.index].name;
-         });
+  if (e.what == element::kind::none) return false;
+  const std::string_view counter =
+      e.what == element::kind::crystal ? calorimeter_inputs : d.vetoes()[e.index].name;
+  return std::ranges::any_of(
+      s.exempt, [&](const setting<std::string>& name) { return name.value == counter; });
 }
 
 /// Pedestal and noise in the units of pulses, 1/4 and 1/256 count, the factors in 1/256.

@@ -126,10 +126,8 @@ std::uint32_t error_of_input(const error_settings& errors, const detector& d, st
   const element& e = d.at(input);
   if (e.what == element::kind::none) return errors.others;
   const std::string_view name =
-      e.what == element::kind::crystal ? error_settings::calorimeter : d.vetoes()[e.index].name;
-  for (const auto& [counter, error] : errors.counters)
-    if (counter.value == name) return error;
-  return errors.others;
+      e.what == element::kind::crystal ? calorimeter_inputs : d.vetoes()[e.index].name;
+  return errors.of(name);
 }
 
 /// A board has one error, the least that an input of it is allowed; inputs to which nothing is

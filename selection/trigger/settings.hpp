@@ -81,19 +81,36 @@ struct range_settings {
   source_place place;
 };
 
+/// What a menu calls the calorimeter,
+/// where it names counters by their inputs.
+inline constexpr std::string_view calorimeter_inputs = "calorimeter";
 /// By how many counts the samples of a line's events may be off: 0 not at all.
 struct error_settings {
-  static constexpr std::string_view calorimeter = "calorimeter";
-
   std::uint32_t others = 0; ///< of inputs that no name of `counters` has
-  /// By counter of the detector's description, or `calorimeter`.
+  /// By counter of the detector's description, or `calorimeter_inputs`.
   std::vector<std::pair<setting<std::string>, std::uint32_t>> counters;
 
+  /// Of the counter of this name.
+  [[nodiscard]] std::uint32_t of(std::string_view counter) const {
+    for (const auto& [name, error] : counters)
+      if (name.value == counter) return error;
+    return others;
+  }
   [[nodiscard]] bool rounds() const {
     return others != 0 || std::any_of(counters.begin(), counters.end(),
                                       [](const auto& c) { return c.second != 0; });
   }
 };
+
+/// What both allow: the lower one of each counter.
+[[nodiscard]] inline error_settings least_of(const error_settings& a, const error_settings& b) {
+  error_settings least;
+  least.others = std::min(a.others, b.others);
+  for (const error_settings* of : {&a, &b})
+    for (const auto& [name, error] : of->counters)
+      least.counters.emplace_back(name, std::min(a.of(name.value), b.of(name.value)));
+  return least;
+}
 
 struct line_settings {
   setting<std::string> name;

@@ -5,6 +5,7 @@ sent, those that are not lie within their levels, and every program says whose w
 import collections
 import hashlib
 import json
+import re
 import shutil
 import struct
 import subprocess
@@ -349,6 +350,23 @@ class Budget(Selecting):
             self.assertEqual((line["now"]["events"], line["now"]["bytes"]), (len(of_line), sum(of_line)), line["line"])
             seen += bool(of_line)
         self.assertGreater(seen, 0)
+
+    def test_errors_by_counter_are_the_least_of_each(self):
+        """Events of several lines have errors that no line has alone. Without prescales and control samples, the sum is no expected value."""
+        text, lines = SUPPRESSED.read_text().split("[[line]]\n", 1)
+        lines = [re.sub(r"^(prescale|control|payload) = .*\n", "", line, flags=re.M) for line in lines.split("[[line]]\n")]
+        errors = ("{ calorimeter = 0, default = 3 }", "{ calorimeter = 4, default = 0 }", "{ calorimeter = 3, CBAR = 1, default = 3 }")
+        keeps_all = [line for line in lines if 'name = "pass_through"' in line]
+        menu = text + "".join(f'[[line]]\n{line.rstrip()}\npayload = "suppressed"\ngreatest_error = '
+                              f'{2 if line in keeps_all else errors[n % 3 if n > 4 else 0]}\n' for n, line in enumerate(lines))
+        self.assertEqual(len(keeps_all), 1)
+        file, menu = self.simulate(EVENTS), self.write(menu)
+        said = self.run_for_json("budget", file, "--selection", menu, "--events", str(EVENTS))["codecs"]
+        for codec in ("koto", "strong"):
+            ledger = self.finish(self.run_daemon(EVENTS, menu, file=file, codec=codec))
+            total = said[codec]["total"]
+            self.assertEqual((total["events"], round(total["bytes"])), (EVENTS, ledger["bytes"]["out"]), codec)
+            self.assertEqual(round(sum(s["bytes"] for s in said[codec]["by_greatest_error"] if s["greatest_error"])), ledger["bytes"]["rounded"])
 
     def test_the_suppressed_menu_fits_the_line(self):
         """Lines of normalisation without prescales, beside pi0nunu in full, of the simulator's mixture: 50 000 events a spill over 4 Gb/s."""

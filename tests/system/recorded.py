@@ -4,6 +4,7 @@
 for bit; and where that cannot be, it is said why."""
 import json
 import shutil
+import struct
 import subprocess
 
 import harness
@@ -136,6 +137,7 @@ class Recorded(Selecting):
         self.assertEqual(self.run_tool("efficiency", self.folder)[0], 69)
         self.options_of_efficiency()
         self.with_damage()
+        self.with_damage_under_right_checksums(file)
         self.twice(of)
 
     def ledgers_of_efficiency(self, ledger):
@@ -200,6 +202,48 @@ class Recorded(Selecting):
                 self.assertEqual(code, 0, said)
                 self.assertRegex(said, "damaged: 0 places that are no block, 1 blocks whose payload is not what was written, [1-9]")
                 self.assertNotIn("accepts", said)
+
+    def with_damage_under_right_checksums(self, sent):
+        """What breaks a rule of the format is damage to every reader, whatever its checksums say."""
+        data = harness.store_file(self.store).read_bytes()
+        head, block = 16, store_reader.BLOCK_HEADER.size
+        fields = list(store_reader.BLOCK_HEADER.unpack_from(data, head))
+        end = head + block + fields[4]
+        number = struct.unpack_from("<Q", data, 8)[0]
+        events = fields[5]
+        first = store_reader.read_file(harness.store_file(self.store))
+        spill, event = next((e.spill, e.number) for b in first for e in b.events)
+
+        def sealed(events, payload):
+            top = list(fields)
+            top[5], top[-2] = events, store_reader.crc32c(payload)
+            top = store_reader.BLOCK_HEADER.pack(*top)[:60]
+            return data[:head] + top + store_reader.crc32c(top).to_bytes(4, "little") + payload + data[end:]
+
+        payload = data[head + block:end]
+        padded, at = None, 0  # a byte of padding of the first event that has some
+        while padded is None:
+            length, boards, fragments = (struct.unpack_from(form, payload, at + where)[0] for form, where in (("<I", 0), ("<I", 16), ("<H", 14)))
+            tables = at + 32 + 8 * fragments + 4 * boards
+            padded = tables if boards % 2 else at + length - 1 if payload[at + length - 1] == 0 and length % 8 == 0 else None
+            at += length
+        changes = {f"{n} events": sealed(n, payload) for n in (0, events + 1, 1 << 31)}
+        changes["padding"] = sealed(events, payload[:padded] + b"\1" + payload[padded + 1:])
+        for name, changed in changes.items():
+            store = self.folder / name.replace(" ", "_")
+            store.mkdir()
+            (store / f"blocks-{number:06}.kl3").write_bytes(changed)
+            for command in (("info",), ("extract",), ("efficiency",), ("select", "--totals"), ("select", "--as-recorded"), ("verify",)):
+                with self.subTest(name, command=command):
+                    paths = {"extract": (store, store / "out"), "verify": (sent, store)}.get(command[0], (store,))
+                    code, said = self.run_tool(*command, *paths)
+                    self.assertEqual(code, FAILED, said)
+                    self.assertIn("damaged", said)
+            if name != "padding":
+                with self.subTest(name, command="inspect"):
+                    code, said = self.run_tool("inspect", store, "--event", f"{spill}/{event}")
+                    self.assertEqual(code, 0, said)
+                    self.assertIn("a part of it cannot be read, as `koto-l3 info` tells", said)
 
     def test_a_run_without_a_selection_tells_its_readout(self):
         file = self.simulate(4, spills=1)

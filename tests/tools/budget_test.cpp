@@ -92,6 +92,7 @@ TEST(budget, tells_each_line_alone_and_what_fills_the_link) {
 TEST(budget, knows_what_rounding_saves) {
   budget b = two_lines();
   b.roundings = {0, 1, 3};
+  b.least = {{0, 0, 0}, {0, 1, 1}, {0, 1, 2}};
   for (budget_event& e : b.events)
     e.bytes = {{1000, 100, 50, 10}, {700, 60, 0, 0}, {400, 40, 0, 0}};
   b.lines[0].rounding = 1;
@@ -102,12 +103,33 @@ TEST(budget, knows_what_rounding_saves) {
                     10 * (0.2 * 1000 + both_whole * 700 + (1 - 0.2 - both_whole) * 40) +
                     30 * (0.2 * 1000 + 0.8 * 40)) /
                        2);
-  const auto by = expected_by_rounding(b);
-  EXPECT_NEAR(by[0].events + by[1].events + by[2].events, expected(b, b.lines).events, 1e-9);
+  auto by = expected_by_error(b);
+  EXPECT_NEAR(by[0].events + by[1].events + by[3].events, expected(b, b.lines).events, 1e-9);
   EXPECT_NEAR(by[0].events, 40 * 0.2 / 2, 1e-9);
   const line_cost c = cost_of(b, 1);
   EXPECT_DOUBLE_EQ(c.whole[1].bytes, 20 * 40);
   EXPECT_DOUBLE_EQ(c.exact[1].bytes, 20 * 100);
+}
+
+/// Two lines whose errors are by counter: an event of both has what neither has alone.
+TEST(budget, takes_the_least_of_each_counter) {
+  budget b = two_lines();
+  b.roundings = {0, 2, 2, 3};
+  constexpr std::size_t both = 1; // of 2, all counters, and 3, but none for the calorimeter
+  b.least = {{0, 0, 0, 0}, {0, 1, 1, 1}, {0, 1, 2, both}, {0, 1, both, 3}};
+  for (budget_event& e : b.events)
+    e.bytes = {{1000, 100, 50, 10}, {900, 90, 0, 0}, {500, 50, 0, 0}, {800, 80, 0, 0}};
+  b.lines = {{"even", 4, event_payload::suppressed, 0, 2},
+             {"by_counter", 1, event_payload::suppressed, 5, 3}};
+  EXPECT_DOUBLE_EQ(expected(b, b.lines).bytes,
+                   (90 * 0.25 * 50 + 10 * (0.2 * 1000 + 0.8 * 0.25 * 90 + 0.8 * 0.75 * 80) +
+                    30 * (0.2 * 1000 + 0.8 * 80)) /
+                       2);
+  auto by = expected_by_error(b);
+  EXPECT_NEAR(by[2].events, (90 * 0.25 + 10 * 0.8 * 0.25) / 2, 1e-9);
+  b.lines[0].payload = event_payload::features; // it asks for no samples, and lowers no error
+  b.lines[0].rounding = 0;
+  EXPECT_DOUBLE_EQ(expected(b, b.lines).bytes, (90 * 0.25 * 50 + 40 * (0.2 * 1000 + 0.8 * 80)) / 2);
 }
 
 TEST(budget, keeps_events_that_no_line_kept) {

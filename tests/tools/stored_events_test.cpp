@@ -10,6 +10,7 @@
 #include "tests/transport/store/store_files.hpp"
 #include "tools/evaluate/stored_settings.hpp"
 #include "transport/format/endian.hpp"
+#include "transport/store/event_index.hpp"
 
 namespace l3 {
 namespace {
@@ -99,6 +100,27 @@ TEST(stored_events, of_a_block_without_a_whole_copy_are_lost_once) {
   EXPECT_EQ(lost.events, 1U);
   EXPECT_EQ(tell(lost, false), exit_failure);
   EXPECT_EQ(tell(lost, true), 0);
+}
+
+/// The block with another number of events in its header, and right checksums.
+test::bytes with_events(test::bytes block, std::uint32_t events) {
+  auto header = load<block_header>(block.data());
+  header.events = events;
+  seal_header(header);
+  store(block.data(), header);
+  return block;
+}
+
+TEST(stored_events, of_a_block_that_says_another_number_are_read_and_the_block_is_damaged) {
+  for (const std::uint32_t said : {0U, 2U, 1U << 31}) {
+    const test::scratch_folder folder;
+    write_file(folder.path(), 1, {with_events(block_of(1), said), block_of(2)});
+    const auto [numbers, lost] = read(folder.path());
+    EXPECT_EQ(numbers, (std::vector<std::uint32_t>{1, 2}));
+    EXPECT_EQ(lost.places, 1U);
+    EXPECT_EQ(tell(lost, false), exit_failure);
+    EXPECT_EQ(event_index(folder.path()).damaged(), 1U) << "other readers say the same";
+  }
 }
 
 TEST(stored_events, of_a_file_that_is_gone_are_told) {

@@ -47,12 +47,11 @@ json::object payloads_json(const budget& b, const std::array<budget_sum, event_p
   return all;
 }
 
-json::array roundings_json(const budget& b) {
+json::array errors_json(const budget& b) {
   json::array all;
-  const auto sums = expected_by_rounding(b);
-  for (std::size_t r = 0; r < sums.size(); ++r) {
-    json::object one = sum_json(b, sums[r]);
-    one["greatest_error"] = b.roundings[r];
+  for (const auto& [error, sum] : expected_by_error(b)) {
+    json::object one = sum_json(b, sum);
+    one["greatest_error"] = error;
     all.push_back(std::move(one));
   }
   return all;
@@ -91,12 +90,11 @@ std::string table_of_lines(const budget& b) {
       text += fmt::format("  {:<46} {:>8.0f} {:>9.2f} {:>7.2f}\n",
                           name_of(static_cast<event_payload>(p)), by_payload[p].events,
                           by_payload[p].bytes / mega, percent(b, by_payload[p].bytes));
-  const auto by_rounding = expected_by_rounding(b);
-  for (std::size_t r = 1; r < by_rounding.size(); ++r)
-    text += fmt::format("  {:<46} {:>8.0f} {:>9.2f} {:>7.2f}\n",
-                        "of these, samples within " + counts_in_words(b.roundings[r]),
-                        by_rounding[r].events, by_rounding[r].bytes / mega,
-                        percent(b, by_rounding[r].bytes));
+  for (const auto& [error, sum] : expected_by_error(b))
+    if (error != 0)
+      text += fmt::format("  {:<46} {:>8.0f} {:>9.2f} {:>7.2f}\n",
+                          "of these, samples within " + counts_in_words(error), sum.events,
+                          sum.bytes / mega, percent(b, sum.bytes));
   return text + verdict(b, now) + '\n';
 }
 
@@ -138,7 +136,7 @@ json::object json_of(const budget& b) {
                                  {"kept", sum_json(b, by_kind[k])}});
   return {{"total", sum_json(b, expected(b, b.lines))},
           {"by_payload", payloads_json(b, expected_by_payload(b))},
-          {"by_greatest_error", roundings_json(b)},
+          {"by_greatest_error", errors_json(b)},
           {"filling_factor", factor ? json::value(*factor) : json::value(nullptr)},
           {"lines", std::move(lines)},
           {"kinds", std::move(kinds)}};

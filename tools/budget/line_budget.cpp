@@ -16,49 +16,69 @@ struct kept_as {
   std::size_t rounding;
 };
 
-/// How likely it is that no line gives the event one of the first payloads, so many, nor one of the
-/// first roundings.
-double chance_of_none(const budget_event& e, std::span<const budget_line> menu,
-                      std::size_t payloads, std::size_t roundings) {
-  double none = 1;
-  for (std::size_t n = 0; n < menu.size(); ++n) {
-    if ((e.fired >> n & 1) == 0) continue;
-    const budget_line& line = menu[n];
-    const bool as_usual = static_cast<std::size_t>(line.payload) < payloads ||
-                          (has_samples(line.payload) && line.rounding < roundings);
-    const bool for_control = payloads + roundings != 0 && line.control != 0;
-    none *= 1 - (as_usual ? 1 : for_control ? 1.0 / line.control : 0) / line.prescale;
+/// The chances of all that may become of an event, line by line: the most of the payloads, and the
+/// least of the roundings, of the lines that keep it. A control sample keeps all, exactly.
+class chances {
+public:
+  explicit chances(const budget& b)
+      : least_(b.least), roundings_(b.roundings.size()), of_(states(), 0.0), next_(states()) {
+    of_[at(event_payloads, roundings_)] = 1;
   }
-  return none;
-}
 
-/// Calls add(what is kept, chance) for all that may become of the event; the chances add up to that
-/// of its being kept.
-template <class Add>
-void for_each_chance(const budget_event& e, std::span<const budget_line> menu,
-                     std::size_t roundings, const Add& add) {
-  if (e.fired == 0) return add(kept_as{0, 0}, 1.0);
-  for (std::size_t p = 0; p < event_payloads; ++p) {
-    if (!has_samples(static_cast<event_payload>(p))) {
-      // Then no line has samples, so that none has a rounding.
-      add(kept_as{p, 0},
-          chance_of_none(e, menu, p, roundings) - chance_of_none(e, menu, p + 1, roundings));
-      continue;
-    }
-    for (std::size_t r = 0; r < roundings; ++r)
-      add(kept_as{p, r}, chance_of_none(e, menu, p, r) - chance_of_none(e, menu, p + 1, r) -
-                             chance_of_none(e, menu, p, r + 1) +
-                             chance_of_none(e, menu, p + 1, r + 1));
+  void add(const budget_line& line) {
+    const double kept = 1 / line.prescale;
+    const double control = line.control == 0 ? 0 : kept / line.control;
+    std::ranges::fill(next_, 0.0);
+    for (std::size_t p = 0; p <= event_payloads; ++p)
+      for (std::size_t r = 0; r <= roundings_; ++r) {
+        const double before = of_[at(p, r)];
+        if (before == 0) continue;
+        next_[at(p, r)] += before * (1 - kept);
+        next_[at(0, 0)] += before * control;
+        next_[at(std::min(p, static_cast<std::size_t>(line.payload)), with(r, line))] +=
+            before * (kept - control);
+      }
+    of_.swap(next_);
   }
-}
+
+  template <class Add>
+  void for_each(const Add& add) const {
+    for (std::size_t p = 0; p < event_payloads; ++p)
+      for (std::size_t r = 0; r <= roundings_; ++r)
+        if (const double chance = of_[at(p, r)]; chance != 0)
+          add(kept_as{p, r == roundings_ ? 0 : r}, chance);
+  }
+
+private:
+  /// The last payload stands for an event that no line has kept so far, the last rounding for one
+  /// that no line with samples has.
+  [[nodiscard]] std::size_t states() const { return (event_payloads + 1) * (roundings_ + 1); }
+  [[nodiscard]] std::size_t at(std::size_t payload, std::size_t rounding) const {
+    return payload * (roundings_ + 1) + rounding;
+  }
+  [[nodiscard]] std::size_t with(std::size_t rounding, const budget_line& line) const {
+    if (!has_samples(line.payload)) return rounding;
+    return rounding == roundings_ ? line.rounding : least_[rounding][line.rounding];
+  }
+
+  const std::vector<std::vector<std::size_t>>& least_;
+  std::size_t roundings_;
+  std::vector<double> of_;
+  std::vector<double> next_;
+};
 
 template <class Add>
 void for_each_chance(const budget& b, std::span<const budget_line> menu, const Add& add) {
-  for (const budget_event& e : b.events)
-    for_each_chance(e, menu, b.roundings.size(), [&](kept_as as, double chance) {
+  for (const budget_event& e : b.events) {
+    chances of_event(b);
+    for (std::size_t n = 0; n < menu.size(); ++n)
+      if ((e.fired >> n & 1) != 0) of_event.add(menu[n]);
+    if (e.fired == 0) of_event.add({}); // it is always kept, whole
+    of_event.for_each([&](kept_as as, double chance) {
       const std::uint32_t bytes = e.bytes[as.rounding][as.payload];
       add(e, as, chance / b.spills(), chance * bytes / b.spills());
     });
+  }
 }
 
 /// The x of from … to at which a falling function has this value, if it has it there.
@@ -112,11 +132,13 @@ std::array<budget_sum, event_payloads> expected_by_payload(const budget& b) {
   return sums;
 }
 
-std::vector<budget_sum> expected_by_rounding(const budget& b) {
-  std::vector<budget_sum> sums(b.roundings.size());
+std::map<std::uint32_t, budget_sum> expected_by_error(const budget& b) {
+  std::map<std::uint32_t, budget_sum> sums;
+  for (const std::uint32_t error : b.roundings) sums[error];
   for_each_chance(b, b.lines, [&](const budget_event&, kept_as as, double events, double bytes) {
-    sums[as.rounding].events += events;
-    sums[as.rounding].bytes += bytes;
+    budget_sum& sum = sums[b.roundings[as.rounding]];
+    sum.events += events;
+    sum.bytes += bytes;
   });
   return sums;
 }

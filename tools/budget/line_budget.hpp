@@ -2,12 +2,14 @@
 // What each trigger line costs of the output line (the link to the computing centre), from events
 // whose lines and packed lengths are known: expected values over all prescales and control samples,
 // so that rare lines do not need many events. The link is called `link` here, a trigger line
-// `line`. A *rounding* is what lines allow their samples to be off (`greatest_error`), all counters
-// together; an event of several lines is reckoned with the lowest of their roundings.
+// `line`. A *rounding* is what lines allow the samples of an event to be off (`greatest_error`),
+// counter by counter; an event of several lines has the least of their roundings in each counter,
+// which may be a rounding that none of them has alone.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -44,8 +46,11 @@ struct budget_kind {
 struct budget {
   std::string codec = "koto";
   std::vector<budget_line> lines; ///< in the order of their bits
-  /// The greatest errors in counts, rising; the first is 0.
+  /// Those of the lines, and what any of these have in common: the greatest error in counts,
+  /// rising. The first is exact.
   std::vector<std::uint32_t> roundings{0};
+  /// The rounding that events have which lines of two roundings keep, by both.
+  std::vector<std::vector<std::size_t>> least{{0}};
   std::vector<budget_kind> kinds;
   std::vector<budget_event> events;
   std::uint64_t events_seen = 0;
@@ -70,7 +75,8 @@ struct budget_sum {
 /// The same by kind, and by what is kept.
 [[nodiscard]] std::vector<budget_sum> expected_by_kind(const budget& b);
 [[nodiscard]] std::array<budget_sum, event_payloads> expected_by_payload(const budget& b);
-[[nodiscard]] std::vector<budget_sum> expected_by_rounding(const budget& b);
+/// By the greatest error that the event states.
+[[nodiscard]] std::map<std::uint32_t, budget_sum> expected_by_error(const budget& b);
 
 struct line_cost {
   double fired = 0;                             ///< a spill

@@ -25,7 +25,7 @@ std::optional<packed_event_view> stored_events::next() {
 
 /// False: there is none; then the walk is at its end.
 bool stored_events::next_block() {
-  walk_ = event_walk({});
+  walk_ = event_walk({}, {});
   while (const auto block = in_.next()) {
     block_ = block->header;
     const block_name name{block_.session, (block_.flags & block_proven) != 0, block_.sequence};
@@ -41,7 +41,7 @@ bool stored_events::next_block() {
       lost_.duplicated += block_.events;
       continue;
     }
-    walk_ = event_walk(payload_);
+    walk_ = event_walk(payload_, block_);
     return true;
   }
   return false;

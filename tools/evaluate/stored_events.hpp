@@ -76,7 +76,7 @@ private:
   std::uint64_t bytes_ = 0;
   block_header block_;
   std::vector<std::byte> payload_;
-  event_walk walk_{{}};
+  event_walk walk_{{}, {}};
   std::set<block_name> seen_; ///< blocks that were read
   std::map<block_name, damaged_block> damaged_;
   unreadable_parts lost_;

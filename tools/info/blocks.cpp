@@ -59,16 +59,14 @@ public:
     s.sealed_first = std::min(s.sealed_first, h.sealed_at);
     s.sealed_last = std::max(s.sealed_last, h.sealed_at);
     s.repeated += h.repeated;
-    std::uint64_t events = 0;
-    event_walk walk(payload);
+    event_walk walk(payload, h);
     while (const auto bytes = walk.next()) {
-      ++events;
       if (const auto event = packed_event_view::parse(*bytes, h.codec))
         take(*event, h, s);
       else
         ++damaged_events_;
     }
-    if (!walk.complete() || events != h.events) ++damaged_blocks_;
+    if (!walk.complete()) ++damaged_blocks_;
   }
   void damaged_block() { ++damaged_blocks_; }
 

@@ -96,11 +96,16 @@ public:
     if (auto read = decode_settings(settings)) told_[block.session] = std::move(read->crates);
   }
 
-  void take(const block_header& block, std::span<const std::byte> payload) {
-    event_walk walk(payload);
+  /// False: a part of the block is not what the format says.
+  [[nodiscard]] bool take(const block_header& block, std::span<const std::byte> payload) {
+    bool all_read = true;
+    event_walk walk(payload, block);
     while (const auto bytes = walk.next()) {
       const auto event = packed_event_view::parse(*bytes, block.codec);
-      if (!event) continue;
+      if (!event) {
+        all_read = false;
+        continue;
+      }
       seen_.add(event->key(), block.run);
       if (event->key() != wanted_.key || (wanted_.run && block.run != *wanted_.run)) continue;
       if (found_)
@@ -108,10 +113,12 @@ public:
       else
         keep(block, *event);
     }
+    return all_read && walk.complete();
   }
 
   found_event finish(const fs::path& path, bool all_read) {
     if (!found_) refuse_absent(path, wanted_, seen_, all_read);
+    found_->all_read = all_read;
     return std::move(*found_);
   }
 
@@ -161,9 +168,7 @@ found_event search(Reader& reader, std::uint64_t& done, const fs::path& path,
   while (const auto block = reader.next()) {
     if (block->header.settings_bytes != 0 && reader.read_settings(*block, payload))
       looking.take_settings(block->header, payload);
-    if (reader.read_payload(*block, payload))
-      looking.take(block->header, payload);
-    else
+    if (!reader.read_payload(*block, payload) || !looking.take(block->header, payload))
       all_read = false;
     done += block->end() - block->offset;
   }

@@ -273,10 +273,8 @@ void file_reprocessor::take_block(const stored_block& block, std::span<const std
 
   std::vector<std::byte> made(sizeof header);
   const std::uint64_t kept_before = totals_->kept;
-  std::uint32_t walked = 0;
-  event_walk walk(payload);
+  event_walk walk(payload, block.header);
   while (const auto bytes = walk.next()) {
-    ++walked;
     const auto event = packed_event_view::parse(*bytes, block.header.codec);
     if (!event) {
       ++to.unreadable.events;
@@ -291,7 +289,8 @@ void file_reprocessor::take_block(const stored_block& block, std::span<const std
   }
   decide(with, made);
   // A header may promise what is not there, and the other way round.
-  if (!walk.complete() || walked != header.events) ++to.unreadable.places;
+  const std::uint32_t walked = walk.events();
+  if (!walk.complete()) ++to.unreadable.places;
   if (walked < header.events) to.unreadable.events += header.events - walked;
   if (walked > header.events) to.input.events += walked - header.events;
 

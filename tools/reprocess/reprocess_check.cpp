@@ -82,11 +82,13 @@ private:
   }
 };
 
-std::vector<event_content> events_of(std::span<const std::byte> payload, codec_id codec) {
+std::vector<event_content> events_of(std::span<const std::byte> payload,
+                                     const block_header& header) {
   std::vector<event_content> events;
-  event_walk walk(payload);
+  event_walk walk(payload, header);
   while (const auto bytes = walk.next())
-    if (const auto event = packed_event_view::parse(*bytes, codec)) events.emplace_back(*event);
+    if (const auto event = packed_event_view::parse(*bytes, header.codec))
+      events.emplace_back(*event);
   return events;
 }
 
@@ -193,7 +195,7 @@ private:
         continue;
       }
       note(next->header, outputs_, written);
-      compare_events(payload, block->header.codec, made, next->header, written);
+      compare_events(payload, block->header, made, next->header, written);
       next = out->next();
     }
     for (; next; next = out->next()) {
@@ -224,11 +226,11 @@ private:
   }
 
   /// The events of the output are some of those of the input, in their order.
-  void compare_events(std::span<const std::byte> payload, codec_id codec,
+  void compare_events(std::span<const std::byte> payload, const block_header& input,
                       std::span<const std::byte> made, const block_header& output,
                       const fs::path& written) {
-    const auto given = events_of(payload, codec);
-    const auto kept = events_of(made, output.codec);
+    const auto given = events_of(payload, input);
+    const auto kept = events_of(made, output);
     auto next = kept.begin();
     for (const event_content& e : given) {
       if (e.limited) {

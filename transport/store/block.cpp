@@ -64,6 +64,7 @@ std::optional<std::span<const std::byte>> event_walk::next() {
   if (length < sizeof(packed_event) || length > rest_.size()) return std::nullopt;
   const auto event = rest_.first(length);
   rest_ = rest_.subspan(length);
+  ++events_;
   return event;
 }
 

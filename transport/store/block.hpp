@@ -54,17 +54,25 @@ void set_settings(block_header& header, std::size_t bytes);
                                                    block_header header,
                                                    std::span<const std::byte> settings);
 
-/// Walks the packed events of a payload by their length words; it does not look into them.
+/// Walks the packed events of a block's payload by their length words; it does not look into them.
 class event_walk {
 public:
-  explicit event_walk(std::span<const std::byte> payload) : rest_(payload) {}
+  event_walk(std::span<const std::byte> payload, const block_header& header)
+      : rest_(payload), promised_(header.events) {}
   /// The next event; nothing at the end, or where a length cannot be right.
   [[nodiscard]] std::optional<std::span<const std::byte>> next();
-  /// After the last: nothing but whole events was there.
-  [[nodiscard]] bool complete() const { return rest_.empty(); }
+  /// So many events, up to now.
+  [[nodiscard]] std::uint32_t events() const { return events_; }
+  /// After the last: bytes are left that are no event.
+  [[nodiscard]] bool has_rest() const { return !rest_.empty(); }
+  /// After the last: nothing but whole events was there, as many as the block's header says. If
+  /// not, the block is damaged, whatever its checksums say.
+  [[nodiscard]] bool complete() const { return !has_rest() && events_ == promised_; }
 
 private:
   std::span<const std::byte> rest_;
+  std::uint32_t promised_;
+  std::uint32_t events_ = 0;
 };
 
 } // namespace l3

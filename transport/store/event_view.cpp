@@ -34,6 +34,11 @@ bool has_whole_channels(std::uint32_t records) {
   return true;
 }
 
+/// Bytes of no meaning, up to a multiple of 8.
+bool are_zeros(std::span<const std::byte> bytes) {
+  return std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{0}; });
+}
+
 /// Whether a line's payload is one that there is, its error is one that it may have, and its
 /// reserved bytes are 0.
 bool is_row(packed_line_payload row) {
@@ -100,6 +105,12 @@ std::size_t packed_event_view::summary_offset() const {
 
 std::size_t packed_event_view::data_offset() const {
   return summary_offset() + header_.summary_bytes + header_.payload_bytes;
+}
+
+std::span<const std::byte> packed_event_view::behind_tables() const {
+  const std::size_t tables = sizeof(packed_event) + header_.fragments * sizeof(packed_fragment) +
+                             std::size_t{header_.boards} * sizeof(packed_board);
+  return bytes_.subspan(tables, summary_offset() - tables);
 }
 
 std::pair<std::size_t, std::uint32_t> packed_event_view::start_of(std::uint32_t index) const {
@@ -199,7 +210,7 @@ bool packed_event_view::well_formed(std::optional<codec_id> codec) {
   if (header_.bytes % alignment != 0 || header_.summary_bytes % alignment != 0) return false;
   if (header_.spill > l2::spill_mask || header_.number == 0) return false;
   std::size_t at = data_offset();
-  if (at > bytes_.size() || !payload_well_formed()) return false;
+  if (at > bytes_.size() || !are_zeros(behind_tables()) || !payload_well_formed()) return false;
   std::uint64_t boards = 0;
   std::uint32_t gathered = 0;
   int last_crate = -1;
@@ -240,7 +251,8 @@ bool packed_event_view::well_formed(std::optional<codec_id> codec) {
     }
     if (at > bytes_.size()) return false;
   }
-  return boards == header_.boards && round_up(at, alignment) == bytes_.size();
+  return boards == header_.boards && round_up(at, alignment) == bytes_.size() &&
+         are_zeros(bytes_.subspan(at));
 }
 
 } // namespace l3

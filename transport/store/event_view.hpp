@@ -83,6 +83,8 @@ private:
                                        std::uint32_t& gathered) const;
   [[nodiscard]] bool payload_well_formed() const;
   [[nodiscard]] std::size_t summary_offset() const;
+  /// Between the board table and the summary.
+  [[nodiscard]] std::span<const std::byte> behind_tables() const;
   [[nodiscard]] std::size_t data_offset() const;
 
   packed_event header_;

@@ -57,7 +57,7 @@ void file_contents::add(std::span<const std::byte> block, const block_header& he
   sessions_[header.session].add(header);
   sealed_first_ = std::min(sealed_first_, header.sealed_at);
   sealed_last_ = std::max(sealed_last_, header.sealed_at);
-  event_walk walk(block.subspan(sizeof header, events_bytes(header)));
+  event_walk walk(block.subspan(sizeof header, events_bytes(header)), header);
   while (const auto event = walk.next()) add_event(*event);
 }
 

@@ -4,6 +4,7 @@
 // read back as if it were right.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -30,7 +31,8 @@ inline constexpr unsigned max_sample_bits = 16;
   return length <= bytes.size() ? length : 0;
 }
 
-/// The samples of a record whose length koto_record_bytes() has found.
+/// The samples of a record whose length koto_record_bytes() has found. One beyond 16 bits, which no
+/// record may have, becomes 65535, which no board has.
 inline void unpack_koto_record(std::span<const std::byte> record, waveform& samples) {
   const auto width = std::to_integer<unsigned>(record[0]);
   const auto lowest = load<std::uint16_t>(&record[1]);
@@ -42,7 +44,8 @@ inline void unpack_koto_record(std::span<const std::byte> record, waveform& samp
   for (unsigned i = 0; i < samples.size(); ++i) {
     const unsigned bit = i * width;
     const auto word = load<std::uint32_t>(differences.data() + bit / 8);
-    samples[i] = static_cast<std::uint16_t>(lowest + ((word >> (bit % 8)) & mask));
+    const std::uint32_t sample = lowest + ((word >> (bit % 8)) & mask);
+    samples[i] = static_cast<std::uint16_t>(std::min(sample, 0xffffU));
   }
 }
 

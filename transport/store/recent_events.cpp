@@ -43,7 +43,7 @@ void recall_file(recent_events& to, const held_folder& store, const block_file_n
     store_file file(store, of.text(), of.number, store_kind::store);
     while (const auto block = file.next()) {
       if (block->offset < skipped || !file.read_payload(*block, payload)) continue;
-      event_walk walk(payload);
+      event_walk walk(payload, block->header);
       while (const auto event = walk.next()) {
         const auto before = static_cast<std::uint64_t>(event->data() - payload.data());
         to.add({block->header.session, (block->header.flags & block_proven) != 0},

@@ -43,6 +43,8 @@ std::optional<summary_view> summary_view::parse(std::span<const std::byte> bytes
   if (h.version == 1) return view;
   view.hits = take<veto_hit_summary>(bytes, h.hits);
   view.reasons = take<std::uint8_t>(bytes, h.lines);
+  const auto is_zero = [](std::byte b) { return b == std::byte{0}; };
+  if (!std::ranges::all_of(bytes, is_zero)) return std::nullopt;
   return view;
 }
 

@@ -54,14 +54,15 @@ void read_block(std::vector<std::byte> bytes, bool repair) {
     require(check_block(bytes, header) == block_fault::none, "a block with right sums is one");
   }
   if (check_block(bytes, header) != block_fault::none) return;
-  event_walk walk(std::span<const std::byte>(bytes).subspan(sizeof header, events_bytes(header)));
+  event_walk walk(std::span<const std::byte>(bytes).subspan(sizeof header, events_bytes(header)),
+                  header);
   std::size_t sum = 0;
   while (const auto event = walk.next()) {
     require(!event->empty(), "a walk goes on");
     sum += event->size();
     read_event(*event);
   }
-  require(sum <= events_bytes(header) && (!walk.complete() || sum == events_bytes(header)),
+  require(sum <= events_bytes(header) && walk.has_rest() == (sum < events_bytes(header)),
           "the events of a block are its payload");
 }
 

@@ -157,6 +157,12 @@ TEST(cable_map, tells_doubles_holes_and_unknown_names) {
   says(input + ",CBAR,3,2,,,", ": end 2 is out of range 0..1");
   says(input + ",CBAR,3,1,5,,", ": a counter's input has no place; leave x, y and size empty");
   says("15/3/0,CBAR,3,1,,,", "cables.csv:");
+  // With a place, too, such a name is unknown: it may be meant for the calorimeter's.
+  const std::string unknown =
+      "cables.csv:" + number + ":" + column + ": no part of the detector is called ";
+  says(input + ",csi,3,,5,5,25", unknown + "\"csi\"; there are CSI, ");
+  says(input + ",XYZ,3,,5,5,25", unknown + "\"XYZ\"; there are CSI, ");
+  EXPECT_EQ(refusal(joined(lines)).find("has no place"), std::string::npos);
 }
 
 TEST(cable_map, that_was_cut_short_is_refused) {

@@ -211,6 +211,22 @@ TEST(settings, greatest_errors_arrive) {
   EXPECT_FALSE(s.lines[2].greatest_error.value.rounds());
 }
 
+/// Without a default, counters that have no name there stay exact.
+TEST(settings, errors_of_counters_that_are_not_named_are_0) {
+  const std::string line = "[[line]]\nname = \"x\"\npayload = \"suppressed\"\ngreatest_error = ";
+  const auto read = [&](const std::string& errors) {
+    return parse_selection(line + errors + "\n", "s.toml").lines[0].greatest_error.value;
+  };
+  EXPECT_EQ(read("{ CBAR = 1 }").of("CBAR"), 1U);
+  EXPECT_EQ(read("{ CBAR = 1 }").of("calorimeter"), 0U);
+  EXPECT_EQ(read("{ CBAR = 1, default = 2 }").of("calorimeter"), 2U);
+  EXPECT_FALSE(read("{}").rounds());
+  const error_settings both = least_of(read("{ CBAR = 1, default = 3 }"), read("2"));
+  EXPECT_EQ(both.of("CBAR"), 1U);
+  EXPECT_EQ(both.of("calorimeter"), 2U);
+  EXPECT_EQ(least_of(read("{ CBAR = 3 }"), read("2")).of("CBAR"), 2U);
+}
+
 TEST(settings, errors_that_make_no_sense_are_refused) {
   const auto refused = [](const std::string& from, const std::string& to) {
     return refusal(rounding, from, to);

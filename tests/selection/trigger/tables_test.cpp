@@ -397,6 +397,20 @@ TEST(tables, levels_follow_from_pedestal_and_noise) {
   EXPECT_EQ(t.packed_payloads[0].control, 9U);
 }
 
+TEST(tables, the_calorimeter_may_be_exempt) {
+  const auto t = make_tables(koto(), without_offsets(koto()),
+                             parse_selection("[suppression]\nexempt = [\"calorimeter\"]\n" +
+                                                 one_line + "payload = \"suppressed\"\n",
+                                             "s.toml"),
+                             7);
+  const auto is_kept = [&](input_address at) {
+    const auto& levels = t.levels[koto().number_of(at)];
+    return levels.low > levels.high;
+  };
+  EXPECT_TRUE(is_kept(koto().crystals()[0].at));
+  EXPECT_FALSE(is_kept(koto().vetoes()[veto_named("CBAR")].inputs[0]));
+}
+
 /// A board has the least error of the counters that are connected to it.
 TEST(tables, errors_are_those_of_the_counters_on_a_board) {
   const auto made = [](const std::string& error) {
@@ -430,7 +444,17 @@ TEST(tables, errors_are_those_of_the_counters_on_a_board) {
   EXPECT_EQ(t.packed_payloads[0].greatest_error, t.lines[0].greatest_error);
   EXPECT_EQ(t.packed_payloads[1].greatest_error, 0);
   EXPECT_TRUE(made("0").board_errors.empty());
-  EXPECT_THROW(made("{ nobody = 1 }"), std::runtime_error);
+  EXPECT_TRUE(made("{}").board_errors.empty());
+  const auto named = made("{ calorimeter = 1 }"); // without a default the others stay exact
+  EXPECT_EQ(named.board_errors[crystal], 1);
+  EXPECT_EQ(named.board_errors[board_of(koto().vetoes()[veto_named("CBAR")].inputs[0])], 0);
+  try {
+    (void)made("{ nobody = 1 }");
+    ADD_FAILURE() << "there is no such counter";
+  } catch (const std::runtime_error& e) {
+    EXPECT_NE(std::string(e.what()).find("there are default, calorimeter, "), std::string::npos)
+        << e.what();
+  }
 }
 
 TEST(tables, limit_nothing_where_every_event_is_recorded) {

@@ -30,7 +30,7 @@ void expect_stored(const std::string& folder, std::uint32_t last) {
   while (const auto block = reader.next()) {
     ASSERT_TRUE(reader.read_payload(*block, payload));
     ASSERT_EQ(block->header.sequence, ++sequence);
-    event_walk walk(payload);
+    event_walk walk(payload, block->header);
     while (const auto e = walk.next()) ASSERT_EQ(load<packed_event>(e->data()).number, ++events);
   }
   EXPECT_EQ(events, last);

@@ -47,7 +47,7 @@ std::vector<std::uint32_t> contents_of(std::span<const std::byte> bytes, std::ui
   EXPECT_EQ(header.run, identity.run);
   EXPECT_EQ(header.node, identity.node);
   std::vector<std::uint32_t> contents;
-  event_walk walk(bytes.subspan(sizeof(block_header), events_bytes(header)));
+  event_walk walk(bytes.subspan(sizeof(block_header), events_bytes(header)), header);
   while (const auto e = walk.next()) {
     contents.push_back(load<std::uint32_t>(e->data() + 4));
     EXPECT_EQ(e->back(), static_cast<std::byte>(contents.back()));

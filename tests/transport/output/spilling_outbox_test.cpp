@@ -45,7 +45,7 @@ void add_events_of(std::span<const std::byte> block, std::multiset<std::uint32_t
   block_header header;
   ASSERT_EQ(check_block(block, header), block_fault::none);
   EXPECT_EQ(header.codec, small_memory.codec) << "on the way to disk, too";
-  event_walk walk(block.subspan(sizeof header));
+  event_walk walk(block.subspan(sizeof header), header);
   while (const auto e = walk.next()) to.insert(load<packed_event>(e->data()).number);
 }
 

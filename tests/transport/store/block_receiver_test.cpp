@@ -207,11 +207,10 @@ std::vector<std::string> contents_of(const std::string& folder) {
   while (const auto block = reader.next()) {
     const block_header& h = block->header;
     EXPECT_TRUE(reader.read_payload(*block, payload));
-    event_walk walk(payload);
-    std::uint32_t events = 0;
-    while (walk.next()) ++events;
+    event_walk walk(payload, h);
+    while (walk.next()) {
+    }
     EXPECT_TRUE(walk.complete());
-    EXPECT_EQ(events, h.events);
     found.push_back(std::to_string(h.session) + ":" + std::to_string(h.sequence) + ":" +
                     std::to_string(h.events) + ":" + std::to_string(h.repeated));
   }

@@ -17,6 +17,7 @@
 #include "transport/format/summary.hpp"
 #include "transport/store/koto_record.hpp"
 #include "transport/store/strong_group.hpp"
+#include "transport/store/summary_view.hpp"
 
 namespace l3 {
 namespace {
@@ -46,6 +47,17 @@ TEST(koto_record, comes_back_at_every_width) {
     unpack_koto_record(record, got);
     EXPECT_TRUE(std::equal(got.begin(), got.end(), samples.begin())) << width;
   }
+}
+
+TEST(koto_record, beyond_16_bits_does_not_begin_again_at_0) {
+  std::vector<std::uint16_t> samples(64, 0);
+  samples[7] = 3;
+  auto record = test::pack_record(samples);
+  store(record.data() + 1, std::uint16_t{0xfffe}); // the minimum
+  waveform got;
+  unpack_koto_record(record, got);
+  EXPECT_EQ(got[0], 0xfffe);
+  EXPECT_EQ(got[7], 0xffff) << "and not 1";
 }
 
 TEST(koto_record, is_none_if_short_or_too_wide) {
@@ -133,6 +145,51 @@ TEST(strong_group, of_any_bits_is_what_the_coders_say) {
     group.resize(group.size() - random() % 2);
     ASSERT_NO_FATAL_FAILURE(expect_the_same_verdict(group, wide));
   }
+}
+
+/// The bytes behind the board table and at the end of an event are zeros, and nothing else.
+TEST(event_view, of_an_event_with_other_padding_than_zeros_is_none) {
+  std::mt19937 random(11);
+  bool tables_seen = false;
+  bool end_seen = false;
+  for (std::uint32_t boards = 1; boards < 20; ++boards) {
+    test::event_recipe recipe;
+    recipe.key = {1, boards};
+    recipe.oddities = false;
+    recipe.fragments = 1;
+    recipe.boards = boards % 2 == 0 ? 2 : 3;
+    recipe.codec = codec_id::strong; // whose groups have any even length
+    const auto good = test::make_event(recipe, random).packed;
+    const auto view = packed_event_view::parse(good);
+    ASSERT_TRUE(view);
+    const std::size_t tables = sizeof(packed_event) + sizeof(packed_fragment) + 4 * recipe.boards;
+    std::size_t end = round_up(tables, 8);
+    if (end != tables) {
+      tables_seen = true;
+      auto bad = good;
+      bad[tables + 3] = std::byte{1};
+      EXPECT_FALSE(packed_event_view::parse(bad));
+    }
+    for (std::uint32_t b = 0; b < recipe.boards; ++b) end += view->board(b).bytes;
+    for (; end < good.size(); ++end) {
+      end_seen = true;
+      auto bad = good;
+      bad[end] = std::byte{0x80};
+      EXPECT_FALSE(packed_event_view::parse(bad));
+    }
+  }
+  EXPECT_TRUE(tables_seen);
+  EXPECT_TRUE(end_seen);
+}
+
+TEST(summary_view, with_other_padding_than_zeros_is_none) {
+  packed_summary head;
+  head.lines = 1; // and so one byte of reasons
+  test::bytes bytes(round_up(sizeof head + sizeof(packed_line) + 1, 8));
+  store(bytes.data(), head);
+  ASSERT_TRUE(summary_view::parse(bytes));
+  bytes.back() = std::byte{1};
+  EXPECT_FALSE(summary_view::parse(bytes));
 }
 
 RC_GTEST_PROP(event_view, of_a_cut_event_is_none, (std::uint32_t seed)) {

@@ -55,7 +55,7 @@ protected:
     bytes payload;
     while (const auto block = reader.next()) {
       EXPECT_TRUE(reader.read_payload(*block, payload));
-      event_walk walk(payload);
+      event_walk walk(payload, block->header);
       while (const auto event = walk.next()) all.emplace_back(event->begin(), event->end());
       EXPECT_TRUE(walk.complete());
     }

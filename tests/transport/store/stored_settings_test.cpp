@@ -89,7 +89,7 @@ TEST(stored_settings, stand_in_the_first_block_of_their_session_in_each_file) {
   while (const auto block = reader.next()) {
     if (block->header.session == session) all.insert(block->file);
     ASSERT_TRUE(reader.read_payload(*block, events));
-    event_walk walk(events);
+    event_walk walk(events, block->header);
     ASSERT_TRUE(walk.next());
     EXPECT_FALSE(walk.next());
     EXPECT_TRUE(walk.complete()) << "the settings are no events";
