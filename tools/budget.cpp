@@ -125,7 +125,7 @@ struct board_rounding {
   std::uint32_t greatest = 0;
   std::vector<std::uint8_t> boards;
 
-  auto operator<=>(const board_rounding&) const = default;
+  auto operator<=>(const board_rounding&) const = default; // NOLINT(modernize-use-nullptr)
 };
 
 /// As the selection does for an event that lines of both keep.
@@ -150,7 +150,7 @@ board_rounding rounding_of(const loaded_selection& menu, std::size_t line) {
 using rounding_table = std::map<board_rounding, error_settings>;
 
 /// Adds what two roundings have in common until that adds none.
-void close(rounding_table& table) {
+void close_under_least(rounding_table& table) {
   constexpr std::size_t most = 64; // each costs a pass over the files
   std::vector<rounding_table::value_type> all(table.begin(), table.end());
   for (std::size_t k = 1; k < all.size(); ++k)
@@ -173,7 +173,7 @@ std::vector<error_settings> take_menu(const options& o, budget& b) {
   rounding_table table{{{}, {}}}; // exact
   for (std::size_t n = 0; n < menu.settings.lines.size(); ++n)
     table.try_emplace(rounding_of(menu, n), menu.settings.lines[n].greatest_error.value);
-  close(table);
+  close_under_least(table);
   const auto place_of = [&](const board_rounding& rounding) {
     return static_cast<std::size_t>(std::distance(table.begin(), table.find(rounding)));
   };

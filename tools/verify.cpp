@@ -351,17 +351,14 @@ void add_verify(CLI::App& program, command_body& run) {
   auto* c = program.add_subcommand("verify", "compare what was sent with what was stored");
   c->footer(
       "Ends with 0 only if every event is stored as it was sent and no ledger is wrong: a ledger "
-      "is "
-      "wrong if its sums do not balance or are not what it says of them, if its figures differ "
-      "from "
-      "the other ledgers' or from what lies in the folder, if it is of another run or store, or "
-      "twice of the same start of a daemon, and if a receiver lost what it had acknowledged; a "
+      "is wrong if its sums do not balance or are not what it says of them, if its figures differ "
+      "from the other ledgers' or from what lies in the folder, if it is of another run or store, "
+      "or twice of the same start of a daemon, and if a receiver lost what it had acknowledged; a "
       "store must have its receiver's ledger. What is only not known is told, and is no fault: a "
       "ledger that is not final, a session without a ledger. An event that was sent again to a "
       "daemon started anew, and so stored twice, counts as repeated, which is no difference. Of an "
-      "event "
-      "that lacks waveforms every byte is compared that is there; which waveforms are not, and the "
-      "pulses in their place, only with --selection.");
+      "event that lacks waveforms every byte is compared that is there; which waveforms are not, "
+      "and the pulses in their place, only with --selection.");
   c->add_option("sent", o->sent, "the .l2raw file that was sent")->required();
   c->add_option("folder", o->folder,
                 "the store that `receive` wrote, or the spool that a daemon left behind")

@@ -174,6 +174,7 @@ std::vector<cable> cable_map::crystals(std::uint32_t count, complaints& wrong) c
   }
   tell_holes(holes, name_, "correct the number of crystals in the description", wrong);
   std::vector<const cable*> by_x;
+  by_x.reserve(all.size());
   for (const cable& c : all) by_x.push_back(&c);
   std::ranges::sort(by_x, {}, [](const cable* c) { return std::pair(c->x, c->module); });
   for (std::size_t n = 0; n < by_x.size(); ++n) {

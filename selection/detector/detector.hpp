@@ -25,7 +25,8 @@ struct input_address {
   std::uint8_t slot = 0;
   std::uint8_t channel = 0;
 
-  friend auto operator<=>(const input_address&, const input_address&) = default;
+  friend auto operator<=>(const input_address&,
+                          const input_address&) = default; // NOLINT(modernize-use-nullptr)
 };
 
 [[nodiscard]] std::string to_string(input_address at); ///< "11/3/0"

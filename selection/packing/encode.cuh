@@ -274,7 +274,7 @@ struct encode_boards_by_warp {
   static constexpr std::uint32_t boards = encode_boards::boards;
   static_assert(boards * strong::lanes == warp::threads);
 
-  /// Of a strong::contribution: each lane of a group makes one.
+  /// The sums that make a strong::contribution: each lane of a group makes one of them.
   static constexpr std::uint32_t group_sums = strong::taps + 2;
   static_assert(group_sums <= strong::lanes);
 

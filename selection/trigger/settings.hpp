@@ -81,9 +81,9 @@ struct range_settings {
   source_place place;
 };
 
-/// What a menu calls the calorimeter,
-/// where it names counters by their inputs.
+/// What a menu calls the calorimeter, where it names counters by their inputs.
 inline constexpr std::string_view calorimeter_inputs = "calorimeter";
+
 /// By how many counts the samples of a line's events may be off: 0 not at all.
 struct error_settings {
   std::uint32_t others = 0; ///< of inputs that no name of `counters` has

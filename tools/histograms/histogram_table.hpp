@@ -13,8 +13,7 @@ namespace l3 {
 [[nodiscard]] std::string table_of(const shown_histograms& h);
 
 /// At most so many lines of changes; a last line says how many are left out. Inputs that one of
-/// both runs only has are counted by crate.
-/// Of each histogram that changed both means.
+/// both runs only has are counted by crate; a histogram that changed has a line with both means.
 [[nodiscard]] std::string table_of(const run_changes& changes, std::size_t most);
 
 } // namespace l3

@@ -125,7 +125,7 @@ void read(const json::value& from, Section& to) {
   });
 }
 
-/// Of a ledger of an older program, which lacks `ended`: events are shed at a stop only.
+/// What stands in for `ended` in a ledger of an older program: events are shed at a stop only.
 bool has_ended_by_the_rest(const ledger& l) {
   const auto at_stop = l.events.shed.find(name_of(shed::drain));
   return l.clean || (at_stop != l.events.shed.end() && at_stop->second > 0);

@@ -130,7 +130,7 @@ double entries_of(const named_histogram& h) {
   return n;
 }
 
-/// Of two histograms with entries and the same bins.
+/// Both have entries and the same bins.
 double distance_of(const named_histogram& a, const named_histogram& b) {
   const double n = entries_of(a);
   const double m = entries_of(b);
