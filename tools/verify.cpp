@@ -295,7 +295,7 @@ int verify(const options& o) {
   event_index stored(o.folder, [&] { return signals.check(), false; });
   said.runs = runs_to_compare(o.runs, given, stored);
   stored.keep_events_of(said.runs);
-  const auto sessions = sessions_of(said.runs, stored.sessions());
+  const auto sessions = sessions_of_runs(said.runs, stored.sessions());
   for (const auto& s : stored.sessions())
     if (!said.runs.contains(s.run)) said.not_compared.insert(s.run);
   said.run_sent = l2raw_reader(o.sent).run();
@@ -315,12 +315,8 @@ int verify(const options& o) {
                     stored.misnamed_files().end());
   said.without_ledger = sessions_without_ledger(ledgers, sessions);
   said.fates = fates_of(ledgers, sessions, c, !expected.empty());
-  said.objections =
-      objections_to(given, {said.run_sent, o.folder, kind_of(o.folder), stored.sessions()});
-  for (const auto& [path, l, of_folder] : given)
-    if (l.program == daemon_program && said.not_compared.contains(l.run))
-      said.objections.push_back(
-          fmt::format("{} is of run {}, which is not compared: leave it out", path, l.run));
+  said.objections = objections_to(
+      given, {said.run_sent, o.folder, kind_of(o.folder), stored.sessions(), said.not_compared});
   const auto agreements = check_ledgers(
       ledgers, stored.sessions(),
       {said.fates ? said.fates->came_again() : 0, c.sent, kind_of(o.folder), said.runs});

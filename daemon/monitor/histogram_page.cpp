@@ -41,13 +41,14 @@ void histogram_page::look(time_point now) {
   const std::lock_guard lock(mutex_);
   if (found == changes_) return;
   changes_ = std::move(found);
+  report_ = report_of(changes_);
   ++changes_edition_;
 }
 
 std::optional<reference_report> histogram_page::since_reference() const {
   if (!reference_) return std::nullopt;
   const std::lock_guard lock(mutex_);
-  return report_of(changes_);
+  return report_;
 }
 
 shown_histograms histogram_page::show_run(histogram_book::view& now) const {

@@ -61,6 +61,7 @@ private:
 
   mutable std::mutex mutex_; ///< guards the changes
   run_changes changes_;
+  reference_report report_; ///< of the changes
   std::uint64_t changes_edition_ = 0;
 };
 

@@ -190,6 +190,22 @@ class OnTheReceiver(harness.SystemTest):
              f"tcp://{harness.HOST}:{self.ports.receiver}", "--out", self.store, "--monitor", f"{harness.HOST}:{self.ports.monitor + 2}"],
             self.folder / "few.log"))
 
+    def send_ten(self, daemon, seed, after_each=lambda: None):
+        """Ten events of spill 1 over UDP; returns them when they are stored."""
+        maker, sender = level2.EventMaker(self.crates, seed), self.udp_sender(daemon)
+        sent = {(1, n): maker.fragments(1, n) for n in range(1, 11)}
+        for (spill, number), fragments in sent.items():
+            sender.event(spill, number, fragments)
+            after_each()
+        sender.end(1, 10)
+        daemon.wait_for_stored(10)
+        return sent
+
+    def end_and_compare(self, daemon, receiver, sent):
+        self.stop_daemon(daemon)
+        self.assertEqual(receiver.stop(), 0)
+        self.assert_stored(sent)
+
     def ask_receiver(self):
         with urllib.request.urlopen(f"http://{harness.HOST}:{self.ports.monitor + 2}/status", timeout=harness.PATIENCE) as answer:
             return json.loads(answer.read())
@@ -202,16 +218,9 @@ class OnTheReceiver(harness.SystemTest):
         for s in strangers:
             self.addCleanup(s.close)
         daemon = self.start_daemon()
-        sender = self.udp_sender(daemon)
-        sent = {(1, n): level2.EventMaker(self.crates, 37).fragments(1, n) for n in range(1, 11)}
-        for (_, number), fragments in sent.items():
-            sender.event(1, number, fragments)
-        sender.end(1, 10)
-        daemon.wait_for_stored(10)
-        self.stop_daemon(daemon)
-        self.assertEqual(receiver.stop(), 0)
+        sent = self.send_ten(daemon, 37)
+        self.end_and_compare(daemon, receiver, sent)
         self.assertNotIn("Too many open files", receiver.said())
-        self.assert_stored(sent)
 
     def test_connections_that_come_faster_than_they_go(self):
         """They leave descriptors to the store, to monitoring, and to a daemon."""
@@ -229,21 +238,21 @@ class OnTheReceiver(harness.SystemTest):
                 if len(mine) > 1000:
                     mine.pop(0).close()
 
+        opened = 0
+
+        def look():
+            """Monitoring answers, too."""
+            nonlocal opened
+            opened = max(opened, receiver.open_files())
+            self.ask_receiver()
+
         strangers = [threading.Thread(target=come, args=(mine,), daemon=True) for mine in held]
         for t in strangers:
             t.start()
         try:
             harness.wait_until(lambda: sum(map(len, held)) > most, "strangers")
-            opened = 0
             daemon = self.start_daemon()
-            sender = self.udp_sender(daemon)
-            sent = {(1, n): level2.EventMaker(self.crates, 39).fragments(1, n) for n in range(1, 11)}
-            for (_, number), fragments in sent.items():
-                sender.event(1, number, fragments)
-                opened = max(opened, receiver.open_files())
-                self.assertGreaterEqual(self.ask_receiver()["cut_connections"]["crowded"], 0)
-            sender.end(1, 10)
-            daemon.wait_for_stored(10)
+            sent = self.send_ten(daemon, 39, look)
         finally:
             stop.set()
             for t in strangers:
@@ -254,10 +263,8 @@ class OnTheReceiver(harness.SystemTest):
         # 129 are for monitoring.
         self.assertLess(opened, most - 129)
         self.assertGreater(self.ask_receiver()["cut_connections"]["crowded"], 0)
-        self.stop_daemon(daemon)
-        self.assertEqual(receiver.stop(), 0)
+        self.end_and_compare(daemon, receiver, sent)
         self.assertNotIn("Too many open files", receiver.said())
-        self.assert_stored(sent)
 
     def test_strangers_at_its_monitoring(self):
         """They have the lowest descriptors, and leave a daemon its place all the same."""
@@ -277,20 +284,13 @@ class OnTheReceiver(harness.SystemTest):
             harness.wait_until(lambda: receiver.open_files() > 128, "strangers")
             ours = [self.connect() for _ in range(150)]  # each finds a place
             daemon = self.start_daemon()
-            sender = self.udp_sender(daemon)
-            sent = {(1, n): level2.EventMaker(self.crates, 41).fragments(1, n) for n in range(1, 11)}
-            for (_, number), fragments in sent.items():
-                sender.event(1, number, fragments)
-            sender.end(1, 10)
-            daemon.wait_for_stored(10)
+            sent = self.send_ten(daemon, 41)
         finally:
             stop.set()
             strangers.join()
         for s in [*held, *ours]:
             s.close()
-        self.stop_daemon(daemon)
-        self.assertEqual(receiver.stop(), 0)
-        self.assert_stored(sent)
+        self.end_and_compare(daemon, receiver, sent)
 
     def test_too_few_descriptors(self):
         receiver = self.start_receiver_with(1023)
@@ -317,9 +317,7 @@ class OnTheReceiver(harness.SystemTest):
         sender.end(1, 10)
         receiver.limit("nofile", 1024)
         daemon.wait_for_stored(10)
-        self.stop_daemon(daemon)
-        self.assertEqual(receiver.stop(), 0)
-        self.assert_stored(sent)
+        self.end_and_compare(daemon, receiver, sent)
 
     def test_a_daemon_that_comes_when_a_hand_has_lowered_the_limit(self):
         """The receiver began with many descriptors, and may have the fewest now."""
@@ -327,15 +325,8 @@ class OnTheReceiver(harness.SystemTest):
         receiver.wait_to_say("listening")
         receiver.limit("nofile", 1024)
         daemon = self.start_daemon()
-        sender = self.udp_sender(daemon)
-        sent = {(1, n): level2.EventMaker(self.crates, 42).fragments(1, n) for n in range(1, 11)}
-        for (_, number), fragments in sent.items():
-            sender.event(1, number, fragments)
-        sender.end(1, 10)
-        daemon.wait_for_stored(10)
-        self.stop_daemon(daemon)
-        self.assertEqual(receiver.stop(), 0)
-        self.assert_stored(sent)
+        sent = self.send_ten(daemon, 42)
+        self.end_and_compare(daemon, receiver, sent)
 
     def test_messages_that_wait_when_their_connection_is_reset(self):
         """They stay in the library until the receiver reads them, which is suspended."""
@@ -348,15 +339,8 @@ class OnTheReceiver(harness.SystemTest):
         time.sleep(2)  # ZeroMQ's heartbeats come each second
         self.assertTrue(receiver.running(), receiver.said())
         daemon = self.start_daemon()
-        sent = {(1, n): level2.EventMaker(self.crates, 36).fragments(1, n) for n in range(1, 11)}
-        udp = self.udp_sender(daemon)
-        for (_, number), fragments in sent.items():
-            udp.event(1, number, fragments)
-        udp.end(1, 10)
-        daemon.wait_for_stored(10)
-        self.stop_daemon(daemon)
-        self.assertEqual(receiver.stop(), 0)
-        self.assert_stored(sent)
+        sent = self.send_ten(daemon, 36)
+        self.end_and_compare(daemon, receiver, sent)
 
     def test_a_flood_of_empty_messages(self):
         """Messages of two empty frames cost a peer 4 bytes and the library a hundred times as much until they are read."""
@@ -391,9 +375,7 @@ class OnTheReceiver(harness.SystemTest):
         for p in peers:
             p.join(harness.PATIENCE)
         self.assertLess(most - before, 64 << 20)
-        self.stop_daemon(daemon)
-        self.assertEqual(receiver.stop(), 0)
-        self.assert_stored(sent)
+        self.end_and_compare(daemon, receiver, sent)
 
     def test_an_independent_daemon(self):
         """Sections 6 and 8 from the other end: hello, blocks, wrong blocks, repeats, gaps, heartbeat, goodbye."""

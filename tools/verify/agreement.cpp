@@ -70,8 +70,8 @@ std::uint64_t all_of(std::span<const event_index::session> stored) {
 
 } // namespace
 
-std::vector<event_index::session> sessions_of(const std::set<std::uint32_t>& runs,
-                                              std::span<const event_index::session> stored) {
+std::vector<event_index::session> sessions_of_runs(const std::set<std::uint32_t>& runs,
+                                                   std::span<const event_index::session> stored) {
   std::vector<event_index::session> found;
   std::ranges::copy_if(stored, std::back_inserter(found),
                        [&](const auto& s) { return runs.contains(s.run); });
@@ -133,7 +133,7 @@ std::vector<agreement> check_ledgers(std::span<const ledger> ledgers,
                    agreement::counted_in::file});
   if (replays > 0 && has(ledgers, daemon_program) && daemons_have_ended(ledgers) &&
       sessions_without_ledger(ledgers, known.runs
-                                           ? sessions_of(*known.runs, stored)
+                                           ? sessions_of_runs(*known.runs, stored)
                                            : std::vector(stored.begin(), stored.end())) == 0) {
     const std::uint64_t fragments_sent =
         total(ledgers, replay_program, [](const ledger& l) { return l.fragments.seen; });

@@ -50,9 +50,9 @@ struct damage_of {
 /// ledger, else by the daemons'. Nothing: no ledger says how many are stored.
 [[nodiscard]] std::optional<std::uint64_t> unreadable_events(std::span<const agreement> agreements);
 
-/// Those of these runs.
+/// The sessions of these runs.
 [[nodiscard]] std::vector<event_index::session>
-sessions_of(const std::set<std::uint32_t>& runs, std::span<const event_index::session> stored);
+sessions_of_runs(const std::set<std::uint32_t>& runs, std::span<const event_index::session> stored);
 
 /// Sessions of the store that no daemon's ledger names, if there is a ledger: these starts of a
 /// daemon were killed, and what they admitted is unknown.

@@ -77,6 +77,8 @@ private:
                session_text(session), stored->second);
     }
     if (!has_stored) look_at_run_of_all(given);
+    if (data_.runs_not_compared.contains(l.run))
+      object("{} is of run {}, which is not compared: leave it out", given.path, l.run);
     if (data_.kind == store_kind::spool) look_at_disk(given);
   }
 

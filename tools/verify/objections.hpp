@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,6 +28,7 @@ struct compared_data {
   std::string folder;
   store_kind kind = store_kind::store;
   std::span<const event_index::session> stored;
+  std::set<std::uint32_t> runs_not_compared; ///< that are stored, too
 };
 
 [[nodiscard]] std::vector<std::string> objections_to(std::span<const given_ledger> ledgers,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/verify/objections.hpp"
 
+#include <set>
+
 #include <gtest/gtest.h>
 
 #include "tools/verify/agreement.hpp"
@@ -25,6 +27,7 @@ struct run {
   given_ledger node = of(daemon_program, 7, {5, 6});
   given_ledger receiver = of(receive_program, 7, {5});
   store_kind kind = store_kind::store;
+  std::set<std::uint32_t> runs_not_compared;
   std::vector<given_ledger> more;
   bool with_receiver = true;
 
@@ -34,7 +37,7 @@ struct run {
     std::vector<given_ledger> all{replay, node};
     if (with_receiver) all.push_back(receiver);
     all.insert(all.end(), more.begin(), more.end());
-    return objections_to(all, {7, "store", kind, stored});
+    return objections_to(all, {7, "store", kind, stored, runs_not_compared});
   }
   void expect(const std::string& sentence) const {
     EXPECT_EQ(objections(), std::vector<std::string>{sentence});
@@ -51,6 +54,16 @@ TEST(objections, tells_that_a_store_has_no_ledger) {
   EXPECT_TRUE(all[0].starts_with("store has no ledger of its receiver")) << all[0];
   r.stored.clear();
   EXPECT_TRUE(r.objections().empty()) << "nothing was ever acknowledged";
+}
+
+TEST(objections, tells_a_daemon_of_a_run_that_is_not_compared) {
+  run r;
+  r.runs_not_compared = {8};
+  EXPECT_TRUE(r.objections().empty());
+  r.stored.push_back({9, 8, 10, 0});
+  r.receiver.content.sessions.push_back(9);
+  r.more.push_back(of(daemon_program, 8, {9}));
+  r.expect(r.more[0].path + " is of run 8, which is not compared: leave it out");
 }
 
 TEST(objections, takes_the_ledger_of_a_receiver_that_wrote_it_elsewhere) {
