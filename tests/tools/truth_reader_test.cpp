@@ -174,6 +174,14 @@ TEST_F(truth, has_lines_of_some_length_only) {
     EXPECT_EQ(what.what(),
               (folder_ / "long").string() + ":1: the line is longer than 1048576 bytes");
   }
+  const std::string longest = std::string((1 << 20) - line.size(), ' ') + line;
+  for (const std::string end : {"\n", "\n\n", ""}) {
+    std::ofstream(folder_ / "longest") << longest << end;
+    EXPECT_TRUE(truth_reader(folder_ / "longest", koto()).next(e, key)) << end.size();
+    std::ofstream(folder_ / "longer") << ' ' << longest << end;
+    EXPECT_THROW((void)truth_reader(folder_ / "longer", koto()).next(e, key), std::runtime_error)
+        << end.size();
+  }
   // More lines than the buffer holds, the last without its end.
   std::string many;
   while (many.size() < (3U << 20)) many += line + "\n";

@@ -82,7 +82,7 @@ void take(const json::object& o, const detector& d, true_event& out, event_key& 
 } // namespace
 
 truth_reader::truth_reader(const std::filesystem::path& file, const detector& d)
-    : name_(file.string()), detector_(d), in_(open_input(file)), buffer_(longest_line, '\0') {
+    : name_(file.string()), detector_(d), in_(open_input(file)), buffer_(longest_line + 1, '\0') {
   if (!in_.refusal.empty()) throw std::runtime_error(name_ + " " + in_.refusal);
 }
 
