@@ -18,12 +18,14 @@ constexpr int most_processors = CPU_SETSIZE;
 constexpr int most_nodes = 64;
 constexpr std::size_t longest_line = 4096;
 
+/// Empty if it is longer: its last number may be cut.
 std::string first_line(const std::string& file) {
   std::ifstream in(file);
   std::string text(longest_line, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(in.gcount()));
-  return text.substr(0, text.find('\n'));
+  const std::size_t end = text.find('\n');
+  return end == text.npos && text.size() == longest_line ? "" : text.substr(0, end);
 }
 
 /// A whole number at the start of the text, which is taken away; -1: there is none.
