@@ -37,6 +37,9 @@ constexpr int pause_per_look = 10;
 constexpr auto longest_pause = 10ms;
 /// While ZeroMQ reads from a connection what came before.
 constexpr auto pause_for_unread = 20ms;
+/// epoll tells nothing of bytes that ZeroMQ takes before the watch wakes: all connections are
+/// looked at after so long.
+constexpr auto pause_between_looks_at_all = 1s;
 /// ZeroMQ may have so much of a connection in its hands that it has not yet looked at.
 constexpr std::uint64_t in_its_hands = 8192;
 /// What ZeroMQ needs at most for a byte on the wire: an empty frame has two, and takes 64.
@@ -176,10 +179,9 @@ void connection_watch::run() {
     (void)zmq_poll(for_these.data(), static_cast<int>(for_these.size()), ms);
   };
   while (!stopping_) {
-    steady_clock::duration limit = -1ms; // without end
-    if (!unread_.empty()) {
-      limit = pause_for_unread;
-    } else if (const auto at = give_back_at_.load(); at != never) {
+    steady_clock::duration limit = pause_for_unread;
+    if (unread_.empty()) {
+      const auto at = std::min(give_back_at_.load(), look_at_all_at_);
       limit = std::max<steady_clock::duration>(at - steady_clock::now(), 0ms);
     }
     wait(items, limit);
@@ -297,10 +299,16 @@ void connection_watch::turn_away() {
 bool connection_watch::look(time_point now) {
   std::array<epoll_event, most_active_at_a_look> events;
   const int active = ::epoll_wait(active_.get(), events.data(), most_active_at_a_look, 0);
-  if (active <= 0 && unread_.empty()) return false;
+  const bool at_all = now >= look_at_all_at_;
+  if (active <= 0 && unread_.empty() && !at_all) return false;
   const std::lock_guard lock(mutex_);
   std::vector<int> numbers = std::exchange(unread_, {});
   for (int i = 0; i < active; ++i) numbers.push_back(events[static_cast<std::size_t>(i)].data.fd);
+  if (at_all) {
+    look_at_all_at_ = now + pause_between_looks_at_all;
+    numbers.clear();
+    for (const auto& [number, c] : connections_) numbers.push_back(number);
+  }
   for (const int number : numbers) {
     const auto found = connections_.find(number);
     if (found != connections_.end() && look_at(found->second)) unread_.push_back(number);

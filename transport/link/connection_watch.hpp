@@ -116,6 +116,7 @@ private:
   crowds crowds_;
   std::map<int, std::string> trusted_early_; ///< whose beginning the watch has not yet seen
   std::vector<int> unread_;                  ///< to be looked at again
+  time_point look_at_all_at_{};              ///< at each connection
   std::uint64_t tolerated_;                  ///< memory beyond which connections are shut down
   /// When memory is given back once more: a connection that had been shut down ended lately.
   std::atomic<time_point> give_back_at_{never};

@@ -34,6 +34,13 @@ public:
     EXPECT_EQ(::send(socket_.get(), text.data(), text.size(), MSG_NOSIGNAL),
               static_cast<ssize_t>(text.size()));
   }
+  /// The next so many bytes; fewer if the connection ends before.
+  [[nodiscard]] std::string hear(std::size_t bytes) const {
+    std::string text(bytes, '\0');
+    text.resize(static_cast<std::size_t>(
+        std::max<ssize_t>(0, ::recv(socket_.get(), text.data(), bytes, MSG_WAITALL))));
+    return text;
+  }
   /// Something came, or the connection ended, within this time.
   [[nodiscard]] bool is_answered(std::chrono::milliseconds within) const {
     pollfd p{socket_.get(), POLLIN, 0};
