@@ -141,6 +141,25 @@ TEST(a_table_of_costs, has_256_threads_and_a_mebibyte_at_most) {
   EXPECT_THROW((void)read(3, (1 << 20) + 1), command_error);
 }
 
+TEST(a_table_of_costs, has_figures_up_to_a_million_and_is_32_deep_at_most) {
+  const temporary_folder folder;
+  const std::string file = (folder.path() / "costs.json").string();
+  const auto with = [&](double seconds, std::size_t depth) {
+    cost_table table = costs();
+    table.threads.front().seconds_per_gigabyte = seconds;
+    const std::string text = boost::json::serialize(to_json(table));
+    // Within the table, which is the first.
+    std::ofstream(file) << "{\"more\":" << std::string(depth - 1, '[')
+                        << std::string(depth - 1, ']') << "," << text.substr(1);
+    return read_cost_table(file).threads.front().seconds_per_gigabyte;
+  };
+  EXPECT_EQ(with(1'000'000, 32), 1e6);
+  EXPECT_EQ(with(0, 32), 0);
+  EXPECT_THROW((void)with(1'000'001, 32), command_error);
+  EXPECT_THROW((void)with(-1e-9, 32), command_error);
+  EXPECT_THROW((void)with(1, 33), command_error);
+}
+
 TEST(a_table_of_costs, is_compiled_in_for_both_ways) {
   for (const bool udp : {false, true}) {
     const cost_table t = built_in_costs(udp);

@@ -101,6 +101,13 @@ TEST_F(a_computed_frame, is_skipped_if_the_folder_holds_enough) {
   small.offer("error", "again", f_);
   wait_for(small, 1);
   EXPECT_EQ(small.skipped(), 1U);
+  f_.input.serial = 4;
+  batch_dumps large(dumps_, origin(), {16, 3 * bytes, 0s});
+  large.offer("error", "again", f_);
+  wait_for(large, 1);
+  EXPECT_EQ(large.written(), 1U);
+
+  static_assert(dump_limits().files == 16 && dump_limits().bytes == std::uint64_t{4} << 30);
 }
 
 TEST_F(a_computed_frame, is_kept_beside_links_pipes_and_folders_that_have_names_of_batches) {

@@ -78,6 +78,11 @@ TEST_F(hot_inputs_files, that_are_damaged_mask_nothing_and_stay) {
   for (const std::string before : {"\xef\xbb\xbf", " ", "# shifts of May\n\t"})
     EXPECT_EQ(refusal(before + "runs," + header + "7-,0/3/7,,,,1\n"),
               told("its lines are of some runs only"));
+  const std::string good = header + "0/3/7,,,,1\n";
+  write(good + std::string((1 << 20) - good.size(), '\n'));
+  EXPECT_EQ(read().refusal, "");
+  EXPECT_EQ(refusal(good + std::string((1 << 20) + 1 - good.size(), '\n')),
+            told(file_ + ": has 1048577 bytes; at most 1048576 are read"));
   std::filesystem::remove(file_);
   std::filesystem::create_directory(file_);
   EXPECT_NE(read().refusal, "");

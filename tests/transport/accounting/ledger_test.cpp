@@ -267,12 +267,17 @@ TEST(ledger, of_other_words_than_programs_write_is_refused) {
     return refusal_with(R"("engine":1)", '"' + reason + R"(":1)");
   };
   EXPECT_EQ(with_reason("a_reason_of_a_later_version_2"), "");
+  EXPECT_EQ(with_reason(std::string(64, 'a')), "");
   for (const std::string& reason : {std::string(), std::string(65, 'a'), std::string("\\u001b[2J"),
                                     std::string("A"), std::string("a b"), std::string("\\u0000")})
     EXPECT_EQ(with_reason(reason), "not a ledger: a reason is not a word of small letters");
+  // So many that the list has 256: it has others than the one that is replaced.
   std::string many = R"("engine":1)";
-  for (int k = 0; k < 300; ++k) many += ",\"r" + std::to_string(k) + "\":1";
-  EXPECT_EQ(refusal_with(R"("engine":1)", many), "not a ledger: a list has more than 256 reasons");
+  for (std::size_t k = run_counters().account(2).events.shed.size(); k < 256; ++k)
+    many += ",\"r" + std::to_string(k) + "\":0";
+  EXPECT_EQ(refusal_with(R"("engine":1)", many), "");
+  EXPECT_EQ(refusal_with(R"("engine":1)", many + R"(,"more":0)"),
+            "not a ledger: a list has more than 256 reasons");
   EXPECT_EQ(refusal_with("koto-l3d", "\\u001b[2J"),
             "not a ledger: it is of no program that writes ledgers");
 }
@@ -283,6 +288,12 @@ TEST(ledger, that_is_nested_without_end_is_refused) {
     for (int k = 0; k < 100'000; ++k) deep += open;
     EXPECT_NE(refusal_with(R"("ledger": 1)", R"("ledger": 1, "more": )" + deep), "");
   }
+  const auto nested = [](std::size_t depth) { // within the ledger, which is the first
+    return refusal_with(R"("ledger": 1)", R"("ledger": 1, "more": )" + std::string(depth - 1, '[') +
+                                              std::string(depth - 1, ']'));
+  };
+  EXPECT_EQ(nested(32), "");
+  EXPECT_NE(nested(33), "");
 }
 
 TEST(ledger, is_read_from_a_regular_file_of_some_length_only) {
@@ -300,6 +311,12 @@ TEST(ledger, is_read_from_a_regular_file_of_some_length_only) {
   std::ofstream(file).close();
   std::filesystem::resize_file(file, std::uintmax_t{1} << 40);
   EXPECT_EQ(said(file), file + " has 1099511627776 bytes; at most 67108864 are read");
+  std::string text = to_json(run_counters().account(2));
+  text.resize(64 << 20, ' ');
+  std::ofstream(file) << text;
+  EXPECT_EQ(said(file), "");
+  std::ofstream(file, std::ios::app) << ' ';
+  EXPECT_EQ(said(file), file + " has 67108865 bytes; at most 67108864 are read");
   std::filesystem::remove(file);
   ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
   EXPECT_EQ(said(file), file + " is a pipe, not a regular file");

@@ -180,6 +180,14 @@ TEST(check_batch, finds_every_index_that_points_elsewhere) {
   }
 }
 
+TEST(check_batch, knows_64_crates) {
+  batch_file b = made();
+  b.fragments[2].crate = 63;
+  EXPECT_EQ(wrong_with(b), "");
+  b.fragments[2].crate = 64;
+  EXPECT_NE(wrong_with(b), "");
+}
+
 TEST(check_batch, takes_nothing_that_admission_would_not_let_pass) {
   const std::vector<std::function<void(batch_file&)>> spoils{
       [](auto& b) { b.fragments[2].crate = 0; }, // once more

@@ -53,12 +53,17 @@ TEST(record_header, tells_each_kind_of_wrong) {
   h.body_bytes += 4;
   EXPECT_EQ(check_header(h), refused::stream_checksum);
   h = good;
+  static_assert(max_record_body == 64 << 20);
+  h.body_bytes = max_record_body;
+  EXPECT_EQ(check_header(resealed(h)), std::nullopt);
   h.body_bytes = max_record_body + 4;
   EXPECT_EQ(check_header(resealed(h)), refused::stream_length);
   h = good;
   h.type = static_cast<record_type>(9);
   EXPECT_EQ(check_header(resealed(h)), refused::stream_content);
   h = good;
+  h.spill = 511;
+  EXPECT_EQ(check_header(resealed(h)), std::nullopt);
   h.spill = 512;
   EXPECT_EQ(check_header(resealed(h)), refused::stream_content);
   h = good;

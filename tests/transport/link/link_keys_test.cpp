@@ -174,6 +174,11 @@ TEST_F(link_keys, a_list_may_repeat_keys_and_have_long_lines_but_not_be_long) {
   const std::string long_line(900 << 10, 'x');
   EXPECT_EQ(read_public_keys(write("remark", "# " + long_line + "\n" + key)).size(), 1U);
   EXPECT_EQ(read_public_keys(write("name", key + " " + long_line)).front().name, long_line);
+  const std::string longest = key + "\n" + std::string((1 << 20) - key.size() - 1, '\n');
+  EXPECT_EQ(read_public_keys(write("longest", longest, 0644)).size(), 1U);
+  EXPECT_NE(complaint(read_public_keys, write("longer", longest + "\n", 0644))
+                .find("has 1048577 bytes; at most 1048576 are read"),
+            std::string::npos);
   std::string list;
   while (list.size() < 41'000'000) list += key + "\n";
   EXPECT_EQ(read_public_keys(write("repeats", list.substr(0, 24'390 * 41))).size(), 24'390U);

@@ -358,6 +358,19 @@ std::uint64_t noted(const spool_releases& releases, std::uint64_t session) {
   return found == all.end() ? 0 : found->second;
 }
 
+/// The end is without data, and is copied as such.
+TEST(spool_recovery, sets_64_mib_aside_and_no_byte_more) {
+  for (const std::uint64_t more : {0, 1}) {
+    const test::scratch_folder folder;
+    fill(folder.path(), 1);
+    const auto segment = segment_path(folder.path(), 1);
+    fs::resize_file(segment, fs::file_size(segment) + (64 << 20) + more);
+    const spool disk(small_spool(folder.path()));
+    EXPECT_EQ(disk.found().torn_bytes, (64U << 20) + more);
+    EXPECT_EQ(test::files_in(folder.path() + "/damaged"), 1 - more);
+  }
+}
+
 TEST(spool_releases, keep_a_place_for_each_session_and_use_it_again) {
   const test::scratch_folder folder;
   {
@@ -376,8 +389,14 @@ TEST(spool_releases, keep_a_place_for_each_session_and_use_it_again) {
     EXPECT_EQ(noted(releases, 2), 0U);
     releases.note(5000, 77);
   }
+  const auto notes = fs::path(folder.path()) / "released.kl3r";
+  ASSERT_EQ(fs::file_size(notes), 2048U * 32);
+  auto file = test::read_file(notes);
+  const auto first = slice(file, 0, 32);
+  file.insert(file.end(), first.begin(), first.end()); // behind the places
+  test::write_file(notes, file);
   const spool_releases again(held_folder(folder.path(), "test"));
-  EXPECT_EQ(again.all().size(), spool_releases::most_sessions);
+  EXPECT_EQ(again.all().size(), 1024U);
   EXPECT_EQ(noted(again, 5000), 77U);
   EXPECT_EQ(noted(again, 1), 11U);
   EXPECT_EQ(noted(again, 2), 0U);

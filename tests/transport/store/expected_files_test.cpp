@@ -106,6 +106,19 @@ TEST(expected_files, are_told_whose_sidecar_says_nothing_or_other_figures) {
   EXPECT_EQ(write(R"({"sidecar": 1})"),
             std::vector<std::string>{name + " does not say how many bytes its file has"});
   EXPECT_EQ(write("garbage"), std::vector<std::string>{name + " is no JSON object"});
+  const std::string longest = text + std::string((64 << 20) - text.size(), ' ');
+  EXPECT_EQ(write(longest), std::vector<std::string>());
+  EXPECT_EQ(write(longest + ' '),
+            std::vector<std::string>{name + " has 67108865 bytes; at most 67108864 are read"});
+  const auto of_events = [&](std::uint64_t events) {
+    return write(R"({"sidecar": 1, "bytes": 3300, "events": )" + std::to_string(events) + "}");
+  };
+  constexpr std::uint64_t as_many_as_fit = 3300 / sizeof(packed_event);
+  EXPECT_EQ(of_events(as_many_as_fit + 1),
+            std::vector<std::string>{name + " says " + std::to_string(as_many_as_fit + 1) +
+                                     " events in 3300 bytes, which hold fewer"});
+  for (const std::string& fault : of_events(as_many_as_fit))
+    EXPECT_EQ(fault.find("which hold fewer"), std::string::npos) << fault;
   const std::string events = R"("events": 2)";
   ASSERT_NE(text.find(events), std::string::npos) << text;
   EXPECT_EQ(write(text.replace(text.find(events), events.size(), R"("events": 1)")),

@@ -60,6 +60,14 @@ TEST_F(memory_limits, are_those_of_a_container) {
   EXPECT_EQ(lowest().bytes, 3'000'000U);
 }
 
+TEST_F(memory_limits, are_read_from_files_of_64_kib_and_none_that_are_longer) {
+  const std::string total = "MemTotal: 16000 kB\n";
+  says("proc/meminfo", std::string((64 << 10) - total.size(), '\n') + total);
+  EXPECT_EQ(lowest().bytes, 16'000U * 1024);
+  says("proc/meminfo", std::string((64 << 10) + 1 - total.size(), '\n') + total);
+  EXPECT_EQ(lowest().bytes, UINT64_MAX);
+}
+
 TEST_F(memory_limits, are_not_made_of_anything_else) {
   says("proc/meminfo", "MemTotal: many\n");
   says("proc/self/cgroup", "0\n::\nmemory\n0::\n4:memory\n");
