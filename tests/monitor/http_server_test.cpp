@@ -182,6 +182,24 @@ TEST(http_server, idle_connections_at_the_limit_are_cut_for_new_ones) {
   EXPECT_TRUE(silent.is_cut());
 }
 
+TEST(http_server, has_128_connections_and_5_s_of_patience) {
+  static_assert(http_limits().patience == 5s);
+  http_limits limits;
+  limits.patience = 1h;
+  const http_server server("127.0.0.1", 0, test_pages(), limits);
+  std::vector<std::unique_ptr<client>> idle;
+  for (int n = 0; n < 127; ++n) idle.push_back(std::make_unique<client>(server));
+  const client asks(server); // the server has accepted all before it
+  asks.send("GET / HTTP/1.1\r\nHost: l3\r\n\r\n");
+  EXPECT_EQ(asks.take(15), "HTTP/1.1 200 OK");
+  idle.front()->send("GET / HTTP/1.1\r\nHost: l3\r\n\r\n");
+  EXPECT_EQ(idle.front()->take(15), "HTTP/1.1 200 OK") << "none was cut";
+  EXPECT_FALSE(idle[1]->is_cut());
+  const client beyond(server);
+  EXPECT_EQ(idle.front()->rest().find("HTTP"), std::string::npos) << "it is cut, and ends";
+  EXPECT_FALSE(idle[1]->is_cut());
+}
+
 TEST(http_server, who_does_not_take_an_answer_is_cut) {
   http_limits limits;
   limits.connections = 1;

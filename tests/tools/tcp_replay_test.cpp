@@ -682,6 +682,23 @@ TEST_F(several_daemons_test, end_when_all_say_what_no_daemon_says) {
     }
 }
 
+TEST_F(several_daemons_test, may_answer_with_4_kib_and_no_byte_more) {
+  make_file(30, 2);
+  const auto said_of = [&](std::size_t bytes) {
+    const fake_daemon refuses([&](stream& s, int) {
+      record r;
+      const std::string text(bytes, 'x');
+      if (s.read(r)) s.answer(record_type::refusal, std::as_bytes(std::span(text)));
+      while (s.read(r)) {
+      }
+      return true;
+    });
+    return tcp_replay(*source_, settings_for({refuses.where()})).run({}).trouble;
+  };
+  EXPECT_NE(said_of(4 << 10).find("refused: xxx"), std::string::npos) << said_of(4 << 10);
+  EXPECT_NE(said_of((4 << 10) + 1).find("something else than records"), std::string::npos);
+}
+
 TEST_F(several_daemons_test, are_given_up_when_none_acknowledges) {
   make_file(20, 1);
   const auto silent = [](stream& s, int) {

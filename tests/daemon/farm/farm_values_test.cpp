@@ -87,7 +87,21 @@ TEST(a_value_of_a_farm, is_refused_beyond_its_limits) {
             "serial is no number up to 1000000000000");
   EXPECT_EQ(member_with(instance, "short"), "instance is no instance");
   EXPECT_EQ(member_with("node1", "\\u001b[2J"), "host is no plain text");
+  EXPECT_EQ(member_with("node1", std::string(4096, 'x')), "nothing");
   EXPECT_EQ(member_with("node1", std::string(4097, 'x')), "host is no text of at most 4096 bytes");
+  const auto of_length = [](std::size_t bytes) {
+    std::string text = written(member());
+    text.resize(bytes, ' ');
+    return complaint([&] { static_cast<void>(read_member(text)); });
+  };
+  EXPECT_EQ(of_length(128 << 10), "nothing");
+  EXPECT_EQ(of_length((128 << 10) + 1), "it has 131073 bytes, more than 131072");
+  const auto nested = [&](std::size_t depth) { // within the value, which is the first
+    return member_with("\"version\":1", "\"version\":1,\"more\":" + std::string(depth - 1, '[') +
+                                            std::string(depth - 1, ']'));
+  };
+  EXPECT_EQ(nested(8), "nothing");
+  EXPECT_EQ(nested(9), "it is no JSON object");
   EXPECT_EQ(member_with("node1", std::string(200'000, 'x')),
             "it has 200157 bytes, more than 131072");
   const auto order_with = [](const std::string& what, const std::string& other) {
@@ -97,13 +111,18 @@ TEST(a_value_of_a_farm, is_refused_beyond_its_limits) {
   EXPECT_EQ(order_with("\"1\"", "\"01\""), "nodes names one that is none");
   EXPECT_EQ(order_with("\"2\"", "\"x\""), "nodes names one that is none");
   farm_order large = order();
-  for (std::uint32_t n = 0; n < 49; ++n) large.nodes[n] = instance;
+  for (std::uint32_t n = 1; n <= 48; ++n) large.nodes[n] = instance;
+  large.menu_text.assign(48 << 10, ' ');
+  EXPECT_EQ(complaint([&] { static_cast<void>(read_order(written(large))); }), "nothing");
+  large.nodes[49] = instance;
   EXPECT_EQ(complaint([&] { static_cast<void>(read_order(written(large))); }),
             "nodes is no list of at most 48 nodes");
   large = order();
   large.menu_text.assign(49'153, ' ');
   EXPECT_EQ(complaint([&] { static_cast<void>(read_order(written(large))); }),
             "menu_text is no text of at most 49152 bytes");
+  const farm_reply all{instance, 1, std::vector<std::string>(16, "why")};
+  EXPECT_EQ(complaint([&] { static_cast<void>(read_reply(written(all))); }), "nothing");
   const farm_reply many{instance, 1, std::vector<std::string>(17, "why")};
   EXPECT_EQ(complaint([&] { static_cast<void>(read_reply(written(many))); }),
             "reasons is no list of at most 16");

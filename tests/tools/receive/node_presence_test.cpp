@@ -308,16 +308,36 @@ TEST(node_presence, does_not_miss_a_session_beside_one_that_speaks) {
 
 TEST(node_presence, says_few_lines_at_a_time_and_knows_few_nodes) {
   farm f;
-  for (std::uint32_t node = 1; node <= 2 * node_presence::most_parts; ++node) f.hello(node, node);
+  constexpr std::size_t most = 64;
+  for (std::uint32_t node = 1; node <= 2 * most; ++node) f.hello(node, node);
   std::size_t lines = f.after(3s).size();
-  EXPECT_EQ(f.presence().parts().size(), node_presence::most_parts) << "at once";
+  EXPECT_EQ(lines, 8U);
+  EXPECT_EQ(f.presence().parts().size(), most) << "at once";
   for (int look = 0; look < 100; ++look) {
     const std::size_t now = f.after(3s).size();
-    EXPECT_LE(now, node_presence::most_news);
+    EXPECT_LE(now, 8U);
     lines += now;
   }
-  EXPECT_EQ(lines, node_presence::most_parts);
-  EXPECT_EQ(f.presence().parts().size(), node_presence::most_parts);
+  EXPECT_EQ(lines, most);
+  EXPECT_EQ(f.presence().parts().size(), most);
+}
+
+TEST(node_presence, knows_64_numbers_that_several_daemons_say) {
+  farm f;
+  const auto two_say = [&](std::uint32_t node) {
+    f.hello(10 * node, node, "address 10.0.0.1", 1);
+    f.hello(10 * node + 1, node, "address 10.0.0.2", 2);
+  };
+  const auto look = [&](std::uint32_t nodes) {
+    for (int looks = 0; looks < 30; ++looks) {
+      for (std::uint32_t node = 1; node <= nodes; ++node) two_say(node);
+      (void)f.after(1s);
+    }
+    return f.presence().said_by_several().size();
+  };
+  EXPECT_EQ(look(63), 63U);
+  EXPECT_EQ(look(64), 64U);
+  EXPECT_EQ(look(65), 64U);
 }
 
 TEST(node_presence, forgets_the_oldest_parts) {
@@ -327,7 +347,7 @@ TEST(node_presence, forgets_the_oldest_parts) {
     (void)f.after(1s);
     (void)f.after(3s);
   }
-  EXPECT_EQ(f.presence().parts().size(), node_presence::most_parts + 1);
+  EXPECT_EQ(f.presence().parts().size(), 64U + 1) << "and the one that is missing";
 }
 
 TEST(events, come_in_the_order_of_spills_that_begin_again_at_0) {

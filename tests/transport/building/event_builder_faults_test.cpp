@@ -211,6 +211,21 @@ TEST_F(faults, refused_datagrams_touch_nothing) {
   EXPECT_EQ(r.pool.received.size(), 1U);
 }
 
+/// 100 events of 3 crates; a fragment of 16 boards with all that they may have is 34 216 bytes.
+TEST_F(faults, names_at_the_border_are_taken) {
+  rig_options o;
+  o.max_events = 100;
+  rig r(o);
+  r.send(wire_datagram{300, 24, 0, bytes(616)});
+  r.send(wire_datagram{1, 25, discriminator(0, 511, 4), {}});
+  EXPECT_EQ(r.input.refused.sum(), 0U);
+  EXPECT_EQ(l2::max_fragment_bytes, 24 * 1400 + 616U);
+  r.send(wire_datagram{300, 24, 0, bytes(618)});
+  EXPECT_EQ(r.input.refused[refused::chunk_length], 1U);
+  r.drain();
+  r.expect_balance();
+}
+
 TEST_F(faults, opaque_boards_are_carried_and_flagged) {
   rig r;
   const event_key key{1, 1};

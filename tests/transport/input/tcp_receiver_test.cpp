@@ -417,6 +417,8 @@ TEST_F(tcp, a_peer_that_breaks_the_format_is_told_and_counted) {
   told(refused::stream_content, {hello, record(record_type::acknowledgement, 0, 2, bytes(16))});
   told(refused::stream_sequence, {hello, event(1)});
   told(refused::stream_checksum, {hello, flipped(event(2), 5000)});
+  told(refused::stream_content,
+       {hello, record(record_type::event, 3, 2, bytes(max_event_body(crates)))}); // of no event
   told(refused::stream_length,
        {hello, record(record_type::event, 3, 2, bytes(max_event_body(crates) + 4))});
   told(refused::stream_content,
@@ -473,6 +475,36 @@ TEST_F(tcp, more_connections_than_allowed_are_refused) {
 }
 
 /// They come and go faster than the time that a connection has for its hello.
+/// Who is told keeps a place for half a second at most, so that a busy machine may need another
+/// try.
+TEST_F(tcp, sixty_four_beyond_the_limit_are_told_so_and_others_just_closed) {
+  std::vector<std::unique_ptr<client>> open;
+  for (int i = 0; i < 4; ++i) {
+    open.push_back(std::make_unique<client>(receiver->port()));
+    open.back()->hello(crates);
+    EXPECT_EQ(open.back()->wait_acknowledged(0), 0U);
+  }
+  wait_for([&] { return receiver->connections() == 4; });
+  std::uint64_t told = 0;
+  std::uint64_t tries = 0;
+  constexpr std::uint64_t many = 80;
+  while (told != 64 && tries < 10) {
+    const auto before = refusals(refused::connection_limit);
+    std::vector<std::unique_ptr<client>> beyond;
+    for (std::uint64_t n = 0; n < many; ++n)
+      beyond.push_back(std::make_unique<client>(receiver->port()));
+    wait_for([&] { return refusals(refused::connection_limit) == before + many; });
+    told = 0;
+    for (auto& c : beyond) told += c->refusal() == no_place_left ? 1 : 0;
+    EXPECT_GE(told, 64U);
+    beyond.clear();
+    std::this_thread::sleep_for(600ms); // so that the places are free again; if not, it tries again
+    ++tries;
+  }
+  EXPECT_EQ(told, 64U);
+  stop();
+}
+
 TEST_F(tcp, connections_that_have_ended_keep_no_memory) {
   constexpr int connections = 1000;
   constexpr std::size_t much = connections * std::size_t{200};

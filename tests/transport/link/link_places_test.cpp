@@ -16,10 +16,23 @@ TEST(link_places, leave_descriptors_to_others_whatever_the_limit) {
   }
 }
 
+/// Half of what is left beyond 320 is for connections and what comes before others have made way,
+/// of which the program may have 192.
+TEST(link_places, are_half_of_the_descriptors_beyond_320_less_192) {
+  for (const auto& [most, half] : {std::pair{1024, 352}, {1026, 353}, {2751, 1215}, {2752, 1216}}) {
+    EXPECT_EQ(link_places::of(static_cast<rlim_t>(most)).first_of_watch, half) << most;
+    EXPECT_EQ(link_places::of(static_cast<rlim_t>(most)).connections, half - 192U) << most;
+  }
+  EXPECT_EQ(link_places::of(2754).connections, 1024U);
+  EXPECT_EQ(link_places::of(8510).first_of_watch, 4095);
+  EXPECT_EQ(link_places::of(8512).first_of_watch, 4096);
+  EXPECT_EQ(link_places::of(8514).first_of_watch, 4096);
+}
+
 TEST(link_places, are_bounded_where_descriptors_are_not) {
   for (const rlim_t most : {rlim_t{1} << 30, rlim_t{RLIM_INFINITY}}) {
     EXPECT_EQ(link_places::of(most).first_of_watch, 4096);
-    EXPECT_EQ(link_places::of(most).connections, link_places::most_connections);
+    EXPECT_EQ(link_places::of(most).connections, 1024U);
   }
 }
 

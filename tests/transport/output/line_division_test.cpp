@@ -385,6 +385,42 @@ TEST_F(a_divided_line, is_not_divided_without_a_rate) {
   EXPECT_LT(free.granted(), 0);
 }
 
+TEST_F(a_divided_line, takes_a_weight_of_16_at_most) {
+  const auto share_of = [&](std::uint32_t weight) {
+    lanes_.clear();
+    shares_.emplace(bit_rate{line_rate});
+    add(1, 0, much);
+    played_lane& heavy = add(1, 0, much); // of the same daemon
+    heavy.grant = std::make_unique<link_grant>(weight);
+    welcome(heavy);
+    run(2s);
+    return lanes_[1].grant->granted() / (lanes_[0].grant->granted() + lanes_[1].grant->granted());
+  };
+  EXPECT_NEAR(share_of(15), 15.0 / 16, 0.002);
+  EXPECT_NEAR(share_of(16), 16.0 / 17, 0.002);
+  EXPECT_NEAR(share_of(17), 16.0 / 17, 0.002);
+  EXPECT_NEAR(share_of(1'000'000), 16.0 / 17, 0.002);
+}
+
+TEST(a_grant, holds_for_10_s_at_most) {
+  const time_point now{1h};
+  for (const std::uint32_t said : {9'999U, 10'000U, 10'001U, 100'000U}) {
+    link_grant g(1U);
+    link_answer_body body;
+    body.flags = answer_divides;
+    g.welcomed(bytes_of(sealed(body)), now);
+    (void)g.demand(block, {}, now);
+    body.rate = 1'000'000'000;
+    body.grant = 1;
+    body.demand = 1;
+    body.lease = said;
+    g.take(bytes_of(sealed(body)), now);
+    const auto holds = std::chrono::milliseconds(std::min(said, 10'000U));
+    EXPECT_EQ(g.wait(now + holds - 1ms), 0ns) << said;
+    EXPECT_GT(g.wait(now + holds), 0ns) << said;
+  }
+}
+
 TEST(a_grant, that_is_damaged_or_of_another_connection_is_passed_over) {
   const time_point now{1h};
   link_grant g(1U);

@@ -97,6 +97,21 @@ TEST(recent_events, that_are_taken_back_again_and_again_take_no_place) {
     EXPECT_TRUE(has(r, second_session, run, {1, n, 100, 0})) << n;
 }
 
+/// Of each session the first and the last of its share, which is a part of what all have together.
+TEST(recent_events, are_as_many_as_there_may_be) {
+  constexpr std::size_t most = 64;
+  constexpr std::uint64_t sessions = 8;
+  recent_events r(most, sessions);
+  std::size_t known = 0;
+  for (std::uint64_t session = 1; session <= sessions; ++session)
+    for (std::uint32_t number = 1; number <= most; ++number)
+      add(r, session, run, {static_cast<std::uint16_t>(session), number, 100, 0});
+  for (std::uint64_t session = 1; session <= sessions; ++session)
+    for (std::uint32_t number = 1; number <= most; ++number)
+      known += has(r, 999, run, {static_cast<std::uint16_t>(session), number, 100, 0}) ? 1 : 0;
+  EXPECT_EQ(known, most);
+}
+
 TEST(recent_events, forget_the_session_that_was_heard_longest_ago) {
   recent_events r(64, 2);
   add(r, first_session, run, {1, 1, 100, 0});

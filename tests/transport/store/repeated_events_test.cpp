@@ -106,6 +106,33 @@ TEST_F(repeated_events, are_looked_for_in_few_places) {
   EXPECT_GE(far_.counters().unequal_events.get(), liars);
 }
 
+/// So many others of its checksum were stored before it: whether it is stored once, when it comes
+/// alone and when it comes with others.
+TEST_F(repeated_events, are_compared_with_four_and_with_a_block_twice_its_length) {
+  std::uint64_t session = 1000;
+  std::uint32_t number = 1;
+  const auto is_stored_once = [&](std::uint64_t liars, bool alone) {
+    bytes right = event_of(++number);
+    while (right.size() < 1000) right = event_of(++number);
+    for (std::uint64_t n = 1; n <= liars; ++n) {
+      begin(++session);
+      take(session, 1, {forged(right, 4 + n)});
+    }
+    for (int n = 0; n < 2; ++n) { // the second knows the first
+      std::vector<bytes> events{right};
+      for (std::size_t more = 0; !alone && more < 4 * right.size(); more += events.back().size())
+        events.push_back(event_of(++number));
+      begin(++session);
+      take(session, 1, events);
+    }
+    return std::ranges::count(stored(), right) == 1;
+  };
+  EXPECT_TRUE(is_stored_once(1, true));
+  EXPECT_FALSE(is_stored_once(2, true)) << "two are as long as the block twice";
+  EXPECT_TRUE(is_stored_once(3, false));
+  EXPECT_FALSE(is_stored_once(4, false));
+}
+
 TEST_F(repeated_events, are_found_where_a_file_was_written_anew) {
   begin(9);
   take(9, 1, {event_of(1)});

@@ -5,6 +5,7 @@
 
 #include "tests/transport/output/link_ends.hpp"
 #include "tests/transport/store/played_daemon.hpp"
+#include "tests/transport/store/store_files.hpp"
 #include "transport/link/session_token.hpp"
 #include "transport/store/block_receiver.hpp"
 #include "transport/store/store_reader.hpp"
@@ -215,6 +216,24 @@ TEST_F(a_session, finds_a_place_in_a_store_in_which_another_peer_has_its_share) 
   owner.expect(link_message::welcome, 0);
   owner_stores(owner, 1);
   EXPECT_EQ(far_.counters().refused_hellos.get(), 1U);
+}
+
+/// The store has blocks of all sessions but one that it may have.
+TEST_F(a_session, is_one_of_65536_in_a_store) {
+  scratch_folder folder;
+  {
+    store_writer store({folder.path()});
+    for (std::uint64_t session = 1; session < 65'536; ++session)
+      ASSERT_FALSE(append(store, block(session, 1, false)));
+    ASSERT_FALSE(store.complete_all_files());
+  }
+  receiving_end far(folder.path());
+  played_daemon peer(far.endpoint());
+  (void)begin_another(peer);
+  const auto another = draw_session_token();
+  peer.hello(another, session_of(another), 1);
+  peer.expect_refusal("has blocks of 65536 sessions, and takes no more");
+  EXPECT_EQ(far.counters().refused_hellos.get(), 1U);
 }
 
 /// Hellos are cheap, so they may come before the blocks.
