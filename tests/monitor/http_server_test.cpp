@@ -58,6 +58,15 @@ public:
   void send(const std::string& text) const {
     (void)::send(socket_, text.data(), text.size(), MSG_NOSIGNAL);
   }
+  /// As many bytes as the server's end takes.
+  [[nodiscard]] std::size_t send_until_cut(std::size_t most) const {
+    const std::string part(1 << 16, 'x');
+    std::size_t all = 0;
+    for (ssize_t n;
+         all < most && (n = ::send(socket_, part.data(), part.size(), MSG_NOSIGNAL)) > 0;)
+      all += static_cast<std::size_t>(n);
+    return all;
+  }
   /// All that comes until the server closes.
   [[nodiscard]] std::string rest() const {
     std::string all;
@@ -170,6 +179,16 @@ TEST(http_server, clients_that_ask_nothing_or_take_nothing_delay_no_other) {
   reads_nothing.send("GET /large HTTP/1.1\r\nHost: l3\r\n\r\n");
   EXPECT_EQ(reads_nothing.take(15), "HTTP/1.1 200 OK");
   EXPECT_EQ(status_line(get(server, "/")), "HTTP/1.1 200 OK");
+}
+
+/// So that the answer arrives; the system holds some more.
+TEST(http_server, reads_16_mib_of_a_body_that_it_refuses) {
+  const http_server server("127.0.0.1", 0, test_pages());
+  const client endless(server);
+  endless.send("GET / HTTP/1.1\r\nContent-Length: 1000000000\r\n\r\n");
+  const std::size_t sent = endless.send_until_cut(std::size_t{1} << 30);
+  EXPECT_GE(sent, std::size_t{16} << 20);
+  EXPECT_LT(sent, std::size_t{32} << 20);
 }
 
 TEST(http_server, idle_connections_at_the_limit_are_cut_for_new_ones) {

@@ -125,6 +125,25 @@ TEST(packing, refuses_what_is_no_whole_waveform) {
   EXPECT_FALSE(std::filesystem::exists(folder / "out"));
 }
 
+/// 4 MiB are read at a time: a record lies across the border.
+TEST(packing, goes_on_behind_each_4_mib) {
+  const temporary_folder folder;
+  const std::size_t samples = (std::size_t{4} << 20) / sizeof(std::uint16_t) + 64;
+  std::vector<std::uint16_t> values(3 * samples / 64 * 64);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<std::uint16_t>(i * i % 10'007);
+  const std::string whole(reinterpret_cast<const char*>(values.data()), 2 * values.size());
+  for (const std::size_t bytes :
+       {std::size_t{4} << 20, (std::size_t{4} << 20) + 128, whole.size()}) {
+    const std::string some = whole.substr(0, bytes);
+    write_file(folder / "in", std::vector<char>(some.begin(), some.end()));
+    pack(folder / "in", folder / "packed", 64);
+    unpack(folder / "packed", folder / "out", 64);
+    std::ifstream out(folder / "out", std::ios::binary);
+    EXPECT_EQ(std::string(std::istreambuf_iterator<char>(out), {}), some) << bytes;
+  }
+}
+
 TEST(packing, refuses_broken_records_with_their_place) {
   const temporary_folder folder;
   const auto good = oracle(std::vector<std::uint16_t>(64, 7)) + [] {

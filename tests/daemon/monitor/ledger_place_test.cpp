@@ -176,9 +176,14 @@ TEST_F(ledger_places, what_is_no_record_is_left_alone) {
   std::filesystem::create_symlink(folder_ / "elsewhere", at / "run000007-3-1.json.live");
   std::filesystem::create_directory(at / "run000008-3-1.json.live");
   std::ofstream(at / "run000009-3-1.json.live") << "KL3L";
+  std::filesystem::copy(folder_ / "elsewhere", at / "run000010-3-1.json.live");
+  std::filesystem::resize_file(at / "run000010-3-1.json.live", 88 - 1);
   std::ofstream(at / "notes.live") << "of a person";
   EXPECT_TRUE(place().take_crashed().empty());
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(at), {}), 5) << "and the lock";
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(at), {}), 6) << "and the lock";
+  std::filesystem::copy(folder_ / "elsewhere", at / "run000011-3-1.json.live");
+  ASSERT_EQ(std::filesystem::file_size(at / "run000011-3-1.json.live"), 88U);
+  EXPECT_EQ(place().take_crashed().size(), 1U);
 }
 
 } // namespace

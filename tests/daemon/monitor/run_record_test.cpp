@@ -113,6 +113,9 @@ TEST_F(run_records, time_is_told_in_utc) {
 TEST_F(run_records, a_file_that_is_none_says_nothing_and_is_replaced) {
   crash(record_of(account()));
   const std::string good = content();
+  EXPECT_EQ(good.size(), 88U);
+  write(good + "what lies behind it is not read");
+  EXPECT_TRUE(start()->crashed());
   for (const std::string& bad :
        {std::string(), good.substr(0, good.size() - 1), std::string(good.size(), '\0'),
         "KL3X" + good.substr(4), good.substr(0, 6) + '\7' + good.substr(7),

@@ -553,6 +553,16 @@ TEST_F(tcp, who_is_silent_makes_way_unless_it_waits_for_an_acknowledgement) {
   EXPECT_EQ(r.pool.received.size(), 2U);
 }
 
+TEST_F(tcp, who_does_not_say_hello_in_5_s_is_closed) {
+  const auto begun = steady_clock::now();
+  client silent(receiver->port());
+  EXPECT_NE(silent.refusal(), "a word");
+  const auto lasted = steady_clock::now() - begun;
+  EXPECT_GE(lasted, 5s);
+  EXPECT_LT(lasted, 10s);
+  stop();
+}
+
 TEST_F(tcp, bytes_that_make_no_record_keep_no_place) {
   receiver.reset();
   auto settings = loopback();

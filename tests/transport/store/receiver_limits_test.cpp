@@ -52,8 +52,7 @@ public:
   }
   void hello() {
     const link_header h = make_link_header(link_message::hello, session, 1);
-    say(frame(is_more, played_daemon::header_bytes(h)) +
-        frame(0, bytes(sizeof(link_hello_body))));
+    say(frame(is_more, played_daemon::header_bytes(h)) + frame(0, bytes(sizeof(link_hello_body))));
   }
   /// Of a message that does not end.
   void say_more(std::uint64_t count) {
@@ -137,9 +136,9 @@ TEST(a_receiver, has_160_messages_of_a_connection_waiting) {
   peer.set(zmq::sockopt::linger, 0);
   peer.set(zmq::sockopt::sndhwm, 1);
   peer.connect(far.endpoint());
-  peer.send(zmq::buffer(played_daemon::header_bytes(
-                make_link_header(link_message::hello, session, 1))),
-            zmq::send_flags::sndmore);
+  peer.send(
+      zmq::buffer(played_daemon::header_bytes(make_link_header(link_message::hello, session, 1))),
+      zmq::send_flags::sndmore);
   peer.send(zmq::buffer(bytes(sizeof(link_hello_body))));
   ASSERT_TRUE(eventually([&] {
     (void)far.step(5ms);

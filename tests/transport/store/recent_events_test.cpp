@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "transport/format/l2.hpp"
+#include "transport/store/block_receiver.hpp"
 
 namespace l3 {
 namespace {
@@ -99,6 +100,7 @@ TEST(recent_events, that_are_taken_back_again_and_again_take_no_place) {
 
 /// Of each session the first and the last of its share, which is a part of what all have together.
 TEST(recent_events, are_as_many_as_there_may_be) {
+  static_assert(block_receiver::remembered_events == 524'288);
   constexpr std::size_t most = 64;
   constexpr std::uint64_t sessions = 8;
   recent_events r(most, sessions);

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/pending_file.hpp"
+
+#include <fstream>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "tests/tools/temporary_folder.hpp"
+#include "tools/command_error.hpp"
+
+namespace {
+
+using namespace l3;
+
+TEST(a_file_under_the_name_of_an_output, is_known_by_its_first_64_bytes) {
+  const temporary_folder folder;
+  const auto stays = [&](std::size_t bytes, bool (*is_own)(std::string_view)) {
+    std::ofstream(folder / "out") << std::string(bytes, 'x');
+    try {
+      check_replaced("test", folder / "out", is_own);
+    } catch (const command_error&) {
+      return true;
+    }
+    return false;
+  };
+  const auto has_63 = [](std::string_view begin) { return begin == std::string(63, 'x'); };
+  const auto has_64 = [](std::string_view begin) { return begin == std::string(64, 'x'); };
+  EXPECT_FALSE(stays(63, has_63));
+  EXPECT_FALSE(stays(64, has_64));
+  EXPECT_FALSE(stays(65, has_64)) << "no more are read";
+  EXPECT_TRUE(stays(64, has_63));
+}
+
+} // namespace
