@@ -235,6 +235,37 @@ class ToTheDaemon(harness.SystemTest):
         self.assertEqual(receiver.stop(), 0)
         self.assert_stored(sent)
 
+    def test_at_the_border(self):
+        """A frame of 64 KiB, and 256 KiB that are no whole message, from the receiver's greeting on."""
+        liar = LineReceiver(harness.HOST, self.ports.receiver, harness.PATIENCE)
+        self.addCleanup(liar.close)
+        daemon = self.start_daemon()
+        oversized = "more than a whole message has come"
+
+        def frame(bytes_of_it):
+            return bytes([MORE | line_sender.LONG]) + bytes_of_it.to_bytes(8, "big") + bytes(bytes_of_it)
+
+        def is_cut(data, seconds):
+            """Soon: after 3 s without an answer to its heartbeat the daemon hangs up on any peer."""
+            liar.accept()
+            with contextlib.suppress(OSError):
+                liar.send_raw(data)
+            return liar.hangs_up_within(seconds)
+
+        head = bytes([MORE | line_sender.LONG])
+        self.assertFalse(is_cut(head + (64 << 10).to_bytes(8, "big"), 1))
+        self.assertTrue(is_cut(head + ((64 << 10) + 1).to_bytes(8, "big"), 2))
+        parts = frame(60_000) * 4
+        rest = (256 << 10) - liar.greeted - len(parts)
+        self.assertFalse(is_cut(parts + frame(rest - 9), 1))
+        self.assertNotIn(oversized, daemon.said())
+        self.assertTrue(is_cut(parts + frame(rest - 9 + 1), 2.5))
+        daemon.wait_to_say(f"(262145 bytes are in no whole message): {oversized}")
+        liar.close()
+        receiver = self.start_receiver()
+        self.stop_daemon(daemon)
+        self.assertEqual(receiver.stop(), 0)
+
     def test_after_what_breaks_its_protocol_it_connects_again(self):
         """ZeroMQ gives up an address at which a peer broke its protocol."""
         breaks = {"a frame that is too long": bytes([MORE | line_sender.LONG]) + MIB.to_bytes(8, "big"),

@@ -176,6 +176,16 @@ class WhatIsNot(Info):
         (self.folder / "node0.lock").touch()
         self.assertEqual((self.info(self.folder, FAILED)["kind"]), "ledgers")
 
+    def test_a_manifest_of_16_mib_and_a_byte(self):
+        file, entry = self.folder / "manifest.kl3m", b"KL3M\x01" + bytes(75)
+        for size, code, text in ((16 << 20, FAILED, "it ends within an entry"),
+                                 ((16 << 20) + 1, MISSING, "has 16777217 bytes; at most 16777216 are read")):
+            file.write_bytes(entry)
+            os.truncate(file, size)
+            its_code, said = self.run_tool("info", file)
+            self.assertEqual(its_code, code, said)
+            self.assertIn(text, said)
+
     def test_what_cannot_be_read(self):
         self.refused(self.folder / "none", MISSING, "No such file")
         self.refused(self.folder, MISSING, "no store")

@@ -19,6 +19,23 @@ from selection_stage import BAD_CONFIGURATION, DEPLOY, FAILED, MISSING, RUN, SEL
 USAGE = 2
 
 
+class Files(harness.SystemTest):
+    def test_a_plan_of_64_mib_and_32_deep(self):
+        file = self.folder / "out/reprocess/plan.json"
+        file.parent.mkdir(parents=True)
+
+        def told(text):
+            file.write_text(text)
+            code, said = self.run_tool("reprocess", "--out", self.folder / "out", "--check")
+            self.assertEqual(code, FAILED, said)
+            return said
+
+        for depth, text in ((32, "is no plan"), (33, "is no JSON: too deep")):
+            self.assertIn(text, told("[" * depth + "]" * depth))
+        self.assertIn("is no JSON: incomplete JSON", told(" " * (64 << 20)))
+        self.assertIn("has 67108865 bytes; at most 67108864 are read", told(" " * ((64 << 20) + 1)))
+
+
 class Again(Reprocessing):
     def test_what_a_daemon_would_have_stored(self):
         sent, cut = self.stored_whole()

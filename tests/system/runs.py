@@ -601,6 +601,13 @@ class Control(Controlled):
                 self.assertEqual(status, 400, answer)
                 self.assertIn(text, answer["reasons"][0])
         self.assertEqual(self.ask("POST", "/run/stop", '{"now": true}')[0], 400)
+        for depth, text in ((8, "more is no key"), (9, "no JSON")):  # within the order, which is the first
+            status, answer = self.ask("POST", "/run/start", '{"more": ' + "[" * (depth - 1) + "]" * (depth - 1) + "}")
+            self.assertEqual(status, 400, answer)
+            self.assertIn(text, answer["reasons"][0])
+        longest = '{"nummer": 1}'.ljust(64 << 10)
+        self.assertEqual(self.ask("POST", "/run/start", longest)[0], 400)
+        self.assertEqual(self.ask("POST", "/run/start", longest + " ")[0], 413)
         self.assertEqual(self.ask("POST", "/run/start", " " * 70_000)[0], 413)
         self.assertEqual(self.ask("POST", "/run/stop", " " * 70_000)[0], 413)
         for size in (500_000, 5_000_000):
