@@ -239,15 +239,18 @@ TEST(ledger, refuses_what_is_none) {
   }
 }
 
-/// What is said of a good ledger with `part` replaced; empty if it is taken.
-std::string refusal_with(const std::string& part, const std::string& by) {
-  const std::string text = replaced(to_json(run_counters().account(2)), part, by);
+/// What is said of a ledger; empty if it is taken.
+std::string refusal_of(const std::string& text) {
   try {
     (void)ledger_from_json(text);
   } catch (const std::runtime_error& e) {
     return e.what();
   }
   return "";
+}
+/// The same of a good one with `part` replaced.
+std::string refusal_with(const std::string& part, const std::string& by) {
+  return refusal_of(replaced(to_json(run_counters().account(2)), part, by));
 }
 
 TEST(ledger, of_figures_beyond_any_count_is_refused) {
@@ -280,6 +283,16 @@ TEST(ledger, of_other_words_than_programs_write_is_refused) {
             "not a ledger: a list has more than 256 reasons");
   EXPECT_EQ(refusal_with("koto-l3d", "\\u001b[2J"),
             "not a ledger: it is of no program that writes ledgers");
+}
+
+TEST(ledger, names_1024_lanes_of_a_spool) {
+  for (const std::size_t lanes : {1024U, 1025U}) {
+    ledger l = run_counters().account(2);
+    l.sessions = {5, 6};
+    l.spool.emplace().lanes.resize(lanes);
+    EXPECT_EQ(refusal_of(to_json(l)),
+              lanes == 1024 ? "" : "not a ledger: it has more than 1024 lanes");
+  }
 }
 
 TEST(ledger, that_is_nested_without_end_is_refused) {

@@ -220,6 +220,7 @@ TEST_F(faults, names_at_the_border_are_taken) {
   r.send(wire_datagram{1, 25, discriminator(0, 511, 4), {}});
   EXPECT_EQ(r.input.refused.sum(), 0U);
   EXPECT_EQ(l2::max_fragment_bytes, 24 * 1400 + 616U);
+  EXPECT_EQ(l2::max_fragment_bytes, 16 * l2::board_bytes + 8 + std::size_t{2} * 16 * 33);
   r.send(wire_datagram{300, 24, 0, bytes(618)});
   EXPECT_EQ(r.input.refused[refused::chunk_length], 1U);
   r.drain();

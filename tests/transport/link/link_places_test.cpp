@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/link/link_places.hpp"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 namespace l3 {
@@ -19,14 +21,13 @@ TEST(link_places, leave_descriptors_to_others_whatever_the_limit) {
 /// Half of what is left beyond 320 is for connections and what comes before others have made way,
 /// of which the program may have 192.
 TEST(link_places, are_half_of_the_descriptors_beyond_320_less_192) {
-  for (const auto& [most, half] : {std::pair{1024, 352}, {1026, 353}, {2751, 1215}, {2752, 1216}}) {
-    EXPECT_EQ(link_places::of(static_cast<rlim_t>(most)).first_of_watch, half) << most;
-    EXPECT_EQ(link_places::of(static_cast<rlim_t>(most)).connections, half - 192U) << most;
-  }
-  EXPECT_EQ(link_places::of(2754).connections, 1024U);
-  EXPECT_EQ(link_places::of(8510).first_of_watch, 4095);
-  EXPECT_EQ(link_places::of(8512).first_of_watch, 4096);
-  EXPECT_EQ(link_places::of(8514).first_of_watch, 4096);
+  for (const int half : {352, 353, 1215, 1216, 1217, 4095, 4096})
+    for (const int more : {0, 1}) {
+      const auto places = link_places::of(static_cast<rlim_t>(320 + 2 * half + more));
+      EXPECT_EQ(places.first_of_watch, half);
+      EXPECT_EQ(places.connections, std::min(half - 192U, 1024U));
+    }
+  EXPECT_EQ(link_places::of(320 + 2 * 4097).first_of_watch, 4096);
 }
 
 TEST(link_places, are_bounded_where_descriptors_are_not) {
