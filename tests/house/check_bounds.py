@@ -73,10 +73,11 @@ def expecting(functions: list[tuple[str, str]]) -> set[str]:
         names |= more
 
 
-UNITS = {"B": 1, "kB": 1000, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "s": 1, "min": 60}
+UNITS = {"B": 1, "kB": 1000, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "ms": 0.001, "s": 1, "min": 60}
+UNITS_IN_CODE = {"MIB": "MiB", "kibi": "KiB", "mebi": "MiB", "gibi": "GiB"}
 RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 FIGURE = re.compile(r"(?<![\w.])(\d{1,3}(?: \d{3})+|\d+(?:\.\d+)?)([⁰¹²³⁴⁵⁶⁷⁸⁹]*)(?: (B|kB|KiB|MiB|GiB|s|min)\b)?")
-NAME_OF_A_STANDARD = re.compile(r"`[^`]*`|\([^)]*\)|\bIPv\d|\bZMTP \d")
+NO_FIGURE = re.compile(r"`[^`]*`|\([^)]*\)|\bIPv\d|\bZMTP \d")
 LITERAL = r"0x[\da-fA-F][\da-fA-F'_]*|\d[\d'_]*(?:\.\d+)?"
 TERM = re.compile(rf"(?<![\w.])({LITERAL})[uUlL]*\}}?\s*\)?\s*(?:(<<|\*\*|[*+]) *({LITERAL}))?")
 WITH_UNIT = re.compile(rf"(?<![\w.])({LITERAL}) ?\*? ?(KiB|MiB|GiB|MIB|ms|s|min)\b|\b(kibi|mebi|gibi)bytes\(({LITERAL})\)")
@@ -88,7 +89,7 @@ CONSTANT = re.compile(r"\b(?:constexpr|const|static)\b[^;=(){}]*?\b(\w+)\s*(?:=\
 def figures(cell: str) -> list[tuple[str, float]]:
     """Of a limit, as they are written, and their values."""
     found = []
-    for m in FIGURE.finditer(NAME_OF_A_STANDARD.sub("", cell)):
+    for m in FIGURE.finditer(NO_FIGURE.sub("", cell)):
         number = float(m[1].replace(" ", "")) ** (int(m[2].translate(RAISED)) if m[2] else 1)
         found.append((m[0], number * UNITS.get(m[3] or "", 1)))
     return found
@@ -96,7 +97,7 @@ def figures(cell: str) -> list[tuple[str, float]]:
 
 def number_of(literal: str) -> float:
     digits = re.sub("['_]", "", literal)
-    return float(int(digits, 16)) if digits.startswith("0x") else float(digits)
+    return float(digits) if "." in digits else int(digits, 16 if digits.startswith("0x") else 10)
 
 
 def values(text: str, constants: dict[str, set[float]]) -> set[float]:
@@ -105,13 +106,11 @@ def values(text: str, constants: dict[str, set[float]]) -> set[float]:
     for m in TERM.finditer(text):
         a, b = number_of(m[1]), number_of(m[3] or "0")
         found |= {a, b} if m[2] else {a}
-        if m[2] in ("*", "+"):
-            found.add(a * b if m[2] == "*" else a + b)
-        elif m[2] and b <= 64:
-            found.add((2 if m[2] == "<<" else a) ** b * (a if m[2] == "<<" else 1) if a < 1e5 else a)
+        if m[2] and b <= 64 or m[2] in ("*", "+"):
+            found.add(a * 2 ** b if m[2] == "<<" else a ** b if m[2] == "**" else a * b if m[2] == "*" else a + b)
     for m in WITH_UNIT.finditer(text):
-        unit = {"MIB": "MiB", "kibi": "KiB", "mebi": "MiB", "gibi": "GiB"}.get(m[2] or m[3], m[2])
-        found.add(number_of(m[1] or m[4]) * UNITS.get(unit, 0.001))
+        unit = m[2] or m[3]
+        found.add(number_of(m[1] or m[4]) * UNITS[UNITS_IN_CODE.get(unit, unit)])
     for name in set(re.findall(r"[A-Za-z_]\w+", text)):
         found |= constants.get(name, set())
     return found

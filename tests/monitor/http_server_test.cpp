@@ -75,6 +75,14 @@ public:
       all.append(part, static_cast<std::size_t>(n));
     return all;
   }
+  /// The server closes, whatever comes before.
+  [[nodiscard]] bool ends() const {
+    char part[4096];
+    ssize_t n = 0;
+    while ((n = recv(socket_, part, sizeof part, 0)) > 0) {
+    }
+    return n == 0;
+  }
   /// The next so many bytes.
   [[nodiscard]] std::string take(std::size_t bytes) const {
     std::string all(bytes, '\0');
@@ -215,7 +223,7 @@ TEST(http_server, has_128_connections_and_5_s_of_patience) {
   EXPECT_EQ(idle.front()->take(15), "HTTP/1.1 200 OK") << "none was cut";
   EXPECT_FALSE(idle[1]->is_cut());
   const client beyond(server);
-  EXPECT_EQ(idle.front()->rest().find("HTTP"), std::string::npos) << "it is cut, and ends";
+  EXPECT_TRUE(idle.front()->ends());
   EXPECT_FALSE(idle[1]->is_cut());
 }
 
