@@ -91,6 +91,16 @@ TEST(a_receiver, takes_24_kib_before_a_hello_and_no_byte_more) {
   EXPECT_TRUE(eventually([&] { return far.counters().connections.watch.oversized.get() == 1; }));
 }
 
+TEST(a_receiver, gives_a_handshake_3_s) {
+  scratch_folder folder;
+  receiving_end far(folder.path());
+  const auto begun = steady_clock::now();
+  const stranger half(far.endpoint());
+  half.say("\xff");
+  EXPECT_TRUE(half.is_left(6s));
+  EXPECT_GE(steady_clock::now() - begun, 3s);
+}
+
 /// Beside them there is some room for short messages.
 TEST(a_receiver, takes_five_largest_messages_after_a_hello_and_not_much_more) {
   scratch_folder folder;
