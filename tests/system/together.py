@@ -143,7 +143,8 @@ class OneMenu(Together, Selecting):
     def test_a_menu_reaches_all_and_one_that_differs_is_named(self):
         self.etcd.start()
         self.start_receiver()
-        menu, other = self.write(SELECTION), self.write(SELECTION.replace("3.0", "4.0"), "other.toml")
+        longest = 48 << 10
+        menu, other = self.write(SELECTION.ljust(longest, "\n")), self.write(SELECTION.replace("3.0", "4.0"), "other.toml")
         more = {"building": {"chunk_bytes": self.chunk_bytes}, "readout": {"crates": self.crate_lines}}
         self.nodes[0].begin(selection={"lines": str(menu)}, **more)
         self.nodes[1].begin(selection={"lines": str(other)}, **more)
@@ -159,7 +160,7 @@ class OneMenu(Together, Selecting):
             hashes.add(its_hash)
         self.assertEqual(len(hashes), 1)
         self.refused(self.nodes[1].start(menu="/nowhere"), "the menu: /nowhere cannot be read")
-        self.refused(self.nodes[1].start(menu=str(self.write("x" * (49 << 10), "long.toml"))), "the menu: .* has 50176 bytes; at most 49152")
+        self.refused(self.nodes[1].start(menu=str(self.write("x" * (longest + 1), "long.toml"))), "the menu: .* has 49153 bytes; at most 49152")
         self.stop()
 
 

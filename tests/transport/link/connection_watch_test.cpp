@@ -8,6 +8,8 @@
 #include <latch>
 #include <memory>
 #include <optional>
+#include <thread>
+#include <vector>
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -40,6 +42,7 @@ public:
     socket_.close();
     watch_.reset();
   }
+  [[nodiscard]] const watch_counters& counters() const { return counters_; }
   [[nodiscard]] std::string endpoint() const { return socket_.get(zmq::sockopt::last_endpoint); }
 
 private:
@@ -63,6 +66,27 @@ TEST(a_connection_watch, has_told_all_when_it_ends) {
     ASSERT_EQ(accepted, 1);
     ASSERT_GE(refused, 1);
   }
+}
+
+TEST(a_connection_watch, shuts_down_the_oldest_of_as_many_as_there_may_be_for_one_more) {
+  constexpr std::size_t most = watch_limits().connections;
+  std::atomic<std::size_t> accepted = 0;
+  watched_socket watched([&](std::uint16_t what, std::int32_t) {
+    if (what == ZMQ_EVENT_ACCEPTED) ++accepted;
+  });
+  std::vector<std::unique_ptr<stranger>> all;
+  const auto come = [&] {
+    all.push_back(std::make_unique<stranger>(watched.endpoint()));
+    while (accepted < all.size()) std::this_thread::yield(); // so that it is clear which is older
+  };
+  while (all.size() < most) come();
+  EXPECT_FALSE(all.front()->is_left(200ms));
+  EXPECT_EQ(watched.counters().crowded.get(), 0U);
+  come();
+  EXPECT_TRUE(all.front()->is_left(10s));
+  EXPECT_FALSE(all[1]->is_left(200ms));
+  watched.close();
+  EXPECT_EQ(watched.counters().crowded.get(), 1U);
 }
 
 /// As a person or the service manager may do it to a program that runs.
