@@ -157,7 +157,7 @@ TEST(a_receiver, has_160_messages_of_a_connection_waiting) {
   const bytes large(1 << 20);
   const auto is_taken = [&] {
     zmq_pollitem_t item{peer.handle(), 0, ZMQ_POLLOUT, 0};
-    return zmq_poll(&item, 1, 500) == 1 &&
+    return zmq_poll(&item, 1, 2000) == 1 &&
            peer.send(zmq::buffer(large), zmq::send_flags::dontwait).has_value();
   };
   int taken = 0;
