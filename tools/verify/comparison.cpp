@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
-#include <ranges>
 #include <set>
 #include <stdexcept>
 
@@ -132,7 +131,8 @@ private:
     const auto rejects = [&](std::uint32_t run) { return is_rejected_by(run, place); };
     if (const auto runs = runs_.find(spill); runs != runs_.end())
       return std::ranges::all_of(runs->second, rejects);
-    return !expected_.empty() && std::ranges::all_of(expected_ | std::views::keys, rejects);
+    return !expected_.empty() &&
+           std::ranges::all_of(expected_, rejects, &expected_events::value_type::first);
   }
 
   /// Why the entry is not the sent event; empty: it is, or it counts as extra.
