@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
@@ -228,37 +229,41 @@ void print_json(const comparison& c, const boost::json::object& payloads,
   fmt::print("{}\n", json::serialize(all));
 }
 
+/// Decides every event that was sent as if it were of this run and packed by this codec. `expected`
+/// is empty, or has the same decisions for another codec.
+void decide_for(std::uint32_t run, codec_id codec, const options& o,
+                std::vector<expected_event>& expected, interrupt& signals) {
+  file_batches in(o.sent);
+  const loaded_selection selection = load_selection(o.selection, in.crates(), run);
+  const auto compute =
+      make_selecting_engine(o.selection, in.capacity(o.selection.batch), selection, codec);
+  std::size_t next = 0;
+  for_each_decided(
+      in, *compute,
+      [&](const decided_event& e) {
+        const bool kept = e.summary.kept != 0;
+        if (next == expected.size())
+          expected.push_back({kept, kept ? summary_of(e) : std::vector<std::byte>(), {}});
+        expected_event& to = expected[next++];
+        if (!kept) return;
+        const auto packed = packed_event_view::parse(e.packed);
+        to.payload_crcs[expected_event::place_of(codec)] = packed ? crc_of_payload(*packed) : 0;
+      },
+      "select", signals);
+}
+
 /// The selection's decisions on every event that was sent. Over UDP the daemon's run may differ
-/// from the file's: the stored events name it.
-std::vector<expected_event>
-decide_all(const options& o, std::span<const event_index::session> stored, interrupt& signals) {
+/// from the file's, and a file may be sent over several runs: the stored events name theirs.
+expected_events decide_all(const options& o, std::uint32_t run_sent,
+                           std::span<const event_index::session> stored, interrupt& signals) {
   if (o.loops != 1)
     throw command_error("--loop and --selection exclude each other: prescales go by spill numbers",
                         exit_usage);
-  std::set<codec_id> codecs;
-  for (const event_index::session& s : stored) codecs.insert(s.codec);
-  if (codecs.empty()) codecs.insert(codec_id::koto);
-  std::vector<expected_event> expected;
-  for (const codec_id codec : codecs) {
-    file_batches in(o.sent);
-    const loaded_selection selection =
-        load_selection(o.selection, in.crates(), stored.empty() ? in.run() : stored.front().run);
-    const auto compute =
-        make_selecting_engine(o.selection, in.capacity(o.selection.batch), selection, codec);
-    std::size_t next = 0;
-    for_each_decided(
-        in, *compute,
-        [&](const decided_event& e) {
-          const bool kept = e.summary.kept != 0;
-          if (next == expected.size())
-            expected.push_back({kept, kept ? summary_of(e) : std::vector<std::byte>(), {}});
-          expected_event& to = expected[next++];
-          if (!kept) return;
-          const auto packed = packed_event_view::parse(e.packed);
-          to.payload_crcs[expected_event::place_of(codec)] = packed ? crc_of_payload(*packed) : 0;
-        },
-        "select", signals);
-  }
+  std::set<std::pair<std::uint32_t, codec_id>> needed;
+  for (const event_index::session& s : stored) needed.emplace(s.run, s.codec);
+  if (needed.empty()) needed.emplace(run_sent, codec_id::koto);
+  expected_events expected;
+  for (const auto& [run, codec] : needed) decide_for(run, codec, o, expected[run], signals);
   return expected;
 }
 
@@ -299,9 +304,9 @@ int verify(const options& o) {
   for (const auto& s : stored.sessions())
     if (!said.runs.contains(s.run)) said.not_compared.insert(s.run);
   said.run_sent = l2raw_reader(o.sent).run();
-  const std::vector<expected_event> expected = o.selection.files.lines.empty()
-                                                   ? std::vector<expected_event>{}
-                                                   : decide_all(o, sessions, signals);
+  const expected_events expected = o.selection.files.lines.empty()
+                                       ? expected_events{}
+                                       : decide_all(o, said.run_sent, sessions, signals);
   progress line("verify", 0, "events");
   auto c =
       compare(o.sent, o.folder, stored, o.loops, expected, o.skip_damaged, [&](std::uint64_t n) {

@@ -175,9 +175,12 @@ def main():
     assert list(rows) == CHECKERS, rows
     _, _, rows, _ = run_check(gpu_check, {}, SANITIZER, ["--only", "racecheck,tests"])
     assert list(rows) == ["executors_cuda_test", CHECKERS[1]], rows
-    for wrong in (["--only", "nothing"], ["--out"], ["--fast"], ["--limit", "0"], ["--limit", "soon"]):
+    for wrong, sentence in ((["--only", "tests,nothing"], "--only nothing: the parts are copies, "), (["--out"], "--out stands without a value"),
+                            (["--fast"], "there is no option --fast"), (["--limit", "0"], "--limit 0: it takes whole seconds, 1 or more"),
+                            (["--limit", "soon"], "--limit soon: it takes whole seconds, 1 or more")):
         code, error, _, files = run_check(gpu_check, {}, SANITIZER, wrong)
-        assert code == 2 and "gpu-check [--out" in error and not files, (wrong, code)
+        assert code == 2 and error.startswith(f"gpu-check: {sentence}") and not files, (wrong, code, error)
+        assert error.endswith("; see gpu-check --help\n") and error.count("\n") == 1, error
     print("ok")
 
 

@@ -40,7 +40,7 @@ def check_removed(s):
     assert not s.machine.path("/etc/koto-l3/l3.toml").exists()
     ledgers = [json.loads(p.read_text()) for p in s.machine.path(LEDGERS).glob("*.json")]
     assert ledgers, "purging removed the ledgers"
-    stored = int(json.loads(s.machine.run("koto-l3", "info", STORE, "--json"))["events"])
+    stored = int(json.loads(s.machine.ask("koto-l3", "info", STORE, "--json"))["events"])
     assert stored == s.sent, f"{stored} of {s.sent} events are left in the store"
     for l in ledgers:
         assert l["balanced"], f"{l['session']} does not balance"

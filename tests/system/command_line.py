@@ -237,7 +237,7 @@ class Files(CommandLine):
             code, said = self.run_tool(*arguments)
             self.assertRegex(said, r"blocks-000001-run\d{6}-node\d+\.kl3: its last \d+ bytes are no whole block")
         self.assertEqual(code, FAILED, "events are missing")
-        self.assertEqual(json.loads(self.run_tool("verify", self.sent, self.store, "--json")[1])["torn_ends"], 1)
+        self.assertEqual(self.run_for_json("verify", self.sent, self.store, code=FAILED)["torn_ends"], 1)
 
 
 class Ledgers(CommandLine):
@@ -254,7 +254,7 @@ class Ledgers(CommandLine):
         code, said = self.run_tool(*arguments)
         if "not a ledger" not in said:
             self.assertIn("every event that was sent is stored", said)
-            self.assertEqual(json.loads(self.run_tool(*arguments, "--json")[1])["holds"], code == 0)
+            self.assertEqual(self.run_for_json(*arguments, code=code)["holds"], code == 0)
         return code, said
 
     def written(self, file, **changes):

@@ -133,7 +133,7 @@ class Pack(harness.SystemTest):
         source.write_bytes(bytes(128))
         p = subprocess.run([harness.BIN / "koto-l3", "pack", source, "-", "--json"], capture_output=True, check=True)
         self.assertEqual(p.stdout, bytes(3))
-        self.assertEqual(json.loads(p.stderr)["bytes_out"], 3)
+        self.assertEqual(json.loads(p.stderr.splitlines()[-1])["bytes_out"], 3)
 
     def test_killed_in_the_middle_it_leaves_no_file_that_looks_whole(self):
         out, unfinished = self.folder / "out.koto", self.folder / "out.koto.new"

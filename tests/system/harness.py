@@ -344,6 +344,8 @@ class Stage:
         return p
 
     def start_tool(self, *arguments, space=None):
+        if "--json" in arguments:
+            raise AssertionError("warnings would stand within the answer: ask_for_json() keeps them apart")
         return self.keep(Program([BIN / "koto-l3", *arguments], self.folder / f"{arguments[0]}.log", space=space))
 
     def run_tool(self, *arguments, seconds=PATIENCE):

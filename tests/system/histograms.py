@@ -38,6 +38,9 @@ class Histograms(Selecting):
         self.assertEqual(got, code, said)
         return said
 
+    def as_json(self, *arguments, code=0):
+        return self.run_for_json("histograms", *arguments, code=code)
+
     def save(self, daemon, name):
         path = self.folder / name
         self.tool(f"{harness.HOST}:{daemon.ports.monitor}", "--save", path)
@@ -189,7 +192,7 @@ class Histograms(Selecting):
         words = " ".join(e.text or "" for e in picture.iter("{http://www.w3.org/2000/svg}text"))
         for name in ("pedestal by input", "vertex_z", "pion_mass", "CBAR"):
             self.assertIn(name, words)
-        as_json = json.loads(self.tool(address, "--reference", reference, "--json", code=FAILED))
+        as_json = self.as_json(address, "--reference", reference, code=FAILED)
         self.assertEqual(as_json["changed"], said["changed"])
         self.assertEqual(as_json["run"], said["run"])
         self.finish(daemon)
@@ -226,7 +229,7 @@ class Histograms(Selecting):
         self.assertIn("no input changed since the reference\nno histogram of events changed since the reference\n", told)
         told = self.tool(saved["weak"], "--reference", saved["good"], code=FAILED)
         self.assertRegex(told, r"\d histograms? of events changed since the reference")
-        energy = json.loads(self.tool(saved["weak"], "--reference", saved["good"], "--json", code=FAILED))["changed_histograms"][0]
+        energy = self.as_json(saved["weak"], "--reference", saved["good"], code=FAILED)["changed_histograms"][0]
         self.assertEqual((energy["name"], energy["unit"]), ("calorimeter_energy", "MeV"))
         self.assertLess(energy["is"], 0.8 * energy["was"])
         self.assertIn(f"{'calorimeter_energy, MeV':<28} {energy['was']:>10.4g} {energy['is']:>10.4g}", told)
@@ -246,7 +249,7 @@ class Histograms(Selecting):
         self.assertIn(f"{2 * len(moved)} inputs changed since the reference\n", told)
         self.assertIn(f"crate 4: {len(moved)} inputs not in the reference\n", told)
         self.assertIn(f"crate 44: {len(moved)} inputs only in the reference\n", told)
-        self.assertEqual(json.loads(self.tool(good, "--reference", other, "--json", code=FAILED))["only_here"], moved)
+        self.assertEqual(self.as_json(good, "--reference", other, code=FAILED)["only_here"], moved)
         daemon, _ = self.count(file, events=20, reference=str(other))
         harness.wait_until(lambda: daemon.metrics()["koto_l3_inputs_changed"] == 2 * len(moved), "the inputs of one run only")
         self.assertRegex(daemon.said(), rf"inputs changed: {2 * len(moved)} since the reference {other}: "
@@ -268,9 +271,9 @@ class Histograms(Selecting):
         for name, values in run["channels"].items():
             self.assertEqual([sum(v) for v in zip(*(h["channels"][name] for _, h in found))], values, name)
         of_a_file, = self.store.glob("blocks-*.kl3")
-        self.assertEqual(json.loads(self.tool(self.store, "--json"))["run"], run)
-        self.assertEqual(json.loads(self.tool(of_a_file, "--json"))["run"], run)
-        self.assertEqual(json.loads(self.tool(self.store, "--spill", "3", "--json"))["run"], said["spill"])
+        self.assertEqual(self.as_json(self.store)["run"], run)
+        self.assertEqual(self.as_json(of_a_file)["run"], run)
+        self.assertEqual(self.as_json(self.store, "--spill", "3")["run"], said["spill"])
         self.assertIn("holds no such histograms", self.tool(self.store, "--spill", "4", code=FAILED))
         self.assertIn(f"has no histograms of run 99: it holds run {said['run']['run']}\n", self.tool(self.store, "--run", "99", code=FAILED))
         self.assertIn("no input changed", self.tool(of_a_file, "--reference", self.store))
@@ -289,7 +292,7 @@ class Histograms(Selecting):
         daemon, _ = self.count(file)
         harness.wait_until(lambda: json.loads(daemon.get("/histograms")[1])["spill"]["spill"] == 3, "the last spill's end")
         self.finish(daemon)
-        whole = json.loads(self.tool(self.store, "--json"))["run"]
+        whole = self.as_json(self.store)["run"]
         found = self.in_store()
         of_a_file, = self.store.glob("blocks-*.kl3")
         data = of_a_file.read_bytes()
@@ -308,7 +311,7 @@ class Histograms(Selecting):
         # It has come again: that copy counts, and once.
         again = self.store / "blocks-000002.kl3"
         again.write_bytes(data[:8] + (2).to_bytes(8, "little") + data[block:end] + data[block:end])
-        self.assertEqual(json.loads(self.tool(self.store, "--json"))["run"]["events"], whole["events"])
+        self.assertEqual(self.as_json(self.store)["run"]["events"], whole["events"])
 
     def test_of_spills_that_end_with_the_run_are_stored_without_events(self):
         file = self.simulate_with("sent.l2raw", events=20, spills=2)

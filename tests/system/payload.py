@@ -395,9 +395,8 @@ class Budget(Selecting):
     def test_its_lines_are_those_of_the_files_run(self):
         file = self.simulate(4)
         table = self.write(f"runs,input,gain,time,threshold,dead\n{RUN}-,0/3/7,,,,1\n", "calibration.csv")
-        code, said = self.run_tool("budget", file, "--calibration", table, "--codec", "koto", "--json")
-        self.assertEqual(code, 0, said)
-        self.assertIn("pi0nunu", said)
+        said = self.run_for_json("budget", file, "--calibration", table, "--codec", "koto")
+        self.assertIn("pi0nunu", [line["line"] for line in said["codecs"]["koto"]["lines"]])
 
 
 class Golden(harness.SystemTest):

@@ -156,6 +156,16 @@ class Chain(Selecting):
         code, verdict = self.verify(file, "--selection", "built-in")
         self.assertEqual((code, verdict["events_hold"]), (0, True), verdict)
 
+    def test_each_event_is_decided_by_its_own_run(self):
+        """Of a file that was sent over two runs, verify decides the spills of each by its own prescales."""
+        file = self.simulate(80)
+        for run, spill in enumerate(self.events_in(file).items(), RUN):
+            self.finish(self.run_daemon(len(spill[1]), spills=dict([spill]), run=run))
+        by_one_run = {(e["spill"], e["event"]) for e in self.select(file)["events"] if e["kept"]}
+        self.assertNotEqual(by_one_run, set(store_reader.packed_events_of(self.store)), "the run does not matter here")
+        said = self.run_for_json("verify", file, self.store, "--selection", "built-in")
+        self.assertEqual((said["runs"], said["events_hold"]), ([RUN, RUN + 1], True), said)
+
     def test_verify_wants_the_selection_that_ran(self):
         file, other = self.simulate(40), self.write(SELECTION)
         self.finish(self.run_daemon(40, file=file))

@@ -111,11 +111,13 @@ class Status(harness.SystemTest):
         silent = socket.create_server((harness.HOST, 0))
         self.addCleanup(silent.close)
         urls = (self.url(daemon), f"{harness.HOST}:{silent.getsockname()[1]}")
-        watching = self.start_tool("status", "--watch", "--json", "--interval", "500 ms", *urls)
-        harness.wait_until(lambda: watching.said().count("\n") >= 4, "four tables")
+        answer = self.folder / "status.answer"
+        watching = self.keep(harness.Program([harness.BIN / "koto-l3", "status", "--watch", "--json", "--interval", "500 ms", *urls],
+                                             self.folder / "status.log", answer=answer))
+        harness.wait_until(lambda: answer.read_text().count("\n") >= 4, "four tables")
         watching.signal(signal.SIGINT)
         watching.wait()
-        for said in map(json.loads, watching.said().splitlines()):
+        for said in map(json.loads, answer.read_text().splitlines()):
             self.assertEqual(said["nodes"][1]["failure"], "no answer within 0.5 s", "it has no longer than until the next table")
         # Once: the silent one is not asked a second time, and so keeps its first failure.
         asked = []

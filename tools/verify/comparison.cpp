@@ -53,31 +53,35 @@ std::string difference(const event_view& sent, const packed_event_view& stored,
 class comparing {
 public:
   comparing(const std::filesystem::path& folder, const event_index& stored,
-            std::span<const expected_event> expected)
+            const expected_events& expected)
       : index_(stored), expected_(expected), reader_(folder), seen_(stored.entries().size()) {
     result_.stored = stored.entries().size();
     result_.damaged = stored.damaged();
+    for (const auto& e : stored.entries()) runs_[e.key.spill].insert(run_of(e));
   }
 
   void take(event_key key, const event_view& sent) {
     const auto place = static_cast<std::size_t>(result_.sent++);
-    const expected_event* const wanted = place < expected_.size() ? &expected_[place] : nullptr;
     const auto entries = index_.find(key);
-    if (wanted != nullptr && !wanted->kept) {
-      if (entries.empty()) ++result_.rejected; // else it counts as extra
-      return;
-    }
     if (entries.empty()) {
+      if (is_rejected(key.spill, place)) {
+        ++result_.rejected;
+        return;
+      }
       ++result_.missing;
       return example(key, "missing");
     }
+    const auto rejected = [&](const event_index::entry& e) {
+      return is_rejected_by(run_of(e), place);
+    };
+    if (std::ranges::all_of(entries, rejected)) return; // they count as extra
     // If a key was sent again, what equals its first entry equals those that did so before.
     const auto known = alike_.find(key);
     std::size_t next = 0;
-    std::string what = wrong_with(entries[next++], sent, wanted);
+    std::string what = wrong_with(entries[next++], sent, place);
     if (what.empty() && known != alike_.end()) next = known->second;
     for (; what.empty() && next < entries.size(); ++next)
-      what = wrong_with(entries[next], sent, wanted);
+      what = wrong_with(entries[next], sent, place);
     if (!what.empty()) {
       if (next > 1) alike_.insert_or_assign(key, next - 1);
       ++result_.different;
@@ -106,9 +110,36 @@ public:
   comparison& result() { return result_; }
 
 private:
-  /// Why the entry is not the sent event; empty: it is.
+  [[nodiscard]] std::uint32_t run_of(const event_index::entry& e) const {
+    return index_.sessions()[e.session].run;
+  }
+
+  /// What the selection says of an event of the file in this run; null: nothing.
+  [[nodiscard]] const expected_event* expected_of(std::uint32_t run, std::size_t place) const {
+    const auto of_run = expected_.find(run);
+    const bool said = of_run != expected_.end() && place < of_run->second.size();
+    return said ? &of_run->second[place] : nullptr;
+  }
+
+  [[nodiscard]] bool is_rejected_by(std::uint32_t run, std::size_t place) const {
+    const expected_event* const wanted = expected_of(run, place);
+    return wanted != nullptr && !wanted->kept;
+  }
+
+  /// Of an event that is not stored: which run it came in is known by its spill only.
+  [[nodiscard]] bool is_rejected(std::uint32_t spill, std::size_t place) const {
+    const auto rejects = [&](std::uint32_t run) { return is_rejected_by(run, place); };
+    if (const auto runs = runs_.find(spill); runs != runs_.end())
+      return std::ranges::all_of(runs->second, rejects);
+    return !expected_.empty() &&
+           std::ranges::all_of(expected_, rejects, &expected_events::value_type::first);
+  }
+
+  /// Why the entry is not the sent event; empty: it is, or it counts as extra.
   [[nodiscard]] std::string wrong_with(const event_index::entry& e, const event_view& sent,
-                                       const expected_event* wanted) {
+                                       std::size_t place) {
+    const expected_event* const wanted = expected_of(run_of(e), place);
+    if (wanted != nullptr && !wanted->kept) return {};
     seen_[static_cast<std::size_t>(&e - index_.entries().data())] = true;
     const auto stored = reader_.read(e);
     if (!stored) return "cannot be read again";
@@ -143,7 +174,8 @@ private:
   }
 
   const event_index& index_;
-  std::span<const expected_event> expected_;
+  const expected_events& expected_;
+  std::map<std::uint32_t, std::set<std::uint32_t>> runs_; ///< that have stored events, by spill
   event_reader reader_;
   std::vector<bool> seen_;
   std::map<event_key, std::size_t> alike_; ///< so many first entries of a key are the same event
@@ -220,7 +252,7 @@ private:
 
 comparison compare(const std::filesystem::path& sent_file,
                    const std::filesystem::path& store_folder, const event_index& stored,
-                   std::uint32_t loops, std::span<const expected_event> expected, bool skip_damaged,
+                   std::uint32_t loops, const expected_events& expected, bool skip_damaged,
                    const std::function<void(std::uint64_t)>& progress) {
   l2raw_reader sent(sent_file);
   if (sent.damage()) throw std::runtime_error(sent_file.string() + " " + fault_of(sent));

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -34,6 +35,10 @@ struct expected_event {
     return codec == codec_id::strong ? 1 : 0;
   }
 };
+
+/// The decisions on all events of a file, in its order, by the run for which they hold: prescales
+/// and calibration go by the run.
+using expected_events = std::map<std::uint32_t, std::vector<expected_event>>;
 
 struct comparison {
   std::uint64_t sent = 0;
@@ -68,14 +73,16 @@ struct comparison {
 };
 
 /// `loops`: how often the file was sent, with spill numbers that went on. `expected`: the decisions
-/// on the events of one loop, in the file's order; empty: all are kept. `skip_damaged`: go on
-/// behind damage. `progress` gets the number of events compared. Throws std::runtime_error if a
-/// file cannot be opened or is not an .l2raw file, or if the spill numbers wrapped, so that two
-/// events have one name.
+/// on the events of one loop for each run of `stored`; empty: all are kept. A stored event is
+/// judged by its run, one that is not stored by the runs that have events of its spill, or by all
+/// if none has: it is missing if one of them keeps it. `skip_damaged`: go on behind damage.
+/// `progress` gets the number of events compared. Throws std::runtime_error if a file cannot be
+/// opened or is not an .l2raw file, or if the spill numbers wrapped, so that two events have one
+/// name.
 [[nodiscard]] comparison compare(const std::filesystem::path& sent_file,
                                  const std::filesystem::path& store_folder,
                                  const event_index& stored, std::uint32_t loops,
-                                 std::span<const expected_event> expected, bool skip_damaged,
+                                 const expected_events& expected, bool skip_damaged,
                                  const std::function<void(std::uint64_t)>& progress);
 
 } // namespace l3

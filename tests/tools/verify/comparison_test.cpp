@@ -57,10 +57,10 @@ struct trial {
   }
 
   void store(const std::vector<test::bytes>& packed, std::uint64_t session = 1,
-             std::uint64_t sequence = 0) {
+             std::uint64_t sequence = 0, std::uint32_t run = test::usual_run) {
     store_writer writer({folder.path()});
     const auto block =
-        test::make_block(packed, session, sequence == 0 ? next_sequence++ : sequence);
+        test::make_block(packed, session, sequence == 0 ? next_sequence++ : sequence, run);
     block_header header;
     ASSERT_EQ(check_block(block, header), block_fault::none);
     ASSERT_FALSE(writer.append(block, header));
@@ -72,9 +72,12 @@ struct trial {
   }
 
   [[nodiscard]] comparison verdict(std::uint32_t loops = 1,
-                                   std::span<const expected_event> expected = {}) const {
+                                   const expected_events& expected = {}) const {
     return compare(sent(), folder.path(), event_index(folder.path()), loops, expected, false,
                    nullptr);
+  }
+  [[nodiscard]] comparison verdict_on(const std::vector<expected_event>& expected) const {
+    return verdict(1, {{test::usual_run, expected}});
   }
 };
 
@@ -239,7 +242,7 @@ TEST(comparison, expects_no_event_that_the_selection_rejected) {
   trial t(6);
   t.send();
   t.store(without(t, {0, 4}));
-  const auto c = t.verdict(1, said_of(t, {0, 4}));
+  const auto c = t.verdict_on(said_of(t, {0, 4}));
   EXPECT_TRUE(c.holds());
   EXPECT_EQ(c.rejected, 2U);
   EXPECT_EQ(c.equal, 4U);
@@ -252,7 +255,7 @@ TEST(comparison, finds_an_event_that_the_selection_kept_and_that_is_missing) {
   trial t(6);
   t.send();
   t.store(without(t, {0, 4}));
-  const auto c = t.verdict(1, said_of(t, {0}));
+  const auto c = t.verdict_on(said_of(t, {0}));
   EXPECT_FALSE(c.holds());
   EXPECT_EQ(c.rejected, 1U);
   EXPECT_EQ(c.missing, 1U);
@@ -264,7 +267,7 @@ TEST(comparison, finds_an_event_that_is_stored_though_it_was_rejected) {
   trial t(6);
   t.send();
   t.store(without(t, {0}));
-  const auto c = t.verdict(1, said_of(t, {0, 4}));
+  const auto c = t.verdict_on(said_of(t, {0, 4}));
   EXPECT_FALSE(c.holds());
   EXPECT_EQ(c.rejected, 1U);
   EXPECT_EQ(c.extra, 1U);
@@ -279,7 +282,7 @@ TEST(comparison, finds_an_event_of_which_the_selection_said_something_else) {
   t.store(t.all());
   auto expected = said_of(t, {});
   expected[2].summary.resize(expected[2].summary.size() + 8); // one word more
-  auto c = t.verdict(1, expected);
+  auto c = t.verdict_on(expected);
   EXPECT_FALSE(c.holds());
   EXPECT_EQ(c.different, 1U);
   EXPECT_EQ(c.equal, 5U);
@@ -291,7 +294,77 @@ TEST(comparison, finds_an_event_of_which_the_selection_said_something_else) {
                                  [](const expected_event& e) { return !e.summary.empty(); });
   ASSERT_NE(said, expected.end());
   said->summary.back() ^= std::byte{1};
-  EXPECT_EQ(t.verdict(1, expected).different, 1U);
+  EXPECT_EQ(t.verdict_on(expected).different, 1U);
+}
+
+/// Spill 1 came in run 7, and spill 2 in run 8: the runs reject one event of each, and not the
+/// same.
+class a_file_that_was_sent_over_two_runs : public testing::Test {
+protected:
+  a_file_that_was_sent_over_two_runs() : t(6) {
+    t.send();
+    expected = {{7, said_of(t, {0, 4})}, {8, said_of(t, {1, 5})}};
+    of_run_7 = {t.events[1].packed, t.events[2].packed, t.events[3].packed};
+    of_run_8 = {t.events[4].packed};
+  }
+
+  [[nodiscard]] comparison verdict() {
+    t.store(of_run_7, 1, 1, 7);
+    t.store(of_run_8, 2, 1, 8);
+    return t.verdict(1, expected);
+  }
+
+  trial t;
+  expected_events expected;
+  std::vector<test::bytes> of_run_7;
+  std::vector<test::bytes> of_run_8;
+};
+
+TEST_F(a_file_that_was_sent_over_two_runs, is_decided_by_the_run_of_each_event) {
+  const auto c = verdict();
+  EXPECT_TRUE(c.holds()) << c.examples.front();
+  EXPECT_EQ(c.equal, 4U);
+  EXPECT_EQ(c.rejected, 2U);
+}
+
+TEST_F(a_file_that_was_sent_over_two_runs, lacks_an_event_that_its_run_kept) {
+  of_run_7.pop_back();
+  const auto c = verdict();
+  EXPECT_EQ(c.missing, 1U);
+  EXPECT_EQ(c.rejected, 2U);
+  EXPECT_EQ(c.examples, (std::vector<std::string>{"spill 1 event 4: missing"}));
+}
+
+TEST_F(a_file_that_was_sent_over_two_runs, has_an_event_more_that_its_run_rejected) {
+  of_run_8.push_back(t.events[5].packed);
+  const auto c = verdict();
+  EXPECT_EQ(c.extra, 1U);
+  EXPECT_EQ(c.rejected, 1U);
+  EXPECT_EQ(c.examples, (std::vector<std::string>{"spill 2 event 2: extra"}));
+}
+
+TEST_F(a_file_that_was_sent_over_two_runs, lacks_what_one_run_kept_of_a_spill_that_is_not_stored) {
+  t.events.push_back(t.events[0]);
+  t.events.push_back(t.events[0]);
+  t.events.push_back(t.events[0]); // the first of spill 3
+  t.send();
+  for (auto& [run, said] : expected) said.resize(9, {false, {}, {}});
+  expected[7][8].kept = true;
+  const auto c = verdict();
+  EXPECT_EQ(c.missing, 1U);
+  EXPECT_EQ(c.rejected, 4U);
+  EXPECT_EQ(c.examples, (std::vector<std::string>{"spill 3 event 1: missing"}));
+}
+
+TEST_F(a_file_that_was_sent_over_two_runs, may_have_spills_in_both) {
+  of_run_7.push_back(t.events[4].packed); // which run 7 rejects
+  of_run_8.push_back(t.events[1].packed); // which run 8 rejects
+  const auto c = verdict();
+  EXPECT_EQ(c.equal, 4U);
+  EXPECT_EQ(c.rejected, 0U);
+  EXPECT_EQ(c.examples,
+            (std::vector<std::string>{"spill 1 event 1: missing", "spill 2 event 2: missing",
+                                      "spill 1 event 2: extra", "spill 2 event 1: extra"}));
 }
 
 /// Six events of two spills, the same in every call but for the spills.

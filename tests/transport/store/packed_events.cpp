@@ -176,7 +176,8 @@ packed_and_original make_event(const event_recipe& recipe, std::mt19937& random)
   return event;
 }
 
-bytes make_block(const std::vector<bytes>& events, std::uint64_t session, std::uint64_t sequence) {
+bytes make_block(const std::vector<bytes>& events, std::uint64_t session, std::uint64_t sequence,
+                 std::uint32_t run) {
   bytes payload;
   for (const auto& e : events) append(payload, e);
   bytes block;
@@ -188,7 +189,7 @@ bytes make_block(const std::vector<bytes>& events, std::uint64_t session, std::u
   put(block, events.size(), 4);
   put(block, session, 8);
   put(block, sequence, 8);
-  put(block, 7, 4); // run
+  put(block, run, 4);
   put(block, 0, 4); // node
   put(block, 0, 8);
   put(block, 0, 8);

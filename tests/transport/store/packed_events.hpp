@@ -37,9 +37,12 @@ struct event_recipe {
 
 [[nodiscard]] packed_and_original make_event(const event_recipe& recipe, std::mt19937& random);
 
+/// The run of blocks of which a test does not say another.
+constexpr std::uint32_t usual_run = 7;
+
 /// A whole block of these packed events.
 [[nodiscard]] bytes make_block(const std::vector<bytes>& events, std::uint64_t session,
-                               std::uint64_t sequence);
+                               std::uint64_t sequence, std::uint32_t run = usual_run);
 
 /// A folder that vanishes with the object.
 class scratch_folder {
