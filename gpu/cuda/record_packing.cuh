@@ -140,13 +140,17 @@ __device__ inline void take_apart(std::uint64_t number, std::uint32_t& low, std:
   asm("mov.b64 {%0, %1}, %2;" : "=r"(low), "=r"(high) : "l"(number));
 }
 
-/// The packed records of a board, in shared memory of the warp that packs it. Pieces of 16 bytes of
-/// the image are pieces of the output: the image begins amid its first piece where the records do.
+/// The packed records of a board, in shared memory of the warp that packs it. If the place of the
+/// records in the output is known, they begin in the image where they begin in a piece of 16 bytes
+/// of the output, and whole pieces leave.
 struct alignas(16) board_image {
   static constexpr std::uint32_t piece = 16;
   static constexpr std::uint32_t most_bits = 14; // N: all tags are right
+  /// Bytes before the records: stored header and footer, or fewer to the begin of a piece.
+  static constexpr std::uint32_t most_before =
+      board_place::word * (board_place::header + board_place::footer);
   static constexpr std::uint32_t most =
-      piece - 1 + packet_lanes * koto::record_bytes(most_bits) + sizeof(std::uint32_t);
+      most_before + packet_lanes * koto::record_bytes(most_bits) + sizeof(std::uint32_t) + piece;
   std::byte bytes[(most + piece - 1) / piece * piece];
 
   [[nodiscard]] __device__ std::uint32_t address() const {
@@ -340,12 +344,9 @@ struct place_in_image {
   std::uint32_t end;    ///< likewise
   std::uint32_t octets; ///< where the thread's octets begin, in bits of shared memory
 
-  /// The image is copied to the same places behind a multiple of a piece, and so that the records
-  /// begin at `to`.
   __device__ place_in_image(const packed_record& record, const record_half& mine, bool is_kept,
-                            const board_image& image, const std::byte* to)
-      : begin(
-            static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(to) % board_image::piece)) {
+                            const board_image& image, std::uint32_t records_begin)
+      : begin(records_begin) {
     const std::uint32_t first = begin + record.octets_begin(mine);
     end = of_thread(is_kept ? first + record.half_bytes() : begin + record.place, threads - 1);
     octets = 8 * (image.address() + first);
@@ -411,16 +412,32 @@ __device__ inline void put_records(const packed_samples& samples, const packed_r
   sync();
 }
 
-/// Packs all records of a board to `to`.
-__device__ inline void pack_records(const packed_samples& samples, const packed_record& record,
-                                    const record_half& mine, board_image& image, std::byte* to) {
-  const place_in_image place(record, mine, true, image, to);
+/// Puts all records of a board into its image, from this byte on. Returns where they end.
+__device__ inline std::uint32_t put_all_records(const packed_samples& samples,
+                                                const packed_record& record,
+                                                const record_half& mine, board_image& image,
+                                                std::uint32_t begin) {
+  const place_in_image place(record, mine, true, image, begin);
   if (any(!octet_maker::makes(record))) {
     put_records(samples, record, mine, true, image, place);
   } else {
     put_quiet_records(samples, record, mine, place.octets);
   }
-  copy_image(image, place.begin, place.end, to - place.begin);
+  return place.end;
+}
+
+/// The place of the byte in its piece of the output. An image that begins so can be copied by whole
+/// pieces.
+[[nodiscard]] __device__ inline std::uint32_t place_in_piece(const std::byte* to) {
+  return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(to) % board_image::piece);
+}
+
+/// Packs all records of a board to `to`.
+__device__ inline void pack_records(const packed_samples& samples, const packed_record& record,
+                                    const record_half& mine, board_image& image, std::byte* to) {
+  const std::uint32_t begin = place_in_piece(to);
+  const std::uint32_t end = put_all_records(samples, record, mine, image, begin);
+  copy_image(image, begin, end, to - begin);
 }
 
 /// Packs the records whose threads say that they are kept to `to`. One way for all N keeps the code
@@ -428,7 +445,7 @@ __device__ inline void pack_records(const packed_samples& samples, const packed_
 __device__ inline void pack_kept_records(const packed_samples& samples, const packed_record& record,
                                          const record_half& mine, bool is_kept, board_image& image,
                                          std::byte* to) {
-  const place_in_image place(record, mine, is_kept, image, to);
+  const place_in_image place(record, mine, is_kept, image, place_in_piece(to));
   put_records(samples, record, mine, is_kept, image, place);
   copy_image(image, place.begin, place.end, to - place.begin);
 }

@@ -120,6 +120,27 @@ template <class Form>
   return 1;
 }
 
+/// How many blocks do the work of so many portable ones. Those of a form that takes turns go on
+/// until no work is left: of them there are as many as the device runs at a time.
+template <class Form>
+[[nodiscard]] constexpr std::uint32_t blocks_of(std::uint32_t portable,
+                                                std::uint32_t multiprocessors) {
+  if constexpr (requires { Form::takes_turns; })
+    return std::min(portable, Form::resident * multiprocessors);
+  else if constexpr (requires { Form::blocks_for(portable); })
+    return Form::blocks_for(portable);
+  else
+    return portable;
+}
+
+/// Of a device; at least one.
+[[nodiscard]] inline std::uint32_t multiprocessors_of(int device) {
+  int n = 0;
+  check(cudaDeviceGetAttribute(&n, cudaDevAttrMultiProcessorCount, device),
+        "cannot ask for the multiprocessors of the CUDA device");
+  return static_cast<std::uint32_t>(std::max(n, 1));
+}
+
 } // namespace cuda
 
 template <class Kernel, class... Args>
@@ -143,15 +164,15 @@ public:
   cuda_queue() : cuda_queue(0) {}
   explicit cuda_queue(int device)
       : device_((cuda::check(cudaSetDevice(device), "cannot use the CUDA device"), device)),
-        mark_(cuda::make_event()), end_(cuda::make_event()), gathered_(cuda::make_stream()),
-        stream_(cuda::make_stream()) {}
+        multiprocessors_(cuda::multiprocessors_of(device)), mark_(cuda::make_event()),
+        end_(cuda::make_event()), gathered_(cuda::make_stream()), stream_(cuda::make_stream()) {}
 
   template <class Kernel, class... Args>
   void run(const Kernel& kernel, std::uint32_t blocks, const Args&... args) {
     if (blocks == 0 || first_error_ != cudaSuccess) return;
     submitted_ = false;
     using form = typename cuda_form<Kernel>::type;
-    if constexpr (requires { form::blocks_for(blocks); }) blocks = form::blocks_for(blocks);
+    blocks = cuda::blocks_of<form>(blocks, multiprocessors_);
     // Forgets what an earlier call of this thread returned: a query of a busy stream counts, too.
     static_cast<void>(cudaGetLastError());
     // A launch is refused on another device than its queue's.
@@ -287,6 +308,7 @@ private:
   }
 
   int device_;
+  std::uint32_t multiprocessors_;
   cuda::event mark_;
   cuda::event end_;
   cuda::stream gathered_; // takes kernels for a graph, and never runs any

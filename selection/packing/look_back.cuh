@@ -1,54 +1,94 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device form of find_end (look_back.hpp). A warp looks back 32 tiles at a time: votes find the
-// nearest tile that has published its end, and whether all tiles up to it have published. Then the
-// lanes join the steps over these tiles to one step, in five rounds of exchanges. Other warps wait
-// at a barrier, where they take no issue slots.
+// The device form of find_end (look_back.hpp). A warp asks for the words of 128 tiles at a time and
+// goes through them by 32, from the nearest on: votes find the nearest tile that has published its
+// end, and whether all tiles up to it have published. Sums over the warp then give the bytes
+// between two tiles that begin events. Other warps wait at a barrier, where they take no issue
+// slots.
 #pragma once
 
 #include <cstdint>
 
 namespace l3 {
 
-__device__ inline position_step step_of_lane_above(const position_step& s, std::uint32_t distance) {
-  constexpr std::uint32_t all = 0xffffffff;
-  return {__shfl_down_sync(all, s.before(), distance), __shfl_down_sync(all, s.after(), distance),
-          __shfl_down_sync(all, s.rounds() ? 1 : 0, distance) != 0};
-}
+/// What 32 tiles have published, read by the lanes of a warp, the nearest by lane 0.
+class tiles_seen {
+public:
+  __device__ explicit tiles_seen(std::uint64_t word)
+      : mine_(word), low_(static_cast<std::uint32_t>(word)),
+        ends_(__ballot_sync(everyone, position_word(low_).is_absolute())) {}
 
-/// Publishes `mine` and finds where the tile's data ends, like find_end, by one warp. Only the
-/// first lane gets the end.
+  /// Whether one of them has published its end.
+  [[nodiscard]] __device__ bool has_end() const { return ends_ != 0; }
+  /// Whether all have published something, up to the nearest that has published its end.
+  [[nodiscard]] __device__ bool is_known() const {
+    return (__ballot_sync(everyone, !position_word(low_).is_known()) & (ends_ ^ (ends_ - 1))) == 0;
+  }
+  /// The nearest end.
+  [[nodiscard]] __device__ std::uint64_t end() const {
+    return __shfl_sync(everyone, mine_.bytes(), __ffs(static_cast<int>(ends_)) - 1);
+  }
+  /// Joins the step over the tiles nearer than that, or over all, with the one over tiles behind
+  /// them.
+  __device__ void join(position_step& behind) const {
+    std::uint32_t left = ends_ == 0 ? everyone : (ends_ & (0 - ends_)) - 1;
+    const auto bytes = static_cast<std::uint32_t>(mine_.bytes()); // of a tile, not of an end
+    std::uint32_t firsts = __ballot_sync(everyone, position_word(low_).is_first()) & left;
+    while (firsts != 0) { // from the nearest on
+      const std::uint32_t nearer_too = firsts ^ (firsts - 1);
+      behind = position_step(0, sum(bytes, left & nearer_too), true).then(behind);
+      left &= ~nearer_too;
+      firsts &= ~nearer_too;
+    }
+    behind = position_step(sum(bytes, left), 0, false).then(behind);
+  }
+
+private:
+  static constexpr std::uint32_t everyone = 0xffffffff;
+
+  [[nodiscard]] __device__ static std::uint32_t sum(std::uint32_t bytes, std::uint32_t lanes) {
+    return __reduce_add_sync(everyone, (lanes >> threadIdx.x % 32 & 1) != 0 ? bytes : 0);
+  }
+
+  position_word mine_;
+  std::uint32_t low_; ///< has all that is not a number of bytes
+  std::uint32_t ends_;
+};
+
+/// Finds where the data of a tile ends that has published `mine`, like find_end, by one warp.
 [[nodiscard]] __device__ inline std::uint64_t find_end_by_warp(const cuda_block& b, std::uint32_t t,
                                                                position_word mine,
                                                                column<std::uint64_t> positions) {
   constexpr std::uint32_t warp = 32;
-  constexpr std::uint32_t everyone = 0xffffffff;
+  constexpr std::uint32_t rows = 4;
   const std::uint32_t lane = threadIdx.x % warp;
-  if (lane == 0) publish(b, &positions[t], mine.word());
   position_step all(mine);
-  for (std::uint32_t from = t;;) { // from − 1 is the nearest tile not yet read
-    const position_word seen =
-        lane < from ? position_word(observe(b, &positions[from - 1 - lane])) : position_word::at(0);
-    const std::uint32_t absolute = __ballot_sync(everyone, seen.is_absolute());
-    const std::uint32_t unknown = __ballot_sync(everyone, !seen.is_known());
-    // The lanes up to the nearest tile with a published end; all lanes, if no tile has one.
-    const std::uint32_t counted = absolute ^ (absolute - 1);
-    if ((unknown & counted) != 0) {
-      give_way(b);
-      continue;
-    }
-    position_step step;
-    if ((counted >> lane & 1) != 0) step = position_step(seen);
-      // The lane above read tiles further ahead of this one, so its step comes first.
+  std::uint64_t begin = 0; // where the nearest tile with an end has it
+  bool is_found = t == 0;
+  for (std::uint32_t from = t; !is_found;) { // from − 1 is the nearest tile not yet read
+    std::uint64_t words[rows];
 #pragma unroll
-    for (std::uint32_t distance = 1; distance < warp; distance *= 2) {
-      const position_step above = step_of_lane_above(step, distance);
-      if (lane + distance < warp) step = above.then(step);
+    for (std::uint32_t k = 0; k < rows; ++k) {
+      const std::uint32_t back = warp * k + lane + 1;
+      words[k] = back <= from ? observe(b, &positions[from - back]) : position_word::at(0).word();
     }
-    all = step.then(all); // complete in lane 0 only
-    if (absolute != 0) break;
-    from -= warp;
+#pragma unroll 1
+    for (std::uint32_t k = 0; k < rows; ++k) {
+      const tiles_seen seen(words[0]);
+#pragma unroll
+      for (std::uint32_t m = 1; m < rows; ++m) words[m - 1] = words[m];
+      if (!seen.is_known()) {
+        give_way(b);
+        break;
+      }
+      seen.join(all);
+      from -= warp;
+      is_found = seen.has_end();
+      if (!is_found) continue;
+      begin = seen.end();
+      break;
+    }
   }
-  const std::uint64_t end = all.end(0);
+  const std::uint64_t end = all.end(begin);
   if (lane == 0) publish(b, &positions[t], position_word::at(end).word());
   return end;
 }
@@ -57,6 +97,7 @@ __device__ inline position_step step_of_lane_above(const position_step& s, std::
                                                        std::uint32_t t, position_word mine,
                                                        column<std::uint64_t> positions) {
   if (threadIdx.x < 32) {
+    if (threadIdx.x == 0) publish(b, &positions[t], mine.word());
     const std::uint64_t end = find_end_by_warp(b, t, mine, positions);
     if (threadIdx.x == 0) s.end = end;
   }

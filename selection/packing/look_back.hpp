@@ -29,6 +29,10 @@ public:
   [[nodiscard]] L3_FN static position_word after_previous(std::uint64_t bytes, bool first) {
     return position_word(bytes << shift | (first ? first_bit : 0) | relative_bit);
   }
+  /// Of a tile that is so much longer. This one is relative.
+  [[nodiscard]] L3_FN position_word longer_by(std::uint64_t bytes) const {
+    return position_word(word_ + (bytes << shift));
+  }
   /// The tile ends at `end`.
   [[nodiscard]] L3_FN static position_word at(std::uint64_t end) {
     return position_word(end << shift | absolute_bit);

@@ -1,100 +1,205 @@
 // SPDX-License-Identifier: Apache-2.0
-// The form of pack_tiles on CUDA devices: a CUDA block takes a tile, and each of its eight warps a
-// board, whose samples stay in registers from measuring to packing. When all boards are measured
-// the first warp looks back for the place of the tile; then each warp packs its board.
+// The form of pack_tiles on CUDA devices. Eight warps of a CUDA block have a board of a tile each.
+// A ninth, the tile's warp, takes the tickets, finds what the others must know of a tile, and looks
+// back for the places of the tiles.
+//
+// A block takes one tile after the other, one a turn. Its board warps measure a tile, publish its
+// length and pack it into images in shared memory; then they copy to the output the tile that they
+// packed two turns before. So nobody asks for the place of a tile before the tiles in front of it,
+// which other blocks took at about the same time, have published their lengths (decision 37).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "gpu/cuda/moved_image.cuh"
 #include "gpu/executors/cuda_form.hpp"
 
 namespace l3 {
 
 struct pack_tiles_by_warp {
   static constexpr std::uint32_t boards = pack_tiles::boards; // at most in a tile
-  static constexpr std::uint32_t width = boards * warp::threads;
+  static constexpr std::uint32_t width = (boards + 1) * warp::threads;
   static constexpr std::uint32_t resident = 4; // blocks of a multiprocessor
+
+  static constexpr bool takes_turns = true;
 
   static constexpr std::uint64_t no_room = ~std::uint64_t{0};
 
+  /// What the warps of a block know of a tile.
+  struct tile_in_hand {
+    std::uint32_t is_there; ///< 0: there are no more tiles
+    std::uint32_t number;
+    std::uint32_t first;         ///< board
+    std::uint32_t count;         ///< of boards
+    std::uint64_t front;         ///< a position_word: the tile without its boards
+    std::uint64_t start;         ///< where its boards begin in the output, or no_room
+    std::uint32_t measured;      ///< boards, in units of one_measured, and the sum of their bytes
+    std::uint32_t bytes[boards]; ///< lengths of the packed boards
+    std::uint32_t forms[boards];
+    found_packet packets[boards];
+
+    static constexpr std::uint32_t one_measured = 1U << 24;
+    [[nodiscard]] __device__ position_word size(std::uint32_t bytes_of_boards) const {
+      return position_word(front).longer_by(bytes_of_boards);
+    }
+  };
+
+  /// A tile leaves so many turns after it came in hand.
+  static constexpr std::uint32_t lag = 2;
+  /// Those from the next tile to the one that leaves, and one whose place is taken while warps may
+  /// still look at it.
+  static constexpr std::uint32_t known_tiles = 8;
+  static_assert(known_tiles >= lag + 3);
+
   struct shared {
-    std::uint32_t ticket;
-    /// The lengths of the boards, then where the tile starts in the output, lower and upper half.
-    std::uint32_t words[boards + 2];
-    warp::board_image images[boards];
+    tile_in_hand tiles[known_tiles];
+    warp::moved_image images[lag + 1][boards];
   };
 
   __device__ void operator()(const cuda_block& b, shared& s, const batch_view& in,
                              const frame_columns& columns, const tile_columns::view& tiles,
                              output_view out) const {
-    if (threadIdx.x == 0) s.ticket = fetch_add(b, tiles.ticket.data(), 1);
-    b.sync();
-    const std::uint32_t tile_number = s.ticket;
-    const pack_tiles::tile tile = pack_tiles::tile_of(in, tile_number);
     const std::uint32_t w = threadIdx.x / warp::threads;
-    const std::uint32_t t = warp::thread();
-    const std::uint32_t i = tile.first + w;
-    const bool has_board = i < tile.last;
-    found_packet packet;
-    warp_findings found;
-    found.shape = {};
-    warp::packed_samples samples;
-    warp::outer_words outer;
-    if (has_board) {
-      packet = columns.packets[i];
-      if (packet.has_samples()) {
-        measure(in, i, packet, samples, outer, found);
-        warp::write_findings(found, i, columns);
-      } else {
-        found.shape = measure_boards::raw_shape(in.boards[i], tile.fragment);
-        if (t == 0) measure_boards::write_shape(i, found.shape, columns);
-      }
-    }
-    if (t == 0) s.words[w] = found.shape.bytes;
-    b.sync();
-    if (w == 0) {
-      const std::uint64_t bytes = pack_tiles::raw_bytes(tile.fragment, tile_number) +
-                                  warp::sum(t < boards ? s.words[t] : 0);
-      const position_word size = pack_tiles::size_of(in, tile_number, bytes, tiles);
-      const std::uint64_t end = find_end_by_warp(b, tile_number, size, tiles.position);
-      if (t == 0) { // place_events marks an event that has no room
-        const std::uint64_t start = end > out.capacity ? no_room : end - bytes;
-        s.words[boards] = static_cast<std::uint32_t>(start);
-        s.words[boards + 1] = static_cast<std::uint32_t>(start >> 32);
-      }
+    const bool is_of_tile = w == boards;
+    std::uint32_t ticket = 0; // of the next tile to find, in the first lane of the tile's warp
+    if (is_of_tile) {
+      take(b, tiles, ticket);
+      find(b, in, columns, tiles, take(b, tiles, ticket), s.tiles[0]);
+    } else {
+      for (std::uint32_t k = 0; k <= lag; ++k) s.images[k][w].begin();
     }
     b.sync();
-    // One access brings all that the warp must know: a word for each thread.
-    const std::uint32_t word = t < boards + 2 ? s.words[t] : 0;
-    const std::uint32_t before = warp::sum(t < w ? word : 0);
-    const std::uint64_t start =
-        warp::of_thread(word, boards) | std::uint64_t{warp::of_thread(word, boards + 1)} << 32;
-    if (start == no_room || !has_board) return;
-    std::byte* const to = out.bytes + start + before;
-    const std::uint32_t form = found.shape.form;
-    if ((form & board_raw) != 0) return warp::copy_raw(in, i, found.shape.bytes, to);
-    const warp::record_half mine(packet.kind());
-    warp::packed_record record;
-    record.bits = found.own_bits;
-    record.minimum = found.own_minimum & l2::payload_mask;
-    record.find_place(mine);
-    warp::pack_board(samples, record, mine, outer, form, s.images[w], to);
+    std::uint32_t image = 0; // of the tile in hand
+    for (std::uint32_t turn = 0, behind = 0; behind < lag; ++turn) {
+      tile_in_hand& leaving = s.tiles[(turn - lag) % known_tiles];
+      tile_in_hand& mine = s.tiles[turn % known_tiles];
+      const bool leaves = turn >= lag;
+      const bool is_there = behind == 0 && mine.is_there != 0;
+      if (!is_there) ++behind;
+      // The oldest image is that of the tile which leaves.
+      const std::uint32_t oldest = image == lag ? 0 : image + 1;
+      if (is_of_tile) {
+        if (is_there)
+          find(b, in, columns, tiles, take(b, tiles, ticket), s.tiles[(turn + 1) % known_tiles]);
+        if (leaves) find_place(b, tiles, out.capacity, leaving);
+      } else if (is_there && w < mine.count) {
+        pack(b, in, columns, tiles, mine, s.images[image][w], w);
+      }
+      b.sync();
+      if (!is_of_tile && leaves && w < leaving.count)
+        copy_out(in, leaving, s.images[oldest][w], out.bytes, w);
+      image = oldest;
+    }
   }
 
 private:
-  __device__ static void measure(const batch_view& in, std::uint32_t i, const found_packet& packet,
-                                 warp::packed_samples& samples, warp::outer_words& outer,
-                                 warp_findings& found) {
+  /// Returns the ticket in hand and asks for another, which takes its time: nobody waits for it
+  /// before the next call. By the tile's warp, as the next two.
+  __device__ static std::uint32_t take(const cuda_block& b, const tile_columns::view& tiles,
+                                       std::uint32_t& ticket) {
+    const std::uint32_t taken = warp::of_thread(ticket, 0);
+    if (warp::thread() == 0) ticket = fetch_add_alone(b, tiles.ticket.data(), 1);
+    return taken;
+  }
+
+  /// Finds what the block must know of a tile.
+  __device__ static void find(const cuda_block& b, const batch_view& in,
+                              const frame_columns& columns, const tile_columns::view& tiles,
+                              std::uint32_t number, tile_in_hand& to) {
+    const std::uint32_t t = warp::thread();
+    const bool is_there = number < tiles_per_fragment * in.fragments.size();
+    pack_tiles::tile tile{};
+    std::uint64_t front = 0;
+    if (is_there) {
+      tile = pack_tiles::tile_of(in, number);
+      front = tiles.front[number];
+    }
+    const std::uint32_t count = tile.first < tile.last ? tile.last - tile.first : 0;
+    if (t < count) to.packets[t] = columns.packets[tile.first + t];
+    if (t != 0) return;
+    to.is_there = is_there ? 1 : 0;
+    to.number = number;
+    to.first = tile.first;
+    to.count = count;
+    if (!is_there) return;
+    to.front = front;
+    to.measured = 0;
+    if (count == 0) publish(b, &tiles.position[number], front);
+  }
+
+  /// Finds where a tile that has published its length begins.
+  __device__ static void find_place(const cuda_block& b, const tile_columns::view& tiles,
+                                    std::uint64_t capacity, tile_in_hand& leaving) {
+    const std::uint32_t bytes = leaving.measured % tile_in_hand::one_measured;
+    const std::uint64_t end =
+        find_end_by_warp(b, leaving.number, leaving.size(bytes), tiles.position);
+    // place_events marks an event that has no room
+    if (warp::thread() == 0) leaving.start = end > capacity ? no_room : end - bytes;
+  }
+
+  /// Packs a board to its image. The last warp of a tile that has measured its board publishes the
+  /// tile's length.
+  __device__ static void pack(const cuda_block& b, const batch_view& in,
+                              const frame_columns& columns, const tile_columns::view& tiles,
+                              tile_in_hand& mine, warp::moved_image& image, std::uint32_t w) {
+    const std::uint32_t t = warp::thread();
+    const std::uint32_t i = mine.first + w;
+    const found_packet packet = mine.packets[w];
+    if (!packet.has_samples()) {
+      const board_entry& board = in.boards[i];
+      const board_shape shape = measure_boards::raw_shape(board, in.fragments[board.fragment]);
+      if (t == 0) measure_boards::write_shape(i, shape, columns);
+      return add_length(b, tiles, mine, shape, w);
+    }
     const board_place place(in, packet, i);
-    const warp::record_half mine(packet.kind());
-    samples.load(place, mine, packet.kind());
-    outer = warp::outer_words::load(place, packet);
+    const warp::record_half half(packet.kind());
+    warp::packed_samples samples;
+    samples.load(place, half, packet.kind());
+    warp::outer_words outer = warp::outer_words::load(place, packet);
     outer.compare();
+    warp_findings found;
     samples.find_extremes(found.low, found.high);
-    found.record = mine.record;
-    found.owns_record = mine.half == 0;
+    found.record = half.record;
+    found.owns_record = half.half == 0;
     warp::conclude(found, 0, outer, packet.kind());
+    add_length(b, tiles, mine, found.shape, w);
+    warp::write_findings(found, i, columns);
+    if ((found.shape.form & board_raw) != 0) return;
+    warp::packed_record record;
+    record.bits = found.own_bits;
+    record.minimum = found.own_minimum & l2::payload_mask;
+    record.find_place(half);
+    warp::board_image& whole = image.board();
+    const std::byte* const records = warp::put_outer_words(outer, found.shape.form, whole.bytes);
+    image.finish(warp::put_all_records(samples, record, half, whole,
+                                       static_cast<std::uint32_t>(records - whole.bytes)));
+  }
+
+  /// Adds the length of a measured board to its tile.
+  __device__ static void add_length(const cuda_block& b, const tile_columns::view& tiles,
+                                    tile_in_hand& mine, const board_shape& shape, std::uint32_t w) {
+    constexpr std::uint32_t one = tile_in_hand::one_measured;
+    if (warp::thread() != 0) return;
+    mine.bytes[w] = shape.bytes;
+    mine.forms[w] = shape.form;
+    const std::uint32_t now =
+        fetch_add_within(b, &mine.measured, one + shape.bytes) + one + shape.bytes;
+    if (now / one == mine.count)
+      publish(b, &tiles.position[mine.number], mine.size(now % one).word());
+  }
+
+  /// Copies a board to its place in the output.
+  __device__ static void copy_out(const batch_view& in, const tile_in_hand& leaving,
+                                  const warp::moved_image& image, std::byte* out, std::uint32_t w) {
+    if (leaving.start == no_room) return;
+    const std::uint32_t t = warp::thread();
+    const std::uint32_t bytes = t <= w ? leaving.bytes[t] : 0;
+    const std::uint32_t before = warp::sum(t < w ? bytes : 0);
+    const std::uint32_t own = warp::of_thread(bytes, w);
+    std::byte* const to = out + leaving.start + before;
+    if ((leaving.forms[w] & board_raw) != 0) return warp::copy_raw(in, leaving.first + w, own, to);
+    image.copy(own, to);
   }
 };
 

@@ -27,7 +27,7 @@ namespace l3 {
 /// The columns that the blocks of pack_tiles share, with a row for each tile.
 template <template <class> class column>
 struct tile_fields {
-  column<std::uint32_t> event;          ///< the event to which the tile belongs
+  column<std::uint64_t> front;          ///< a position_word: the tile without its boards
   column<std::uint64_t> position;       ///< a position_word
   column<scalar<std::uint32_t>> ticket; ///< the next tile that a block takes
 };
@@ -48,7 +48,8 @@ struct one_pass_columns {
   }
 };
 
-/// One CUDA block for each event writes the event's number to its tiles and clears their positions.
+/// One CUDA block for each event writes what stands before the boards of its tiles and clears their
+/// positions.
 struct begin_one_pass {
   static constexpr std::uint32_t width = 32;
 
@@ -61,7 +62,7 @@ struct begin_one_pass {
     for_each(b, in.events[e].fragments, [&](std::uint32_t k) {
       const std::uint32_t f = in.events[e].first_fragment + k;
       for (std::uint32_t t = tiles_per_fragment * f; t < tiles_per_fragment * (f + 1); ++t) {
-        tiles.event[t] = e;
+        tiles.front[t] = front_of(in, e, t).word();
         tiles.position[t] = position_word().word();
       }
     });
@@ -69,6 +70,22 @@ struct begin_one_pass {
       columns.events.accepted[e] = 1;
       if (e == 0) *tiles.ticket = 0;
     });
+  }
+
+private:
+  /// The length of everything before the data of the tile's boards. In the first tile of an event
+  /// that is the event's header and tables, and those of preceding events without fragments; in the
+  /// first of a fragment that is written as it came, the fragment.
+  L3_FN static position_word front_of(const batch_view& in, std::uint32_t e, std::uint32_t t) {
+    const event_entry event = in.events[e];
+    const fragment_entry& f = in.fragments[t / tiles_per_fragment];
+    std::uint64_t bytes = f.raw != 0 && t % tiles_per_fragment == 0 ? f.bytes : 0;
+    if (t != tiles_per_fragment * event.first_fragment)
+      return position_word::after_previous(bytes, false);
+    bytes += data_offset(event.fragments, event.boards);
+    for (std::uint32_t k = e; k > 0 && in.events[k - 1].fragments == 0; --k)
+      bytes += data_offset(0, 0);
+    return position_word::after_previous(bytes, true);
   }
 };
 
@@ -103,14 +120,15 @@ struct pack_tiles {
     b.sync();
     const std::uint32_t t = s.ticket;
     const tile mine = tile_of(in, t);
-    std::uint64_t bytes = raw_bytes(mine.fragment, t);
+    std::uint64_t bytes = 0;
     for (std::uint32_t i = mine.first, made = 0; i < mine.last; ++i) {
       const board_shape shape = make_board(b, s, in, mine.fragment, i, columns, s.image + made);
       if ((shape.form & board_raw) == 0) made += shape.bytes;
       bytes += shape.bytes;
     }
     const std::uint64_t start =
-        find_end(b, s.ends, t, size_of(in, t, bytes, tiles), tiles.position) - bytes;
+        find_end(b, s.ends, t, position_word(tiles.front[t]).longer_by(bytes), tiles.position) -
+        bytes;
     if (start + bytes <= out.capacity) // else place_events marks the event as having no room
       write_boards(b, s.image, in, mine, columns, out.bytes + start);
   }
@@ -127,25 +145,6 @@ struct pack_tiles {
     const std::uint32_t from = part * boards; // above `to` in a tile without boards
     const std::uint32_t to = from + boards < f.boards ? from + boards : f.boards;
     return {f, f.first_board + from, f.first_board + to};
-  }
-
-  /// The length of a fragment that is written as it came, which its first tile counts.
-  L3_FN static std::uint64_t raw_bytes(const fragment_entry& f, std::uint32_t t) {
-    return f.raw != 0 && t % tiles_per_fragment == 0 ? f.bytes : 0;
-  }
-
-  /// The length of the tile with everything before its data: if it is the first of its event, the
-  /// event's header and tables, and those of preceding events without fragments.
-  L3_FN static position_word size_of(const batch_view& in, std::uint32_t t, std::uint64_t bytes,
-                                     const tile_columns::view& tiles) {
-    const std::uint32_t e = tiles.event[t];
-    const event_entry event = in.events[e];
-    if (t != tiles_per_fragment * event.first_fragment)
-      return position_word::after_previous(bytes, false);
-    bytes += data_offset(event.fragments, event.boards);
-    for (std::uint32_t k = e; k > 0 && in.events[k - 1].fragments == 0; --k)
-      bytes += data_offset(0, 0);
-    return position_word::after_previous(bytes, true);
   }
 
 private:

@@ -445,21 +445,27 @@ cudaError_t cudaDriverGetVersion(int* version) {
   return cudaSuccess;
 }
 
+namespace {
+
+constexpr int multiprocessors = 4;
+
+} // namespace
+
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
   *properties = {};
   std::snprintf(properties->name, sizeof properties->name, "interpreted PTX, no device");
   properties->warpSize = static_cast<int>(l3::ptx::warp_lanes);
-  properties->multiProcessorCount = 1;
+  properties->multiProcessorCount = multiprocessors;
   constexpr std::size_t imagined_memory = std::size_t{8} << 30;
   properties->totalGlobalMem = imagined_memory;
   return cudaSuccess;
 }
 
-/// What libraries ask before they choose a kernel: a device of 9.0 with one multiprocessor.
+/// What libraries ask before they choose a kernel: a device of 9.0.
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr which, int) {
   constexpr int newest = 9;
   *value = which == cudaDevAttrComputeCapabilityMajor ? newest
-           : which == cudaDevAttrMultiProcessorCount  ? 1
+           : which == cudaDevAttrMultiProcessorCount  ? multiprocessors
                                                       : 0;
   return cudaSuccess;
 }
