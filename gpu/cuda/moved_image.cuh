@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The image of a board (record_packing.cuh) that is made before its place in the output is known.
-// Pieces of 16 bytes of the output are then no pieces of the image: each is put together from two of
-// them when the image leaves shared memory.
+// Pieces of 16 bytes of the output are then no pieces of the image: each is put together from two
+// of them when the image leaves shared memory.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +45,8 @@ public:
     }
     // The bytes in the first piece and those behind the last whole one: others have the rest.
     const std::uint32_t t = thread();
-    const std::uint32_t at = t % board_image::piece + (t < board_image::piece ? 0 : end * board_image::piece);
+    const std::uint32_t at =
+        t % board_image::piece + (t < board_image::piece ? 0 : end * board_image::piece);
     const std::uint32_t from = at - into;
     if (from < n && (t >= board_image::piece || first != 0)) base[at] = board_.bytes[from];
     sync(); // the image may be made again

@@ -17,10 +17,11 @@ function(l3_interpreted program)
   add_test(NAME ${name}_at_random COMMAND ${name})
   set(device "L3_REQUIRE_GPU=1;L3_DEVICE_SCHEDULE")
   set(report ${PROJECT_BINARY_DIR}/tests/device/lines/${name})
-  set_property(GLOBAL APPEND PROPERTY l3_line_reports ${report})
+  set_property(GLOBAL APPEND PROPERTY l3_line_reports ${report} ${report}_at_random)
   set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS device FIXTURES_SETUP device_lines
     ENVIRONMENT "${device}=converged;L3_DEVICE_REPORT=${report}")
-  set_tests_properties(${name}_at_random PROPERTIES TIMEOUT 600 LABELS device ENVIRONMENT "${device}=random:1:8")
+  set_tests_properties(${name}_at_random PROPERTIES TIMEOUT 600 LABELS device FIXTURES_SETUP device_lines
+    ENVIRONMENT "${device}=random:1:8;L3_DEVICE_REPORT=${report}_at_random")
 endfunction()
 
 # l3_executed_lines(): a test that the programs of cases executed all lines of device code but those that a list explains.
