@@ -133,7 +133,7 @@ template <class Form>
     return portable;
 }
 
-/// Of a device; at least one.
+/// How many multiprocessors a device has. Throws like check().
 [[nodiscard]] inline std::uint32_t multiprocessors_of(int device) {
   int n = 0;
   check(cudaDeviceGetAttribute(&n, cudaDevAttrMultiProcessorCount, device),

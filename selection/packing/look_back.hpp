@@ -29,7 +29,7 @@ public:
   [[nodiscard]] L3_FN static position_word after_previous(std::uint64_t bytes, bool first) {
     return position_word(bytes << shift | (first ? first_bit : 0) | relative_bit);
   }
-  /// Of a tile that is so much longer. This one is relative.
+  /// The word of a tile that is longer by so many bytes. This word must be relative.
   [[nodiscard]] L3_FN position_word longer_by(std::uint64_t bytes) const {
     return position_word(word_ + (bytes << shift));
   }

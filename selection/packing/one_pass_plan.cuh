@@ -5,8 +5,8 @@
 //
 // A block takes one tile after the other, one a turn. Its board warps measure a tile, publish its
 // length and pack it into images in shared memory; then they copy to the output the tile that they
-// packed two turns before. So nobody asks for the place of a tile before the tiles in front of it,
-// which other blocks took at about the same time, have published their lengths (decision 37).
+// packed two turns before. Other blocks have taken the tiles in front of it at about the same time;
+// when its place is asked for they have nearly always published their lengths (decision 37).
 #pragma once
 
 #include <cstddef>
@@ -94,8 +94,8 @@ struct pack_tiles_by_warp {
   }
 
 private:
-  /// Returns the ticket in hand and asks for another, which takes its time: nobody waits for it
-  /// before the next call. By the tile's warp, as the next two.
+  /// Returns the ticket that the last call asked for, and asks for the next one without waiting for
+  /// it. By the tile's warp, as are the next two functions.
   __device__ static std::uint32_t take(const cuda_block& b, const tile_columns::view& tiles,
                                        std::uint32_t& ticket) {
     const std::uint32_t taken = warp::of_thread(ticket, 0);

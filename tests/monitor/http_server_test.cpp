@@ -75,7 +75,7 @@ public:
       all.append(part, static_cast<std::size_t>(n));
     return all;
   }
-  /// The server closes, whatever comes before.
+  /// Whether the server closes the connection; what it sends before is passed over.
   [[nodiscard]] bool ends() const {
     char part[4096];
     ssize_t n = 0;

@@ -57,6 +57,7 @@ public:
       : index_(stored), expected_(expected), reader_(folder), seen_(stored.entries().size()) {
     result_.stored = stored.entries().size();
     result_.damaged = stored.damaged();
+    if (expected.empty()) return;
     for (const auto& e : stored.entries()) runs_[e.key.spill].insert(run_of(e));
   }
 

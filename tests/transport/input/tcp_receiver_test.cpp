@@ -145,6 +145,17 @@ protected:
     for (; !holds && steady_clock::now() < limit; holds = what()) std::this_thread::yield();
     ASSERT_TRUE(holds);
   }
+  /// As many connections as there may be.
+  std::vector<std::unique_ptr<client>> take_all_places() {
+    std::vector<std::unique_ptr<client>> open;
+    for (std::size_t n = 0; n < loopback().max_connections; ++n) {
+      open.push_back(std::make_unique<client>(receiver->port()));
+      open.back()->hello(crates);
+      EXPECT_EQ(open.back()->wait_acknowledged(0), 0U);
+    }
+    wait_for([&] { return receiver->connections() == open.size(); });
+    return open;
+  }
   void stop() {
     receiver.reset();
     r.builder.drain(steady_clock::now());
@@ -455,13 +466,7 @@ TEST_F(tcp, a_connection_from_a_machine_that_is_not_listed_is_closed_at_once) {
 }
 
 TEST_F(tcp, more_connections_than_allowed_are_refused) {
-  std::vector<std::unique_ptr<client>> open;
-  for (int i = 0; i < 4; ++i) {
-    open.push_back(std::make_unique<client>(receiver->port()));
-    open.back()->hello(crates);
-    EXPECT_EQ(open.back()->wait_acknowledged(0), 0U);
-  }
-  wait_for([&] { return receiver->connections() == 4; });
+  auto open = take_all_places();
   client fifth(receiver->port());
   EXPECT_EQ(fifth.refusal(), no_place_left);
   EXPECT_EQ(refusals(refused::connection_limit), 1U);
@@ -474,17 +479,10 @@ TEST_F(tcp, more_connections_than_allowed_are_refused) {
   stop();
 }
 
-/// They come and go faster than the time that a connection has for its hello.
 /// Who is told keeps a place for half a second at most, so that a busy machine may need another
 /// try.
 TEST_F(tcp, sixty_four_beyond_the_limit_are_told_so_and_others_just_closed) {
-  std::vector<std::unique_ptr<client>> open;
-  for (int i = 0; i < 4; ++i) {
-    open.push_back(std::make_unique<client>(receiver->port()));
-    open.back()->hello(crates);
-    EXPECT_EQ(open.back()->wait_acknowledged(0), 0U);
-  }
-  wait_for([&] { return receiver->connections() == 4; });
+  const auto open = take_all_places();
   std::uint64_t told = 0;
   std::uint64_t tries = 0;
   constexpr std::uint64_t many = 80;
@@ -504,6 +502,7 @@ TEST_F(tcp, sixty_four_beyond_the_limit_are_told_so_and_others_just_closed) {
   stop();
 }
 
+/// They come and go faster than the time that a connection has for its hello.
 TEST_F(tcp, connections_that_have_ended_keep_no_memory) {
   constexpr int connections = 1000;
   constexpr std::size_t much = connections * std::size_t{200};

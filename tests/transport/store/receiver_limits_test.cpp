@@ -54,7 +54,7 @@ public:
     const link_header h = make_link_header(link_message::hello, session, 1);
     say(frame(is_more, played_daemon::header_bytes(h)) + frame(0, bytes(sizeof(link_hello_body))));
   }
-  /// Of a message that does not end.
+  /// So many bytes of frames of one message, of which each says that more follow.
   void say_more(std::uint64_t count) {
     constexpr std::uint64_t head = 9;
     for (std::uint64_t next = 0; count > 0; count -= next) {

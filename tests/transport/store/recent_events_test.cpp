@@ -98,7 +98,7 @@ TEST(recent_events, that_are_taken_back_again_and_again_take_no_place) {
     EXPECT_TRUE(has(r, second_session, run, {1, n, 100, 0})) << n;
 }
 
-/// Of each session the first and the last of its share, which is a part of what all have together.
+/// Each session keeps a part of its events, the first and the last; together they keep `most`.
 TEST(recent_events, are_as_many_as_there_may_be) {
   static_assert(block_receiver::remembered_events == 524'288);
   constexpr std::size_t most = 64;
