@@ -27,10 +27,10 @@ public:
     constexpr std::uint32_t word = sizeof(std::uint32_t);
     auto* const behind = reinterpret_cast<std::uint32_t*>(board_.bytes + end / word * word);
     if (thread() < piece_words - 1) behind[1 + thread()] = 0;
-    sync();
   }
 
-  /// Copies the board, of n bytes, to `to`, wherever that is.
+  /// Copies the board, of n bytes, to `to`, wherever that is. A barrier of the block has passed
+  /// since finish().
   __device__ void copy(std::uint32_t n, std::byte* to) const {
     const std::uint32_t into = place_in_piece(to);
     std::byte* const base = to - into;

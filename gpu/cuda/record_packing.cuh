@@ -320,6 +320,7 @@ __device__ inline void copy_image(const board_image& image, std::uint32_t begin,
   constexpr std::uint32_t piece = board_image::piece;
   constexpr std::uint32_t row = piece * threads;
   static_assert(sizeof image.bytes <= 4 * row);
+  sync(); // all threads have put their records there
   const std::uint32_t t = thread();
   const std::uint32_t at = piece * (t + 1);
   const std::uint32_t from = image.address() + at;
@@ -377,7 +378,6 @@ __device__ inline void put_quiet_records(const packed_samples& samples, const pa
                "@%%p st.shared.u32 [%2], %3;\n\t}" ::"r"(thread()),
                "n"(threads - 1), "r"(end / bit_run::word_bits * 4), "r"(tail)
                : "memory");
-  sync();
 }
 
 /// Puts the kept records of a board into its image, whatever their N. Runs may be shorter than a
@@ -409,7 +409,6 @@ __device__ inline void put_records(const packed_samples& samples, const packed_r
   *reinterpret_cast<std::uint32_t*>(image.bytes + place.end / word * word) = 0;
   sync();
   if (is_kept) run.close();
-  sync();
 }
 
 /// Puts all records of a board into its image, from this byte on. Returns where they end.

@@ -125,7 +125,8 @@ private:
     if (!is_there) return;
     to.front = front;
     to.measured = 0;
-    if (count == 0) publish(b, &tiles.position[number], front);
+    if (count == 0)
+      publish(b, &tiles.position[number], front); // others need not wait for its place
   }
 
   /// Finds where a tile that has published its length begins.
