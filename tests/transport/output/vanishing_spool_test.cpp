@@ -1,52 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // A spool whose segments and folder are removed, moved, cut and replaced while it is in use.
 #include <algorithm>
-#include <cstdlib>
 #include <iterator>
-#include <map>
-#include <optional>
-#include <set>
 
-#include <gtest/gtest.h>
-#include <sys/stat.h>
-
-#include "tests/transport/output/failing_disk.hpp"
-#include "tests/transport/output/spool_blocks.hpp"
+#include "tests/transport/output/vanishing_spool.hpp"
 #include "tests/transport/store/failing_names.hpp"
-#include "tests/transport/store/vanishing_files.hpp"
-#include "transport/output/spool_backlog.hpp"
 
 namespace l3 {
 namespace {
 
-namespace fs = std::filesystem;
 using namespace test;
 
-constexpr std::uint64_t block_bytes = 264; ///< of spool_block()
-constexpr std::uint64_t head_bytes = 16;
-constexpr std::uint64_t three_blocks = head_bytes + 3 * block_bytes;
-
-struct scene {
-  scratch_folder outside;
-  fs::path folder = fs::path(outside.path()) / "spool";
-
-  [[nodiscard]] fs::path segment(std::uint64_t number) const {
-    return segment_path(folder, number);
-  }
-};
-
-spool_system without_pauses() {
-  spool_system system;
-  system.now = hasty_clock;
-  return system;
-}
-
-void append_all(spool& disk, std::uint64_t first, std::uint64_t last, std::uint64_t lane = 1) {
-  for (auto i = first; i <= last; ++i) ASSERT_FALSE(disk.append(spool_block(lane, i))) << i;
-}
-
 TEST(vanishing_spool, writes_anew_what_a_removed_segment_held) {
-  const scene s;
+  const spool_scene s;
   {
     spool disk(small_spool(s.folder));
     append_all(disk, 1, 3);
@@ -64,7 +30,7 @@ TEST(vanishing_spool, writes_anew_what_a_removed_segment_held) {
 }
 
 TEST(vanishing_spool, reads_the_open_segment_whatever_became_of_its_name) {
-  const scene s;
+  const spool_scene s;
   spool disk(small_spool(s.folder));
   append_all(disk, 1, 3);
   fs::remove(s.segment(1));
@@ -80,7 +46,7 @@ time_point slow_clock() {
 }
 
 TEST(vanishing_spool, counts_as_lost_what_its_end_leaves_no_time_for) {
-  const scene s;
+  const spool_scene s;
   {
     spool_system system;
     system.now = slow_clock;
@@ -105,7 +71,7 @@ TEST(vanishing_spool, counts_as_lost_what_its_end_leaves_no_time_for) {
 
 TEST(vanishing_spool, flushes_what_it_writes_anew_a_part_at_a_time) {
   static int flushes = 0;
-  const scene s;
+  const spool_scene s;
   spool_settings settings = small_spool(s.folder, 256 << 20);
   settings.size = mebibytes(1024);
   settings.sync = true;
@@ -121,7 +87,7 @@ TEST(vanishing_spool, flushes_what_it_writes_anew_a_part_at_a_time) {
 }
 
 TEST(vanishing_spool, counts_what_was_cut_off) {
-  const scene s;
+  const spool_scene s;
   spool disk(small_spool(s.folder));
   append_all(disk, 1, 5);
   fs::resize_file(s.segment(1), head_bytes + 2 * block_bytes + 1);
@@ -133,7 +99,7 @@ TEST(vanishing_spool, counts_what_was_cut_off) {
 
 /// As `fallocate --insert-range` does it. The last block seems to reach into what is written next.
 TEST(vanishing_spool, writes_nothing_behind_blocks_that_were_shifted) {
-  const scene s;
+  const spool_scene s;
   {
     spool disk(small_spool(s.folder));
     append_all(disk, 1, 5);
@@ -152,7 +118,7 @@ TEST(vanishing_spool, writes_nothing_behind_blocks_that_were_shifted) {
 }
 
 TEST(vanishing_spool, forgets_what_was_cut_off_and_is_in_memory) {
-  const scene s;
+  const spool_scene s;
   spool disk(small_spool(s.folder));
   disk.keep_in_memory(1);
   append_all(disk, 1, 5);
@@ -165,7 +131,7 @@ TEST(vanishing_spool, forgets_what_was_cut_off_and_is_in_memory) {
 }
 
 TEST(vanishing_spool, never_writes_into_what_has_taken_a_name) {
-  const scene s;
+  const spool_scene s;
   const fs::path target = fs::path(s.outside.path()) / "target";
   write_file(target, spool_block(9, 9));
   spool disk(small_spool(s.folder));
@@ -180,7 +146,7 @@ TEST(vanishing_spool, never_writes_into_what_has_taken_a_name) {
 }
 
 TEST(vanishing_spool, gives_up_what_was_in_older_segments_and_what_memory_has_is_written_again) {
-  const scene s;
+  const spool_scene s;
   spool disk(small_spool(s.folder, three_blocks));
   append_all(disk, 1, 3);
   append_all(disk, 11, 13, 2);
@@ -207,7 +173,7 @@ TEST(vanishing_spool, gives_up_what_was_in_older_segments_and_what_memory_has_is
 }
 
 TEST(vanishing_spool, believes_no_file_for_its_length_that_took_the_name_of_an_older_segment) {
-  const scene s;
+  const spool_scene s;
   spool disk(small_spool(s.folder, three_blocks));
   append_all(disk, 1, 9);
   fs::remove(s.segment(1));
@@ -238,7 +204,7 @@ void look_shortly(spool& disk) {
 }
 
 TEST(vanishing_spool, reads_what_was_touched_in_steps) {
-  const scene s;
+  const spool_scene s;
   spool_system system;
   system.has_read_enough = [](time_point) { return asks_left-- <= 0; };
   spool disk(small_spool(s.folder, three_blocks), system);
@@ -271,7 +237,7 @@ TEST(vanishing_spool, reads_what_was_touched_in_steps) {
 /// As where there are so many segments, or a network is so slow, that the looks at their names take
 /// all of the time.
 TEST(vanishing_spool, reads_what_was_touched_however_long_it_looks_at_names) {
-  const scene s;
+  const spool_scene s;
   spool_system system;
   system.has_read_enough = [](time_point) { return true; };
   spool disk(small_spool(s.folder, three_blocks), system);
@@ -288,7 +254,7 @@ TEST(vanishing_spool, reads_what_was_touched_however_long_it_looks_at_names) {
 TEST(vanishing_spool, does_not_write_a_segment_anew_that_is_removed_again_and_again) {
   static time_point now;
   now = time_point(std::chrono::hours(1));
-  const scene s;
+  const spool_scene s;
   spool_system system;
   system.now = [] { return now; };
   spool disk(small_spool(s.folder), system);
@@ -317,7 +283,7 @@ TEST(vanishing_spool, does_not_write_a_segment_anew_that_is_removed_again_and_ag
 }
 
 TEST(vanishing_spool, takes_a_copy_of_an_older_segment_for_the_segment) {
-  const scene s;
+  const spool_scene s;
   spool disk(small_spool(s.folder, three_blocks));
   append_all(disk, 1, 4);
   const auto copy = read_file(s.segment(1));
@@ -331,7 +297,7 @@ TEST(vanishing_spool, takes_a_copy_of_an_older_segment_for_the_segment) {
 }
 
 TEST(vanishing_spool, says_few_lines_about_very_many_segments) {
-  const scene s;
+  const spool_scene s;
   spool disk(small_spool(s.folder, three_blocks));
   append_all(disk, 1, 300);
   for (std::uint64_t number = 1; number < 100; ++number) fs::remove(s.segment(number));
@@ -342,7 +308,7 @@ TEST(vanishing_spool, says_few_lines_about_very_many_segments) {
 }
 
 TEST(vanishing_spool, says_at_the_start_which_blocks_are_gone) {
-  const scene s;
+  const spool_scene s;
   {
     spool disk(small_spool(s.folder, three_blocks));
     append_all(disk, 1, 9);
@@ -372,7 +338,7 @@ TEST(vanishing_spool, says_at_the_start_which_blocks_are_gone) {
 }
 
 TEST(vanishing_spool, tells_once_of_a_tail_that_is_gone) {
-  const scene s;
+  const spool_scene s;
   {
     spool disk(small_spool(s.folder, three_blocks));
     append_all(disk, 1, 9);
@@ -393,7 +359,7 @@ TEST(vanishing_spool, tells_once_of_a_tail_that_is_gone) {
 }
 
 TEST(vanishing_spool, gives_nothing_up_that_it_cannot_look_at) {
-  const scene s;
+  const spool_scene s;
   std::optional<spool> disk(std::in_place, small_spool(s.folder, three_blocks));
   append_all(*disk, 1, 4);
   {
@@ -420,7 +386,7 @@ TEST(vanishing_spool, gives_nothing_up_that_it_cannot_look_at) {
 }
 
 TEST(vanishing_spool, makes_a_folder_whose_name_survives_the_machine) {
-  const scene s;
+  const spool_scene s;
   const auto inode_of = [](const fs::path& path) {
     struct stat st {};
     EXPECT_EQ(::stat(path.c_str(), &st), 0);
@@ -438,7 +404,7 @@ TEST(vanishing_spool, makes_a_folder_whose_name_survives_the_machine) {
 }
 
 TEST(vanishing_spool, writes_the_file_beside_its_segments_again) {
-  const scene s;
+  const spool_scene s;
   const fs::path beside = s.folder / "tokens";
   spool disk(small_spool(s.folder));
   write_file(beside, bytes(7));
@@ -463,7 +429,7 @@ TEST(vanishing_spool, writes_the_file_beside_its_segments_again) {
 }
 
 TEST(vanishing_spool, writes_its_notes_again_that_were_cut) {
-  const scene s;
+  const spool_scene s;
   const fs::path notes = s.folder / "released.kl3r";
   {
     spool disk(small_spool(s.folder, three_blocks));
@@ -485,7 +451,7 @@ TEST(vanishing_spool, writes_its_notes_again_that_were_cut) {
 }
 
 TEST(vanishing_spool, makes_its_folder_again) {
-  const scene s;
+  const spool_scene s;
   spool disk(small_spool(s.folder, three_blocks));
   append_all(disk, 1, 4);
   disk.release(1, 1);
@@ -499,7 +465,7 @@ TEST(vanishing_spool, makes_its_folder_again) {
 }
 
 TEST(vanishing_spool, brings_back_what_was_moved_with_its_folder) {
-  const scene s;
+  const spool_scene s;
   spool disk(small_spool(s.folder, three_blocks));
   append_all(disk, 1, 4);
   fs::rename(s.folder, s.outside.path() + "/archive");
@@ -510,7 +476,7 @@ TEST(vanishing_spool, brings_back_what_was_moved_with_its_folder) {
 }
 
 TEST(vanishing_spool, takes_nothing_while_something_else_has_the_folders_name) {
-  const scene s;
+  const spool_scene s;
   const fs::path other = fs::path(s.outside.path()) / "other";
   fs::create_directory(other);
   spool disk(small_spool(s.folder, three_blocks));
@@ -531,7 +497,7 @@ TEST(vanishing_spool, takes_nothing_while_something_else_has_the_folders_name) {
 }
 
 TEST(vanishing_spool, keeps_the_open_segment_until_there_is_room_for_what_it_held) {
-  const scene s;
+  const spool_scene s;
   spool disk(small_spool(s.folder), without_pauses());
   append_all(disk, 1, 3);
   fs::remove(s.segment(1));
@@ -545,268 +511,6 @@ TEST(vanishing_spool, keeps_the_open_segment_until_there_is_room_for_what_it_hel
   append_all(disk, 4, 4);
   EXPECT_TRUE(disk.is_in_place());
   EXPECT_EQ(drain(disk, 1), (drained{numbers(1, 4), {}}));
-}
-
-TEST(vanishing_spool, leaves_links_and_pipes_alone_that_have_names_of_its_files) {
-  const scene s;
-  const fs::path target = fs::path(s.outside.path()) / "target";
-  const auto before = spool_block(9, 9);
-  write_file(target, before);
-  fs::create_directory(s.folder);
-  fs::create_symlink(target, s.segment(3));
-  fs::create_symlink(target, s.folder / "released.kl3r");
-  fs::create_directory_symlink(s.outside.path(), s.folder / "damaged");
-  ASSERT_EQ(::mkfifo(s.segment(5).c_str(), 0644), 0);
-  spool disk(small_spool(s.folder));
-  EXPECT_EQ(disk.found().strangers,
-            (std::vector<std::string>{"spool-000003.kl3", "spool-000005.kl3"}));
-  append_all(disk, 1, 3);
-  EXPECT_TRUE(fs::exists(s.segment(6)));
-  disk.release(1, 2);
-  EXPECT_EQ(read_file(target), before);
-  EXPECT_FALSE(fs::is_symlink(s.folder / "released.kl3r"));
-  EXPECT_EQ(drain(disk, 1), (drained{{3}, {}}));
-}
-
-TEST(vanishing_spool, leaves_a_file_with_a_second_name_elsewhere_alone) {
-  const scene s;
-  const fs::path target = fs::path(s.outside.path()) / "target";
-  const bytes before(spool_releases::most_sessions * 32, std::byte{'x'});
-  write_file(target, before);
-  fs::create_directory(s.folder);
-  fs::create_hard_link(target, s.folder / "released.kl3r");
-  spool disk(small_spool(s.folder));
-  append_all(disk, 1, 3);
-  disk.release(1, 2);
-  EXPECT_EQ(read_file(target), before);
-}
-
-TEST(vanishing_spool, reads_a_segment_of_200_gb_without_data_at_once) {
-  const scene s;
-  {
-    spool disk(small_spool(s.folder));
-    append_all(disk, 1, 2);
-  }
-  fs::resize_file(s.segment(1), std::uintmax_t{200} << 30);
-  spool disk(small_spool(s.folder));
-  EXPECT_EQ(drain(disk, 1), (drained{numbers(1, 2), {}}));
-  EXPECT_EQ(fs::file_size(s.segment(1)), head_bytes + 2 * block_bytes);
-}
-
-TEST(vanishing_spool, ends_the_reading_of_its_files_when_it_is_told) {
-  const scene s;
-  {
-    spool disk(small_spool(s.folder));
-    append_all(disk, 1, 20);
-  }
-  const auto before = read_file(s.segment(1));
-  spool_system system;
-  int asked = 0;
-  system.stop = [&] { return ++asked > 3; };
-  EXPECT_THROW((spool{small_spool(s.folder), system}), scan_stopped);
-  EXPECT_EQ(asked, 4);
-  EXPECT_EQ(read_file(s.segment(1)), before);
-}
-
-TEST(vanishing_spool, fills_a_hole_of_4095_numbers_and_none_that_is_larger) {
-  for (const std::uint64_t left_out : {4095U, 4096U}) {
-    const scene s;
-    spool disk(small_spool(s.folder));
-    append_all(disk, 1, 1);
-    append_all(disk, left_out + 2, left_out + 2);
-    const auto lane = disk.lane(1);
-    ASSERT_TRUE(lane);
-    EXPECT_EQ(lane->end, left_out == 4095 ? left_out + 2 : 1) << left_out;
-  }
-}
-
-TEST(vanishing_spool, passes_over_a_large_hole_in_a_lane) {
-  const scene s;
-  constexpr std::uint64_t far = 1'000'000'000;
-  {
-    spool disk(small_spool(s.folder));
-    append_all(disk, 1, 2);
-    append_all(disk, 5, 5);
-    append_all(disk, far, far + 1);
-  }
-  spool disk(small_spool(s.folder));
-  spool_backlog backlog(disk, {2, 7, 3});
-  std::vector<std::uint64_t> sent;
-  ASSERT_TRUE(backlog.next_lane());
-  for (int lanes = 0; lanes < 5; ++lanes) {
-    const auto lane = backlog.lane();
-    ASSERT_LT(lane.sealed - lane.stored, 10U);
-    for (auto next = lane.stored + 1; next <= lane.sealed; ++next) {
-      EXPECT_TRUE(backlog.hold(next));
-      sent.push_back(next);
-      backlog.stored_up_to(next, {});
-    }
-    if (!backlog.next_lane()) break;
-  }
-  EXPECT_EQ(sent, (std::vector<std::uint64_t>{1, 2, 3, 4, 5, far, far + 1}));
-  EXPECT_EQ(disk.totals().blocks, 0U);
-  EXPECT_EQ(disk.totals().missing, 2U + far - 6);
-}
-
-/// Blocks that were said to be on disk are there after the hand's last deed; all others are, or
-/// were counted as lost.
-class spool_model {
-public:
-  explicit spool_model(std::uint32_t seed) : random_(seed) { start(); }
-
-  void step() {
-    switch (random_() % 12) {
-    case 0: act(); break;
-    case 1: look(); break;
-    case 2: start(); break;
-    case 3: release(); break;
-    case 4:
-    case 5: read(); break;
-    default: append();
-    }
-  }
-
-private:
-  using number = std::pair<std::uint64_t, std::uint64_t>;
-
-  /// The daemon before ends in order; then the hand is busy. It leaves released.kl3r alone, which
-  /// nobody could write again.
-  void start() {
-    if (disk_) look();
-    disk_.reset();
-    fs::create_directories(folder_);
-    for (auto deeds_left = random_() % 3; deeds_left != 0; --deeds_left)
-      hand_.act(static_cast<deed>(random_() % static_cast<int>(deed::remove_folder)), "spool-",
-                random_);
-    hand_.take_back("spool-");
-    disk_.emplace(small_spool(folder_, 4 * block_bytes), without_pauses());
-    const auto now = there();
-    const auto was_told = [&](const number& block) {
-      return std::ranges::any_of(disk_->found().gone, [&](const auto& gone) {
-        return gone.session == block.first && gone.first <= block.second &&
-               block.second <= gone.last;
-      });
-    };
-    const auto is_hole = [&](const number& block) { // it is counted when it is read
-      const auto next = now.upper_bound(block);
-      return next != now.begin() && std::prev(next)->first == block.first && next != now.end() &&
-             next->first == block.first;
-    };
-    std::uint64_t needed = 0;
-    for (auto block = safe_.begin(); block != safe_.end();) {
-      if (now.contains(*block)) {
-        ++needed;
-        ++block;
-      } else {
-        EXPECT_TRUE(was_told(*block) || is_hole(*block))
-            << block->second << " is gone at a start, and untold";
-        block = safe_.erase(block);
-      }
-    }
-    EXPECT_EQ(disk_->found().blocks, needed);
-    lost_.clear();
-  }
-
-  void append() {
-    const std::uint64_t lane = 1 + random_() % 2;
-    const number block{lane, next_[lane] + 1};
-    if (disk_->append(spool_block(lane, block.second))) return;
-    (void)disk_->take_news();
-    ++next_[lane];
-    safe_.insert(block);
-    EXPECT_TRUE(there().contains(block)) << block.second << " was said to be on disk";
-  }
-
-  /// A block that was lost and is released thereafter is counted, too.
-  void release() {
-    look();
-    const std::uint64_t lane = 1 + random_() % 2;
-    const auto up_to = next_[lane] - std::min<std::uint64_t>(next_[lane], random_() % 9);
-    disk_->release(lane, up_to);
-    released_[lane] = std::max(released_[lane], up_to);
-    std::erase_if(safe_, [&](const number& b) { return b.first == lane && b.second <= up_to; });
-  }
-
-  /// Whole, or empty and counted.
-  void read() {
-    if (safe_.empty()) return;
-    auto block = safe_.begin();
-    std::advance(block, static_cast<std::ptrdiff_t>(random_() % safe_.size()));
-    bytes got;
-    const auto result = disk_->read(block->first, block->second, got);
-    if (result.error) return;
-    if (result.whole) {
-      EXPECT_EQ(got, spool_block(block->first, block->second));
-    } else {
-      EXPECT_EQ(got.size(), sizeof(block_header));
-      ++lost_[block->first];
-      safe_.erase(block);
-    }
-  }
-
-  void act() {
-    if (!fs::exists(folder_)) return;
-    const std::string prefix = random_() % 4 == 0 ? "released" : "spool-";
-    hand_.act(static_cast<deed>(random_() % deeds), prefix, random_);
-  }
-
-  void look() {
-    disk_->look();
-    (void)disk_->take_news();
-    EXPECT_TRUE(disk_->is_in_place());
-    const auto now = there();
-    for (auto block = safe_.begin(); block != safe_.end();) {
-      if (now.contains(*block)) {
-        ++block;
-      } else {
-        ++lost_[block->first];
-        block = safe_.erase(block);
-      }
-    }
-    constexpr std::uint64_t events = 3;
-    for (const std::uint64_t lane : {1, 2})
-      EXPECT_EQ(disk_->lost_events(lane), events * lost_[lane]) << "lane " << lane;
-    EXPECT_EQ(disk_->totals().events, events * safe_.size()) << "the ledger's waiting";
-    EXPECT_TRUE(hand_.target_is_whole());
-  }
-
-  /// An independent look: links are no segments.
-  std::set<number> there() {
-    std::set<number> found;
-    if (!fs::is_directory(folder_)) return found;
-    for (const auto& f : fs::directory_iterator(folder_)) {
-      if (f.is_symlink() || f.path().extension() != ".kl3") continue;
-      const auto data = read_file(f.path());
-      for (std::size_t at = head_bytes; at + block_bytes <= data.size(); at += block_bytes) {
-        block_header header;
-        if (check_block(std::span(data).subspan(at, block_bytes), header) == block_fault::none)
-          found.emplace(header.session, header.sequence);
-      }
-    }
-    return found;
-  }
-
-  scratch_folder outside_;
-  fs::path folder_ = fs::path(outside_.path()) / "spool";
-  tidy_hand hand_{folder_, outside_.path()};
-  std::mt19937 random_;
-  std::optional<spool> disk_;
-  std::set<number> safe_; ///< and neither released nor lost
-  std::map<std::uint64_t, std::uint64_t> next_;
-  std::map<std::uint64_t, std::uint64_t> released_;
-  std::map<std::uint64_t, std::uint64_t> lost_; ///< blocks of a lane, since the start
-};
-
-TEST(vanishing_spool, agrees_with_a_model_while_its_files_are_pulled_away) {
-  const std::uint32_t seeds = std::getenv("L3_LONG") != nullptr ? 3000 : 100;
-  for (std::uint32_t seed = 1; seed <= seeds; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    spool_model both(seed);
-    for (int i = 0; i < 150; ++i) {
-      both.step();
-      ASSERT_FALSE(::testing::Test::HasFailure()) << "step " << i;
-    }
-  }
 }
 
 } // namespace

@@ -18,7 +18,7 @@ TEST(vanishing_store, starts_with_a_sentence_where_a_file_should_be) {
     }
     return "none";
   };
-  scene s;
+  store_scene s;
   const fs::path target = fs::path(s.outside.path()) / "target";
   write_file(target, block_of(9));
   const auto wrong =
@@ -35,7 +35,7 @@ TEST(vanishing_store, starts_with_a_sentence_where_a_file_should_be) {
 }
 
 TEST(vanishing_store, never_writes_through_links_beside_its_files) {
-  scene s;
+  store_scene s;
   const fs::path target = fs::path(s.outside.path()) / "target";
   write_file(target, block_of(9));
   {
@@ -53,7 +53,7 @@ TEST(vanishing_store, never_writes_through_links_beside_its_files) {
 }
 
 TEST(vanishing_store, reads_a_file_of_200_gb_without_data_at_once) {
-  scene s;
+  store_scene s;
   {
     store_writer store({s.folder});
     store_all(store, 1, 2);
@@ -70,7 +70,7 @@ TEST(vanishing_store, reads_a_file_of_200_gb_without_data_at_once) {
 }
 
 TEST(vanishing_store, ends_the_reading_of_its_files_when_it_is_told) {
-  scene s;
+  store_scene s;
   {
     store_writer store({s.folder});
     store_all(store, 1, 20);

@@ -33,7 +33,7 @@ void touch_all(const fs::path& folder) {
 }
 
 TEST(vanishing_store, reads_what_was_touched_in_steps) {
-  scene s;
+  store_scene s;
   store_writer store(with_short_looks(s.folder));
   store_all(store, 1, 20);
   EXPECT_FALSE(look_shortly(store));
@@ -67,7 +67,7 @@ TEST(vanishing_store, reads_what_was_touched_in_steps) {
 /// As where there are so many files, or a network is so slow, that the looks at their names take
 /// all of the time.
 TEST(vanishing_store, reads_what_was_touched_however_long_it_looks_at_names) {
-  scene s;
+  store_scene s;
   store_writer store(with_short_looks(s.folder));
   store_all(store, 1, 6);
   touch_all(s.folder);
@@ -81,7 +81,7 @@ TEST(vanishing_store, reads_what_was_touched_however_long_it_looks_at_names) {
 }
 
 /// Three files that are written, of three sessions with `blocks` blocks each; steps of two blocks.
-struct three_files : scene {
+struct three_files : store_scene {
   static constexpr std::uint64_t blocks = 6;
   store_writer store{with_short_looks(folder)};
 
@@ -191,7 +191,7 @@ TEST(vanishing_store, counts_as_lost_what_its_end_leaves_no_time_for) {
 }
 
 TEST(vanishing_store, reads_every_file_though_one_is_touched_again_and_again) {
-  scene s;
+  store_scene s;
   store_writer store(with_short_looks(s.folder));
   store_all(store, 1, 12);
   EXPECT_FALSE(look_shortly(store));
@@ -208,7 +208,7 @@ TEST(vanishing_store, reads_every_file_though_one_is_touched_again_and_again) {
 /// Another program has written to the file that is written, and it ends before a look has read it.
 TEST(vanishing_store, reads_a_file_that_was_touched_although_it_is_complete_by_now) {
   for (const bool cut : {false, true}) {
-    scene s;
+    store_scene s;
     store_settings settings = with_short_looks(s.folder);
     settings.file_bytes = bytes_of(6);
     store_writer store(settings);
@@ -231,7 +231,7 @@ TEST(vanishing_store, reads_a_file_that_was_touched_although_it_is_complete_by_n
 }
 
 TEST(vanishing_store, reads_in_steps_what_holds_no_block_at_all) {
-  scene s;
+  store_scene s;
   store_writer store(with_short_looks(s.folder));
   store_all(store, 1, 4);
   EXPECT_FALSE(look_shortly(store));

@@ -15,12 +15,12 @@
 namespace l3::test {
 
 /// A store in a folder that others can reach.
-struct scene {
+struct store_scene {
   scratch_folder outside;
   fs::path folder = fs::path(outside.path()) / "store";
   fs::path file = folder / "blocks-000001.kl3";
 
-  scene() { fs::create_directory(folder); }
+  store_scene() { fs::create_directory(folder); }
 };
 
 inline std::uint64_t lost_blocks(const store_writer& store) {

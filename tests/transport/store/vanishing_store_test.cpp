@@ -13,7 +13,7 @@ using namespace test;
 
 TEST(vanishing_store, writes_anew_what_a_removed_file_held) {
   for (const bool sync : {false, true}) {
-    scene s;
+    store_scene s;
     store_settings settings{s.folder};
     settings.sync = sync;
     store_writer store(settings);
@@ -33,7 +33,7 @@ TEST(vanishing_store, writes_anew_what_a_removed_file_held) {
 }
 
 TEST(vanishing_store, counts_by_number_what_was_cut_off) {
-  scene s;
+  store_scene s;
   store_writer store({s.folder});
   store_all(store, 1, 2);
   const auto two = fs::file_size(s.file);
@@ -60,7 +60,7 @@ TEST(vanishing_store, counts_what_was_cut_off_before_the_file_grew_again) {
   constexpr auto tick = std::chrono::milliseconds(20);
   enum class then : std::uint8_t { look, close, write };
   for (const then next : {then::look, then::close, then::write}) {
-    scene s;
+    store_scene s;
     store_writer store({s.folder});
     store_all(store, 1, 2);
     const auto two = fs::file_size(s.file);
@@ -85,7 +85,7 @@ TEST(vanishing_store, counts_what_was_cut_off_before_the_file_grew_again) {
 }
 
 TEST(vanishing_store, keeps_a_file_whose_time_alone_was_changed) {
-  scene s;
+  store_scene s;
   store_writer store({s.folder});
   store_all(store, 1, 3);
   fs::last_write_time(s.file, fs::file_time_type::clock::now() + std::chrono::hours(1));
@@ -97,7 +97,7 @@ TEST(vanishing_store, keeps_a_file_whose_time_alone_was_changed) {
 }
 
 TEST(vanishing_store, never_writes_into_what_has_taken_a_name) {
-  scene s;
+  store_scene s;
   const fs::path target = fs::path(s.outside.path()) / "target";
   write_file(target, block_of(9));
   store_writer store({s.folder});
@@ -113,7 +113,7 @@ TEST(vanishing_store, never_writes_into_what_has_taken_a_name) {
 }
 
 TEST(vanishing_store, makes_its_folder_again) {
-  scene s;
+  store_scene s;
   store_settings settings{s.folder};
   settings.file_bytes = 2 * block_of(1).size() + sizeof(store_file_header);
   store_writer store(settings);
@@ -136,7 +136,7 @@ TEST(vanishing_store, makes_its_folder_again) {
 }
 
 TEST(vanishing_store, brings_back_what_was_moved_with_its_folder) {
-  scene s;
+  store_scene s;
   store_settings settings{s.folder};
   settings.file_bytes = 2 * block_of(1).size() + sizeof(store_file_header);
   store_writer store(settings);
@@ -149,7 +149,7 @@ TEST(vanishing_store, brings_back_what_was_moved_with_its_folder) {
 }
 
 TEST(vanishing_store, stores_nothing_while_something_else_has_the_folders_name) {
-  scene s;
+  store_scene s;
   const fs::path other = fs::path(s.outside.path()) / "other";
   fs::create_directory(other);
   store_writer store({s.folder});
@@ -171,7 +171,7 @@ TEST(vanishing_store, stores_nothing_while_something_else_has_the_folders_name) 
 }
 
 TEST(vanishing_store, keeps_the_open_file_until_there_is_room_for_what_it_held) {
-  scene s;
+  store_scene s;
   store_writer store(without_pauses(s.folder));
   store_all(store, 1, 3);
   fs::remove(s.file);
@@ -191,7 +191,7 @@ TEST(vanishing_store, keeps_the_open_file_until_there_is_room_for_what_it_held) 
 TEST(vanishing_store, tries_a_full_disk_after_pauses_that_grow) {
   static time_point now;
   now = time_point(std::chrono::hours(1));
-  scene s;
+  store_scene s;
   store_settings settings{s.folder};
   settings.now = [] { return now; };
   store_writer store(settings);
@@ -212,7 +212,7 @@ TEST(vanishing_store, tries_a_full_disk_after_pauses_that_grow) {
 }
 
 TEST(vanishing_store, finds_what_was_lost_and_is_put_back) {
-  scene s;
+  store_scene s;
   store_settings settings{s.folder};
   settings.file_bytes = bytes_of(2);
   const fs::path away = fs::path(s.outside.path()) / "away";
@@ -247,7 +247,7 @@ TEST(vanishing_store, finds_what_was_lost_and_is_put_back) {
 }
 
 TEST(vanishing_store, counts_nothing_as_lost_of_a_file_that_was_copied_over_itself) {
-  scene s;
+  store_scene s;
   store_settings settings{s.folder};
   settings.file_bytes = bytes_of(3);
   store_writer store(settings);
@@ -271,7 +271,7 @@ TEST(vanishing_store, counts_nothing_as_lost_of_a_file_that_was_copied_over_itse
 }
 
 TEST(vanishing_store, counts_a_file_that_vanished_before_anything_was_written) {
-  scene s;
+  store_scene s;
   {
     store_writer store({s.folder});
     store_all(store, 1, 3);
@@ -285,7 +285,7 @@ TEST(vanishing_store, counts_a_file_that_vanished_before_anything_was_written) {
 }
 
 TEST(vanishing_store, counts_nothing_as_lost_that_it_cannot_look_at) {
-  scene s;
+  store_scene s;
   store_writer store({s.folder});
   store_all(store, 1, 3);
   {
@@ -301,7 +301,7 @@ TEST(vanishing_store, counts_nothing_as_lost_that_it_cannot_look_at) {
 }
 
 TEST(vanishing_store, counts_no_older_file_as_lost_that_it_cannot_look_at) {
-  scene s;
+  store_scene s;
   {
     store_writer store({s.folder});
     store_all(store, 1, 3);
