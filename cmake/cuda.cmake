@@ -5,7 +5,7 @@
 # launch for L3_CUDA_TEST_ARCHITECTURES: each architecture takes as long to compile as the first, and the driver makes machine code of
 # PTX for newer devices. Preset `cuda`, of which the bundle for GPU hosts is made, compiles both for all.
 set(L3_HAVE_CUDA OFF)
-option(L3_CUDA_LINES "line tables in device code, for profilers; they name the folder of the source" ON)
+option(L3_CUDA_PATHS "device code names the folder of its source: in line tables, which profilers read, and in names" ON)
 if(NOT L3_CUDA STREQUAL "OFF")
   include(CheckLanguage)
   check_language(CUDA)
@@ -23,7 +23,11 @@ if(L3_HAVE_CUDA)
   add_library(l3_cuda_options INTERFACE)
   # CMake 3.25 silently ignores CUDA_STANDARD 20: say it here, and assert it in gpu/cuda.
   target_compile_options(l3_cuda_options INTERFACE
-    $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20 --fmad=false $<$<BOOL:${L3_CUDA_LINES}>:-lineinfo> --threads=1 -Xptxas=-v -Xcompiler=-Wall,-Wextra,-Wno-unused-parameter>)
+    $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20 --fmad=false $<$<BOOL:${L3_CUDA_PATHS}>:-lineinfo> --threads=1 -Xptxas=-v -Xcompiler=-Wall,-Wextra,-Wno-unused-parameter>)
+  # Names that no other source sees get a number, which nvcc makes of the path of the source: tell its compilers another one.
+  if(NOT L3_CUDA_PATHS)
+    string(APPEND CMAKE_CUDA_COMPILE_OBJECT " -Xcudafe --orig_src_path_name=<OBJECT> -Xcicc --orig_src_path_name=<OBJECT>")
+  endif()
   # What each kernel takes is kept beside its object: a test reads it. With ccache, too, which repeats what was said.
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${PROJECT_SOURCE_DIR}/cmake/keep-ptxas-report ${CMAKE_CUDA_COMPILER_LAUNCHER})
   target_include_directories(l3_cuda_options INTERFACE ${PROJECT_SOURCE_DIR})

@@ -6,6 +6,7 @@
 #include "bench/selection/sorting.hpp"
 
 namespace l3::bench {
+namespace {
 
 class device_sorts {
 public:
@@ -79,6 +80,8 @@ private:
   std::vector<std::uint64_t> back_;
   cuda::stream stream_; // goes first, and waits for what is in it
 };
+
+} // namespace
 
 sort_row sort_on_device(const sort_work& work, std::uint32_t rounds) {
   device_sorts sorts(work);

@@ -13,13 +13,17 @@ namespace l3 {
 // CMake 3.25 ignores CUDA_STANDARD 20 without a word; cmake/cuda.cmake passes the flag itself.
 static_assert(__cplusplus >= 202002L, "device code is C++20, like all of koto-l3");
 
-static void check(cudaError_t result, const char* what, std::size_t bytes) {
+namespace {
+
+void check(cudaError_t result, const char* what, std::size_t bytes) {
   if (result == cudaSuccess) return;
   throw std::runtime_error("cannot reserve " + std::to_string(bytes >> 20) + " MiB of " + what +
                            ": " + cudaGetErrorString(result));
 }
 
 __global__ void answer(int* value) { *value = 1; }
+
+} // namespace
 
 buffer cuda_memory::allocate(std::size_t bytes) {
   void* p = nullptr;
@@ -51,7 +55,9 @@ buffer cuda_memory::allocate_on_device(std::size_t bytes) {
 
 namespace cuda {
 
-static device_refusal kind_of(cudaError_t result) {
+namespace {
+
+device_refusal kind_of(cudaError_t result) {
   switch (result) {
   case cudaErrorInsufficientDriver:
   case cudaErrorUnsupportedPtxVersion:
@@ -67,7 +73,7 @@ static device_refusal kind_of(cudaError_t result) {
 
 /// Only a kernel that ran shows that the program has code for this device and that the driver is
 /// new enough.
-static cudaError_t run_a_kernel() {
+cudaError_t run_a_kernel() {
   void* value = nullptr;
   cudaError_t result = cudaMalloc(&value, sizeof(int));
   if (result != cudaSuccess) return result;
@@ -78,6 +84,8 @@ static cudaError_t run_a_kernel() {
   static_cast<void>(cudaFree(value));
   return result;
 }
+
+} // namespace
 
 std::string why_no_device(int device) {
   refused_device refused;
