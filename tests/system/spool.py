@@ -231,6 +231,23 @@ class Spool(harness.SystemTest):
         self.assertGreater(missing, 0, "nothing was lost: this test proves nothing")
         self.assertGreater(sum(lane["damaged"] for lane in ledger["spool"]["lanes"]), 0)
 
+    def test_a_segment_of_another_version(self):
+        daemon = self.send_all_without_a_receiver()
+        daemon.kill()
+        spool = self.folder / f"spool-{self.ports.tcp}"
+        segment = min(spool.glob("spool-*.kl3"))
+        data = segment.read_bytes()
+        sentence = f"{segment.name} is of version 9 of the store; this program knows version 2"
+        segment.write_bytes(data[:4] + b"\x09" + data[5:])
+        daemon = self.keep(harness.Daemon(self.write_config(outbox=LITTLE_MEMORY), self.ports, self.folder))
+        self.assertNotEqual(daemon.wait(), 0)
+        self.assertIn(sentence, daemon.said())
+        code, said = self.run_tool("info", spool)
+        self.assertEqual(code, 1, said)
+        self.assertIn(sentence, said)
+        segment.write_bytes(data)
+        self.receive_all(self.start_daemon(outbox=LITTLE_MEMORY), 0)
+
     def test_a_folder_belongs_to_one_daemon(self):
         first = self.start_daemon()
         other = harness.Ports()

@@ -22,6 +22,7 @@ using test::spool_block;
 
 constexpr std::uint64_t block_bytes = 264; ///< of spool_block()
 constexpr std::uint64_t head_bytes = 16;
+constexpr std::size_t version_at = 4; ///< in the head
 constexpr std::uint64_t three_blocks = head_bytes + 3 * block_bytes;
 
 /// Lane 1, blocks 1 … `last`, three blocks a segment.
@@ -142,6 +143,7 @@ std::vector<std::size_t> places_in_block(std::size_t begin) {
 TEST(spool_recovery, loses_nothing_to_a_damaged_head) {
   std::vector<std::size_t> head(head_bytes);
   for (std::size_t i = 0; i < head.size(); ++i) head[i] = i;
+  head.erase(head.begin() + version_at); // that one says that nothing else is known
   flip_each(3, 1, head, [](spool& disk, const std::string&, std::size_t at) {
     EXPECT_EQ(drain(disk, 1), (drained{numbers(1, 3), {}})) << at;
     EXPECT_EQ(disk.totals().damaged, 0U) << at;
@@ -253,6 +255,31 @@ TEST(spool_recovery, refuses_segments_of_another_version_and_leaves_them) {
                             " is of version 3 of the store; this program knows version 2");
   }
   EXPECT_EQ(fs::file_size(segment_path(folder.path(), 1)), sizeof head);
+}
+
+TEST(spool_recovery, refuses_segments_of_another_version_whose_blocks_it_could_read) {
+  const test::scratch_folder folder;
+  fill(folder.path(), 6);
+  for (const std::uint64_t segment : {1U, 2U}) {
+    const auto path = segment_path(folder.path(), segment);
+    const auto before = test::read_file(path);
+    for (const unsigned version : {0U, 3U, 9U, 255U}) {
+      auto file = before;
+      file[version_at] = std::byte(version);
+      test::write_file(path, file);
+      try {
+        const spool disk(small_spool(folder.path()));
+        ADD_FAILURE() << "its blocks may mean something else: " << version;
+      } catch (const std::runtime_error& e) {
+        EXPECT_EQ(e.what(), path.string() + " is of version " + std::to_string(version) +
+                                " of the store; this program knows version 2");
+      }
+      EXPECT_EQ(test::read_file(path), file);
+    }
+    test::write_file(path, before);
+  }
+  spool disk(small_spool(folder.path()));
+  EXPECT_EQ(drain(disk, 1), (drained{numbers(1, 6), {}}));
 }
 
 TEST(spool_recovery, leaves_a_folder_alone_that_has_the_name_of_a_segment) {
