@@ -10,6 +10,8 @@ import level2
 import store_reader
 
 SPILLS = {1: 250, 2: 250}
+FILE_HEAD = 16
+BLOCK_HEAD = 64
 LITTLE_MEMORY = {"memory": "1 MiB", "block": "64 KiB"}
 
 
@@ -230,6 +232,22 @@ class Spool(harness.SystemTest):
         ledger, missing = self.check_that_loss_is_told(self.start_daemon(outbox=LITTLE_MEMORY, spool={"segment": "1 MiB"}))
         self.assertGreater(missing, 0, "nothing was lost: this test proves nothing")
         self.assertGreater(sum(lane["damaged"] for lane in ledger["spool"]["lanes"]), 0)
+
+    def test_a_block_that_no_receiver_takes_holds_no_other_up(self):
+        """Its number of events is wrong, and its checksums are right."""
+        daemon = self.send_all_without_a_receiver()
+        self.stop_daemon(daemon)
+        segment = min((self.folder / f"spool-{self.ports.tcp}").glob("spool-*.kl3"))
+        data = bytearray(segment.read_bytes())
+        second = FILE_HEAD + BLOCK_HEAD + int.from_bytes(data[FILE_HEAD + 8:FILE_HEAD + 12], "little")
+        self.assertEqual(data[second:second + 4], b"KL3B")
+        events = int.from_bytes(data[second + 12:second + 16], "little")
+        data[second + 12:second + 16] = (events + 1).to_bytes(4, "little")
+        data[second + 60:second + 64] = store_reader.crc32c(bytes(data[second:second + 60])).to_bytes(4, "little")
+        segment.write_bytes(data)
+        ledger, missing = self.check_that_loss_is_told(self.start_daemon(outbox=LITTLE_MEMORY))
+        self.assertEqual(missing, events)
+        self.assertEqual(sum(lane["damaged"] for lane in ledger["spool"]["lanes"]), events + 1, "as it says itself")
 
     def test_a_segment_of_another_version(self):
         daemon = self.send_all_without_a_receiver()

@@ -201,8 +201,8 @@ spool::read_result spool::read(std::uint64_t session, std::uint64_t sequence,
     const auto error = fetch(place, file, to);
     if (error && may_pass(error, place)) return {error};
     block_header header;
-    if (!error && check_block(to, header) == block_fault::none && header.session == session &&
-        header.sequence == sequence) {
+    if (!error && check_block_and_events(to, header) == block_fault::none &&
+        header.session == session && header.sequence == sequence) {
       return {.error = {}, .whole = true};
     }
     {

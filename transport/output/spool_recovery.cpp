@@ -132,8 +132,13 @@ void spool::recover_segment(std::uint64_t number, bool newest) {
     found_.strangers.push_back(name_of(number));
     return;
   }
-  const auto scan =
+  auto scan =
       scan_block_file(*folder_, name_of(number), number, store_kind::spool, newest, system_.stop);
+  std::erase_if(scan.blocks, [&](const found_block& b) {
+    if (can_be_sent(b.header)) return false;
+    scan.damaged.push_back({b.offset, b.end() - b.offset, true, b.header.events});
+    return true;
+  });
   const auto note_file = [&] {
     std::error_code unknown;
     const auto seen = folder_->look(name_of(number), unknown);

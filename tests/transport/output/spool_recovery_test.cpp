@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/transport/output/spool_blocks.hpp"
+#include "transport/format/crc32c.hpp"
+#include "transport/format/endian.hpp"
 #include "transport/output/spool.hpp"
 #include "transport/output/spool_releases.hpp"
 
@@ -113,6 +115,80 @@ TEST(spool_recovery, cuts_off_the_end_wherever_it_was_torn) {
     EXPECT_EQ(again.found().torn_tails, 0U) << cut << ": once is enough";
     EXPECT_EQ(again.found().blocks, good + 1) << cut;
   }
+}
+
+test::bytes with_header(test::bytes block, const std::function<void(block_header&)>& change) {
+  auto header = load<block_header>(block.data());
+  change(header);
+  header.payload_crc = crc32c(std::span(block).subspan(sizeof header));
+  seal_header(header);
+  store(block.data(), header);
+  return block;
+}
+
+TEST(spool_recovery, sends_an_empty_block_for_one_that_breaks_a_rule_under_right_checksums) {
+  const auto good = spool_block(1, 2);
+  auto junk = good;
+  for (std::size_t i = sizeof(block_header); i < junk.size(); ++i) junk[i] = std::byte{0xee};
+  const auto as_it_is = [](block_header&) {};
+  for (const auto& bad :
+       {with_header(good, [](block_header& h) { h.events = 2; }),
+        with_header(good, [](block_header& h) { h.events = 4; }),
+        with_header(good, [](block_header& h) { h.events = 0; }), with_header(junk, as_it_is)}) {
+    const test::scratch_folder folder;
+    {
+      spool disk(small_spool(folder.path()));
+      for (const auto& block : {spool_block(1, 1), bad, spool_block(1, 3), spool_block(2, 1)})
+        ASSERT_FALSE(disk.append(block));
+    }
+    spool disk(small_spool(folder.path()));
+    const auto events = load<block_header>(bad.data()).events;
+    EXPECT_EQ(drain(disk, 1), (drained{{1, 3}, {2}, events}));
+    EXPECT_EQ(drain(disk, 2), (drained{{1}, {}}));
+    EXPECT_EQ(disk.totals().damaged, 1U);
+    EXPECT_EQ(disk.lost_events(1), events);
+    EXPECT_TRUE(fs::exists(folder.path() + "/damaged/spool-000001-at-" +
+                           std::to_string(head_bytes + block_bytes) + ".damaged"));
+  }
+}
+
+TEST(spool_recovery, takes_a_block_that_no_receiver_can_take_for_damage) {
+  constexpr std::size_t most = std::size_t{64} << 20;
+  for (const auto& bad :
+       {with_header(spool_block(1, 2), [](block_header& h) { h.session = 0; }),
+        with_header(spool_block(1, 2), [](block_header& h) { h.sequence = 0; }),
+        with_header(spool_block(1, 2), [](block_header& h) { h.sequence = last_sequence + 1; }),
+        spool_block(1, 2, most + 8)}) {
+    const test::scratch_folder folder;
+    const store_file_header head{.number = 1};
+    test::bytes file(sizeof head);
+    store(file.data(), head);
+    for (const auto& block : {spool_block(1, 1), bad, spool_block(1, 3)})
+      file.insert(file.end(), block.begin(), block.end());
+    test::write_file(segment_path(folder.path(), 1), file);
+    spool disk(small_spool(folder.path()));
+    EXPECT_EQ(disk.found().damaged, 1U);
+    EXPECT_EQ(disk.found().damaged_events, 3U);
+    ASSERT_EQ(disk.found().lanes.size(), 1U);
+    EXPECT_EQ(disk.found().lanes[0].session, 1U);
+    EXPECT_EQ(drain(disk, 1), (drained{{1, 3}, {2}}));
+    EXPECT_EQ(disk.totals().missing, 1U);
+  }
+}
+
+TEST(spool_recovery, keeps_a_block_that_is_as_long_as_a_receiver_takes) {
+  constexpr std::size_t most = std::size_t{64} << 20;
+  const test::scratch_folder folder;
+  auto settings = small_spool(folder.path());
+  settings.size = mebibytes(512);
+  settings.segment = mebibytes(128);
+  {
+    spool disk(settings);
+    ASSERT_FALSE(disk.append(spool_block(1, 1, most)));
+  }
+  spool disk(settings);
+  EXPECT_EQ(disk.found().damaged, 0U);
+  EXPECT_EQ(drain(disk, 1, most), (drained{{1}, {}}));
 }
 
 /// Flips a bit of a segment at each of these places, one at a time, and looks what becomes of it.
