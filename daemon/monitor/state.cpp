@@ -25,8 +25,9 @@ std::string advice_on(trouble t, std::string_view receiver) {
         receiver);
   case trouble::receiver_refuses:
     return fmt::format(
-        "the receiver at {} is there and stores nothing, its disk is full perhaps (`output link: "
-        "the receiver refuses: …` says why); events wait in memory, then on disk",
+        "the receiver at {} is there and stores nothing, its disk is full perhaps, or it does not "
+        "take a block (`output link: …` says why, or which block, and then the receiver's log may "
+        "say why); events wait in memory, then on disk",
         receiver);
   case trouble::receiver_wrong:
     return fmt::format("the receiver at {} claims to have blocks that were never sent to it; the "

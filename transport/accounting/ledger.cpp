@@ -41,8 +41,8 @@ constexpr std::uint64_t ledger_version = 1;
 /// Of a file: a line of 80 bytes for each spill of two months.
 constexpr std::uint64_t most_bytes = 64 << 20;
 constexpr std::size_t most_reasons = 256;
-constexpr std::size_t most_text = 4096;  // of a comment, or a name
-constexpr std::size_t most_lanes = 1024; // as many as a spool remembers
+constexpr std::size_t most_text = 4096;                  // of a comment, or a name
+constexpr std::size_t most_lanes = std::size_t{1} << 16; // as many sessions as a store takes
 constexpr std::array<std::string_view, 4> programs{"koto-l3d", "replay", "receive", "reprocess"};
 
 /// Of a program that writes a store: it names all sessions of it.
@@ -91,11 +91,40 @@ void check_figure(const reason_counts& counts) {
   }
 }
 void check_figure(const std::vector<spool_account::lane>& lanes) {
-  if (lanes.size() > most_lanes) throw std::runtime_error("it has more than 1024 lanes");
+  if (lanes.size() > most_lanes) throw std::runtime_error("it has more than 65536 lanes");
   for (const auto& l : lanes) {
     check_figure(l.delivered);
     check_figure(l.damaged);
   }
+}
+
+// What is written is what check_figure() takes: the most that there may be stands for more.
+void limit_figure(std::uint64_t& n) { n = std::min(n, most_counted); }
+void limit_figure(std::uint32_t&) {}
+void limit_figure(std::optional<std::uint64_t>& n) {
+  if (n) limit_figure(*n);
+}
+void limit_figure(reason_counts& counts) {
+  for (auto& [reason, n] : counts) limit_figure(n);
+}
+void limit_figure(std::vector<spool_account::lane>& lanes) {
+  if (lanes.size() > most_lanes) lanes.resize(most_lanes);
+  for (auto& l : lanes) {
+    limit_figure(l.delivered);
+    limit_figure(l.damaged);
+  }
+}
+/// Its end, which has a menu's hash.
+void limit_text(std::string& text) {
+  if (text.size() <= most_text) return;
+  text.erase(0, text.size() - most_text);
+  const auto is_inside = [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) == 0x80U; };
+  text.erase(text.begin(), std::ranges::find_if_not(text, is_inside));
+}
+template <class Section>
+void limit_figures(Section& of) {
+  using members = boost::describe::describe_members<Section, boost::describe::mod_public>;
+  boost::mp11::mp_for_each<members>([&](auto member) { limit_figure(of.*member.pointer); });
 }
 
 /// Keys that came after version 0.1.0; a section without one is that of an older program.
@@ -129,6 +158,25 @@ void read(const json::value& from, Section& to) {
 bool has_ended_by_the_rest(const ledger& l) {
   const auto at_stop = l.events.shed.find(name_of(shed::drain));
   return l.clean || (at_stop != l.events.shed.end() && at_stop->second > 0);
+}
+
+/// As its readers take it.
+ledger within_limits(ledger l) {
+  each_section(l, [](std::string_view, auto& section) { limit_figures(section); });
+  for (crate_account& c : l.crates) limit_figures(c);
+  if (l.spool) limit_figures(*l.spool);
+  for (lost_account& gone : l.lost) {
+    limit_figure(gone.blocks);
+    limit_figure(gone.events);
+  }
+  for (spill_account& s : l.spills) limit_figures(s);
+  limit_figures(l.earlier_spills);
+  limit_text(l.menu);
+  limit_text(l.comment);
+  limit_figure(l.recorded);
+  limit_figure(l.unseen);
+  limit_figure(l.not_compared);
+  return l;
 }
 
 /// A line for each entry, so that a person can read it.
@@ -230,7 +278,8 @@ void set_outcomes(ledger& to, const outcome_counters& outcomes) {
   to.bytes.rounded = outcomes.rounded_bytes;
 }
 
-std::string to_json(const ledger& l) {
+std::string to_json(const ledger& as_counted) {
+  const ledger l = within_limits(as_counted);
   json::object o{{"ledger", ledger_version}, {"program", l.program}, {"run", l.run}};
   if (is_of_store(l.program)) {
     json::array& sessions = o["sessions"].emplace_array();

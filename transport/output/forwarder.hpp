@@ -55,7 +55,7 @@ public:
   /// The receiver has welcomed us and answered within the last seconds. Any thread.
   [[nodiscard]] bool connected() const;
   /// A receiver that answers does not store what it is sent, or does not welcome this daemon, and
-  /// has said why. Any thread.
+  /// has said why, or does not take a block that is sent to it again and again. Any thread.
   [[nodiscard]] bool refused() const { return answers() && window_.is_refused(); }
   /// A receiver that answers claims to have blocks that were never sent. Any thread.
   [[nodiscard]] bool is_wrong() const { return answers() && window_.is_wrong(); }

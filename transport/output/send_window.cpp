@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "transport/accounting/ledger.hpp"
 #include "transport/format/plain_text.hpp"
 #include "transport/link/link_message.hpp"
 
@@ -11,7 +12,10 @@ namespace l3 {
 namespace {
 
 constexpr std::chrono::seconds retry_time(1); ///< after a refusal
-constexpr std::uint64_t most_credit = 1024;   ///< that is believed
+/// A block that the receiver was sent so often, and did not take, is told of: after 14 s with the
+/// default of forward.acknowledge_time_limit.
+constexpr unsigned times_not_taken = 3;
+constexpr std::uint64_t most_credit = 1024; ///< that is believed
 /// A receiver that lies and is right by turns is wrong all the time.
 constexpr std::chrono::seconds right_again(10);
 /// Of several connections, one that has brought nothing for so many times its usual time is silent.
@@ -249,6 +253,13 @@ void send_window::go_back_after(std::chrono::nanoseconds patience, time_point no
   forget_under_way();
   ++copies_;
   copied_at_ = now;
+  if (copies_ != times_not_taken) return;
+  refused_ = true;
+  const lane_state lane = source_.lane();
+  report_once("the receiver answers and does not take block " + std::to_string(lane.stored + 1) +
+                  " of session " + session_text(lane.identity.session) + ", which was sent " +
+                  std::to_string(times_not_taken) + " times: its log may say why",
+              now);
 }
 
 void send_window::report_once(std::string text, time_point now) {

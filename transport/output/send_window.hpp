@@ -96,7 +96,8 @@ public:
   // Any thread.
 
   [[nodiscard]] bool is_welcome() const { return welcomed_.load(std::memory_order_relaxed); }
-  /// The receiver said why it does not store what it is sent, and has stored nothing since.
+  /// The receiver said why it does not store what it is sent, or did not take a block that was sent
+  /// to it again and again, and has stored nothing since.
   [[nodiscard]] bool is_refused() const { return refused_.load(std::memory_order_relaxed); }
   /// The receiver has claimed to have blocks that were never sent, and did not say what is possible
   /// ten seconds or more after that.

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "transport/output/spool.hpp"
+#include "transport/store/store_manifest.hpp"
 #include "transport/system/file_io.hpp"
 #include "transport/system/nearest_folder.hpp"
 
@@ -51,10 +52,10 @@ std::string wrong_with_spool_folder(const std::filesystem::path& folder) {
   if (!why.empty() || !std::filesystem::is_directory(folder, error)) return why;
   try {
     const auto files = block_files_in(folder, store_kind::store);
-    if (!files.empty())
-      why = "it is a store, of which " + files.front().text() +
-            " is a file; a spool has a folder "
-            "of its own";
+    // A receiver that has stored nothing yet has its manifest there all the same.
+    const std::string file = files.empty() ? store_manifest::file_name : files.front().text();
+    if (std::filesystem::exists(folder / file, error))
+      why = "it is a store, of which " + file + " is a file; a spool has a folder of its own";
   } catch (const std::filesystem::filesystem_error&) {
     return {}; // another user may read it
   }
@@ -63,6 +64,12 @@ std::string wrong_with_spool_folder(const std::filesystem::path& folder) {
 
 std::uint64_t spool::segment_bytes(const spool_settings& settings) {
   return std::min(settings.segment.bytes, settings.size.bytes / fewest_segments);
+}
+
+std::size_t spool::index_memory(const spool_settings& settings, std::uint64_t found_blocks) {
+  constexpr std::uint64_t shortest = sizeof(block_header) + sizeof(packed_event);
+  const auto most = std::min(spool_system{}.most_blocks, settings.size.bytes / shortest);
+  return std::max(most, found_blocks) * index_bytes_a_block;
 }
 
 spool::spool(const spool_settings& settings, const spool_system& system)
@@ -132,8 +139,13 @@ void spool::recover_segment(std::uint64_t number, bool newest) {
     found_.strangers.push_back(name_of(number));
     return;
   }
-  const auto scan =
+  auto scan =
       scan_block_file(*folder_, name_of(number), number, store_kind::spool, newest, system_.stop);
+  std::erase_if(scan.blocks, [&](const found_block& b) {
+    if (can_be_sent(b.header)) return false;
+    scan.damaged.push_back({b.offset, b.end() - b.offset, true, b.header.events});
+    return true;
+  });
   const auto note_file = [&] {
     std::error_code unknown;
     const auto seen = folder_->look(name_of(number), unknown);
@@ -144,7 +156,9 @@ void spool::recover_segment(std::uint64_t number, bool newest) {
   };
   note_file();
   index_.add_segment(number, scan.bytes);
-  for (const auto& block : scan.blocks) (void)index_.add_block(block.header, number, block.offset);
+  for (const auto& block : scan.blocks)
+    if (index_.add_block(block.header, number, block.offset))
+      found_.longest = std::max(found_.longest, block.end() - block.offset);
   if (!scan.readable) {
     // Another start may have more of it: the segment stays as it is, and is not let go.
     ++found_.unreadable;

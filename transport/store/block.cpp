@@ -37,6 +37,19 @@ block_fault check_block(std::span<const std::byte> bytes, block_header& header) 
   return block_fault::none;
 }
 
+block_fault check_block_and_events(std::span<const std::byte> bytes, block_header& header) {
+  if (const auto fault = check_block(bytes, header); fault != block_fault::none) return fault;
+  event_walk walk(bytes.subspan(sizeof header, events_bytes(header)), header);
+  while (walk.next()) {
+  }
+  return walk.complete() ? block_fault::none : block_fault::events;
+}
+
+bool can_be_sent(const block_header& header) {
+  return header.session != 0 && header.sequence != 0 && header.sequence <= last_sequence &&
+         header.payload_bytes <= largest_sent_payload.bytes;
+}
+
 void seal_header(block_header& header) { header.header_crc = header_crc(header); }
 
 void set_settings(block_header& header, std::size_t bytes) {

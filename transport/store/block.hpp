@@ -11,6 +11,7 @@
 
 #include "transport/accounting/enumerator_names.hpp"
 #include "transport/format/block.hpp"
+#include "transport/format/units.hpp"
 
 namespace l3 {
 
@@ -40,6 +41,18 @@ enum class block_fault : std::uint8_t {
 
 /// What keeps `bytes` from being one whole block, checksums included.
 [[nodiscard]] block_fault check_block(std::span<const std::byte> bytes, block_header& header);
+
+/// The same, and that its payload is so many whole events as its header says. A receiver takes no
+/// other block.
+[[nodiscard]] block_fault check_block_and_events(std::span<const std::byte> bytes,
+                                                 block_header& header);
+
+/// A receiver cuts off a daemon that sends more in one block.
+inline constexpr byte_size largest_sent_payload = mebibytes(64);
+
+/// The header has a session and a number that there may be, and is of a block that is not too long
+/// for a receiver. What breaks this cannot be sent: it is damage, whatever its checksums say.
+[[nodiscard]] bool can_be_sent(const block_header& header);
 
 /// Writes the CRC of the header's own bytes into it.
 void seal_header(block_header& header);

@@ -38,11 +38,11 @@ namespace l3 {
 struct receive_settings {
   std::string bind = "tcp://127.0.0.1:42200";
   std::uint32_t credit = 64; ///< blocks that a daemon may have under way; fewer if they are long
-  byte_size largest_block = mebibytes(64); ///< a peer that sends more is cut off
-  byte_size waiting = mebibytes(1024);     ///< memory of messages that wait to be stored
-  bit_rate line;                           ///< divided among the daemons; 0: it is not
-  std::string secret_key;                  ///< file with its own key; empty: a link without keys
-  std::string allow;                       ///< file with the public keys of those that may send
+  byte_size largest_block = largest_sent_payload; ///< a peer that sends more is cut off
+  byte_size waiting = mebibytes(1024);            ///< memory of messages that wait to be stored
+  bit_rate line;                                  ///< divided among the daemons; 0: it is not
+  std::string secret_key; ///< file with its own key; empty: a link without keys
+  std::string allow;      ///< file with the public keys of those that may send
 };
 
 /// Who knocked at the output link.

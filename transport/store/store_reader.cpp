@@ -153,10 +153,7 @@ void store_file::check_head() {
     if (refused_) throw std::system_error(refused_, "cannot read " + path_);
     throw std::runtime_error(path_ + text);
   };
-  std::uint64_t behind_head = sizeof head;
-  // No damage to a head is a reason to give up a spool's file: its blocks are nowhere else.
-  if (head.magic == ours.magic && (head.version < 1 || head.version > ours.version) &&
-      !(kind_ == store_kind::spool && search_from(behind_head))) {
+  if (head.magic == ours.magic && (head.version < 1 || head.version > ours.version)) {
     refuse(" is of version " + std::to_string(head.version) +
            " of the store; this program knows version " + std::to_string(ours.version));
   }

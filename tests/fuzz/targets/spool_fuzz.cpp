@@ -60,7 +60,7 @@ void take(const std::string& folder, fuzz_input& in) {
     block_header h;
     h.session = own;
     h.sequence = last_of(on) + 1;
-    if (h.sequence == 0) return;
+    if (!can_be_sent(h)) return;
     seal_header(h);
     require(!on.append(std::as_bytes(std::span(&h, 1))), "there is room");
     last = last_of(on); // none if that number was noted as released

@@ -215,6 +215,25 @@ TEST_F(a_send_window, waits_longer_before_each_further_copy_and_for_a_word_of_th
   EXPECT_LE(copies, 15) << "after 50, 150, 350, 750, 1550, then every 800 ns";
 }
 
+TEST_F(a_send_window, shows_a_block_that_a_receiver_reads_again_and_again_and_does_not_take) {
+  say(link_message::welcome, 3);
+  for (int sent = 1; sent <= 3; ++sent) {
+    send_all();
+    now_ += 1ns;
+    say(link_message::acknowledgement, 3); // no news
+    EXPECT_FALSE(window_.is_refused()) << sent;
+    now_ = window_.go_back_at(50ns);
+    window_.go_back_after(50ns, now_);
+  }
+  EXPECT_TRUE(window_.is_refused());
+  EXPECT_EQ(reports_, std::vector<std::string>{
+                          "the receiver answers and does not take block 4 of session "
+                          "0000000000000007, which was sent 3 times: its log may say why"});
+  send_all();
+  say(link_message::acknowledgement, 4);
+  EXPECT_FALSE(window_.is_refused());
+}
+
 TEST_F(a_send_window, sends_no_third_copy_before_the_second_was_read) {
   say(link_message::welcome, 3);
   send_all();

@@ -21,7 +21,8 @@
 
 namespace l3::test {
 
-/// A spool does not look into a block: any bytes are a payload.
+/// A spool looks at the lengths of events, and not into them: any bytes behind a length are one.
+/// There is room for the heads of so many.
 inline bytes spool_block(std::uint64_t session, std::uint64_t sequence,
                          std::size_t payload_bytes = 200, std::uint32_t events = 3) {
   std::mt19937_64 random(session * 1'000'003 + sequence);
@@ -30,6 +31,12 @@ inline bytes spool_block(std::uint64_t session, std::uint64_t sequence,
   for (std::size_t i = sizeof header; i < block.size(); i += sizeof(std::uint64_t)) {
     const auto word = random();
     std::memcpy(&block[i], &word, std::min(sizeof word, block.size() - i));
+  }
+  auto rest = static_cast<std::uint32_t>(payload_bytes);
+  for (std::uint32_t left = events; left > 0; --left) {
+    const std::uint32_t length = left == 1 ? rest : sizeof(packed_event);
+    store(&block[block.size() - rest], length);
+    rest -= length;
   }
   header.payload_bytes = static_cast<std::uint32_t>(payload_bytes);
   header.events = events;

@@ -61,7 +61,9 @@ private:
     const auto lane = any_lane();
     auto& next = next_[lane];
     next += 1 + (random_() % 4 == 0 ? random_() % 5 : 0);
-    const modelled_block block{random_() % 1'500, static_cast<std::uint32_t>(random_() % 9)};
+    const auto events = static_cast<std::uint32_t>(random_() % 9);
+    const std::size_t least = events * sizeof(packed_event);
+    const modelled_block block{events == 0 ? 0 : least + random_() % 1'300, events};
     const bool fits =
         disk_->capacity() >= block.payload + sizeof(block_header) + sizeof(store_file_header);
     const auto error = disk_->append(spool_block(lane, next, block.payload, block.events));

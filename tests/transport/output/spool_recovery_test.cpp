@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/transport/output/spool_blocks.hpp"
+#include "transport/format/crc32c.hpp"
+#include "transport/format/endian.hpp"
 #include "transport/output/spool.hpp"
 #include "transport/output/spool_releases.hpp"
 
@@ -22,6 +24,7 @@ using test::spool_block;
 
 constexpr std::uint64_t block_bytes = 264; ///< of spool_block()
 constexpr std::uint64_t head_bytes = 16;
+constexpr std::size_t version_at = 4; ///< in the head
 constexpr std::uint64_t three_blocks = head_bytes + 3 * block_bytes;
 
 /// Lane 1, blocks 1 … `last`, three blocks a segment.
@@ -114,6 +117,80 @@ TEST(spool_recovery, cuts_off_the_end_wherever_it_was_torn) {
   }
 }
 
+test::bytes with_header(test::bytes block, const std::function<void(block_header&)>& change) {
+  auto header = load<block_header>(block.data());
+  change(header);
+  header.payload_crc = crc32c(std::span(block).subspan(sizeof header));
+  seal_header(header);
+  store(block.data(), header);
+  return block;
+}
+
+TEST(spool_recovery, sends_an_empty_block_for_one_that_breaks_a_rule_under_right_checksums) {
+  const auto good = spool_block(1, 2);
+  auto junk = good;
+  for (std::size_t i = sizeof(block_header); i < junk.size(); ++i) junk[i] = std::byte{0xee};
+  const auto as_it_is = [](block_header&) {};
+  for (const auto& bad :
+       {with_header(good, [](block_header& h) { h.events = 2; }),
+        with_header(good, [](block_header& h) { h.events = 4; }),
+        with_header(good, [](block_header& h) { h.events = 0; }), with_header(junk, as_it_is)}) {
+    const test::scratch_folder folder;
+    {
+      spool disk(small_spool(folder.path()));
+      for (const auto& block : {spool_block(1, 1), bad, spool_block(1, 3), spool_block(2, 1)})
+        ASSERT_FALSE(disk.append(block));
+    }
+    spool disk(small_spool(folder.path()));
+    const auto events = load<block_header>(bad.data()).events;
+    EXPECT_EQ(drain(disk, 1), (drained{{1, 3}, {2}, events}));
+    EXPECT_EQ(drain(disk, 2), (drained{{1}, {}}));
+    EXPECT_EQ(disk.totals().damaged, 1U);
+    EXPECT_EQ(disk.lost_events(1), events);
+    EXPECT_TRUE(fs::exists(folder.path() + "/damaged/spool-000001-at-" +
+                           std::to_string(head_bytes + block_bytes) + ".damaged"));
+  }
+}
+
+TEST(spool_recovery, takes_a_block_that_no_receiver_can_take_for_damage) {
+  constexpr std::size_t most = std::size_t{64} << 20;
+  for (const auto& bad :
+       {with_header(spool_block(1, 2), [](block_header& h) { h.session = 0; }),
+        with_header(spool_block(1, 2), [](block_header& h) { h.sequence = 0; }),
+        with_header(spool_block(1, 2), [](block_header& h) { h.sequence = last_sequence + 1; }),
+        spool_block(1, 2, most + 8)}) {
+    const test::scratch_folder folder;
+    const store_file_header head{.number = 1};
+    test::bytes file(sizeof head);
+    store(file.data(), head);
+    for (const auto& block : {spool_block(1, 1), bad, spool_block(1, 3)})
+      file.insert(file.end(), block.begin(), block.end());
+    test::write_file(segment_path(folder.path(), 1), file);
+    spool disk(small_spool(folder.path()));
+    EXPECT_EQ(disk.found().damaged, 1U);
+    EXPECT_EQ(disk.found().damaged_events, 3U);
+    ASSERT_EQ(disk.found().lanes.size(), 1U);
+    EXPECT_EQ(disk.found().lanes[0].session, 1U);
+    EXPECT_EQ(drain(disk, 1), (drained{{1, 3}, {2}}));
+    EXPECT_EQ(disk.totals().missing, 1U);
+  }
+}
+
+TEST(spool_recovery, keeps_a_block_that_is_as_long_as_a_receiver_takes) {
+  constexpr std::size_t most = std::size_t{64} << 20;
+  const test::scratch_folder folder;
+  auto settings = small_spool(folder.path());
+  settings.size = mebibytes(512);
+  settings.segment = mebibytes(128);
+  {
+    spool disk(settings);
+    ASSERT_FALSE(disk.append(spool_block(1, 1, most)));
+  }
+  spool disk(settings);
+  EXPECT_EQ(disk.found().damaged, 0U);
+  EXPECT_EQ(drain(disk, 1, most), (drained{{1}, {}}));
+}
+
 /// Flips a bit of a segment at each of these places, one at a time, and looks what becomes of it.
 void flip_each(std::uint64_t last_block, std::uint64_t segment, const std::vector<std::size_t>& at,
                const std::function<void(spool&, const std::string&, std::size_t)>& look) {
@@ -142,6 +219,7 @@ std::vector<std::size_t> places_in_block(std::size_t begin) {
 TEST(spool_recovery, loses_nothing_to_a_damaged_head) {
   std::vector<std::size_t> head(head_bytes);
   for (std::size_t i = 0; i < head.size(); ++i) head[i] = i;
+  head.erase(head.begin() + version_at); // that one says that nothing else is known
   flip_each(3, 1, head, [](spool& disk, const std::string&, std::size_t at) {
     EXPECT_EQ(drain(disk, 1), (drained{numbers(1, 3), {}})) << at;
     EXPECT_EQ(disk.totals().damaged, 0U) << at;
@@ -253,6 +331,57 @@ TEST(spool_recovery, refuses_segments_of_another_version_and_leaves_them) {
                             " is of version 3 of the store; this program knows version 2");
   }
   EXPECT_EQ(fs::file_size(segment_path(folder.path(), 1)), sizeof head);
+}
+
+TEST(spool_recovery, refuses_segments_of_another_version_whose_blocks_it_could_read) {
+  const test::scratch_folder folder;
+  fill(folder.path(), 6);
+  for (const std::uint64_t segment : {1U, 2U}) {
+    const auto path = segment_path(folder.path(), segment);
+    const auto before = test::read_file(path);
+    for (const unsigned version : {0U, 3U, 9U, 255U}) {
+      auto file = before;
+      file[version_at] = std::byte(version);
+      test::write_file(path, file);
+      try {
+        const spool disk(small_spool(folder.path()));
+        ADD_FAILURE() << "its blocks may mean something else: " << version;
+      } catch (const std::runtime_error& e) {
+        EXPECT_EQ(e.what(), path.string() + " is of version " + std::to_string(version) +
+                                " of the store; this program knows version 2");
+      }
+      EXPECT_EQ(test::read_file(path), file);
+    }
+    test::write_file(path, before);
+  }
+  spool disk(small_spool(folder.path()));
+  EXPECT_EQ(drain(disk, 1), (drained{numbers(1, 6), {}}));
+}
+
+TEST(spool_recovery, begins_in_no_folder_of_a_store_that_is_empty) {
+  const test::scratch_folder folder;
+  test::write_file(folder.path() + "/manifest.kl3m", {});
+  EXPECT_THROW(spool{small_spool(folder.path())}, std::runtime_error);
+  EXPECT_EQ(wrong_with_spool_folder(folder.path()),
+            "it is a store, of which manifest.kl3m is a file; a spool has a folder of its own");
+  EXPECT_EQ(test::files_in(folder.path()), 1U);
+}
+
+TEST(spool_recovery, says_how_much_memory_takes_what_it_finds) {
+  const test::scratch_folder folder;
+  {
+    spool disk(small_spool(folder.path()));
+    ASSERT_FALSE(disk.append(spool_block(1, 1, 9000)));
+    ASSERT_FALSE(disk.append(spool_block(1, 2, 5000)));
+    ASSERT_FALSE(disk.append(spool_block(1, 3, 200)));
+    disk.release(1, 1);
+  }
+  const spool disk(small_spool(folder.path()));
+  EXPECT_EQ(disk.found().longest, 5000 + sizeof(block_header)) << "of those that are needed";
+  const auto settings = small_spool(folder.path()); // of 8 MiB
+  EXPECT_EQ(spool::index_memory(settings), (8U << 20) / 96 * 40);
+  EXPECT_EQ(spool::index_memory(settings, 1'000'000), 40'000'000U) << "a larger one was full";
+  EXPECT_EQ(spool::index_memory({}), std::size_t{160} << 20) << "4 194 304 blocks";
 }
 
 TEST(spool_recovery, leaves_a_folder_alone_that_has_the_name_of_a_segment) {
