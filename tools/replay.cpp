@@ -47,7 +47,7 @@ constexpr std::uint32_t largest_chunk = 65492; // the most that a datagram can c
 
 /// Whether a file that begins so is a ledger of replay, and not that of a daemon or a receiver.
 bool is_ledger_of_replay(std::string_view begin) {
-  return begin.find(R"("program": "replay")") != begin.npos;
+  return is_ledger_of("replay", begin);
 }
 
 /// After a failure the ledger that is found must be this replay's, not an earlier one's.
