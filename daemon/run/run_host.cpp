@@ -230,9 +230,9 @@ void run_host::announce() {
                node_->backend());
 }
 
-/// After a crash the ledger that is found must not be an earlier run's.
+/// After a crash the ledger that is found must not be an earlier run's. Crashes are told, and their
+/// records taken, once the ledger is there: a start that fails leaves them to the next one.
 void run_host::begin_ledger(const ledger& account) {
-  tell_of_crashes();
   write_ledger(ledger_file_, account);
   if (const auto error = ledgers_.note_run(account.run))
     spdlog::warn("run.ledger: the number {} is not noted beside the ledgers: {}; without its "
@@ -242,6 +242,7 @@ void run_host::begin_ledger(const ledger& account) {
       ledger_place::record_beside(ledger_file_), record_of(account),
       [](std::string_view text) { spdlog::warn("{}", text); }, [this] { ledgers_.keep(); });
   if (record_->crashed()) tell_of(*record_->crashed());
+  tell_of_crashes();
 }
 
 /// False: the ledger cannot be written.
