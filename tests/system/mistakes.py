@@ -225,6 +225,8 @@ TABLE = [
     ("koto-l3 receive --out new --ledger ledgers/run000007-3-00000000000000ab.json", FAILED, "is there already, and --ledger did not write it"),
     ("koto-l3 receive --out new --ledger replays/replay.json", FAILED, "replays/replay.json is there already, and --ledger did not write it"),
     ("koto-l3 receive --out new --ledger link", FAILED, "link is there already, and --ledger did not write it"),
+    ("koto-l3 replay late.l2raw --to tcp://127.0.0.1:1", FAILED, "late.l2raw: event 1 of spill 3 is due 576460752 s after its spill began"),
+    ("koto-l3 replay late.l2raw --to udp://127.0.0.1:1+1", FAILED, "with --rate it is sent without the file's times"),
     ("koto-l3 receive --out none/deeper", MISSING, "cannot make the folder none/deeper"),
     ("koto-l3 receive --out none/deeper --check-config", MISSING, "cannot make the folder none/deeper"),
     ("koto-l3 receive --config receive-deeper.toml --check-config", MISSING, "there is no folder /var/lib/koto-l3-of-a-test/2026"),
@@ -248,6 +250,7 @@ class Mistakes(harness.SystemTest):
         maker = level2.EventMaker(self.crates, 23)
         self.events = {3: [maker.fragments(3, n) for n in range(1, 5)]}
         l2raw.write(self.folder / "sent.l2raw", self.crates, self.events)
+        l2raw.write(self.folder / "late.l2raw", self.crates, self.events, spacing=1 << 59)
         for name, data in FILES.items():
             (self.folder / name).write_bytes(data)
         (self.folder / "bad.secret").chmod(0o600)
