@@ -87,7 +87,10 @@ run_host::run_host(const daemon_settings& settings, render_function renders, mem
     : settings_(settings), renders_(std::move(renders)), guard_(std::move(guard)),
       stop_(std::move(stop)), ledgers_(settings.run.ledger, settings.run.node),
       job_(std::move(done)) {
-  if (!ledgers_.none()) ledgers_.prepare();
+  if (ledgers_.none()) return;
+  ledgers_.prepare();
+  if (const std::string wrong = wrong_with_numbers(); !wrong.empty())
+    spdlog::warn("run.ledger: {}; `koto-l3 run start` wants a number until a run has begun", wrong);
 }
 
 void run_host::keep_ports() {
@@ -421,6 +424,7 @@ http_response run_host::event_page(const std::string& path) const {
 }
 
 std::optional<std::uint32_t> run_host::next_number() const {
+  if (!wrong_with_numbers().empty()) return std::nullopt;
   const std::optional<std::uint32_t> in_folder = ledgers_.highest_run();
   const std::lock_guard lock(mutex_);
   // Nothing is less than any number.
