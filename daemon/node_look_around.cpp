@@ -60,6 +60,7 @@ void node::look_around() {
   p.repeating.tell(a.fragments.duplicate);
   p.tell_conflicts(p.builder.fetch_conflicts());
   p.dropping.tell(a.datagrams.kernel_drops);
+  if (p.tcp) p.not_accepting.tell(p.tcp->not_accepted());
   if (p.disk) {
     p.damaging.tell(p.disk->totals().damaged - p.disk->found().damaged);
     p.vanishing.tell(p.disk->totals().missing);
