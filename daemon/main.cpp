@@ -2,6 +2,7 @@
 // koto-l3d: reads the configuration, starts a node and its monitoring address, and waits for a
 // signal.
 #include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -26,6 +27,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
+#include <sys/resource.h>
 
 #include "config/endpoint.hpp"
 #include "config/load.hpp"
@@ -397,6 +399,16 @@ int run(const loaded_config& config, const std::string& file) {
   return code;
 }
 
+/// Which limit it is, whichever file or socket met it.
+std::string remedy_for(const std::string& reason) {
+  const std::string none_left = std::generic_category().message(EMFILE);
+  rlimit limit{};
+  if (reason.find(none_left) == reason.npos || ::getrlimit(RLIMIT_NOFILE, &limit) != 0) return {};
+  return fmt::format(": this process may have {} at once; raise LimitNOFILE of its unit, or "
+                     "`ulimit -n`",
+                     limit.rlim_cur);
+}
+
 /// A full disk, or a reader that has gone.
 int output_failed() {
   say_last("koto-l3d: standard output could not be written");
@@ -452,7 +464,8 @@ int main(int argc, char** argv) {
     say_last("koto-l3d: not enough memory for the configured frames, outbox and building");
     return exit_missing_resource;
   } catch (const std::exception& e) {
-    say_last(plain_lines(fmt::format("koto-l3d: {}", reason_of(e))));
+    const std::string reason = reason_of(e);
+    say_last(plain_lines(fmt::format("koto-l3d: {}{}", reason, remedy_for(reason))));
     return exit_missing_resource;
   }
 }

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // A node's log lines and its troubles.
-#include <algorithm>
-#include <span>
-
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
@@ -10,11 +7,6 @@
 #include "daemon/node_parts.hpp"
 
 namespace l3 {
-namespace {
-
-constexpr std::size_t most_lines = 4; // conflicts of any number of spills may be found
-
-} // namespace
 
 void node::parts::tell(trouble t, bool present) {
   // In a drain a trouble ends because the node does: a full outbox when its events are given up.
@@ -68,6 +60,7 @@ void node::look_around() {
   p.repeating.tell(a.fragments.duplicate);
   p.tell_conflicts(p.builder.fetch_conflicts());
   p.dropping.tell(a.datagrams.kernel_drops);
+  if (p.tcp) p.not_accepting.tell(p.tcp->not_accepted());
   if (p.disk) {
     p.damaging.tell(p.disk->totals().damaged - p.disk->found().damaged);
     p.vanishing.tell(p.disk->totals().missing);
@@ -135,29 +128,9 @@ void node::parts::tell_changes() {
     spdlog::warn("{}", *line);
 }
 
-std::string node::parts::in_words(const event_conflict& found) const {
-  const std::vector<crate_readout>& readout = settings.building.crates.crates;
-  std::vector<std::string> names;
-  for (std::size_t c = 0; c < readout.size(); ++c)
-    if ((found.crates >> c & 1) != 0) names.push_back(fmt::to_string(readout[c].number));
-  const std::string other =
-      names.empty() ? "other bytes" : fmt::format("other bytes of crate {}", first_names(names));
-  return found.at_once
-             ? fmt::format("spill {}: event {} came twice at once, with {}; it is incomplete, "
-                           "because neither is taken: two crates have the same number, or two "
-                           "senders use the same numbers in run {}",
-                           found.key.spill, found.key.number, other, settings.run.number)
-             : fmt::format("spill {}: event {} came again with {}, and is not stored; two senders "
-                           "use the same numbers in run {}, or other data are sent as the same "
-                           "run",
-                           found.key.spill, found.key.number, other, settings.run.number);
-}
-
 void node::parts::tell_conflicts(const std::vector<event_conflict>& found) {
-  for (const event_conflict& e : std::span(found).last(std::min(found.size(), most_lines)))
-    spdlog::warn("{}", in_words(e));
-  if (found.size() > most_lines)
-    spdlog::warn("and events of {} earlier spills", found.size() - most_lines);
+  for (const std::string& line : conflicts_told.note(found, steady_clock::now()))
+    spdlog::warn("{}", line);
   const std::lock_guard lock(look_mutex);
   if (!found.empty()) conflict = found.back().key;
 }

@@ -21,6 +21,7 @@
 #include "daemon/compute/frame_ring.hpp"
 #include "daemon/compute/pipeline.hpp"
 #include "daemon/compute/shedding.hpp"
+#include "daemon/monitor/conflict_lines.hpp"
 #include "daemon/monitor/crate_watch.hpp"
 #include "daemon/monitor/event_display.hpp"
 #include "daemon/monitor/histogram_page.hpp"
@@ -60,7 +61,6 @@ struct node::parts {
   void tell_crate_faults();
   void tell_hot_inputs();
   void tell_changes();
-  [[nodiscard]] std::string in_words(const event_conflict& found) const;
   void tell_conflicts(const std::vector<event_conflict>& found);
 
   /// The account without its spills.
@@ -99,6 +99,7 @@ struct node::parts {
 
   spill_list spills;
   spill_lines spills_told;
+  conflict_lines conflicts_told{settings.building.crates, settings.run.number};
   rising_count sheds_rise{"events shed, by reason in koto_l3_events_shed_total"};
   rising_count refusing{"datagrams or records refused, by reason in koto_l3_refused_total"};
   rising_count malforming{"fragments malformed, by reason in koto_l3_fragments_malformed_total"};
@@ -108,6 +109,9 @@ struct node::parts {
                          "sent twice, or another sender uses the same numbers in this run"};
   rising_count dropping{
       "datagrams dropped by the kernel: the receive threads or the socket buffers are too small"};
+  rising_count not_accepting{
+      "times no sender over TCP could be accepted, because the daemon has as many files open as it "
+      "may: raise LimitNOFILE of its unit, or `ulimit -n`"};
   rising_count damaging{"blocks on disk are damaged: their events are lost, and counted"};
   rising_count vanishing{"blocks are missing on disk, whose files are gone: their events are lost"};
   progress_watch progress{std::chrono::seconds(5)};

@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -49,7 +51,10 @@ bool under_the_journal() {
   return writes_to_journal(std::getenv("JOURNAL_STREAM")); // NOLINT(concurrency-mt-unsafe)
 }
 
-std::string text_of(spdlog::formatter& format, const spdlog::details::log_msg& line) {
+/// A clock that was never set may be before 1970, of which spdlog writes no right time; of the
+/// first second of 1970 neither.
+std::string text_of(spdlog::formatter& format, spdlog::details::log_msg line) {
+  line.time = std::max(line.time, spdlog::log_clock::time_point(std::chrono::seconds(1)));
   spdlog::memory_buf_t text;
   format.format(line, text);
   return {text.data(), text.size()};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `koto-l3 pack` and `koto-l3 unpack`: turn bare waveforms into bare KOTO records, or into a file
 // of the strong codec, and back.
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -48,9 +49,13 @@ bool is_packed(std::string_view begin) {
   return static_cast<unsigned char>(begin.front()) <= koto::max_bits || begin.starts_with("KL3W");
 }
 
+bool is_of_text(char c) { return (c >= ' ' && c <= '~') || c == '\n' || c == '\r' || c == '\t'; }
+
 /// Whether a file that begins so may have samples. These have any value: it only must not begin as
-/// another file of koto-l3.
-bool is_unpacked(std::string_view begin) { return !begin.starts_with("KL3"); }
+/// another file of koto-l3, of which ledgers and drawings are text, or as other text.
+bool is_unpacked(std::string_view begin) {
+  return !begin.starts_with("KL3") && !std::ranges::all_of(begin, is_of_text);
+}
 
 int convert(const options& o, const char* label, bool packs) {
   const auto start = std::chrono::steady_clock::now();

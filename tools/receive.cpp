@@ -23,6 +23,7 @@
 #include "tools/command.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/options_file.hpp"
+#include "tools/pending_file.hpp"
 #include "tools/progress.hpp"
 #include "tools/receive/receive_account.hpp"
 #include "tools/receive/receive_watch.hpp"
@@ -230,6 +231,13 @@ void make_folder(const std::filesystem::path& folder) {
                         exit_missing_resource);
 }
 
+bool is_ledger_of_receive(std::string_view begin) { return is_ledger_of("receive", begin); }
+
+/// A mistyped --ledger must cost no data. The store's own ledger.json needs no look.
+void refuse_other_file(const std::string& ledger) {
+  if (!ledger.empty()) check_replaced("--ledger", ledger, is_ledger_of_receive);
+}
+
 /// Files that other programs have touched are read as far as the time allows.
 std::error_code take_last_look(block_receiver& receiver, const store_writer& store,
                                time_point ending) {
@@ -332,6 +340,7 @@ void look_at_folder(const std::filesystem::path& folder) {
 /// that only the service gets.
 int check(const options& o, const std::string& file) {
   refuse_folder_of_a_daemon(o.store.folder);
+  refuse_other_file(o.ledger);
   look_at_folder(o.store.folder);
   try {
     if (is_for_the_service_alone(o.receiver.secret_key))
@@ -359,6 +368,7 @@ int receive(const options& o) {
                  o.receiver.bind);
   }
   refuse_folder_of_a_daemon(o.store.folder);
+  refuse_other_file(o.ledger);
   make_folder(o.store.folder);
   try {
     store_settings settings = o.store;

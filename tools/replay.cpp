@@ -42,13 +42,12 @@ struct options {
   bool json = false;
 };
 
-constexpr double longest_timeout = 1e6;        // s: days
+constexpr double longest_timeout = 1e6;         // s: days
+constexpr std::chrono::hours longest_spill{24}; // and more: the replay would wait without end
 constexpr std::uint32_t largest_chunk = 65492; // the most that a datagram can carry, in whole words
 
 /// Whether a file that begins so is a ledger of replay, and not that of a daemon or a receiver.
-bool is_ledger_of_replay(std::string_view begin) {
-  return begin.find(R"("program": "replay")") != begin.npos;
-}
+bool is_ledger_of_replay(std::string_view begin) { return is_ledger_of("replay", begin); }
 
 /// After a failure the ledger that is found must be this replay's, not an earlier one's.
 void begin_ledger(const options& o, bool udp) {
@@ -72,6 +71,23 @@ std::vector<destination> destinations(const std::vector<std::string>& texts) {
     all.push_back(to);
   }
   return all;
+}
+
+/// With the file's own times: no event may be due, and no spill end, when nobody waits any more.
+void check_times(const options& o, const replay_source& source) {
+  const auto check = [&](std::chrono::nanoseconds time, const std::string& what) {
+    if (time >= std::chrono::nanoseconds(0) && time <= longest_spill) return;
+    constexpr std::uint64_t second = 1'000'000'000;
+    throw command_error(fmt::format("{}: {} {} s after its spill began, which is more than a day: "
+                                    "with --rate it is sent without the file's times",
+                                    o.file, what,
+                                    static_cast<std::uint64_t>(time.count()) / second));
+  };
+  for (const replay_spill& spill : source.spills()) {
+    for (const replay_event& e : spill.events)
+      check(e.since_spill, fmt::format("event {} of spill {} is due", e.number, spill.number));
+    check(spill.cycle, fmt::format("the cycle of spill {} is over", spill.number));
+  }
 }
 
 int replay(const options& o) {
@@ -102,6 +118,7 @@ int replay(const options& o) {
       with_flag(o.skip_damaged));
   line->clear();
   tell(o.file, source.skipped());
+  if (o.rate.empty()) check_times(o, source);
   line = std::make_unique<progress>("replay", source.events() * o.loops, "events");
   const replay_watch watch{[&] { return interrupted.came(); },
                            [&](std::uint64_t n) { line->update(n); }};

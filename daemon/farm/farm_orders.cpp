@@ -97,7 +97,8 @@ std::vector<std::string> farm_member::wrong_with(const farm_wish& w, const farm_
                                     "that, or go on without it (--without {0})",
                                     node));
   if (!w.number && !next_number(v))
-    reasons.emplace_back("the highest number is used: give another one");
+    reasons.emplace_back(
+        "the highest number is used, or a node does not know it: give another one");
   return reasons;
 }
 

@@ -187,7 +187,16 @@ std::optional<std::uint32_t> ledger_place::noted_run() const {
   const std::string text = read_input(last_run_file(), longest).text;
   std::uint32_t run = 0;
   const auto [behind, wrong] = std::from_chars(text.data(), text.data() + text.size(), run);
-  return wrong == std::errc{} ? std::optional(run) : std::nullopt;
+  const std::string_view rest(behind, text.data() + text.size());
+  const bool is_a_number = wrong == std::errc{} && (rest.empty() || rest == "\n");
+  return is_a_number ? std::optional(run) : std::nullopt;
+}
+
+std::string ledger_place::wrong_with_note() const {
+  std::error_code none;
+  if (!is_folder() || noted_run() || !std::filesystem::is_regular_file(last_run_file(), none))
+    return {};
+  return last_run_file() + " is damaged: it should be one line, the highest number of a run";
 }
 
 std::error_code ledger_place::note_run(std::uint32_t number) const {

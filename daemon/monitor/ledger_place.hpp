@@ -63,6 +63,9 @@ public:
   [[nodiscard]] std::vector<run_record> take_crashed() const;
   /// The highest run of this node that has a ledger in the folder, or was noted there.
   [[nodiscard]] std::optional<std::uint32_t> highest_run() const;
+  /// Empty, or that the note of the highest run is damaged: which numbers were used is not known
+  /// then. The next note_run() mends it.
+  [[nodiscard]] std::string wrong_with_note() const;
   /// In a folder: this run of this node begins.
   [[nodiscard]] std::error_code note_run(std::uint32_t number) const;
   /// Whether this run of this node has a ledger in the folder.

@@ -17,6 +17,7 @@
 
 #include "transport/system/missing_name.hpp"
 #include "transport/system/thread_name.hpp"
+#include "transport/system/time_of_day.hpp"
 
 namespace l3 {
 namespace {
@@ -27,12 +28,6 @@ static_assert(std::endian::native == std::endian::little);
 constexpr std::size_t sector = 512;
 constexpr int owner_and_group = 0640;
 static_assert(sizeof(run_record) == 11 * sizeof(std::uint64_t) && sizeof(run_record) <= sector);
-
-std::uint64_t nanoseconds_since_epoch() {
-  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                        std::chrono::system_clock::now().time_since_epoch())
-                                        .count());
-}
 
 std::string text_of_time(std::uint64_t nanoseconds) {
   const auto seconds = static_cast<std::time_t>(nanoseconds / 1'000'000'000);
@@ -52,7 +47,7 @@ run_record record_of(const ledger& account) {
   r.magic = run_record::right_magic;
   r.session = account.sessions.empty() ? 0 : account.sessions.front();
   r.run = account.run;
-  r.noted = nanoseconds_since_epoch();
+  r.noted = nanoseconds_since_1970();
   r.admitted = account.events.admitted;
   r.forwarded = account.events.forwarded;
   r.rejected = account.events.rejected;
@@ -81,7 +76,7 @@ std::string describe_crash(const run_record& r) {
 run_record_file::run_record_file(const std::string& file, const run_record& now,
                                  report_function report, keep_function keep)
     : file_(file), report_(std::move(report)), keep_(std::move(keep)),
-      started_(nanoseconds_since_epoch()) {
+      started_(nanoseconds_since_1970()) {
   open(file);
   if (descriptor_ < 0) return;
   next_ = now;

@@ -208,7 +208,11 @@ http_response run_api::start(std::string_view body) {
                                 "another one, or say by --again (`again`) that this run goes on",
                                 *number)});
   if (!number) number = host_.next_number();
-  if (!number) return refusal(refused_now, {"the highest number is used: give another one"});
+  if (!number) {
+    const std::string wrong = host_.wrong_with_numbers();
+    return refusal(refused_now, {wrong.empty() ? "the highest number is used: give another one"
+                                               : wrong + ": give one (--number)"});
+  }
   run_order order{*number, r.wish.menu, r.wish.comment};
   if (auto reasons = reasons_against(order, settings_, latest_(), host_); !reasons.empty())
     return refusal(refused_now, reasons);

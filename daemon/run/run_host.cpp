@@ -87,7 +87,10 @@ run_host::run_host(const daemon_settings& settings, render_function renders, mem
     : settings_(settings), renders_(std::move(renders)), guard_(std::move(guard)),
       stop_(std::move(stop)), ledgers_(settings.run.ledger, settings.run.node),
       job_(std::move(done)) {
-  if (!ledgers_.none()) ledgers_.prepare();
+  if (ledgers_.none()) return;
+  ledgers_.prepare();
+  if (const std::string wrong = wrong_with_numbers(); !wrong.empty())
+    spdlog::warn("run.ledger: {}; `koto-l3 run start` wants a number until a run has begun", wrong);
 }
 
 void run_host::keep_ports() {
@@ -230,9 +233,9 @@ void run_host::announce() {
                node_->backend());
 }
 
-/// After a crash the ledger that is found must not be an earlier run's.
+/// After a crash the ledger that is found must not be an earlier run's. Crashes are told, and their
+/// records taken, once the ledger is there: a start that fails leaves them to the next one.
 void run_host::begin_ledger(const ledger& account) {
-  tell_of_crashes();
   write_ledger(ledger_file_, account);
   if (const auto error = ledgers_.note_run(account.run))
     spdlog::warn("run.ledger: the number {} is not noted beside the ledgers: {}; without its "
@@ -242,6 +245,7 @@ void run_host::begin_ledger(const ledger& account) {
       ledger_place::record_beside(ledger_file_), record_of(account),
       [](std::string_view text) { spdlog::warn("{}", text); }, [this] { ledgers_.keep(); });
   if (record_->crashed()) tell_of(*record_->crashed());
+  tell_of_crashes();
 }
 
 /// False: the ledger cannot be written.
@@ -420,6 +424,7 @@ http_response run_host::event_page(const std::string& path) const {
 }
 
 std::optional<std::uint32_t> run_host::next_number() const {
+  if (!wrong_with_numbers().empty()) return std::nullopt;
   const std::optional<std::uint32_t> in_folder = ledgers_.highest_run();
   const std::lock_guard lock(mutex_);
   // Nothing is less than any number.

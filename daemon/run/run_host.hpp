@@ -106,8 +106,11 @@ public:
   [[nodiscard]] std::optional<ended_run> last() const;
   /// One of node::add_event_pages(); without a run it says that there is no event.
   [[nodiscard]] http_response event_page(const std::string& path) const;
-  /// The number that a run gets without one; nothing: the highest one is used.
+  /// The number that a run gets without one; nothing: the highest one is used, or it is not known
+  /// which were.
   [[nodiscard]] std::optional<std::uint32_t> next_number() const;
+  /// Empty, or why it is not known.
+  [[nodiscard]] std::string wrong_with_numbers() const { return ledgers_.wrong_with_note(); }
   /// A run of this node has had this number, or begins with it now.
   [[nodiscard]] bool was_used(std::uint32_t number) const;
   /// Without a run: crates that have been silent for ten seconds while at least half sent.

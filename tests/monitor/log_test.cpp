@@ -54,6 +54,19 @@ TEST(log, the_last_words_carry_a_priority_too_each_line_its_own) {
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "<2>one\n<2>two\n");
 }
 
+TEST(log, lines_of_a_clock_before_1970_carry_its_beginning) {
+  const std::regex beginning(R"(19(69|70)-\d\d-\d\d \d\d:\d\d:01\.000 .*\n)");
+  for (const int before : {1500, 86'400'500}) {
+    testing::internal::CaptureStderr();
+    start_logging("test", "info");
+    spdlog::default_logger()->log(spdlog::log_clock::time_point(-std::chrono::milliseconds(before)),
+                                  spdlog::source_loc{}, spdlog::level::info, "early");
+    spdlog::default_logger()->flush();
+    const std::string line = testing::internal::GetCapturedStderr();
+    EXPECT_TRUE(std::regex_match(line, beginning)) << line;
+  }
+}
+
 TEST(log, lines_carry_their_time_with_its_zone) {
   testing::internal::CaptureStderr();
   start_logging("test", "info");

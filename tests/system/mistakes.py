@@ -217,6 +217,16 @@ TABLE = [
     ("koto-l3 pack odd.u16 sent.l2raw", FAILED, "sent.l2raw is there already, and pack did not write it"),
     ("koto-l3 unpack text sent.l2raw", FAILED, "sent.l2raw is there already, and unpack did not write it"),
     ("koto-l3 replay sent.l2raw --to tcp://127.0.0.1:1 --ledger text", FAILED, "text is there already, and --ledger did not write it"),
+    ("koto-l3 unpack odd.u16 text", FAILED, "text is there already, and unpack did not write it"),
+    ("koto-l3 unpack odd.u16 ledgers/run000007-3-00000000000000ab.json", FAILED, "is there already, and unpack did not write it"),
+    ("koto-l3 receive --out new --ledger sent.l2raw", FAILED, "sent.l2raw is there already, and --ledger did not write it"),
+    ("koto-l3 receive --out new --ledger text", FAILED, "text is there already, and --ledger did not write it"),
+    ("koto-l3 receive --out new --ledger text --check-config", FAILED, "text is there already, and --ledger did not write it"),
+    ("koto-l3 receive --out new --ledger ledgers/run000007-3-00000000000000ab.json", FAILED, "is there already, and --ledger did not write it"),
+    ("koto-l3 receive --out new --ledger replays/replay.json", FAILED, "replays/replay.json is there already, and --ledger did not write it"),
+    ("koto-l3 receive --out new --ledger link", FAILED, "link is there already, and --ledger did not write it"),
+    ("koto-l3 replay late.l2raw --to tcp://127.0.0.1:1", FAILED, "late.l2raw: event 1 of spill 3 is due 576460752 s after its spill began"),
+    ("koto-l3 replay late.l2raw --to udp://127.0.0.1:1+1", FAILED, "with --rate it is sent without the file's times"),
     ("koto-l3 receive --out none/deeper", MISSING, "cannot make the folder none/deeper"),
     ("koto-l3 receive --out none/deeper --check-config", MISSING, "cannot make the folder none/deeper"),
     ("koto-l3 receive --config receive-deeper.toml --check-config", MISSING, "there is no folder /var/lib/koto-l3-of-a-test/2026"),
@@ -240,16 +250,19 @@ class Mistakes(harness.SystemTest):
         maker = level2.EventMaker(self.crates, 23)
         self.events = {3: [maker.fragments(3, n) for n in range(1, 5)]}
         l2raw.write(self.folder / "sent.l2raw", self.crates, self.events)
+        l2raw.write(self.folder / "late.l2raw", self.crates, self.events, spacing=1 << 59)
         for name, data in FILES.items():
             (self.folder / name).write_bytes(data)
         (self.folder / "bad.secret").chmod(0o600)
         (self.folder / "folder").mkdir()
         ledger = json.loads((pathlib.Path(__file__).parent / "golden/0.2.0/store/ledger.json").read_text())
         for name, data in (("spool/released.kl3r", ""), ("locked/node3.lock", ""),
+                           ("replays/replay.json", json.dumps(ledger | {"program": "replay"})),
                            ("ledgers/run000007-3-00000000000000ab.json", json.dumps(ledger | {"program": "koto-l3d"}))):
             (self.folder / name).parent.mkdir()
             (self.folder / name).write_text(data)
         (self.folder / "loop").symlink_to("loop")
+        (self.folder / "link").symlink_to("text")
         os.mkfifo(self.folder / "pipe")
         self.store.mkdir()
         (self.store / "blocks-000001.kl3").write_bytes(b"KL3S\x01" + bytes(3) + (1).to_bytes(8, "little"))

@@ -207,6 +207,24 @@ class Start(harness.SystemTest):
         self.assertEqual(sorted((e.spill, e.number) for e in events), sorted(sent))
 
 
+class Descriptors(harness.SystemTest):
+    """Of which a process may have some number at once: the daemon names the limit and the remedy."""
+
+    def test_a_start_that_they_do_not_suffice_for_names_the_limit(self):
+        p = subprocess.run(["prlimit", "--nofile=8:8", harness.BIN / "koto-l3d", "--config", self.write_config()], capture_output=True,
+                           text=True, timeout=harness.PATIENCE)
+        self.assertEqual(p.returncode, 69, p.stderr)
+        self.assertIn("Too many open files: this process may have 8 at once; raise LimitNOFILE of its unit, or `ulimit -n`", p.stderr)
+
+    def test_a_daemon_that_accepts_no_sender_for_want_of_them_says_so(self):
+        daemon = self.start_daemon()
+        daemon.limit("nofile", 10)
+        with socket.create_connection((harness.HOST, self.ports.tcp), timeout=harness.PATIENCE):
+            daemon.wait_to_say("no sender over TCP could be accepted, because the daemon has as many files open as it may")
+            daemon.limit("nofile", 1024)
+        self.stream_sender(run=7).connect()
+
+
 class Stop(harness.SystemTest):
     def load(self, daemon, sender, maker):
         """A thread that sends without a pause until it is told to stop; the stop and what was sent."""
@@ -369,6 +387,27 @@ class Stop(harness.SystemTest):
         daemon = self.start_daemon()
         daemon.wait_to_say("ready: run 7")
         self.assertNotIn("did not end properly", daemon.said())
+
+    def test_a_start_that_fails_at_its_ledger_leaves_the_crash_to_the_next_one(self):
+        """No file may grow beyond 300 bytes, as on a full disk: a record fits, a ledger does not."""
+        ledgers = self.folder / "ledgers"
+        how = {"run": {"ledger": f"{ledgers}/"}, "spool": {"folder": ""}}
+        daemon = self.start_daemon(**how)
+        sender, maker = self.udp_sender(daemon), level2.EventMaker(self.crates, 69)
+        for number in range(1, 51):
+            sender.event(1, number, maker.fragments(1, number))
+        before = daemon.wait_for(lambda s: s["events"]["admitted"] == 50, "all events")
+        daemon.wait_for(lambda s: s["uptime"] > before["uptime"] + 1, "that to be noted")
+        daemon.kill()
+        p = subprocess.run(["prlimit", "--fsize=300:300", harness.BIN / "koto-l3d", "--config", daemon.config], capture_output=True,
+                           text=True, timeout=harness.PATIENCE)
+        self.assertEqual(p.returncode, 69, p.stderr)
+        self.assertIn("cannot write", p.stderr)
+        self.assertEqual(len(list(ledgers.glob("*.live"))), 1, "the record is kept")
+        daemon = self.start_daemon(**how)
+        harness.wait_until(lambda: daemon.metrics()["koto_l3_last_run_lost_events"] == 50, "50 in the metric")
+        self.assertEqual(daemon.metrics()["koto_l3_last_run_crashed"], 1)
+        self.assertIn("up to 50 were in memory", daemon.said())
 
     def test_sigterm_over_tcp_leaves_the_rest_to_the_next_daemon(self):
         receiver, daemon = self.start_receiver(), self.start_daemon()

@@ -74,11 +74,12 @@ bool event_builder::is_repeat(const event_assembly& e) const {
   return e.verified && spills_.is_repeat({*e.spill->number, e.number});
 }
 
-/// Whether an event that came again has other bytes. An event that lacks any is not compared.
+/// Whether an event that came again has other bytes. An event that lacks any, now or before, is not
+/// compared: what datagrams were lost may come with its repeat.
 bool event_builder::is_another(const candidate_event& repeat) const {
   const auto is_here = [](const arrived_fragment& f) { return f.where.memory != nullptr; };
   return repeat.fragments.size() == settings_.crates.size() &&
-         std::ranges::all_of(repeat.fragments, is_here) &&
+         std::ranges::all_of(repeat.fragments, is_here) && spills_.known().has_whole(repeat.key) &&
          spills_.known().has_another(repeat.key, repeat.digest.mark());
 }
 
@@ -116,8 +117,7 @@ void event_builder::admit(std::uint32_t handle, candidate_event& candidate, lock
     conflicting |= std::uint64_t{1} << c;
   }
   if (conflicting != 0) name_conflict({candidate.key, conflicting, !verdict.complete});
-  // What datagrams of an incomplete event were lost may come with its repeat.
-  if (stored) spills_.set_admitted(candidate.key, verdict.complete ? candidate.digest.mark() : 0);
+  if (stored) spills_.set_admitted(candidate.key, candidate.digest.mark(), verdict.complete);
   events_.release(handle, stored);
 }
 

@@ -156,7 +156,8 @@ event_builder::stream_result event_builder::take_record(stream_landing& stream,
   }
 }
 
-/// A record that has all fragments of an event that was given up before is not a repeat.
+/// A record that has all fragments of an event that was given up before is not a repeat, but of one
+/// that was forwarded as it was: two events of one key would be stored.
 bool event_builder::is_repeat(const candidate_event& record, const spill_table* spill) const {
   if (spills_.was_admitted(record.key)) return true;
   return spill != nullptr && spill->has_ended(record.key.number) &&
@@ -211,7 +212,7 @@ void event_builder::admit_record(stream_landing& stream, candidate_event& candid
   }
   if (verdict.complete) known_chunks_.remember(candidate.key, candidate.chunk_marks);
   if (!verdict.admit) return;
-  spills_.set_admitted(candidate.key, candidate.digest.mark());
+  spills_.set_admitted(candidate.key, candidate.digest.mark(), verdict.complete);
   stream.at_ = nullptr; // the event has its room now
   stream.room_ = 0;
   write(candidate, batch, lock); // the table of the spill may be another's after it

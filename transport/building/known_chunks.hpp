@@ -5,13 +5,15 @@
 // event came in chunks or as a record. Guarded by the event builder's lock, except the making of
 // the marks.
 //
-// Each event has a place by its number, and successive spills begin half of all places apart: two
-// spills of half as many events are remembered whole, of a longer one the latest events. All memory
-// is taken at the start.
+// Each event has a place by its number, and the two latest spills begin half of all places apart,
+// whatever their numbers: two spills of half as many events are remembered whole, of a longer one
+// the latest events. All memory is taken at the start.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -64,10 +66,14 @@ private:
     std::uint64_t conflicting = 0; // a bit for each crate
   };
 
-  [[nodiscard]] std::size_t place_of(event_key key) const;
+  /// One of the two latest spills; 2: it is neither.
+  [[nodiscard]] std::size_t half_of(std::uint32_t spill) const;
+  [[nodiscard]] std::size_t place_of(event_key key, std::size_t half) const;
 
   std::uint32_t max_chunks_;
   std::size_t event_marks_;
+  std::array<std::optional<std::uint32_t>, 2> spills_; // the two latest, by half
+  std::size_t latest_ = 0;                             // the half of the spill of the latest event
   std::vector<known_event> events_;
   std::vector<chunk_mark> marks_; // by place, crate, chunk
 };

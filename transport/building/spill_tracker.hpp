@@ -85,7 +85,7 @@ public:
     return is_older(key.spill) && was_admitted(key);
   }
   /// That proves its spill.
-  void set_admitted(event_key key, std::uint32_t mark);
+  void set_admitted(event_key key, std::uint32_t mark, bool whole);
   [[nodiscard]] known_events& known() { return known_; }
   [[nodiscard]] const known_events& known() const { return known_; }
 

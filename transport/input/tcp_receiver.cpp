@@ -54,6 +54,11 @@ void bind_to(const tcp_settings& s, tcp::acceptor& acceptor, const Then& then) {
                                          failed.message(), advice_on_port(failed.value())));
 }
 
+bool is_want_of_descriptors(const error_code& failed) {
+  return failed == boost::system::errc::too_many_files_open ||
+         failed == boost::system::errc::too_many_files_open_in_system;
+}
+
 } // namespace
 
 file_descriptor hold_port(const tcp_settings& settings) {
@@ -112,6 +117,7 @@ public:
   [[nodiscard]] const input_counters& input() const { return input_; }
   [[nodiscard]] std::uint32_t connections() const { return readers_; }
   [[nodiscard]] std::uint64_t turns() const { return turns_; }
+  [[nodiscard]] std::uint64_t not_accepted() const { return not_accepted_; }
 
 private:
   void listen(const tcp_settings& settings) {
@@ -125,6 +131,7 @@ private:
     acceptor_.async_accept([this](const error_code& failed, tcp::socket socket) {
       if (stopping_ || !acceptor_.is_open()) return;
       if (!failed) take(std::move(socket));
+      if (is_want_of_descriptors(failed)) not_accepted_.add();
       accept_again_ = failed.failed(); // no descriptor is free: the next tick accepts again
       if (!accept_again_) accept();
     });
@@ -217,7 +224,8 @@ private:
   asio::steady_timer tick_;
   std::vector<std::shared_ptr<tcp_connection>> connections_;
   input_counters input_;
-  counter turns_; ///< of the timer, for progress_watch
+  counter turns_;        ///< of the timer, for progress_watch
+  counter not_accepted_; ///< of senders, for want of descriptors
   std::uint16_t port_ = 0;
   std::atomic<std::uint32_t> readers_ = 0;
   bool stopping_ = false;
@@ -242,5 +250,6 @@ std::uint16_t tcp_receiver::port() const { return server_->port(); }
 const input_counters& tcp_receiver::input() const { return server_->input(); }
 std::uint64_t tcp_receiver::turns() const { return server_->turns(); }
 std::uint32_t tcp_receiver::connections() const { return server_->connections(); }
+std::uint64_t tcp_receiver::not_accepted() const { return server_->not_accepted(); }
 
 } // namespace l3

@@ -50,6 +50,8 @@ public:
   /// Rises every few milliseconds, whether there is work or not. Any thread.
   [[nodiscard]] std::uint64_t turns() const;
   [[nodiscard]] std::uint32_t connections() const; ///< open now
+  /// How often a sender could not be accepted for want of descriptors. Any thread.
+  [[nodiscard]] std::uint64_t not_accepted() const;
 
 private:
   std::unique_ptr<tcp_server> server_;

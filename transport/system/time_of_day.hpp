@@ -8,11 +8,11 @@
 
 namespace l3 {
 
-/// UTC.
+/// UTC; 0 where the clock of this machine is before that year.
 [[nodiscard]] inline std::uint64_t nanoseconds_since_1970() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+  const auto nanoseconds = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+  return nanoseconds < 0 ? 0 : static_cast<std::uint64_t>(nanoseconds);
 }
 
 } // namespace l3

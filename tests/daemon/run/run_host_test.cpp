@@ -219,12 +219,18 @@ TEST_F(hosts_of_runs, a_number_stays_used_when_its_ledger_is_taken_away) {
   EXPECT_EQ(host_->next_number(), 51U);
 }
 
-TEST_F(hosts_of_runs, a_note_of_the_last_number_that_is_none_says_nothing) {
+TEST_F(hosts_of_runs, a_damaged_note_of_the_last_number_begins_no_numbers_anew) {
   make_host();
-  for (const char* text : {"", "x", "-1", "99999999999"}) {
+  for (const char* text : {"", "x", "-1", "99999999999", "1e3\n", "7\n8\n", " 7\n"}) {
     std::ofstream(ledgers_ / "node0.last-run") << text;
-    EXPECT_EQ(host_->next_number(), 5U) << text;
+    EXPECT_EQ(host_->next_number(), std::nullopt) << text;
+    EXPECT_NE(host_->wrong_with_numbers().find("node0.last-run is damaged"), std::string::npos);
   }
+  std::ofstream(ledgers_ / "node0.last-run") << std::string(17, '0');
+  EXPECT_EQ(host_->next_number(), std::nullopt) << "it has 16 bytes at most";
+  std::ofstream(ledgers_ / "node0.last-run") << std::string(15, '0') + '7';
+  EXPECT_EQ(host_->next_number(), 8U);
+  std::ofstream(ledgers_ / "node0.last-run") << "seven";
   host_->begin({7, "", ""});
   host_->announce();
   static_cast<void>(end());

@@ -118,6 +118,17 @@ TEST_F(known_chunks_of_eight_events, are_of_two_spills_of_half_as_many) {
   }
 }
 
+TEST_F(known_chunks_of_eight_events, are_of_the_two_latest_spills_whatever_their_numbers) {
+  std::uint32_t before = 3;
+  remember({before, 1});
+  for (const std::uint32_t spill : {259U, 261U, 4U, 6U, 5U, 7U}) {
+    remember({spill, 1});
+    EXPECT_TRUE(has({before, 1})) << before << " and " << spill;
+    EXPECT_TRUE(has({spill, 1}));
+    before = spill;
+  }
+}
+
 TEST_F(known_chunks_of_eight_events, name_a_crate_once) {
   remember({1, 5});
   EXPECT_TRUE(known.set_conflicting({1, 5}, 1));

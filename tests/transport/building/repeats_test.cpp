@@ -9,6 +9,8 @@
 namespace l3::test {
 namespace {
 
+using namespace std::chrono_literals;
+
 using outcome = event_builder::stream_outcome;
 
 constexpr std::size_t first_fragment = 16 + 3 * 8; // in the body of a record with three
@@ -144,6 +146,37 @@ TEST_F(repeats, of_an_event_of_which_nothing_was_taken_are_not_known) {
   EXPECT_FALSE(send({1, 1}, event_record_body(1, fragments)).known);
   EXPECT_EQ(r.counters.fragments_duplicate, 2U);
   finish(0);
+}
+
+TEST(repeats_of_a_part, over_a_stream_are_known_only_if_they_bring_nothing_new) {
+  rig_options o;
+  o.incomplete = incomplete_events::forward;
+  rig r(o);
+  stream_landing stream(max_event_body(r.options.crates));
+  r.builder.attach(stream);
+  for (const std::uint32_t n : {1U, 2U, 3U}) r.send(r.fragment({1, n}, 0));
+  r.pass(1500ms);
+  ASSERT_EQ(r.counters.events_admitted, 3U);
+  const auto take = [&](std::uint32_t number, std::size_t first, std::size_t behind) {
+    const auto all = event_fragments({1, number}, r.options.crates);
+    const auto body = event_record_body(number, fragment_list(&all[first], &all[0] + behind));
+    EXPECT_TRUE(r.builder.reserve(stream, body.size(), r.now));
+    std::memcpy(r.builder.enter(stream), body.data(), body.size());
+    r.builder.leave(stream, body.size());
+    return r.builder.take_event(stream, 1, r.now);
+  };
+  const auto whole = take(1, 0, 3);
+  EXPECT_EQ(whole.outcome, outcome::refused);
+  EXPECT_EQ(whole.reason, refused::stream_conflict);
+  EXPECT_EQ(take(2, 1, 2).reason, refused::stream_conflict) << "the store has another fragment";
+  EXPECT_EQ(r.counters.fragments_conflicting, 4U);
+  const auto same = take(3, 0, 1);
+  EXPECT_EQ(same.outcome, outcome::counted);
+  EXPECT_TRUE(same.known);
+  EXPECT_EQ(r.counters.fragments_duplicate, 1U);
+  r.builder.detach(stream);
+  r.drain();
+  r.expect_balance();
 }
 
 TEST_F(repeats, are_compared_also_when_their_event_was_parked) {
