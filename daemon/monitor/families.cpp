@@ -335,7 +335,7 @@ std::vector<family> families_of(const metrics_snapshot& s) {
        by_crate(s, &crate_report::rate)},
       {"crates[crate].fault",
        "What the crate does otherwise than the others: `other_spill`, `jumped`, `repeats`, "
-       "`malformed`, `silent`, `loses`, `drifts`; null for nothing.",
+       "`malformed`, `silent`, `loses`, `overdue`, `drifts`; null for nothing.",
        by_crate(s, &fault_name)},
       {gauge, "crate_fault{crate}", "",
        "1 for a crate that does otherwise than the others; /status says what.",
