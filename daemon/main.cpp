@@ -337,7 +337,8 @@ int run(const loaded_config& config, const std::string& file) {
     const run_order only{settings.run.number, {}, {}};
     static_cast<void>(books.control.start(only));
     books.runs.begin(only);
-    books.control.begun(only);
+    static_cast<void>(books.control.comes_into_force(only));
+    books.control.begun();
   }
   latest_snapshot latest;
   latest.set(books.snapshot());

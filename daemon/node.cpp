@@ -17,9 +17,9 @@ constexpr auto time_to_close = std::chrono::milliseconds(500);
 } // namespace
 
 node::node(const daemon_settings& settings, std::string configuration, stop_question stop,
-           std::vector<udp_socket> ports)
+           std::vector<udp_socket> ports, const std::function<void()>& take_up)
     : parts_(std::make_unique<parts>(settings, std::move(configuration), std::move(stop),
-                                     std::move(ports))) {}
+                                     std::move(ports), take_up)) {}
 
 node::~node() = default;
 

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,8 +30,11 @@ public:
   /// the text of the settings, which is stored with failed batches. `stop` is asked while the
   /// spool's files are read: true ends the start with scan_stopped. `ports`: those of the UDP input
   /// if they are bound already; then they stay bound behind the node if there are other copies.
+  /// `take_up` is called when all but the input is there; what it throws ends the start, and
+  /// nothing was received.
   explicit node(const daemon_settings& settings, std::string configuration = {},
-                stop_question stop = {}, std::vector<udp_socket> ports = {});
+                stop_question stop = {}, std::vector<udp_socket> ports = {},
+                const std::function<void()>& take_up = {});
   ~node();
   node(const node&) = delete;
   node& operator=(const node&) = delete;

@@ -98,6 +98,10 @@ metrics_snapshot node::snapshot() const {
   s.state = p.state.report();
   s.receiver = p.settings.forward.to;
   s.unknown = p.fresh.unknown();
+  // Before what follows: what comes meanwhile then is of the spill under way.
+  s.ended_spills = p.spills.in_sum();
+  s.ended_spills.admitted += p.building.older_admitted;
+  s.ended_spills.incomplete += p.building.older_incomplete;
   s.latest_spills = p.spills.latest(metrics_snapshot::most_spills);
   s.memory_planned = sum_of(memory_plan());
   s.account = p.sums();

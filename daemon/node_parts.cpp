@@ -109,7 +109,7 @@ std::unique_ptr<spool_backlog> backlog_of(spool* disk, const daemon_settings& s,
 } // namespace
 
 node::parts::parts(const daemon_settings& s, std::string configuration, stop_question told_to_stop,
-                   std::vector<udp_socket> ports)
+                   std::vector<udp_socket> ports, const std::function<void()>& take_up)
     : settings(s), selection(selection_of(s)), shadow(shadow_in(s, selection)),
       compute(s, selection, std::move(configuration)), frames(compute.engine().frames()),
       out(s.outbox, new_lane(s, tokens), safety, decided_by(s, selection)),
@@ -149,9 +149,10 @@ node::parts::parts(const daemon_settings& s, std::string configuration, stop_que
         name_this_thread("forwarder");
         fresh.run(stop, settings.run.drain_time_limit);
       }) {
-  if (backlog) start_backlog();
   if (const std::string wrong = wrong_with_outbox(s); !wrong.empty())
     throw std::runtime_error(wrong);
+  if (take_up) take_up(); // nothing of the spool is sent, and nothing received, before
+  if (backlog) start_backlog();
   // The receive threads write into the frames: they stay near the devices, too.
   const stay_on near(compute.engine().processors());
   if (!s.udp.bind.empty() && ports.empty())

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -49,7 +50,7 @@ namespace l3 {
 
 struct node::parts {
   parts(const daemon_settings& s, std::string configuration, stop_question told_to_stop,
-        std::vector<udp_socket> ports);
+        std::vector<udp_socket> ports, const std::function<void()>& take_up);
 
   /// Waits until the receiver has stored the blocks in memory; only shortly if they have copies on
   /// disk and no receiver answers.

@@ -86,7 +86,8 @@ void crate_watch::read(const building_counters& counted, std::size_t place) {
   const std::uint64_t repeated =
       counted.fragments_duplicate[place] + counted.fragments_conflicting[place];
   const counts now{counted.fragments_seen[place],
-                   std::max(counted.fragments_missing[place], counted.fragments_overdue[place]),
+                   counted.fragments_missing[place],
+                   counted.fragments_overdue[place],
                    repeated,
                    repeated + counted.fragments_alone[place] + counted.fragments_late[place] +
                        counted.astray[place],
@@ -94,6 +95,7 @@ void crate_watch::read(const building_counters& counted, std::size_t place) {
                    counted.astray[place]};
   c.risen = now - std::exchange(c.before, now);
   c.lost_lately = kept_of_lost * c.lost_lately + static_cast<double>(c.risen.lost);
+  c.overdue_lately = kept_of_lost * c.overdue_lately + static_cast<double>(c.risen.overdue);
   c.latest = counted.latest[place];
   c.stamp = counted.time_ahead[place];
 }
@@ -108,12 +110,17 @@ void crate_watch::compare(double seconds) {
   std::vector<std::uint64_t> seen; // of two crates, one of which is silent, the other tells
   for (const crate& c : crates_)
     if (c.risen.seen != 0) seen.push_back(c.risen.seen);
-  usual_ = {median(std::move(seen)),   usual(&counts::lost),
-            usual(&counts::repeated),  0,
-            usual(&counts::malformed), 0};
-  std::vector<double> lost_lately;
-  for (const crate& c : crates_) lost_lately.push_back(c.lost_lately);
-  usual_lost_lately_ = median(std::move(lost_lately));
+  usual_ = {.seen = median(std::move(seen)),
+            .lost = usual(&counts::lost),
+            .repeated = usual(&counts::repeated),
+            .malformed = usual(&counts::malformed)};
+  const auto usual_lately = [&](double crate::*lately) {
+    std::vector<double> all;
+    for (const crate& c : crates_) all.push_back(c.*lately);
+    return median(std::move(all));
+  };
+  usual_lost_lately_ = usual_lately(&crate::lost_lately);
+  usual_overdue_lately_ = usual_lately(&crate::overdue_lately);
   find_where_most_are();
   if (!active_) return;
 
@@ -203,6 +210,10 @@ crate_watch::fault_of(const crate& c, const building_counters& counted, std::siz
     return finding{crate_fault::loses,
                    fmt::format("loses fragments: {} of the last {} events", c.lost + c.risen.lost,
                                c.events + usual_.seen + c.risen.lost)};
+  if (c.risen.overdue > 0 && stands_out(c.overdue_lately, usual_overdue_lately_))
+    return finding{crate_fault::overdue,
+                   fmt::format("is overdue: {} events have waited for it for more than 250 ms",
+                               c.overdue + c.risen.overdue)};
   if (active_ && c.looks_drifting >= looks_until_drift)
     return finding{crate_fault::drifts,
                    fmt::format("has other time stamps than the others, by {:+.3f} ms",
@@ -218,7 +229,7 @@ void crate_watch::tell(std::size_t place, const std::optional<finding>& found, t
   if (r.fault && now >= c.told_until) {
     r.fault.reset();
     r.text.clear();
-    c.lost = c.repeated = c.events = 0;
+    c.lost = c.overdue = c.repeated = c.events = 0;
   }
   if (found && (!r.fault || *r.fault >= found->fault)) {
     if (r.fault != found->fault) news_.push_back(fmt::format("crate {} {}", c.number, found->text));
@@ -228,6 +239,7 @@ void crate_watch::tell(std::size_t place, const std::optional<finding>& found, t
   }
   if (!r.fault) return;
   c.lost += c.risen.lost;
+  c.overdue += c.risen.overdue;
   c.repeated += c.risen.repeated;
   c.events += usual_.seen + c.risen.lost;
 }

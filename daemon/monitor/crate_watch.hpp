@@ -23,7 +23,8 @@ enum class crate_fault : std::uint8_t {
   repeats,     ///< its fragments come again, and the others' do not
   malformed,   ///< the content of its fragments is wrong
   silent,      ///< it sends nothing, and the others do
-  loses,       ///< some of its fragments do not come
+  loses,       ///< events have ended without some of its fragments
+  overdue,     ///< some of its fragments have not come for 250 ms, and may yet come
   drifts,      ///< its time stamps differ from the others'
   count_
 };
@@ -60,22 +61,25 @@ private:
   /// What a crate counted.
   struct counts {
     std::uint64_t seen = 0;
-    std::uint64_t lost = 0; ///< missing or overdue, whichever is more
+    std::uint64_t lost = 0; ///< missing in events that have ended
+    std::uint64_t overdue = 0;
     std::uint64_t repeated = 0;
     std::uint64_t strange = 0; ///< of another event than the others', or after its end
     std::uint64_t malformed = 0;
     std::uint64_t astray = 0;
 
     counts operator-(const counts& c) const {
-      return {seen - c.seen,       lost - c.lost,           repeated - c.repeated,
-              strange - c.strange, malformed - c.malformed, astray - c.astray};
+      return {seen - c.seen,         lost - c.lost,       overdue - c.overdue,
+              repeated - c.repeated, strange - c.strange, malformed - c.malformed,
+              astray - c.astray};
     }
   };
   struct crate {
     unsigned number = 0;
     counts before;
-    counts risen;           ///< since the look before
-    double lost_lately = 0; ///< lost, of which a twentieth is forgotten at each look
+    counts risen;              ///< since the look before
+    double lost_lately = 0;    ///< lost, of which a twentieth is forgotten at each look
+    double overdue_lately = 0; ///< likewise
     event_key latest{};
     std::uint32_t stamp = 0;
     std::int32_t ahead = 0;      ///< clocks, of the others
@@ -86,6 +90,7 @@ private:
     int looks_drifting = 0;
     // Since its fault began.
     std::uint64_t lost = 0;
+    std::uint64_t overdue = 0;
     std::uint64_t repeated = 0;
     std::uint64_t events = 0;
     time_point told_until{};
@@ -111,6 +116,7 @@ private:
   // What most crates do.
   counts usual_;
   double usual_lost_lately_ = 0;
+  double usual_overdue_lately_ = 0;
   bool active_ = false; ///< at least half of them sent something, and an event of any is known
   event_key here_{};    ///< their latest event
 };

@@ -263,7 +263,10 @@ std::vector<family> families_of(const metrics_snapshot& s) {
        "What became of the events of the spill under way, or of the last one until the next "
        "begins: `admitted`, `incomplete`, `stored`, `rejected`, `shed`, and whether it has "
        "`ended`. "
-       "Events that are under way when a spill ends are counted with it until the next one begins.",
+       "Events that are under way when a spill ends are counted with it until the next one begins. "
+       "The daemon looks twice a second: where spills end between two looks, `admitted` and "
+       "`incomplete` are those of the last one, and some of its `stored`, `rejected` and `shed` "
+       "may be of the one before.",
        json::object{{"ended", s.this_spill.ended},
                     {"admitted", s.this_spill.admitted},
                     {"incomplete", s.this_spill.incomplete},
@@ -332,7 +335,7 @@ std::vector<family> families_of(const metrics_snapshot& s) {
        by_crate(s, &crate_report::rate)},
       {"crates[crate].fault",
        "What the crate does otherwise than the others: `other_spill`, `jumped`, `repeats`, "
-       "`malformed`, `silent`, `loses`, `drifts`; null for nothing.",
+       "`malformed`, `silent`, `loses`, `overdue`, `drifts`; null for nothing.",
        by_crate(s, &fault_name)},
       {gauge, "crate_fault{crate}", "",
        "1 for a crate that does otherwise than the others; /status says what.",

@@ -10,6 +10,7 @@
 #include <deque>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "daemon/monitor/snapshot.hpp"
 #include "monitor/recent_rate.hpp"
@@ -44,34 +45,56 @@ public:
   }
 
 private:
-  /// The counts of a run, those of its spills before taken off.
+  /// What came is known spill by spill. What became of it is not: it is what the run has counted
+  /// since the look before the spill began, and not more than came.
   class spill_under_way {
   public:
     spill_counts look(const metrics_snapshot& s) {
       const event_account& e = s.account.events;
-      const spill_counts now{
-          e.admitted, s.building.events_incomplete, e.forwarded, e.rejected, sum_of(e.shed), false};
-      const auto last =
-          s.latest_spills.empty() ? std::nullopt : std::optional(s.latest_spills.back().spill);
-      const bool grows = now.admitted + now.incomplete > seen_.admitted + seen_.incomplete;
-      if (last != last_) {
-        last_ = last;
-        ended_ = true;
-      } else if (ended_ && grows) { // with an event of the next spill
-        before_ = seen_;
-        ended_ = false;
+      const earlier_spills_account& ended = s.ended_spills;
+      const std::uint64_t admitted = less(e.admitted, ended.admitted);
+      const std::uint64_t incomplete = less(s.building.events_incomplete, ended.incomplete);
+      const bool goes_on = admitted + incomplete != 0 || s.latest_spills.empty();
+      const outcome now{e.forwarded, e.rejected, sum_of(e.shed)};
+      const std::uint64_t nth = ended.spills + (goes_on ? 1 : 0);
+      if (nth > nth_) {
+        before_that_ = std::exchange(before_, seen_);
+      } else if (nth < nth_) { // an event came before the sum of its spill, and began no other
+        before_ = before_that_;
       }
+      nth_ = nth;
       seen_ = now;
-      return {now.admitted - before_.admitted, now.incomplete - before_.incomplete,
-              now.stored - before_.stored,     now.rejected - before_.rejected,
-              now.shed - before_.shed,         ended_};
+      spill_counts is{admitted, incomplete, 0, 0, 0, !goes_on};
+      if (!goes_on) {
+        is.admitted = s.latest_spills.back().admitted;
+        is.incomplete = s.latest_spills.back().incomplete;
+      }
+      std::uint64_t left = is.admitted;
+      const auto take = [&](std::uint64_t n) {
+        n = std::min(n, left);
+        left -= n;
+        return n;
+      };
+      is.rejected = take(less(now.rejected, before_.rejected));
+      is.shed = take(less(now.shed, before_.shed));
+      is.stored = take(less(now.stored, before_.stored));
+      return is;
     }
 
   private:
-    spill_counts before_;               ///< when the spill began
-    spill_counts seen_;                 ///< by the last look
-    std::optional<std::uint32_t> last_; ///< spill that has ended
-    bool ended_ = false;
+    struct outcome {
+      std::uint64_t stored = 0;
+      std::uint64_t rejected = 0;
+      std::uint64_t shed = 0;
+    };
+    [[nodiscard]] static std::uint64_t less(std::uint64_t from, std::uint64_t what) {
+      return from - std::min(from, what);
+    }
+
+    outcome before_;        ///< when the spill began
+    outcome before_that_;   ///< when the one before began
+    outcome seen_;          ///< by the last look
+    std::uint64_t nth_ = 0; ///< spill of the run
   };
 
   /// s; nothing: the room does not shrink

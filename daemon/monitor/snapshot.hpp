@@ -127,6 +127,7 @@ struct metrics_snapshot {
   std::vector<state_change> changes;        ///< the latest, in order
   std::optional<double> event_age;          ///< s since the latest event was admitted
   std::vector<spill_account> latest_spills; ///< that have ended, in order
+  earlier_spills_account ended_spills;      ///< all of the run that have ended; older than events
   spill_counts this_spill;
   bool last_run_crashed = false;   ///< it did not end properly
   std::uint64_t last_run_lost = 0; ///< at most: in memory when the run before crashed

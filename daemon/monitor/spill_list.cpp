@@ -66,4 +66,15 @@ earlier_spills_account spill_list::earlier() const {
   return earlier_;
 }
 
+earlier_spills_account spill_list::in_sum() const {
+  const std::lock_guard guard(lock_);
+  earlier_spills_account sum = earlier_;
+  sum.spills += all_.size();
+  for (const spill_summary& s : all_) {
+    sum.admitted += s.admitted;
+    sum.incomplete += s.incomplete;
+  }
+  return sum;
+}
+
 } // namespace l3

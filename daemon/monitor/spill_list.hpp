@@ -33,6 +33,8 @@ public:
   /// The last of them, so many at most, in order.
   [[nodiscard]] std::vector<spill_account> latest(std::size_t most) const;
   [[nodiscard]] earlier_spills_account earlier() const;
+  /// All that have ended.
+  [[nodiscard]] earlier_spills_account in_sum() const;
 
 private:
   [[nodiscard]] bool add(const spill_summary& ended);

@@ -12,7 +12,7 @@ std::optional<run_control::report> run_control::start(run_order next) {
   is_.next = std::move(next);
   is_.failure.clear();
   if (is_.state == run_state::configured) is_.state = run_state::armed;
-  if (is_.state == run_state::running) is_.stopping = true;
+  if (is_.current) is_.stopping = true;
   return is_;
 }
 
@@ -20,8 +20,8 @@ std::optional<run_control::report> run_control::stop() {
   const std::lock_guard lock(mutex_);
   if (is_.state == run_state::configured) return std::nullopt;
   is_.next.reset();
-  if (is_.state == run_state::armed) is_.state = run_state::configured;
-  if (is_.state == run_state::running) is_.stopping = true;
+  if (is_.current) is_.stopping = true;
+  if (!is_.current) settle();
   return is_;
 }
 
@@ -29,7 +29,7 @@ void run_control::close() {
   const std::lock_guard lock(mutex_);
   closed_ = true;
   is_.next.reset();
-  if (is_.state == run_state::armed) is_.state = run_state::configured;
+  if (!is_.current) settle();
 }
 
 bool run_control::close_if_idle() {
@@ -46,23 +46,29 @@ run_control::report run_control::now() const {
 
 run_control::due_step run_control::due() const {
   const std::lock_guard lock(mutex_);
-  if (is_.state == run_state::armed) return {step::begin, *is_.next};
+  if (is_.state == run_state::armed && !is_.current) return {step::begin, *is_.next};
   if (is_.state == run_state::running && is_.stopping) return {step::end, {}};
   return {};
 }
 
-void run_control::begun(const run_order& made) {
+bool run_control::comes_into_force(const run_order& made) {
   const std::lock_guard lock(mutex_);
-  // What was asked for meanwhile, a stop or another run, ends this one at once.
-  is_.stopping = is_.next != made;
-  if (!is_.stopping) is_.next.reset();
-  is_.current = made;
+  if (is_.state != run_state::armed || is_.next != made) return false;
+  is_.current = std::exchange(is_.next, std::nullopt);
+  return true;
+}
+
+void run_control::begun() {
+  const std::lock_guard lock(mutex_);
+  assert(is_.state == run_state::armed && is_.current);
   is_.state = run_state::running;
 }
 
 void run_control::failed(const run_order& order, const std::string& why) {
   const std::lock_guard lock(mutex_);
   if (is_.next == order) is_.next.reset();
+  is_.current.reset();
+  is_.stopping = false;
   is_.failure = why;
   settle();
 }

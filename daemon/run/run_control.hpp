@@ -5,6 +5,9 @@
 // while the beam pauses, so an event never is of two runs. Knows no node, no file and no clock.
 // Thread-safe.
 //
+// A run waits until its node is made, which takes seconds: a stop or another start in that time is
+// for a run that waits, until comes_into_force() decides.
+//
 //                start                 the beam pauses            stop, start: at a pause
 //   configured ─────────▶ armed ────────────────────▶ running ─────────────────────────▶ draining
 //        ▲                  │ stop                       ▲                                  │
@@ -15,6 +18,7 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <stdexcept>
 #include <string>
 
 namespace l3 {
@@ -35,6 +39,12 @@ struct run_order {
   friend bool operator==(const run_order&, const run_order&) = default;
 };
 
+/// A run that waited was stopped, or another one took its place, while its node was made.
+class run_forgotten : public std::runtime_error {
+public:
+  run_forgotten() : std::runtime_error("it was stopped, or another one took its place") {}
+};
+
 class run_control {
 public:
   /// What the daemon shall do next.
@@ -46,8 +56,8 @@ public:
 
   struct report {
     run_state state = run_state::configured;
-    std::optional<run_order> current; ///< of running and draining
-    std::optional<run_order> next;    ///< of armed, or behind the current one
+    std::optional<run_order> current; ///< of running, draining, and armed for its last moment
+    std::optional<run_order> next;    ///< of armed before, or behind the current one
     bool stopping = false;            ///< the current one ends at the next pause
     std::string failure;              ///< why the last run could not begin
   };
@@ -63,6 +73,9 @@ public:
   /// From now on no run begins; one that waits is forgotten.
   void close();
   [[nodiscard]] report now() const;
+  /// The node of this order is about to receive. True: the run is the current one, and ends by what
+  /// is asked for from now on. False: no run comes into force, as run_forgotten says.
+  [[nodiscard]] bool comes_into_force(const run_order& made);
 
   // The main thread.
 
@@ -70,7 +83,7 @@ public:
   [[nodiscard]] due_step due() const;
   /// As close(), but only while no run is in force and none waits; says whether that is so.
   [[nodiscard]] bool close_if_idle();
-  void begun(const run_order& made);
+  void begun(); ///< the current one
   /// The node of this order could not be made: no run is in force. Another order, which was
   /// accepted meanwhile, waits on.
   void failed(const run_order& order, const std::string& why);

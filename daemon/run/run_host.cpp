@@ -139,14 +139,14 @@ void run_host::stop_going_without_run() {
   without_run_.reset();
 }
 
-bool run_host::start_beginning(const run_order& order) {
+bool run_host::start_beginning(const run_order& order, std::function<void()> take_up) {
   if (without_run_) without_run_->stop();
   const bool quiet = pauses(); // until the moment from which the ports keep what comes
   stop_going_without_run();
   if (!quiet) return false;
   if (spool_) spool_->stop(); // the node takes the folder
   prepare(order);
-  job_.start([this] { make_node(); });
+  job_.start([this, take_up = std::move(take_up)] { make_node(take_up); });
   return true;
 }
 
@@ -163,7 +163,7 @@ void run_host::finish_beginning() {
 
 void run_host::begin(const run_order& order) {
   prepare(order);
-  make_node();
+  make_node({});
   take_node();
 }
 
@@ -174,13 +174,13 @@ void run_host::prepare(const run_order& order) {
   number_that_begins_ = order.number;
 }
 
-void run_host::make_node() {
+void run_host::make_node(const std::function<void()>& take_up) {
   std::vector<udp_socket> ports;
   for (const udp_socket& p : ports_) ports.push_back(p.copy());
   of_next_.selection.masked = masked_inputs();
   // The files may have changed since the run was asked for.
   if (const std::string wrong = guard_(of_next_); !wrong.empty()) throw std::runtime_error(wrong);
-  made_ = std::make_unique<node>(of_next_, renders_(of_next_), stop_, std::move(ports));
+  made_ = std::make_unique<node>(of_next_, renders_(of_next_), stop_, std::move(ports), take_up);
   lock_memory();
   log_memory(made_->memory_plan());
 }

@@ -68,10 +68,10 @@ public:
   /// Drops and counts the datagrams that come until a run begins, and looks at the disks, if it
   /// does not yet. Warns, once, where the system gives no thread for it.
   void go_without_run();
-  /// Begins to make the node of a run, which receives what comes from now on. False: the beam has
-  /// come, and no run can begin.
-  [[nodiscard]] bool start_beginning(const run_order& order);
-  /// When that is done. Throws as node does; then no run is in force.
+  /// Begins to make the node of a run, which receives what comes from now on. `take_up`: as node
+  /// has it. False: the beam has come, and no run can begin.
+  [[nodiscard]] bool start_beginning(const run_order& order, std::function<void()> take_up = {});
+  /// When that is done. Throws as node and `take_up` do; then no run is in force.
   void finish_beginning();
   /// Both at once.
   void begin(const run_order& order);
@@ -127,7 +127,7 @@ public:
 private:
   void stop_going_without_run();
   void prepare(const run_order& order);
-  void make_node();
+  void make_node(const std::function<void()>& take_up);
   /// Those that runs before found hot, if the settings ask for that.
   [[nodiscard]] std::vector<input_address> masked_inputs() const;
   /// Those of the run that has ended, for the runs to come.

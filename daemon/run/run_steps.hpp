@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -80,11 +81,18 @@ private:
     } else if (due.what == run_control::step::end) {
       control_.draining();
       end(sockets_hold::what_to_leave, now);
-    } else if (host_.start_beginning(due.order)) {
+    } else if (host_.start_beginning(due.order, take_up(due.order))) {
       order_ = due.order;
       deadline_ = now + limits_.begin;
       doing_ = deed::beginning;
     }
+  }
+
+  /// What makes the node calls it, before the node receives; it throws where that is too late.
+  [[nodiscard]] std::function<void()> take_up(const run_order& made) {
+    return [this, made] {
+      if (!control_.comes_into_force(made)) throw run_forgotten();
+    };
   }
 
   void end(sockets_hold what, time_point now) {
@@ -96,11 +104,13 @@ private:
   void finish_beginning(time_point now) {
     try {
       host_.finish_beginning();
+    } catch (const run_forgotten& e) {
+      return spdlog::info("run {} does not begin: {}", order_.number, e.what());
     } catch (const std::exception& e) {
       spdlog::error("run {} cannot begin: {}", order_.number, reason_of(e));
       return control_.failed(order_, reason_of(e));
     }
-    control_.begun(order_);
+    control_.begun();
     try {
       host_.announce();
     } catch (const std::exception& e) {

@@ -14,11 +14,15 @@ struct range {
 };
 
 /// In order. By the general categories Cc, Cf, Zl and Zp of Unicode 15; of Cf without the few that
-/// are written, such as the Arabic sign of a number.
+/// are written, such as the Arabic sign of a number. Beside them letters and signs that are drawn
+/// as nothing: the fillers of Hangul and the Khmer vowels without a shape, the joiner of graphemes,
+/// and the empty cell of Braille.
 constexpr std::array unplain{
     range{0x00, 0x1f},       range{0x7f, 0x9f},       range{0xad, 0xad},
-    range{0x61c, 0x61c},     range{0x180e, 0x180e},   range{0x200b, 0x200f},
-    range{0x2028, 0x202e},   range{0x2060, 0x206f},   range{0xfeff, 0xfeff},
+    range{0x34f, 0x34f},     range{0x61c, 0x61c},     range{0x115f, 0x1160},
+    range{0x17b4, 0x17b5},   range{0x180e, 0x180e},   range{0x200b, 0x200f},
+    range{0x2028, 0x202e},   range{0x2060, 0x206f},   range{0x2800, 0x2800},
+    range{0x3164, 0x3164},   range{0xfeff, 0xfeff},   range{0xffa0, 0xffa0},
     range{0xfff9, 0xfffb},   range{0x1bca0, 0x1bca3}, range{0x1d173, 0x1d17a},
     range{0xe0000, 0xe0fff},
 };

@@ -165,15 +165,44 @@ TEST_F(watched, nothing_is_said_in_a_pause_of_all) {
 
 TEST_F(watched, a_crate_that_loses_a_few_fragments_is_named_with_their_number) {
   send(1000);
-  counted_.fragments_overdue.add(bad, 3);
+  counted_.fragments_missing.add(bad, 3);
   look();
   expect(crate_fault::loses);
   EXPECT_EQ(text(), "crate 11 loses fragments: 3 of the last 1003 events");
-  counted_.fragments_missing.add(bad, 3); // the same
   counted_.fragments_missing.add(bad, 2);
   send(1000);
   look();
   EXPECT_EQ(text(), "crate 11 loses fragments: 5 of the last 2005 events");
+}
+
+TEST_F(watched, a_crate_whose_fragments_only_come_late_is_overdue_and_loses_none) {
+  for (int i = 0; i < 40; ++i) {
+    send(10);
+    counted_.fragments_overdue.add(bad, 1);
+    look();
+    expect(crate_fault::overdue);
+  }
+  EXPECT_EQ(text(), "crate 11 is overdue: 40 events have waited for it for more than 250 ms");
+  EXPECT_EQ(told_.size(), 1U);
+}
+
+TEST_F(watched, a_crate_is_named_before_the_events_end_that_lack_it_and_then_loses_them) {
+  send(1000);
+  counted_.fragments_overdue.add(bad, 3);
+  look();
+  expect(crate_fault::overdue);
+  EXPECT_EQ(text(), "crate 11 is overdue: 3 events have waited for it for more than 250 ms");
+  counted_.fragments_missing.add(bad, 3); // the same
+  look();
+  expect(crate_fault::loses);
+  EXPECT_EQ(text(), "crate 11 loses fragments: 3 of the last 1003 events");
+}
+
+TEST_F(watched, crates_for_which_events_wait_alike_have_no_fault) {
+  send(1000);
+  for (std::size_t c = 0; c < crates; ++c) counted_.fragments_overdue.add(c, 10 + c);
+  look();
+  expect(std::nullopt);
 }
 
 TEST_F(watched, a_loss_of_all_crates_is_no_fault_of_one) {
@@ -280,7 +309,7 @@ TEST_F(watched, a_counter_that_jumped_is_named_also_if_its_events_end_after_the_
   expect(std::nullopt);
   counted_.fragments_overdue.add(bad, 50);
   look();
-  expect(crate_fault::loses);
+  expect(crate_fault::overdue);
   counted_.fragments_alone.add(bad, 50);
   look();
   expect(crate_fault::jumped);

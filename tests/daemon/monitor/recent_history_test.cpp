@@ -66,14 +66,15 @@ TEST(recent_history, counts_the_events_of_a_spill_from_its_first_to_the_next_one
   EXPECT_EQ(look().incomplete, 4U);
   EXPECT_EQ(look().shed, 1U);
   EXPECT_FALSE(look().ended);
-  s.latest_spills = {{7, 12, 0, {}}};
+  s.latest_spills = {{7, 12, 4, {}}};
+  s.ended_spills = {1, 12, 4};
   e.admitted = 12; // in the fold that brings the end
   EXPECT_TRUE(look().ended);
   e.forwarded = 6; // what was under way
   EXPECT_EQ(look().stored, 6U) << "the beam pauses: the spill is shown as a whole";
   e.admitted = 15;
   e.rejected = 7;
-  e.shed["drain"] = 3;
+  e.shed["drain"] = 2;
   s.building.events_incomplete = 5;
   const spill_counts next = look();
   EXPECT_FALSE(next.ended);
@@ -81,12 +82,59 @@ TEST(recent_history, counts_the_events_of_a_spill_from_its_first_to_the_next_one
   EXPECT_EQ(next.rejected, 2U);
   EXPECT_EQ(next.stored, 0U);
   EXPECT_EQ(next.incomplete, 1U);
-  EXPECT_EQ(next.shed, 2U);
+  EXPECT_EQ(next.shed, 1U);
   s.account.sessions = {2}; // another run
   s.latest_spills.clear();
+  s.ended_spills = {};
   e = {};
   e.admitted = 1;
   EXPECT_EQ(look().admitted, 1U);
+}
+
+TEST(recent_history, tells_spills_apart_that_end_between_two_looks) {
+  recent_history history;
+  metrics_snapshot s;
+  event_account& e = s.account.events;
+  const auto look = [&] { return filled(history, s, {}).this_spill; };
+  e.admitted = 12; // of two spills, of which the first has ended
+  e.forwarded = 11;
+  s.building.events_incomplete = 2;
+  s.latest_spills = {{7, 10, 1, {}}};
+  s.ended_spills = {1, 10, 1};
+  const spill_counts second = look();
+  EXPECT_FALSE(second.ended);
+  EXPECT_EQ(second.admitted, 2U);
+  EXPECT_EQ(second.incomplete, 1U);
+  EXPECT_LE(second.stored, 2U);
+  e.admitted = 40; // the second has ended, and two more
+  e.forwarded = 30;
+  e.rejected = 10;
+  s.latest_spills = {{7, 10, 1, {}}, {8, 10, 1, {}}, {9, 11, 0, {}}, {10, 9, 0, {}}};
+  s.ended_spills = {4, 40, 2};
+  const spill_counts fourth = look();
+  EXPECT_TRUE(fourth.ended);
+  EXPECT_EQ(fourth.admitted, 9U);
+  EXPECT_EQ(fourth.incomplete, 0U);
+  EXPECT_EQ(fourth.stored + fourth.rejected + fourth.shed, 9U);
+  EXPECT_EQ(look().admitted, 9U) << "until the next one begins";
+}
+
+TEST(recent_history, takes_the_last_event_of_a_spill_back_from_the_next_one) {
+  recent_history history;
+  metrics_snapshot s;
+  event_account& e = s.account.events;
+  const auto look = [&] { return filled(history, s, {}).this_spill; };
+  e.admitted = e.forwarded = 9;
+  s.latest_spills = {{7, 9, 0, 10}};
+  s.ended_spills = {1, 9, 0};
+  EXPECT_EQ(look().stored, 9U);
+  e.admitted = e.forwarded = 10; // the spill says so a moment later
+  EXPECT_FALSE(look().ended);
+  s.latest_spills = {{7, 10, 0, 10}};
+  s.ended_spills = {1, 10, 0};
+  EXPECT_TRUE(look().ended);
+  EXPECT_EQ(look().admitted, 10U);
+  EXPECT_EQ(look().stored, 10U);
 }
 
 TEST(recent_history, takes_no_change_of_run_for_an_event) {

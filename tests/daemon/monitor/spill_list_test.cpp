@@ -53,6 +53,7 @@ TEST(spill_list, sums_up_the_oldest_and_tells_the_latest) {
   EXPECT_EQ(spills.all().size(), spill_list::most_spills);
   EXPECT_EQ(spills.all().front().admitted, too_many + 1);
   EXPECT_EQ(spills.earlier(), (earlier_spills_account{too_many, 1 + 2 + 3, too_many * 2}));
+  EXPECT_EQ(spills.in_sum(), (earlier_spills_account{all, all * (all + 1) / 2, all * 2}));
   const auto ended = spills.fetch();
   EXPECT_EQ(ended.count, all);
   EXPECT_EQ(ended.latest.size(), spill_list::most_news);

@@ -14,7 +14,11 @@ class run_controls : public testing::Test {
 protected:
   void begin(std::uint32_t number) {
     start(number);
-    control_.begun(run(number));
+    comes_into_force(number);
+  }
+  void comes_into_force(std::uint32_t number) {
+    EXPECT_TRUE(control_.comes_into_force(run(number)));
+    control_.begun();
   }
   void start(std::uint32_t number) {
     const auto accepted = control_.start(run(number));
@@ -35,7 +39,7 @@ TEST_F(run_controls, a_run_goes_through_all_states) {
   EXPECT_EQ(state(), run_state::armed);
   EXPECT_EQ(due(), step::begin);
   EXPECT_EQ(control_.now().current, std::nullopt);
-  control_.begun(run(7));
+  comes_into_force(7);
   EXPECT_EQ(state(), run_state::running);
   EXPECT_EQ(control_.now().current, run(7));
   EXPECT_EQ(due(), step::nothing);
@@ -62,7 +66,7 @@ TEST_F(run_controls, another_run_follows_without_a_stop) {
   EXPECT_EQ(state(), run_state::armed);
   EXPECT_EQ(due(), step::begin);
   EXPECT_EQ(control_.due().order, run(8));
-  control_.begun(run(8));
+  comes_into_force(8);
   EXPECT_FALSE(control_.now().stopping);
 }
 
@@ -96,23 +100,59 @@ TEST_F(run_controls, the_latest_start_counts) {
   EXPECT_EQ(control_.due().order, run(8));
 }
 
-TEST_F(run_controls, what_is_asked_for_while_a_node_is_made_is_not_lost) {
+TEST_F(run_controls, a_run_that_is_stopped_while_its_node_is_made_never_comes_into_force) {
   start(7);
   const run_order made = control_.due().order;
   EXPECT_TRUE(stop());
-  control_.begun(made);
+  EXPECT_FALSE(control_.comes_into_force(made));
+  EXPECT_EQ(state(), run_state::configured);
+  EXPECT_EQ(control_.now().current, std::nullopt);
+
+  start(8);
+  EXPECT_FALSE(control_.comes_into_force(made));
+  EXPECT_EQ(state(), run_state::armed);
+  EXPECT_EQ(control_.due().order, run(8));
+}
+
+TEST_F(run_controls, a_start_while_a_node_is_made_takes_the_place_of_its_run) {
+  start(7);
+  const run_order made = control_.due().order;
+  start(8);
+  EXPECT_FALSE(control_.comes_into_force(made));
+  EXPECT_EQ(state(), run_state::armed);
+  EXPECT_EQ(control_.due().order, run(8));
+}
+
+TEST_F(run_controls, what_is_asked_for_when_a_node_receives_ends_its_run) {
+  start(7);
+  EXPECT_TRUE(control_.comes_into_force(run(7)));
+  EXPECT_EQ(state(), run_state::armed) << "until the main thread has the node";
+  EXPECT_EQ(due(), step::nothing);
+  EXPECT_TRUE(stop());
+  EXPECT_EQ(control_.now().current, run(7));
+  control_.begun();
   EXPECT_EQ(due(), step::end);
   control_.draining();
   control_.ended();
   EXPECT_EQ(state(), run_state::configured);
 
   start(8);
-  const run_order other = control_.due().order;
+  EXPECT_TRUE(control_.comes_into_force(run(8)));
   start(9);
-  control_.begun(other);
+  control_.begun();
   EXPECT_EQ(control_.now().current, run(8));
   EXPECT_EQ(control_.now().next, run(9));
   EXPECT_EQ(due(), step::end);
+}
+
+TEST_F(run_controls, a_node_that_cannot_receive_leaves_no_run_in_force) {
+  start(7);
+  EXPECT_TRUE(control_.comes_into_force(run(7)));
+  EXPECT_TRUE(stop());
+  control_.failed(run(7), "no port");
+  EXPECT_EQ(state(), run_state::configured);
+  EXPECT_EQ(control_.now().current, std::nullopt);
+  EXPECT_FALSE(control_.now().stopping);
 }
 
 TEST_F(run_controls, the_order_of_a_run_is_told_with_its_being_due) {

@@ -3,8 +3,10 @@
 // runs.
 #include "daemon/run/run_host.hpp"
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <sstream>
@@ -14,6 +16,7 @@
 #include <spdlog/spdlog.h>
 
 #include "daemon/run/run_reasons.hpp"
+#include "daemon/run/run_steps.hpp"
 #include "daemon/size_in_words.hpp"
 #include "tests/transport/output/link_ends.hpp"
 #include "tests/transport/output/spool_blocks.hpp"
@@ -72,6 +75,7 @@ protected:
   }
   void make_host() { make_host(settings()); }
   std::string guard(const daemon_settings& of_run) const {
+    if (while_made_) while_made_();
     return selections_fit_ || of_run.selection.lines.empty() ? "" : "a selection needs too much";
   }
   void lose_disk() { // a user who may do everything could write to a folder without permissions
@@ -87,6 +91,7 @@ protected:
   test::scratch_folder folder_;
   std::filesystem::path ledgers_;
   bool selections_fit_ = true;
+  std::function<void()> while_made_; ///< on the thread that makes a node
   std::optional<run_host> host_;
 };
 
@@ -147,6 +152,37 @@ TEST_F(hosts_of_runs, the_number_of_a_run_that_begins_is_not_given_again) {
   host_->announce();
   EXPECT_EQ(host_->next_number(), 8U);
   EXPECT_TRUE(end().well);
+}
+
+TEST_F(hosts_of_runs, a_run_that_is_stopped_while_its_node_is_made_takes_nothing) {
+  daemon_settings s = settings();
+  s.spool.folder = folder_.path() + "/spool";
+  make_host(s);
+  host_->keep_ports();
+  run_control control;
+  run_steps<run_host> steps(*host_, control, {60s, 20s});
+  const auto become = [&](const auto& is_so) {
+    return test::eventually([&] { return steps.step(false, steady_clock::now()) && is_so(); });
+  };
+  std::atomic<bool> stopped = false;
+  while_made_ = [&] {
+    if (!stopped.exchange(true)) static_cast<void>(control.stop());
+  };
+  ASSERT_TRUE(control.start({7, "", ""}));
+  ASSERT_TRUE(become([&] { return stopped && !host_->busy(); }));
+  ASSERT_TRUE(steps.step(false, steady_clock::now()));
+  EXPECT_EQ(control.now().state, run_state::configured);
+  EXPECT_EQ(host_->in_force(), nullptr);
+  EXPECT_FALSE(host_->last());
+  EXPECT_FALSE(host_->was_used(7));
+  for (const auto& file : std::filesystem::directory_iterator(ledgers_))
+    EXPECT_NE(file.path().extension(), ".json") << file.path();
+
+  ASSERT_TRUE(control.start({7, "", "another"})); // the folder of the spool and the ports are free
+  ASSERT_TRUE(become([&] { return control.now().state == run_state::running; }));
+  EXPECT_EQ(host_->snapshot().account.comment, "another");
+  EXPECT_TRUE(test::eventually([&] { return !steps.step(true, steady_clock::now()); }));
+  EXPECT_FALSE(steps.failed());
 }
 
 TEST_F(hosts_of_runs, a_menu_that_needs_more_memory_than_there_is_begins_no_run) {

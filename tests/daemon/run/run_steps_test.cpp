@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/run/run_steps.hpp"
 
+#include <functional>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -28,8 +29,9 @@ public:
     if (!without) did.emplace_back("without");
     without = true;
   }
-  [[nodiscard]] bool start_beginning(const run_order& order) {
+  [[nodiscard]] bool start_beginning(const run_order& order, std::function<void()> take_up) {
     if (beam_comes) return false;
+    takes_up = std::move(take_up);
     without = false;
     did.push_back("begin " + std::to_string(order.number));
     at_work = true;
@@ -37,6 +39,7 @@ public:
   }
   void finish_beginning() {
     if (!no_node.empty()) throw std::runtime_error(no_node);
+    takes_up();
     node = 1;
   }
   void announce() const {
@@ -56,6 +59,7 @@ public:
   bool beam_comes = false;
   bool at_work = false;
   bool without = false;
+  std::function<void()> takes_up;
   std::optional<int> node;
   std::string no_node;
   std::string no_ledger;
@@ -119,6 +123,35 @@ TEST_F(steps_of_runs, the_run_that_waits_begins_at_once_with_what_the_ports_hold
   EXPECT_TRUE(done());
   EXPECT_EQ(control_.now().current->number, 8U);
   EXPECT_EQ(host_.did, (deeds{"end", "begin 8"}));
+}
+
+TEST_F(steps_of_runs, a_run_that_is_stopped_while_its_node_is_made_leaves_no_run) {
+  ask_for(7);
+  EXPECT_TRUE(step());
+  ASSERT_TRUE(control_.stop());
+  EXPECT_TRUE(step()) << "the node is being made";
+  EXPECT_EQ(state(), run_state::configured);
+  EXPECT_TRUE(done());
+  EXPECT_EQ(state(), run_state::configured);
+  EXPECT_EQ(host_.in_force(), nullptr);
+  EXPECT_EQ(control_.now().failure, "");
+  EXPECT_EQ(host_.did, (deeds{"begin 7", "without"}));
+  EXPECT_FALSE(steps_.failed());
+}
+
+TEST_F(steps_of_runs, a_start_while_a_node_is_made_begins_its_own_run_alone) {
+  ask_for(7);
+  EXPECT_TRUE(step());
+  ask_for(8);
+  host_.pause = false; // since then the beam has come
+  EXPECT_TRUE(done());
+  EXPECT_EQ(state(), run_state::armed);
+  host_.pause = true;
+  EXPECT_TRUE(step());
+  EXPECT_TRUE(done());
+  EXPECT_EQ(control_.now().current->number, 8U);
+  EXPECT_FALSE(control_.now().stopping);
+  EXPECT_EQ(host_.did, (deeds{"begin 7", "without", "begin 8"}));
 }
 
 TEST_F(steps_of_runs, no_run_begins_when_the_beam_comes_at_the_last_moment) {

@@ -13,7 +13,7 @@ std::string found_in(std::string_view text) {
 }
 
 TEST(plain_text, is_what_people_write) {
-  for (const char* text : {"", "beam at 100 kW", "Kläger, µ-Spule … 中間子 π⁰νν̄", "نص", "😀"})
+  for (const char* text : {"", "beam at 100 kW", "Kläger, µ-Spule … 中間子 π⁰νν̄", "نص", "😀", " "})
     EXPECT_EQ(found_in(text), "") << text;
 }
 
@@ -29,6 +29,12 @@ TEST(plain_text, has_nothing_that_commands_or_is_not_seen) {
                                    {"a\u2028b", "1 \\u2028"},
                                    {"\ufeffa", "0 \\ufeff"},
                                    {"\u00ad", "0 \\u00ad"},
+                                   {"\u034f", "0 \\u034f"},
+                                   {"a\u115f", "1 \\u115f"},
+                                   {"a\u17b4", "1 \\u17b4"},
+                                   {"\u2800", "0 \\u2800"},
+                                   {"\u3164", "0 \\u3164"},
+                                   {"\uffa0", "0 \\uffa0"},
                                    {"x\U000e0041", "1 \\U000e0041"}})
     EXPECT_EQ(found_in(text), name) << text;
 }
