@@ -113,15 +113,15 @@ std::vector<std::uint64_t> store_file_numbers(const std::filesystem::path& folde
   return numbers;
 }
 
-std::filesystem::path find_store_file(const std::filesystem::path& folder, std::uint64_t number,
-                                      store_kind kind) {
-  auto path = store_file_path(folder, number, kind);
+std::filesystem::path find_store_file(const std::filesystem::path& folder,
+                                      const block_file_name& listed, store_kind kind) {
+  const auto path = folder / listed.text(kind);
   std::error_code error;
   if (kind == store_kind::spool || std::filesystem::exists(path, error)) return path;
   if (!std::filesystem::is_directory(folder, error)) return path;
   for (const block_file_name& f : block_files_in(folder, kind))
-    if (f.number == number) return folder / f.text(kind);
-  return path;
+    if (f.number == listed.number) return folder / f.text(kind);
+  return store_file_path(folder, listed.number, kind);
 }
 
 std::error_code block_file::open(const held_folder& folder, std::uint64_t number, store_kind kind,

@@ -70,10 +70,16 @@ struct block_file_name {
 [[nodiscard]] std::vector<block_file_name> block_files_in(const std::filesystem::path& folder,
                                                           store_kind kind = store_kind::store);
 /// The file of this number, whatever its name is now; as it is called while it is written, if there
-/// is none. It may get its other name at any time.
+/// is none. It may get its other name at any time. It lists the folder where nothing has the name
+/// `listed`: of many files, give their names as they were listed once.
 [[nodiscard]] std::filesystem::path find_store_file(const std::filesystem::path& folder,
-                                                    std::uint64_t number,
+                                                    const block_file_name& listed,
                                                     store_kind kind = store_kind::store);
+[[nodiscard]] inline std::filesystem::path find_store_file(const std::filesystem::path& folder,
+                                                           std::uint64_t number,
+                                                           store_kind kind = store_kind::store) {
+  return find_store_file(folder, {number, std::nullopt}, kind);
+}
 
 /// The names of a store's files, for its writer.
 class store_names {

@@ -47,7 +47,7 @@ store_file::store_file(const std::filesystem::path& folder, const block_file_nam
   try {
     file_ = opened(path_);
   } catch (const std::system_error&) { // perhaps its receiver has completed it just now
-    const std::string renamed = find_store_file(folder, number_, kind).string();
+    const std::string renamed = find_store_file(folder, name, kind).string();
     if (renamed == path_) throw;
     path_ = renamed;
     file_ = opened(path_);

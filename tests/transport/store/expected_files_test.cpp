@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/transport/store/failing_names.hpp"
 #include "tests/transport/store/store_files.hpp"
 #include "transport/format/endian.hpp"
 #include "transport/store/event_index.hpp"
@@ -152,6 +153,27 @@ TEST(expected_files, are_not_missed_where_a_receiver_adds_completes_and_archives
   }
   EXPECT_FALSE(fs::exists(archive_mark_path(s.path(), 4))) << "the receiver has seen it";
   EXPECT_EQ(early.file_faults(), std::vector<std::string>());
+}
+
+/// Each reader looks at the folder some times, however many files there are.
+TEST(expected_files, cost_no_listing_of_the_folder_for_each_file) {
+  const auto listings_with = [](std::uint64_t files) {
+    const scratch_folder folder;
+    for (std::uint64_t i = 1; i <= files; ++i) {
+      store_writer store({folder.path()});
+      EXPECT_FALSE(append(store, block_of(i)));
+      EXPECT_FALSE(store.commit());
+    }
+    listings = 0;
+    const event_index index(folder.path());
+    EXPECT_EQ(index.damaged(), 0U);
+    event_reader reader(folder.path());
+    for (const auto& e : index.entries()) EXPECT_TRUE(reader.read(e));
+    return listings;
+  };
+  const int with_few = listings_with(2);
+  EXPECT_GT(with_few, 0) << "this test counts them";
+  EXPECT_EQ(listings_with(20), with_few);
 }
 
 TEST(a_copied_file, is_named_and_costs_no_events) {
