@@ -294,13 +294,16 @@ int receive_until_told(const options& o, store_writer& store, block_receiver& re
     spdlog::warn("not all files of the store are complete: the next start completes them");
   const std::error_code fault = take_last_look(receiver, store, ending);
   if (fault) spdlog::error("the store is not as it was written: {}", fault.message());
-  const bool whole = !fault && store.lost().empty();
+  const bool whole = !fault && store.lost().empty() && store.not_as_written() == 0;
   const ledger l = account_of(store, receiver.counters(),
                               whole ? receiver_is::ended_with_a_whole_store : receiver_is::ended);
   summarize(o, l, receiver.counters());
   if (!store.lost().empty())
     spdlog::error("{} events that were called stored are lost: see the ledger's lost",
                   l.events.shed.at("vanished"));
+  if (store.not_as_written() > 0)
+    spdlog::error("{} complete files of the store are not as they were written",
+                  store.not_as_written());
   if (l.unseen > 0)
     spdlog::warn("{} blocks were never seen here that daemons had let go: another receiver has "
                  "stored them, or they are lost",

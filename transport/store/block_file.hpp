@@ -140,7 +140,7 @@ public:
   /// was written. What was appended before is then safe. Two calls of the system, for each block.
   [[nodiscard]] std::error_code check(const held_folder& folder) const;
   /// Since it was trusted, another program has written to it or cut it, and its length may be right
-  /// all the same: it was modified at another time than that of the last append. What it holds has
+  /// all the same: it was changed at another time than that of the last append. What it holds has
   /// to be read. An older kernel's times have steps of some milliseconds.
   [[nodiscard]] bool is_suspect();
   /// As it was known last.
@@ -175,7 +175,7 @@ private:
   std::uint64_t number_ = 0;
   std::uint64_t end_ = 0;
   bool sound_ = true;
-  std::int64_t modified_ = 0; ///< by this program, at last
+  std::int64_t changed_ = 0; ///< by this program, at last
   bool suspect_ = false;
   std::uint64_t touches_ = 0;
   bool tampered_ = false; ///< it was found shorter than it was written, or without its blocks

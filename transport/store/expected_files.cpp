@@ -23,9 +23,13 @@ std::string fault_of(const fs::path& file, const file_as_read* read) {
   if (!fault.empty() || read == nullptr || !read->name.complete) return fault;
   if (read->torn) return read->name.text() + " is complete by its name, and ends within a block";
   const auto said = read_sidecar(file).said;
-  if (read->damaged || !said || said->events == read->events) return {};
-  return fmt::format("{} holds {} events; its sidecar says {}", read->name.text(), read->events,
-                     said->events);
+  if (read->damaged || !said) return {};
+  if (said->events != read->events)
+    return fmt::format("{} holds {} events; its sidecar says {}", read->name.text(), read->events,
+                       said->events);
+  if (!said->crc || *said->crc == read->crc) return {};
+  return fmt::format("{} has the CRC-32C {:08x}; its sidecar says {:08x}", read->name.text(),
+                     read->crc, *said->crc);
 }
 
 using numbers = std::set<std::uint64_t>;

@@ -77,6 +77,11 @@ bool store_file::is_renamed() const {
   return head.magic == store_file_header{}.magic && (head.reserved[0] & file_is_renamed) != 0;
 }
 
+header_checksum store_file::checksum_of_head() const {
+  std::byte bytes[sizeof(store_file_header)];
+  return read(0, bytes) ? header_checksum(bytes) : header_checksum();
+}
+
 void store_file::stop_if_told() const {
   if (stop_ && stop_()) throw scan_stopped();
 }
@@ -244,6 +249,7 @@ block_scan scan_once(const held_folder& folder, const std::string& name, std::ui
   block_scan found;
   found.is_renamed = file.is_renamed();
   found.bytes = file.size();
+  header_checksum checksum = file.checksum_of_head();
   found.good_end = found.bytes < sizeof(store_file_header) ? 0 : sizeof(store_file_header);
   std::uint64_t seen_end = found.good_end;
   const auto stepped_over = [&] { return file.damaged() + (file.other_number() ? 1 : 0); };
@@ -256,9 +262,11 @@ block_scan scan_once(const held_folder& folder, const std::string& name, std::ui
       continue;
     }
     found.good_end = block->end();
+    checksum.add(block->header);
     found.blocks.push_back({*block, stepped_over() > 0 || !found.damaged.empty()});
   }
   found.stepped_over = stepped_over();
+  found.crc = checksum.value();
   if (found.bytes > seen_end) found.torn = {seen_end, found.bytes - seen_end};
 
   // What was passed over was perhaps not bad, but only out of reach.
@@ -295,6 +303,7 @@ void store_reader::open(const block_file_name& name) {
   file_.emplace(folder_, name, kind_, stop_);
   name_ = name;
   events_ = 0;
+  if (name.complete) checksum_ = file_->checksum_of_head();
 }
 
 /// The number of the file after the present one, if it is there. Looks into the folder when all
@@ -315,6 +324,7 @@ std::optional<stored_block> store_reader::next() {
     auto block = file_->next();
     if (block) {
       events_ += block->header.events;
+      if (name_.complete) checksum_.add(block->header);
       expected_.note(file_->number(), block->header);
     }
     return block;
@@ -340,7 +350,7 @@ std::optional<stored_block> store_reader::next() {
 }
 
 file_as_read store_reader::present() const {
-  return {name_, events_, file_->torn().has_value(), file_->damaged() > 0};
+  return {name_, events_, checksum_.value(), file_->torn().has_value(), file_->damaged() > 0};
 }
 
 std::vector<torn_end> store_reader::torn_ends() const {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a reader of a store is told when blocks or files are not there that manifest and sidecars
 // name, and what it is not told while the store grows.
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -125,6 +127,17 @@ TEST(expected_files, are_told_whose_sidecar_says_nothing_or_other_figures) {
   EXPECT_EQ(write(text.replace(text.find(events), events.size(), R"("events": 1)")),
             std::vector<std::string>{s.file(2).filename().string() +
                                      " holds 2 events; its sidecar says 1"});
+}
+
+TEST(expected_files, with_other_bytes_than_their_sidecars_say_are_told) {
+  const three_files s;
+  bytes file = read_file(s.file(1));
+  const auto head = std::next(file.begin(), sizeof(store_file_header));
+  std::rotate(head, std::next(head, static_cast<std::ptrdiff_t>(block_of(1).size())), file.end());
+  write_file(s.file(1), file);
+  const auto faults = faults_in(s.path());
+  ASSERT_EQ(faults.size(), 1U);
+  EXPECT_NE(faults[0].find(" has the CRC-32C "), std::string::npos) << faults[0];
 }
 
 TEST(expected_files, are_not_missed_where_a_receiver_adds_completes_and_archives_meanwhile) {
