@@ -80,7 +80,10 @@ bool is_want_of_room(const std::error_code& error) {
 /// Writes the ledger; reports the first of several failures only.
 class ledger_file {
 public:
-  explicit ledger_file(std::filesystem::path path) : path_(std::move(path)) {}
+  /// `store`: the folder of which the ledger tells.
+  ledger_file(std::filesystem::path path, const held_folder& store)
+      : path_(std::move(path)), store_(store),
+        is_in_store_(weakly_canonical(path_).parent_path() == weakly_canonical(store.path())) {}
 
   /// Throws command_error where that would never work. A full disk may have room later, and the
   /// receiver that waits for it says so to its daemons.
@@ -92,6 +95,7 @@ public:
   }
   bool write(const ledger& l) {
     try {
+      check_folder();
       write_ledger(path_, l);
       if (!std::exchange(trouble_, {}).empty()) spdlog::info("the ledger can be written again");
     } catch (const std::system_error& e) {
@@ -109,9 +113,16 @@ public:
   }
 
 private:
+  /// Under the folder's name may lie another receiver's store, with its ledger.
+  void check_folder() const {
+    if (const auto fault = is_in_store_ ? store_.check() : std::error_code())
+      throw std::system_error(fault, "cannot write " + path_.string());
+  }
   void tell() const { spdlog::error("the ledger: {}; it is tried again", trouble_); }
 
   std::filesystem::path path_;
+  const held_folder& store_;
+  bool is_in_store_;
   bool began_ = false;
   std::string trouble_;
   std::error_code error_;
@@ -245,7 +256,8 @@ std::error_code take_last_look(block_receiver& receiver, const store_writer& sto
 int receive_until_told(const options& o, store_writer& store, block_receiver& receiver,
                        const service_manager& manager, interrupt& signals) {
   ledger_file file(o.ledger.empty() ? o.store.folder / "ledger.json"
-                                    : std::filesystem::path(o.ledger));
+                                    : std::filesystem::path(o.ledger),
+                   store.folder());
   // After a crash the ledger that is found must be this receiver's, not an earlier one's.
   file.begin(account_of(store, receiver.counters(), receiver_is::running));
   receive_watch watch(o.monitor, o.receiver, store, receiver, manager);
@@ -311,7 +323,10 @@ int receive_until_told(const options& o, store_writer& store, block_receiver& re
   if (l.not_compared > 0)
     spdlog::warn("it is not known whether {} files of the store are as they were written",
                  l.not_compared);
-  if (!file.write(l)) return exit_failure;
+  if (!file.write(l)) {
+    spdlog::error("no ledger of this end: {}", file.trouble());
+    return exit_failure;
+  }
   store.forget_losses();
   return whole ? 0 : exit_failure;
 }

@@ -196,6 +196,16 @@ class Vanishing(harness.SystemTest):
         self.assertEqual([(gone["first"], gone["last"], gone["blocks"]) for gone in ledger["lost"]], [(2, 2, 1)])
         self.assertEqual(ledger["events"]["forwarded"] + ledger["events"]["shed"]["vanished"], EVENTS)
 
+    def test_a_ledger_of_another_store_under_the_name_of_the_folder(self):
+        receiver = self.start_receiver()
+        self.store.rename(self.folder / "moved")
+        self.store.mkdir()
+        other = self.store / "ledger.json"
+        other.write_text("another's")
+        self.assertEqual(receiver.stop(), 1, receiver.said())
+        self.assertEqual(other.read_text(), "another's")
+        self.assertIn("something else has taken the folder's name", receiver.said())
+
     def test_a_store_that_is_removed_with_its_manifest_while_no_receiver_runs(self):
         receiver, daemon = self.start_receiver(), self.start_daemon()
         self.replay(1)
