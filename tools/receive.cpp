@@ -81,7 +81,10 @@ bool is_want_of_room(const std::error_code& error) {
 /// Writes the ledger; reports the first of several failures only.
 class ledger_file {
 public:
-  explicit ledger_file(std::filesystem::path path) : path_(std::move(path)) {}
+  /// `store`: the folder of which the ledger tells.
+  ledger_file(std::filesystem::path path, const held_folder& store)
+      : path_(std::move(path)), store_(store),
+        is_in_store_(weakly_canonical(path_).parent_path() == weakly_canonical(store.path())) {}
 
   /// Throws command_error where that would never work. A full disk may have room later, and the
   /// receiver that waits for it says so to its daemons.
@@ -93,6 +96,7 @@ public:
   }
   bool write(const ledger& l) {
     try {
+      check_folder();
       write_ledger(path_, l);
       if (!std::exchange(trouble_, {}).empty()) spdlog::info("the ledger can be written again");
     } catch (const std::system_error& e) {
@@ -110,9 +114,16 @@ public:
   }
 
 private:
+  /// Under the folder's name may lie another receiver's store, with its ledger.
+  void check_folder() const {
+    if (const auto fault = is_in_store_ ? store_.check() : std::error_code())
+      throw std::system_error(fault, "cannot write " + path_.string());
+  }
   void tell() const { spdlog::error("the ledger: {}; it is tried again", trouble_); }
 
   std::filesystem::path path_;
+  const held_folder& store_;
+  bool is_in_store_;
   bool began_ = false;
   std::string trouble_;
   std::error_code error_;
@@ -253,7 +264,8 @@ std::error_code take_last_look(block_receiver& receiver, const store_writer& sto
 int receive_until_told(const options& o, store_writer& store, block_receiver& receiver,
                        const service_manager& manager, interrupt& signals) {
   ledger_file file(o.ledger.empty() ? o.store.folder / "ledger.json"
-                                    : std::filesystem::path(o.ledger));
+                                    : std::filesystem::path(o.ledger),
+                   store.folder());
   // After a crash the ledger that is found must be this receiver's, not an earlier one's.
   file.begin(account_of(store, receiver.counters(), receiver_is::running));
   receive_watch watch(o.monitor, o.receiver, store, receiver, manager);
@@ -302,13 +314,16 @@ int receive_until_told(const options& o, store_writer& store, block_receiver& re
     spdlog::warn("not all files of the store are complete: the next start completes them");
   const std::error_code fault = take_last_look(receiver, store, ending);
   if (fault) spdlog::error("the store is not as it was written: {}", fault.message());
-  const bool whole = !fault && store.lost().empty();
+  const bool whole = !fault && store.lost().empty() && store.not_as_written() == 0;
   const ledger l = account_of(store, receiver.counters(),
                               whole ? receiver_is::ended_with_a_whole_store : receiver_is::ended);
   summarize(o, l, receiver.counters());
   if (!store.lost().empty())
     spdlog::error("{} events that were called stored are lost: see the ledger's lost",
                   l.events.shed.at("vanished"));
+  if (store.not_as_written() > 0)
+    spdlog::error("{} complete files of the store are not as they were written",
+                  store.not_as_written());
   if (l.unseen > 0)
     spdlog::warn("{} blocks were never seen here that daemons had let go: another receiver has "
                  "stored them, or they are lost",
@@ -316,7 +331,10 @@ int receive_until_told(const options& o, store_writer& store, block_receiver& re
   if (l.not_compared > 0)
     spdlog::warn("it is not known whether {} files of the store are as they were written",
                  l.not_compared);
-  if (!file.write(l)) return exit_failure;
+  if (!file.write(l)) {
+    spdlog::error("no ledger of this end: {}", file.trouble());
+    return exit_failure;
+  }
   store.forget_losses();
   return whole ? 0 : exit_failure;
 }

@@ -153,6 +153,12 @@ class WhatIsNot(Info):
                 self.assertIn(text, " ".join(self.info(store, FAILED)["damage"]))
                 (store / name).unlink()
 
+    def test_a_store_before_its_first_block(self):
+        receiver = self.start_receiver()
+        self.assertEqual((self.info(self.store)["blocks"], self.info(self.store)["damage"]), (0, []), "while its receiver runs")
+        self.assertEqual(receiver.stop(), 0, receiver.said())
+        self.assertEqual(self.info(self.store)["damage"], [])
+
     def test_a_sidecar_that_is_damaged(self):
         sidecar = self.folder / "blocks-000001-run000007-node3.json"
         for data, text in ((b"{}", "is no sidecar: it has no key"), (b"garbage", "is no JSON object"), (b"{", "is no JSON object"),

@@ -170,6 +170,42 @@ class Vanishing(harness.SystemTest):
         self.assertEqual(receiver.stop(), 0, receiver.said())
         self.assertTrue(self.receiver_ledger()["clean"])
 
+    def test_a_block_that_is_exchanged_while_no_receiver_runs(self):
+        receiver, daemon = self.start_receiver(), self.start_daemon(outbox=LITTLE_MEMORY)
+        self.replay(1)
+        daemon.wait_for_stored(EVENTS)
+        self.stop_daemon(daemon)
+        self.assertEqual(receiver.stop(), 0, receiver.said())
+        file = harness.store_file(self.store, 1)
+        whole = file.read_bytes()
+        after = lambda at: at + 64 + int.from_bytes(whole[at + 8:at + 12], "little")  # a block
+        a, b, c = 16, after(16), after(after(16))
+        self.assertLess(c, len(whole))
+        file.write_bytes(whole[:a] + whole[b:c] + whole[a:b] + whole[c:])
+        for _ in range(2):
+            receiver = self.start_receiver()
+            self.assertEqual(receiver.stop(), 1, receiver.said())
+            self.assertIn("other bytes than its sidecar says", receiver.said())
+            self.assertFalse(self.receiver_ledger()["clean"])
+        self.assertIn("; its sidecar says ", self.run_tool("info", self.store)[1])
+        file.write_bytes(whole[:a] + whole[a:b] * 2 + whole[c:])  # in the place of the second
+        receiver = self.start_receiver()
+        self.assertEqual(receiver.stop(), 1, receiver.said())
+        ledger = self.receiver_ledger()
+        self.assertFalse(ledger["clean"])
+        self.assertEqual([(gone["first"], gone["last"], gone["blocks"]) for gone in ledger["lost"]], [(2, 2, 1)])
+        self.assertEqual(ledger["events"]["forwarded"] + ledger["events"]["shed"]["vanished"], EVENTS)
+
+    def test_a_ledger_of_another_store_under_the_name_of_the_folder(self):
+        receiver = self.start_receiver()
+        self.store.rename(self.folder / "moved")
+        self.store.mkdir()
+        other = self.store / "ledger.json"
+        other.write_text("another's")
+        self.assertEqual(receiver.stop(), 1, receiver.said())
+        self.assertEqual(other.read_text(), "another's")
+        self.assertIn("something else has taken the folder's name", receiver.said())
+
     def test_a_store_that_is_removed_with_its_manifest_while_no_receiver_runs(self):
         receiver, daemon = self.start_receiver(), self.start_daemon()
         self.replay(1)

@@ -234,7 +234,11 @@ void look_at_what_is_beside(const fs::path& folder, information& to) {
   };
   for (const fs::path& file : {folder / store_manifest::file_name, folder / "ledger.json"}) {
     information seen = look(file);
-    if (!seen.damage.empty()) seen = look(file); // a receiver may have been writing it
+    std::error_code error;
+    const bool lists_nothing =
+        file.filename() == store_manifest::file_name && fs::file_size(file, error) == 0 && !error;
+    if (lists_nothing && to.facts["blocks"] == 0) continue; // as it is before the first block
+    if (!seen.damage.empty()) seen = look(file);            // a receiver may have been writing it
     for (const std::string& d : seen.damage)
       to.damage.push_back(d.find(file.filename()) == d.npos
                               ? fmt::format("{}: {}", file.filename().string(), d)

@@ -2,7 +2,9 @@
 #include "tools/reprocess/reprocess_plan.hpp"
 
 #include <algorithm>
-#include <tuple>
+#include <map>
+#include <set>
+#include <utility>
 #include <variant>
 
 #include <boost/json.hpp>
@@ -30,13 +32,26 @@ constexpr std::uint64_t with_a_codec = 2; ///< version of a plan that names one
 std::vector<reprocess_task> files_of(const std::string& store) {
   std::vector<reprocess_task> files;
   const store_kind kind = kind_of(store);
-  for (const std::uint64_t number : store_file_numbers(store, kind))
-    files.push_back({0, store, kind, number});
+  for (const block_file_name& f : block_files_in(store, kind))
+    files.push_back({0, store, kind, f.number, f.complete});
   return files;
 }
 
-bool same_file(const reprocess_task& a, const reprocess_task& b) {
-  return std::tie(a.store, a.file) == std::tie(b.store, b.file);
+/// By these a file is known.
+std::pair<std::string, std::uint64_t> file_of(const reprocess_task& t) { return {t.store, t.file}; }
+
+/// Each store is listed once, and not once for each task.
+void find_names(reprocess_plan& plan) {
+  std::map<std::pair<std::string, std::uint64_t>, std::optional<file_owner>> names;
+  for (const std::string& store : plan.stores) {
+    try {
+      for (const reprocess_task& t : files_of(store)) names[file_of(t)] = t.complete;
+    } catch (const fs::filesystem_error&) { // its tasks say so
+    }
+  }
+  for (reprocess_task& t : plan.tasks)
+    if (const auto listed = names.find(file_of(t)); listed != names.end())
+      t.complete = listed->second;
 }
 
 std::string text_at(const json::value& v, const char* key) {
@@ -76,6 +91,7 @@ reprocess_plan plan_of(const reprocess_folder& folder, const json::value& v) {
     if (task.number != plan.tasks.size() + 1) throw std::runtime_error("its tasks do not count");
     plan.tasks.push_back(std::move(task));
   }
+  find_names(plan);
   return plan;
 }
 
@@ -123,11 +139,12 @@ void reprocess_plan::add_stores(const reprocess_folder& out,
 
 std::vector<reprocess_task> reprocess_plan::new_files() const {
   std::vector<reprocess_task> fresh;
+  std::set<std::pair<std::string, std::uint64_t>> known;
+  for (const reprocess_task& t : tasks) known.insert(file_of(t));
   for (const std::string& store : stores) {
     if (!fs::is_directory(store)) continue; // its tasks say so
     for (reprocess_task& t : files_of(store))
-      if (std::ranges::none_of(tasks, [&](const auto& known) { return same_file(known, t); }))
-        fresh.push_back(std::move(t));
+      if (!known.contains(file_of(t))) fresh.push_back(std::move(t));
   }
   return fresh;
 }

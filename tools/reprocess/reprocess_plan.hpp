@@ -24,10 +24,13 @@ struct reprocess_task {
   std::uint64_t number = 0; ///< from 1; also of the file that is written
   std::string store;        ///< its folder, an absolute path
   store_kind kind = store_kind::store;
-  std::uint64_t file = 0; ///< its number there
+  std::uint64_t file = 0;             ///< its number there
+  std::optional<file_owner> complete; ///< as it was listed last; not in the plan
 
   /// Where it lies now: a file gets another name when it is complete.
-  [[nodiscard]] std::filesystem::path path() const { return find_store_file(store, file, kind); }
+  [[nodiscard]] std::filesystem::path path() const {
+    return find_store_file(store, {file, complete}, kind);
+  }
 };
 
 struct reprocess_plan {

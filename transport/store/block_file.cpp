@@ -113,15 +113,15 @@ std::vector<std::uint64_t> store_file_numbers(const std::filesystem::path& folde
   return numbers;
 }
 
-std::filesystem::path find_store_file(const std::filesystem::path& folder, std::uint64_t number,
-                                      store_kind kind) {
-  auto path = store_file_path(folder, number, kind);
+std::filesystem::path find_store_file(const std::filesystem::path& folder,
+                                      const block_file_name& listed, store_kind kind) {
+  const auto path = folder / listed.text(kind);
   std::error_code error;
   if (kind == store_kind::spool || std::filesystem::exists(path, error)) return path;
   if (!std::filesystem::is_directory(folder, error)) return path;
   for (const block_file_name& f : block_files_in(folder, kind))
-    if (f.number == number) return folder / f.text(kind);
-  return path;
+    if (f.number == listed.number) return folder / f.text(kind);
+  return store_file_path(folder, listed.number, kind);
 }
 
 std::error_code block_file::open(const held_folder& folder, std::uint64_t number, store_kind kind,
@@ -139,7 +139,7 @@ std::error_code block_file::open(const held_folder& folder, std::uint64_t number
   }
   made.file_ = std::make_shared<const file_descriptor>(std::move(file));
   made.who_ = seen->who;
-  made.modified_ = seen->modified;
+  made.changed_ = seen->changed;
   made.number_ = number;
   store_file_header head;
   head.number = number;
@@ -170,16 +170,16 @@ std::error_code block_file::append(std::span<const std::byte> block) {
 
 file_look block_file::as_it_is() const {
   if (const auto now = look_at(file_->get())) return *now;
-  return {who_, end_, file_look::never, true};
+  return {who_, end_, file_look::never, true, file_look::never};
 }
 
 void block_file::note_time() {
-  if (const auto now = look_at(file_->get())) modified_ = now->modified;
+  if (const auto now = look_at(file_->get())) changed_ = now->changed;
 }
 
 bool block_file::is_suspect() {
   const auto now = look_at(file_->get());
-  if (now && std::exchange(modified_, now->modified) != now->modified) {
+  if (now && std::exchange(changed_, now->changed) != now->changed) {
     suspect_ = true;
     ++touches_;
   }

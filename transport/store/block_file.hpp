@@ -70,10 +70,16 @@ struct block_file_name {
 [[nodiscard]] std::vector<block_file_name> block_files_in(const std::filesystem::path& folder,
                                                           store_kind kind = store_kind::store);
 /// The file of this number, whatever its name is now; as it is called while it is written, if there
-/// is none. It may get its other name at any time.
+/// is none. It may get its other name at any time. It lists the folder where nothing has the name
+/// `listed`: of many files, give their names as they were listed once.
 [[nodiscard]] std::filesystem::path find_store_file(const std::filesystem::path& folder,
-                                                    std::uint64_t number,
+                                                    const block_file_name& listed,
                                                     store_kind kind = store_kind::store);
+[[nodiscard]] inline std::filesystem::path find_store_file(const std::filesystem::path& folder,
+                                                           std::uint64_t number,
+                                                           store_kind kind = store_kind::store) {
+  return find_store_file(folder, {number, std::nullopt}, kind);
+}
 
 /// The names of a store's files, for its writer.
 class store_names {
@@ -134,7 +140,7 @@ public:
   /// was written. What was appended before is then safe. Two calls of the system, for each block.
   [[nodiscard]] std::error_code check(const held_folder& folder) const;
   /// Since it was trusted, another program has written to it or cut it, and its length may be right
-  /// all the same: it was modified at another time than that of the last append. What it holds has
+  /// all the same: it was changed at another time than that of the last append. What it holds has
   /// to be read. An older kernel's times have steps of some milliseconds.
   [[nodiscard]] bool is_suspect();
   /// As it was known last.
@@ -169,7 +175,7 @@ private:
   std::uint64_t number_ = 0;
   std::uint64_t end_ = 0;
   bool sound_ = true;
-  std::int64_t modified_ = 0; ///< by this program, at last
+  std::int64_t changed_ = 0; ///< by this program, at last
   bool suspect_ = false;
   std::uint64_t touches_ = 0;
   bool tampered_ = false; ///< it was found shorter than it was written, or without its blocks

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <tuple>
 
 #include "transport/format/block.hpp"
 
@@ -64,11 +65,38 @@ struct block_tally {
   return lost;
 }
 
+/// The same of one place, where `is` counts only blocks that `was` may have: as many blocks with
+/// other sums are not those that were there. It is not known which of them was replaced.
+[[nodiscard]] inline block_tally missing_from(const block_tally& was, const block_tally& is) {
+  const auto sums = [](const block_tally& t) { return std::tuple(t.events, t.bytes, t.repeated); };
+  if (!was.has_each_number() || is.blocks != was.blocks || sums(was) == sums(is))
+    return less(was, is);
+  const auto minus = [](std::uint64_t a, std::uint64_t b) { return a - std::min(a, b); };
+  return {was.first,
+          was.last,
+          1,
+          minus(was.events, is.events),
+          minus(was.bytes, is.bytes),
+          minus(was.repeated, is.repeated)};
+}
+
 /// Of each session.
 using session_tallies = std::map<std::uint64_t, block_tally>;
 
 inline void add(session_tallies& to, const session_tallies& more) {
   for (const auto& [session, blocks] : more) to[session].add(blocks);
+}
+
+[[nodiscard]] inline session_tallies missing_from(const session_tallies& was,
+                                                  const session_tallies& is) {
+  session_tallies lost;
+  for (const auto& [session, blocks] : was) {
+    const auto found = is.find(session);
+    const block_tally gone =
+        missing_from(blocks, found == is.end() ? block_tally() : found->second);
+    if (gone.blocks != 0) lost[session] = gone;
+  }
+  return lost;
 }
 
 [[nodiscard]] inline session_tallies less(const session_tallies& was, const session_tallies& is) {

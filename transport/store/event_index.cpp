@@ -84,11 +84,18 @@ std::span<const event_index::entry> event_index::find(event_key key) const {
   return {first, last};
 }
 
+/// As it was when the folder was listed. One that has got its other name since is found by it.
+block_file_name event_reader::name_of(std::uint64_t file) {
+  if (listed_.empty()) listed_ = block_files_in(folder_, kind_);
+  const auto of = std::ranges::lower_bound(listed_, file, {}, &block_file_name::number);
+  return of != listed_.end() && of->number == file ? *of : block_file_name{file, std::nullopt};
+}
+
 std::optional<packed_event_view> event_reader::read(const event_index::entry& at) {
   auto file = files_.find(at.file);
   if (file == files_.end()) {
     if (files_.size() == most_files) files_.clear();
-    file = files_.emplace(at.file, store_file(folder_, at.file, kind_)).first;
+    file = files_.emplace(at.file, store_file(folder_, name_of(at.file), kind_)).first;
   }
   bytes_.resize(at.bytes);
   if (!file->second.read(at.offset, bytes_) || crc32c(bytes_) != at.crc) return std::nullopt;

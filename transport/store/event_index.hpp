@@ -104,8 +104,11 @@ public:
   [[nodiscard]] std::optional<packed_event_view> read(const event_index::entry& at);
 
 private:
+  [[nodiscard]] block_file_name name_of(std::uint64_t file);
+
   std::filesystem::path folder_;
   store_kind kind_;
+  std::vector<block_file_name> listed_; ///< by number
   static constexpr std::size_t most_files = 32;
   std::map<std::uint64_t, store_file> files_; ///< by number
   std::vector<std::byte> bytes_;

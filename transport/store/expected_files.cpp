@@ -23,9 +23,13 @@ std::string fault_of(const fs::path& file, const file_as_read* read) {
   if (!fault.empty() || read == nullptr || !read->name.complete) return fault;
   if (read->torn) return read->name.text() + " is complete by its name, and ends within a block";
   const auto said = read_sidecar(file).said;
-  if (read->damaged || !said || said->events == read->events) return {};
-  return fmt::format("{} holds {} events; its sidecar says {}", read->name.text(), read->events,
-                     said->events);
+  if (read->damaged || !said) return {};
+  if (said->events != read->events)
+    return fmt::format("{} holds {} events; its sidecar says {}", read->name.text(), read->events,
+                       said->events);
+  if (!said->crc || *said->crc == read->crc) return {};
+  return fmt::format("{} has the CRC-32C {:08x}; its sidecar says {:08x}", read->name.text(),
+                     read->crc, *said->crc);
 }
 
 using numbers = std::set<std::uint64_t>;
@@ -131,25 +135,25 @@ std::vector<std::string> expected_files::lacking_blocks(const std::set<std::uint
 std::vector<std::string> expected_files::gone() const {
   std::vector<std::string> all;
   if (!manifest_fault_.empty()) all.push_back(manifest_fault_);
-  numbers missing = without(numbers_of(listed_), numbers_in(folder_));
+  const auto sidecars = files_of_sidecars_in(folder_);
+  const auto number_of = [](const fs::path& file) {
+    return block_file_name::read(file.filename().string())->number;
+  };
+  numbers absent = numbers_of(listed_);
+  for (const fs::path& file : sidecars) absent.insert(number_of(file));
+  absent = without(std::move(absent), numbers_in(folder_));
   // A file that gets its other name while a folder is listed may be in no listing, but once only.
-  if (!missing.empty()) missing = without(std::move(missing), numbers_in(folder_));
-  std::erase_if(missing,
-                [&](std::uint64_t n) { return fs::exists(archive_mark_path(folder_, n)); });
-  if (!missing.empty()) {
-    std::string fault;
-    const numbers now = numbers_of(listed_now(fault));
-    std::erase_if(missing, [&](std::uint64_t n) { return !now.contains(n); });
-  }
-  for (const std::uint64_t n : missing)
-    all.push_back(store_file_name(n) + " is in the manifest, and not there");
-  for (const fs::path& file : files_of_sidecars_in(folder_)) {
-    const std::uint64_t number = block_file_name::read(file.filename().string())->number;
-    if (missing.contains(number) || fs::exists(archive_mark_path(folder_, number)) ||
-        fs::exists(find_store_file(folder_, number)))
-      continue;
-    all.push_back(file.filename().string() + " is not there, and its sidecar is");
-  }
+  if (!absent.empty()) absent = without(std::move(absent), numbers_in(folder_));
+  std::erase_if(absent, [&](std::uint64_t n) { return fs::exists(archive_mark_path(folder_, n)); });
+  if (absent.empty()) return all;
+  std::string fault;
+  const tallies_by_file now = listed_now(fault);
+  const auto is_listed = [&](std::uint64_t n) { return listed_.contains(n) && now.contains(n); };
+  for (const std::uint64_t n : absent)
+    if (is_listed(n)) all.push_back(store_file_name(n) + " is in the manifest, and not there");
+  for (const fs::path& file : sidecars)
+    if (const auto n = number_of(file); absent.contains(n) && !is_listed(n))
+      all.push_back(file.filename().string() + " is not there, and its sidecar is");
   return all;
 }
 

@@ -23,8 +23,9 @@ namespace l3 {
 struct file_as_read {
   block_file_name name; ///< at that time
   std::uint64_t events = 0;
-  bool torn = false;    ///< its end is no whole block
-  bool damaged = false; ///< some of it was stepped over
+  std::uint32_t crc = 0; ///< of all of it, if it is complete and nothing in it is damaged
+  bool torn = false;     ///< its end is no whole block
+  bool damaged = false;  ///< some of it was stepped over
 };
 
 class expected_files {

@@ -42,7 +42,8 @@ file_look look_of(const struct stat& s) {
   return {{s.st_dev, s.st_ino},
           static_cast<std::uint64_t>(s.st_size),
           s.st_mtim.tv_sec * second + s.st_mtim.tv_nsec,
-          S_ISREG(s.st_mode)};
+          S_ISREG(s.st_mode),
+          s.st_ctim.tv_sec * second + s.st_ctim.tv_nsec};
 }
 
 /// Moves what it can; it is never moved over a file.

@@ -51,6 +51,15 @@ struct file_look {
   std::uint64_t bytes = 0;
   std::int64_t modified = 0; ///< nanoseconds since 1970
   bool is_file = false;      ///< a regular one
+  /// Its bytes or what the system notes of it, likewise: no program can set it back, as it can set
+  /// back the time above.
+  std::int64_t changed = 0;
+
+  /// `before` is what it was, but for a new name.
+  [[nodiscard]] bool is_but_renamed(file_look before) const {
+    before.changed = changed;
+    return *this == before;
+  }
 
   /// Of a file that is not open: the same one, which nothing was written to. Another file may get
   /// the number of one that was removed.

@@ -31,7 +31,7 @@ std::uint64_t figure(const json::object& from, std::string_view key) {
 } // namespace
 
 sidecar sidecar_of(const json::object& from) {
-  sidecar said{figure(from, "bytes"), figure(from, "events"), std::nullopt};
+  sidecar said{figure(from, "bytes"), figure(from, "blocks"), figure(from, "events"), std::nullopt};
   const json::value* const crc = from.if_contains("crc32c");
   if (crc == nullptr || !crc->is_string()) return said;
   const std::string_view text = crc->get_string();

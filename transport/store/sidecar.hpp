@@ -15,6 +15,7 @@ namespace l3 {
 
 struct sidecar {
   std::uint64_t bytes = 0; ///< of the file
+  std::uint64_t blocks = 0;
   std::uint64_t events = 0;
   std::optional<std::uint32_t> crc; ///< CRC-32C of all bytes; nothing: it says none
 };

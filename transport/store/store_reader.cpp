@@ -47,7 +47,7 @@ store_file::store_file(const std::filesystem::path& folder, const block_file_nam
   try {
     file_ = opened(path_);
   } catch (const std::system_error&) { // perhaps its receiver has completed it just now
-    const std::string renamed = find_store_file(folder, number_, kind).string();
+    const std::string renamed = find_store_file(folder, name, kind).string();
     if (renamed == path_) throw;
     path_ = renamed;
     file_ = opened(path_);
@@ -75,6 +75,11 @@ bool store_file::is_renamed() const {
   if (!read(0, bytes)) return false;
   const auto head = load<store_file_header>(bytes);
   return head.magic == store_file_header{}.magic && (head.reserved[0] & file_is_renamed) != 0;
+}
+
+header_checksum store_file::checksum_of_head() const {
+  std::byte bytes[sizeof(store_file_header)];
+  return read(0, bytes) ? header_checksum(bytes) : header_checksum();
 }
 
 void store_file::stop_if_told() const {
@@ -241,6 +246,7 @@ block_scan scan_once(const held_folder& folder, const std::string& name, std::ui
   block_scan found;
   found.is_renamed = file.is_renamed();
   found.bytes = file.size();
+  header_checksum checksum = file.checksum_of_head();
   found.good_end = found.bytes < sizeof(store_file_header) ? 0 : sizeof(store_file_header);
   std::uint64_t seen_end = found.good_end;
   const auto stepped_over = [&] { return file.damaged() + (file.other_number() ? 1 : 0); };
@@ -253,9 +259,11 @@ block_scan scan_once(const held_folder& folder, const std::string& name, std::ui
       continue;
     }
     found.good_end = block->end();
+    checksum.add(block->header);
     found.blocks.push_back({*block, stepped_over() > 0 || !found.damaged.empty()});
   }
   found.stepped_over = stepped_over();
+  found.crc = checksum.value();
   if (found.bytes > seen_end) found.torn = {seen_end, found.bytes - seen_end};
 
   // What was passed over was perhaps not bad, but only out of reach.
@@ -292,6 +300,7 @@ void store_reader::open(const block_file_name& name) {
   file_.emplace(folder_, name, kind_, stop_);
   name_ = name;
   events_ = 0;
+  if (name.complete) checksum_ = file_->checksum_of_head();
 }
 
 /// The number of the file after the present one, if it is there. Looks into the folder when all
@@ -312,6 +321,7 @@ std::optional<stored_block> store_reader::next() {
     auto block = file_->next();
     if (block) {
       events_ += block->header.events;
+      if (name_.complete) checksum_.add(block->header);
       expected_.note(file_->number(), block->header);
     }
     return block;
@@ -337,7 +347,7 @@ std::optional<stored_block> store_reader::next() {
 }
 
 file_as_read store_reader::present() const {
-  return {name_, events_, file_->torn().has_value(), file_->damaged() > 0};
+  return {name_, events_, checksum_.value(), file_->torn().has_value(), file_->damaged() > 0};
 }
 
 std::vector<torn_end> store_reader::torn_ends() const {

@@ -19,6 +19,7 @@
 #include "transport/format/block.hpp"
 #include "transport/store/block_file.hpp"
 #include "transport/store/expected_files.hpp"
+#include "transport/store/header_checksum.hpp"
 
 namespace l3 {
 
@@ -68,6 +69,8 @@ public:
 
   [[nodiscard]] std::uint64_t number() const { return number_; }
   [[nodiscard]] const file_descriptor& descriptor() const { return file_; }
+  /// Of its first bytes.
+  [[nodiscard]] header_checksum checksum_of_head() const;
   /// Its head says that it gets another name when nothing is added to it any more.
   [[nodiscard]] bool is_renamed() const;
   /// The bytes at this place can be read, whatever they are.
@@ -137,6 +140,7 @@ struct block_scan {
   std::optional<damaged_stretch> torn;  ///< all that is behind it
   std::uint64_t good_end = 0;           ///< end of the last of `blocks`, or of the file's head
   std::uint64_t stepped_over = 0;       ///< the head, and places where no good header begins
+  std::uint32_t crc = 0;   ///< of the file up to `good_end`, if nothing before it is damaged
   bool readable = true;    ///< false: the disk refuses a part; what lies there is not known
   bool is_renamed = false; ///< when nothing is added to it any more
 };
@@ -194,6 +198,7 @@ private:
   std::optional<store_file> file_;
   block_file_name name_;     ///< of that file
   std::uint64_t events_ = 0; ///< in it
+  header_checksum checksum_; ///< of it, if it is complete
   std::uint64_t damaged_ = 0;
   // Of the files before this one.
   std::vector<torn_end> torn_ends_;

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 
 #include "transport/store/block.hpp"
+#include "transport/store/sidecar.hpp"
 #include "transport/store/store_reader.hpp"
 #include "transport/system/file_io.hpp"
 
@@ -65,6 +66,11 @@ store_writer::store_writer(store_settings settings)
   committed_ = appended_;
   next_number_ = std::max(files.empty() ? 0 : files.back().number, closed_.highest_recalled()) + 1;
   while (look_for(torn_file_path({}, next_number_).string())) ++next_number_;
+  found_.clear();
+  if (copies_.blocks != 0)
+    news_.push_back(settings_.folder.string() + ": " + std::to_string(copies_.blocks) +
+                    " blocks with " + std::to_string(copies_.events) +
+                    " events stand there once more; each counts once");
   compare_with_manifest();
 }
 
@@ -82,17 +88,6 @@ void store_writer::scan_file(const block_file_name& file, bool unchecked) {
     unchecked = store_file(folder_, name, number, store_kind::store).is_renamed();
   const auto scan =
       scan_block_file(folder_, name, number, store_kind::store, unchecked, settings_.stop);
-  session_tallies found;
-  for (const auto& block : scan.blocks) {
-    account(block.header, block.behind_damage);
-    stored_session& s = sessions_[block.header.session];
-    s.file = number;
-    if (block.header.settings_bytes != 0) {
-      s.settings_file = number;
-      s.settings_offset = block.offset;
-    }
-    found[block.header.session].add(block.header);
-  }
   std::uint64_t wrong_payloads = 0;
   bool damage_stays = false;
   for (const auto& stretch : scan.damaged) {
@@ -116,7 +111,84 @@ void store_writer::scan_file(const block_file_name& file, bool unchecked) {
   mark(number, damage_stays);
   const bool whole = !damage_stays && scan.stepped_over == 0 && !scan.blocks.empty();
   if (!file.complete && scan.is_renamed && whole) complete_found(file);
-  if (const auto now = look_for(names_.of(number))) closed_.expect(number, *now, found);
+  count_found(file, scan);
+}
+
+namespace {
+
+bool may_have(const session_tallies& all, const block_header& block) {
+  const auto of = all.find(block.session);
+  return of != all.end() && of->second.may_have(block.sequence);
+}
+
+/// Which numbers these are, where each was there and the found ones tell.
+void narrow(block_tally& lost, const block_tally& was, const number_set& found) {
+  if (!was.has_each_number()) return;
+  const std::uint64_t first = found.first_missing(was.first);
+  const std::uint64_t last = found.last_missing(was.last);
+  if (first > last || last - first + 1 < lost.blocks) return;
+  lost.first = first;
+  lost.last = last;
+}
+
+} // namespace
+
+/// A block that stands twice counts once: in the file that is listed with it, or in the first one.
+void store_writer::count_found(const block_file_name& file, const block_scan& scan) {
+  const std::uint64_t number = file.number;
+  const session_tallies listed = closed_.recalled(number);
+  std::map<std::pair<std::uint64_t, bool>, number_set> here;
+  session_tallies of_file;
+  session_tallies of_listed;
+  std::uint64_t blocks = 0;
+  for (const auto& block : scan.blocks) {
+    const block_header& h = block.header;
+    const std::pair by(h.session, (h.flags & block_proven) != 0);
+    const bool is_first_here = here[by].add(h.sequence);
+    const bool is_first = found_[by].add(h.sequence);
+    const bool is_listed = may_have(listed, h);
+    if (is_first) {
+      account(h, block.behind_damage);
+    } else {
+      account_numbers(h, block.behind_damage);
+      copies_.add(h);
+    }
+    stored_session& s = sessions_[h.session];
+    s.file = number;
+    if (h.settings_bytes != 0) {
+      s.settings_file = number;
+      s.settings_offset = block.offset;
+    }
+    if (!is_first_here) continue;
+    ++blocks;
+    if (is_first || is_listed) of_file[h.session].add(h);
+    if (is_listed) of_listed[h.session].add(h);
+  }
+  session_tallies lacking = missing_from(listed, of_listed);
+  for (auto& [session, lost] : lacking) {
+    const auto with = here.find({session, true});
+    const auto without = here.find({session, false});
+    if (with != here.end() && without != here.end()) continue; // two peers' numbers
+    if (with != here.end()) narrow(lost, listed.at(session), with->second);
+    if (without != here.end()) narrow(lost, listed.at(session), without->second);
+  }
+  if (file.complete && (listed.empty() || lacking.empty()))
+    compare_with_sidecar(file, scan, blocks);
+  if (const auto now = look_for(names_.of(number))) closed_.expect(number, *now, of_file, lacking);
+}
+
+/// What the blocks' headers tell; readers compare the payloads. A file that has fewer blocks than
+/// its sidecar says has lost them, and that is told by what is listed: once, and not at each start.
+void store_writer::compare_with_sidecar(const block_file_name& file, const block_scan& scan,
+                                        std::uint64_t blocks) {
+  const auto said = read_sidecar(settings_.folder / file.text()).said;
+  if (!said || (blocks < said->blocks && !closed_.recalled(file.number).empty())) return;
+  const bool is_right = scan.good_end == said->bytes && scan.damaged.empty() &&
+                        scan.stepped_over == 0 && (!said->crc || *said->crc == scan.crc);
+  if (is_right) return;
+  ++not_as_written_;
+  news_.push_back((settings_.folder / file.text()).string() +
+                  ": other bytes than its sidecar says are in it");
 }
 
 /// The receiver that wrote it was killed.
@@ -181,7 +253,7 @@ void store_writer::flush(const std::string& name) const {
   if (error || settings_.flush(file.get()) != 0) fail("cannot flush ", settings_.folder / name);
 }
 
-void store_writer::account(const block_header& header, bool behind_damage) {
+void store_writer::account_numbers(const block_header& header, bool behind_damage) {
   auto& s = sessions_[header.session];
   const bool proven = (header.flags & block_proven) != 0;
   if (proven && !s.proven) become_proven(s);
@@ -192,6 +264,11 @@ void store_writer::account(const block_header& header, bool behind_damage) {
       s.numbers.add(header.sequence);
     }
   }
+}
+
+void store_writer::account(const block_header& header, bool behind_damage) {
+  account_numbers(header, behind_damage);
+  auto& s = sessions_[header.session];
   s.run = appended_.run = header.run;
   s.node = header.node;
   ++s.blocks;
@@ -390,8 +467,12 @@ std::error_code store_writer::try_to_complete(std::uint64_t number, const comple
   };
   rename(fresh, name, 0);
   if (error && file) (void)folder_.remove(fresh);
+  std::error_code unknown;
+  const auto before = folder_.look(store_file_name(number), unknown);
   rename(store_file_name(number), complete_file_name(number, owner), RENAME_NOREPLACE);
   if (!error) names_.complete(number, owner);
+  const auto now = folder_.look(names_.of(number), unknown);
+  if (!error && before && now) closed_.rename(number, *before, *now);
   if (!error && settings_.sync && ::fsync(folder_.get()) != 0) error = last_error();
   return error;
 }

@@ -31,6 +31,7 @@
 #include "transport/store/block_file.hpp"
 #include "transport/store/file_contents.hpp"
 #include "transport/store/held_folder.hpp"
+#include "transport/store/number_set.hpp"
 #include "transport/store/store_reader.hpp"
 #include "transport/store/stored_files.hpp"
 #include "transport/store/stored_numbers.hpp"
@@ -159,6 +160,9 @@ public:
   /// Those that had to stay where they are, as on a full disk; the next start tries again.
   [[nodiscard]] std::uint64_t torn_tails_left() const { return torn_tails_left_; }
   [[nodiscard]] std::uint64_t damaged() const { return damaged_; } ///< places found at the start
+  /// Complete files found at the start that are not what their sidecars say, though they have as
+  /// many blocks: more is in them, or other bytes are.
+  [[nodiscard]] std::uint64_t not_as_written() const { return not_as_written_; }
 
 private:
   struct open_file {
@@ -189,7 +193,11 @@ private:
   void mark(std::uint64_t number, bool damage_stays);
   void flush(const std::string& name) const;
   void complete_found(const block_file_name& name);
+  void count_found(const block_file_name& file, const block_scan& scan);
+  void compare_with_sidecar(const block_file_name& file, const block_scan& scan,
+                            std::uint64_t blocks);
   void account(const block_header& header, bool behind_damage);
+  void account_numbers(const block_header& header, bool behind_damage);
   [[nodiscard]] std::vector<std::byte> settings_for(open_file& to, const block_header& block) const;
   void note_settings(open_file& in, const stored_block& block);
   [[nodiscard]] std::error_code file_for(const block_header& header, std::size_t bytes,
@@ -261,6 +269,10 @@ private:
   std::uint64_t torn_tails_ = 0;
   std::uint64_t torn_tails_left_ = 0;
   std::uint64_t damaged_ = 0;
+  std::uint64_t not_as_written_ = 0;
+  /// Of a start: what was found of each session, with and without its token.
+  std::map<std::pair<std::uint64_t, bool>, number_set> found_;
+  block_tally copies_; ///< blocks that were found once more
 };
 
 } // namespace l3

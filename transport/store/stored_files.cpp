@@ -45,8 +45,15 @@ std::error_code stored_files::recall(const held_folder& folder) {
   return error;
 }
 
-void stored_files::expect(std::uint64_t number, const file_look& now,
-                          const session_tallies& blocks) {
+session_tallies stored_files::recalled(std::uint64_t number) const {
+  auto first = std::ranges::lower_bound(before_, number, {}, &listed_blocks::file);
+  const bool is_listed = first != before_.end() && first->file == number;
+  return is_listed ? take_file(first, before_.end()) : session_tallies();
+}
+
+void stored_files::expect(std::uint64_t number, const file_look& now, const session_tallies& blocks,
+                          const session_tallies& lacking) {
+  if (!lacking.empty()) lacking_[number] = lacking;
   for (const auto& [session, tally] : blocks) list_.push_back({number, session, tally});
   files_.push_back({number, blocks.size(), now});
   make_room();
@@ -57,6 +64,7 @@ void stored_files::expect(std::uint64_t number, const file_look& now,
 stored_files::loss stored_files::compare(const held_folder& folder, const store_names& names) {
   loss all;
   const auto before = std::exchange(before_, {});
+  auto lacking = std::exchange(lacking_, {});
   const auto is_listed = [&](std::uint64_t file) {
     return std::ranges::binary_search(before, file, {}, &listed_blocks::file);
   };
@@ -68,12 +76,9 @@ stored_files::loss stored_files::compare(const held_folder& folder, const store_
   for (auto at = before.begin(); at != before.end();) {
     const std::uint64_t file = at->file;
     const session_tallies was = take_file(at, before.end());
-    auto now = std::ranges::lower_bound(list_, file, {}, &listed_blocks::file);
     const bool is_there = std::ranges::binary_search(files_, file, {}, &known_file::number);
     if (left_out_ != 0 && (files_.empty() || file < files_.front().number)) continue;
-    const session_tallies is =
-        now != list_.end() && now->file == file ? take_file(now, list_.end()) : session_tallies();
-    session_tallies lost = less(was, is);
+    session_tallies lost = is_there ? lacking[file] : was;
     if (lost.empty() || (!is_there && note_archived(all, folder, file, was))) continue;
     session_tallies elsewhere;
     for (const listed_blocks& l : unlisted)
@@ -156,6 +161,11 @@ void stored_files::add(std::uint64_t file, const block_header& committed) {
   if (is_new) open_.push_back({file, committed.session, {}});
   open_[at->second].blocks.add(committed);
   unsaved_.insert(at->second);
+}
+
+void stored_files::rename(std::uint64_t file, const file_look& before, const file_look& now) {
+  const auto known = std::ranges::find(files_.rbegin(), files_.rend(), file, &known_file::number);
+  if (known != files_.rend() && known->as == before && now.is_but_renamed(before)) known->as = now;
 }
 
 /// Its entries go to the end of the list. If they are the first of the open files' entries, then
@@ -260,7 +270,7 @@ stored_files::loss stored_files::look(const held_folder& folder, const store_nam
     l3::add(is, read->lost());
     changed[file] = {read->as(), is};
     for (const auto& [session, blocks] : read->lost()) all.back.push_back({file, session, blocks});
-    lacks(s, less(listed_of(s), read->listed()), name_fault::file_changed);
+    lacks(s, missing_from(listed_of(s), read->listed()), name_fault::file_changed);
   }
   if (suspects.empty()) reading_.reset();
   take_back(all.back);

@@ -60,8 +60,11 @@ public:
   [[nodiscard]] std::uint64_t highest_recalled() const {
     return before_.empty() ? 0 : before_.back().file;
   }
-  /// A file that is there, and what is in it.
-  void expect(std::uint64_t number, const file_look& now, const session_tallies& blocks);
+  /// What it has listed of this file.
+  [[nodiscard]] session_tallies recalled(std::uint64_t number) const;
+  /// A file that is there, what is in it, and what of that which is listed is not.
+  void expect(std::uint64_t number, const file_look& now, const session_tallies& blocks,
+              const session_tallies& lacking);
   /// What the earlier receiver has listed, and is not there.
   [[nodiscard]] loss compare(const held_folder& folder, const store_names& names);
 
@@ -69,6 +72,9 @@ public:
 
   void add(std::uint64_t file, const block_header& committed);
   void close(std::uint64_t file, const file_look& now);
+  /// This program has given a closed file its other name, which is a change of the file for the
+  /// system: it was like `before`, and is like `now`.
+  void rename(std::uint64_t file, const file_look& before, const file_look& now);
   /// What it held is in a file of another number now, or lost.
   void move(std::uint64_t from, std::uint64_t to, const session_tallies& held,
             const session_tallies& lost);
@@ -141,10 +147,11 @@ private:
   [[nodiscard]] bool note_archived(loss& all, const held_folder& folder, std::uint64_t file,
                                    const session_tallies& blocks);
 
-  std::vector<listed_blocks> before_; ///< listed by an earlier receiver
-  std::deque<listed_blocks> list_;    ///< file by file
-  std::deque<known_file> files_;      ///< those that are not written any more
-  std::deque<listed_blocks> open_;    ///< of those that are; behind the list in the manifest
+  std::vector<listed_blocks> before_;                ///< listed by an earlier receiver
+  std::map<std::uint64_t, session_tallies> lacking_; ///< of these, in files that are there
+  std::deque<listed_blocks> list_;                   ///< file by file
+  std::deque<known_file> files_;                     ///< those that are not written any more
+  std::deque<listed_blocks> open_; ///< of those that are; behind the list in the manifest
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t>
       places_;                     ///< in `open_`, by file and session
   std::deque<listed_blocks> lost_; ///< before the list in the manifest

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a reader of a store is told when blocks or files are not there that manifest and sidecars
 // name, and what it is not told while the store grows.
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "tests/transport/store/failing_names.hpp"
 #include "tests/transport/store/store_files.hpp"
 #include "transport/format/endian.hpp"
 #include "transport/store/event_index.hpp"
@@ -126,6 +129,17 @@ TEST(expected_files, are_told_whose_sidecar_says_nothing_or_other_figures) {
                                      " holds 2 events; its sidecar says 1"});
 }
 
+TEST(expected_files, with_other_bytes_than_their_sidecars_say_are_told) {
+  const three_files s;
+  bytes file = read_file(s.file(1));
+  const auto head = std::next(file.begin(), sizeof(store_file_header));
+  std::rotate(head, std::next(head, static_cast<std::ptrdiff_t>(block_of(1).size())), file.end());
+  write_file(s.file(1), file);
+  const auto faults = faults_in(s.path());
+  ASSERT_EQ(faults.size(), 1U);
+  EXPECT_NE(faults[0].find(" has the CRC-32C "), std::string::npos) << faults[0];
+}
+
 TEST(expected_files, are_not_missed_where_a_receiver_adds_completes_and_archives_meanwhile) {
   const three_files s;
   store_reader reader(s.path());
@@ -152,6 +166,27 @@ TEST(expected_files, are_not_missed_where_a_receiver_adds_completes_and_archives
   }
   EXPECT_FALSE(fs::exists(archive_mark_path(s.path(), 4))) << "the receiver has seen it";
   EXPECT_EQ(early.file_faults(), std::vector<std::string>());
+}
+
+/// Each reader looks at the folder some times, however many files there are.
+TEST(expected_files, cost_no_listing_of_the_folder_for_each_file) {
+  const auto listings_with = [](std::uint64_t files) {
+    const scratch_folder folder;
+    for (std::uint64_t i = 1; i <= files; ++i) {
+      store_writer store({folder.path()});
+      EXPECT_FALSE(append(store, block_of(i)));
+      EXPECT_FALSE(store.commit());
+    }
+    listings = 0;
+    const event_index index(folder.path());
+    EXPECT_EQ(index.damaged(), 0U);
+    event_reader reader(folder.path());
+    for (const auto& e : index.entries()) EXPECT_TRUE(reader.read(e));
+    return listings;
+  };
+  const int with_few = listings_with(2);
+  EXPECT_GT(with_few, 0) << "this test counts them";
+  EXPECT_EQ(listings_with(20), with_few);
 }
 
 TEST(a_copied_file, is_named_and_costs_no_events) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A system that refuses to say what a name leads to, and that remembers which folders were flushed:
-// a test program that links this has its own fstatat() and fsync().
+// A system that refuses to say what a name leads to, and that remembers which folders were flushed
+// and how often one was listed: a test program that links this has its own fstatat(), fsync() and
+// fdopendir().
 #pragma once
 
 #include <set>
@@ -13,6 +14,8 @@ namespace l3::test {
 inline thread_local int name_error = 0;
 /// What fsync() of this thread was called for.
 inline thread_local std::set<ino_t> flushed;
+/// Calls of fdopendir() in this thread: a listing of a folder is one.
+inline thread_local int listings = 0;
 
 class failing_names {
 public:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <set>
+#include <thread>
 
 #include "tests/transport/store/vanishing_store.hpp"
 #include "transport/format/endian.hpp"
@@ -152,6 +153,7 @@ TEST(vanishing_store, leaves_taken_files_that_are_put_back) {
   for (const auto number : {numbers[1], numbers[2]}) move(number, true);
   EXPECT_FALSE(s.commit_shortly());
   EXPECT_EQ(s.store.to_write_anew(), 0U);
+  for (int looks = 0; looks < 30; ++looks) (void)look_shortly(s.store); // they were touched
   s.expect_all();
   EXPECT_EQ(store_file_numbers(s.folder), numbers);
 }
@@ -228,6 +230,44 @@ TEST(vanishing_store, reads_a_file_that_was_touched_although_it_is_complete_by_n
     EXPECT_EQ(store.not_compared(), 0U);
     EXPECT_EQ(lost_blocks(store), cut ? 1U : 0U);
   }
+}
+
+/// As rsync --inplace --times does. In a file that is complete, and in one that is written.
+TEST(vanishing_store, reads_what_was_written_to_although_its_time_was_set_back) {
+  for (const std::uint64_t of : {1U, 5U}) {
+    store_scene s;
+    store_writer store(with_short_looks(s.folder));
+    store_all(store, 1, 5);
+    for (int looks = 0; looks < 3; ++looks) EXPECT_FALSE(look_shortly(store));
+    EXPECT_EQ(store.not_compared(), 0U) << "its own names are no reason to read";
+    const auto file = find_store_file(s.folder, (of + 1) / 2);
+    const auto time = fs::last_write_time(file);
+    bytes changed = read_file(file);
+    changed[sizeof(store_file_header) + sizeof(block_header)] ^= std::byte{1};
+    std::this_thread::sleep_for(std::chrono::milliseconds(20)); // an older kernel's step of time
+    write_file(file, changed);
+    fs::last_write_time(file, time);
+    for (int looks = 0; looks < 10; ++looks) (void)look_shortly(store);
+    EXPECT_EQ(lost_blocks(store), 1U) << "block " << of;
+    EXPECT_EQ(store.not_compared(), 0U);
+  }
+}
+
+TEST(vanishing_store, tells_a_block_that_was_replaced_by_one_of_its_number) {
+  store_scene s;
+  store_writer store(with_short_looks(s.folder));
+  store_all(store, 1, 6);
+  stored_block last;
+  store_file in(s.folder, 2, store_kind::store);
+  while (const auto block = in.next()) last = *block;
+  bytes changed = read_file(find_store_file(s.folder, 2));
+  changed.resize(last.offset);
+  const bytes empty = make_block({}, session, last.header.sequence);
+  changed.insert(changed.end(), empty.begin(), empty.end());
+  write_file(find_store_file(s.folder, 2), changed);
+  for (int looks = 0; looks < 10; ++looks) (void)look_shortly(store);
+  EXPECT_EQ(lost_blocks(store), 1U);
+  EXPECT_EQ(store.lost().at(session).events, 1U);
 }
 
 TEST(vanishing_store, reads_in_steps_what_holds_no_block_at_all) {

@@ -3,7 +3,10 @@
 #include <chrono>
 #include <ctime>
 #include <optional>
+#include <ostream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -67,6 +70,96 @@ TEST(a_stores_manifest, tells_at_the_next_start_what_is_gone) {
   EXPECT_EQ(s.lost_at_a_start(), "42: 3 of 3-7 with 3; 43: 1 of 2-2 with 1; ")
       << "until a ledger has it";
   EXPECT_EQ(s.lost_at_a_start(), "");
+}
+
+/// A complete file of six blocks, which a hand makes anew of other ones while no receiver runs.
+struct remade_file : scene {
+  static constexpr std::uint64_t blocks = 6;
+
+  remade_file() {
+    store_writer store(settings());
+    for (std::uint64_t i = 1; i <= blocks; ++i) EXPECT_FALSE(append(store, block_of(i)));
+    EXPECT_FALSE(store.complete_all_files());
+  }
+  void make_of(const std::vector<bytes>& all) const {
+    bytes whole = read_file(file(1));
+    whole.resize(sizeof(store_file_header));
+    for (const bytes& b : all) whole.insert(whole.end(), b.begin(), b.end());
+    write_file(file(1), whole);
+  }
+  [[nodiscard]] static std::vector<bytes> as_written() {
+    std::vector<bytes> all;
+    for (std::uint64_t i = 1; i <= blocks; ++i) all.push_back(block_of(i));
+    return all;
+  }
+  struct start {
+    std::uint64_t events = 0;
+    std::string lost;
+    std::uint64_t not_as_written = 0;
+    friend bool operator==(const start&, const start&) = default;
+    friend std::ostream& operator<<(std::ostream& to, const start& s) {
+      return to << s.events << " events, lost " << s.lost << ", " << s.not_as_written << " files";
+    }
+  };
+  [[nodiscard]] start at_a_start() const {
+    store_writer store(settings());
+    start found{store.sessions().at(session).events, "", store.not_as_written()};
+    for (const auto& [of, lost] : store.lost())
+      found.lost += std::to_string(lost.blocks) + " of " + std::to_string(lost.first) + "-" +
+                    std::to_string(lost.last) + " with " + std::to_string(lost.events);
+    EXPECT_EQ(store.take_news().empty(), found == (start{blocks, "", 0}));
+    return found;
+  }
+};
+
+TEST(a_stores_manifest, tells_a_block_that_was_replaced_by_a_copy_of_another) {
+  const remade_file s;
+  auto all = s.as_written();
+  all[4] = all[3];
+  s.make_of(all);
+  EXPECT_EQ(s.at_a_start(), (remade_file::start{5, "1 of 5-5 with 1", 0}));
+  EXPECT_EQ(s.at_a_start(), (remade_file::start{5, "1 of 5-5 with 1", 0})) << "no ledger has it";
+}
+
+TEST(a_stores_manifest, tells_a_block_that_was_replaced_by_one_of_its_number) {
+  const remade_file s;
+  auto all = s.as_written();
+  all[4] = make_block({}, session, 5);
+  s.make_of(all);
+  EXPECT_EQ(s.at_a_start(), (remade_file::start{5, "1 of 1-6 with 1", 0}));
+}
+
+TEST(a_stores_manifest, counts_a_block_that_stands_twice_once) {
+  const remade_file s;
+  auto all = s.as_written();
+  const auto once = all;
+  all.insert(all.end(), once.begin(), once.end());
+  s.make_of(all);
+  EXPECT_EQ(s.at_a_start(), (remade_file::start{6, "", 1}));
+
+  s.make_of(once);
+  EXPECT_EQ(s.at_a_start(), (remade_file::start{6, "", 0}));
+  const fs::path copy = fs::path(s.folder.path()) / "blocks-000009-run000000-node0.kl3";
+  fs::copy_file(s.file(1), copy);
+  {
+    store_writer store(s.settings());
+    EXPECT_EQ(store.sessions().at(session).events, 6U);
+    EXPECT_EQ(store.take_news().size(), 1U);
+  }
+  fs::remove(copy);
+  EXPECT_EQ(s.at_a_start(), (remade_file::start{6, "", 0})) << "nothing of it was counted";
+}
+
+TEST(a_stores_manifest, takes_no_complete_file_for_whole_that_is_not_what_its_sidecar_says) {
+  const remade_file s;
+  auto swapped = s.as_written();
+  std::swap(swapped[2], swapped[3]);
+  s.make_of(swapped);
+  EXPECT_EQ(s.at_a_start(), (remade_file::start{6, "", 1}));
+  auto between = s.as_written();
+  between.insert(between.begin() + 3, bytes(1000, std::byte{'x'}));
+  s.make_of(between);
+  EXPECT_EQ(s.at_a_start(), (remade_file::start{6, "", 1}));
 }
 
 TEST(a_stores_manifest, tells_what_became_of_the_file_that_was_written_last) {
