@@ -154,6 +154,11 @@ class Recorded(Selecting):
                 self.assertEqual(got, code, said)
                 self.assertIn(text, said)
                 self.assertNotIn(unknown, said)
+        file.write_text(json.dumps({**ledger, "ended": False, "clean": False}))
+        got, said = self.run_tool("efficiency", self.store, "--ledger", file)
+        self.assertEqual(got, 0, said)
+        self.assertIn("given.json is not final: the daemon still runs or was killed", said)
+        self.assertIn(unknown, said)
         got, said = self.run_tool("efficiency", self.store, "--ledger", self.store / "ledger.json")
         self.assertEqual(got, USAGE, said)
 
