@@ -294,7 +294,7 @@ int efficiency(const options& o) {
                                                        {"blocks", lost.blocks},
                                                        {"events", lost.events},
                                                        {"files", lost.files.size()},
-                                                       {"torn_ends", lost.torn_ends}}}}));
+                                                       {"torn_ends", lost.torn_ends.size()}}}}));
   if (e.without_summary > 0) print_error("of {} events no selection ran\n", e.without_summary);
   const int damage = tell(lost, o.skip_damaged);
   for (const std::string& file : ledgers.not_final())
