@@ -71,7 +71,7 @@ public:
     const std::string name = file + ".truth.jsonl";
     if (!o.no_truth && std::filesystem::exists(name)) truth_.emplace(name, file, d, o.skip_damaged);
   }
-  std::uint32_t next(const event_entry& e, budget& b) {
+  std::uint32_t next(const decided_event& e, budget& b) {
     return kind_named(truth_ ? name_of(truth_->of(e).type) : "all", b);
   }
   void finish() {
@@ -104,7 +104,7 @@ void add_file(const options& o, const std::string& name, codec_id codec,
         in, *compute,
         [&](const decided_event& e) {
           if (k == 0) {
-            const std::uint32_t kind = kinds.next(e.event, to);
+            const std::uint32_t kind = kinds.next(e, to);
             ++to.kinds[kind].events;
             ++to.events_seen;
             if (e.summary.kept != 0)

@@ -154,7 +154,10 @@ public:
                                         "are wanted (`run.ledger`)",
                                         file, l.program),
                             exit_usage);
-      sessions_.insert(l.sessions.begin(), l.sessions.end());
+      if (l.ended)
+        sessions_.insert(l.sessions.begin(), l.sessions.end());
+      else
+        not_final_.push_back(file);
       const auto shed = l.events.shed.find("priority");
       if (shed != l.events.shed.end() && shed->second > 0)
         throw command_error(
@@ -165,7 +168,10 @@ public:
     }
   }
 
-  /// Sessions of which no ledger is given.
+  /// Of daemons that were killed, or still run: what they count was so at an earlier time.
+  [[nodiscard]] const std::vector<std::string>& not_final() const { return not_final_; }
+
+  /// Sessions of which no ledger is given that says all.
   [[nodiscard]] std::size_t unknown_of(const std::set<std::uint64_t>& sessions) const {
     return static_cast<std::size_t>(
         std::ranges::count_if(sessions, [&](std::uint64_t s) { return !sessions_.contains(s); }));
@@ -173,6 +179,7 @@ public:
 
 private:
   std::set<std::uint64_t> sessions_;
+  std::vector<std::string> not_final_;
 };
 
 constexpr double per_cent = 100;
@@ -287,9 +294,13 @@ int efficiency(const options& o) {
                                                        {"blocks", lost.blocks},
                                                        {"events", lost.events},
                                                        {"files", lost.files.size()},
-                                                       {"torn_ends", lost.torn_ends}}}}));
+                                                       {"torn_ends", lost.torn_ends.size()}}}}));
   if (e.without_summary > 0) print_error("of {} events no selection ran\n", e.without_summary);
   const int damage = tell(lost, o.skip_damaged);
+  for (const std::string& file : ledgers.not_final())
+    print_error("{} is not final: the daemon still runs or was killed, and what it gave up since "
+                "is not in it\n",
+                file);
   if (const auto unknown = ledgers.unknown_of(e.sessions); any && unknown > 0)
     print_error("whether events were given up by priority is not known of {} session{}: if some "
                 "were, these efficiencies are too high; name the daemons' ledgers by --ledger\n",

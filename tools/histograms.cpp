@@ -117,8 +117,10 @@ void add_histograms(CLI::App& program, command_body& run) {
   auto o = std::make_shared<options>();
   auto* c = program.add_subcommand(
       "histograms", "show the histograms of a run, and what changed since a reference");
-  c->footer("Exit code 1 if inputs or histograms of events changed, or if a part of a store cannot "
-            "be read or is not there. What --save writes can be the reference of later runs.");
+  c->footer(
+      "Exit code 1 if inputs or histograms of events changed, or if a part of a store that may "
+      "hold histograms cannot be read or is not there. Of other blocks it reads the headers "
+      "only. What --save writes can be the reference of later runs.");
   c->add_option("from", o->from,
                 "a store, a file of one, a file that --save has written, or the monitoring address "
                 "of a daemon")

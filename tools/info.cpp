@@ -40,7 +40,8 @@ void add_info(CLI::App& program, command_body& run) {
   auto* c =
       program.add_subcommand("info", "say what a stored file or folder is, and what it holds");
   c->footer("It knows every format of docs/formats.md that has a magic number: level-2 files,\n"
-            "stores and spools with each of their files, ledgers, records of a run, kept batches.\n"
+            "stores and spools with each of their files, ledgers, records of a run, kept batches,\n"
+            "waveforms of the strong codec.\n"
             "It reads all of a file, and changes nothing. Exit code 1: it is damaged, of another\n"
             "version, or none of these.");
   c->add_option("path", o->path, "the file, or the folder of a store or a spool")->required();

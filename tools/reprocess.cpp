@@ -26,6 +26,7 @@
 #include "tools/verify/payload_words.hpp"
 #include "tools/verify/store_folder.hpp"
 #include "transport/store/expected_files.hpp"
+#include "transport/store/sidecar.hpp"
 
 namespace l3 {
 namespace {
@@ -108,7 +109,8 @@ reprocess_plan make_plan(const options& o, const reprocess_folder& folder, inter
   return plan;
 }
 
-/// Its record is of these settings, and its input and output have the lengths that it tells.
+/// Its record is of these settings, its input and output have the lengths that it tells, and the
+/// output's sidecar lies beside it.
 bool is_done(const reprocess_folder& folder, const reprocess_plan& plan,
              const reprocess_task& task) {
   const auto record = read_record(folder, task.number);
@@ -123,8 +125,10 @@ bool is_done(const reprocess_folder& folder, const reprocess_plan& plan,
   const bool input_is_same =
       !std::filesystem::exists(input, error) || has_length(input, record->input.bytes);
   if (events_lacking(input, record->input.events) > 0) return false;
-  return input_is_same && (record->output.name.empty() ||
-                           has_length(folder.store() / record->output.name, record->output.bytes));
+  const std::filesystem::path output = folder.store() / record->output.name;
+  return input_is_same &&
+         (record->output.name.empty() ||
+          (has_length(output, record->output.bytes) && read_sidecar(output).said.has_value()));
 }
 
 std::vector<std::uint64_t> open_tasks(const reprocess_folder& folder, const reprocess_plan& plan) {

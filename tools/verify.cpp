@@ -322,9 +322,9 @@ int verify(const options& o) {
   said.fates = fates_of(ledgers, sessions, c, !expected.empty());
   said.objections = objections_to(
       given, {said.run_sent, o.folder, kind_of(o.folder), stored.sessions(), said.not_compared});
-  const auto agreements = check_ledgers(
-      ledgers, stored.sessions(),
-      {said.fates ? said.fates->came_again() : 0, c.sent, kind_of(o.folder), said.runs});
+  const auto agreements = check_ledgers(ledgers, stored.sessions(),
+                                        {said.fates ? said.fates->came_again() : 0, c.sent,
+                                         kind_of(o.folder), said.runs, c.sent_bytes});
   c.unreadable = unreadable_events(agreements);
   const damage_of skipped{c.skip_damaged && c.damaged > 0,
                           c.skip_damaged && c.sent_left_out.places > 0};

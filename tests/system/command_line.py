@@ -298,6 +298,22 @@ class Ledgers(CommandLine):
         self.assertEqual(code, FAILED, said)
         self.assertIn("has no ledger of its receiver", said)
 
+    def test_whose_parts_are_not_the_whole(self):
+        of_daemon, of_store = self.of_daemon.read_text(), self.of_store.read_text()
+        crates, spills = json.loads(of_daemon)["crates"], json.loads(of_daemon)["spills"]
+        for file, change, sentence in (
+                (self.of_daemon, {"crates": [{**crates[0], "seen": 2 ** 53}, *crates[1:]]}, "koto-l3d: fragments seen, and by crate"),
+                (self.of_daemon, {"spills": [{**spills[0], "admitted": 150}]}, "koto-l3d: events admitted, and by spill"),
+                (self.of_daemon, {"datagrams": {"received": 1}}, "koto-l3d: datagrams received, and of which kind"),
+                (self.of_store, {"bytes": {"out": 1}}, "receive: bytes of events, and stored")):
+            with self.subTest(sentence):
+                self.of_daemon.write_text(of_daemon)
+                self.of_store.write_text(of_store)
+                file.write_text(self.written(file, **change))
+                code, said = self.verify(self.of_daemon)
+                self.assertEqual(code, FAILED, said)
+                self.assertRegex(said, f"{sentence} .*DIFFER")
+
     def test_of_another_daemon(self):
         other = self.folder / "other.json"
         other.write_text(self.written(self.of_daemon, run=8))

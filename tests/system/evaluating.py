@@ -80,6 +80,26 @@ class Evaluating(harness.SystemTest):
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("is not the truth of one.l2raw", done.stderr)
 
+    def test_a_truth_of_another_simulation_with_the_same_numbers_is_refused(self):
+        """Of another seed, whose events have other times; of another mixture, whose events have other triggers."""
+        for name, more in (("one", ("--seed", "1")), ("other", ("--seed", "2"))):
+            run(["simulate", f"{name}.l2raw", "--events", "20", *more], self.folder)
+        right = (self.folder / "one.l2raw.truth.jsonl").read_text()
+        bits = json.loads(right.splitlines()[0])["trigger_bits"]
+        wrong = self.folder / "wrong.jsonl"
+        for text in ((self.folder / "other.l2raw.truth.jsonl").read_text(), right.replace(f'"trigger_bits":{bits}', '"trigger_bits":77', 1)):
+            wrong.write_text(text)
+            self.refuses("evaluate", "one.l2raw", "--truth", "wrong.jsonl")
+        (self.folder / "one.l2raw.truth.jsonl").write_text(text)
+        self.refuses("budget", "one.l2raw")
+        (self.folder / "one.l2raw.truth.jsonl").write_text(right)
+        run(["budget", "one.l2raw"], self.folder)
+
+    def refuses(self, *arguments):
+        done = subprocess.run([harness.BIN / "koto-l3", *arguments], cwd=self.folder, capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertRegex(done.stderr, "is not the truth of one.l2raw: spill 1 event 1 has another time in the spill or other trigger bits there")
+
 
 def update(folder):
     def anew(match):

@@ -106,6 +106,24 @@ class WhatIsWhole(Info):
         self.assertEqual((said["kind"], said["files"], said["events"], said["waiting"]["events"]), ("spool", 0, 0, 0))
 
 
+    def test_waveforms_of_the_strong_codec(self):
+        samples, packed = self.folder / "samples", self.folder / "packed.kl3w"
+        samples.write_bytes(b"".join((500 + n % 7).to_bytes(2, "little") for n in range(64 * 5000)))
+        code, said = self.run_tool("pack", samples, packed, "--codec", "strong", "--samples", "64")
+        self.assertEqual(code, 0, said)
+        whole = packed.read_bytes()
+        said = self.info(packed)
+        self.assertEqual((said["kind"], said["version"], said["samples"], said["records"], said["sections"], said["bytes"], said["damage"]),
+                         ("strong_waveforms", 1, 64, 5000, 2, len(whole), []))
+        for content, damage in ((whole[:-1], "it is cut off: the head that ends it is not there"),
+                                (whole[:100], "offset 16: the section is cut off"),
+                                (whole[:100] + bytes([whole[100] ^ 1]) + whole[101:], "offset 16: the section is not what was written"),
+                                (whole[:17] + b"\xff" + whole[18:], "offset 16: no good section begins there"),
+                                (whole + b"x", "1 bytes lie behind its end")):
+            packed.write_bytes(content)
+            self.assertEqual(self.info(packed, FAILED)["damage"], [damage])
+
+
 class WhatIsNot(Info):
     def test_level_2_that_is_cut(self):
         whole = self.sent.read_bytes()

@@ -137,6 +137,7 @@ class Recorded(Selecting):
         self.assertEqual(self.run_tool("efficiency", self.folder)[0], 69)
         self.options_of_efficiency()
         self.with_damage()
+        self.being_written()
         self.with_damage_under_right_checksums(file)
         self.twice(of)
 
@@ -154,6 +155,11 @@ class Recorded(Selecting):
                 self.assertEqual(got, code, said)
                 self.assertIn(text, said)
                 self.assertNotIn(unknown, said)
+        file.write_text(json.dumps({**ledger, "ended": False, "clean": False}))
+        got, said = self.run_tool("efficiency", self.store, "--ledger", file)
+        self.assertEqual(got, 0, said)
+        self.assertIn("given.json is not final: the daemon still runs or was killed", said)
+        self.assertIn(unknown, said)
         got, said = self.run_tool("efficiency", self.store, "--ledger", self.store / "ledger.json")
         self.assertEqual(got, USAGE, said)
 
@@ -202,6 +208,24 @@ class Recorded(Selecting):
                 self.assertEqual(code, 0, said)
                 self.assertRegex(said, "damaged: 0 places that are no block, 1 blocks whose payload is not what was written, [1-9]")
                 self.assertNotIn("accepts", said)
+
+    def being_written(self):
+        """A file that is not complete, and ends within a block, is that of a receiver at work: it is told, and no damage."""
+        store = self.folder / "being_written"
+        shutil.copytree(self.store, store)
+        file = harness.store_file(store)
+        file.with_suffix(".json").unlink()
+        (store / "manifest.kl3m").unlink()
+        opened = file.rename(store / f"{file.name[:len('blocks-000001')]}.kl3")
+        with open(opened, "r+b") as f:
+            f.truncate(opened.stat().st_size - 8)
+        for command in (("info", store), ("info", opened), ("extract", store, self.folder / "parts"), ("efficiency", store),
+                        ("select", "--totals", store), ("select", "--as-recorded", store)):
+            with self.subTest(command):
+                code, said = self.run_tool(*command)
+                self.assertEqual(code, 0, said)
+                self.assertRegex(said, r"blocks-\d+\.kl3: its last \d+ bytes are no whole block")
+                self.assertNotIn("damaged", said.lower())
 
     def with_damage_under_right_checksums(self, sent):
         """What breaks a rule of the format is damage to every reader, whatever its checksums say."""

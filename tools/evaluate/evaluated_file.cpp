@@ -30,7 +30,7 @@ evaluated_file evaluate_file(const selection_options& run, const std::string& tr
   for_each_decided(
       in, *compute,
       [&](const decided_event& e) {
-        const true_event& event = truth.of(e.event);
+        const true_event& event = truth.of(e);
         one.result.add(event, e.summary, selection.what, signal);
         one.result.bytes_in += e.bytes_in;
         one.result.bytes_out += e.packed.size();

@@ -13,6 +13,7 @@ file_batches::file_batches(const std::filesystem::path& file, at_damage what)
 
 bool file_batches::fill(input_batch& batch) {
   batch.clear();
+  since_spill_.clear();
   while (batch.used_events < batch.events.size()) {
     const auto record = reader_.next();
     if (!record && reader_.damage() && at_damage_ == at_damage::go_on &&
@@ -32,6 +33,7 @@ bool file_batches::fill(input_batch& batch) {
                                std::string(name_of(*wrong)) + offer(at_damage_, reader_));
     std::ranges::sort(event_.fragments, {}, &crate_fragment::crate);
     filler_.add(batch, {record->header.spill, event_.number}, event_.fragments);
+    since_spill_.push_back(event_.since_spill);
   }
   if (reader_.damage() && at_damage_ != at_damage::go_on)
     throw std::runtime_error(file_.string() + " " + fault_of(reader_) + offer(at_damage_, reader_));

@@ -2,8 +2,11 @@
 // Events of a .l2raw file as an engine's batches.
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <vector>
 
 #include "tools/evaluate/batch_filler.hpp"
 #include "tools/replay/file_fault.hpp"
@@ -29,6 +32,10 @@ public:
   /// Fills the batch with the next events, as many as it has room for; false if there are none.
   /// Throws like the constructor, unless it goes on at damage.
   bool fill(input_batch& batch);
+  /// Of an event of the batch that was filled last.
+  [[nodiscard]] std::chrono::nanoseconds since_spill(std::size_t event) const {
+    return since_spill_[event];
+  }
   void rewind() {
     reader_.rewind();
     left_out_ = {};
@@ -45,6 +52,7 @@ private:
   at_damage at_damage_;
   left_out left_out_;
   event_view event_;
+  std::vector<std::chrono::nanoseconds> since_spill_; // by place in the batch
 };
 
 } // namespace l3

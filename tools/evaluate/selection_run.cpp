@@ -94,9 +94,12 @@ void decide_batch(engine& compute, frame& one, const std::function<void(decided_
   if (!compute.wait(one)) throw command_error("the engine failed: " + one.error);
   for (std::uint32_t e = 0; e < one.input.used_events; ++e) {
     const event_result& r = one.results[e];
-    f({one.input.events[e], r, one.summaries[e],
+    f({one.input.events[e],
+       r,
+       one.summaries[e],
        r.kept ? one.output.subspan(r.offset, r.bytes) : std::span<const std::byte>(),
-       bytes_of(one.input, one.input.events[e])});
+       bytes_of(one.input, one.input.events[e]),
+       {}});
   }
 }
 
@@ -107,7 +110,11 @@ void for_each_decided(file_batches& in, engine& compute,
   progress line(label, in.size() >> 20, "MiB");
   while (in.fill(one.input)) {
     signals.check();
-    decide_batch(compute, one, f);
+    decide_batch(compute, one, [&](decided_event e) {
+      const auto place = static_cast<std::size_t>(&e.event - one.input.events.data());
+      e.since_spill = in.since_spill(place);
+      f(e);
+    });
     line.update(in.position() >> 20);
   }
 }

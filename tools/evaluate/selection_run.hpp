@@ -3,6 +3,7 @@
 // kernels run, and the loop over the file. `select` and `evaluate` share them.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -54,8 +55,9 @@ struct decided_event {
   const event_entry& event;
   const event_result& result;
   const event_summary& summary;
-  std::span<const std::byte> packed; ///< empty if it is rejected
-  std::uint64_t bytes_in;            ///< of its fragments
+  std::span<const std::byte> packed;      ///< empty if it is rejected
+  std::uint64_t bytes_in;                 ///< of its fragments
+  std::chrono::nanoseconds since_spill{}; ///< as its record in the file has it
 };
 
 /// The summary that is stored with a kept event.

@@ -58,7 +58,7 @@ unreadable_parts stored_events::left_out() const {
     }
   }
   all.places += in_.damaged();
-  all.torn_ends = in_.torn_ends().size();
+  all.torn_ends = in_.torn_ends();
   all.files = in_.file_faults();
   all.misnamed = in_.misnamed_files();
   return all;
@@ -66,6 +66,7 @@ unreadable_parts stored_events::left_out() const {
 
 int tell(const unreadable_parts& lost, bool skip_damaged) {
   for (const std::string& text : lost.misnamed) print_error("{}\n", text);
+  for (const torn_end& end : lost.torn_ends) print_error("{}\n", text_of(end));
   if (lost.duplicated_blocks > 0)
     print_error("left out: {} events of {} blocks that stand here twice; they count once\n",
                 lost.duplicated, lost.duplicated_blocks);
@@ -76,10 +77,10 @@ int tell(const unreadable_parts& lost, bool skip_damaged) {
     print_error("left out: {}; not all their waveforms were kept\n", text);
   const char* const offer = skip_damaged ? "" : " (--skip-damaged accepts that)";
   for (const std::string& text : lost.files) print_error("damaged: {}{}\n", text, offer);
-  if (lost.places + lost.blocks + lost.events + lost.torn_ends > 0)
+  if (lost.places + lost.blocks + lost.events > 0)
     print_error("damaged: {} places that are no block, {} blocks whose payload is not what was "
-                "written, {} events in these or damaged themselves, {} torn ends{}\n",
-                lost.places, lost.blocks, lost.events, lost.torn_ends, offer);
+                "written, {} events in these or damaged themselves{}\n",
+                lost.places, lost.blocks, lost.events, offer);
   const bool accepted = lost.none() || skip_damaged;
   return accepted && lost.limited.events() == 0 ? 0 : exit_failure;
 }

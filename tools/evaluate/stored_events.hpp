@@ -29,7 +29,8 @@ struct unreadable_parts {
   std::uint64_t places = 0; ///< where no block begins, or a block is not what its header says
   std::uint64_t blocks = 0; ///< whose payload is not what was written, in any copy that is there
   std::uint64_t events = 0; ///< in these, and others that break a rule of the format
-  std::uint64_t torn_ends = 0;
+  /// No loss: a receiver may be writing there. That of a complete file is among `files`, too.
+  std::vector<torn_end> torn_ends;
   std::vector<std::string> files;    ///< a sentence on each that is missing, or lacks blocks
   std::vector<std::string> misnamed; ///< a sentence on each; nothing is missing there
   payload_tally limited; ///< events of which not all waveforms were kept; they are whole otherwise
@@ -39,9 +40,7 @@ struct unreadable_parts {
   std::uint64_t damaged_copies = 0;    ///< damaged blocks of which another copy was read
 
   /// Nothing is lost: what is duplicated is not.
-  [[nodiscard]] bool none() const {
-    return places + blocks + events + torn_ends + files.size() == 0;
-  }
+  [[nodiscard]] bool none() const { return places + blocks + events + files.size() == 0; }
 };
 
 /// Says on standard error what was left out. The exit code: 0 if no event is missing, or what is

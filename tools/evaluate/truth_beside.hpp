@@ -5,8 +5,8 @@
 
 #include <string>
 
+#include "tools/evaluate/selection_run.hpp"
 #include "tools/simulation/truth_reader.hpp"
-#include "transport/format/batch.hpp"
 
 namespace l3 {
 
@@ -16,8 +16,9 @@ public:
   /// command_error if the truth cannot be opened.
   truth_beside(std::string truth, std::string data, const detector& d, bool may_lack = false);
 
-  /// That of the file's next event. Throws command_error if it is of another one, or missing.
-  [[nodiscard]] const true_event& of(const event_entry& next);
+  /// That of the file's next event. Throws command_error if it is of another one, or missing:
+  /// another simulation gives the same numbers to events of other times and triggers.
+  [[nodiscard]] const true_event& of(const decided_event& next);
   /// Behind the last event. Throws command_error if the truth goes on.
   void finish();
 

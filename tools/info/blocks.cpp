@@ -246,6 +246,19 @@ void look_at_what_is_beside(const fs::path& folder, information& to) {
   }
 }
 
+/// That of a file to which blocks are still added is no damage: a reader may have come in between.
+void tell_torn_ends(std::span<const torn_end> ends, store_kind kind, information& to) {
+  json::array open;
+  for (const torn_end& end : ends) {
+    const auto name = block_file_name::read(fs::path(end.path).filename().string(), kind);
+    if (name && !name->complete)
+      open.emplace_back(text_of(end));
+    else
+      to.damage.push_back(text_of(end));
+  }
+  if (!open.empty()) to.facts["torn_ends"] = std::move(open);
+}
+
 } // namespace
 
 void describe_block_file(const fs::path& file, const reading_progress& tell, information& to) {
@@ -257,7 +270,8 @@ void describe_block_file(const fs::path& file, const reading_progress& tell, inf
   to.facts["number"] = reader.number();
   to.facts["bytes"] = bytes;
   read_all_blocks(reader, done, to, [](const block_header&) {});
-  if (const auto end = reader.torn()) to.damage.push_back(text_of(*end));
+  if (const auto end = reader.torn())
+    tell_torn_ends({&*end, 1}, spool ? store_kind::spool : store_kind::store, to);
   const auto name = block_file_name::read(file.filename().string(),
                                           spool ? store_kind::spool : store_kind::store);
   if (name && reader.number() != 0 && reader.number() != name->number)
@@ -286,7 +300,7 @@ void describe_folder(const fs::path& folder, const reading_progress& tell, infor
   store_reader reader(folder, [&] { return tell(std::min(done, bytes), bytes), false; });
   waiting_blocks waiting(folder);
   read_all_blocks(reader, done, to, [&](const block_header& h) { waiting.take(h); });
-  for (const auto& end : reader.torn_ends()) to.damage.push_back(text_of(end));
+  tell_torn_ends(reader.torn_ends(), kind, to);
   for (const auto& fault : reader.file_faults()) to.damage.push_back(fault);
   for (const auto& text : reader.misnamed_files()) to.damage.push_back(text);
   if (kind == store_kind::spool) {

@@ -83,6 +83,7 @@ void describe(stored_format format, const fs::path& file, const reading_progress
   case stored_format::level2: return describe_level2(file, tell, to);
   case stored_format::store_file: return describe_block_file(file, tell, to);
   case stored_format::block: return describe_bare_blocks(file, to);
+  case stored_format::strong_waveforms: return describe_strong_waveforms(file, tell, to);
   case stored_format::manifest: return describe_manifest(file, to);
   case stored_format::releases: return describe_releases(file, to);
   case stored_format::tokens: return describe_tokens(file, to);

@@ -55,6 +55,8 @@ void compare_with_sidecar(const std::filesystem::path& file, const reading_progr
 /// A store or a spool.
 void describe_folder(const std::filesystem::path& folder, const reading_progress& tell,
                      information& to);
+void describe_strong_waveforms(const std::filesystem::path& file, const reading_progress& tell,
+                               information& to);
 void describe_bare_blocks(const std::filesystem::path& file, information& to);
 void describe_manifest(const std::filesystem::path& file, information& to);
 void describe_releases(const std::filesystem::path& file, information& to);

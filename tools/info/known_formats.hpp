@@ -13,6 +13,7 @@ enum class stored_format : std::uint8_t {
   level2,
   store_file,
   block,
+  strong_waveforms,
   manifest,
   releases,
   tokens,

@@ -18,6 +18,7 @@
 #include "transport/accounting/ledger.hpp"
 #include "transport/store/block.hpp"
 #include "transport/store/event_view.hpp"
+#include "transport/store/sidecar.hpp"
 #include "transport/system/reason_of.hpp"
 
 namespace l3 {
@@ -155,6 +156,8 @@ private:
     const bool input = is_as_recorded(path, record->input);
     const fs::path out = folder_.store() / record->output.name;
     const bool output = record->output.name.empty() || is_as_recorded(out, record->output);
+    if (output && !record->output.name.empty() && !read_sidecar(out).said)
+      missing("{}: it has no sidecar that can be read; run again", out.string());
     if (input && output) compare(task, path, *record, out);
   }
 

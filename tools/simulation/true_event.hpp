@@ -3,6 +3,7 @@
 // of the readout.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -87,6 +88,7 @@ struct signal {
 struct true_event {
   event_type type = event_type::recorded;
   std::uint16_t trigger_bits = 0;
+  std::chrono::nanoseconds since_spill{}; ///< of one that was read from a file
   double vertex_x = 0;
   double vertex_y = 0;
   double vertex_z = 0; ///< 0: no decay

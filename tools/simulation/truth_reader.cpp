@@ -67,6 +67,7 @@ void take(const json::object& o, const detector& d, true_event& out, event_key& 
   key = {o.at("spill").to_number<std::uint32_t>(), o.at("event").to_number<std::uint32_t>()};
   out.type = type_of(o.at("type").as_string());
   out.trigger_bits = o.at("trigger_bits").to_number<std::uint16_t>();
+  out.since_spill = std::chrono::nanoseconds(o.at("since_spill").to_number<std::int64_t>());
   if (const auto* vertex = o.if_contains("vertex")) {
     const json::array& at = vertex->as_array();
     out.vertex_x = at.at(0).to_number<double>();

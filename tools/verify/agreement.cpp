@@ -5,6 +5,8 @@
 #include <iterator>
 #include <set>
 
+#include "tools/verify/own_sums.hpp"
+
 namespace l3 {
 
 namespace {
@@ -48,24 +50,56 @@ std::set<std::uint64_t> sessions_of(const ledger& l) {
   return {l.sessions.begin(), l.sessions.end()};
 }
 
-/// Of a session that has shown its token, what came without it is not the daemon's.
-std::uint64_t stored_of(std::span<const event_index::session> stored, const ledger& l) {
+struct stored_sums {
   std::uint64_t events = 0;
+  std::uint64_t repeated = 0; ///< of these, left out by the receiver
+  std::uint64_t bytes = 0;    ///< of the others
+};
+
+/// Of a session that has shown its token, what came without it is not the daemon's.
+stored_sums stored_of(std::span<const event_index::session> stored, const ledger& l) {
+  stored_sums sums;
   const auto of_ledger = sessions_of(l);
   std::set<std::uint64_t> proven;
   for (const auto& s : stored)
     if (s.proven) proven.insert(s.number);
   for (const auto& s : stored) {
-    if (of_ledger.contains(s.number) && s.proven == proven.contains(s.number))
-      events += s.events + s.repeated;
+    if (!of_ledger.contains(s.number) || s.proven != proven.contains(s.number)) continue;
+    sums.events += s.events + s.repeated;
+    sums.repeated += s.repeated;
+    sums.bytes += s.bytes;
   }
-  return events;
+  return sums;
 }
 
-std::uint64_t all_of(std::span<const event_index::session> stored) {
-  std::uint64_t events = 0;
-  for (const auto& s : stored) events += s.events;
-  return events;
+stored_sums all_of(std::span<const event_index::session> stored) {
+  stored_sums sums;
+  for (const auto& s : stored) {
+    sums.events += s.events;
+    sums.bytes += s.bytes;
+  }
+  return sums;
+}
+
+/// A daemon counts the bytes of an event when it hands it on, whatever becomes of it then: they are
+/// all stored if none was given up, none waits, and none was left out as stored by another.
+bool all_is_stored(std::span<const ledger> ledgers, const ledger& l, const stored_sums& in_store) {
+  return in_store.repeated == 0 && sum_of(l.events.shed) == 0 &&
+         l.events.in_flight <= delivered_later(ledgers, l);
+}
+
+/// Whether all came as datagrams, by what the senders say.
+bool all_came_by_udp(std::span<const ledger> ledgers) {
+  return std::ranges::all_of(ledgers, [](const ledger& l) {
+    return l.program != replay_program || l.events.admitted == 0 || l.datagrams.data > 0;
+  });
+}
+
+/// Nothing of what came was refused, so that a stranger has sent nothing.
+bool nothing_was_refused(std::span<const ledger> ledgers) {
+  return std::ranges::all_of(ledgers, [](const ledger& l) {
+    return l.program != daemon_program || sum_of(l.datagrams.malformed) == 0;
+  });
 }
 
 } // namespace
@@ -103,15 +137,17 @@ std::uint64_t delivered_later(std::span<const ledger> ledgers, const ledger& l) 
 std::vector<agreement> check_ledgers(std::span<const ledger> ledgers,
                                      std::span<const event_index::session> stored,
                                      const known_of_run& known) {
+  const auto replays = std::ranges::count(ledgers, replay_program, &ledger::program);
+  const bool knows_all_starts =
+      has(ledgers, daemon_program) && daemons_have_ended(ledgers) &&
+      sessions_without_ledger(ledgers, known.runs ? sessions_of_runs(*known.runs, stored)
+                                                  : std::vector(stored.begin(), stored.end())) == 0;
+  const bool compares_sent = replays > 0 && knows_all_starts;
+  const came_by way = compares_sent && all_came_by_udp(ledgers) ? came_by::udp_alone : came_by::any;
   std::vector<agreement> all;
   for (const auto& l : ledgers) {
     const auto& e = l.events;
-    const auto& f = l.fragments;
-    all.push_back({l.program + ": events admitted, and what became of them", e.admitted,
-                   e.forwarded + e.rejected + sum_of(e.shed) + e.in_flight});
-    all.push_back(
-        {l.program + ": fragments seen, and what became of them", f.seen,
-         f.admitted + f.incomplete + sum_of(f.malformed) + f.late + f.duplicate + f.conflicting});
+    std::ranges::copy(own_sums(l, way), std::back_inserter(all));
     // A daemon's ledger is of its sessions, and a receiver's of the whole store. That of a program
     // that was killed, or still runs, may be older than the store, and then says less.
     const auto compare_with_store = [&](std::uint64_t forwarded, std::uint64_t in_store) {
@@ -120,21 +156,36 @@ std::vector<agreement> check_ledgers(std::span<const ledger> ledgers,
                        agreement::counted_in::store,
                        l.program == daemon_program ? not_heard_of(ledgers, l) : 0});
     };
-    if (l.program == daemon_program && known.kind == store_kind::store)
-      compare_with_store(e.forwarded + delivered_later(ledgers, l), stored_of(stored, l));
-    else if (is_of_store(l))
-      compare_with_store(e.forwarded, all_of(stored));
+    const auto compare_bytes = [&](std::uint64_t in_store) {
+      all.push_back({l.program + ": bytes of events, and stored", l.bytes.out, in_store,
+                     agreement::counted_in::bytes_of_store});
+    };
+    if (l.program == daemon_program && known.kind == store_kind::store) {
+      const stored_sums in_store = stored_of(stored, l);
+      compare_with_store(e.forwarded + delivered_later(ledgers, l), in_store.events);
+      if (l.ended && (all_is_stored(ledgers, l, in_store) || in_store.bytes > l.bytes.out))
+        compare_bytes(in_store.bytes);
+    } else if (is_of_store(l)) {
+      const stored_sums in_store = all_of(stored);
+      compare_with_store(e.forwarded, in_store.events);
+      if (l.program == receive_program && (l.ended || l.bytes.out > in_store.bytes))
+        compare_bytes(in_store.bytes);
+    }
   }
-  const auto replays = std::ranges::count(ledgers, replay_program, &ledger::program);
   const std::uint64_t events_sent =
       total(ledgers, replay_program, [](const ledger& l) { return l.events.admitted; });
   if (replays == 1 && known.events_in_file)
     all.push_back({"events sent, and in the file", events_sent, *known.events_in_file,
                    agreement::counted_in::file});
-  if (replays > 0 && has(ledgers, daemon_program) && daemons_have_ended(ledgers) &&
-      sessions_without_ledger(ledgers, known.runs
-                                           ? sessions_of_runs(*known.runs, stored)
-                                           : std::vector(stored.begin(), stored.end())) == 0) {
+  const std::uint64_t bytes_sent =
+      total(ledgers, replay_program, [](const ledger& l) { return l.bytes.out; });
+  // What a sender says besides events, and what it sent again, counts too.
+  if (replays == 1 && known.bytes_in_file && events_sent == known.events_in_file &&
+      total(ledgers, replay_program, [](const ledger& l) { return l.datagrams.data; }) == 0 &&
+      bytes_sent < *known.bytes_in_file)
+    all.push_back({"bytes sent, and of the events in the file", bytes_sent, *known.bytes_in_file,
+                   agreement::counted_in::file});
+  if (compares_sent) {
     const std::uint64_t fragments_sent =
         total(ledgers, replay_program, [](const ledger& l) { return l.fragments.seen; });
     // An event that came twice, because it was not acknowledged, was sent once. It came again to
@@ -150,6 +201,11 @@ std::vector<agreement> check_ledgers(std::span<const ledger> ledgers,
                    fragments_seen - std::min(fragments_seen, fragments_again)});
     all.push_back({"events sent, and admitted by the daemon", events_sent,
                    events_admitted - std::min(events_admitted, known.came_again)});
+    // What was sent over a connection that broke may not have come.
+    const std::uint64_t bytes_taken =
+        total(ledgers, daemon_program, [](const ledger& l) { return l.bytes.in; });
+    if (bytes_taken > bytes_sent && nothing_was_refused(ledgers))
+      all.push_back({"bytes sent, and taken by the daemon", bytes_sent, bytes_taken});
   }
   return all;
 }
@@ -157,8 +213,8 @@ std::vector<agreement> check_ledgers(std::span<const ledger> ledgers,
 bool hold(std::span<const agreement> agreements, const damage_of& skipped) {
   return std::ranges::all_of(agreements, [&](const agreement& a) {
     using where = agreement::counted_in;
-    const bool damaged = (a.other_is == where::store && skipped.store) ||
-                         (a.other_is == where::file && skipped.file);
+    const bool of_store = a.other_is == where::store || a.other_is == where::bytes_of_store;
+    const bool damaged = (of_store && skipped.store) || (a.other_is == where::file && skipped.file);
     return a.holds() || (damaged && a.other < a.one);
   });
 }

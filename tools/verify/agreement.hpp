@@ -32,7 +32,12 @@ struct agreement {
   std::string what;
   std::uint64_t one = 0;
   std::uint64_t other = 0;
-  enum class counted_in : std::uint8_t { ledgers, store, file } other_is = counted_in::ledgers;
+  enum class counted_in : std::uint8_t {
+    ledgers,
+    store, ///< in events
+    bytes_of_store,
+    file
+  } other_is = counted_in::ledgers;
   std::uint64_t unknown = 0; ///< so many may be in `other` alone
 
   [[nodiscard]] bool holds() const { return other >= one && other - one <= unknown; }
@@ -68,6 +73,7 @@ struct known_of_run {
   std::optional<std::uint64_t> events_in_file; ///< as often as it was to be sent
   store_kind kind = store_kind::store;         ///< a spool holds what was not forwarded yet
   std::optional<std::set<std::uint32_t>> runs; ///< that are compared; nothing: all
+  std::optional<std::uint64_t> bytes_in_file;  ///< of the records of these events
 };
 
 /// Compares input with sent data only if each start of a daemon left its ledger, and a replay's

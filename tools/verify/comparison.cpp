@@ -226,6 +226,7 @@ private:
           "has an event record that contradicts itself: " + std::string(name_of(*wrong));
       return false;
     }
+    to_.result().sent_bytes += sizeof(record_header) + record.body.size();
     to_.take({number, event_.number}, event_);
     if (progress_) progress_(to_.result().sent);
     return true;

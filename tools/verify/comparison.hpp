@@ -42,6 +42,7 @@ using expected_events = std::map<std::uint32_t, std::vector<expected_event>>;
 
 struct comparison {
   std::uint64_t sent = 0;
+  std::uint64_t sent_bytes = 0; ///< of the records of these events
   std::uint64_t stored = 0;
   std::uint64_t equal = 0;
   std::uint64_t rejected = 0;   ///< by the selection, and not stored

@@ -39,7 +39,7 @@ void event_index::take_block(const stored_block& block, std::span<const std::byt
   const block_header& h = block.header;
   const bool proven = (h.flags & block_proven) != 0;
   const auto [known, added] = places_.try_emplace({h.session, proven}, sessions_.size());
-  if (added) sessions_.push_back({h.session, h.run, 0, 0, proven, h.codec});
+  if (added) sessions_.push_back({h.session, h.run, 0, 0, proven, h.codec, 0});
   session& of_session = sessions_[known->second];
   of_session.repeated += block.header.repeated;
   if (!seen_.emplace(h.session, proven, h.sequence).second)
@@ -60,6 +60,7 @@ void event_index::take_block(const stored_block& block, std::span<const std::byt
     e.offset = block.payload_offset() + static_cast<std::uint64_t>(bytes->data() - payload.data());
     entries_.push_back(e);
     ++of_session.events;
+    of_session.bytes += e.bytes;
     bytes_ += e.bytes;
   }
   if (!walk.complete()) ++damaged_;

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/verify/own_sums.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+namespace l3 {
+
+namespace {
+
+/// Crates that sum up to a figure are worth a line once; each figure that differs is.
+void add_crates(const ledger& l, std::vector<agreement>& to) {
+  if (l.crates.empty()) return; // another program's, or of 0.1.0
+  const auto compare = [&](std::string_view what, std::uint64_t whole, auto of_crate) {
+    std::uint64_t sum = 0;
+    for (const auto& crate : l.crates) sum += of_crate(crate);
+    if (what == "seen" || sum != whole)
+      to.push_back({l.program + ": fragments " + std::string(what) + ", and by crate", whole, sum});
+  };
+  const auto& f = l.fragments;
+  compare("seen", f.seen, [](const crate_account& c) { return c.seen; });
+  compare("admitted", f.admitted, [](const crate_account& c) { return c.admitted; });
+  compare("incomplete", f.incomplete, [](const crate_account& c) { return c.incomplete; });
+  compare("late", f.late, [](const crate_account& c) { return c.late; });
+  compare("duplicate", f.duplicate, [](const crate_account& c) { return c.duplicate; });
+  compare("conflicting", f.conflicting, [](const crate_account& c) { return c.conflicting; });
+
+  reason_counts reasons = f.malformed; // and those that only a crate has
+  for (const auto& crate : l.crates)
+    for (const auto& [reason, n] : crate.malformed) reasons.try_emplace(reason, 0);
+  for (const auto& [reason, whole] : reasons)
+    compare(reason, whole, [&](const crate_account& c) {
+      const auto found = c.malformed.find(reason);
+      return found == c.malformed.end() ? 0 : found->second;
+    });
+}
+
+/// A ledger of 0.1.0 has no earlier spills, and a replay none.
+void add_spills(const ledger& l, std::vector<agreement>& to) {
+  const bool is_daemon = l.program == daemon_program;
+  if (!is_daemon && l.program != replay_program) return;
+  std::uint64_t by_spill = l.earlier_spills.admitted;
+  for (const auto& s : l.spills) by_spill += s.admitted;
+  const bool says_all = l.ended && (!is_daemon || !l.crates.empty());
+  if (says_all || by_spill > l.events.admitted)
+    to.push_back({l.program + ": events admitted, and by spill", l.events.admitted, by_spill});
+}
+
+/// Refused on the way over TCP, where what is refused is not received; a connection can also be of
+/// the wrong source.
+bool may_be_of_tcp(std::string_view reason) {
+  return reason.starts_with("stream_") || reason == "connection_limit" || reason == "source";
+}
+
+/// Over TCP each record of an event counts as received, and others besides.
+void add_datagrams(const ledger& l, came_by way, std::vector<agreement>& to) {
+  const auto& d = l.datagrams;
+  if (l.program == receive_program && d.data > d.received)
+    to.push_back({l.program + ": messages received, and blocks", d.received, d.data});
+  if (l.program != daemon_program) return;
+  const bool has_udp = d.data + d.trailers > 0;
+  std::uint64_t known = d.data + d.trailers + d.end_of_spill;
+  std::uint64_t of_tcp = 0;
+  for (const auto& [reason, n] : d.malformed) (may_be_of_tcp(reason) ? of_tcp : known) += n;
+  if (!has_udp) known += l.events.admitted;
+  const bool is_exact = way == came_by::udp_alone && has_udp && of_tcp == 0;
+  if (is_exact || known > d.received)
+    to.push_back({l.program + ": datagrams received, and of which kind", d.received, known});
+}
+
+} // namespace
+
+std::vector<agreement> own_sums(const ledger& l, came_by way) {
+  const auto& e = l.events;
+  const auto& f = l.fragments;
+  std::vector<agreement> all{
+      {l.program + ": events admitted, and what became of them", e.admitted,
+       e.forwarded + e.rejected + sum_of(e.shed) + e.in_flight},
+      {l.program + ": fragments seen, and what became of them", f.seen,
+       f.admitted + f.incomplete + sum_of(f.malformed) + f.late + f.duplicate + f.conflicting}};
+  add_crates(l, all);
+  add_spills(l, all);
+  add_datagrams(l, way, all);
+  return all;
+}
+
+} // namespace l3
