@@ -192,6 +192,7 @@ std::string_view key_behind(std::string_view use) {
       rule{"outbox", "outbox.memory"},
       rule{"messages of the receiver", "forward.from"},
       rule{"blocks on their way", "outbox.block"},
+      rule{"index of blocks on disk", "spool.size"},
       rule{"connections of senders", "tcp.max_connections"},
       rule{"histograms", "histograms.one_in"},
       rule{"parked events", "building.parked_events"},

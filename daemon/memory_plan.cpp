@@ -56,7 +56,8 @@ std::size_t histogram_inputs(const daemon_settings& s,
 
 std::vector<memory_use> memory_beside_engines(const daemon_settings& s,
                                               const std::optional<loaded_selection>& selection,
-                                              std::optional<std::size_t> shadow_bytes) {
+                                              std::optional<std::size_t> shadow_bytes,
+                                              const spool* disk) {
   std::vector<memory_use> all;
   const batch_capacity frame = frame_capacity(s);
   const std::size_t inputs = histogram_inputs(s, selection);
@@ -65,11 +66,15 @@ std::vector<memory_use> memory_beside_engines(const daemon_settings& s,
   const bool spools = !s.spool.folder.empty();
   const std::size_t links = (spools ? 2 : 1) * ways_of(s.forward).size();
   all.push_back({"messages of the receiver", links * memory_of_answers.bytes});
-  if (spools)
-    all.push_back({"blocks on their way to and from disk",
-                   spilling_outbox::memory_plan(s.outbox, largest_packed_event(s.building.crates),
-                                                decided_by(s, selection).size(),
-                                                inputs != 0 ? max_settings_bytes : 0)});
+  if (spools) {
+    const spool::recovery found = disk != nullptr ? disk->found() : spool::recovery();
+    all.push_back(
+        {"blocks on their way to and from disk",
+         spilling_outbox::memory_plan(s.outbox, largest_packed_event(s.building.crates),
+                                      decided_by(s, selection).size(),
+                                      inputs != 0 ? max_settings_bytes : 0, found.longest)});
+    all.push_back({"index of blocks on disk", spool::index_memory(s.spool, found.blocks)});
+  }
   if (!s.tcp.bind.empty())
     all.push_back(
         {"connections of senders over TCP", tcp_receiver::memory_plan(s.tcp, s.building.crates)});

@@ -14,6 +14,8 @@
 
 namespace l3 {
 
+class spool;
+
 /// The largest packed event: every board raw, all tables full.
 [[nodiscard]] std::size_t largest_packed_event(const readout& crates);
 /// Empty if outbox.memory holds two events of the readout; else a sentence.
@@ -27,10 +29,11 @@ namespace l3 {
 [[nodiscard]] std::size_t histogram_inputs(const daemon_settings& s,
                                            const std::optional<loaded_selection>& selection);
 
-/// All but the engines; `shadow_bytes`: of the shadow menu's, if there is one.
+/// All but the engines; `shadow_bytes`: of the shadow menu's, if there is one. `disk`: what lies
+/// there may need more than the settings say; null: it is not known yet.
 [[nodiscard]] std::vector<memory_use>
 memory_beside_engines(const daemon_settings& s, const std::optional<loaded_selection>& selection,
-                      std::optional<std::size_t> shadow_bytes);
+                      std::optional<std::size_t> shadow_bytes, const spool* disk = nullptr);
 
 /// All that lies in the memory of the machine, where these devices compute. Loads the selection;
 /// throws as that does.

@@ -168,7 +168,8 @@ node::parts::parts(const daemon_settings& s, std::string configuration, stop_que
   const auto engines = compute.engine().memory_plan();
   memory.assign(engines.begin(), engines.end());
   std::ranges::copy(memory_beside_engines(settings, selection,
-                                          shadow ? std::optional(shadow->bytes()) : std::nullopt),
+                                          shadow ? std::optional(shadow->bytes()) : std::nullopt,
+                                          disk.get()),
                     std::back_inserter(memory));
   watch_threads();
   state.enter(phase::receiving);

@@ -17,7 +17,9 @@
 #include "daemon/node.hpp"
 #include "daemon/size_in_words.hpp"
 #include "monitor/http_server.hpp"
+#include "tests/transport/output/spool_blocks.hpp"
 #include "transport/output/spool.hpp"
+#include "transport/output/spool_backlog.hpp"
 
 namespace l3 {
 namespace {
@@ -65,6 +67,28 @@ TEST(machine_check, knows_the_memory_of_selection_shadow_histograms_and_spool) {
   s.spool.folder = folder;
   s.spool.floor = {};
   expect_what_a_node_takes(s);
+}
+
+TEST(machine_check, does_not_know_what_an_earlier_daemon_left_on_disk_and_the_node_does) {
+  daemon_settings s = small();
+  const auto folder = std::filesystem::path(testing::TempDir()) / "memory_plan_found";
+  std::filesystem::remove_all(folder);
+  s.spool.folder = folder;
+  s.spool.floor = {};
+  constexpr std::size_t payload = 32 << 20;
+  {
+    spool disk(s.spool);
+    ASSERT_FALSE(disk.append(test::spool_block(1, 1, payload)));
+  }
+  const auto bytes_of = [](const std::vector<memory_use>& plan) {
+    return std::ranges::find(plan, "blocks on their way to and from disk", &memory_use::what)
+        ->bytes;
+  };
+  const auto taken = node(s, "").memory_plan();
+  const std::size_t own = s.outbox.block.bytes + largest_packed_event(s.building.crates) +
+                          decided_by(s, std::nullopt).size();
+  EXPECT_EQ(bytes_of(taken) - bytes_of(memory_plan_of(s, {})),
+            spool_backlog::buffers * (payload - own));
 }
 
 TEST(machine_check, counts_the_tables_of_event_building) {

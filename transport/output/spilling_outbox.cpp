@@ -154,9 +154,11 @@ std::uint64_t spilling_outbox::events_on_disk() const {
 }
 
 std::size_t spilling_outbox::memory_plan(const outbox_settings& settings, std::size_t largest_event,
-                                         std::size_t settings_bytes, std::size_t largest_once) {
+                                         std::size_t settings_bytes, std::size_t largest_once,
+                                         std::size_t longest_found) {
   const std::size_t room = room_of_block(settings, largest_event, settings_bytes, largest_once);
-  return outbox::memory_plan(way_to_disk(settings, room)) + room * spool_backlog::buffers;
+  return outbox::memory_plan(way_to_disk(settings, room)) +
+         std::max(room, longest_found) * spool_backlog::buffers;
 }
 
 // --- the disk's thread ---

@@ -90,11 +90,13 @@ public:
   /// Files of the spool were removed, moved, cut or replaced within the last minute, or its folder
   /// is not in its place.
   [[nodiscard]] bool disk_vanishing() const { return disk_vanishing_; }
-  /// Memory beside the outbox's, with what the backlog reads; `settings_bytes`: of `decided_by`.
+  /// Memory beside the outbox's, with what the backlog reads; `settings_bytes`: of `decided_by`;
+  /// `longest_found`: of the blocks that an earlier process left on disk, which may have had longer
+  /// ones.
   [[nodiscard]] static std::size_t memory_plan(const outbox_settings& settings,
                                                std::size_t largest_event,
-                                               std::size_t settings_bytes,
-                                               std::size_t largest_once);
+                                               std::size_t settings_bytes, std::size_t largest_once,
+                                               std::size_t longest_found = 0);
 
 private:
   void write(const std::stop_token& stop);

@@ -243,6 +243,10 @@ bool spool::may_pass(const std::error_code& error, const spool_place& place) {
 /// that a folder that is not mounted any more is not mistaken for one without the file.
 std::error_code spool::fetch(const spool_place& place, const known_file& file,
                              std::vector<std::byte>& to) const {
+  if (place.bytes > to.capacity()) { // resize() would take up to twice as much, beside the old
+    std::vector<std::byte>().swap(to);
+    to.reserve(place.bytes);
+  }
   if (file.open) {
     to.resize(place.bytes);
     return read_all(file.open->get(), place.offset, to);

@@ -7,7 +7,7 @@
 // removes, moves, cuts or replaces: a block counts as on disk only while the names lead to it.
 //
 // One thread appends and one reads; any thread may release and ask. The index is never locked while
-// the disk works. It takes 32 bytes a block and holds at most `most_blocks`; three files are open
+// the disk works. It takes 40 bytes a block and holds at most `most_blocks`; three files are open
 // at a time, and two more while a block is read or a file made.
 #pragma once
 
@@ -52,7 +52,7 @@ namespace l3 {
 struct spool_system {
   block_file::flush_function flush = ::fdatasync;
   std::uint64_t (*free_bytes)(int folder) = l3::free_bytes;
-  std::uint64_t most_blocks = std::uint64_t{1} << 22; ///< on disk and needed: 128 MiB of index
+  std::uint64_t most_blocks = std::uint64_t{1} << 22; ///< on disk and needed: 160 MiB of index
   stop_question stop{}; ///< asked while the start reads files: true ends it with scan_stopped
   time_point (*now)() = steady_clock::now; ///< for the pause between two rescues
   /// Asked between two blocks while a look reads segments that other programs have touched: true
@@ -75,11 +75,17 @@ public:
   /// less.
   [[nodiscard]] static std::uint64_t segment_bytes(const spool_settings& settings);
 
+  /// Memory of the index when the folder is as full as it may be, or with so many blocks that were
+  /// there at the start if they are more.
+  [[nodiscard]] static std::size_t index_memory(const spool_settings& settings,
+                                                std::uint64_t found_blocks = 0);
+
   /// What was there at the start and is still needed, and what a crash cost.
   struct recovery {
     std::vector<block_identity> lanes; ///< oldest first
     std::uint64_t blocks = 0;
     std::uint64_t events = 0;
+    std::uint64_t longest = 0;        ///< bytes of a block, header included
     std::uint64_t damaged = 0;        ///< stretches of segments that hold no good block
     std::uint64_t damaged_events = 0; ///< of those that tell
     std::uint64_t torn_tails = 0;     ///< cut off

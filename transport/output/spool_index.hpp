@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a spool knows of its blocks without looking at the disk: where each block lies that is still
 // needed, lane by lane (a lane is the blocks of one session, in rising sequence), and which segment
-// files hold no needed block any more. It touches no file and locks nothing: the spool guards it. A
-// block takes 32 bytes here.
+// files hold no needed block any more. It touches no file and locks nothing: the spool guards it.
 #pragma once
 
 #include <cstddef>
@@ -36,6 +35,9 @@ struct spool_totals {
   std::uint64_t missing = 0;    ///< numbers read of which no segment has a block, so far
   std::uint64_t vanished = 0;   ///< files removed, moved, cut or replaced while in use
 };
+
+/// Memory of a block in the index, with its part of what holds the places.
+inline constexpr std::size_t index_bytes_a_block = 40;
 
 /// More numbers than this that a lane leaves out are passed over with a new hello, and not filled
 /// with empty blocks.

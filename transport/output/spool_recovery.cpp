@@ -65,6 +65,12 @@ std::uint64_t spool::segment_bytes(const spool_settings& settings) {
   return std::min(settings.segment.bytes, settings.size.bytes / fewest_segments);
 }
 
+std::size_t spool::index_memory(const spool_settings& settings, std::uint64_t found_blocks) {
+  constexpr std::uint64_t shortest = sizeof(block_header) + sizeof(packed_event);
+  const auto most = std::min(spool_system{}.most_blocks, settings.size.bytes / shortest);
+  return std::max(most, found_blocks) * index_bytes_a_block;
+}
+
 spool::spool(const spool_settings& settings, const spool_system& system)
     : size_(settings.size.bytes), floor_(settings.floor.bytes),
       segment_bytes_(segment_bytes(settings)), system_(system),
@@ -149,7 +155,9 @@ void spool::recover_segment(std::uint64_t number, bool newest) {
   };
   note_file();
   index_.add_segment(number, scan.bytes);
-  for (const auto& block : scan.blocks) (void)index_.add_block(block.header, number, block.offset);
+  for (const auto& block : scan.blocks)
+    if (index_.add_block(block.header, number, block.offset))
+      found_.longest = std::max(found_.longest, block.end() - block.offset);
   if (!scan.readable) {
     // Another start may have more of it: the segment stays as it is, and is not let go.
     ++found_.unreadable;

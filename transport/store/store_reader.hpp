@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <exception>
 #include <filesystem>
 #include <functional>
@@ -131,7 +132,7 @@ struct found_block : stored_block {
 /// stretches that are damaged, and the end that a crash tore off.
 struct block_scan {
   std::uint64_t bytes = 0;              ///< of the file
-  std::vector<found_block> blocks;      ///< with a good header; if thorough, with a good payload
+  std::deque<found_block> blocks;       ///< with a good header; if thorough, with a good payload
   std::vector<damaged_stretch> damaged; ///< each begins before the end of the last whole block
   std::optional<damaged_stretch> torn;  ///< all that is behind it
   std::uint64_t good_end = 0;           ///< end of the last of `blocks`, or of the file's head

@@ -333,6 +333,15 @@ TEST(spilling_outbox, notes_on_the_disk_how_far_memory_is_sent_before_it_is) {
   EXPECT_TRUE(w.memory.may_send(2, {})) << "the note is ahead";
 }
 
+TEST(spilling_outbox, plans_memory_for_longer_blocks_that_an_earlier_process_left) {
+  const auto planned = [](std::size_t longest_found) {
+    return spilling_outbox::memory_plan(small_memory, event_bytes, 0, 0, longest_found);
+  };
+  constexpr std::size_t own = sizeof(block_header) + (128 << 10) + event_bytes;
+  EXPECT_EQ(planned(own), planned(0));
+  EXPECT_EQ(planned(own + 1000), planned(0) + 1000 * spool_backlog::buffers);
+}
+
 TEST(spilling_outbox, knows_at_its_end_exactly_how_far_it_was_sent) {
   scratch_folder folder;
   {

@@ -358,6 +358,23 @@ TEST(spool_recovery, refuses_segments_of_another_version_whose_blocks_it_could_r
   EXPECT_EQ(drain(disk, 1), (drained{numbers(1, 6), {}}));
 }
 
+TEST(spool_recovery, says_how_much_memory_takes_what_it_finds) {
+  const test::scratch_folder folder;
+  {
+    spool disk(small_spool(folder.path()));
+    ASSERT_FALSE(disk.append(spool_block(1, 1, 9000)));
+    ASSERT_FALSE(disk.append(spool_block(1, 2, 5000)));
+    ASSERT_FALSE(disk.append(spool_block(1, 3, 200)));
+    disk.release(1, 1);
+  }
+  const spool disk(small_spool(folder.path()));
+  EXPECT_EQ(disk.found().longest, 5000 + sizeof(block_header)) << "of those that are needed";
+  const auto settings = small_spool(folder.path()); // of 8 MiB
+  EXPECT_EQ(spool::index_memory(settings), (8U << 20) / 96 * 40);
+  EXPECT_EQ(spool::index_memory(settings, 1'000'000), 40'000'000U) << "a larger one was full";
+  EXPECT_EQ(spool::index_memory({}), std::size_t{160} << 20) << "4 194 304 blocks";
+}
+
 TEST(spool_recovery, leaves_a_folder_alone_that_has_the_name_of_a_segment) {
   const test::scratch_folder folder;
   fill(folder.path(), 3);
