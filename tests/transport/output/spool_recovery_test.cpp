@@ -358,6 +358,15 @@ TEST(spool_recovery, refuses_segments_of_another_version_whose_blocks_it_could_r
   EXPECT_EQ(drain(disk, 1), (drained{numbers(1, 6), {}}));
 }
 
+TEST(spool_recovery, begins_in_no_folder_of_a_store_that_is_empty) {
+  const test::scratch_folder folder;
+  test::write_file(folder.path() + "/manifest.kl3m", {});
+  EXPECT_THROW(spool{small_spool(folder.path())}, std::runtime_error);
+  EXPECT_EQ(wrong_with_spool_folder(folder.path()),
+            "it is a store, of which manifest.kl3m is a file; a spool has a folder of its own");
+  EXPECT_EQ(test::files_in(folder.path()), 1U);
+}
+
 TEST(spool_recovery, says_how_much_memory_takes_what_it_finds) {
   const test::scratch_folder folder;
   {
