@@ -23,7 +23,7 @@ class Start(harness.SystemTest):
         self.assertEqual(p.wait(), code, p.said())
         for text in texts:
             self.assertIn(text, p.said())
-        self.assertLessEqual(len(p.said().splitlines()), 16, p.said())  # the memory plan and a sentence
+        self.assertLessEqual(len(p.said().splitlines()), 17, p.said())  # the memory plan and a sentence
 
     def test_the_service_manager_is_told_the_state(self):
         path = self.folder / "manager"
