@@ -22,7 +22,7 @@ extern "C" int fsync(int file) {
   return static_cast<int>(::syscall(SYS_fsync, file));
 }
 
-extern "C" DIR* fdopendir(int folder) noexcept {
+extern "C" DIR* fdopendir(int folder) {
   static const auto of_system = reinterpret_cast<DIR* (*)(int)>(::dlsym(RTLD_NEXT, "fdopendir"));
   ++l3::test::listings;
   return of_system(folder);
