@@ -336,6 +336,8 @@ class Ledgers(CommandLine):
         self.assertEqual(receiver.stop(), 0)
         self.says(FAILED, "runs 7 and 8 are stored, and have events under the same numbers: say by --run", "verify", self.sent, self.store)
         self.says(FAILED, "no block of run 9 is stored, but of runs 7 and 8", "verify", self.sent, self.store, "--run", "9")
+        self.says(FAILED, f"it holds {2 * len(self.events[3]) - 1} events of spills 3 to 3 of runs 7 and 8", "inspect", self.store, "--run", "7",
+                  "--event", "3/99")
         for choice in (("--run", "8"), ("--ledger", self.of_daemon)):
             said = self.run_for_json("verify", self.sent, self.store, *choice, code=FAILED)
             self.assertEqual((said["runs"], said["runs_not_compared"], said["events"]["missing"], said["events"]["extra"]), ([8], [7], 1, 0))

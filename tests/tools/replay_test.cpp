@@ -194,6 +194,18 @@ TEST(spill_changer, changes_the_spill_and_nothing_else) {
   EXPECT_TRUE(std::equal(back.begin(), back.end(), body.begin()));
 }
 
+TEST(replay_report, has_no_quantile_above_the_longest_delay) {
+  for (std::chrono::microseconds late = 100us; late < 1ms; late += 50us) {
+    pace_keeper pace;
+    pace.start();
+    pace.note(pace.elapsed() - late);
+    replay_report r;
+    r.set_delays(pace);
+    EXPECT_GT(r.p99_delay, 0);
+    EXPECT_LE(r.p99_delay, r.longest_delay) << late.count();
+  }
+}
+
 TEST(replay_report, makes_a_ledger_that_balances) {
   replay_report r;
   r.run = 9;

@@ -52,9 +52,10 @@ struct seen_events {
   if (wanted.run && !seen.runs.contains(*wanted.run))
     throw command_error(fmt::format("{} has no event of run {}: it holds {}{}", path.string(),
                                     *wanted.run, runs_in_words(seen.runs), unread));
-  throw command_error(fmt::format("{} has no {}: it holds {} events of spills {} to {}{}",
+  const std::string of_runs = seen.runs.size() > 1 ? " of " + runs_in_words(seen.runs) : "";
+  throw command_error(fmt::format("{} has no {}: it holds {} events of spills {} to {}{}{}",
                                   path.string(), name, seen.events, seen.first_spill,
-                                  seen.last_spill, unread));
+                                  seen.last_spill, of_runs, unread));
 }
 
 /// The kinds of an event's crates, as far as its boards show them.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/replay/report.hpp"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -66,8 +67,9 @@ void replay_report::set_delays(const pace_keeper& pace) {
   const auto n = pace.delays().count();
   if (n == 0) return;
   mean_delay = in_seconds(pace.delays().sum()) / static_cast<double>(n);
-  p99_delay = in_seconds(pace.delays().quantile(0.99));
   longest_delay = in_seconds(pace.longest_delay());
+  // A quantile is the middle of its bucket.
+  p99_delay = std::min(in_seconds(pace.delays().quantile(0.99)), longest_delay);
 }
 
 std::string to_table(const replay_report& r) {
