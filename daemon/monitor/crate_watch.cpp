@@ -212,8 +212,9 @@ crate_watch::fault_of(const crate& c, const building_counters& counted, std::siz
                                c.events + usual_.seen + c.risen.lost)};
   if (c.risen.overdue > 0 && stands_out(c.overdue_lately, usual_overdue_lately_))
     return finding{crate_fault::overdue,
-                   fmt::format("is overdue: {} events have waited for it for more than 250 ms",
-                               c.overdue + c.risen.overdue)};
+                   fmt::format("is overdue: of {} event{} its fragment had not come after 250 ms",
+                               c.overdue + c.risen.overdue,
+                               c.overdue + c.risen.overdue == 1 ? "" : "s")};
   if (active_ && c.looks_drifting >= looks_until_drift)
     return finding{crate_fault::drifts,
                    fmt::format("has other time stamps than the others, by {:+.3f} ms",

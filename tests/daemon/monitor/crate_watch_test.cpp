@@ -182,7 +182,7 @@ TEST_F(watched, a_crate_whose_fragments_only_come_late_is_overdue_and_loses_none
     look();
     expect(crate_fault::overdue);
   }
-  EXPECT_EQ(text(), "crate 11 is overdue: 40 events have waited for it for more than 250 ms");
+  EXPECT_EQ(text(), "crate 11 is overdue: of 40 events its fragment had not come after 250 ms");
   EXPECT_EQ(told_.size(), 1U);
 }
 
@@ -191,7 +191,7 @@ TEST_F(watched, a_crate_is_named_before_the_events_end_that_lack_it_and_then_los
   counted_.fragments_overdue.add(bad, 3);
   look();
   expect(crate_fault::overdue);
-  EXPECT_EQ(text(), "crate 11 is overdue: 3 events have waited for it for more than 250 ms");
+  EXPECT_EQ(text(), "crate 11 is overdue: of 3 events its fragment had not come after 250 ms");
   counted_.fragments_missing.add(bad, 3); // the same
   look();
   expect(crate_fault::loses);
