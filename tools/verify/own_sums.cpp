@@ -29,8 +29,8 @@ void add_crates(const ledger& l, std::vector<agreement>& to) {
   for (const auto& crate : l.crates)
     for (const auto& [reason, n] : crate.malformed) reasons.try_emplace(reason, 0);
   for (const auto& [reason, whole] : reasons)
-    compare(reason, whole, [&](const crate_account& c) {
-      const auto found = c.malformed.find(reason);
+    compare(reason, whole, [&key = reason](const crate_account& c) {
+      const auto found = c.malformed.find(key);
       return found == c.malformed.end() ? 0 : found->second;
     });
 }
