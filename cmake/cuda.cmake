@@ -24,9 +24,10 @@ if(L3_HAVE_CUDA)
   # CMake 3.25 silently ignores CUDA_STANDARD 20: say it here, and assert it in gpu/cuda.
   target_compile_options(l3_cuda_options INTERFACE
     $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20 --fmad=false $<$<BOOL:${L3_CUDA_PATHS}>:-lineinfo> --threads=1 -Xptxas=-v -Xcompiler=-Wall,-Wextra,-Wno-unused-parameter>)
-  # Names that no other source sees get a number, which nvcc makes of the path of the source: tell its compilers another one.
+  # Names that no other source sees get a number, which nvcc makes of the path of the source: tell its compilers another one. And
+  # without -objtemp the object names files of a process.
   if(NOT L3_CUDA_PATHS)
-    string(APPEND CMAKE_CUDA_COMPILE_OBJECT " -Xcudafe --orig_src_path_name=<OBJECT> -Xcicc --orig_src_path_name=<OBJECT>")
+    string(APPEND CMAKE_CUDA_COMPILE_OBJECT " -objtemp -Xcudafe --orig_src_path_name=<OBJECT> -Xcicc --orig_src_path_name=<OBJECT>")
   endif()
   # What each kernel takes is kept beside its object: a test reads it. With ccache, too, which repeats what was said.
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${PROJECT_SOURCE_DIR}/cmake/keep-ptxas-report ${CMAKE_CUDA_COMPILER_LAUNCHER})
