@@ -245,8 +245,8 @@ http_response run_api::stop(std::string_view body) {
 
 http_pages run_api::pages() const {
   return {{"/run", [this] {
-             auto seen = of_all();
-             return status(200, std::move(seen), control_.now());
+             const auto seen = of_all();
+             return status(200, seen, control_.now());
            }}};
 }
 
