@@ -85,6 +85,8 @@ private:
       order_ = due.order;
       deadline_ = now + limits_.begin;
       doing_ = deed::beginning;
+    } else {
+      host_.go_without_run();
     }
   }
 
@@ -105,6 +107,7 @@ private:
     try {
       host_.finish_beginning();
     } catch (const run_forgotten& e) {
+      host_.go_without_run(); // another run waits for a pause, as any does
       return spdlog::info("run {} does not begin: {}", order_.number, e.what());
     } catch (const std::exception& e) {
       spdlog::error("run {} cannot begin: {}", order_.number, reason_of(e));

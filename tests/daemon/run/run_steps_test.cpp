@@ -154,11 +154,21 @@ TEST_F(steps_of_runs, a_start_while_a_node_is_made_begins_its_own_run_alone) {
   EXPECT_EQ(host_.did, (deeds{"begin 7", "without", "begin 8"}));
 }
 
+/// Who watches the ports sees whether the beam pauses: nobody else does without a run.
+TEST_F(steps_of_runs, the_ports_are_watched_when_a_run_was_forgotten_and_another_waits) {
+  ask_for(7);
+  EXPECT_TRUE(step());
+  ask_for(8);
+  EXPECT_TRUE(done());
+  EXPECT_EQ(host_.did, (deeds{"begin 7", "without", "begin 8"}));
+}
+
 TEST_F(steps_of_runs, no_run_begins_when_the_beam_comes_at_the_last_moment) {
   ask_for(7);
   host_.beam_comes = true;
   EXPECT_TRUE(step());
   EXPECT_EQ(state(), run_state::armed);
+  EXPECT_EQ(host_.did, deeds{"without"}) << "which drops and counts what comes";
   host_.beam_comes = false;
   EXPECT_TRUE(step());
   EXPECT_TRUE(done());
