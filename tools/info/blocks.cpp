@@ -247,11 +247,17 @@ void look_at_what_is_beside(const fs::path& folder, information& to) {
 }
 
 /// That of a file to which blocks are still added is no damage: a reader may have come in between.
-void tell_torn_ends(std::span<const torn_end> ends, store_kind kind, information& to) {
+void tell_torn_ends(std::span<const torn_end> ends, const fs::path& folder, store_kind kind,
+                    information& to) {
   json::array open;
+  const auto files = block_files_in(folder, kind);
+  const auto is_open = [&](const block_file_name& name) {
+    if (kind == store_kind::store) return !name.complete;
+    return files.empty() || name.number >= files.back().number; // a spool writes to its newest one
+  };
   for (const torn_end& end : ends) {
     const auto name = block_file_name::read(fs::path(end.path).filename().string(), kind);
-    if (name && !name->complete)
+    if (name && is_open(*name))
       open.emplace_back(text_of(end));
     else
       to.damage.push_back(text_of(end));
@@ -271,7 +277,8 @@ void describe_block_file(const fs::path& file, const reading_progress& tell, inf
   to.facts["bytes"] = bytes;
   read_all_blocks(reader, done, to, [](const block_header&) {});
   if (const auto end = reader.torn())
-    tell_torn_ends({&*end, 1}, spool ? store_kind::spool : store_kind::store, to);
+    tell_torn_ends({&*end, 1}, fs::absolute(file).parent_path(),
+                   spool ? store_kind::spool : store_kind::store, to);
   const auto name = block_file_name::read(file.filename().string(),
                                           spool ? store_kind::spool : store_kind::store);
   if (name && reader.number() != 0 && reader.number() != name->number)
@@ -300,7 +307,7 @@ void describe_folder(const fs::path& folder, const reading_progress& tell, infor
   store_reader reader(folder, [&] { return tell(std::min(done, bytes), bytes), false; });
   waiting_blocks waiting(folder);
   read_all_blocks(reader, done, to, [&](const block_header& h) { waiting.take(h); });
-  tell_torn_ends(reader.torn_ends(), kind, to);
+  tell_torn_ends(reader.torn_ends(), folder, kind, to);
   for (const auto& fault : reader.file_faults()) to.damage.push_back(fault);
   for (const auto& text : reader.misnamed_files()) to.damage.push_back(text);
   if (kind == store_kind::spool) {
