@@ -91,14 +91,19 @@ bool all_is_stored(std::span<const ledger> ledgers, const ledger& l, const store
 /// Whether all came as datagrams, by what the senders say.
 bool all_came_by_udp(std::span<const ledger> ledgers) {
   return std::ranges::all_of(ledgers, [](const ledger& l) {
-    return l.program != replay_program || l.events.admitted == 0 || l.datagrams.data > 0;
+    if (l.program != replay_program) return true;
+    return l.ended && (l.events.admitted == 0 || l.datagrams.data > 0);
   });
 }
 
-/// Nothing of what came was refused, so that a stranger has sent nothing.
-bool nothing_was_refused(std::span<const ledger> ledgers) {
+/// The senders have told all that they sent. Nothing was refused, so that a stranger has sent
+/// nothing, and nothing came again, as from a sender that was killed and begun anew.
+bool all_came_once(std::span<const ledger> ledgers) {
   return std::ranges::all_of(ledgers, [](const ledger& l) {
-    return l.program != daemon_program || sum_of(l.datagrams.malformed) == 0;
+    if (l.program == replay_program) return l.ended;
+    return l.program != daemon_program ||
+           (sum_of(l.datagrams.malformed) == 0 && l.fragments.duplicate == 0 &&
+            l.fragments.conflicting == 0);
   });
 }
 
@@ -204,7 +209,7 @@ std::vector<agreement> check_ledgers(std::span<const ledger> ledgers,
     // What was sent over a connection that broke may not have come.
     const std::uint64_t bytes_taken =
         total(ledgers, daemon_program, [](const ledger& l) { return l.bytes.in; });
-    if (bytes_taken > bytes_sent && nothing_was_refused(ledgers))
+    if (bytes_taken > bytes_sent && all_came_once(ledgers))
       all.push_back({"bytes sent, and taken by the daemon", bytes_sent, bytes_taken});
   }
   return all;
