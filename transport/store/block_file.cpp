@@ -115,7 +115,7 @@ std::vector<std::uint64_t> store_file_numbers(const std::filesystem::path& folde
 
 std::filesystem::path find_store_file(const std::filesystem::path& folder,
                                       const block_file_name& listed, store_kind kind) {
-  const auto path = folder / listed.text(kind);
+  auto path = folder / listed.text(kind);
   std::error_code error;
   if (kind == store_kind::spool || std::filesystem::exists(path, error)) return path;
   if (!std::filesystem::is_directory(folder, error)) return path;
