@@ -151,6 +151,7 @@ node::parts::parts(const daemon_settings& s, std::string configuration, stop_que
       }) {
   if (const std::string wrong = wrong_with_outbox(s); !wrong.empty())
     throw std::runtime_error(wrong);
+  if (backlog) tell_what_is_wrong_on_disk();
   if (take_up) take_up(); // nothing of the spool is sent, and nothing received, before
   if (backlog) start_backlog();
   // The receive threads write into the frames: they stay near the devices, too.
@@ -214,13 +215,9 @@ std::vector<shedding::line> node::parts::shed_lines() const {
 }
 
 /// Starts the second forwarder, for blocks on disk of this and earlier starts.
-void node::parts::start_backlog() {
+/// A run that comes to nothing tells it, too: the next start finds it no more.
+void node::parts::tell_what_is_wrong_on_disk() const {
   const auto& found = disk->found();
-  if (found.events != 0) {
-    spdlog::warn("spool: {} events in {} blocks of {} sessions of earlier starts are on disk, and "
-                 "are sent now",
-                 found.events, found.blocks, found.lanes.size());
-  }
   if (found.damaged + found.torn_tails + found.unreadable != 0) {
     spdlog::warn("spool: {} damaged places ({} events or more) and {} torn ends ({} bytes) were "
                  "set aside, {} files cannot be read",
@@ -236,6 +233,15 @@ void node::parts::start_backlog() {
   for (const std::string& name : found.strangers) {
     spdlog::warn("spool: {} is a link, a pipe, a device or a folder, and no file: it is left alone",
                  (std::filesystem::path(settings.spool.folder) / name).string());
+  }
+}
+
+void node::parts::start_backlog() {
+  const auto& found = disk->found();
+  if (found.events != 0) {
+    spdlog::warn("spool: {} events in {} blocks of {} sessions of earlier starts are on disk, and "
+                 "are sent now",
+                 found.events, found.blocks, found.lanes.size());
   }
   old.emplace(
       settings.forward, *backlog, pace, link_pace::share::backlog,

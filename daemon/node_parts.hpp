@@ -155,6 +155,7 @@ private:
   [[nodiscard]] bool makes_histograms() const;
   [[nodiscard]] histogram_set histograms_of_run() const;
   void begin_histograms();
+  void tell_what_is_wrong_on_disk() const;
   void start_backlog();
   void watch_threads();
   void log_sequence() const;
