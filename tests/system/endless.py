@@ -7,6 +7,7 @@ import json
 import re
 import socket
 import threading
+import time
 import unittest
 
 import harness
@@ -156,14 +157,24 @@ class ToTheReceiver(harness.SystemTest):
         self.assert_stored(sent)
 
     def test_heartbeats_do_not_add_up(self):
-        """ZeroMQ's own, in a connection that says no hello: none is part of a message, and none is held."""
+        """ZeroMQ's own, in a connection that says no hello: none is part of a message, and none is held. Also not where for a moment
+        only they come, as on a machine that gives the peer no processor."""
         receiver, peer = self.start_receiver(), self.connect()
         ping = b"\x04PING\x00\x00" + bytes(16)
         pings = (bytes([line_sender.COMMAND, len(ping)]) + ping) * 4
-        for _ in range(600):
-            peer.send_raw(pings)
+
+        def message():
             peer.send(line_sender.header(line_sender.HEARTBEAT, 99), b"")
             self.assertEqual(peer.receive()[0], line_sender.REFUSAL)
+
+        for _ in range(600):
+            peer.send_raw(pings)
+            message()
+        for _ in range(4):
+            peer.send_raw(pings * 300)  # 30 KiB, where 24 KiB would be no whole message
+            time.sleep(0.2)
+            for _ in range(4):
+                message()
         self.assertEqual(receiver.stop(), 0)
         self.assertEqual(self.malformed(self.store)["oversized"], 0)
 

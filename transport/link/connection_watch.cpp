@@ -51,9 +51,10 @@ constexpr int most_events_waiting = 10'000;
 constexpr int most_active_at_a_look = 256;
 /// From the end of the socket until ZeroMQ tells no more; longer than any linger.
 constexpr auto longest_end = 1s;
-/// What was taken before a look settles two looks later: heartbeats of a moment in which the watch
-/// got no processor are no message. Far beyond the limit it does not wait for that.
-constexpr int looks_until_settled = 4;
+/// What was taken before a look settles with a message that comes two looks later: heartbeats of a
+/// moment in which the watch, the owner of the socket or the peer got no processor are no message.
+/// Far beyond the limit it does not wait for that.
+constexpr auto until_settled = 1s;
 constexpr std::uint64_t far_beyond = 4;
 /// ZeroMQ lets go of it a while after the connection has ended: on a busy machine it takes long to
 /// free millions of frames. The pause doubles.
@@ -311,22 +312,22 @@ bool connection_watch::look(time_point now) {
   }
   for (const int number : numbers) {
     const auto found = connections_.find(number);
-    if (found != connections_.end() && look_at(found->second)) unread_.push_back(number);
+    if (found != connections_.end() && look_at(found->second, now)) unread_.push_back(number);
   }
   if (limits_.memory.bytes > 0) check_memory(now);
   return true;
 }
 
-bool connection_watch::look_at(connection& c) {
-  const auto now = c.meter.read();
-  c.taken = std::max(c.taken, now.taken);
+bool connection_watch::look_at(connection& c, time_point now) {
+  const auto read = c.meter.read();
+  c.taken = std::max(c.taken, read.taken);
   c.done_with = std::min(c.done_with, c.taken);
   c.settle(emptied_);
   const std::uint64_t limit = (!c.shut && c.trusted() ? limits_.trusted : limits_.stranger).bytes;
-  c.looks_beyond = c.held() > limit ? c.looks_beyond + 1 : 0;
-  if (c.looks_beyond >= looks_until_settled || c.held() > limit * far_beyond)
+  c.beyond_since = c.held() > limit ? std::min(c.beyond_since, now) : never;
+  if (now - c.beyond_since >= until_settled || c.held() > limit * far_beyond)
     shut_down(c, counters_.oversized, "more than a whole message has come");
-  return (now.more || c.looks_beyond > 0) && !c.shut;
+  return (read.more || c.beyond_since != never) && !c.shut;
 }
 
 /// Where the bytes alone are no bound, because they are very many small frames, the memory is one.

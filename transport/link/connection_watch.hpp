@@ -67,14 +67,14 @@ private:
   using crowds = std::map<std::pair<bool, std::string>, std::size_t>;
   struct connection {
     tcp_meter meter;
-    crowds::iterator crowd;         ///< whose it is
-    time_point since{};             ///< its last whole message, or its beginning
-    std::uint64_t taken = 0;        ///< by ZeroMQ
-    std::uint64_t done_with = 0;    ///< of these: at least so many are not held any more
-    std::uint64_t taken_then = 0;   ///< at a look, and
-    std::uint64_t emptied_then = 0; ///< how often the socket had been emptied
-    std::uint64_t settled = 0;      ///< a message that comes now ends behind here
-    int looks_beyond = 0;           ///< the last so many looks found it beyond its limit
+    crowds::iterator crowd;          ///< whose it is
+    time_point since{};              ///< its last whole message, or its beginning
+    std::uint64_t taken = 0;         ///< by ZeroMQ
+    std::uint64_t done_with = 0;     ///< of these: at least so many are not held any more
+    std::uint64_t taken_then = 0;    ///< at a look, and
+    std::uint64_t emptied_then = 0;  ///< how often the socket had been emptied
+    std::uint64_t settled = 0;       ///< a message that comes now ends behind here
+    time_point beyond_since = never; ///< its limit, at every look
     bool shut = false;
 
     [[nodiscard]] bool trusted() const { return crowd->first.first; }
@@ -96,7 +96,7 @@ private:
   /// False: nothing happened on any connection since the last look.
   [[nodiscard]] bool look(time_point now);
   /// True: it is to be looked at again, also if nothing comes.
-  [[nodiscard]] bool look_at(connection& c);
+  [[nodiscard]] bool look_at(connection& c, time_point now);
   void check_memory(time_point now);
   void shut_down(connection& c, counter& why, const std::string& text);
   void give_memory_back(time_point now);
