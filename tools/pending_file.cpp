@@ -29,9 +29,20 @@ void check_replaced(const std::string& writer, const fs::path& name,
                                   name.string(), writer));
 }
 
-pending_file::pending_file(const fs::path& name)
-    : final_(fs::is_regular_file(name) ? fs::canonical(name) : name), path_(final_) {
-  if (fs::exists(final_) && !fs::is_regular_file(final_)) return;
+fs::path end_of_links(fs::path path) {
+  constexpr int most_links = 40; // as many as the system follows
+  for (int links = 0; fs::is_symlink(path); ++links) {
+    if (links == most_links)
+      throw fs::filesystem_error("cannot write", path,
+                                 std::make_error_code(std::errc::too_many_symbolic_link_levels));
+    path = path.parent_path() / fs::read_symlink(path);
+  }
+  return path;
+}
+
+pending_file::pending_file(const fs::path& name) : final_(name), path_(name) {
+  if (fs::exists(name) && !fs::is_regular_file(name)) return;
+  path_ = final_ = end_of_links(name);
   path_ += ".new";
   // Opening a pipe would wait for its other end.
   if (fs::exists(fs::symlink_status(path_)) && !fs::is_regular_file(fs::symlink_status(path_)))

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A file that is written as NAME.new and becomes NAME when it is whole: if the program ends before,
-// an old NAME stays as it was. If NAME is a link, its target is replaced; a pipe or a device is
-// written directly. check_replaced() comes first where a person gave the name.
+// an old NAME stays as it was. If NAME is a link, its target is made or replaced, for a link such
+// as /dev/stdout is the system's; a pipe or a device is written directly. check_replaced() comes
+// first where a person gave the name.
 #pragma once
 
 #include <filesystem>
@@ -24,6 +25,10 @@ void check_replaced(const std::string& writer, const std::filesystem::path& name
   return begin.starts_with('{') &&
          begin.find(R"("program": ")" + std::string(program) + '"') != begin.npos;
 }
+
+/// Where a file of this name would be made: links of it are followed, also where they lead to
+/// nothing. Throws std::filesystem::filesystem_error for a ring of links.
+[[nodiscard]] std::filesystem::path end_of_links(std::filesystem::path path);
 
 class pending_file {
 public:

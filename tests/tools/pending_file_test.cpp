@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/pending_file.hpp"
 
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -30,6 +31,32 @@ TEST(a_file_under_the_name_of_an_output, is_known_by_its_first_64_bytes) {
   EXPECT_FALSE(stays(64, has_64));
   EXPECT_FALSE(stays(65, has_64)) << "no more are read";
   EXPECT_TRUE(stays(64, has_63));
+}
+
+TEST(a_pending_file, leaves_a_link_also_where_it_leads_to_nothing) {
+  const temporary_folder folder;
+  const auto write = [&](const char* text) {
+    pending_file made(folder / "link");
+    std::ofstream(made.path()) << text;
+    made.finish();
+  };
+  std::filesystem::create_symlink("second", folder / "link");
+  std::filesystem::create_symlink("end", folder / "second");
+  for (const auto* const text : {"made", "replaced"}) {
+    write(text);
+    EXPECT_TRUE(std::filesystem::is_symlink(folder / "link")) << text;
+    EXPECT_TRUE(std::filesystem::is_symlink(folder / "second")) << text;
+    std::string got;
+    std::ifstream(folder / "end") >> got;
+    EXPECT_EQ(got, text);
+  }
+}
+
+TEST(a_pending_file, is_refused_in_a_ring_of_links) {
+  const temporary_folder folder;
+  std::filesystem::create_symlink("b", folder / "a");
+  std::filesystem::create_symlink("a", folder / "b");
+  EXPECT_THROW(pending_file(folder / "a"), std::filesystem::filesystem_error);
 }
 
 } // namespace

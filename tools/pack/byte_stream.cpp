@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tools/pending_file.hpp"
 #include "transport/system/file_io.hpp"
 
 namespace l3 {
@@ -34,16 +35,6 @@ void refuse_input(const std::string& name, const struct stat& output, const byte
   const auto theirs = status_of(in.descriptor());
   if (output.st_dev == theirs.st_dev && output.st_ino == theirs.st_ino)
     throw std::invalid_argument(name + " is the input");
-}
-
-/// The path at which a file of this name would be made.
-std::string end_of_links(std::filesystem::path path) {
-  constexpr int most_links = 40; // as many as the system follows
-  for (int links = 0; std::filesystem::is_symlink(path); ++links) {
-    if (links == most_links) fail_with("cannot write ", path.string(), ELOOP);
-    path = path.parent_path() / std::filesystem::read_symlink(path);
-  }
-  return path.string();
 }
 
 } // namespace
@@ -102,7 +93,7 @@ byte_output::byte_output(std::string name, const byte_input& in)
 }
 
 void byte_output::open_new(const byte_input& in) {
-  final_ = end_of_links(name_);
+  final_ = end_of_links(name_).string();
   const auto path = final_ + ".new";
   // It is emptied only once it is known not to be the input.
   file_ = file_descriptor(

@@ -54,10 +54,11 @@ namespace l3 {
 }
 
 /// A file may take this name: nothing has it yet, or a file or a link that may go. A pipe, a socket
-/// or a device stays, because other programs use it: without /dev/null a machine is of little use.
+/// or a device stays, and a link to one such as /dev/stdout, because other programs use it: without
+/// /dev/null a machine is of little use.
 [[nodiscard]] inline bool is_for_a_file(const std::filesystem::path& name) {
   struct stat found {};
-  return ::lstat(name.c_str(), &found) != 0 || S_ISREG(found.st_mode) || S_ISLNK(found.st_mode) ||
+  return ::stat(name.c_str(), &found) != 0 || S_ISREG(found.st_mode) ||
          S_ISDIR(found.st_mode); // which no file replaces
 }
 

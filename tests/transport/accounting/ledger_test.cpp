@@ -380,11 +380,15 @@ TEST(ledger, is_written_and_read_as_a_file) {
   EXPECT_EQ(std::filesystem::file_size(folder / "target"), 9U) << "it wrote where a link leads";
   EXPECT_EQ(read_ledger(folder / "ledger.json"), l);
   EXPECT_THROW(write_ledger(folder / "no such folder" / "ledger.json", l), std::system_error);
-  // As root, `--ledger /dev/null` would take the device from all programs.
-  const auto pipe = folder / "pipe";
+  // As root, `--ledger /dev/null` would take the device from all programs, and so would
+  // /dev/stdout.
+  const auto pipe = folder / "pipe", link = folder / "link";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  std::filesystem::create_symlink(pipe, link);
   EXPECT_THROW(write_ledger(pipe, l), std::system_error);
   EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+  EXPECT_THROW(write_ledger(link, l), std::system_error);
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
   EXPECT_THROW((void)read_ledger(folder / "none.json"), std::runtime_error);
   std::filesystem::remove_all(folder);
 }
