@@ -312,6 +312,7 @@ int receive_until_told(const options& o, store_writer& store, block_receiver& re
   store.write_rest_anew([&] { return steady_clock::now() >= ending + write_anew_limit; });
   if (const auto error = store.complete_all_files(); error || store.files_to_complete() > 0)
     spdlog::warn("not all files of the store are complete: the next start completes them");
+  store.find_unread_files();
   const std::error_code fault = take_last_look(receiver, store, ending);
   if (fault) spdlog::error("the store is not as it was written: {}", fault.message());
   const bool whole = !fault && store.lost().empty() && store.not_as_written() == 0;
@@ -322,7 +323,8 @@ int receive_until_told(const options& o, store_writer& store, block_receiver& re
     spdlog::error("{} events that were called stored are lost: see the ledger's lost",
                   l.events.shed.at("vanished"));
   if (store.not_as_written() > 0)
-    spdlog::error("{} complete files of the store are not as they were written",
+    spdlog::error("{} files of the store are not as they were written, or are not read: the log "
+                  "says which",
                   store.not_as_written());
   if (l.unseen > 0)
     spdlog::warn("{} blocks were never seen here that daemons had let go: another receiver has "

@@ -119,6 +119,30 @@ class StoreFiles(harness.SystemTest):
         self.assertEqual(receiver.stop(), 0, receiver.said())
         self.assertNotIn("lost", receiver.said())
 
+    def test_two_stores_in_one_folder(self):
+        """Both begin with number 1, and no name of the two is the same."""
+        for run, out in ((1, self.store), (2, self.folder / "other")):
+            receiver = self.start_receiver(store=out)
+            daemon = self.start_node(3, run)
+            self.replay(3, run, run)
+            daemon.wait_for_stored(EVENTS)
+            self.assertEqual(daemon.stop(), 0)
+            self.assertEqual(receiver.stop(), 0)
+        for file in (self.folder / "other").glob("blocks-*"):
+            file.rename(self.store / file.name)
+        unread = ("blocks-000001-run000002-node3.kl3 is not read, because blocks-000001-run000001-node3.kl3 has its number: "
+                  "move it into a folder of its own, with its sidecar")
+        for command in (["info", self.store], ["extract", self.store, self.folder / "events"],
+                        ["verify", self.folder / "1.l2raw", self.store]):
+            with self.subTest(command[0]):
+                code, said = self.run_tool(*command)
+                self.assertEqual(code, 1, said)
+                self.assertIn(unread, said)
+        receiver = self.start_receiver()
+        self.assertEqual(receiver.stop(), 1)
+        self.assertIn(unread, receiver.said())
+        self.assertFalse(json.loads((self.store / "ledger.json").read_text())["clean"])
+
 
 if __name__ == "__main__":
     harness.main()

@@ -238,6 +238,23 @@ class Vanishing(harness.SystemTest):
         self.assertEqual(ledger["events"]["forwarded"], EVENTS)
         self.assertEqual(list(self.store.glob("*.archived")), [])
 
+    def test_a_session_goes_on_after_its_file_was_archived(self):
+        receiver, daemon = self.start_receiver(), self.start_daemon()
+        self.replay(1)
+        daemon.wait_for_stored(EVENTS)
+        self.assertEqual(receiver.stop(), 0)
+        (self.store / "blocks-000001.archived").touch()
+        harness.store_file(self.store, 1).unlink()
+        receiver = self.start_receiver()
+        self.replay(2)
+        daemon.wait_for_stored(2 * EVENTS)
+        self.stop_daemon(daemon)
+        self.assertEqual(receiver.stop(), 0)
+        self.assertNotIn("never seen here", receiver.said())
+        ledger = self.receiver_ledger()
+        self.assertEqual((ledger["unseen"], ledger["clean"]), (0, True))
+        self.assertEqual(harness.store_file(self.store, 2).name.split("-")[1], "000002")
+
     def test_an_older_store_file_that_vanishes_under_load_is_told_soon(self):
         self.write_a_store(1)
         receiver, daemon = self.start_receiver(), self.start_daemon()

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include "transport/format/block.hpp"
 #include "transport/format/spool.hpp"
@@ -39,6 +40,27 @@ bool take(std::string_view& from, std::string_view text, Number& number) {
   const auto [end, error] = std::from_chars(from.data(), from.data() + from.size(), number);
   from.remove_prefix(static_cast<std::size_t>(end - from.data()));
   return error == std::errc();
+}
+
+/// By rising number; of one number, the one that is read first.
+std::vector<block_file_name> all_block_files_in(const std::filesystem::path& folder,
+                                                store_kind kind) {
+  std::vector<block_file_name> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    if (const auto name = block_file_name::read(entry.path().filename().string(), kind))
+      files.push_back(*name);
+  std::ranges::sort(files, {}, [](const block_file_name& f) {
+    return std::tuple(f.number, !f.complete, f.text());
+  });
+  return files;
+}
+
+/// One that gets its other name while the folder is listed may be listed under both.
+bool are_two_files(const std::filesystem::path& one, const std::filesystem::path& other) {
+  struct stat first {
+  }, second{};
+  return ::lstat(one.c_str(), &first) == 0 && ::lstat(other.c_str(), &second) == 0 &&
+         (first.st_dev != second.st_dev || first.st_ino != second.st_ino);
 }
 
 } // namespace
@@ -83,6 +105,7 @@ std::optional<block_file_name> block_file_name::read(const std::string& name, st
   block_file_name read;
   std::string_view rest = name;
   if (!take(rest, prefix_of(kind), read.number)) return std::nullopt;
+  if (read.number == 0 || read.number > highest_file_number) return std::nullopt;
   if (name == read.text(kind)) return read;
   if (kind == store_kind::spool) return std::nullopt;
   read.complete.emplace();
@@ -92,18 +115,26 @@ std::optional<block_file_name> block_file_name::read(const std::string& name, st
 }
 
 std::vector<block_file_name> block_files_in(const std::filesystem::path& folder, store_kind kind) {
-  std::vector<block_file_name> files;
-  for (const auto& entry : std::filesystem::directory_iterator(folder))
-    if (const auto name = block_file_name::read(entry.path().filename().string(), kind))
-      files.push_back(*name);
-  std::ranges::sort(files, {}, [](const block_file_name& f) {
-    return std::tuple(f.number, !f.complete, f.text());
-  });
+  std::vector<block_file_name> files = all_block_files_in(folder, kind);
   const auto is_one_number = [](const block_file_name& a, const block_file_name& b) {
     return a.number == b.number;
   };
   files.erase(std::unique(files.begin(), files.end(), is_one_number), files.end());
   return files;
+}
+
+std::vector<std::string> unread_files_in(const std::filesystem::path& folder) {
+  const auto files = all_block_files_in(folder, store_kind::store);
+  std::vector<std::string> unread;
+  const block_file_name* read = nullptr;
+  for (const block_file_name& f : files) {
+    if (read == nullptr || read->number != f.number)
+      read = &f;
+    else if (are_two_files(folder / read->text(), folder / f.text()))
+      unread.push_back(f.text() + " is not read, because " + read->text() +
+                       " has its number: move it into a folder of its own, with its sidecar");
+  }
+  return unread;
 }
 
 std::vector<std::uint64_t> store_file_numbers(const std::filesystem::path& folder,

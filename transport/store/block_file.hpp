@@ -40,6 +40,9 @@ struct file_owner {
   friend bool operator==(const file_owner&, const file_owner&) = default;
 };
 
+/// Higher ones would leave no number for the next file.
+inline constexpr std::uint64_t highest_file_number = std::uint64_t{1} << 62;
+
 /// As it is called while it is written. Segments of a spool keep that name, and so do files of a
 /// store of version 0.1.0.
 [[nodiscard]] std::filesystem::path store_file_path(const std::filesystem::path& folder,
@@ -69,6 +72,9 @@ struct block_file_name {
 /// Throws std::system_error if there is no such folder.
 [[nodiscard]] std::vector<block_file_name> block_files_in(const std::filesystem::path& folder,
                                                           store_kind kind = store_kind::store);
+/// A sentence on each of the others: nobody reads it. Stores that were copied into one folder have
+/// files of the same numbers.
+[[nodiscard]] std::vector<std::string> unread_files_in(const std::filesystem::path& folder);
 /// The file of this number, whatever its name is now; as it is called while it is written, if there
 /// is none. It may get its other name at any time. It lists the folder where nothing has the name
 /// `listed`: of many files, give their names as they were listed once.

@@ -67,7 +67,8 @@ bool block_receiver::take_hello(const link_header& header, session_claim claim,
   early_.drop_if([&](std::uint64_t s, std::uint64_t) { return is_another && s == session; });
   link_peer& from = peers_.greet(session, origin.address, origin.peer, is_proven, now);
   const std::uint64_t last = store_.last_stored(session, header.sequence);
-  const std::uint64_t expected = std::max(last + 1, from.first);
+  const std::uint64_t expected =
+      std::max({last + 1, from.first, store_.last_archived(session) + 1});
   if (header.sequence > expected) tell_unseen(session, expected, header.sequence, now);
   from.first = header.sequence;
   early_.drop_if([&](std::uint64_t s, std::uint64_t number) {
@@ -90,7 +91,8 @@ void block_receiver::tell_unseen(std::uint64_t session, std::uint64_t expected, 
   counters_.unseen.add(std::min(first - expected, most));
   report(unseen_told_, now,
          fmt::format("session {:016x} goes on with block {}: blocks {} to {} were never seen here; "
-                     "another receiver has stored them, or they are lost",
+                     "another receiver has stored them, they were archived long ago, or they are "
+                     "lost",
                      session, first, expected, first - 1));
 }
 

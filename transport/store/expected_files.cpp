@@ -135,6 +135,7 @@ std::vector<std::string> expected_files::lacking_blocks(const std::set<std::uint
 std::vector<std::string> expected_files::gone() const {
   std::vector<std::string> all;
   if (!manifest_fault_.empty()) all.push_back(manifest_fault_);
+  for (std::string& unread : unread_files_in(folder_)) all.push_back(std::move(unread));
   const auto sidecars = files_of_sidecars_in(folder_);
   const auto number_of = [](const fs::path& file) {
     return block_file_name::read(file.filename().string())->number;

@@ -37,10 +37,11 @@ public:
 
   /// A block of this file has a good header.
   void note(std::uint64_t file, const block_header& block);
-  /// A sentence on each file that is not there, is not as long as its sidecar says, or lacks blocks
-  /// or events.
+  /// A sentence on each file that is not there or not read, is not as long as its sidecar says, or
+  /// lacks blocks or events.
   [[nodiscard]] std::vector<std::string> faults(std::span<const file_as_read> read) const;
-  /// A sentence on each file that is not there. Reads no block.
+  /// A sentence on each file that is not there, or that nobody reads because another one has its
+  /// number. Reads no block.
   [[nodiscard]] std::vector<std::string> gone() const;
 
 private:

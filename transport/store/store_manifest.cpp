@@ -37,7 +37,7 @@ store_manifest_entry entry_of(const listed_blocks& listed) {
 bool is_good(const store_manifest_entry& e) {
   const store_manifest_entry ours;
   return e.magic == ours.magic && e.version == ours.version && e.crc == header_crc(e) &&
-         (e.blocks != 0 || e.events != 0) && e.first <= e.last;
+         (e.blocks != 0 || e.events != 0 || e.file != 0) && e.first <= e.last;
 }
 
 std::error_code write_entries(int file, std::uint64_t& end,

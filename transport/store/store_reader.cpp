@@ -293,11 +293,28 @@ store_reader::store_reader(std::filesystem::path folder, stop_question stop)
     : folder_(std::move(folder)), kind_(kind_of(folder_)),
       expected_(kind_ == store_kind::store ? expected_files(folder_) : expected_files()),
       stop_(std::move(stop)) {
-  if (const auto first = following()) open(*first); // throws if there is no such folder
+  while (const auto first = following()) { // throws if there is no such folder
+    auto file = opened_file(*first);
+    if (!file) continue;
+    begin(*first, std::move(*file));
+    break;
+  }
 }
 
-void store_reader::open(const block_file_name& name) {
-  file_.emplace(folder_, name, kind_, stop_);
+/// Nothing: it was archived since the folder was listed. What should be there is missed at the end.
+std::optional<store_file> store_reader::opened_file(const block_file_name& name) {
+  try {
+    return store_file(folder_, name, kind_, stop_);
+  } catch (const std::system_error& e) {
+    const auto path = find_store_file(folder_, name, kind_);
+    if (std::filesystem::exists(std::filesystem::symlink_status(path))) throw;
+    listed_.pop_back();
+    return std::nullopt;
+  }
+}
+
+void store_reader::begin(const block_file_name& name, store_file file) {
+  file_ = std::move(file);
   name_ = name;
   events_ = 0;
   if (name.complete) checksum_ = file_->checksum_of_head();
@@ -332,6 +349,8 @@ std::optional<stored_block> store_reader::next() {
     }
     const auto name = following();
     if (!name) return std::nullopt;
+    auto file = opened_file(*name);
+    if (!file) continue;
     // Blocks may have come between the two looks. What a receiver adds to this file now, while it
     // writes another one, too, a later reader finds.
     if (file_) {
@@ -342,7 +361,7 @@ std::optional<stored_block> store_reader::next() {
       if (const auto& number = file_->other_number())
         misnamed_.push_back(misnaming_of(name_.text(kind_), *number));
     }
-    open(*name);
+    begin(*name, std::move(*file));
   }
 }
 

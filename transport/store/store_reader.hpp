@@ -185,7 +185,8 @@ public:
 
 private:
   [[nodiscard]] std::optional<block_file_name> following();
-  void open(const block_file_name& name);
+  [[nodiscard]] std::optional<store_file> opened_file(const block_file_name& name);
+  void begin(const block_file_name& name, store_file file);
   /// The file at hand, as far as it is read.
   [[nodiscard]] file_as_read present() const;
 

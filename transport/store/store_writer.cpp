@@ -72,10 +72,31 @@ store_writer::store_writer(store_settings settings)
                     " blocks with " + std::to_string(copies_.events) +
                     " events stand there once more; each counts once");
   compare_with_manifest();
+  find_unread_files();
 }
 
 store_writer::~store_writer() {
   if (!uncommitted_.empty()) (void)commit();
+}
+
+void store_writer::find_unread_files() {
+  std::vector<std::string> found;
+  try {
+    found = unread_files_in(settings_.folder);
+  } catch (const std::filesystem::filesystem_error&) {
+    return; // looks tell that the folder is gone
+  }
+  constexpr std::size_t most_told = 8;
+  std::size_t told = 0;
+  for (const std::string& sentence : found) {
+    const bool is_known = std::ranges::find(unread_files_, sentence) != unread_files_.end();
+    if (!is_known && ++told <= most_told)
+      news_.push_back(settings_.folder.string() + ": " + sentence);
+  }
+  if (told > most_told)
+    news_.push_back(settings_.folder.string() + ": and " + std::to_string(told - most_told) +
+                    " more files are not read");
+  unread_files_ = std::move(found);
 }
 
 /// Files that are complete, and older ones, were checked: of these, the headers are enough. In an
@@ -439,16 +460,20 @@ void store_writer::complete(std::uint64_t number, const file_contents& contents)
   if (contents.is_empty()) return;
   completion lacks{contents.owner(), contents.sidecar(number, settings_.software)};
   if (const auto error = try_to_complete(number, lacks)) {
-    if (to_complete_.empty())
+    if (to_complete_.empty()) {
+      const bool is_taken = error == std::errc::file_exists;
+      const std::string remedy = "; " + complete_file_name(number, lacks.owner) +
+                                 " is another file: take it away, and start the receiver anew";
       news_.push_back("cannot complete " + (settings_.folder / store_file_name(number)).string() +
-                      ": " + error.message() + "; it is tried again");
+                      ": " + error.message() + (is_taken ? remedy : "; it is tried again"));
+    }
     // The next start tries it for those that are not remembered.
     if (to_complete_.size() < most_to_complete) to_complete_.emplace(number, std::move(lacks));
   }
 }
 
 /// The sidecar comes first: a file whose name says that it is complete has one, whatever ends this
-/// process.
+/// process. It does not take the place of another file's.
 std::error_code store_writer::try_to_complete(std::uint64_t number, const completion& lacks) {
   const auto& [owner, text] = lacks;
   const std::string name = sidecar_name(number, owner);
@@ -456,6 +481,8 @@ std::error_code store_writer::try_to_complete(std::uint64_t number, const comple
   std::error_code error;
   if (!folder_.look(store_file_name(number), error) && !error)
     return std::make_error_code(std::errc::no_such_file_or_directory);
+  if (!error && folder_.look(complete_file_name(number, owner), error))
+    return std::make_error_code(std::errc::file_exists);
   if (error) return error;
   (void)folder_.remove(fresh);
   const file_descriptor file = folder_.create(fresh, error);

@@ -150,6 +150,12 @@ public:
   /// Of a session whose daemon still has its blocks from `first` on: up to this one, each of them
   /// is stored.
   [[nodiscard]] std::uint64_t last_stored(std::uint64_t session, std::uint64_t first = 0) const;
+  /// Of the session's blocks in files that were found archived: the highest number. Nothing says
+  /// whether they were those of the peer that has the session's token.
+  [[nodiscard]] std::uint64_t last_archived(std::uint64_t session) const {
+    const auto found = last_archived_.find(session);
+    return found == last_archived_.end() ? 0 : found->second;
+  }
   [[nodiscard]] const std::map<std::uint64_t, stored_session>& sessions() const {
     return sessions_;
   }
@@ -160,9 +166,14 @@ public:
   /// Those that had to stay where they are, as on a full disk; the next start tries again.
   [[nodiscard]] std::uint64_t torn_tails_left() const { return torn_tails_left_; }
   [[nodiscard]] std::uint64_t damaged() const { return damaged_; } ///< places found at the start
-  /// Complete files found at the start that are not what their sidecars say, though they have as
-  /// many blocks: more is in them, or other bytes are.
-  [[nodiscard]] std::uint64_t not_as_written() const { return not_as_written_; }
+  /// Files that are not what their sidecars said at the start, or that were made longer or shorter
+  /// since, though they have all their blocks; and files that nobody reads, because another one has
+  /// their number, as of the start or of the last find_unread_files().
+  [[nodiscard]] std::uint64_t not_as_written() const {
+    return not_as_written_ + closed_.altered() + unread_files_.size();
+  }
+  /// Lists the folder.
+  void find_unread_files();
 
 private:
   struct open_file {
@@ -270,6 +281,8 @@ private:
   std::uint64_t torn_tails_left_ = 0;
   std::uint64_t damaged_ = 0;
   std::uint64_t not_as_written_ = 0;
+  std::vector<std::string> unread_files_;                ///< a sentence on each
+  std::map<std::uint64_t, std::uint64_t> last_archived_; ///< blocks' numbers, by session
   /// Of a start: what was found of each session, with and without its token.
   std::map<std::pair<std::uint64_t, bool>, number_set> found_;
   block_tally copies_; ///< blocks that were found once more

@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "transport/store/block_file.hpp"
 #include "transport/store/file_reading.hpp"
 
@@ -40,7 +42,7 @@ std::error_code stored_files::recall(const held_folder& folder) {
   std::error_code error;
   before_ = store_manifest::read(folder, 2 * most + most_blocks, error);
   for (const listed_blocks& l : before_)
-    if (l.blocks.blocks == 0) not_listed_ = {l};
+    if (l.blocks.blocks == 0) (l.blocks.events == 0 ? gone_ : not_listed_) = {l};
   std::erase_if(before_, [](const listed_blocks& l) { return l.blocks.blocks == 0; });
   return error;
 }
@@ -152,8 +154,14 @@ bool stored_files::note_archived(loss& all, const held_folder& folder, std::uint
   tell(all.archived_files, store_file_name(file));
   l3::add(all.archived, blocks);
   marks_.push_back(mark);
-  stale_ = true;
+  keep_number(file);
   return true;
+}
+
+void stored_files::keep_number(std::uint64_t file) {
+  if (gone_.empty()) gone_.push_back({});
+  gone_.front().file = std::max(gone_.front().file, file);
+  stale_ = true;
 }
 
 void stored_files::add(std::uint64_t file, const block_header& committed) {
@@ -201,7 +209,7 @@ void stored_files::take_places() {
 void stored_files::make_room() {
   if (list_.size() + files_.size() <= most) return;
   while (!files_.empty() && list_.size() + files_.size() > most / 2) {
-    const auto [number, sessions, as] = files_.front();
+    const auto [number, sessions, as, written] = files_.front();
     if (not_listed_.empty()) not_listed_.push_back({});
     listed_blocks& all = not_listed_.front(); // an earlier receiver may have counted it
     if (number > std::exchange(all.file, std::max(all.file, number))) ++all.blocks.events;
@@ -270,7 +278,12 @@ stored_files::loss stored_files::look(const held_folder& folder, const store_nam
     l3::add(is, read->lost());
     changed[file] = {read->as(), is};
     for (const auto& [session, blocks] : read->lost()) all.back.push_back({file, session, blocks});
-    lacks(s, missing_from(listed_of(s), read->listed()), name_fault::file_changed);
+    const session_tallies lost = missing_from(listed_of(s), read->listed());
+    lacks(s, lost, name_fault::file_changed);
+    const known_file now{file, 0, read->as(), s.file->written};
+    if (lost.empty() && now.is_altered() && !s.file->is_altered())
+      tell(all.altered, fmt::format("{}: it has {} bytes, and {} were written", names.of(file),
+                                    now.as.bytes, now.written));
   }
   if (suspects.empty()) reading_.reset();
   take_back(all.back);
@@ -364,6 +377,7 @@ void stored_files::forget_losses() {
     not_listed_.clear();
   else
     not_listed_.front().blocks.events = left_out_;
+  for (const listed_blocks& l : lost_) keep_number(l.file);
   lost_.clear();
   lost_moved_ = true;
   stale_ = true;
@@ -374,7 +388,8 @@ std::error_code stored_files::save(const held_folder& folder, bool check, bool s
     stale_ = true;
     if (!check && cannot_write_) return cannot_write_;
     lost_moved_ |= std::erase_if(lost_, [](const auto& l) { return l.blocks.blocks == 0; }) != 0;
-    if ((cannot_write_ = manifest_.write(folder, {&not_listed_, &lost_, &list_, &open_}, sync)))
+    if ((cannot_write_ =
+             manifest_.write(folder, {&gone_, &not_listed_, &lost_, &list_, &open_}, sync)))
       return cannot_write_;
     stale_ = false;
     flush_ = false;
@@ -382,9 +397,9 @@ std::error_code stored_files::save(const held_folder& folder, bool check, bool s
     for (const std::string& mark : std::exchange(marks_, {})) (void)folder.remove(mark);
     return {};
   }
+  const std::size_t before = gone_.size() + not_listed_.size() + lost_.size() + list_.size();
   for (const std::size_t place : unsaved_)
-    if (const auto error =
-            manifest_.put(not_listed_.size() + lost_.size() + list_.size() + place, open_[place])) {
+    if (const auto error = manifest_.put(before + place, open_[place])) {
       stale_ = true;
       return save(folder, true, sync);
     }

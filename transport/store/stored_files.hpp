@@ -9,6 +9,7 @@
 // has marked as archived may go.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -48,6 +49,7 @@ public:
     session_tallies blocks;          ///< told once
     std::vector<listed_blocks> back; ///< that were lost, and lie where they lay
     std::vector<std::string> archived_files; ///< some of them
+    std::vector<std::string> altered;        ///< a sentence on some of those that now are
     session_tallies archived;
     std::error_code error; ///< set: what became of a file is not known
   };
@@ -56,9 +58,11 @@ public:
 
   /// What an earlier receiver has listed. An error: it cannot be read.
   [[nodiscard]] std::error_code recall(const held_folder& folder);
-  /// No file gets the number of one that is listed, there or not: their entries would add up.
+  /// No file gets a number that another had, there or not: their entries would add up, and in the
+  /// folder into which one is archived, one would hide the other.
   [[nodiscard]] std::uint64_t highest_recalled() const {
-    return before_.empty() ? 0 : before_.back().file;
+    return std::max(before_.empty() ? 0 : before_.back().file,
+                    gone_.empty() ? 0 : gone_.front().file);
   }
   /// What it has listed of this file.
   [[nodiscard]] session_tallies recalled(std::uint64_t number) const;
@@ -84,6 +88,11 @@ public:
   /// Reads files that are not what they were until `enough` says so.
   [[nodiscard]] loss look(const held_folder& folder, const store_names& names,
                           const stop_question& enough);
+  /// Files that hold what they should, and are longer or shorter than they were written.
+  [[nodiscard]] std::size_t altered() const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(files_, [](const known_file& f) { return f.is_altered(); }));
+  }
   /// Files that the last look found changed, and that are not read to their ends yet.
   [[nodiscard]] std::size_t unread() const { return unread_; }
   /// True: a block that was lost has come again.
@@ -108,6 +117,11 @@ private:
     std::uint64_t number = 0;
     std::size_t sessions = 0; ///< in the list
     file_look as;
+    std::uint64_t written = as.bytes; ///< how long it was left
+    /// Of one that was gone when this process began, it is not known.
+    [[nodiscard]] bool is_altered() const {
+      return as.is_file && written != 0 && as.bytes != written;
+    }
   };
   struct changed_file {
     file_look now;
@@ -132,6 +146,7 @@ private:
   };
 
   void make_room();
+  void keep_number(std::uint64_t file);
   void find_lost_places();
   [[nodiscard]] std::map<std::uint64_t, session_tallies> lost_before() const;
   void take_back(const std::vector<listed_blocks>& back);
@@ -167,6 +182,9 @@ private:
   /// One entry or none, first in the manifest: the highest number of a file that is not in the
   /// list, and in the place of events how many there are.
   std::deque<listed_blocks> not_listed_;
+  /// One entry or none, before all others: the highest number of a file of which nothing is listed
+  /// any more, because it was archived, or a ledger has told its loss.
+  std::deque<listed_blocks> gone_;
   std::unique_ptr<file_reading> reading_; ///< of a file that is not read to its end yet
   std::uint64_t last_read_ = 0;           ///< number of the file
   std::size_t unread_ = 0;

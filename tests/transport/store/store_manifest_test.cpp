@@ -162,6 +162,60 @@ TEST(a_stores_manifest, takes_no_complete_file_for_whole_that_is_not_what_its_si
   EXPECT_EQ(s.at_a_start(), (remade_file::start{6, "", 1}));
 }
 
+TEST(a_stores_manifest, counts_a_file_whose_number_another_one_has) {
+  const remade_file s;
+  const fs::path copy = fs::path(s.folder.path()) / "blocks-000001-several.kl3";
+  fs::copy_file(s.file(1), copy);
+  const fs::path also = fs::path(s.folder.path()) / "blocks-000001.kl3";
+  fs::copy_file(s.file(1), also);
+  EXPECT_EQ(s.at_a_start(), (remade_file::start{6, "", 2}));
+  fs::remove(copy);
+  fs::remove(also);
+  fs::create_hard_link(s.file(1), also);
+  EXPECT_EQ(s.at_a_start(), (remade_file::start{6, "", 0})) << "both names are of one file";
+}
+
+TEST(a_stores_manifest, counts_a_complete_file_that_is_made_longer) {
+  const remade_file s;
+  const fs::path file = s.file(1);
+  const auto bytes_of_it = fs::file_size(file);
+  store_writer store(s.settings());
+  EXPECT_FALSE(store.look());
+  EXPECT_EQ(store.not_as_written(), 0U);
+  write_file(file, [&] {
+    bytes longer = read_file(file);
+    longer.insert(longer.end(), 100, std::byte{'x'});
+    return longer;
+  }());
+  for (int looks = 0; looks < 2; ++looks) {
+    EXPECT_FALSE(store.look()) << "no block is lost";
+    EXPECT_EQ(store.not_as_written(), 1U);
+    EXPECT_EQ(store.take_news().size(), looks == 0 ? 1U : 0U);
+  }
+  fs::resize_file(file, bytes_of_it);
+  EXPECT_FALSE(store.look());
+  EXPECT_EQ(store.not_as_written(), 0U);
+}
+
+TEST(a_store, completes_no_file_under_the_name_of_another) {
+  const scene s;
+  const fs::path foreign = fs::path(s.folder.path()) / "blocks-000001-run000007-node0.kl3";
+  const fs::path beside = fs::path(foreign).replace_extension(".json");
+  store_writer store(s.settings());
+  ASSERT_FALSE(append(store, block_of(1)));
+  ASSERT_FALSE(store.commit());
+  write_file(foreign, bytes(100, std::byte{'x'}));
+  write_file(beside, bytes(10, std::byte{'y'}));
+  EXPECT_FALSE(store.complete_all_files());
+  EXPECT_EQ(read_file(beside), bytes(10, std::byte{'y'}));
+  EXPECT_EQ(read_file(foreign), bytes(100, std::byte{'x'}));
+  EXPECT_EQ(store.take_news().size(), 1U);
+  EXPECT_EQ(store.not_as_written(), 0U);
+  store.find_unread_files();
+  EXPECT_EQ(store.take_news().size(), 1U);
+  EXPECT_EQ(store.not_as_written(), 1U);
+}
+
 TEST(a_stores_manifest, tells_what_became_of_the_file_that_was_written_last) {
   scene s;
   s.write(1, 1);
@@ -253,6 +307,38 @@ TEST(a_stores_manifest, forgets_a_loss_whose_blocks_come_again) {
   EXPECT_EQ(s.lost_at_a_start(false), "42: 2 of 6-7 with 2; ");
   s.write(6, 7);
   EXPECT_EQ(s.lost_at_a_start(), "");
+}
+
+TEST(a_stores_manifest, gives_no_file_the_number_of_one_that_went) {
+  scene s;
+  const auto number_of_a_new_file = [&] {
+    s.write(1, 1, 43);
+    return block_files_in(s.folder.path()).back().number;
+  };
+  s.write(1, 4);
+  fs::remove(s.file(2));
+  write_file(archive_mark_path(s.folder.path(), 2), {});
+  { store_writer store(s.settings()); } // notes that it was archived
+  EXPECT_EQ(s.lost_at_a_start(), "");
+  EXPECT_EQ(number_of_a_new_file(), 3U);
+  fs::remove(s.file(3));
+  EXPECT_EQ(s.lost_at_a_start(), "43: 1 of 1-1 with 1; ") << "and a ledger tells it";
+  EXPECT_EQ(s.lost_at_a_start(), "");
+  EXPECT_EQ(number_of_a_new_file(), 4U);
+  EXPECT_EQ(s.lost_at_a_start(), "");
+}
+
+TEST(a_stores_manifest, keeps_the_numbers_of_archived_blocks_from_being_called_unseen) {
+  scene s;
+  s.write(1, 4);
+  for (const std::uint64_t file : {1, 2}) {
+    fs::remove(s.file(file));
+    write_file(archive_mark_path(s.folder.path(), file), {});
+  }
+  const store_writer store(s.settings());
+  EXPECT_EQ(store.last_archived(session), 4U);
+  EXPECT_EQ(store.last_archived(43), 0U);
+  EXPECT_EQ(store.last_stored(session), 0U) << "no proof that its own daemon sent them";
 }
 
 /// A receiver that wrote a file anew ends before it lists the new one.
