@@ -229,6 +229,7 @@ ledger run_host::account() const {
 void run_host::announce() {
   const ledger first = account();
   if (!ledgers_.none()) begin_ledger(first);
+  node_->is_in_a_ledger(); // as far as there are ledgers
   spdlog::info("ready: run {}, node {}, kernels on {}", first.run, settings_.run.node,
                node_->backend());
 }
@@ -254,6 +255,7 @@ bool run_host::end_ledger(const ledger& account) {
   bool written = true;
   try {
     write_ledger(ledger_file_, account);
+    node_->is_in_a_ledger(); // the first one may not have been written
     spdlog::info("ledger written to {}", ledger_file_);
   } catch (const std::exception& e) {
     spdlog::error("run {} has no ledger at its end: {}", account.run, reason_of(e));
