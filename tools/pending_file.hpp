@@ -19,12 +19,6 @@ void check_replaced(const std::string& writer, const std::filesystem::path& name
 /// Whether a file that begins so is a drawing that a program wrote.
 [[nodiscard]] inline bool is_svg(std::string_view begin) { return begin.starts_with("<svg "); }
 
-/// Whether a file that begins so is a ledger that this program wrote.
-[[nodiscard]] inline bool is_ledger_of(std::string_view program, std::string_view begin) {
-  return begin.starts_with('{') &&
-         begin.find(R"("program": ")" + std::string(program) + '"') != begin.npos;
-}
-
 class pending_file {
 public:
   /// Throws std::runtime_error if NAME.new exists and is not a regular file.
