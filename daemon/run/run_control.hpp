@@ -60,6 +60,12 @@ public:
     std::optional<run_order> next;    ///< of armed before, or behind the current one
     bool stopping = false;            ///< the current one ends at the next pause
     std::string failure;              ///< why the last run could not begin
+
+    /// A run of this number is in force or waits.
+    [[nodiscard]] bool has(std::uint32_t number) const {
+      const auto is_it = [&](const auto& order) { return order && order->number == number; };
+      return is_it(current) || is_it(next);
+    }
   };
 
   // Any thread.

@@ -437,10 +437,10 @@ std::optional<std::uint32_t> run_host::next_number() const {
   return *highest + 1;
 }
 
-bool run_host::was_used(std::uint32_t number) const {
+bool run_host::was_used(std::uint32_t number, const run_control::report& asked) const {
   if (ledgers_.has_run(number) || ledgers_.highest_run() == number) return true;
   const std::lock_guard lock(mutex_);
-  return used_numbers_.contains(number) || number_that_begins_ == number;
+  return used_numbers_.contains(number) || (number_that_begins_ == number && asked.has(number));
 }
 
 std::vector<std::uint32_t> run_host::silent_crates() const {
