@@ -51,7 +51,8 @@ public:
   enum class step : std::uint8_t { nothing, begin, end };
   struct due_step {
     step what = step::nothing;
-    run_order order; ///< of begin
+    run_order order;            ///< of begin
+    std::uint64_t accepted = 0; ///< orders so far, with this one
   };
 
   struct report {
@@ -90,9 +91,9 @@ public:
   /// As close(), but only while no run is in force and none waits; says whether that is so.
   [[nodiscard]] bool close_if_idle();
   void begun(); ///< the current one
-  /// The node of this order could not be made: no run is in force. Another order, which was
-  /// accepted meanwhile, waits on.
-  void failed(const run_order& order, const std::string& why);
+  /// The node of this step could not be made: no run is in force. An order that was accepted since
+  /// due() told the step waits on, also if it is the same.
+  void failed(const due_step& made, const std::string& why);
   void draining();
   /// `failure`: why the run that has ended could not go on.
   void ended(const std::string& failure = {});
@@ -102,6 +103,7 @@ private:
 
   mutable std::mutex mutex_;
   report is_;
+  std::uint64_t accepted_ = 0; ///< orders
   bool closed_ = false;
 };
 
