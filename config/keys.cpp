@@ -286,7 +286,8 @@ const std::vector<key>& keys() {
           "run.ledger", [](auto& s) -> auto& { return s.run.ledger; },
           "Where the ledger of a run is written: a folder, with \"/\" at its end, in which each "
           "start "
-          "and run has a file of its own, or a file that each start writes over."),
+          "and run has a file of its own, or a file that each start writes over, if a daemon "
+          "wrote it."),
       file_name(
           "run.control", [](auto& s) -> auto& { return s.run.control; },
           "Unix socket at which `koto-l3 run` begins and ends runs, as "

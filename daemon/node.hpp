@@ -64,6 +64,9 @@ public:
 
   // Any thread.
   void set_output_rate(bit_rate rate);
+  /// A ledger has account(), with the blocks of earlier starts that are gone: no other run counts
+  /// them.
+  void is_in_a_ledger() const;
   /// Not even the CPU could compute a frame: the process should be restarted.
   [[nodiscard]] bool failed() const;
   /// Events that were called safe, by this start or an earlier one, and then could not be read from

@@ -81,6 +81,10 @@ std::uint64_t node::parts::lost_on_disk() const {
 
 std::uint64_t node::parts::blocks_gone() const { return disk ? disk->totals().missing : 0; }
 
+void node::is_in_a_ledger() const {
+  if (parts_->disk) parts_->disk->forget_what_is_gone();
+}
+
 std::uint64_t node::lost_on_disk() const { return parts_->lost_on_disk(); }
 
 std::uint64_t node::blocks_gone() const { return parts_->blocks_gone(); }

@@ -214,8 +214,7 @@ std::vector<shedding::line> node::parts::shed_lines() const {
   return lines;
 }
 
-/// Starts the second forwarder, for blocks on disk of this and earlier starts.
-/// A run that comes to nothing tells it, too: the next start finds it no more.
+/// A run that comes to nothing tells it, too: the next start finds torn ends no more.
 void node::parts::tell_what_is_wrong_on_disk() const {
   const auto& found = disk->found();
   if (found.damaged + found.torn_tails + found.unreadable != 0) {
@@ -236,6 +235,7 @@ void node::parts::tell_what_is_wrong_on_disk() const {
   }
 }
 
+/// Starts the second forwarder, for blocks on disk of this and earlier starts.
 void node::parts::start_backlog() {
   const auto& found = disk->found();
   if (found.events != 0) {

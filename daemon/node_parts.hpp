@@ -111,7 +111,7 @@ struct node::parts {
   rising_count dropping{
       "datagrams dropped by the kernel: the receive threads or the socket buffers are too small"};
   rising_count not_accepting{
-      "times no sender over TCP could be accepted, because the daemon has as many files open as it "
+      "senders over TCP could not be accepted, because the daemon has as many files open as it "
       "may: raise LimitNOFILE of its unit, or `ulimit -n`"};
   rising_count damaging{"blocks on disk are damaged: their events are lost, and counted"};
   rising_count vanishing{"blocks are missing on disk, whose files are gone: their events are lost"};

@@ -19,6 +19,7 @@
 #include "tools/replay/udp_replay.hpp"
 #include "tools/skip_damaged_option.hpp"
 #include "tools/unit_option.hpp"
+#include "transport/accounting/ledger.hpp"
 #include "transport/file/batch_file.hpp"
 
 namespace l3 {

@@ -128,7 +128,7 @@ std::string farm_node::why_other_selection(const farm_order& order, const std::s
 
 std::vector<std::string> farm_node::reasons_against(const farm_order& order) const {
   std::vector<std::string> reasons;
-  if (!order.again && host_.was_used(order.number))
+  if (!order.again && host_.was_used(order.number, control_.now()))
     reasons.push_back(fmt::format("the number {} was used before on it: take another one, or say "
                                   "that this run goes on (again)",
                                   order.number));

@@ -49,6 +49,17 @@ std::optional<run_record> record_without_daemon(const std::filesystem::path& fil
   return r;
 }
 
+/// A file that no daemon wrote. Of one that this user may not read that is not known.
+bool is_of_another(const std::string& name) {
+  const input_file in = open_input(name);
+  if (!in.refusal.empty()) return false;
+  constexpr std::size_t looked_at = 64;
+  std::string begin(looked_at, '\0');
+  std::error_code unknown;
+  begin.resize(read_up_to(in.file.get(), 0, std::as_writable_bytes(std::span(begin)), unknown));
+  return !unknown && !begin.empty() && !is_ledger_of("koto-l3d", begin);
+}
+
 bool is_too_long(const std::string& name) {
   struct stat is {};
   return ::lstat(name.c_str(), &is) != 0 && errno == ENAMETOOLONG;
@@ -109,6 +120,9 @@ std::string ledger_place::wrong() const {
     why = "it is a folder; with \"/\" at its end, each run has a file of its own there";
   else if (!is_for_a_file(name))
     why = "it is no regular file";
+  else if (is_of_another(name))
+    why = "it is there already, and no daemon wrote it: it stays as it is; choose another name, or "
+          "take it away";
   else if (is_too_long(name + ".crashed")) // the longest of the names beside it
     why = std::make_error_code(std::errc::filename_too_long).message();
   return why.empty() ? why : cannot_write(why);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where a daemon writes its ledgers (run.ledger). A name that ends in "/" is a folder: each start,
 // and each run of it, has a ledger of its own there, run000123-NODE-SESSION.json, and none is ever
-// written over. Another name is a file, which each start writes over. Beside a ledger lies the
-// record of its run (run_record.hpp) with ".live" behind the name. In a folder the record goes when
-// the run has ended properly; the record of a run that did not is called ".crashed" once a start
-// has told of it. A daemon keeps its place to itself as long as it lives, by a lock: on
-// "node3.lock" in a folder, which daemons of other nodes share, and on FILE.lock beside a file.
-// "node3.hot-inputs.csv" beside the ledgers of a folder has the inputs that were hot, and
-// "node3.last-run" the highest number of a run: it outlives ledgers that a person takes away.
+// written over. Another name is a file, which each start writes over if a daemon wrote it. Beside a
+// ledger lies the record of its run (run_record.hpp) with ".live" behind the name. In a folder the
+// record goes when the run has ended properly; the record of a run that did not is called
+// ".crashed" once a start has told of it. A daemon keeps its place to itself as long as it lives,
+// by a lock: on "node3.lock" in a folder, which daemons of other nodes share, and on FILE.lock
+// beside a file. "node3.hot-inputs.csv" beside the ledgers of a folder has the inputs that were
+// hot, and "node3.last-run" the highest number of a run: it outlives ledgers that a person takes
+// away.
 #pragma once
 
 #include <cstdint>

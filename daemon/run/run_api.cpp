@@ -202,7 +202,7 @@ http_response run_api::start(std::string_view body) {
   }
   if (farm_ != nullptr && !r.here) return ask_all(r.wish);
   std::optional<std::uint32_t> number = r.wish.number;
-  if (number && !r.wish.again && host_.was_used(*number))
+  if (number && !r.wish.again && host_.was_used(*number, control_.now()))
     return refusal(refused_now,
                    {fmt::format("the number {} was used before on this node: take "
                                 "another one, or say by --again (`again`) that this run goes on",

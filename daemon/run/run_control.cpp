@@ -10,6 +10,7 @@ std::optional<run_control::report> run_control::start(run_order next) {
   const std::lock_guard lock(mutex_);
   if (closed_) return std::nullopt;
   is_.next = std::move(next);
+  ++accepted_;
   is_.failure.clear();
   if (is_.state == run_state::configured) is_.state = run_state::armed;
   if (is_.current) is_.stopping = true;
@@ -46,8 +47,8 @@ run_control::report run_control::now() const {
 
 run_control::due_step run_control::due() const {
   const std::lock_guard lock(mutex_);
-  if (is_.state == run_state::armed && !is_.current) return {step::begin, *is_.next};
-  if (is_.state == run_state::running && is_.stopping) return {step::end, {}};
+  if (is_.state == run_state::armed && !is_.current) return {step::begin, *is_.next, accepted_};
+  if (is_.state == run_state::running && is_.stopping) return {step::end, {}, 0};
   return {};
 }
 
@@ -64,9 +65,9 @@ void run_control::begun() {
   is_.state = run_state::running;
 }
 
-void run_control::failed(const run_order& order, const std::string& why) {
+void run_control::failed(const due_step& made, const std::string& why) {
   const std::lock_guard lock(mutex_);
-  if (is_.next == order) is_.next.reset();
+  if (accepted_ == made.accepted) is_.next.reset();
   is_.current.reset();
   is_.stopping = false;
   is_.failure = why;

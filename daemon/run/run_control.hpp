@@ -51,7 +51,8 @@ public:
   enum class step : std::uint8_t { nothing, begin, end };
   struct due_step {
     step what = step::nothing;
-    run_order order; ///< of begin
+    run_order order;            ///< of begin
+    std::uint64_t accepted = 0; ///< orders so far, with this one
   };
 
   struct report {
@@ -60,6 +61,12 @@ public:
     std::optional<run_order> next;    ///< of armed before, or behind the current one
     bool stopping = false;            ///< the current one ends at the next pause
     std::string failure;              ///< why the last run could not begin
+
+    /// A run of this number is in force or waits.
+    [[nodiscard]] bool has(std::uint32_t number) const {
+      const auto is_it = [&](const auto& order) { return order && order->number == number; };
+      return is_it(current) || is_it(next);
+    }
   };
 
   // Any thread.
@@ -84,9 +91,9 @@ public:
   /// As close(), but only while no run is in force and none waits; says whether that is so.
   [[nodiscard]] bool close_if_idle();
   void begun(); ///< the current one
-  /// The node of this order could not be made: no run is in force. Another order, which was
-  /// accepted meanwhile, waits on.
-  void failed(const run_order& order, const std::string& why);
+  /// The node of this step could not be made: no run is in force. An order that was accepted since
+  /// due() told the step waits on, also if it is the same.
+  void failed(const due_step& made, const std::string& why);
   void draining();
   /// `failure`: why the run that has ended could not go on.
   void ended(const std::string& failure = {});
@@ -96,6 +103,7 @@ private:
 
   mutable std::mutex mutex_;
   report is_;
+  std::uint64_t accepted_ = 0; ///< orders
   bool closed_ = false;
 };
 

@@ -229,6 +229,7 @@ ledger run_host::account() const {
 void run_host::announce() {
   const ledger first = account();
   if (!ledgers_.none()) begin_ledger(first);
+  node_->is_in_a_ledger(); // as far as there are ledgers
   spdlog::info("ready: run {}, node {}, kernels on {}", first.run, settings_.run.node,
                node_->backend());
 }
@@ -254,6 +255,7 @@ bool run_host::end_ledger(const ledger& account) {
   bool written = true;
   try {
     write_ledger(ledger_file_, account);
+    node_->is_in_a_ledger(); // the first one may not have been written
     spdlog::info("ledger written to {}", ledger_file_);
   } catch (const std::exception& e) {
     spdlog::error("run {} has no ledger at its end: {}", account.run, reason_of(e));
@@ -435,10 +437,10 @@ std::optional<std::uint32_t> run_host::next_number() const {
   return *highest + 1;
 }
 
-bool run_host::was_used(std::uint32_t number) const {
+bool run_host::was_used(std::uint32_t number, const run_control::report& asked) const {
   if (ledgers_.has_run(number) || ledgers_.highest_run() == number) return true;
   const std::lock_guard lock(mutex_);
-  return used_numbers_.contains(number) || number_that_begins_ == number;
+  return used_numbers_.contains(number) || (number_that_begins_ == number && asked.has(number));
 }
 
 std::vector<std::uint32_t> run_host::silent_crates() const {

@@ -111,8 +111,9 @@ public:
   [[nodiscard]] std::optional<std::uint32_t> next_number() const;
   /// Empty, or why it is not known.
   [[nodiscard]] std::string wrong_with_numbers() const { return ledgers_.wrong_with_note(); }
-  /// A run of this node has had this number, or begins with it now.
-  [[nodiscard]] bool was_used(std::uint32_t number) const;
+  /// A run of this node has had this number, or begins with it now. One that was stopped while its
+  /// node is made does not, by what is asked for.
+  [[nodiscard]] bool was_used(std::uint32_t number, const run_control::report& asked) const;
   /// Without a run: crates that have been silent for ten seconds while at least half sent.
   [[nodiscard]] std::vector<std::uint32_t> silent_crates() const;
   /// Without a run: crates that have sent in the last ten seconds while more than half were silent.

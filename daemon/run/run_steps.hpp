@@ -82,7 +82,7 @@ private:
       control_.draining();
       end(sockets_hold::what_to_leave, now);
     } else if (host_.start_beginning(due.order, take_up(due.order))) {
-      order_ = due.order;
+      begun_ = due;
       deadline_ = now + limits_.begin;
       doing_ = deed::beginning;
     } else {
@@ -108,16 +108,16 @@ private:
       host_.finish_beginning();
     } catch (const run_forgotten& e) {
       host_.go_without_run(); // another run waits for a pause, as any does
-      return spdlog::info("run {} does not begin: {}", order_.number, e.what());
+      return spdlog::info("run {} does not begin: {}", begun_.order.number, e.what());
     } catch (const std::exception& e) {
-      spdlog::error("run {} cannot begin: {}", order_.number, reason_of(e));
-      return control_.failed(order_, reason_of(e));
+      spdlog::error("run {} cannot begin: {}", begun_.order.number, reason_of(e));
+      return control_.failed(begun_, reason_of(e));
     }
     control_.begun();
     try {
       host_.announce();
     } catch (const std::exception& e) {
-      spdlog::error("run {} cannot begin: {}", order_.number, reason_of(e));
+      spdlog::error("run {} cannot begin: {}", begun_.order.number, reason_of(e));
       failure_ = reason_of(e);
       control_.draining();
       end(sockets_hold::what_to_leave, now);
@@ -138,8 +138,8 @@ private:
   run_step_limits limits_;
   deed doing_ = deed::nothing;
   time_point deadline_{};
-  run_order order_;     // of what begins
-  std::string failure_; // of what ends because it could not begin
+  run_control::due_step begun_; // of what begins
+  std::string failure_;         // of what ends because it could not begin
   bool failed_ = false;
   bool hangs_ = false;
 };

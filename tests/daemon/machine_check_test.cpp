@@ -257,6 +257,9 @@ TEST_F(what_a_start_refuses, ledgers_without_a_place) {
   s_.run.ledger = at("pipe");
   ASSERT_EQ(::mkfifo(s_.run.ledger.c_str(), 0600), 0);
   expect_refused("it is no regular file", start);
+  s_.run.ledger = at("notes");
+  std::ofstream(s_.run.ledger) << "of the shift";
+  expect_refused("it is there already, and no daemon wrote it: it stays as it is", start);
   for (const std::string& name :
        {too_long_ + "/", too_long_, too_long_.substr(0, NAME_MAX - 2)}) { // ".trial" is longer
     s_.run.ledger = at(name);

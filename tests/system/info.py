@@ -171,6 +171,18 @@ class WhatIsNot(Info):
                 self.assertIn(text, " ".join(self.info(store, FAILED)["damage"]))
                 (store / name).unlink()
 
+    def test_a_torn_end_is_harmless_in_the_newest_segment_of_a_spool_alone(self):
+        spool = self.folder / "spool"
+        spool.mkdir()
+        for number in (1, 2):
+            (spool / f"spool-{number:06}.kl3").write_bytes(b"KL3S\x02" + bytes(3) + number.to_bytes(8, "little") + b"KL3")
+        older, newest = (f"{spool}/spool-00000{n}.kl3: its last 3 bytes are no whole block: torn by a crash, cut off, or being written" for n in (1, 2))
+        said = self.info(spool, FAILED)
+        self.assertEqual((said["damage"], said["torn_ends"]), ([older], [newest]))
+        self.assertEqual(self.info(spool / "spool-000001.kl3", FAILED)["damage"], [older])
+        said = self.info(spool / "spool-000002.kl3")
+        self.assertEqual((said["damage"], said["torn_ends"]), ([], [newest]))
+
     def test_a_store_before_its_first_block(self):
         receiver = self.start_receiver()
         self.assertEqual((self.info(self.store)["blocks"], self.info(self.store)["damage"]), (0, []), "while its receiver runs")

@@ -220,7 +220,7 @@ class Descriptors(harness.SystemTest):
         daemon = self.start_daemon()
         daemon.limit("nofile", 10)
         with socket.create_connection((harness.HOST, self.ports.tcp), timeout=harness.PATIENCE):
-            daemon.wait_to_say("no sender over TCP could be accepted, because the daemon has as many files open as it may")
+            daemon.wait_to_say("senders over TCP could not be accepted, because the daemon has as many files open as it may")
             daemon.limit("nofile", 1024)
         self.stream_sender(run=7).connect()
 

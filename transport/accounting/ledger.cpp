@@ -378,6 +378,11 @@ ledger ledger_from_json(std::string_view text) {
   }
 }
 
+bool is_ledger_of(std::string_view program, std::string_view begin) {
+  return begin.starts_with('{') &&
+         begin.find(fmt::format(R"("program": "{}")", program)) != begin.npos;
+}
+
 void write_ledger(const std::filesystem::path& path, const ledger& l) {
   auto temporary = path;
   temporary += ".new";

@@ -193,6 +193,9 @@ void set_outcomes(ledger& to, const outcome_counters& outcomes);
 /// that says otherwise is refused.
 [[nodiscard]] ledger ledger_from_json(std::string_view text);
 
+/// Whether a file with these first 64 bytes is a ledger that this program wrote.
+[[nodiscard]] bool is_ledger_of(std::string_view program, std::string_view begin);
+
 /// All or nothing: a reader finds the old ledger or the new one. Throws std::system_error.
 void write_ledger(const std::filesystem::path& path, const ledger& l);
 /// Throws std::runtime_error that names the file.

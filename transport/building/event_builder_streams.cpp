@@ -210,7 +210,10 @@ void event_builder::admit_record(stream_landing& stream, candidate_event& candid
     counters_.older_admitted.add(verdict.admit ? 1 : 0);
     counters_.older_incomplete.add(verdict.complete ? 0 : 1);
   }
-  if (verdict.complete) known_chunks_.remember(candidate.key, candidate.chunk_marks);
+  // Chunks of a spill without a table are compared with nothing: their marks would take the places
+  // of a spill's whose datagrams still come.
+  if (verdict.complete && spill != nullptr)
+    known_chunks_.remember(candidate.key, candidate.chunk_marks);
   if (!verdict.admit) return;
   spills_.set_admitted(candidate.key, candidate.digest.mark(), verdict.complete);
   stream.at_ = nullptr; // the event has its room now

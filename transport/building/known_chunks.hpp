@@ -7,7 +7,8 @@
 //
 // Each event has a place by its number, and the two latest spills begin half of all places apart,
 // whatever their numbers: two spills of half as many events are remembered whole, of a longer one
-// the latest events. All memory is taken at the start.
+// the latest events. A spill that has no table, of which only records come, is none of the two. All
+// memory is taken at the start.
 #pragma once
 
 #include <array>

@@ -16,6 +16,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 
 #include "transport/input/taken_port.hpp"
 #include "transport/input/tcp_connection.hpp"
@@ -131,10 +132,19 @@ private:
     acceptor_.async_accept([this](const error_code& failed, tcp::socket socket) {
       if (stopping_ || !acceptor_.is_open()) return;
       if (!failed) take(std::move(socket));
-      if (is_want_of_descriptors(failed)) not_accepted_.add();
-      accept_again_ = failed.failed(); // no descriptor is free: the next tick accepts again
+      if (is_want_of_descriptors(failed)) count_who_waits();
+      if (!failed) is_counted_ = false; // the one that waited
+      accept_again_ = failed.failed();  // no descriptor is free: the next tick accepts again
       if (!accept_again_) accept();
     });
+  }
+
+  /// The system asks for a descriptor first, also if no connection waits.
+  void count_who_waits() {
+    pollfd listener{acceptor_.native_handle(), POLLIN, 0};
+    const bool waits = ::poll(&listener, 1, 0) == 1;
+    if (waits && !is_counted_) not_accepted_.add();
+    is_counted_ = waits;
   }
 
   void take(tcp::socket socket) {
@@ -225,12 +235,13 @@ private:
   std::vector<std::shared_ptr<tcp_connection>> connections_;
   input_counters input_;
   counter turns_;        ///< of the timer, for progress_watch
-  counter not_accepted_; ///< of senders, for want of descriptors
+  counter not_accepted_; ///< senders that waited for want of descriptors
   std::uint16_t port_ = 0;
   std::atomic<std::uint32_t> readers_ = 0;
   bool stopping_ = false;
   bool accept_again_ = false;
-  bool quiet_ = false; ///< the next tick is far off
+  bool is_counted_ = false; ///< the connection that waits for a descriptor
+  bool quiet_ = false;      ///< the next tick is far off
   std::thread thread_;
 };
 

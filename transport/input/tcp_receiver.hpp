@@ -50,7 +50,8 @@ public:
   /// Rises every few milliseconds, whether there is work or not. Any thread.
   [[nodiscard]] std::uint64_t turns() const;
   [[nodiscard]] std::uint32_t connections() const; ///< open now
-  /// How often a sender could not be accepted for want of descriptors. Any thread.
+  /// Senders that could not be accepted at once, for want of descriptors: each counts once, however
+  /// long it waits, and none of those behind it. Any thread.
   [[nodiscard]] std::uint64_t not_accepted() const;
 
 private:

@@ -265,6 +265,7 @@ time_point forwarder::send_demand(time_point now) {
   const std::uint64_t waiting = window_.bytes_waiting();
   if (grant_.demand_at(waiting) <= now) {
     const link_demand_body demand = grant_.demand(waiting, pace_.rate(), now);
+    window_.demanded(demand.demand);
     send(link_message::heartbeat, source_.lane(),
          {reinterpret_cast<const char*>(&demand), sizeof demand}, now);
     if (waiting > 0 && grant_.missing_for(now) > longest_without_grant)

@@ -51,12 +51,21 @@ void send_window::take(const link_header& header, std::string_view body, time_po
   const std::uint64_t session = source_.lane().identity.session;
   if (session == 0 || header.session != session) return;
   answered_at_ = now;
+  heard_of_copy(body, now);
   switch (header.type) {
   case link_message::welcome: return welcomed(header, now);
   case link_message::acknowledgement: acknowledged(header, now); return take_early(body, now);
   case link_message::refusal: return refused(body, now);
   default: return; // nothing that a receiver sends
   }
+}
+
+/// Parts of the line change, and are told, at any time.
+void send_window::heard_of_copy(std::string_view body, time_point now) {
+  constexpr std::uint32_t most_newer = 1U << 31; // numbers go round
+  const auto answer = read_sealed<link_answer_body>(std::as_bytes(std::span(body)));
+  const bool divides = answer && (answer->flags & answer_divides) != 0;
+  if (!divides || answer->demand - demand_before_copy_ - 1 < most_newer) read_at_ = now;
 }
 
 void send_window::welcomed(const link_header& header, time_point now) {
@@ -146,7 +155,10 @@ void send_window::sent(const held_block& block, time_point now, std::size_t way)
   counters_.bytes.add(block.bytes.size());
   block_bytes_ = (3 * block_bytes_ + block.bytes.size()) / 4;
   if (sequence <= highest_sent_) counters_.resent.add();
-  if (under_way_.empty()) progress_at_ = now;
+  if (under_way_.empty()) {
+    progress_at_ = copied_at_ = now;
+    demand_before_copy_ = last_demand_;
+  }
   highest_sent_ = std::max(highest_sent_, sequence);
   last_way_ = way;
   const sent_block as_it_is{block.hold, way, now};
@@ -196,6 +208,7 @@ void send_window::take_early(std::string_view body, time_point now) {
 void send_window::joined(const link_header& header, std::string_view body, time_point now) {
   if (header.session != source_.lane().identity.session) return;
   answered_at_ = now;
+  heard_of_copy(body, now);
   acknowledged(header, now);
   take_early(body, now);
 }
@@ -248,11 +261,10 @@ std::optional<std::size_t> send_window::choose_way(std::span<const bool> welcome
 void send_window::go_back_after(std::chrono::nanoseconds patience, time_point now) {
   if (under_way_.empty() || now < go_back_at(patience)) return;
   progress_at_ = now;
-  const bool was_read = copies_ == 0 || answered_at_.load() > copied_at_;
+  const bool was_read = copies_ == 0 || read_at_ > copied_at_;
   if (!under_way_.front().hold.expired() || !was_read) return;
   forget_under_way();
   ++copies_;
-  copied_at_ = now;
   if (copies_ != times_not_taken) return;
   refused_ = true;
   const lane_state lane = source_.lane();

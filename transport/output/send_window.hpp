@@ -57,10 +57,14 @@ public:
   void take(const link_header& header, std::string_view body, time_point now);
   /// The next block went under way.
   void sent(const held_block& block, time_point now, std::size_t way = 0);
+  /// A demand of this number went: the receiver that divides its line names it when it has read it.
+  void demanded(std::uint32_t number) { last_demand_ = number; }
   /// If there was no progress for so long, the first block that is not stored goes once more, and
   /// those behind it, unless its memory is still held: then it has not left, and a second copy
   /// would only stand behind it. Each further copy waits twice as long, up to a limit, and until
-  /// the receiver has said something since the one before: it has not read that one else.
+  /// the receiver has said something since the one before went: it has not read that one else. Of a
+  /// receiver that divides its line that is the answer to a later demand: a slow one still answers
+  /// what it was sent before the copy.
   void go_back_after(std::chrono::nanoseconds patience, time_point now);
   /// When go_back_after() is due.
   [[nodiscard]] time_point go_back_at(std::chrono::nanoseconds patience) const {
@@ -114,6 +118,7 @@ private:
   void refused(std::string_view text, time_point now);
   [[nodiscard]] bool is_impossible(std::uint64_t stored, time_point now);
   void take_credit(std::uint32_t blocks);
+  void heard_of_copy(std::string_view body, time_point now);
   void take_early(std::string_view body, time_point now);
 
   struct sent_block {
@@ -149,7 +154,10 @@ private:
   std::uint64_t credit_ = 0;                           ///< blocks that may be under way
   time_point progress_at_; ///< when an acknowledgement last brought news, or blocks went under way
   unsigned copies_ = 0;    ///< that went since without news
-  time_point copied_at_;   ///< the last of them
+  time_point copied_at_;   ///< when the first block under way went
+  time_point read_at_;     ///< the receiver last said what shows that it reads what went lately
+  std::uint32_t last_demand_ = 0;
+  std::uint32_t demand_before_copy_ = 0;
   time_point not_before_;
   time_point hello_wanted_at_; ///< when the receiver last asked for one
   time_point wrong_at_;        ///< when it last made an impossible claim

@@ -296,9 +296,11 @@ void spool::remove(const std::vector<std::uint64_t>& segments) {
   }
 }
 
-/// Clears the notes of sessions of which nothing is on the disk any more.
+/// Clears the notes of sessions of which nothing is on the disk any more, but for those that say
+/// what is gone, while no ledger has that.
 void spool::forget_releases() {
   for (const spool_release& noted : releases_.notes()) {
+    if (noted.waiting != 0 && !is_forgotten_) continue;
     std::unique_lock guard(lock_);
     const bool gone = !index_.on_disk(noted.session);
     guard.unlock();

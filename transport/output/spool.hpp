@@ -100,6 +100,8 @@ public:
     std::vector<std::string> strangers; ///< names of segments that are no regular files; likewise
   };
   [[nodiscard]] const recovery& found() const { return found_; }
+  /// Any thread: a ledger has what is gone. A start after one that did not say this finds it again.
+  void forget_what_is_gone();
 
   // --- the writing thread ---
 
@@ -259,6 +261,8 @@ private:
   std::shared_ptr<const held_folder> folder_; ///< guarded; the writing thread alone changes it
   spool_releases releases_;
   recovery found_;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> ends_; ///< of lanes: the last block there
+  std::atomic<bool> is_forgotten_{false};                     ///< what is gone
 
   // The reading thread's.
   std::uint64_t copy_count_ = 0; ///< of what was set aside

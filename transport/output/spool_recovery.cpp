@@ -120,14 +120,20 @@ void spool::count_what_is_gone() {
     };
     if (!has_blocks) {
       tell(e.sequence + 1, last);
-      releases_.forget_behind(e.session, e.sequence);
+      ends_.emplace_back(e.session, e.sequence);
       continue;
     }
     const std::uint64_t there = std::max(lane->blocks.back().sequence, e.sequence);
     tell(e.sequence + 1, std::min(last, lane->blocks.front().sequence - 1));
     tell(there + 1, last);
-    releases_.forget_behind(e.session, there);
+    ends_.emplace_back(e.session, there);
   }
+}
+
+void spool::forget_what_is_gone() {
+  for (const auto& [session, last] : ends_) releases_.forget_behind(session, last);
+  is_forgotten_ = true;
+  forget_releases();
 }
 
 /// Older segments were scanned wholly when they were the newest. What is no regular file has no

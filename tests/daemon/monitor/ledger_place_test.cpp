@@ -66,6 +66,26 @@ TEST_F(ledger_places, a_file_is_the_ledger_of_every_run) {
   EXPECT_TRUE(ledger_place("", 3).none());
 }
 
+TEST_F(ledger_places, a_file_that_no_daemon_wrote_stays) {
+  const std::string file = (folder_ / "ledger.json").string();
+  const ledger_place at(file, 3);
+  ledger of_receiver = account(7, 1);
+  of_receiver.program = "receive";
+  write_ledger(file, of_receiver);
+  EXPECT_EQ(at.wrong(),
+            "run.ledger: cannot write " + file +
+                ": it is there already, and no daemon wrote it: it stays as it is; choose another "
+                "name, or take it away");
+  EXPECT_THROW(ledger_place(file, 3).prepare(), std::runtime_error);
+  EXPECT_EQ(read_ledger(file).program, "receive");
+  std::ofstream(file) << '{'; // shorter than what is looked at
+  EXPECT_NE(at.wrong(), "");
+  std::ofstream(file).close();
+  EXPECT_EQ(at.wrong(), "") << "an empty file costs nothing";
+  write_ledger(file, account(7, 1));
+  EXPECT_EQ(at.wrong(), "");
+}
+
 TEST_F(ledger_places, the_folder_is_made_but_none_above_it) {
   place().prepare();
   place().prepare();

@@ -147,9 +147,10 @@ TEST_F(run_controls, what_is_asked_for_when_a_node_receives_ends_its_run) {
 
 TEST_F(run_controls, a_node_that_cannot_receive_leaves_no_run_in_force) {
   start(7);
+  const run_control::due_step made = control_.due();
   EXPECT_TRUE(control_.comes_into_force(run(7)));
   EXPECT_TRUE(stop());
-  control_.failed(run(7), "no port");
+  control_.failed(made, "no port");
   EXPECT_EQ(state(), run_state::configured);
   EXPECT_EQ(control_.now().current, std::nullopt);
   EXPECT_FALSE(control_.now().stopping);
@@ -165,12 +166,27 @@ TEST_F(run_controls, the_order_of_a_run_is_told_with_its_being_due) {
 
 TEST_F(run_controls, an_order_that_comes_while_another_fails_waits) {
   start(7);
-  const run_order made = control_.due().order;
+  const run_control::due_step made = control_.due();
   start(8);
   control_.failed(made, "no memory");
   EXPECT_EQ(state(), run_state::armed);
   EXPECT_EQ(control_.due().order, run(8));
   EXPECT_EQ(control_.now().failure, "no memory");
+}
+
+TEST_F(run_controls, an_order_that_is_accepted_again_while_it_fails_waits) {
+  for (const bool came_into_force : {false, true}) {
+    start(7);
+    const run_control::due_step made = control_.due();
+    if (came_into_force) {
+      EXPECT_TRUE(control_.comes_into_force(made.order));
+    }
+    start(7);
+    control_.failed(made, "no port");
+    EXPECT_EQ(state(), run_state::armed) << came_into_force;
+    EXPECT_EQ(control_.due().order, run(7));
+    EXPECT_FALSE(control_.now().stopping);
+  }
 }
 
 TEST_F(run_controls, a_run_that_ended_because_it_could_not_go_on_says_why) {
@@ -195,7 +211,7 @@ TEST_F(run_controls, nothing_begins_once_they_are_closed) {
 
 TEST_F(run_controls, a_run_that_cannot_begin_says_why_until_the_next_start) {
   start(7);
-  control_.failed(run(7), "no memory");
+  control_.failed(control_.due(), "no memory");
   EXPECT_EQ(state(), run_state::configured);
   EXPECT_EQ(control_.now().failure, "no memory");
   EXPECT_EQ(control_.now().next, std::nullopt);

@@ -139,13 +139,18 @@ TEST_F(hosts_of_runs, the_number_of_a_run_that_begins_is_not_given_again) {
     host_->go_without_run();
     ASSERT_TRUE(test::eventually([&] { return host_->pauses(); }));
     ASSERT_TRUE(host_->start_beginning(order));
-    EXPECT_TRUE(host_->was_used(order.number));
+    run_control::report asked;
+    EXPECT_FALSE(host_->was_used(order.number, asked)) << "it was stopped meanwhile";
+    asked.next = order;
+    EXPECT_TRUE(host_->was_used(order.number, asked));
+    std::swap(asked.next, asked.current);
+    EXPECT_TRUE(host_->was_used(order.number, asked));
     EXPECT_EQ(host_->next_number(), order.number + 1);
     ASSERT_TRUE(test::eventually([&] { return !host_->busy(); }));
   };
   begin({7, "/there/is/no/menu", ""});
   EXPECT_ANY_THROW(host_->finish_beginning());
-  EXPECT_FALSE(host_->was_used(7)) << "it did not begin";
+  EXPECT_FALSE(host_->was_used(7, {})) << "it did not begin";
   EXPECT_EQ(host_->next_number(), 5U);
   begin({7, "", ""});
   host_->finish_beginning();
@@ -174,7 +179,7 @@ TEST_F(hosts_of_runs, a_run_that_is_stopped_while_its_node_is_made_takes_nothing
   EXPECT_EQ(control.now().state, run_state::configured);
   EXPECT_EQ(host_->in_force(), nullptr);
   EXPECT_FALSE(host_->last());
-  EXPECT_FALSE(host_->was_used(7));
+  EXPECT_FALSE(host_->was_used(7, {}));
   for (const auto& file : std::filesystem::directory_iterator(ledgers_))
     EXPECT_NE(file.path().extension(), ".json") << file.path();
 
@@ -183,6 +188,34 @@ TEST_F(hosts_of_runs, a_run_that_is_stopped_while_its_node_is_made_takes_nothing
   EXPECT_EQ(host_->snapshot().account.comment, "another");
   EXPECT_TRUE(test::eventually([&] { return !steps.step(true, steady_clock::now()); }));
   EXPECT_FALSE(steps.failed());
+}
+
+TEST_F(hosts_of_runs, a_run_that_comes_to_nothing_leaves_what_is_gone_to_the_next_ledger) {
+  daemon_settings s = settings();
+  s.spool.folder = folder_.path() + "/spool";
+  {
+    spool disk(s.spool);
+    for (std::uint64_t n = 1; n <= 3; ++n) ASSERT_FALSE(disk.append(test::spool_block(1, n)));
+  }
+  std::filesystem::remove(test::segment_path(s.spool.folder, 1));
+  make_host(s);
+  host_->keep_ports();
+  const auto begin = [&](const std::function<void()>& take_up) {
+    host_->go_without_run();
+    ASSERT_TRUE(test::eventually([&] { return host_->pauses(); }));
+    ASSERT_TRUE(host_->start_beginning({7, "", ""}, take_up));
+    ASSERT_TRUE(test::eventually([&] { return !host_->busy(); }));
+  };
+  begin([] { throw run_forgotten(); });
+  EXPECT_THROW(host_->finish_beginning(), run_forgotten);
+  const auto gone_in_run = [&] {
+    begin({});
+    host_->finish_beginning();
+    host_->announce();
+    return read_ledger(end().ledger).spool->gone;
+  };
+  EXPECT_EQ(gone_in_run(), 3U);
+  EXPECT_EQ(gone_in_run(), 0U) << "counted once";
 }
 
 TEST_F(hosts_of_runs, a_menu_that_needs_more_memory_than_there_is_begins_no_run) {
@@ -224,14 +257,14 @@ TEST_F(hosts_of_runs, a_mistake_is_told_once_and_of_its_own_file) {
 TEST_F(hosts_of_runs, a_number_is_given_once) {
   make_host();
   EXPECT_EQ(host_->next_number(), 5U);
-  EXPECT_FALSE(host_->was_used(5));
+  EXPECT_FALSE(host_->was_used(5, {}));
   host_->begin({std::numeric_limits<std::uint32_t>::max() - 1, "", ""});
   host_->announce();
   EXPECT_EQ(host_->next_number(), std::numeric_limits<std::uint32_t>::max());
   static_cast<void>(end());
   make_host(); // another start
-  EXPECT_TRUE(host_->was_used(std::numeric_limits<std::uint32_t>::max() - 1));
-  EXPECT_FALSE(host_->was_used(7));
+  EXPECT_TRUE(host_->was_used(std::numeric_limits<std::uint32_t>::max() - 1, {}));
+  EXPECT_FALSE(host_->was_used(7, {}));
   host_->begin({std::numeric_limits<std::uint32_t>::max(), "", ""});
   EXPECT_EQ(host_->next_number(), std::nullopt);
   static_cast<void>(end());
@@ -248,8 +281,8 @@ TEST_F(hosts_of_runs, a_number_stays_used_when_its_ledger_is_taken_away) {
   };
   run(50);
   run(40);
-  EXPECT_TRUE(host_->was_used(50));
-  EXPECT_TRUE(host_->was_used(40));
+  EXPECT_TRUE(host_->was_used(50, {}));
+  EXPECT_TRUE(host_->was_used(40, {}));
   EXPECT_EQ(host_->next_number(), 51U);
   make_host(); // another start
   EXPECT_EQ(host_->next_number(), 51U);

@@ -66,6 +66,26 @@ TEST(own_sums, find_a_crate_whose_figures_do_not_add_up_to_the_whole) {
   expect(l, "koto-l3d: fragments truncated, and by crate");
 }
 
+TEST(own_sums, of_a_daemon_that_was_killed_leave_open_what_was_under_way) {
+  ledger l = of_daemon();
+  l.ended = l.clean = false;
+  l.crates[0].seen += 2; // crates are read after the whole
+  l.crates[1].malformed["wrong_slot"] += 1;
+  l.crates[1].malformed["truncated"] = 1;
+  EXPECT_EQ(differences(l), std::vector<std::string>());
+  l = of_daemon();
+  l.ended = l.clean = false;
+  l.fragments.seen += 1; // one has begun
+  l.crates[1].seen += 1;
+  l.events.admitted += 1; // one was admitted after those in flight were counted
+  EXPECT_EQ(differences(l), std::vector<std::string>());
+  l.events.forwarded += 2;
+  expect(l, "koto-l3d: events admitted, and what became of them");
+  l.events.forwarded -= 2;
+  l.crates[1].seen -= 2;
+  expect(l, "koto-l3d: fragments seen, and by crate");
+}
+
 TEST(own_sums, find_spills_that_do_not_add_up_to_the_admitted_events) {
   ledger l = of_daemon();
   l.spills[1].admitted = 150;

@@ -42,6 +42,16 @@ protected:
     EXPECT_EQ(r.counters.fragments_duplicate, duplicate);
     EXPECT_EQ(r.counters.fragments_conflicting, conflicting);
   }
+  static void send_record(rig& r, event_key key) {
+    stream_landing stream(max_event_body(r.options.crates));
+    r.builder.attach(stream);
+    const auto body = event_record_body(key, r.options.crates);
+    ASSERT_TRUE(r.builder.reserve(stream, body.size(), r.now));
+    std::memcpy(r.builder.enter(stream), body.data(), body.size());
+    r.builder.leave(stream, body.size());
+    static_cast<void>(r.builder.take_event(stream, key.spill, r.now));
+    r.builder.detach(stream);
+  }
   /// What was admitted came out as it came first.
   static void finish(rig& r, std::size_t events) {
     r.pass(100ms);
@@ -164,19 +174,22 @@ TEST_F(repeated_datagrams, are_compared_with_an_event_that_was_parked) {
 
 TEST_F(repeated_datagrams, are_compared_with_an_event_that_came_as_a_record) {
   rig r;
-  stream_landing stream(max_event_body(r.options.crates));
-  r.builder.attach(stream);
-  const auto body = event_record_body({1, 1}, r.options.crates);
-  ASSERT_TRUE(r.builder.reserve(stream, body.size(), r.now));
-  std::memcpy(r.builder.enter(stream), body.data(), body.size());
-  r.builder.leave(stream, body.size());
-  static_cast<void>(r.builder.take_event(stream, 1, r.now));
-  r.builder.detach(stream);
+  send_record(r, {1, 1});
   r.send(r.event({1, 1}));
   expect(r, 3, 0);
   r.send(another(r.event({1, 1})));
   expect(r, 3, 3);
   finish(r, 1);
+}
+
+TEST_F(repeated_datagrams, are_compared_whatever_records_of_old_spills_came_between) {
+  rig r;
+  for (const std::uint32_t spill : {10U, 11U}) r.send(r.event({spill, 1}));
+  for (const std::uint32_t spill : {3U, 4U}) send_record(r, {spill, 1});
+  EXPECT_EQ(r.counters.older_admitted, 2U);
+  r.send(another(r.event({10, 1})) + another(r.event({11, 1})));
+  expect(r, 0, 6);
+  finish(r, 4);
 }
 
 TEST_F(repeated_datagrams, of_an_event_without_room_are_duplicates) {

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <malloc.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -21,6 +22,7 @@
 #include "tests/transport/building/rig.hpp"
 #include "transport/file/record_parser.hpp"
 #include "transport/input/taken_port.hpp"
+#include "transport/system/file_descriptor.hpp"
 
 namespace l3::test {
 namespace {
@@ -615,6 +617,32 @@ TEST_F(tcp, a_sender_that_is_silent_costs_nothing) {
   const auto before = sleeps_of("tcp");
   std::this_thread::sleep_for(500ms);
   EXPECT_LT(sleeps_of("tcp") - before, 50U);
+}
+
+TEST_F(tcp, a_sender_that_waits_for_a_descriptor_counts_once) {
+  file_descriptor senders[2];
+  std::uint32_t waited = 0;
+  for (file_descriptor& sender : senders) {
+    ++waited;
+    sender = file_descriptor(::socket(AF_INET, SOCK_STREAM, 0));
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+    const rlim_t vacant = static_cast<rlim_t>(file_descriptor(::dup(sender.get())).get());
+    const rlimit none{vacant, before.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    to.sin_port = htons(receiver->port());
+    EXPECT_EQ(::connect(sender.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to), 0);
+    wait_for([&] { return receiver->not_accepted() == waited; });
+    const std::uint64_t since = receiver->turns();
+    wait_for([&] { return receiver->turns() >= since + 5; }); // each tries again
+    EXPECT_EQ(receiver->not_accepted(), waited);
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+    wait_for([&] { return receiver->connections() == waited; });
+    EXPECT_EQ(receiver->not_accepted(), waited);
+  }
 }
 
 TEST_F(tcp, a_port_in_use_is_one_clear_message) {

@@ -333,8 +333,34 @@ TEST(vanishing_spool, says_at_the_start_which_blocks_are_gone) {
     EXPECT_TRUE(is(2, 2, 42, 43));
     EXPECT_EQ(disk.totals().missing, 7U);
     disk.release(1, 6);
+    disk.forget_what_is_gone();
   }
   EXPECT_TRUE(spool(small_spool(s.folder)).found().gone.empty()) << "told once";
+}
+
+TEST(vanishing_spool, finds_again_what_is_gone_until_it_is_in_a_ledger) {
+  const spool_scene s;
+  {
+    spool disk(small_spool(s.folder, three_blocks));
+    append_all(disk, 1, 9);
+    append_all(disk, 1, 3, 2);
+  }
+  fs::remove(s.segment(3));
+  fs::remove(s.segment(4));
+  for (int start = 0; start < 2; ++start) {
+    spool disk(small_spool(s.folder));
+    EXPECT_EQ(disk.found().gone.size(), 2U) << start;
+    EXPECT_EQ(disk.totals().missing, 6U) << start;
+  }
+  {
+    spool disk(small_spool(s.folder));
+    disk.release(1, 6); // the last block that is there: no segment holds one of either lane
+    EXPECT_EQ(disk.totals().disk_bytes, 0U);
+  }
+  spool disk(small_spool(s.folder));
+  EXPECT_EQ(disk.totals().missing, 6U) << "its process died, and no ledger has them";
+  disk.forget_what_is_gone();
+  EXPECT_TRUE(spool_releases::read_in(s.folder).empty());
 }
 
 TEST(vanishing_spool, tells_once_of_a_tail_that_is_gone) {
@@ -346,7 +372,11 @@ TEST(vanishing_spool, tells_once_of_a_tail_that_is_gone) {
   }
   fs::remove(s.segment(3));
   fs::remove(s.segment(4));
-  EXPECT_EQ(spool(small_spool(s.folder)).found().gone.size(), 2U);
+  {
+    spool disk(small_spool(s.folder));
+    EXPECT_EQ(disk.found().gone.size(), 2U);
+    disk.forget_what_is_gone();
+  }
   EXPECT_TRUE(spool(small_spool(s.folder)).found().gone.empty());
   {
     spool disk(small_spool(s.folder, three_blocks));
