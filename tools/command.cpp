@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/command.hpp"
+#include "tools/print.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -16,7 +17,6 @@
 #include "config/toml/nearest.hpp"
 #include "config/usage_mistake.hpp"
 #include "monitor/version.hpp"
-#include "transport/format/plain_text.hpp"
 #include "transport/system/reason_of.hpp"
 
 namespace l3 {
@@ -111,8 +111,11 @@ int run_program(const std::string& name, const std::string& what, std::span<cons
 
   take_plain_numbers(program);
 
-  const auto failed = [&](const char* text, int code) {
-    print_error("{} {}: {}\n", name, asked, plain_lines(text));
+  const auto failed = [&](const char* text, int code, bool in_lines = false) {
+    if (in_lines)
+      print_error("{} {}: {}\n", name, asked, text_lines{text});
+    else
+      print_error("{} {}: {}\n", name, asked, text);
     return code;
   };
   try {
@@ -123,7 +126,7 @@ int run_program(const std::string& name, const std::string& what, std::span<cons
     print_error("{}: {}\n", name, unwritten);
     return exit_failure;
   } catch (const command_error& e) { // a file of options
-    return failed(e.what(), e.code);
+    return failed(e.what(), e.code, e.in_lines);
   }
   try {
     const int code = run();
@@ -132,7 +135,7 @@ int run_program(const std::string& name, const std::string& what, std::span<cons
       return failed(unwritten, exit_failure);
     return code;
   } catch (const command_error& e) {
-    return failed(e.what(), e.code);
+    return failed(e.what(), e.code, e.in_lines);
   } catch (const std::system_error& e) {
     if (std::ferror(stdout) != 0) return failed(unwritten, exit_failure);
     // A file, a folder, a port that cannot be opened.

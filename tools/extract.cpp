@@ -11,6 +11,7 @@
 #include "tools/command.hpp"
 #include "tools/evaluate/stored_settings.hpp"
 #include "tools/interrupt.hpp"
+#include "tools/print.hpp"
 #include "tools/progress.hpp"
 #include "tools/skip_damaged_option.hpp"
 #include "tools/verify/extraction.hpp"
@@ -53,8 +54,8 @@ int extract_store(const options& o) {
                                   {"file", o.out}};
     fmt::print("{}\n", boost::json::serialize(all));
   } else {
-    fmt::print("{}: {} events, {} fragments, {:.1f} MB\n", o.out, done.events, done.fragments,
-               static_cast<double>(done.bytes) / 1e6);
+    print_plain("{}: {} events, {} fragments, {:.1f} MB\n", o.out, done.events, done.fragments,
+                static_cast<double>(done.bytes) / 1e6);
   }
   for (const auto& text : stored.misnamed_files()) print_error("{}\n", text);
   if (done.copies > 0)

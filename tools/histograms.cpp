@@ -16,10 +16,10 @@
 #include "tools/histograms/histogram_table.hpp"
 #include "tools/histograms/stored_histograms.hpp"
 #include "tools/interrupt.hpp"
+#include "tools/print.hpp"
 #include "tools/skip_damaged_option.hpp"
 #include "tools/status/http_get.hpp"
 #include "tools/write_file.hpp"
-#include "transport/format/plain_text.hpp"
 #include "transport/system/reason_of.hpp"
 
 namespace l3 {
@@ -43,7 +43,7 @@ shown_histograms read_file(const options& o, const std::string& name, const stor
   try {
     if (is_stored(name)) {
       const auto tell_missed = [&](const std::string& line) {
-        print_error("left out: {}{}\n", plain_lines(line),
+        print_error("left out: {}{}\n", line,
                     o.skip_damaged ? "" : " (--skip-damaged accepts that)");
         whole = false;
       };
@@ -105,8 +105,8 @@ int show_them(const options& o) {
   if (o.json) {
     fmt::print("{{\"run\":{},{}}}\n", to_json(h), members_of(changes));
   } else {
-    fmt::print("{}", table_of(h));
-    if (reference) fmt::print("\n{}", table_of(changes, most_changes_told));
+    print_plain("{}", text_lines{table_of(h)});
+    if (reference) print_plain("\n{}", text_lines{table_of(changes, most_changes_told)});
   }
   return changes.none() && (whole || o.skip_damaged) ? 0 : exit_failure;
 }

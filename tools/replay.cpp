@@ -10,9 +10,12 @@
 #include <system_error>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "tools/command.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/pending_file.hpp"
+#include "tools/print.hpp"
 #include "tools/progress.hpp"
 #include "tools/replay/rerun.hpp"
 #include "tools/replay/tcp_replay.hpp"
@@ -151,7 +154,10 @@ int replay(const options& o) {
   }
   line->clear();
   if (!o.ledger.empty()) write_ledger(o.ledger, ledger_of(report, !udp, true));
-  std::fputs((o.json ? to_json(report) : to_table(report)).c_str(), stdout);
+  if (o.json)
+    fmt::print("{}", to_json(report));
+  else
+    print_plain("{}", text_lines{to_table(report)});
   if (report.finished) return 0;
   throw command_error(report.to + ": " +
                       (report.interrupted       ? "interrupted"

@@ -18,6 +18,7 @@
 #include "tools/crates_option.hpp"
 #include "tools/evaluate/stored_readout.hpp"
 #include "tools/interrupt.hpp"
+#include "tools/print.hpp"
 #include "tools/progress.hpp"
 #include "tools/reprocess/file_reprocessor.hpp"
 #include "tools/reprocess/reprocess_check.hpp"
@@ -213,11 +214,11 @@ json::object to_json(const reprocess_totals& t) {
 
 void print_totals(const reprocess_totals& t, std::size_t tasks) {
   constexpr double megabyte = 1e6;
-  fmt::print("{} of {} files are done: {} events, {} kept, {} rejected, {} not readable; {:.1f} MB "
-             "in, {:.1f} MB out\n",
-             t.tasks, tasks, t.events, t.kept, t.rejected, t.unreadable.events,
-             static_cast<double>(t.bytes_in) / megabyte,
-             static_cast<double>(t.bytes_out) / megabyte);
+  print_plain(
+      "{} of {} files are done: {} events, {} kept, {} rejected, {} not readable; {:.1f} MB "
+      "in, {:.1f} MB out\n",
+      t.tasks, tasks, t.events, t.kept, t.rejected, t.unreadable.events,
+      static_cast<double>(t.bytes_in) / megabyte, static_cast<double>(t.bytes_out) / megabyte);
 }
 
 reprocess_totals totals_of(const reprocess_folder& folder, const reprocess_plan& plan) {
@@ -292,18 +293,18 @@ int check(const options& o, const reprocess_folder& folder) {
     list("double", verdict.doubled);
     list("changed", verdict.changed);
     list("repeated", verdict.repeated);
-    fmt::print("{}\n", !verdict.holds() ? "NOT right: see above"
-                       : !holds && !all_read && !o.skip_damaged
-                           ? "NOT right: a part of the inputs could not be read"
-                       : !holds && !all_whole && !o.skip_limited ? "NOT right: events were left out"
-                       : !holds
-                           ? "NOT right: events that the stores have twice are in the output twice"
-                       : !all_once ? "each event of an input is in exactly one output, or was "
-                                     "rejected; some are in several inputs"
-                       : all_read && all_whole
-                           ? "each event is in exactly one output, or was rejected"
-                           : "each event that could be decided again is in exactly one output, or "
-                             "was rejected");
+    print_plain("{}\n",
+                !verdict.holds() ? "NOT right: see above"
+                : !holds && !all_read && !o.skip_damaged
+                    ? "NOT right: a part of the inputs could not be read"
+                : !holds && !all_whole && !o.skip_limited ? "NOT right: events were left out"
+                : !holds    ? "NOT right: events that the stores have twice are in the output twice"
+                : !all_once ? "each event of an input is in exactly one output, or was "
+                              "rejected; some are in several inputs"
+                : all_read && all_whole
+                    ? "each event is in exactly one output, or was rejected"
+                    : "each event that could be decided again is in exactly one output, or "
+                      "was rejected");
   }
   const int inputs = judge_inputs(o, plan, verdict.totals);
   if (!all_once)
@@ -326,9 +327,9 @@ int submit_tasks(const options& o, const reprocess_folder& folder, const reproce
                json::serialize(json::object{{"tasks", open.size()},
                                             {"jobs", json::array(jobs.begin(), jobs.end())}}));
   } else {
-    fmt::print("{} of {} files are given to Slurm: jobs {}\n`koto-l3 reprocess --out {} --check` "
-               "says what is done\n",
-               open.size(), plan.tasks.size(), fmt::join(jobs, ", "), folder.store().string());
+    print_plain("{} of {} files are given to Slurm: jobs {}\n`koto-l3 reprocess --out {} --check` "
+                "says what is done\n",
+                open.size(), plan.tasks.size(), fmt::join(jobs, ", "), folder.store().string());
   }
   return 0;
 }

@@ -17,6 +17,7 @@
 #include "selection/trigger/selection_files.hpp"
 #include "tools/command.hpp"
 #include "tools/interrupt.hpp"
+#include "tools/print.hpp"
 #include "tools/run/control_socket.hpp"
 #include "tools/run/run_words.hpp"
 #include "transport/format/plain_text.hpp"
@@ -45,7 +46,7 @@ int tell(const options& o, const control_answer& a) {
   if (o.as_json) {
     fmt::print("{}\n", json::serialize(a.body));
   } else if (a.good()) {
-    fmt::print("{}", table_of(a.body));
+    print_plain("{}", text_lines{table_of(a.body)});
   } else {
     for (const auto& reason : a.body.at("reasons").as_array())
       print_error("koto-l3 run: {}\n", peer_text(std::string_view(reason.as_string())));

@@ -135,6 +135,67 @@ class Usage(CommandLine):
         self.assertIn("\npipeline leaves out its limit: iperf3 is not in PATH\n", p.stdout)
 
 
+class PlainText(CommandLine):
+    """An argument, or the name of a file, commands no terminal and begins no line, wherever it stands and whoever prints it."""
+    ODD = b"odd\nkoto-l3: all is well\x1b[2J\x07\r\x7f\xc2\x9b\xe2\x80\xae\xff"
+
+    def said(self, *arguments, program="koto-l3"):
+        p = subprocess.run([harness.BIN / program, *arguments], cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True,
+                           timeout=harness.PATIENCE)
+        for text in (p.stdout, p.stderr):
+            lines = text.decode().split("\n")  # UTF-8
+            self.assertFalse([line for line in lines if line.startswith("koto-l3: all is well") or not (line + "x").replace("\t", "").isprintable()])
+        return p
+
+    def options_of(self, *command):
+        """Those that take a value, each with those that it needs."""
+        usage = subprocess.run([harness.BIN / "koto-l3", *command, "--help"], capture_output=True, text=True, check=True).stdout
+        words = re.findall(r"^ +((?:-\w,)?--[a-z0-9-]+) [A-Za-z]", usage, re.MULTILINE)
+        return [w.split(",")[-1] for w in words], re.findall(r"^  ([\w.-]+) TEXT", usage.partition("Positionals:")[2].partition("Options:")[0], re.MULTILINE)
+
+    def test_arguments(self):
+        commands = re.findall(r"^  ([a-z]+) {2}", subprocess.run([harness.BIN / "koto-l3", "--help"], capture_output=True, text=True, check=True).stdout, re.MULTILINE)
+        self.assertGreaterEqual(len(commands), 22)
+        odd = self.ODD + b"/none"  # in a folder that is not there: nothing is made
+        tried = 0
+        self.assertIn(rb"no command 'odd\nkoto-l3: all is well\u001b[2J\u0007\u000d\u007f\u009b\u202e\xff'", self.said(self.ODD).stderr)
+        for arguments in ((b"--" + odd,), ("--config", odd), (odd,), ("--config", odd, "--check-config")):
+            self.assertNotEqual(self.said(*arguments, program="koto-l3d").returncode, 0)
+        for command in ([c] for c in commands if c != "run"):
+            tried += self.try_all(command, odd)
+        for command in (["run", "start"], ["run", "stop"], ["run", "status"]):
+            tried += self.try_all(command, odd)
+        self.assertGreater(tried, 200)
+        self.assertEqual([p.name for p in self.folder.iterdir() if p.name != "sent.l2raw"], [])
+
+    def try_all(self, command, odd):
+        options, places = self.options_of(*command)
+        tried = [[*command, b"--" + odd], [*command, self.ODD, odd, odd, odd, odd]]
+        tried += [[*command, *["sent.l2raw"] * n, *[odd] * (len(places) - n)] for n in range(len(places))]
+        for option in options:
+            tried.append([*command, *[odd] * len(places), option, odd])
+            tried.append([*command, option.encode() + b"=" + odd])
+        for arguments in tried:
+            with self.subTest(arguments):
+                self.assertTrue(self.said(*arguments).returncode != 0 or command == ["doctor"])
+        return len(tried)
+
+    def test_names_of_what_is_read_and_written(self):
+        odd = self.folder.__fspath__().encode() + b"/" + self.ODD
+        store = os.fsdecode(odd + b".store")
+        self.assertEqual(self.fill_store().stop(), 0)
+        os.rename(self.sent, odd)
+        os.rename(self.store, store)
+        for arguments in (("info", odd), ("info", store), ("info", store + "/ledger.json"), ("inspect", odd, "--event", "3/1"), ("select", odd),
+                          ("evaluate", odd), ("budget", odd, "--codec", "koto"), ("verify", odd, store), ("extract", store, odd + b".out"),
+                          ("efficiency", store), ("histograms", store), ("keys", odd + b".key"), ("simulate", odd + b".l2raw", "--events", "2"),
+                          ("cables", "--svg", odd + b".svg"), ("reprocess", store, "--menu", "built-in", "--out", odd + b".out"),
+                          ("pack", odd + b".l2raw", odd + b".kr"), ("receive", "--out", odd), ("receive", "--config", odd), ("doctor", "--config", odd)):
+            with self.subTest(arguments):
+                p = self.said(*arguments)
+                self.assertTrue(p.stdout or p.stderr)
+
+
 class FullLog(CommandLine):
     """Standard error lies on a disk that is full."""
 
@@ -180,7 +241,7 @@ class Missing(CommandLine):
             with self.subTest(" ".join(map(str, arguments))):
                 self.says(MISSING, str(self.folder), *arguments)
         self.assertFalse(out.exists())
-        self.says(MISSING, "no?[2J", "replay", self.folder / "no\x1b[2J", *to)  # a name that commands the terminal
+        self.says(MISSING, r"no\u001b[2J", "replay", self.folder / "no\x1b[2J", *to)  # a name that commands the terminal
         self.fill_store().stop()
         self.says(MISSING, str(none), "extract", self.store, none / "out")
         self.says(USAGE, "is a file of the store", "extract", self.store, harness.store_file(self.store))

@@ -61,7 +61,7 @@ loaded_selection load_selection(const selection_options& o, const readout& crate
   try {
     return load_selection(o.files, crates, run);
   } catch (const std::runtime_error& e) {
-    throw command_error(e.what(), exit_bad_configuration);
+    throw command_error(e, exit_bad_configuration);
   }
 }
 
@@ -70,7 +70,7 @@ loaded_selection load_recorded(const recorded_settings& recorded, const std::str
   try {
     return load_selection(recorded, name, run);
   } catch (const std::runtime_error& e) {
-    throw command_error(e.what(), exit_bad_configuration);
+    throw command_error(e, exit_bad_configuration);
   }
 }
 
