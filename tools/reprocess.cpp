@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <ranges>
 #include <thread>
 #include <vector>
 
@@ -262,6 +263,9 @@ int judge_inputs(const options& o, const reprocess_plan& plan, const reprocess_t
   return code;
 }
 
+/// No person reads more of a kind; --json has all.
+constexpr std::size_t most_findings_told = 40;
+
 int check(const options& o, const reprocess_folder& folder) {
   interrupt signals;
   const reprocess_plan plan = read_plan(folder);
@@ -287,7 +291,10 @@ int check(const options& o, const reprocess_folder& folder) {
   } else {
     print_totals(verdict.totals, plan.tasks.size());
     const auto list = [](const char* what, const std::vector<std::string>& texts) {
-      for (const std::string& text : texts) fmt::print("{}: {}\n", what, text);
+      for (const std::string& text : texts | std::views::take(most_findings_told))
+        print_plain("{}: {}\n", what, text);
+      if (texts.size() > most_findings_told)
+        print_plain("{}: … and {} more\n", what, texts.size() - most_findings_told);
     };
     list("missing", verdict.missing);
     list("double", verdict.doubled);
