@@ -59,6 +59,7 @@ std::string plain_number(std::string& text) {
   const bool in_groups = digits.find_first_of("_'") != std::string_view::npos &&
                          digits.find_first_not_of("0123456789_'") == std::string_view::npos;
   if (other_base || in_groups) return text + " is no decimal number";
+  if (!digits.empty() && digits.find_first_not_of('0') == digits.npos) text = "0"; // and -0
   const auto first = std::min(text.find_first_not_of('0'), text.size() - 1);
   if (text.find_first_not_of("0123456789") == text.npos) text.erase(0, first);
   return {};
@@ -67,8 +68,9 @@ std::string plain_number(std::string& text) {
 /// Not-a-number lies in every range of CLI11, because it fails each comparison.
 std::string finite_number(std::string& text) {
   double value = 0;
-  if (CLI::detail::lexical_cast(text, value) && !std::isfinite(value))
-    return text + " is no finite number";
+  const bool is_number = CLI::detail::lexical_cast(text, value);
+  if (is_number && !std::isfinite(value)) return text + " is no finite number";
+  if (is_number && value == 0) text = "0";
   return plain_number(text);
 }
 

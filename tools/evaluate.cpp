@@ -16,6 +16,7 @@
 #include "tools/evaluate/stress.hpp"
 #include "tools/print.hpp"
 #include "tools/skip_damaged_option.hpp"
+#include "tools/whole_number.hpp"
 #include "tools/write_file.hpp"
 
 namespace l3 {
@@ -164,7 +165,7 @@ void add_evaluate(CLI::App& program, command_body& run) {
       ->capture_default_str()
       ->needs(stress);
   c->add_option("--seed", o->rows.seed, "of the simulation")
-      ->check(refuse_sign)
+      ->check(whole_number<std::uint64_t>)
       ->capture_default_str()
       ->needs(stress);
   c->add_option("--out", o->rows.out, "folder for the signal's events, truth and decisions")

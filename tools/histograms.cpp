@@ -19,6 +19,7 @@
 #include "tools/print.hpp"
 #include "tools/skip_damaged_option.hpp"
 #include "tools/status/http_get.hpp"
+#include "tools/whole_number.hpp"
 #include "tools/write_file.hpp"
 #include "transport/system/reason_of.hpp"
 
@@ -128,9 +129,12 @@ void add_histograms(CLI::App& program, command_body& run) {
   c->add_option("--reference", o->reference,
                 "a file or store to compare with, of a run that was good")
       ->check(refuse_no_name);
-  c->add_option("--run", o->choice.run, "of a store: the histograms of this run only");
-  c->add_option("--node", o->choice.node, "likewise of this node");
-  c->add_option("--spill", o->choice.spill, "likewise of this spill");
+  c->add_option("--run", o->choice.run, "of a store: the histograms of this run only")
+      ->check(whole_number<std::uint32_t>);
+  c->add_option("--node", o->choice.node, "likewise of this node")
+      ->check(whole_number<std::uint32_t>);
+  c->add_option("--spill", o->choice.spill, "likewise of this spill")
+      ->check(whole_number<std::uint32_t>);
   c->add_option("--svg", o->svg, "draw them into this file")->check(refuse_no_name);
   c->add_option("--save", o->save, "write them, as JSON, into this file")->check(refuse_no_name);
   add_skip_damaged_flag(*c, o->skip_damaged);

@@ -12,6 +12,7 @@
 #include "tools/interrupt.hpp"
 #include "tools/print.hpp"
 #include "tools/progress.hpp"
+#include "tools/whole_number.hpp"
 #include "tools/write_file.hpp"
 
 namespace l3 {
@@ -109,7 +110,8 @@ void add_inspect(CLI::App& program, command_body& run) {
             "lines and counters come from the selection that is given, built-in by default.");
   c->add_option("path", o->path, "a .l2raw file, a store, a spool, or a file of these")->required();
   c->add_option("--event", o->event, "SPILL/EVENT, such as 3/17")->required();
-  c->add_option("--run", o->run, "of this run, where a store holds several");
+  c->add_option("--run", o->run, "of this run, where a store holds several")
+      ->check(whole_number<std::uint32_t>);
   c->add_option("--channel", o->channels,
                 "CRATE, CRATE/SLOT, CRATE/SLOT/CHANNEL or a name such as \"crystal 17\" or CBAR; "
                 "more than one with commas")

@@ -40,7 +40,8 @@ double amount(const char* option, const std::string& text, dimension d) {
     throw command_error(fmt::format("{}: \"{}\" is not above 0", option, text), exit_usage);
   if (!value)
     throw command_error(
-        fmt::format("{}: \"{}\" is no number with one of the units {}", option, text, units_of(d)),
+        fmt::format("{}: \"{}\" is no number with one of the units {}, or is too large", option,
+                    text, units_of(d)),
         exit_usage);
   return static_cast<double>(*value);
 }

@@ -27,6 +27,7 @@
 #include "tools/skip_damaged_option.hpp"
 #include "tools/verify/payload_words.hpp"
 #include "tools/verify/store_folder.hpp"
+#include "tools/whole_number.hpp"
 #include "transport/store/expected_files.hpp"
 #include "transport/store/sidecar.hpp"
 
@@ -395,7 +396,8 @@ void add_reprocess(CLI::App& program, command_body& run) {
   c->add_option("--jobs", o->jobs, "files that are done at a time on this machine")
       ->check(CLI::Range(1U, 256U))
       ->capture_default_str();
-  c->add_option("--task", o->task, "do this one file of the plan only");
+  c->add_option("--task", o->task, "do this one file of the plan only")
+      ->check(whole_number<std::uint64_t>);
   auto* slurm = c->add_flag("--slurm", o->to_slurm,
                             "give each file that is not done to Slurm, as a task of an array of "
                             "jobs, with a job behind them that checks; and end");

@@ -19,6 +19,7 @@
 #include "tools/print.hpp"
 #include "tools/progress.hpp"
 #include "tools/simulation/simulation.hpp"
+#include "tools/whole_number.hpp"
 
 namespace l3 {
 namespace {
@@ -154,15 +155,17 @@ void add_simulate(CLI::App& program, command_body& run) {
       ->check(CLI::Range(1U, most_spills))
       ->capture_default_str();
   c->add_option("--seed", o->settings.seed, "the same seed gives the same bytes")
-  c->add_option("--run", o->run, "run number")->capture_default_str();
-      ->check(refuse_sign)
+      ->check(whole_number<std::uint64_t>)
+      ->capture_default_str();
+  c->add_option("--run", o->run, "run number")
+      ->check(whole_number<std::uint32_t>)
       ->capture_default_str();
   auto* type = c->add_option("--type", o->type, "only events of this true type, not the mixture");
   auto* file =
       c->add_option("--waveforms", o->waveforms,
                     "recorded waveforms (u16, little-endian) that the inputs carry instead");
   c->add_option("--samples", o->samples, "samples of a recorded waveform")
-      ->check(CLI::IsMember({64, 256}))
+      ->check(CLI::IsMember({"64", "256"}))
       ->capture_default_str()
       ->needs(file);
   file->excludes(type);

@@ -23,6 +23,7 @@
 #include "tools/verify/objections.hpp"
 #include "tools/verify/payload_words.hpp"
 #include "tools/verify/store_folder.hpp"
+#include "tools/whole_number.hpp"
 #include "transport/file/l2raw.hpp"
 
 namespace l3 {
@@ -369,7 +370,8 @@ void add_verify(CLI::App& program, command_body& run) {
                 "ledgers of replay client and daemon; the receiver's is found in the store");
   c->add_option("--run", o->runs,
                 "the run that was sent, of several in the store; several: all of these together "
-                "(default: those of the ledgers that are given, else all)");
+                "(default: those of the ledgers that are given, else all)")
+      ->check(whole_number<std::uint32_t>);
   c->add_option("--loop", o->loops, "how often the file was sent: what `replay --loop` was told")
       ->check(CLI::Range(1U, spill_numbers))
       ->capture_default_str();

@@ -66,6 +66,31 @@ class Usage(CommandLine):
         self.says(USAGE, "--end-delay", *replay, "--end-delay=-1")
         self.assertFalse(out.exists())
 
+    def test_every_number_is_refused_with_its_option_and_its_range(self):
+        found = 0
+        for command in ("simulate", "replay", "verify", "inspect", "histograms", "pack", "unpack", "select", "evaluate", "reprocess", "plan", "budget",
+                        "demo", "run start"):
+            code, usage = self.run_tool(*command.split(), "--help")
+            self.assertEqual(code, 0, usage)
+            for option, what in re.findall(r"^ +(--[a-z-]+) (U?INT[^\n]*|FLOAT:[^\n]*)", usage, re.MULTILINE):
+                found += 1
+                for number in ("18446744073709551616", "99999999999999999999", "-1e30" if what[0] == "F" else "-1", "", "5 kg", "nan"):
+                    with self.subTest(command=command, option=option, number=number):
+                        code, said = self.run_tool(*command.split(), f"{option}={number}")
+                        self.assertEqual(code, USAGE, said)
+                        self.assertIn(option, said)
+                        if number and number != "nan" and "unit" not in said:
+                            self.assertRegex(said, rf"{re.escape(number)} .*(from|range|in {{)")
+                            self.assertRegex(said, r"\d (to|-) \d|from \d+ to|{")
+        self.assertGreater(found, 60)
+        self.says(USAGE, "--samples: 4294967296 is not a multiple of 64 from 64 to 4294967232", "pack", "a", "b", "--samples=4294967296")
+        self.says(USAGE, "--run: 4294967296 is no whole number from 0 to 4294967295", "simulate", "a", "--run=4294967296")
+        self.says(USAGE, "or is too large", "plan", "--rate", "99999999999 Gb/s")
+        for zero in ("-0", "-0.0", "0"):
+            code, said = self.run_tool("plan", f"--kept={zero}")
+            self.assertEqual(code, 0, said)
+            self.assertIn("assumed: 0.0 % of the events are kept", said)
+
     def test_numbers_that_are_none(self):
         """Not-a-number lies in every range that is checked by two comparisons."""
         out = self.folder / "out"
