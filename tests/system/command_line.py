@@ -298,6 +298,16 @@ class Files(CommandLine):
         self.says(FAILED, "recorded has 4294967298 bytes; at most 4294967296 are read", "simulate", out, "--waveforms", recorded)
         self.assertFalse(out.exists())
 
+    def test_what_extract_says_of_a_file_that_is_too_long(self):
+        self.assertEqual(self.fill_store().stop(), 0)
+        file = harness.store_file(self.store)
+        file.write_bytes(file.read_bytes() + b"more")
+        code, said = self.run_tool("extract", self.store, self.folder / "out")
+        self.assertEqual(code, FAILED, said)
+        self.assertIn("; all its 20 events are there", said)
+        self.assertTrue(said.endswith("koto-l3 extract: 1 file is not as it was when it was complete: see above (--skip-damaged accepts that)\n"), said)
+        self.assertNotIn("places of the store are damaged", said)
+
     def test_what_verify_and_extract_say_of_cut_files(self):
         receiver, out = self.fill_store(), self.folder / "out"
         code, said = self.run_tool("verify", self.sent, self.store)
