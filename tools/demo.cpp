@@ -18,6 +18,7 @@
 #include "tools/rehearsal/rehearsal.hpp"
 #include "tools/rehearsal/workload.hpp"
 #include "tools/replay/destination.hpp"
+#include "tools/scratch_folder.hpp"
 
 namespace l3 {
 namespace {
@@ -131,10 +132,7 @@ std::filesystem::path make_folder(const demo_options& o) {
     std::filesystem::create_directory(o.folder);
     return o.folder;
   }
-  auto name = (std::filesystem::temp_directory_path() / "koto-l3-demo-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr)
-    throw std::system_error(errno, std::generic_category(), "cannot make " + name);
-  return name;
+  return new_scratch_folder("koto-l3-demo");
 }
 
 /// Told now, not after the simulation.

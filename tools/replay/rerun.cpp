@@ -16,6 +16,8 @@
 #include "selection/engine/engine.hpp"
 #include "selection/trigger/load_selection.hpp"
 #include "tools/command_error.hpp"
+#include "tools/print.hpp"
+#include "tools/scratch_folder.hpp"
 #include "transport/file/batch_file.hpp"
 #include "transport/format/endian.hpp"
 
@@ -40,10 +42,7 @@ struct outcome {
 class selection_folder {
 public:
   explicit selection_folder(const batch_file& b) {
-    std::string name = (std::filesystem::temp_directory_path() / "l3-rerun-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr)
-      throw command_error("cannot make a folder in " + name, exit_missing_resource);
-    path_ = name;
+    path_ = new_scratch_folder("koto-l3-rerun");
     write("lines.toml", b.lines);
     write("detector.toml", b.detector);
     write("calibration.csv", b.calibration);
