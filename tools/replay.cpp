@@ -228,8 +228,9 @@ void add_replay(CLI::App& program, command_body& run) {
       ->check(CLI::Range(1U, 1U << 20))
       ->capture_default_str();
   c->add_option("--timeout", o->timeout,
-                "TCP: give up after so long without an acknowledgement, or of connections that "
-                "break, such as \"30 s\"; a bare number is of seconds")
+                "TCP: give up after so long without an acknowledgement of what is to be sent, also "
+                "by a peer that does not read, or of connections that break, such as \"30 s\"; a "
+                "bare number is of seconds")
       ->transform(in_unit({dimension::duration, 1'000'000'000, "seconds", true}))
       ->check([](const std::string& text) -> std::string {
         double seconds = 0;
