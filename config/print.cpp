@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "config/key.hpp"
+#include "transport/format/plain_text.hpp"
 
 namespace l3 {
 namespace {
@@ -65,9 +66,9 @@ std::string print_config(const daemon_settings& settings, const config_origins& 
       if (!is_in(k, s)) continue;
       const auto from = origins.find(k.path);
       out += fmt::format("{} = {}  # {}\n", name_in_section(k), k.show(settings),
-                         from == origins.end()
-                             ? "default"
-                             : fmt::format("{}:{}", from->second.file, from->second.line));
+                         from == origins.end() ? "default"
+                                               : fmt::format("{}:{}", plain_line(from->second.file),
+                                                             from->second.line));
     }
   }
   return out;

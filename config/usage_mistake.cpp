@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "config/toml/nearest.hpp"
+#include "transport/format/plain_text.hpp"
 
 namespace l3 {
 namespace {
@@ -87,9 +88,7 @@ std::string unknown_subcommand(const CLI::App& command) {
   return given.front();
 }
 
-} // namespace
-
-std::string usage_mistake(const CLI::App* program, const CLI::Error& error) {
+std::string mistake_in_words(const CLI::App* program, const CLI::Error& error) {
   const CLI::App* command = program;
   std::string name = program->get_name();
   while (!command->get_subcommands().empty()) {
@@ -99,17 +98,23 @@ std::string usage_mistake(const CLI::App* program, const CLI::Error& error) {
   if (const std::string word = unknown_subcommand(*command); !word.empty()) {
     const std::vector<std::string> names = subcommands_of(*command);
     const std::string_view meant = nearest(word, {names.begin(), names.end()});
-    return fmt::format("{0}: no command '{1}'; {2}see {0} --help\n", name, word,
+    return fmt::format("{0}: no command '{1}'; {2}see {0} --help", name, word,
                        meant.empty() ? "" : fmt::format("did you mean {}? ", meant));
   }
   const std::string option = unknown_option(*command);
   if (const std::string early = early_option(*command); option.empty() && !early.empty())
-    return fmt::format("{0}: {1} stands behind the command; see {0} --help\n", name, early);
+    return fmt::format("{0}: {1} stands behind the command; see {0} --help", name, early);
   if (option.empty())
-    return fmt::format("{0}: {1}; see {0} --help\n", name, words_of(*command, error));
+    return fmt::format("{0}: {1}; see {0} --help", name, words_of(*command, error));
   const std::string meant = what_was_meant(*command, option);
-  return fmt::format("{0}: no option {1}; {2}see {0} --help\n", name, option,
+  return fmt::format("{0}: no option {1}; {2}see {0} --help", name, option,
                      meant.empty() ? "" : "did you mean " + meant + "? ");
+}
+
+} // namespace
+
+std::string usage_mistake(const CLI::App* program, const CLI::Error& error) {
+  return plain_line(mistake_in_words(program, error)) + '\n'; // whatever the arguments hold
 }
 
 } // namespace l3

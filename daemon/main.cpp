@@ -267,7 +267,8 @@ private:
 
 int say_whether_device_answers(const compute_settings& s) {
   const std::string why_not = why_no_device(s);
-  std::fprintf(stderr, "koto-l3d: %s\n", why_not.empty() ? "the device answers" : why_not.c_str());
+  std::fprintf(stderr, "koto-l3d: %s\n",
+               why_not.empty() ? "the device answers" : plain_line(why_not).c_str());
   return why_not.empty() ? EXIT_SUCCESS : exit_missing_resource;
 }
 
@@ -279,7 +280,8 @@ bool can_start(daemon_settings s) {
   if (std::string wrong = wrong_with_memory(s, devices, lowest_memory_limit()); !wrong.empty())
     found.refused.push_back(std::move(wrong));
   for (const auto& all : {found.doubts, found.refused})
-    for (const std::string& text : all) std::fprintf(stderr, "koto-l3d: %s\n", text.c_str());
+    for (const std::string& text : all)
+      std::fprintf(stderr, "koto-l3d: %s\n", plain_line(text).c_str());
   return found.refused.empty();
 }
 
@@ -288,7 +290,7 @@ void leave_out_credentials(daemon_settings& s) {
   const auto look = [](const char* key, std::string& file) {
     if (!is_for_the_service_alone(file)) return;
     std::fprintf(stderr, "koto-l3d: %s: %s was not looked at: the service alone gets it\n", key,
-                 file.c_str());
+                 plain_line(file).c_str());
     file.clear();
   };
   look("forward.secret_key", s.forward.secret_key);
@@ -449,12 +451,12 @@ int main(int argc, char** argv) {
     if (check) leave_out_credentials(looked_at.settings);
     const auto mistakes = mistakes_in(looked_at);
     if (!mistakes.empty()) {
-      say_last(plain_lines(fmt::format("{}", fmt::join(mistakes, "\n"))));
+      say_last(fmt::format("{}", fmt::join(mistakes, "\n")));
       return exit_bad_configuration;
     }
     if (print_all) print(config);
     if (check && !can_start(config.settings)) return exit_missing_resource;
-    if (check) std::printf("%s: ok\n", file.empty() ? "defaults" : file.c_str());
+    if (check) std::printf("%s: ok\n", file.empty() ? "defaults" : plain_line(file).c_str());
     if (check_device) return say_whether_device_answers(config.settings.compute);
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) return output_failed();
     return check || print_all ? EXIT_SUCCESS : run(config, file);
@@ -466,7 +468,7 @@ int main(int argc, char** argv) {
     return exit_missing_resource;
   } catch (const std::exception& e) {
     const std::string reason = reason_of(e);
-    say_last(plain_lines(fmt::format("koto-l3d: {}{}", reason, remedy_for(reason))));
+    say_last(plain_line(fmt::format("koto-l3d: {}{}", reason, remedy_for(reason))));
     return exit_missing_resource;
   }
 }

@@ -16,6 +16,7 @@
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
 
+#include "transport/format/plain_text.hpp"
 #include "transport/system/line_writer.hpp"
 
 namespace l3 {
@@ -52,9 +53,11 @@ bool under_the_journal() {
 }
 
 /// A clock that was never set may be before 1970, of which spdlog writes no right time; of the
-/// first second of 1970 neither.
+/// first second of 1970 neither. A message is one line, whatever the names in it hold.
 std::string text_of(spdlog::formatter& format, spdlog::details::log_msg line) {
   line.time = std::max(line.time, spdlog::log_clock::time_point(std::chrono::seconds(1)));
+  const std::string plain = plain_line({line.payload.data(), line.payload.size()});
+  line.payload = plain;
   spdlog::memory_buf_t text;
   format.format(line, text);
   return {text.data(), text.size()};
@@ -115,7 +118,7 @@ void say_last(const std::string& text) {
   spdlog::shutdown();
   line_writer writer(STDERR_FILENO, [](std::uint64_t /*left_out*/) { return std::string(); });
   const char* const prefix = under_the_journal() ? "<2>" : "";
-  std::istringstream lines(text);
+  std::istringstream lines(plain_lines(text));
   for (std::string line; std::getline(lines, line);) writer.write(prefix + line + '\n');
 }
 

@@ -19,6 +19,7 @@
 #include "tools/command.hpp"
 #include "tools/evaluate/selection_run.hpp"
 #include "tools/evaluate/truth_beside.hpp"
+#include "tools/print.hpp"
 #include "tools/skip_damaged_option.hpp"
 #include "tools/unit_option.hpp"
 #include "tools/write_file.hpp"
@@ -218,7 +219,10 @@ int plan_budget(const options& o) {
     if (o.codec == name || o.codec.empty())
       all.push_back(budget_of(o, name, codec, all.empty(), signals));
   if (!o.svg.empty()) write_file("--svg", o.svg, is_svg, budget_svg(all));
-  fmt::print("{}", o.json ? budget_json(all) : budget_table(all));
+  if (o.json)
+    fmt::print("{}", budget_json(all));
+  else
+    print_plain("{}", text_lines{budget_table(all)});
   return 0;
 }
 

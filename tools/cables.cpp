@@ -12,6 +12,7 @@
 #include "tools/cables/cable_drawing.hpp"
 #include "tools/command.hpp"
 #include "tools/crates_option.hpp"
+#include "tools/print.hpp"
 #include "tools/write_file.hpp"
 
 namespace l3 {
@@ -28,8 +29,10 @@ detector detector_of(const options& o) {
   check_built_in_or_readable(o.files.detector);
   try {
     return load_detector(o.files, readout_of(o.crates));
+  } catch (const command_error&) {
+    throw;
   } catch (const std::runtime_error& e) {
-    throw command_error(e.what(), exit_bad_configuration);
+    throw command_error(e, exit_bad_configuration);
   }
 }
 
@@ -53,7 +56,7 @@ int cables(const options& o) {
   if (o.json)
     fmt::print("{}\n", boost::json::serialize(to_json(d)));
   else
-    fmt::print("{}", to_table(d));
+    print_plain("{}", text_lines{to_table(d)});
   return 0;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/command.hpp"
+#include "tools/print.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -16,7 +17,6 @@
 #include "config/toml/nearest.hpp"
 #include "config/usage_mistake.hpp"
 #include "monitor/version.hpp"
-#include "transport/format/plain_text.hpp"
 #include "transport/system/reason_of.hpp"
 
 namespace l3 {
@@ -59,6 +59,7 @@ std::string plain_number(std::string& text) {
   const bool in_groups = digits.find_first_of("_'") != std::string_view::npos &&
                          digits.find_first_not_of("0123456789_'") == std::string_view::npos;
   if (other_base || in_groups) return text + " is no decimal number";
+  if (!digits.empty() && digits.find_first_not_of('0') == digits.npos) text = "0"; // and -0
   const auto first = std::min(text.find_first_not_of('0'), text.size() - 1);
   if (text.find_first_not_of("0123456789") == text.npos) text.erase(0, first);
   return {};
@@ -67,8 +68,9 @@ std::string plain_number(std::string& text) {
 /// Not-a-number lies in every range of CLI11, because it fails each comparison.
 std::string finite_number(std::string& text) {
   double value = 0;
-  if (CLI::detail::lexical_cast(text, value) && !std::isfinite(value))
-    return text + " is no finite number";
+  const bool is_number = CLI::detail::lexical_cast(text, value);
+  if (is_number && !std::isfinite(value)) return text + " is no finite number";
+  if (is_number && value == 0) text = "0";
   return plain_number(text);
 }
 
@@ -111,8 +113,11 @@ int run_program(const std::string& name, const std::string& what, std::span<cons
 
   take_plain_numbers(program);
 
-  const auto failed = [&](const char* text, int code) {
-    print_error("{} {}: {}\n", name, asked, plain_lines(text));
+  const auto failed = [&](const char* text, int code, bool in_lines = false) {
+    if (in_lines)
+      print_error("{} {}: {}\n", name, asked, text_lines{text});
+    else
+      print_error("{} {}: {}\n", name, asked, text);
     return code;
   };
   try {
@@ -123,7 +128,7 @@ int run_program(const std::string& name, const std::string& what, std::span<cons
     print_error("{}: {}\n", name, unwritten);
     return exit_failure;
   } catch (const command_error& e) { // a file of options
-    return failed(e.what(), e.code);
+    return failed(e.what(), e.code, e.in_lines);
   }
   try {
     const int code = run();
@@ -132,7 +137,7 @@ int run_program(const std::string& name, const std::string& what, std::span<cons
       return failed(unwritten, exit_failure);
     return code;
   } catch (const command_error& e) {
-    return failed(e.what(), e.code);
+    return failed(e.what(), e.code, e.in_lines);
   } catch (const std::system_error& e) {
     if (std::ferror(stdout) != 0) return failed(unwritten, exit_failure);
     // A file, a folder, a port that cannot be opened.

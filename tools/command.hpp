@@ -14,11 +14,6 @@
 
 namespace l3 {
 
-/// For an option without a sign, whose type alone would let −1 be the largest number.
-inline std::string refuse_sign(const std::string& text) {
-  return text.starts_with('-') ? text + " is below 0" : "";
-}
-
 /// Runs once the command line is parsed; returns the exit code.
 using command_body = std::function<int()>;
 

@@ -4,18 +4,15 @@
 #pragma once
 
 #include <cerrno>
-#include <cstdint>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
 #include <system_error>
-#include <utility>
 
-#include <fmt/format.h>
 #include <unistd.h>
 
+#include "config/toml/complaints.hpp"
 #include "selection/trigger/built_in.hpp"
-#include "transport/system/line_writer.hpp"
 #include "transport/system/reason_of.hpp"
 
 namespace l3 {
@@ -25,25 +22,16 @@ inline constexpr int exit_usage = 2;
 inline constexpr int exit_missing_resource = 69;
 inline constexpr int exit_bad_configuration = 78;
 
-/// Everything that a command says while it works goes through it.
-inline line_writer& standard_error() {
-  static line_writer writer(STDERR_FILENO, [](std::uint64_t left_out) {
-    return fmt::format("({} lines left out: they could not be written)\n", left_out);
-  });
-  return writer;
-}
-
-/// Writes to standard error, and waits neither for a program that reads it nor for a disk.
-template <class... Values>
-void print_error(fmt::format_string<Values...> text, Values&&... values) {
-  standard_error().write(fmt::format(text, std::forward<Values>(values)...));
-}
-
 /// Thrown by a command: its program prints `koto-l3 NAME: text` and exits with the code.
 struct command_error : std::runtime_error {
   command_error(const std::string& text, int exit_code = exit_failure)
       : std::runtime_error(text), code(exit_code) {}
+  /// For the same reason.
+  command_error(const std::runtime_error& e, int exit_code)
+      : std::runtime_error(e.what()), code(exit_code),
+        in_lines(dynamic_cast<const bad_file*>(&e) != nullptr) {}
   int code;
+  bool in_lines = false; ///< the text has a line for each mistake in a file; any other is one line
 };
 
 /// Parses an option's text; a text that `parse` refuses is a usage error that names the option.

@@ -14,9 +14,11 @@
 #include "selection/engine/make_engine.hpp"
 #include "tools/command.hpp"
 #include "tools/interrupt.hpp"
+#include "tools/print.hpp"
 #include "tools/rehearsal/rehearsal.hpp"
 #include "tools/rehearsal/workload.hpp"
 #include "tools/replay/destination.hpp"
+#include "tools/scratch_folder.hpp"
 
 namespace l3 {
 namespace {
@@ -32,7 +34,7 @@ struct demo_options {
   bool json = false;
 };
 
-void say(const std::string& text) { print_error("demo: {}\n", text); }
+void say(const auto& text) { print_error("demo: {}\n", text); }
 
 struct column {
   const char* name;
@@ -41,9 +43,9 @@ struct column {
 
 template <class Figure>
 void row(const char* name, const std::vector<column>& columns, const Figure& figure) {
-  fmt::print("  {:<38}", name);
-  for (const column& c : columns) fmt::print("{:>14}", figure(*c.of));
-  fmt::print("\n");
+  print_plain("  {:<38}", name);
+  for (const column& c : columns) print_plain("{:>14}", figure(*c.of));
+  print_plain("\n");
 }
 
 template <class Figure>
@@ -58,9 +60,9 @@ void print_table(const std::vector<column>& columns) {
   using result = const rehearsal_result&;
   constexpr double megabyte = 1e6;
   constexpr double millisecond = 1e-3;
-  fmt::print("\n  {:<38}", "");
-  for (const column& c : columns) fmt::print("{:>14}", c.name);
-  fmt::print("\n");
+  print_plain("\n  {:<38}", "");
+  for (const column& c : columns) print_plain("{:>14}", c.name);
+  print_plain("\n");
   row("events sent", columns, [](result r) { return r.replay.events.admitted; });
   row("events admitted", columns, [](result r) { return r.daemon.events.admitted; });
   row("= forwarded (stored by the receiver)", columns,
@@ -89,16 +91,17 @@ void print_table(const std::vector<column>& columns) {
       [](result r) { return r.latency_median / millisecond; });
   row("latency to stored, 99 %, ms", columns, 1,
       [](result r) { return r.latency_p99 / millisecond; });
-  fmt::print("\n");
+  print_plain("\n");
 }
 
 void print_report(const std::vector<column>& columns, bool ok) {
-  fmt::print("koto-l3 demo: kernels on {}\n", columns.front().of->backend);
+  print_plain("koto-l3 demo: kernels on {}\n", columns.front().of->backend);
   print_table(columns);
   for (const column& c : columns)
-    for (const auto& p : c.of->problems) fmt::print("  {}: {}\n", c.name, p);
-  fmt::print("{}\n", ok ? "Everything that was sent is stored, bit for bit, and every sum balances."
-                        : "SOMETHING IS OFF: see above.");
+    for (const auto& p : c.of->problems) print_plain("  {}: {}\n", c.name, p);
+  print_plain("{}\n",
+              ok ? "Everything that was sent is stored, bit for bit, and every sum balances."
+                 : "SOMETHING IS OFF: see above.");
 }
 
 json::object object_of(const rehearsal_result& r) {
@@ -129,10 +132,7 @@ std::filesystem::path make_folder(const demo_options& o) {
     std::filesystem::create_directory(o.folder);
     return o.folder;
   }
-  auto name = (std::filesystem::temp_directory_path() / "koto-l3-demo-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr)
-    throw std::system_error(errno, std::generic_category(), "cannot make " + name);
-  return name;
+  return new_scratch_folder("koto-l3-demo");
 }
 
 /// Told now, not after the simulation.
@@ -176,7 +176,7 @@ int demo_in(const std::filesystem::path& folder, const demo_options& o, interrup
     print_json(udp, tcp, keep ? folder : std::filesystem::path());
   } else {
     print_report({{"UDP", &udp}, {"TCP", &tcp}}, ok);
-    if (keep) fmt::print("Configuration, logs, ledgers and store are in {}\n", folder.string());
+    if (keep) print_plain("Configuration, logs, ledgers and store are in {}\n", folder.string());
   }
   if (!keep) std::filesystem::remove_all(folder, ignored);
   return ok ? 0 : exit_failure;
@@ -198,10 +198,10 @@ int demo(const demo_options& o) {
     if (interrupted) throw command_error("interrupted");
     const auto* const known = dynamic_cast<const command_error*>(&e);
     const bool missing = dynamic_cast<const std::system_error*>(&e) != nullptr;
-    throw command_error(std::string(e.what()) + "\nWhat there is, is in " + folder.string(),
-                        known != nullptr ? known->code
-                        : missing        ? exit_missing_resource
-                                         : exit_failure);
+    say(text_lines{e.what()}); // with the last lines of a log
+    throw command_error("what there is, is in " + folder.string(), known != nullptr ? known->code
+                                                                   : missing ? exit_missing_resource
+                                                                             : exit_failure);
   }
 }
 

@@ -11,6 +11,7 @@
 #include "tools/command.hpp"
 #include "tools/doctor/checks.hpp"
 #include "tools/interrupt.hpp"
+#include "tools/print.hpp"
 
 namespace l3 {
 namespace {
@@ -30,7 +31,7 @@ daemon_settings settings_of(const options& o) {
   if (file.empty()) return {};
   check_readable(file);
   const loaded_config loaded = load_config(file);
-  if (!loaded.ok()) throw command_error(bad_file(loaded.errors).what(), exit_bad_configuration);
+  if (!loaded.ok()) throw command_error(bad_file(loaded.errors), exit_bad_configuration);
   return loaded.settings;
 }
 
@@ -46,12 +47,12 @@ void check_disks(const options& o, const daemon_settings& s, findings& to) {
 
 void print_text(const findings& all) {
   for (const finding& f : all) {
-    fmt::print("{:<8} {:<24} {}\n", name_of(f.how), f.what, f.text);
-    if (!f.remedy.empty()) fmt::print("{:<8} {:<24}   mend: {}\n", "", "", f.remedy);
+    print_plain("{:<8} {:<24} {}\n", name_of(f.how), f.what, f.text);
+    if (!f.remedy.empty()) print_plain("{:<8} {:<24}   mend: {}\n", "", "", f.remedy);
   }
   const auto count = [&](health h) { return std::ranges::count(all, h, &finding::how); };
-  fmt::print("{} ok, {} warnings, {} bad\n", count(health::ok), count(health::warning),
-             count(health::bad));
+  print_plain("{} ok, {} warnings, {} bad\n", count(health::ok), count(health::warning),
+              count(health::bad));
 }
 
 void print_json(const findings& all) {

@@ -20,6 +20,7 @@
 #include "tools/evaluate/stored_events.hpp"
 #include "tools/evaluate/stored_settings.hpp"
 #include "tools/interrupt.hpp"
+#include "tools/print.hpp"
 #include "tools/skip_damaged_option.hpp"
 #include "tools/verify/agreement.hpp"
 #include "tools/verify/line_names.hpp"
@@ -66,7 +67,7 @@ std::map<std::uint32_t, std::string> given_lines(const std::string& selection) {
   try {
     return line_names(read_selection(selection));
   } catch (const std::runtime_error& e) {
-    throw command_error(e.what(), exit_bad_configuration);
+    throw command_error(e, exit_bad_configuration);
   }
 }
 
@@ -210,26 +211,27 @@ std::vector<std::pair<std::uint64_t, std::string>> reasons_of(const line_efficie
 }
 
 void print_text(const decided_by& how, const settings_efficiency& s) {
-  fmt::print("settings {:08x}: {} events\n", how.settings, s.events());
+  print_plain("settings {:08x}: {} events\n", how.settings, s.events());
   if (how.chosen)
-    fmt::print("  no unbiased sample: these events were decided again, and what another selection "
-               "had rejected is not among them\n");
+    print_plain("  no unbiased sample: these events were decided again, and what another selection "
+                "had rejected is not among them\n");
   else if (s.samples().empty())
-    fmt::print("  no unbiased sample: the selection has none of the reference lines, and does not "
-               "record\n");
+    print_plain("  no unbiased sample: the selection has none of the reference lines, and does not "
+                "record\n");
   for (const reference_sample& of : s.samples()) {
-    fmt::print("\n{}: {} events, one in {} of what it stands for\n", of.name, of.events, of.one_in);
-    fmt::print("{:<16} {:>9}  {:>24}  {:>24}   refused for, most often first\n", "line", "prescale",
-               "fires on", "of its level-1 bits");
+    print_plain("\n{}: {} events, one in {} of what it stands for\n", of.name, of.events,
+                of.one_in);
+    print_plain("{:<16} {:>9}  {:>24}  {:>24}   refused for, most often first\n", "line",
+                "prescale", "fires on", "of its level-1 bits");
     for (const line_efficiency& l : of.lines) {
       std::vector<std::string> reasons;
       for (const auto& [events, why] : reasons_of(l))
         reasons.push_back(fmt::format("{} {}", why, events));
-      fmt::print("{:<16} {:>9}  {}  {}   {}\n", l.name, l.prescale, text_of(l.of_all),
-                 text_of(l.of_triggered), fmt::join(reasons, ", "));
+      print_plain("{:<16} {:>9}  {}  {}   {}\n", l.name, l.prescale, text_of(l.of_all),
+                  text_of(l.of_triggered), fmt::join(reasons, ", "));
     }
   }
-  fmt::print("\n");
+  print_plain("\n");
 }
 
 json::object to_json(const decided_by& how, const settings_efficiency& s) {

@@ -14,7 +14,9 @@
 #include "tools/evaluate/evaluation_report.hpp"
 #include "tools/evaluate/selection_run.hpp"
 #include "tools/evaluate/stress.hpp"
+#include "tools/print.hpp"
 #include "tools/skip_damaged_option.hpp"
+#include "tools/whole_number.hpp"
 #include "tools/write_file.hpp"
 
 namespace l3 {
@@ -52,8 +54,8 @@ void print_comparison(const std::vector<evaluated_file>& all) {
       only_first += all[0].kept[e] && !all[i].kept[e] ? 1 : 0;
       only_other += !all[0].kept[e] && all[i].kept[e] ? 1 : 0;
     }
-    fmt::print("{} keeps {} events that {} does not, and rejects {} that it keeps\n", all[i].name,
-               only_other, all[0].name, only_first);
+    print_plain("{} keeps {} events that {} does not, and rejects {} that it keeps\n", all[i].name,
+                only_other, all[0].name, only_first);
   }
 }
 
@@ -75,19 +77,19 @@ int stress(options o) {
   if (o.list) {
     for (const stress_row* row : rows) {
       list.push_back(stress_json(*row));
-      if (!o.json) fmt::print("{}\n", row->name);
+      if (!o.json) print_plain("{}\n", row->name);
     }
     if (o.json) fmt::print("{}\n", json::serialize(json::object{{"rows", list}}));
     return 0;
   }
   bool all_hold = true;
-  if (!o.json) fmt::print("{}", stress_head());
+  if (!o.json) print_plain("{}", text_lines{stress_head()});
   for (const stress_row* row : rows) {
     const auto result = run_stress_row(*row, o.rows, o.run, o.signal_line, signals);
     all_hold = all_hold && result.holds();
     list.push_back(stress_json(result));
     if (o.json) continue;
-    fmt::print("{}", stress_line(result));
+    print_plain("{}", text_lines{stress_line(result)});
     std::fflush(stdout);
   }
   if (o.json) fmt::print("{}\n", json::serialize(json::object{{"rows", list}}));
@@ -119,9 +121,9 @@ int evaluate(options o) {
     return 0;
   }
   for (const evaluated_file& e : all) {
-    if (all.size() > 1) fmt::print("{}\n", e.name);
-    fmt::print("{}", evaluation_text(e.result, e.lines, o.signal_line));
-    if (all.size() > 1) fmt::print("\n");
+    if (all.size() > 1) print_plain("{}\n", e.name);
+    print_plain("{}", text_lines{evaluation_text(e.result, e.lines, o.signal_line)});
+    if (all.size() > 1) print_plain("\n");
   }
   print_comparison(all);
   return 0;
@@ -163,7 +165,7 @@ void add_evaluate(CLI::App& program, command_body& run) {
       ->capture_default_str()
       ->needs(stress);
   c->add_option("--seed", o->rows.seed, "of the simulation")
-      ->check(refuse_sign)
+      ->check(whole_number<std::uint64_t>)
       ->capture_default_str()
       ->needs(stress);
   c->add_option("--out", o->rows.out, "folder for the signal's events, truth and decisions")

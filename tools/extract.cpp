@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `koto-l3 extract`: takes the original fragments out of a store, or out of a spool that no daemon
 // uses.
+#include <algorithm>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -11,6 +13,7 @@
 #include "tools/command.hpp"
 #include "tools/evaluate/stored_settings.hpp"
 #include "tools/interrupt.hpp"
+#include "tools/print.hpp"
 #include "tools/progress.hpp"
 #include "tools/skip_damaged_option.hpp"
 #include "tools/verify/extraction.hpp"
@@ -27,6 +30,20 @@ struct options {
   bool skip_limited = false;
   bool json = false;
 };
+
+/// `faults` of files were told, and are counted among the damages: such a file may be too long, and
+/// lack nothing.
+std::string damage_in_words(std::uint64_t damages, std::uint64_t faults) {
+  const std::uint64_t places = damages - std::min(damages, faults);
+  std::string text;
+  if (places > 0)
+    text = fmt::format("{} places of the store are damaged; the events there are left out", places);
+  if (faults > 0)
+    text += fmt::format("{}{} file{} not as {} when {} complete: see above",
+                        text.empty() ? "" : "; ", faults, faults == 1 ? " is" : "s are",
+                        faults == 1 ? "it was" : "they were", faults == 1 ? "it was" : "they were");
+  return text;
+}
 
 int extract_store(const options& o) {
   check_folder(o.folder);
@@ -53,8 +70,8 @@ int extract_store(const options& o) {
                                   {"file", o.out}};
     fmt::print("{}\n", boost::json::serialize(all));
   } else {
-    fmt::print("{}: {} events, {} fragments, {:.1f} MB\n", o.out, done.events, done.fragments,
-               static_cast<double>(done.bytes) / 1e6);
+    print_plain("{}: {} events, {} fragments, {:.1f} MB\n", o.out, done.events, done.fragments,
+                static_cast<double>(done.bytes) / 1e6);
   }
   for (const auto& text : stored.misnamed_files()) print_error("{}\n", text);
   if (done.copies > 0)
@@ -71,13 +88,11 @@ int extract_store(const options& o) {
                     "their fragments cannot be written (--skip-limited accepts "
                     "that)",
                     done.payloads.events()));
+  const std::string damage = damage_in_words(done.damaged, stored.file_faults().size());
   if (done.damaged > 0 && o.skip_damaged)
-    print_error("{} places of the store are damaged; the events there are left out\n",
-                done.damaged);
+    print_error("{}\n", damage);
   else if (done.damaged > 0)
-    throw command_error(fmt::format("{} places of the store are damaged; the events there are "
-                                    "missing (--skip-damaged accepts that)",
-                                    done.damaged));
+    throw command_error(damage + " (--skip-damaged accepts that)");
   return 0;
 }
 

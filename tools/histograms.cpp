@@ -16,10 +16,11 @@
 #include "tools/histograms/histogram_table.hpp"
 #include "tools/histograms/stored_histograms.hpp"
 #include "tools/interrupt.hpp"
+#include "tools/print.hpp"
 #include "tools/skip_damaged_option.hpp"
 #include "tools/status/http_get.hpp"
+#include "tools/whole_number.hpp"
 #include "tools/write_file.hpp"
-#include "transport/format/plain_text.hpp"
 #include "transport/system/reason_of.hpp"
 
 namespace l3 {
@@ -43,7 +44,7 @@ shown_histograms read_file(const options& o, const std::string& name, const stor
   try {
     if (is_stored(name)) {
       const auto tell_missed = [&](const std::string& line) {
-        print_error("left out: {}{}\n", plain_lines(line),
+        print_error("left out: {}{}\n", line,
                     o.skip_damaged ? "" : " (--skip-damaged accepts that)");
         whole = false;
       };
@@ -66,7 +67,8 @@ shown_histograms ask(const std::string& address, interrupt& signals) {
   if (!answer.good())
     throw command_error(answer.failure.empty()
                             ? fmt::format("{} answers {}", url.text(), answer.status)
-                            : fmt::format("{}: {}", url.text(), answer.failure));
+                            : fmt::format("{}: {}", url.text(), answer.failure),
+                        answer.status == 0 ? exit_missing_resource : exit_failure);
   if (answer.body == "null")
     throw command_error(url.text() + ": the daemon makes no histograms: no run is in force, no "
                                      "selection runs, or histograms.one_in is 0");
@@ -105,8 +107,8 @@ int show_them(const options& o) {
   if (o.json) {
     fmt::print("{{\"run\":{},{}}}\n", to_json(h), members_of(changes));
   } else {
-    fmt::print("{}", table_of(h));
-    if (reference) fmt::print("\n{}", table_of(changes, most_changes_told));
+    print_plain("{}", text_lines{table_of(h)});
+    if (reference) print_plain("\n{}", text_lines{table_of(changes, most_changes_told)});
   }
   return changes.none() && (whole || o.skip_damaged) ? 0 : exit_failure;
 }
@@ -119,8 +121,9 @@ void add_histograms(CLI::App& program, command_body& run) {
       "histograms", "show the histograms of a run, and what changed since a reference");
   c->footer(
       "Exit code 1 if inputs or histograms of events changed, or if a part of a store that may "
-      "hold histograms cannot be read or is not there. Of other blocks it reads the headers "
-      "only. What --save writes can be the reference of later runs.");
+      "hold histograms cannot be read or is not there; 69 if no daemon answers at the address. Of "
+      "other blocks it reads the headers only. What --save writes can be the reference of later "
+      "runs.");
   c->add_option("from", o->from,
                 "a store, a file of one, a file that --save has written, or the monitoring address "
                 "of a daemon")
@@ -128,9 +131,12 @@ void add_histograms(CLI::App& program, command_body& run) {
   c->add_option("--reference", o->reference,
                 "a file or store to compare with, of a run that was good")
       ->check(refuse_no_name);
-  c->add_option("--run", o->choice.run, "of a store: the histograms of this run only");
-  c->add_option("--node", o->choice.node, "likewise of this node");
-  c->add_option("--spill", o->choice.spill, "likewise of this spill");
+  c->add_option("--run", o->choice.run, "of a store: the histograms of this run only")
+      ->check(whole_number<std::uint32_t>);
+  c->add_option("--node", o->choice.node, "likewise of this node")
+      ->check(whole_number<std::uint32_t>);
+  c->add_option("--spill", o->choice.spill, "likewise of this spill")
+      ->check(whole_number<std::uint32_t>);
   c->add_option("--svg", o->svg, "draw them into this file")->check(refuse_no_name);
   c->add_option("--save", o->save, "write them, as JSON, into this file")->check(refuse_no_name);
   add_skip_damaged_flag(*c, o->skip_damaged);

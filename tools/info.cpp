@@ -7,6 +7,7 @@
 #include "tools/command.hpp"
 #include "tools/info/information.hpp"
 #include "tools/interrupt.hpp"
+#include "tools/print.hpp"
 #include "tools/progress.hpp"
 
 namespace l3 {
@@ -26,7 +27,10 @@ int tell_information(const options& o) {
   };
   const information i = read_information(o.path, tell);
   line.clear();
-  fmt::print("{}", o.json ? json_of(o.path, i) : text_of(o.path, i));
+  if (o.json)
+    fmt::print("{}", json_of(o.path, i));
+  else
+    print_plain("{}", text_lines{text_of(o.path, i)});
   if (!i.damage.empty())
     throw command_error(o.path + " is damaged: " + i.damage.front() +
                         (i.damage.size() > 1 ? fmt::format("; {} more", i.damage.size() - 1) : ""));

@@ -10,7 +10,9 @@
 #include "tools/inspect/event_report.hpp"
 #include "tools/inspect/waveform_drawing.hpp"
 #include "tools/interrupt.hpp"
+#include "tools/print.hpp"
 #include "tools/progress.hpp"
+#include "tools/whole_number.hpp"
 #include "tools/write_file.hpp"
 
 namespace l3 {
@@ -48,7 +50,7 @@ std::optional<readout> read_configuration(options& o) {
   if (o.config.empty()) return std::nullopt;
   check_readable(o.config);
   const loaded_config loaded = load_config(o.config);
-  if (!loaded.ok()) throw command_error(bad_file(loaded.errors).what(), exit_bad_configuration);
+  if (!loaded.ok()) throw command_error(bad_file(loaded.errors), exit_bad_configuration);
   const selection_files& files = loaded.settings.selection;
   if (o.files.lines == built_in && !files.lines.empty()) o.files.lines = files.lines;
   if (o.files.detector == built_in && !files.detector.empty()) o.files.detector = files.detector;
@@ -66,7 +68,7 @@ std::optional<loaded_selection> names_for(const options& o, const found_event& e
   try {
     return load_selection(o.files, event.crates, event.run);
   } catch (const std::runtime_error& e) {
-    if (given) throw command_error(e.what(), exit_bad_configuration);
+    if (given) throw command_error(e, exit_bad_configuration);
     return std::nullopt;
   }
 }
@@ -91,7 +93,10 @@ int inspect(options o) {
       o.channels.empty() ? highest_channels(all, o.highest) : chosen_channels(all, o.channels);
   const inspected_event e{event, boards, shown, selection ? &*selection : nullptr};
   if (!o.svg.empty()) write_file("--svg", o.svg, is_svg, svg_drawing(title_of(event), shown));
-  fmt::print("{}", o.json ? report_json(e) : report_text(e));
+  if (o.json)
+    fmt::print("{}", report_json(e));
+  else
+    print_plain("{}", text_lines{report_text(e)});
   return 0;
 }
 
@@ -105,7 +110,8 @@ void add_inspect(CLI::App& program, command_body& run) {
             "lines and counters come from the selection that is given, built-in by default.");
   c->add_option("path", o->path, "a .l2raw file, a store, a spool, or a file of these")->required();
   c->add_option("--event", o->event, "SPILL/EVENT, such as 3/17")->required();
-  c->add_option("--run", o->run, "of this run, where a store holds several");
+  c->add_option("--run", o->run, "of this run, where a store holds several")
+      ->check(whole_number<std::uint32_t>);
   c->add_option("--channel", o->channels,
                 "CRATE, CRATE/SLOT, CRATE/SLOT/CHANNEL or a name such as \"crystal 17\" or CBAR; "
                 "more than one with commas")

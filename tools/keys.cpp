@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "tools/command.hpp"
+#include "tools/print.hpp"
 #include "transport/link/link_keys.hpp"
 
 namespace l3 {
@@ -17,8 +18,8 @@ int keys(const std::string& name) {
     write_key_pair(name, pair);
     return true;
   });
-  fmt::print("{0}.secret: keep it where it was made; {0}.public: for the other end\n{1}\n", name,
-             text_of(pair.public_half));
+  print_plain("{0}.secret: keep it where it was made; {0}.public: for the other end\n{1}\n", name,
+              text_of(pair.public_half));
   return 0;
 }
 

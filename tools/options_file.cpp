@@ -105,7 +105,7 @@ void add_options_file(CLI::App& command) {
             try {
               options_file(command, name).apply();
             } catch (const bad_file& e) {
-              throw command_error(e.what(), exit_bad_configuration);
+              throw command_error(e, exit_bad_configuration);
             }
           },
           "TOML file with options, as `secret_key = \"FILE\"` for --secret-key")

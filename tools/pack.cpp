@@ -18,6 +18,7 @@
 #include "tools/pack/samples_option.hpp"
 #include "tools/pack/strong_file.hpp"
 #include "tools/pending_file.hpp"
+#include "tools/print.hpp"
 #include "tools/progress.hpp"
 #include "transport/format/l2.hpp"
 

@@ -11,6 +11,7 @@
 #include "tools/command.hpp"
 #include "tools/plan/cost_table.hpp"
 #include "tools/plan/sizing.hpp"
+#include "tools/print.hpp"
 
 namespace l3 {
 namespace {
@@ -39,7 +40,8 @@ double amount(const char* option, const std::string& text, dimension d) {
     throw command_error(fmt::format("{}: \"{}\" is not above 0", option, text), exit_usage);
   if (!value)
     throw command_error(
-        fmt::format("{}: \"{}\" is no number with one of the units {}", option, text, units_of(d)),
+        fmt::format("{}: \"{}\" is no number with one of the units {}, or is too large", option,
+                    text, units_of(d)),
         exit_usage);
   return static_cast<double>(*value);
 }
@@ -52,38 +54,39 @@ std::string splitting(const thread_cost& c) {
 }
 
 void print_table(const sizing& s, const sizing_wishes& w, const cost_table& costs) {
-  fmt::print("{} nodes, each with {} processors, {} network interfaces in, 1 out\n\n", s.nodes,
-             s.processors_needed, s.interfaces);
-  fmt::print("into a node, in a spill   {:8.3f} GB/s\npacked events out of it   {:8.3f} GB/s\n"
-             "out of all, on average    {:8.3f} GB/s of {:.3f}\n\n",
-             s.node_input / gigabyte, s.node_output / gigabyte, s.mean_output / gigabyte,
-             w.link / gigabyte);
-  fmt::print("{:<18} {:>6} {:>10} {:>12}\n", "thread", "of", "s/GB", "processors");
+  print_plain("{} nodes, each with {} processors, {} network interfaces in, 1 out\n\n", s.nodes,
+              s.processors_needed, s.interfaces);
+  print_plain("into a node, in a spill   {:8.3f} GB/s\npacked events out of it   {:8.3f} GB/s\n"
+              "out of all, on average    {:8.3f} GB/s of {:.3f}\n\n",
+              s.node_input / gigabyte, s.node_output / gigabyte, s.mean_output / gigabyte,
+              w.link / gigabyte);
+  print_plain("{:<18} {:>6} {:>10} {:>12}\n", "thread", "of", "s/GB", "processors");
   for (const thread_load& t : s.threads)
-    fmt::print("{:<18} {:>6} {:10.4f} {:12.3f}{}\n", t.cost.name, t.cost.input ? "input" : "output",
-               t.cost.seconds_per_gigabyte, t.processors, splitting(t.cost));
-  fmt::print("{:<36} {:12.3f}\n", "busy processors of a node", s.processors);
+    print_plain("{:<18} {:>6} {:10.4f} {:12.3f}{}\n", t.cost.name,
+                t.cost.input ? "input" : "output", t.cost.seconds_per_gigabyte, t.processors,
+                splitting(t.cost));
+  print_plain("{:<36} {:12.3f}\n", "busy processors of a node", s.processors);
   if (!s.first_to_saturate.empty())
-    fmt::print("first to saturate: {}, at {:.2f} GB/s into a node\n", s.first_to_saturate,
-               s.saturates_at / gigabyte);
-  fmt::print(
+    print_plain("first to saturate: {}, at {:.2f} GB/s into a node\n", s.first_to_saturate,
+                s.saturates_at / gigabyte);
+  print_plain(
       "\nwithout a receiver for {:.0f} s, of each node: {:.1f} GB wait, {:.2f} GB of memory, "
       "{:.1f} GB of disk written at up to {:.3f} GB/s",
       w.outage, s.outage_bytes / gigabyte, w.outbox / gigabyte, s.disk_bytes / gigabyte,
       s.disk_rate / gigabyte);
   if (s.drain_seconds > 0)
-    fmt::print("; it leaves in {:.0f} s", s.drain_seconds);
+    print_plain("; it leaves in {:.0f} s", s.drain_seconds);
   else
-    fmt::print("; it never leaves: the line is full");
-  fmt::print(
+    print_plain("; it never leaves: the line is full");
+  print_plain(
       "\n\nassumed: {:.1f} % of the events are kept and packed to 1/{:.2f}; the beam is on "
       "{:.1f} % of the time; a thread and an interface may be busy {:.0f} % of the time; "
       "interfaces of {:.0f} Gb/s; nodes share the input and the line alike; costs grow with "
       "the bytes, and this machine's processors are those of the table; the receiver's machine, "
       "which stores what all nodes send, is not in it\n",
       100 * w.kept, w.ratio, 100 * w.duty, 100 * w.headroom, w.interface * bits / gigabyte);
-  fmt::print("costs: over {}, {}\n", costs.way, costs.measured);
-  for (const std::string& text : s.not_met) fmt::print("NOT enough: {}\n", text);
+  print_plain("costs: over {}, {}\n", costs.way, costs.measured);
+  for (const std::string& text : s.not_met) print_plain("NOT enough: {}\n", text);
 }
 
 json::object to_json(const sizing& s, const sizing_wishes& w, const cost_table& costs) {

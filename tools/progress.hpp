@@ -12,7 +12,10 @@
 #include <string>
 #include <string_view>
 
+#include <fmt/format.h>
+
 #include "tools/command_error.hpp"
+#include "tools/print.hpp"
 
 namespace l3 {
 
@@ -66,9 +69,8 @@ public:
     next_ = now + std::chrono::milliseconds(100);
     visible_ = true;
     if (!standard_error().idle()) return; // a terminal that was told to stop
-    print_error(
-        "\r{}\033[K",
-        progress_text(label_, unit_, done, total_, now - started_).substr(0, columns() - 1));
+    const std::string text = progress_text(label_, unit_, done, total_, now - started_);
+    show(plain_line(text.substr(0, columns() - 1)));
   }
   /// Where the total is known only now.
   void update(std::uint64_t done, std::uint64_t total) {
@@ -79,7 +81,7 @@ public:
   /// Removes the line, as the destructor does, before standard output says more.
   void clear() {
     if (visible_) {
-      print_error("\r\033[K");
+      show({});
       standard_error().flush();
     }
     visible_ = false;
@@ -88,6 +90,8 @@ public:
 private:
   using clock = std::chrono::steady_clock;
 
+  /// In place of the line before it.
+  static void show(const std::string& text) { standard_error().write("\r" + text + "\033[K"); }
   /// A line that is longer than the terminal's would stay in part when the next one replaces it.
   [[nodiscard]] static std::size_t columns() {
     winsize size{};

@@ -24,6 +24,7 @@
 #include "tools/interrupt.hpp"
 #include "tools/options_file.hpp"
 #include "tools/pending_file.hpp"
+#include "tools/print.hpp"
 #include "tools/progress.hpp"
 #include "tools/receive/receive_account.hpp"
 #include "tools/receive/receive_watch.hpp"
@@ -152,13 +153,13 @@ void summarize(const options& o, const ledger& l, const receive_counters& c) {
                                   {"store_errors", c.store_errors.get()}};
     fmt::print("{}\n", boost::json::serialize(all));
   } else {
-    fmt::print("{}: {} events, {:.1f} MB of {} sessions; now {} blocks stored, {} dropped as "
-               "repeats, {} events left out as repeats\n",
-               o.store.folder.string(), l.events.forwarded, static_cast<double>(l.bytes.out) / 1e6,
-               l.sessions.size(), c.stored_blocks.get(), c.duplicates.get(),
-               c.repeated_events.get());
+    print_plain("{}: {} events, {:.1f} MB of {} sessions; now {} blocks stored, {} dropped as "
+                "repeats, {} events left out as repeats\n",
+                o.store.folder.string(), l.events.forwarded, static_cast<double>(l.bytes.out) / 1e6,
+                l.sessions.size(), c.stored_blocks.get(), c.duplicates.get(),
+                c.repeated_events.get());
     if (const std::uint64_t n = refused_connections(c); n > 0)
-      fmt::print(
+      print_plain(
           "{} connections refused: {} with an unknown key, {} with keys on one side only, {} "
           "that were no whole handshake\n",
           n, c.connections.unknown_key.get(), c.connections.mechanism.get(),
@@ -372,7 +373,7 @@ int check(const options& o, const std::string& file) {
   } catch (const std::runtime_error& e) {
     throw command_error(reason_of(e), exit_bad_configuration);
   }
-  fmt::print("{}: ok\n", file.empty() ? "options" : file);
+  print_plain("{}: ok\n", file.empty() ? "options" : file);
   return 0;
 }
 

@@ -10,9 +10,12 @@
 #include <system_error>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "tools/command.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/pending_file.hpp"
+#include "tools/print.hpp"
 #include "tools/progress.hpp"
 #include "tools/replay/rerun.hpp"
 #include "tools/replay/tcp_replay.hpp"
@@ -152,7 +155,10 @@ int replay(const options& o) {
   }
   line->clear();
   if (!o.ledger.empty()) write_ledger(o.ledger, ledger_of(report, !udp, true));
-  std::fputs((o.json ? to_json(report) : to_table(report)).c_str(), stdout);
+  if (o.json)
+    fmt::print("{}", to_json(report));
+  else
+    print_plain("{}", text_lines{to_table(report)});
   if (report.finished) return 0;
   throw command_error(report.to + ": " +
                       (report.interrupted       ? "interrupted"
@@ -223,8 +229,9 @@ void add_replay(CLI::App& program, command_body& run) {
       ->check(CLI::Range(1U, 1U << 20))
       ->capture_default_str();
   c->add_option("--timeout", o->timeout,
-                "TCP: give up after so long without an acknowledgement, or of connections that "
-                "break, such as \"30 s\"; a bare number is of seconds")
+                "TCP: give up after so long without an acknowledgement of what is to be sent, also "
+                "by a peer that does not read, or of connections that break, such as \"30 s\"; a "
+                "bare number is of seconds")
       ->transform(in_unit({dimension::duration, 1'000'000'000, "seconds", true}))
       ->check([](const std::string& text) -> std::string {
         double seconds = 0;

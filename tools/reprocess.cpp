@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <ranges>
 #include <thread>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "tools/crates_option.hpp"
 #include "tools/evaluate/stored_readout.hpp"
 #include "tools/interrupt.hpp"
+#include "tools/print.hpp"
 #include "tools/progress.hpp"
 #include "tools/reprocess/file_reprocessor.hpp"
 #include "tools/reprocess/reprocess_check.hpp"
@@ -25,6 +27,7 @@
 #include "tools/skip_damaged_option.hpp"
 #include "tools/verify/payload_words.hpp"
 #include "tools/verify/store_folder.hpp"
+#include "tools/whole_number.hpp"
 #include "transport/store/expected_files.hpp"
 #include "transport/store/sidecar.hpp"
 
@@ -213,11 +216,11 @@ json::object to_json(const reprocess_totals& t) {
 
 void print_totals(const reprocess_totals& t, std::size_t tasks) {
   constexpr double megabyte = 1e6;
-  fmt::print("{} of {} files are done: {} events, {} kept, {} rejected, {} not readable; {:.1f} MB "
-             "in, {:.1f} MB out\n",
-             t.tasks, tasks, t.events, t.kept, t.rejected, t.unreadable.events,
-             static_cast<double>(t.bytes_in) / megabyte,
-             static_cast<double>(t.bytes_out) / megabyte);
+  print_plain(
+      "{} of {} files are done: {} events, {} kept, {} rejected, {} not readable; {:.1f} MB "
+      "in, {:.1f} MB out\n",
+      t.tasks, tasks, t.events, t.kept, t.rejected, t.unreadable.events,
+      static_cast<double>(t.bytes_in) / megabyte, static_cast<double>(t.bytes_out) / megabyte);
 }
 
 reprocess_totals totals_of(const reprocess_folder& folder, const reprocess_plan& plan) {
@@ -261,6 +264,9 @@ int judge_inputs(const options& o, const reprocess_plan& plan, const reprocess_t
   return code;
 }
 
+/// No person reads more of a kind; --json has all.
+constexpr std::size_t most_findings_told = 40;
+
 int check(const options& o, const reprocess_folder& folder) {
   interrupt signals;
   const reprocess_plan plan = read_plan(folder);
@@ -286,24 +292,27 @@ int check(const options& o, const reprocess_folder& folder) {
   } else {
     print_totals(verdict.totals, plan.tasks.size());
     const auto list = [](const char* what, const std::vector<std::string>& texts) {
-      for (const std::string& text : texts) fmt::print("{}: {}\n", what, text);
+      for (const std::string& text : texts | std::views::take(most_findings_told))
+        print_plain("{}: {}\n", what, text);
+      if (texts.size() > most_findings_told)
+        print_plain("{}: … and {} more\n", what, texts.size() - most_findings_told);
     };
     list("missing", verdict.missing);
     list("double", verdict.doubled);
     list("changed", verdict.changed);
     list("repeated", verdict.repeated);
-    fmt::print("{}\n", !verdict.holds() ? "NOT right: see above"
-                       : !holds && !all_read && !o.skip_damaged
-                           ? "NOT right: a part of the inputs could not be read"
-                       : !holds && !all_whole && !o.skip_limited ? "NOT right: events were left out"
-                       : !holds
-                           ? "NOT right: events that the stores have twice are in the output twice"
-                       : !all_once ? "each event of an input is in exactly one output, or was "
-                                     "rejected; some are in several inputs"
-                       : all_read && all_whole
-                           ? "each event is in exactly one output, or was rejected"
-                           : "each event that could be decided again is in exactly one output, or "
-                             "was rejected");
+    print_plain("{}\n",
+                !verdict.holds() ? "NOT right: see above"
+                : !holds && !all_read && !o.skip_damaged
+                    ? "NOT right: a part of the inputs could not be read"
+                : !holds && !all_whole && !o.skip_limited ? "NOT right: events were left out"
+                : !holds    ? "NOT right: events that the stores have twice are in the output twice"
+                : !all_once ? "each event of an input is in exactly one output, or was "
+                              "rejected; some are in several inputs"
+                : all_read && all_whole
+                    ? "each event is in exactly one output, or was rejected"
+                    : "each event that could be decided again is in exactly one output, or "
+                      "was rejected");
   }
   const int inputs = judge_inputs(o, plan, verdict.totals);
   if (!all_once)
@@ -326,9 +335,9 @@ int submit_tasks(const options& o, const reprocess_folder& folder, const reproce
                json::serialize(json::object{{"tasks", open.size()},
                                             {"jobs", json::array(jobs.begin(), jobs.end())}}));
   } else {
-    fmt::print("{} of {} files are given to Slurm: jobs {}\n`koto-l3 reprocess --out {} --check` "
-               "says what is done\n",
-               open.size(), plan.tasks.size(), fmt::join(jobs, ", "), folder.store().string());
+    print_plain("{} of {} files are given to Slurm: jobs {}\n`koto-l3 reprocess --out {} --check` "
+                "says what is done\n",
+                open.size(), plan.tasks.size(), fmt::join(jobs, ", "), folder.store().string());
   }
   return 0;
 }
@@ -387,7 +396,8 @@ void add_reprocess(CLI::App& program, command_body& run) {
   c->add_option("--jobs", o->jobs, "files that are done at a time on this machine")
       ->check(CLI::Range(1U, 256U))
       ->capture_default_str();
-  c->add_option("--task", o->task, "do this one file of the plan only");
+  c->add_option("--task", o->task, "do this one file of the plan only")
+      ->check(whole_number<std::uint64_t>);
   auto* slurm = c->add_flag("--slurm", o->to_slurm,
                             "give each file that is not done to Slurm, as a task of an array of "
                             "jobs, with a job behind them that checks; and end");

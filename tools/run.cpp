@@ -17,8 +17,10 @@
 #include "selection/trigger/selection_files.hpp"
 #include "tools/command.hpp"
 #include "tools/interrupt.hpp"
+#include "tools/print.hpp"
 #include "tools/run/control_socket.hpp"
 #include "tools/run/run_words.hpp"
+#include "tools/whole_number.hpp"
 #include "transport/format/plain_text.hpp"
 
 namespace l3 {
@@ -45,7 +47,7 @@ int tell(const options& o, const control_answer& a) {
   if (o.as_json) {
     fmt::print("{}\n", json::serialize(a.body));
   } else if (a.good()) {
-    fmt::print("{}", table_of(a.body));
+    print_plain("{}", text_lines{table_of(a.body)});
   } else {
     for (const auto& reason : a.body.at("reasons").as_array())
       print_error("koto-l3 run: {}\n", peer_text(std::string_view(reason.as_string())));
@@ -153,8 +155,10 @@ void add_run(CLI::App& program, command_body& run) {
     return s;
   };
   auto* begin = add("start", "begin a run when the beam pauses next", start);
-  begin->add_option("--number", o->number,
-                    "of the run; by default the highest that was used on the node and one more");
+  begin
+      ->add_option("--number", o->number,
+                   "of the run; by default the highest that was used on the node and one more")
+      ->check(whole_number<std::uint32_t>);
   begin->add_flag("--again", o->again, "the number was used before, and that run goes on");
   begin
       ->add_option("--menu", o->menu,
@@ -162,8 +166,10 @@ void add_run(CLI::App& program, command_body& run) {
                    "default selection.lines of its configuration")
       ->check(refuse_no_name);
   begin->add_option("--comment", o->comment, "for the ledger: at most 1000 characters");
-  begin->add_option("--without", o->without,
-                    "nodes of the farm that are missing, and that the run goes on without");
+  begin
+      ->add_option("--without", o->without,
+                   "nodes of the farm that are missing, and that the run goes on without")
+      ->check(whole_number<std::uint32_t>);
   const auto here = [&](CLI::App* s) {
     s->add_flag("--here", o->here, "on this node alone, and not on all nodes of its farm");
   };

@@ -19,6 +19,7 @@
 #include "tools/evaluate/stored_readout.hpp"
 #include "tools/evaluate/stored_settings.hpp"
 #include "tools/in_words.hpp"
+#include "tools/print.hpp"
 #include "tools/skip_damaged_option.hpp"
 #include "tools/verify/store_folder.hpp"
 
@@ -114,13 +115,14 @@ void print_text(const decided_event& e, const std::vector<std::string>& lines) {
   }
   if (s.greatest_error != 0) fired += fmt::format(", within {}", counts_in_words(s.greatest_error));
   constexpr double kev_per_mev = 1000;
-  fmt::print("{:5} {:8}  {:<8} {:#06x} {:3} {:10.1f} {:#010x}  {}\n", e.event.spill, e.event.number,
-             (s.status & recorded) != 0 ? "recorded"
-             : s.kept != 0              ? "kept"
-                                        : "rejected",
-             s.trigger, s.photons_found,
-             s.quantity[static_cast<std::size_t>(quantity::calorimeter_energy)] / kev_per_mev,
-             s.vetoes, fired.empty() ? "-" : fired);
+  print_plain("{:5} {:8}  {:<8} {:#06x} {:3} {:10.1f} {:#010x}  {}\n", e.event.spill,
+              e.event.number,
+              (s.status & recorded) != 0 ? "recorded"
+              : s.kept != 0              ? "kept"
+                                         : "rejected",
+              s.trigger, s.photons_found,
+              s.quantity[static_cast<std::size_t>(quantity::calorimeter_energy)] / kev_per_mev,
+              s.vetoes, fired.empty() ? "-" : fired);
 }
 
 /// What is printed, from the first event to the last.
@@ -133,7 +135,7 @@ public:
       fmt::print("{{\"executor\":{},\"settings\":{},\"events\":[",
                  json::serialize(json::value(executor)), selection.tables.constants.settings);
     if (!json_ && !totals_only_)
-      fmt::print("spill    event  decision trigger photons energy/MeV vetoes    lines\n");
+      print_plain("spill    event  decision trigger photons energy/MeV vetoes    lines\n");
   }
 
   void add(const decided_event& e) {
@@ -152,7 +154,7 @@ public:
                                               {"not_judged", totals_.not_judged},
                                               {"lines", lines_to_json(totals_, selection)}}));
     } else {
-      if (!totals_only_) fmt::print("\n");
+      if (!totals_only_) print_plain("\n");
       print_totals(totals_, selection);
     }
   }
@@ -215,11 +217,11 @@ public:
     if (json_)
       print_json(e);
     else if (decided && !e.as_stored)
-      fmt::print("run {} spill {} event {}: is decided otherwise than it is stored\n", e.run,
-                 e.key.spill, e.key.number);
+      print_plain("run {} spill {} event {}: is decided otherwise than it is stored\n", e.run,
+                  e.key.spill, e.key.number);
     else if (!e.refusal.empty())
-      fmt::print("run {} spill {} event {}: refused: {}\n", e.run, e.key.spill, e.key.number,
-                 e.refusal);
+      print_plain("run {} spill {} event {}: refused: {}\n", e.run, e.key.spill, e.key.number,
+                  e.refusal);
   }
 
   /// The exit code.
@@ -237,10 +239,10 @@ public:
                                {"refused", refused},      {"reasons", reasons}};
       fmt::print("],\"total\":{}}}\n", json::serialize(total));
     } else {
-      fmt::print("{} events: {} are decided as they are stored, bit for bit, {} otherwise; {} are "
-                 "refused; of {} no selection ran\n",
-                 all, as_stored_, different_, refused, unselected_);
-      for (const auto& [reason, events] : refused_) fmt::print("  {}: {}\n", events, reason);
+      print_plain("{} events: {} are decided as they are stored, bit for bit, {} otherwise; {} are "
+                  "refused; of {} no selection ran\n",
+                  all, as_stored_, different_, refused, unselected_);
+      for (const auto& [reason, events] : refused_) print_plain("  {}: {}\n", events, reason);
     }
     return different_ + refused == 0 ? 0 : exit_failure;
   }

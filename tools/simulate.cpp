@@ -16,8 +16,10 @@
 #include "tools/command.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/pending_file.hpp"
+#include "tools/print.hpp"
 #include "tools/progress.hpp"
 #include "tools/simulation/simulation.hpp"
+#include "tools/whole_number.hpp"
 
 namespace l3 {
 namespace {
@@ -64,13 +66,14 @@ void report(const options& o, const type_counts& counts, std::uint64_t bytes, do
     fmt::print("{}\n", boost::json::serialize(all));
     return;
   }
-  fmt::print("{}: {} events in {} spill{}, {:.1f} MB, in {:.1f} s ({:.0f} events/s); truth in {}\n",
-             o.out, o.settings.events, o.settings.spills, o.settings.spills == 1 ? "" : "s",
-             static_cast<double>(bytes) / 1e6, seconds, rate, truth);
+  print_plain(
+      "{}: {} events in {} spill{}, {:.1f} MB, in {:.1f} s ({:.0f} events/s); truth in {}\n", o.out,
+      o.settings.events, o.settings.spills, o.settings.spills == 1 ? "" : "s",
+      static_cast<double>(bytes) / 1e6, seconds, rate, truth);
   for (std::size_t t = 0; t < counts.size(); ++t)
     if (counts[t] != 0)
-      fmt::print("  {:<14} {:8}  {:5.1f} %\n", name_of(static_cast<event_type>(t)), counts[t],
-                 100.0 * static_cast<double>(counts[t]) / o.settings.events);
+      print_plain("  {:<14} {:8}  {:5.1f} %\n", name_of(static_cast<event_type>(t)), counts[t],
+                  100.0 * static_cast<double>(counts[t]) / o.settings.events);
 }
 
 /// The names of all types that can be simulated.
@@ -152,15 +155,17 @@ void add_simulate(CLI::App& program, command_body& run) {
       ->check(CLI::Range(1U, most_spills))
       ->capture_default_str();
   c->add_option("--seed", o->settings.seed, "the same seed gives the same bytes")
-      ->check(refuse_sign)
+      ->check(whole_number<std::uint64_t>)
       ->capture_default_str();
-  c->add_option("--run", o->run, "run number")->capture_default_str();
+  c->add_option("--run", o->run, "run number")
+      ->check(whole_number<std::uint32_t>)
+      ->capture_default_str();
   auto* type = c->add_option("--type", o->type, "only events of this true type, not the mixture");
   auto* file =
       c->add_option("--waveforms", o->waveforms,
                     "recorded waveforms (u16, little-endian) that the inputs carry instead");
   c->add_option("--samples", o->samples, "samples of a recorded waveform")
-      ->check(CLI::IsMember({64, 256}))
+      ->check(CLI::IsMember({"64", "256"}))
       ->capture_default_str()
       ->needs(file);
   file->excludes(type);

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "tools/command_error.hpp"
+#include "tools/print.hpp"
 #include "tools/replay/file_fault.hpp"
 
 namespace l3 {

@@ -11,6 +11,7 @@
 #include "config/amount.hpp"
 #include "tools/command.hpp"
 #include "tools/interrupt.hpp"
+#include "tools/print.hpp"
 #include "tools/status/http_get.hpp"
 #include "tools/status/node_status.hpp"
 
@@ -86,10 +87,13 @@ std::vector<node_row> rows_of(const std::vector<node_status>& before,
 }
 
 void show(const options& o, const std::vector<node_row>& rows, bool live) {
-  const std::string text = o.json ? boost::json::serialize(json_of(rows)) + "\n" : table_of(rows);
   // From the upper left; what was below is cleared.
-  fmt::print("{}{}", live ? "\033[H\033[J" : "", text);
-  if (!live && o.watch && !o.json) fmt::print("\n");
+  if (live) fmt::print("\033[H\033[J");
+  if (o.json)
+    fmt::print("{}\n", boost::json::serialize(json_of(rows)));
+  else
+    print_plain("{}", text_lines{table_of(rows)});
+  if (!live && o.watch && !o.json) print_plain("\n");
   if (std::fflush(stdout) != 0) throw command_error("standard output could not be written");
 }
 

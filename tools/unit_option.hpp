@@ -29,8 +29,9 @@ struct own_unit {
     if (text.find_first_not_of("0123456789.+-eE") == text.npos) return {};
     const auto amount = read_amount(text, unit.what);
     if (!amount)
-      return fmt::format("{} is not a number with a unit ({}), nor a bare one of {}", text,
-                         units_of(unit.what), unit.name);
+      return fmt::format(
+          "{} is not a number with a unit ({}), nor a bare one of {}, or is too large", text,
+          units_of(unit.what), unit.name);
     if (*amount % unit.factor == 0)
       text = fmt::to_string(*amount / unit.factor);
     else if (unit.fractions)

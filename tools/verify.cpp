@@ -13,6 +13,7 @@
 #include "tools/command.hpp"
 #include "tools/evaluate/selection_run.hpp"
 #include "tools/evaluate/stored_settings.hpp"
+#include "tools/print.hpp"
 #include "tools/progress.hpp"
 #include "tools/replay/loop.hpp"
 #include "tools/verify/agreement.hpp"
@@ -22,6 +23,7 @@
 #include "tools/verify/objections.hpp"
 #include "tools/verify/payload_words.hpp"
 #include "tools/verify/store_folder.hpp"
+#include "tools/whole_number.hpp"
 #include "transport/file/l2raw.hpp"
 
 namespace l3 {
@@ -52,17 +54,17 @@ std::vector<table_row> rows_of(const comparison& c) {
 
 void print_table(const std::string& sent, const comparison& c, const boost::json::object& payloads,
                  const std::vector<agreement>& agreements) {
-  fmt::print("events\n");
-  for (const auto& r : rows_of(c)) fmt::print("  {:<12} {:12}\n", r.name, r.count);
-  for (const auto& e : c.examples) fmt::print("  {}\n", e);
-  for (const auto& text : payload_words(payloads)) fmt::print("  {}\n", text);
-  if (!c.sent_damage.empty()) fmt::print("  {} {}\n", sent, c.sent_damage);
-  if (!agreements.empty()) fmt::print("ledgers\n");
+  print_plain("events\n");
+  for (const auto& r : rows_of(c)) print_plain("  {:<12} {:12}\n", r.name, r.count);
+  for (const auto& e : c.examples) print_plain("  {}\n", e);
+  for (const auto& text : payload_words(payloads)) print_plain("  {}\n", text);
+  if (!c.sent_damage.empty()) print_plain("  {} {}\n", sent, c.sent_damage);
+  if (!agreements.empty()) print_plain("ledgers\n");
   for (const auto& a : agreements)
-    fmt::print("  {:<52} {:12} {:12}  {}\n", a.what, a.one, a.other,
-               !a.holds()         ? "DIFFER"
-               : a.one == a.other ? "agree"
-                                  : "agree: the daemon had not heard of all");
+    print_plain("  {:<52} {:12} {:12}  {}\n", a.what, a.one, a.other,
+                !a.holds()         ? "DIFFER"
+                : a.one == a.other ? "agree"
+                                   : "agree: the daemon had not heard of all");
 }
 
 /// The state of the receiver's ledger, if there is one: a ledger that is not final may be older
@@ -92,58 +94,58 @@ struct remarks {
 
 void print_remarks(const remarks& r) {
   if (!r.not_compared.empty())
-    fmt::print("compared with {}; {} stored, too, and not compared\n", words_of(r.runs),
-               words_of(r.not_compared) + (r.not_compared.size() == 1 ? " is" : " are"));
+    print_plain("compared with {}; {} stored, too, and not compared\n", words_of(r.runs),
+                words_of(r.not_compared) + (r.not_compared.size() == 1 ? " is" : " are"));
   if (!r.runs.empty() && !r.runs.contains(r.run_sent))
-    fmt::print("the file is of run {}, and compared with {}\n", r.run_sent, words_of(r.runs));
-  for (const auto& end : r.torn_ends) fmt::print("{}\n", end);
-  for (const auto& text : r.files) fmt::print("{}\n", text);
+    print_plain("the file is of run {}, and compared with {}\n", r.run_sent, words_of(r.runs));
+  for (const auto& end : r.torn_ends) print_plain("{}\n", end);
+  for (const auto& text : r.files) print_plain("{}\n", text);
   if (r.receiver_final == false)
-    fmt::print(
+    print_plain(
         "the receiver's ledger is not final: the receiver still runs or was killed; it may say "
         "less than is stored\n");
   for (const auto& path : r.does_not_know)
-    fmt::print("{}: the receiver did not know whether its store is whole (unseen, not_compared)\n",
-               path);
+    print_plain("{}: the receiver did not know whether its store is whole (unseen, not_compared)\n",
+                path);
   for (const auto& path : r.not_final)
-    fmt::print(
+    print_plain(
         "{} is not final: the daemon still runs or was killed; it may say less than is stored, and "
         "what was sent is not compared with what was admitted\n",
         path);
   for (const auto& path : r.unfinished)
-    fmt::print("{} is of a replay that did not send all, or still runs\n", path);
+    print_plain("{} is of a replay that did not send all, or still runs\n", path);
   if (r.without_ledger > 0)
-    fmt::print("{} sessions are in no daemon's ledger: what was sent and what was admitted is not "
-               "compared\n",
-               r.without_ledger);
+    print_plain("{} sessions are in no daemon's ledger: what was sent and what was admitted is not "
+                "compared\n",
+                r.without_ledger);
   if (r.fates && r.fates->shed_and_again > 0)
-    fmt::print("{} events that a daemon gave up at its stop, shed(drain), came again to another "
-               "start\n",
-               r.fates->shed_and_again);
+    print_plain("{} events that a daemon gave up at its stop, shed(drain), came again to another "
+                "start\n",
+                r.fates->shed_and_again);
   if (r.fates && r.fates->stored_and_again > 0)
-    fmt::print("{} events that were stored came again to another start of a daemon\n",
-               r.fates->stored_and_again);
+    print_plain("{} events that were stored came again to another start of a daemon\n",
+                r.fates->stored_and_again);
 }
 
 void print_left_out(const std::string& sent, const comparison& c) {
   const left_out& l = c.sent_left_out;
   if (l.places > 0)
-    fmt::print("{}; {} stored events may be of these, and are not compared\n", text_of(sent, l),
-               c.unchecked);
+    print_plain("{}; {} stored events may be of these, and are not compared\n", text_of(sent, l),
+                c.unchecked);
   if (c.skip_damaged && c.damaged > 0)
-    fmt::print("the store is damaged at {} places, which are left out; {} events are missing, of "
-               "which by the ledgers {} may lie there\n",
-               c.damaged, c.missing,
-               c.unreadable ? fmt::to_string(*c.unreadable) : "an unknown number");
+    print_plain("the store is damaged at {} places, which are left out; {} events are missing, of "
+                "which by the ledgers {} may lie there\n",
+                c.damaged, c.missing,
+                c.unreadable ? fmt::to_string(*c.unreadable) : "an unknown number");
 }
 
 /// Tells counted loss from uncounted.
 void print_missing(std::uint64_t missing, const event_fates& f) {
-  fmt::print("{} events missing, {} shed and counted", missing, f.shed);
-  if (f.rejected > 0) fmt::print(", {} rejected", f.rejected);
-  if (f.left > 0) fmt::print(", {} left on disk or under way", f.left);
-  if (f.unknown > 0) fmt::print(", {} of which the daemons' ledgers say nothing", f.unknown);
-  fmt::print("\n");
+  print_plain("{} events missing, {} shed and counted", missing, f.shed);
+  if (f.rejected > 0) print_plain(", {} rejected", f.rejected);
+  if (f.left > 0) print_plain(", {} left on disk or under way", f.left);
+  if (f.unknown > 0) print_plain(", {} of which the daemons' ledgers say nothing", f.unknown);
+  print_plain("\n");
 }
 
 std::string verdict_on(const comparison& c, bool damage_skipped, bool selected) {
@@ -168,9 +170,9 @@ std::string verdict_on(const comparison& c, bool damage_skipped, bool selected) 
 
 void print_verdict(const comparison& c, bool damage_skipped, bool ledgers_hold, bool selected,
                    const std::vector<std::string>& objections) {
-  fmt::print("{}\n", verdict_on(c, damage_skipped, selected));
-  if (!ledgers_hold) fmt::print("the ledgers do NOT agree\n");
-  for (const auto& text : objections) fmt::print("NOT right: {}\n", text);
+  print_plain("{}\n", verdict_on(c, damage_skipped, selected));
+  if (!ledgers_hold) print_plain("the ledgers do NOT agree\n");
+  for (const auto& text : objections) print_plain("NOT right: {}\n", text);
 }
 
 boost::json::value json_of(const std::optional<event_fates>& f) {
@@ -368,7 +370,8 @@ void add_verify(CLI::App& program, command_body& run) {
                 "ledgers of replay client and daemon; the receiver's is found in the store");
   c->add_option("--run", o->runs,
                 "the run that was sent, of several in the store; several: all of these together "
-                "(default: those of the ledgers that are given, else all)");
+                "(default: those of the ledgers that are given, else all)")
+      ->check(whole_number<std::uint32_t>);
   c->add_option("--loop", o->loops, "how often the file was sent: what `replay --loop` was told")
       ->check(CLI::Range(1U, spill_numbers))
       ->capture_default_str();

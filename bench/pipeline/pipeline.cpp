@@ -17,6 +17,7 @@
 #include "bench/pipeline/iperf3.hpp"
 #include "bench/pipeline/udp_claim.hpp"
 #include "tools/command.hpp"
+#include "tools/print.hpp"
 #include "tools/rehearsal/rehearsal.hpp"
 #include "tools/rehearsal/workload.hpp"
 

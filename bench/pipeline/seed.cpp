@@ -22,6 +22,7 @@
 #include "gpu/codec/waveforms.hpp"
 #include "selection/trigger/selection_files.hpp"
 #include "tools/command.hpp"
+#include "tools/print.hpp"
 #include "tools/rehearsal/rehearsal.hpp"
 #include "tools/rehearsal/workload.hpp"
 #include "transport/format/block.hpp"

@@ -19,6 +19,7 @@
 #include "tools/command.hpp"
 #include "tools/plan/cost_table.hpp"
 #include "tools/plan/sizing.hpp"
+#include "tools/print.hpp"
 #include "tools/rehearsal/rehearsal.hpp"
 #include "tools/rehearsal/workload.hpp"
 

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "transport/format/plain_text.hpp"
+
 namespace l3 {
 namespace {
 
@@ -24,7 +26,7 @@ std::string to_string(const source_place& at) {
                         : fmt::format("{}:{}:{}", at.file, at.line, at.column);
 }
 
-std::string to_string(const complaint& c) { return to_string(c.at) + ": " + c.text; }
+std::string to_string(const complaint& c) { return plain_line(to_string(c.at) + ": " + c.text); }
 
 bad_file::bad_file(std::vector<complaint> all)
     : std::runtime_error(lines_of(all)), all_(std::move(all)) {}

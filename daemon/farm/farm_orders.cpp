@@ -96,9 +96,16 @@ std::vector<std::string> farm_member::wrong_with(const farm_wish& w, const farm_
       reasons.push_back(fmt::format("node {0} is missing: its daemon does not speak to etcd; mend "
                                     "that, or go on without it (--without {0})",
                                     node));
-  if (!w.number && !next_number(v))
-    reasons.emplace_back(
-        "the highest number is used, or a node does not know it: give another one");
+  if (!w.number && !next_number(v)) {
+    for (const auto& [node, m] : v.members)
+      if (!m.value.next)
+        reasons.push_back(fmt::format(
+            "node {0} gives no next number: node{0}.last-run beside its ledgers (run.ledger) is "
+            "damaged, or the highest number is used; mend the file, or give a number above all "
+            "that were used (--number)",
+            node));
+    if (reasons.empty()) reasons.emplace_back("the highest number is used: give another one");
+  }
   return reasons;
 }
 

@@ -66,6 +66,31 @@ class Usage(CommandLine):
         self.says(USAGE, "--end-delay", *replay, "--end-delay=-1")
         self.assertFalse(out.exists())
 
+    def test_every_number_is_refused_with_its_option_and_its_range(self):
+        found = 0
+        for command in ("simulate", "replay", "verify", "inspect", "histograms", "pack", "unpack", "select", "evaluate", "reprocess", "plan", "budget",
+                        "demo", "run start"):
+            code, usage = self.run_tool(*command.split(), "--help")
+            self.assertEqual(code, 0, usage)
+            for option, what in re.findall(r"^ +(--[a-z-]+) (U?INT[^\n]*|FLOAT:[^\n]*)", usage, re.MULTILINE):
+                found += 1
+                for number in ("18446744073709551616", "99999999999999999999", "-1e30" if what[0] == "F" else "-1", "", "5 kg", "nan"):
+                    with self.subTest(command=command, option=option, number=number):
+                        code, said = self.run_tool(*command.split(), f"{option}={number}")
+                        self.assertEqual(code, USAGE, said)
+                        self.assertIn(option, said)
+                        if number and number != "nan" and "unit" not in said:
+                            self.assertRegex(said, rf"{re.escape(number)} .*(from|range|in {{)")
+                            self.assertRegex(said, r"\d (to|-) \d|from \d+ to|{")
+        self.assertGreater(found, 60)
+        self.says(USAGE, "--samples: 4294967296 is not a multiple of 64 from 64 to 4294967232", "pack", "a", "b", "--samples=4294967296")
+        self.says(USAGE, "--run: 4294967296 is no whole number from 0 to 4294967295", "simulate", "a", "--run=4294967296")
+        self.says(USAGE, "or is too large", "plan", "--rate", "99999999999 Gb/s")
+        for zero in ("-0", "-0.0", "0"):
+            code, said = self.run_tool("plan", f"--kept={zero}")
+            self.assertEqual(code, 0, said)
+            self.assertIn("assumed: 0.0 % of the events are kept", said)
+
     def test_numbers_that_are_none(self):
         """Not-a-number lies in every range that is checked by two comparisons."""
         out = self.folder / "out"
@@ -135,6 +160,67 @@ class Usage(CommandLine):
         self.assertIn("\npipeline leaves out its limit: iperf3 is not in PATH\n", p.stdout)
 
 
+class PlainText(CommandLine):
+    """An argument, or the name of a file, commands no terminal and begins no line, wherever it stands and whoever prints it."""
+    ODD = b"odd\nkoto-l3: all is well\x1b[2J\x07\r\x7f\xc2\x9b\xe2\x80\xae\xff"
+
+    def said(self, *arguments, program="koto-l3"):
+        p = subprocess.run([harness.BIN / program, *arguments], cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True,
+                           timeout=harness.PATIENCE)
+        for text in (p.stdout, p.stderr):
+            lines = text.decode().split("\n")  # UTF-8
+            self.assertFalse([line for line in lines if line.startswith("koto-l3: all is well") or not (line + "x").replace("\t", "").isprintable()])
+        return p
+
+    def options_of(self, *command):
+        """Those that take a value, each with those that it needs."""
+        usage = subprocess.run([harness.BIN / "koto-l3", *command, "--help"], capture_output=True, text=True, check=True).stdout
+        words = re.findall(r"^ +((?:-\w,)?--[a-z0-9-]+) [A-Za-z]", usage, re.MULTILINE)
+        return [w.split(",")[-1] for w in words], re.findall(r"^  ([\w.-]+) TEXT", usage.partition("Positionals:")[2].partition("Options:")[0], re.MULTILINE)
+
+    def test_arguments(self):
+        commands = re.findall(r"^  ([a-z]+) {2}", subprocess.run([harness.BIN / "koto-l3", "--help"], capture_output=True, text=True, check=True).stdout, re.MULTILINE)
+        self.assertGreaterEqual(len(commands), 22)
+        odd = self.ODD + b"/none"  # in a folder that is not there: nothing is made
+        tried = 0
+        self.assertIn(rb"no command 'odd\nkoto-l3: all is well\u001b[2J\u0007\u000d\u007f\u009b\u202e\xff'", self.said(self.ODD).stderr)
+        for arguments in ((b"--" + odd,), ("--config", odd), (odd,), ("--config", odd, "--check-config")):
+            self.assertNotEqual(self.said(*arguments, program="koto-l3d").returncode, 0)
+        for command in ([c] for c in commands if c != "run"):
+            tried += self.try_all(command, odd)
+        for command in (["run", "start"], ["run", "stop"], ["run", "status"]):
+            tried += self.try_all(command, odd)
+        self.assertGreater(tried, 200)
+        self.assertEqual([p.name for p in self.folder.iterdir() if p.name != "sent.l2raw"], [])
+
+    def try_all(self, command, odd):
+        options, places = self.options_of(*command)
+        tried = [[*command, b"--" + odd], [*command, self.ODD, odd, odd, odd, odd]]
+        tried += [[*command, *["sent.l2raw"] * n, *[odd] * (len(places) - n)] for n in range(len(places))]
+        for option in options:
+            tried.append([*command, *[odd] * len(places), option, odd])
+            tried.append([*command, option.encode() + b"=" + odd])
+        for arguments in tried:
+            with self.subTest(arguments):
+                self.assertTrue(self.said(*arguments).returncode != 0 or command == ["doctor"])
+        return len(tried)
+
+    def test_names_of_what_is_read_and_written(self):
+        odd = self.folder.__fspath__().encode() + b"/" + self.ODD
+        store = os.fsdecode(odd + b".store")
+        self.assertEqual(self.fill_store().stop(), 0)
+        os.rename(self.sent, odd)
+        os.rename(self.store, store)
+        for arguments in (("info", odd), ("info", store), ("info", store + "/ledger.json"), ("inspect", odd, "--event", "3/1"), ("select", odd),
+                          ("evaluate", odd), ("budget", odd, "--codec", "koto"), ("verify", odd, store), ("extract", store, odd + b".out"),
+                          ("efficiency", store), ("histograms", store), ("keys", odd + b".key"), ("simulate", odd + b".l2raw", "--events", "2"),
+                          ("cables", "--svg", odd + b".svg"), ("reprocess", store, "--menu", "built-in", "--out", odd + b".out"),
+                          ("pack", odd + b".l2raw", odd + b".kr"), ("receive", "--out", odd), ("receive", "--config", odd), ("doctor", "--config", odd)):
+            with self.subTest(arguments):
+                p = self.said(*arguments)
+                self.assertTrue(p.stdout or p.stderr)
+
+
 class FullLog(CommandLine):
     """Standard error lies on a disk that is full."""
 
@@ -180,7 +266,7 @@ class Missing(CommandLine):
             with self.subTest(" ".join(map(str, arguments))):
                 self.says(MISSING, str(self.folder), *arguments)
         self.assertFalse(out.exists())
-        self.says(MISSING, "no?[2J", "replay", self.folder / "no\x1b[2J", *to)  # a name that commands the terminal
+        self.says(MISSING, r"no\u001b[2J", "replay", self.folder / "no\x1b[2J", *to)  # a name that commands the terminal
         self.fill_store().stop()
         self.says(MISSING, str(none), "extract", self.store, none / "out")
         self.says(USAGE, "is a file of the store", "extract", self.store, harness.store_file(self.store))
@@ -211,6 +297,16 @@ class Files(CommandLine):
         os.truncate(recorded, (4 << 30) + 2)
         self.says(FAILED, "recorded has 4294967298 bytes; at most 4294967296 are read", "simulate", out, "--waveforms", recorded)
         self.assertFalse(out.exists())
+
+    def test_what_extract_says_of_a_file_that_is_too_long(self):
+        self.assertEqual(self.fill_store().stop(), 0)
+        file = harness.store_file(self.store)
+        file.write_bytes(file.read_bytes() + b"more")
+        code, said = self.run_tool("extract", self.store, self.folder / "out")
+        self.assertEqual(code, FAILED, said)
+        self.assertIn("; all its 20 events are there", said)
+        self.assertTrue(said.endswith("koto-l3 extract: 1 file is not as it was when it was complete: see above (--skip-damaged accepts that)\n"), said)
+        self.assertNotIn("places of the store are damaged", said)
 
     def test_what_verify_and_extract_say_of_cut_files(self):
         receiver, out = self.fill_store(), self.folder / "out"

@@ -5,8 +5,10 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
+import subprocess
 import unittest
 
 import harness
@@ -47,6 +49,12 @@ class Demo(harness.SystemTest):
                                       self.folder / "alone.log"))
         self.assertEqual(p.wait(), 69)
         self.assertIn("koto-l3d: No such file or directory", p.said())
+
+    def test_no_folder_for_temporary_files(self):
+        for place, why in (("/nope", "TMPDIR, or /tmp where it is not set, is no folder for temporary files: No"), ("/proc", "cannot make a folder in /proc (TMPDIR): ")):
+            p = subprocess.run([harness.BIN / "koto-l3", "demo", "--events", "2"], env={**os.environ, "TMPDIR": place}, capture_output=True, text=True)
+            self.assertEqual((p.returncode, p.stdout), (69, ""))
+            self.assertRegex(p.stderr, rf"^koto-l3 demo: {re.escape(why)}.*\n$")
 
     def test_it_tells_what_a_program_said_that_failed(self):
         with_another = self.folder / "bin"

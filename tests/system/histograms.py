@@ -16,7 +16,7 @@ import level2
 import store_reader
 from selection_stage import DEPLOY, DETECTOR, FAILED, RUN, Selecting
 
-EVENTS = 60
+EVENTS, MISSING = 60, 69
 ALL = {"one_in": 1}
 
 
@@ -359,7 +359,7 @@ class Histograms(Selecting):
             told = self.tool(f"{harness.HOST}:{self.ports.monitor}", code=FAILED)
             self.assertIn("the daemon makes no histograms", told)
             self.finish(daemon)
-        told = self.tool(f"{harness.HOST}:1", code=FAILED)
+        told = self.tool(f"{harness.HOST}:1", code=MISSING)
         self.assertIn(f"http://{harness.HOST}:1/histograms", told)
 
 

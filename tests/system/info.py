@@ -124,6 +124,39 @@ class WhatIsWhole(Info):
             self.assertEqual(self.info(packed, FAILED)["damage"], [damage])
 
 
+    def test_what_reprocess_writes(self):
+        folder = harness.HERE / "golden/0.2.0/reprocessed/reprocess"
+        said = self.info(folder / "plan.json")
+        self.assertEqual((said["kind"], said["version"], said["settings"], [t["task"] for t in said["tasks"]]), ("reprocess_plan", 1, "a6abda5b", [1]))
+        said = self.info(folder / "task-000001.json")
+        self.assertEqual((said["kind"], said["task"], said["input"]["events"], said["limited"]), ("reprocess_task", 1, 2, 2))
+        said = self.info(folder / "manifest.json")
+        self.assertEqual((said["kind"], said["events"]["in"]), ("reprocess_manifest", 2))
+        self.assertEqual(said["files"], [{"task": 1, "file": "blocks-000001-run000007-node3.kl3", "events": 2, "kept": 0, "rejected": 0, "limited": 2,
+                                          "unreadable": 0, "bytes_in": 251576, "bytes_out": 7000}])
+        other = self.folder / "other.json"
+        other.write_text('{"plan": 2}')
+        self.refused(other, FAILED, "the plan of a reprocessing (`reprocess`), of version 2; this koto-l3 reads version 1")
+        for odd in ('{"manifest": 1, "files": [1, {"input": 7}, {}]}', '{"manifest": 1, "files": 3}', '{"task": "x"}'):
+            other.write_text(odd)
+            self.info(other)
+
+    def test_a_manifest_that_is_empty(self):
+        store = self.folder / "store"
+        store.mkdir()
+        (store / "manifest.kl3m").touch()
+        self.assertEqual(self.info(store)["manifest"], "empty, as before the first block")
+        receiver, daemon = self.start_receiver(), self.start_daemon()
+        self.send(daemon)
+        daemon.wait_for_stored(EVENTS)
+        self.stop_daemon(daemon)
+        self.assertEqual(receiver.stop(), 0)
+        for file in (*self.store.glob("blocks-*"), self.store / "manifest.kl3m"):
+            file.unlink()
+        (self.store / "manifest.kl3m").touch()
+        self.assertIn(f"empty, and ledger.json tells of {EVENTS} events", self.info(self.store)["manifest"])
+
+
 class WhatIsNot(Info):
     def test_level_2_that_is_cut(self):
         whole = self.sent.read_bytes()

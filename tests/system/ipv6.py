@@ -28,7 +28,7 @@ def has_ipv6():
 
 @unittest.skipUnless(has_ipv6(), "this machine has no address ::1")
 class OverIpv6(harness.SystemTest):
-    def carry(self, receives_at, sends_to, restart=False, forward=(), receive=()):
+    def carry(self, receives_at, sends_to, restart=False, forward=(), receive=(), meanwhile=lambda: None):
         """Events over a link between these hosts; each is stored."""
         self.receiver_host = receives_at
         receiver = self.start_receiver(*receive)
@@ -43,6 +43,7 @@ class OverIpv6(harness.SystemTest):
 
         send(20)
         daemon.wait_for_stored(20)
+        meanwhile()
         if restart:
             receiver.kill()
             send(40)
@@ -117,6 +118,18 @@ class OverIpv6(harness.SystemTest):
             self.assertEqual(self.run_tool("keys", self.folder / name)[0], 0)
         self.carry("[::1]", "[::1]", receive=("--secret-key", self.folder / "receiver.secret", "--allow", self.folder / "daemon.public"),
                    forward={"secret_key": str(self.folder / "daemon.secret"), "receiver_key": str(self.folder / "receiver.public")})
+
+    def test_a_person_reads_the_address_of_a_node(self):
+        """Which has its share as one of the network ::/64."""
+        port, names = harness.Ports().monitor, []
+
+        def look():
+            connection = http.client.HTTPConnection("::1", port, timeout=harness.PATIENCE)
+            connection.request("GET", "/status")
+            names.extend(d["name"] for d in json.loads(connection.getresponse().read())["daemons"])
+            connection.close()
+        self.carry("[::1]", "[::1]", receive=("--monitor", f"[::1]:{port}"), meanwhile=look)
+        self.assertEqual(names, ["address ::1"])
 
     def test_a_message_without_end(self):
         self.receiver_host = "[::1]"

@@ -497,6 +497,11 @@ class GivenToSlurm(Reprocessing):
         self.run_place(second, 2)
         done = {int(f.name[5:11]) for f in self.out.glob("reprocess/task-*.json")}
         self.assertEqual(done, {7, 1002})
+        lacks = self.MANY - 2
+        told = self.reprocess("--out", self.out, "--check", code=FAILED)
+        self.assertEqual(len([line for line in told.splitlines() if line.startswith("missing: ") and line.endswith(" is not done")]), 40)
+        self.assertIn(f"missing: … and {lacks - 40} more\n", told)
+        self.assertEqual(len(self.check(self.out, code=FAILED)["missing"]), lacks)
         said, jobs = self.submit()
         self.assertEqual(said["tasks"], self.MANY - 2)
         self.assertIn("--array=1-6,8-1000", jobs[0])

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/evaluate/decision_totals.hpp"
+#include "tools/print.hpp"
 
 #include <algorithm>
 #include <string>
@@ -41,8 +42,8 @@ boost::json::array lines_to_json(const decision_totals& t, const loaded_selectio
 
 void print_totals(const decision_totals& t, const loaded_selection& selection) {
   const auto names = selection.line_names();
-  fmt::print("{:<16} {:>9} {:>10} {:>10}   what it was refused for, most often first\n", "line",
-             "prescale", "fired", "kept");
+  print_plain("{:<16} {:>9} {:>10} {:>10}   what it was refused for, most often first\n", "line",
+              "prescale", "fired", "kept");
   for (std::size_t n = 0; n < t.lines.size(); ++n) {
     const line_total& line = t.lines[n];
     std::vector<std::pair<std::uint64_t, std::string>> reasons;
@@ -54,14 +55,14 @@ void print_totals(const decision_totals& t, const loaded_selection& selection) {
     std::vector<std::string> texts;
     texts.reserve(reasons.size());
     for (const auto& [count, what] : reasons) texts.push_back(fmt::format("{} {}", what, count));
-    fmt::print("{:<16} {:9} {:10} {:10}   {}\n", names[n], selection.tables.lines[n].prescale,
-               line.fired, line.kept, fmt::join(texts, ", "));
+    print_plain("{:<16} {:9} {:10} {:10}   {}\n", names[n], selection.tables.lines[n].prescale,
+                line.fired, line.kept, fmt::join(texts, ", "));
   }
-  fmt::print("{} of {} events kept ({:.2f} %)", t.kept, t.events,
-             t.events == 0 ? 0.0
-                           : 100.0 * static_cast<double>(t.kept) / static_cast<double>(t.events));
-  if (t.not_judged != 0) fmt::print("; {} had more than there is room for", t.not_judged);
-  fmt::print("\n");
+  print_plain("{} of {} events kept ({:.2f} %)", t.kept, t.events,
+              t.events == 0 ? 0.0
+                            : 100.0 * static_cast<double>(t.kept) / static_cast<double>(t.events));
+  if (t.not_judged != 0) print_plain("; {} had more than there is room for", t.not_judged);
+  print_plain("\n");
 }
 
 } // namespace l3

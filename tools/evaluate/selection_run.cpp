@@ -5,6 +5,7 @@
 
 #include "tools/command.hpp"
 #include "tools/progress.hpp"
+#include "tools/whole_number.hpp"
 #include "transport/store/event_view.hpp"
 
 namespace l3 {
@@ -35,6 +36,7 @@ void add_selecting_options(CLI::App& command, selection_options& o) {
       ->check(CLI::IsMember(executors))
       ->default_str("auto");
   command.add_option("--threads", o.compute.threads, "of the pool; 0: one per processor")
+      ->check(whole_number<std::uint32_t>)
       ->capture_default_str();
   constexpr std::uint32_t most_events = 4096;
   command.add_option("--batch", o.batch, "events that are computed together")
@@ -61,7 +63,7 @@ loaded_selection load_selection(const selection_options& o, const readout& crate
   try {
     return load_selection(o.files, crates, run);
   } catch (const std::runtime_error& e) {
-    throw command_error(e.what(), exit_bad_configuration);
+    throw command_error(e, exit_bad_configuration);
   }
 }
 
@@ -70,7 +72,7 @@ loaded_selection load_recorded(const recorded_settings& recorded, const std::str
   try {
     return load_selection(recorded, name, run);
   } catch (const std::runtime_error& e) {
-    throw command_error(e.what(), exit_bad_configuration);
+    throw command_error(e, exit_bad_configuration);
   }
 }
 

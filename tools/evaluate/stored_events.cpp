@@ -4,6 +4,7 @@
 #include <string>
 
 #include "tools/command_error.hpp"
+#include "tools/print.hpp"
 #include "tools/verify/payload_words.hpp"
 
 namespace l3 {

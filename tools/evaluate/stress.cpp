@@ -13,6 +13,7 @@
 #include "config/toml/nearest.hpp"
 #include "tools/command.hpp"
 #include "tools/evaluate/offline_cuts.hpp"
+#include "tools/scratch_folder.hpp"
 #include "tools/simulation/simulation.hpp"
 
 namespace l3 {
@@ -32,12 +33,7 @@ public:
       std::filesystem::create_directory(path_, error);
       return;
     }
-    std::string name = (std::filesystem::temp_directory_path() / "koto-l3-stress-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr)
-      throw command_error("cannot make a folder in " +
-                              std::filesystem::temp_directory_path().string(),
-                          exit_missing_resource);
-    path_ = name;
+    path_ = new_scratch_folder("koto-l3-stress");
   }
   ~row_folder() {
     std::error_code error;

@@ -221,6 +221,20 @@ std::uint32_t version_of(const fs::path& file) {
 }
 
 /// What lies beside the blocks of a store: the manifest and the ledger.
+/// No damage: a store of which all files were archived is so, too.
+void tell_empty_manifest(const fs::path& folder, information& to) {
+  std::uint64_t stored = 0;
+  try {
+    stored = read_ledger(folder / "ledger.json").events.forwarded;
+  } catch (const std::runtime_error&) { // there is none, or its damage is told below
+  }
+  to.facts["manifest"] =
+      stored == 0 ? "empty, as before the first block"
+                  : fmt::format("empty, and ledger.json tells of {} events: their files were "
+                                "archived, or are gone with what the manifest listed",
+                                stored);
+}
+
 void look_at_what_is_beside(const fs::path& folder, information& to) {
   const auto look = [&](const fs::path& file) {
     information of_file;
@@ -237,8 +251,11 @@ void look_at_what_is_beside(const fs::path& folder, information& to) {
     std::error_code error;
     const bool lists_nothing =
         file.filename() == store_manifest::file_name && fs::file_size(file, error) == 0 && !error;
-    if (lists_nothing && to.facts["blocks"] == 0) continue; // as it is before the first block
-    if (!seen.damage.empty()) seen = look(file);            // a receiver may have been writing it
+    if (lists_nothing && to.facts["blocks"] == 0) {
+      tell_empty_manifest(folder, to);
+      continue;
+    }
+    if (!seen.damage.empty()) seen = look(file); // a receiver may have been writing it
     for (const std::string& d : seen.damage)
       to.damage.push_back(d.find(file.filename()) == d.npos
                               ? fmt::format("{}: {}", file.filename().string(), d)

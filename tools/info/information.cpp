@@ -195,9 +195,10 @@ information read_information(const fs::path& path, const reading_progress& tell)
 }
 
 std::string text_of(const fs::path& path, const information& i) {
-  std::string text = fmt::format("{}: {}, version {}\n", path.string(), i.title, i.version);
+  std::string text =
+      fmt::format("{}: {}, version {}\n", plain_line(path.string()), i.title, i.version);
   for (const auto& [key, value] : i.facts) add_fact(key, value, text);
-  for (const std::string& d : i.damage) text += "  DAMAGED: " + d + "\n";
+  for (const std::string& d : i.damage) text += "  DAMAGED: " + plain_line(d) + "\n";
   return text;
 }
 

@@ -59,7 +59,7 @@ std::string peers_of(const sessions& all) {
   constexpr std::size_t most_named = 4;
   std::set<std::string> peers;
   for (const auto& [session, peer] : all)
-    if (peers.size() < most_named) peers.insert(peer->peer);
+    if (peers.size() < most_named) peers.insert(peer->in_words);
   return fmt::format("{}", fmt::join(peers, ", "));
 }
 

@@ -122,7 +122,7 @@ std::map<std::uint32_t, daemon_snapshot> receive_watch::find_nodes(receive_snaps
     if (d.silent && *d.silent <= silent) return;
     d.silent = silent;
     d.run = run;
-    d.name = peer.peer;
+    d.name = peer.in_words;
     d.state = peer.gone ? node_state::ended : node_state::idle;
   };
   for (const auto& [session, stored] : store_.sessions()) {

@@ -4,6 +4,8 @@
 #include <deque>
 #include <fstream>
 
+#include "transport/format/plain_text.hpp"
+
 namespace l3 {
 
 std::string see_log(const std::filesystem::path& log) {
@@ -15,7 +17,7 @@ std::string see_log(const std::filesystem::path& log) {
     last.push_back(std::move(line));
     if (last.size() > most_lines) last.pop_front();
   }
-  std::string text = "; see " + log.string();
+  std::string text = "; see " + plain_line(log.string());
   for (const auto& line : last) text += "\n    " + line;
   return text;
 }

@@ -8,6 +8,7 @@
 #include "tools/command.hpp"
 #include "tools/rehearsal/child_process.hpp"
 #include "tools/rehearsal/log_tail.hpp"
+#include "tools/whole_number.hpp"
 
 namespace l3 {
 
@@ -20,12 +21,12 @@ void add_workload_options(CLI::App& command, workload& to) {
       ->check(CLI::Range(1U, 511U));
   command.add_option("--seed", to.seed, "the same seed simulates the same bytes")
       ->capture_default_str()
-      ->check(refuse_sign);
+      ->check(whole_number<std::uint64_t>);
   command.add_option("--waveforms", to.waveforms,
                      "recorded waveforms (little-endian u16) in place of simulated ones");
   command.add_option("--samples", to.samples, "samples of a recorded waveform")
       ->capture_default_str()
-      ->check(CLI::IsMember({64, 256}));
+      ->check(CLI::IsMember({"64", "256"}));
   command.add_option("--backend", to.backend, "where the daemon's kernels run")
       ->capture_default_str()
       ->check(

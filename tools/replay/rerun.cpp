@@ -16,6 +16,8 @@
 #include "selection/engine/engine.hpp"
 #include "selection/trigger/load_selection.hpp"
 #include "tools/command_error.hpp"
+#include "tools/print.hpp"
+#include "tools/scratch_folder.hpp"
 #include "transport/file/batch_file.hpp"
 #include "transport/format/endian.hpp"
 
@@ -40,10 +42,7 @@ struct outcome {
 class selection_folder {
 public:
   explicit selection_folder(const batch_file& b) {
-    std::string name = (std::filesystem::temp_directory_path() / "l3-rerun-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr)
-      throw command_error("cannot make a folder in " + name, exit_missing_resource);
-    path_ = name;
+    path_ = new_scratch_folder("koto-l3-rerun");
     write("lines.toml", b.lines);
     write("detector.toml", b.detector);
     write("calibration.csv", b.calibration);
@@ -85,7 +84,7 @@ std::optional<loaded_selection> selection_of(const daemon_settings& s, const bat
   } catch (const command_error&) {
     throw;
   } catch (const std::runtime_error& e) {
-    throw command_error(e.what(), exit_bad_configuration);
+    throw command_error(e, exit_bad_configuration);
   }
 }
 
@@ -158,14 +157,14 @@ bool compare(const outcome& found, const outcome& right, const batch_file& b) {
   for (std::size_t e = 0; e < b.events.size(); ++e) {
     if (found.events[e] == right.events[e]) continue;
     ++wrong;
-    fmt::print("{}: spill {}, event {} {}\n", found.who, b.events[e].spill, b.events[e].number,
-               difference(found.events[e], right.events[e]));
+    print_plain("{}: spill {}, event {} {}\n", found.who, b.events[e].spill, b.events[e].number,
+                difference(found.events[e], right.events[e]));
   }
   if (wrong == 0)
-    fmt::print("{}: the same as {}\n", found.who, right.who);
+    print_plain("{}: the same as {}\n", found.who, right.who);
   else
-    fmt::print("{}: {} of {} events differ from {}\n", found.who, wrong, b.events.size(),
-               right.who);
+    print_plain("{}: {} of {} events differ from {}\n", found.who, wrong, b.events.size(),
+                right.who);
   return wrong == 0;
 }
 
@@ -175,18 +174,18 @@ bool rerun(const std::string& file, const compute_settings& where) {
   const batch_file b = read_batch_file(file);
   const daemon_settings settings = settings_of(b, file);
   const auto selection = selection_of(settings, b);
-  fmt::print("{}: {} events, {}\n", file, b.events.size(), b.about);
+  print_plain("{}: {} events, {}\n", file, b.events.size(), b.about);
 
   const codec_id codec = settings.outbox.codec;
   const outcome reference = compute(b, {backend::serial, 0}, codec, selection);
   bool same = true;
   if (where.where == backend::serial) {
-    fmt::print("serial: {} events computed\n", b.events.size());
+    print_plain("serial: {} events computed\n", b.events.size());
   } else {
     same = compare(compute(b, where, codec, selection), reference, b);
   }
   if (b.results.empty()) {
-    fmt::print("no output was stored: there was none\n");
+    print_plain("no output was stored: there was none\n");
   } else {
     same = compare(stored(b), reference, b) && same;
   }

@@ -75,28 +75,40 @@ std::string escaped_name(const unplain_character& c, std::string_view text) {
 
 namespace {
 
-/// A question mark for each character that is not plain, but for those of `but`.
-std::string made_plain(std::string_view text, std::string_view but) {
+/// With `shown` in place of each character that is not plain, but for those of `but`.
+template <class Shown>
+std::string made_plain(std::string_view text, std::string_view but, const Shown& shown) {
   std::string line;
   std::size_t from = 0;
   for (auto c = find_unplain(text); c; c = find_unplain(text, from)) {
     line += text.substr(from, c->at - from);
-    line += but.find(text[c->at]) == but.npos ? '?' : text[c->at];
+    if (but.find(text[c->at]) == but.npos)
+      line += shown(*c);
+    else
+      line += text[c->at];
     from = c->at + c->bytes;
   }
   return line += text.substr(from);
 }
 
+std::string escaped(std::string_view text, std::string_view but) {
+  return made_plain(text, but, [&](const unplain_character& c) {
+    return c.number == U'\n' ? "\\n" : escaped_name(c, text);
+  });
+}
+
 } // namespace
 
-std::string plain_lines(std::string_view text) { return made_plain(text, "\n\t"); }
+std::string plain_line(std::string_view text) { return escaped(text, {}); }
+
+std::string plain_lines(std::string_view text) { return escaped(text, "\n\t"); }
 
 std::string peer_text(std::string_view text) {
   constexpr std::size_t longest = 400; // that is worth reading
   const auto goes_on = [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) == 0x80; };
   std::size_t end = std::min(longest, text.size());
   for (int i = 0; i < 3 && end > 0 && end < text.size() && goes_on(text[end]); ++i) --end;
-  return made_plain(text.substr(0, end), {});
+  return made_plain(text.substr(0, end), {}, [](const unplain_character& /*c*/) { return '?'; });
 }
 
 } // namespace l3

@@ -31,7 +31,10 @@ struct unplain_character {
 /// What a peer says as one line: cut, and with a question mark for each character that is not
 /// plain.
 [[nodiscard]] std::string peer_text(std::string_view text);
-/// The same of lines, whole: of a message that has the name of a file in it.
+/// As one line, whole, with an escape for each character that is not plain ("\n" for the end of a
+/// line): the name of a file, an argument.
+[[nodiscard]] std::string plain_line(std::string_view text);
+/// The same of several lines: ends of lines and tabulators stay.
 [[nodiscard]] std::string plain_lines(std::string_view text);
 
 } // namespace l3

@@ -11,8 +11,10 @@
 
 namespace l3 {
 
-/// Of whom a message came: "key …" or "address …".
+/// Of whom a message came, as each has a share: "key …" or "address …".
 [[nodiscard]] std::string peer_of(const zmq::message_t& frame);
+/// The same for a person, who looks for a machine: with the whole address of IPv6.
+[[nodiscard]] std::string peer_in_words(const zmq::message_t& frame);
 [[nodiscard]] std::string peer_at(const sockaddr_storage& address);
 
 } // namespace l3

@@ -255,8 +255,10 @@ bool block_receiver::take_message(time_point now) {
   if (header->type == link_message::hello) {
     if (const auto claim = read_hello(*header, body)) {
       const auto who = load<link_hello_body>(body.data());
-      if (take_hello(*header, *claim, {address, sender_of(body_frame), peer, who.run, who.node},
-                     now))
+      if (take_hello(
+              *header, *claim,
+              {address, sender_of(body_frame), peer, peer_in_words(body_frame), who.run, who.node},
+              now))
         guard.watch().trust(connection, peer);
     } else {
       counters_.garbage.add();
@@ -353,7 +355,7 @@ void block_receiver::take_block(link_peer& from, const link_header& header, zmq:
   }
   const bool is_new = !store_.sessions().contains(header.session);
   if (const std::string why = is_new ? no_place_for(header.session, from.peer) : ""; !why.empty())
-    return refuse(from.address, "a block of " + from.peer, header.session, why, now);
+    return refuse(from.address, "a block of " + from.in_words, header.session, why, now);
   const auto ends = first_and_last();
   const auto rest = without_repeats(body, block, now);
   // What is left out must be on the disk before, and still be there: a power cut could take the
@@ -458,7 +460,7 @@ void block_receiver::note_pace(const link_peer& from, std::uint64_t session, std
   if (!line_.is_greedy(session, now)) return;
   counters_.over_grant.add();
   report(greedy_told_, now,
-         "node " + std::to_string(from.node) + " (" + from.peer +
+         "node " + std::to_string(from.node) + " (" + from.in_words +
              ") sends more than its part of the line, and more than it has credit for: its "
              "acknowledgements wait, and the others' parts are no longer sure; what it sends is "
              "stored all the same. Does it run a program that is not koto-l3d?");

@@ -135,9 +135,10 @@ private:
   struct link;
   [[nodiscard]] bool take_message(time_point now);
   struct hello_origin {
-    std::string address; ///< as ZeroMQ knows the connection
-    std::string machine; ///< for a person
-    std::string peer;    ///< whose share it is in
+    std::string address;  ///< as ZeroMQ knows the connection
+    std::string machine;  ///< for a person
+    std::string peer;     ///< whose share it is in
+    std::string in_words; ///< the same for a person
     std::uint32_t run = 0;
     std::uint32_t node = 0;
   };

@@ -74,6 +74,7 @@ bool block_receiver::take_hello(const link_header& header, session_claim claim,
   early_.drop_if([&](std::uint64_t s, std::uint64_t number) {
     return s == session && number <= header.sequence;
   });
+  from.in_words = origin.in_words;
   from.run = origin.run;
   from.node = origin.node;
   from.process = process_of_hello(header);

@@ -20,7 +20,12 @@ namespace {
 /// Of each complete file. Empty: it is as its sidecar says, as far as that was looked at.
 std::string fault_of(const fs::path& file, const file_as_read* read) {
   std::string fault = sidecar_fault(file);
-  if (!fault.empty() || read == nullptr || !read->name.complete) return fault;
+  if (read == nullptr || !read->name.complete) return fault;
+  if (!fault.empty()) {
+    const auto length = read_sidecar(file).said; // nothing: the fault is the sidecar's own
+    const bool has_all = length && !read->damaged && length->events == read->events;
+    return has_all ? fault + fmt::format("; all its {} events are there", read->events) : fault;
+  }
   if (read->torn) return read->name.text() + " is complete by its name, and ends within a block";
   const auto said = read_sidecar(file).said;
   if (read->damaged || !said) return {};

@@ -62,6 +62,7 @@ struct link_peer {
   std::vector<named_connection> connections; ///< that said hello, the last last
   std::string address;                       ///< the name of the one that was heard last
   std::string peer;                          ///< whose share it is in (peer_share)
+  std::string in_words;                      ///< the same for a person
   std::vector<std::string> peers;            ///< that said hello for it, the last last
   std::uint64_t first = 1;                   ///< the first block that the daemon still has
   std::uint64_t longest = 0;                 ///< of its blocks, in bytes

@@ -97,6 +97,7 @@ stored_files::loss stored_files::compare(const held_folder& folder, const store_
   }
   files_.insert(files_.end(), missing.begin(), missing.end()); // a look finds what is put back
   std::ranges::sort(files_, {}, &known_file::number);
+  in_order_ = true;
   return all;
 }
 
@@ -171,9 +172,19 @@ void stored_files::add(std::uint64_t file, const block_header& committed) {
   unsaved_.insert(at->second);
 }
 
-void stored_files::rename(std::uint64_t file, const file_look& before, const file_look& now) {
+/// A start asks for each file, in rising order; later it is the one that was closed last.
+stored_files::known_file* stored_files::find_known(std::uint64_t file) {
+  if (in_order_) {
+    const auto known = std::ranges::lower_bound(files_, file, {}, &known_file::number);
+    return known != files_.end() && known->number == file ? &*known : nullptr;
+  }
   const auto known = std::ranges::find(files_.rbegin(), files_.rend(), file, &known_file::number);
-  if (known != files_.rend() && known->as == before && now.is_but_renamed(before)) known->as = now;
+  return known != files_.rend() ? &*known : nullptr;
+}
+
+void stored_files::rename(std::uint64_t file, const file_look& before, const file_look& now) {
+  known_file* const known = find_known(file);
+  if (known != nullptr && known->as == before && now.is_but_renamed(before)) known->as = now;
 }
 
 /// Its entries go to the end of the list. If they are the first of the open files' entries, then
@@ -182,6 +193,7 @@ void stored_files::close(std::uint64_t file, const file_look& now) {
   const auto is_of_file = [&](const listed_blocks& l) { return l.file == file; };
   if (!unsaved_.empty() || !std::ranges::is_partitioned(open_, is_of_file)) stale_ = true;
   const auto others = std::stable_partition(open_.begin(), open_.end(), is_of_file);
+  in_order_ = in_order_ && (files_.empty() || files_.back().number < file);
   files_.push_back({file, static_cast<std::size_t>(others - open_.begin()), now});
   list_.insert(list_.end(), open_.begin(), others);
   open_.erase(open_.begin(), others);

@@ -145,6 +145,8 @@ private:
     std::size_t at = 0;        ///< in `lost_`
   };
 
+  /// Null: it is not known.
+  [[nodiscard]] known_file* find_known(std::uint64_t file);
   void make_room();
   void keep_number(std::uint64_t file);
   void find_lost_places();
@@ -166,6 +168,7 @@ private:
   std::map<std::uint64_t, session_tallies> lacking_; ///< of these, in files that are there
   std::deque<listed_blocks> list_;                   ///< file by file
   std::deque<known_file> files_;                     ///< those that are not written any more
+  bool in_order_ = true;                             ///< the files lie by rising number
   std::deque<listed_blocks> open_; ///< of those that are; behind the list in the manifest
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t>
       places_;                     ///< in `open_`, by file and session

@@ -51,9 +51,13 @@ TEST(plain_text, has_nothing_that_is_no_character) {
     EXPECT_EQ(found_in(text), name);
 }
 
+TEST(plain_text, of_a_line_and_of_lines_has_escapes) {
+  const std::string text = "a\x1b[2J\n\tb\u202e\xff é" + std::string(500, 'c');
+  EXPECT_EQ(plain_line(text), "a\\u001b[2J\\n\\u0009b\\u202e\\xff é" + std::string(500, 'c'));
+  EXPECT_EQ(plain_lines(text), "a\\u001b[2J\n\tb\\u202e\\xff é" + std::string(500, 'c'));
+}
+
 TEST(plain_text, of_a_peer_has_question_marks_and_an_end) {
-  EXPECT_EQ(plain_lines("a\x1b[2J\n\tb\u202e" + std::string(500, 'c')),
-            "a?[2J\n\tb?" + std::string(500, 'c'));
   EXPECT_EQ(peer_text("a\x1b[2J\nb\u202e\xff é"), "a?[2J?b?? é");
   EXPECT_EQ(peer_text(std::string(500, 'a')), std::string(400, 'a'));
   EXPECT_EQ(peer_text(std::string(399, 'a') + "é"), std::string(399, 'a'));

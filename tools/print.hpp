@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the commands print for a person. A value may be an argument, the name of a file or text out
+// of one: it is printed with escapes for what would command the terminal, or begin a line of its
+// own. JSON, which is for programs, and the data of a filter go another way.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "transport/format/plain_text.hpp"
+#include "transport/system/line_writer.hpp"
+
+namespace l3 {
+
+/// A value that has several lines, whose ends stay: a table, say.
+struct text_lines {
+  std::string text;
+};
+
+/// Of a value the text that may be printed; a value that is no text is as it was.
+template <class Value>
+decltype(auto) plain_value(Value&& value) {
+  if constexpr (std::same_as<std::remove_cvref_t<Value>, text_lines>)
+    return std::string_view(value.text);
+  else if constexpr (std::convertible_to<Value, std::string_view>)
+    return plain_line(value);
+  else
+    return std::forward<Value>(value);
+}
+
+template <class... Values>
+using plain_format =
+    fmt::format_string<std::remove_cvref_t<decltype(plain_value(std::declval<Values>()))>...>;
+
+/// A text that may go to a terminal.
+template <class... Values>
+[[nodiscard]] std::string plain_text_of(plain_format<Values...> text, Values&&... values) {
+  const auto formatted = [&](const auto&... plain) {
+    return fmt::vformat(fmt::string_view(text), fmt::make_format_args(plain...));
+  };
+  return plain_lines(formatted(plain_value(std::forward<Values>(values))...));
+}
+
+/// Everything that a command says while it works goes through it.
+inline line_writer& standard_error() {
+  static line_writer writer(STDERR_FILENO, [](std::uint64_t left_out) {
+    return fmt::format("({} lines left out: they could not be written)\n", left_out);
+  });
+  return writer;
+}
+
+/// Writes to standard error, and waits neither for a program that reads it nor for a disk.
+template <class... Values>
+void print_error(plain_format<Values...> text, Values&&... values) {
+  standard_error().write(plain_text_of<Values...>(text, std::forward<Values>(values)...));
+}
+
+/// Writes to standard output.
+template <class... Values>
+void print_plain(plain_format<Values...> text, Values&&... values) {
+  fmt::print("{}", plain_text_of<Values...>(text, std::forward<Values>(values)...));
+}
+
+} // namespace l3

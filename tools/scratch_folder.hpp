@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// A new folder for what a command needs while it works, where TMPDIR says.
+#pragma once
+
+#include <cerrno>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include <stdlib.h>
+
+#include "tools/command_error.hpp"
+
+namespace l3 {
+
+/// Its name begins with this word. Throws command_error if there is no place for it.
+[[nodiscard]] inline std::filesystem::path new_scratch_folder(std::string_view word) {
+  std::error_code error;
+  const std::filesystem::path where = std::filesystem::temp_directory_path(error);
+  if (error)
+    throw command_error("TMPDIR, or /tmp where it is not set, is no folder for temporary files: " +
+                            error.message(),
+                        exit_missing_resource);
+  std::string name = (where / (std::string(word) + "-XXXXXX")).string();
+  if (::mkdtemp(name.data()) == nullptr)
+    throw command_error("cannot make a folder in " + where.string() +
+                            " (TMPDIR): " + std::generic_category().message(errno),
+                        exit_missing_resource);
+  return name;
+}
+
+} // namespace l3
