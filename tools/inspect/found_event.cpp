@@ -16,6 +16,7 @@
 #include "tools/verify/store_folder.hpp"
 #include "transport/file/l2raw.hpp"
 #include "transport/store/block.hpp"
+#include "transport/store/block_name.hpp"
 #include "transport/store/event_view.hpp"
 #include "transport/store/sidecar.hpp"
 
@@ -99,6 +100,7 @@ public:
 
   /// False: a part of the block is not what the format says.
   [[nodiscard]] bool take(const block_header& block, std::span<const std::byte> payload) {
+    if (!taken_.insert(name_of(block)).second) return true; // stands twice
     bool all_read = true;
     event_walk walk(payload, block);
     while (const auto bytes = walk.next()) {
@@ -109,10 +111,12 @@ public:
       }
       seen_.add(event->key(), block.run);
       if (event->key() != wanted_.key || (wanted_.run && block.run != *wanted_.run)) continue;
-      if (found_)
-        ++found_->more;
-      else
+      if (!found_) {
         keep(block, *event);
+        continue;
+      }
+      ++found_->more;
+      found_->more_of_other_runs |= block.run != found_->run;
     }
     return all_read && walk.complete();
   }
@@ -149,6 +153,7 @@ private:
   wanted_event wanted_;
   std::optional<readout> crates_;
   std::map<std::uint64_t, std::optional<readout>> told_; ///< by session
+  std::set<block_name> taken_;
   std::optional<found_event> found_;
   seen_events seen_;
 };
