@@ -371,6 +371,22 @@ class Again(Reprocessing):
             code, told = self.run_tool(command, *commands[command])
             self.assertEqual(code, 0, told)
 
+    def test_a_file_under_another_name(self):
+        """Its blocks are what they are: all tools tell it, and nothing is missing."""
+        sent, _ = self.stored_whole(20)
+        whole, out = harness.store_file(self.store), self.folder / "out"
+        (self.store / "manifest.kl3m").unlink()
+        for file in (whole, whole.with_suffix(".json")):
+            file.rename(self.store / file.name.replace("000001", "000002"))
+        for command, *arguments in (("extract", self.store, self.folder / "x"), ("verify", sent, self.store), ("info", self.store),
+                                    ("select", self.store, "--totals"), ("inspect", self.store, "--event", "1/1"),
+                                    ("reprocess", self.store, "--menu", "built-in", "--out", out),
+                                    ("reprocess", "--out", out, "--check")):
+            code, told = self.run_tool(command, *arguments)
+            self.assertEqual(code, 0, told)
+            self.assertIn(f"{whole.name.replace('000001', '000002')} has the number 1 in its head", told, command)
+        self.assertIn("has the number 1 in its head", self.run_tool("histograms", self.store)[1])
+
     def test_a_file_of_2_tb_without_data(self):
         store, out = self.folder / "holes", self.folder / "out"
         store.mkdir()

@@ -160,12 +160,14 @@ bool is_stored(const std::filesystem::path& name) {
 
 shown_histograms read_stored_histograms(const std::filesystem::path& from,
                                         const stored_choice& choice, const stop_question& stop,
-                                        const std::function<void(const std::string&)>& missed) {
+                                        const std::function<void(const std::string&)>& missed,
+                                        const std::function<void(const std::string&)>& noted) {
   adder to(from.string(), choice);
   if (std::filesystem::is_directory(from)) {
     check_store(from);
     store_reader in(from, stop);
     read_all(in, to, from);
+    for (const std::string& text : in.misnamed_files()) noted(text);
   } else {
     const bool spool = from.filename().string().starts_with("spool-");
     store_file in(from, spool ? store_kind::spool : store_kind::store, stop);

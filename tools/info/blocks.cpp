@@ -294,7 +294,7 @@ void describe_block_file(const fs::path& file, const reading_progress& tell, inf
   const auto name = block_file_name::read(file.filename().string(),
                                           spool ? store_kind::spool : store_kind::store);
   if (name && reader.number() != 0 && reader.number() != name->number)
-    to.damage.push_back(misnaming_of(file.filename().string(), reader.number()));
+    to.remarks.push_back(misnaming_of(file.filename().string(), reader.number()));
   to.facts["complete"] = name && name->complete;
   if (name && name->complete) compare_with_sidecar(file, tell, to);
 }
@@ -321,7 +321,7 @@ void describe_folder(const fs::path& folder, const reading_progress& tell, infor
   read_all_blocks(reader, done, to, [&](const block_header& h) { waiting.take(h); });
   tell_torn_ends(reader.torn_ends(), folder, kind, to);
   for (const auto& fault : reader.file_faults()) to.damage.push_back(fault);
-  for (const auto& text : reader.misnamed_files()) to.damage.push_back(text);
+  for (const auto& text : reader.misnamed_files()) to.remarks.push_back(text);
   if (kind == store_kind::spool) {
     to.facts["waiting"] = waiting.object();
     return;

@@ -197,6 +197,7 @@ information read_information(const fs::path& path, const reading_progress& tell)
 std::string text_of(const fs::path& path, const information& i) {
   std::string text = fmt::format("{}: {}, version {}\n", path.string(), i.title, i.version);
   for (const auto& [key, value] : i.facts) add_fact(key, value, text);
+  for (const std::string& r : i.remarks) text += "  NOTE: " + r + "\n";
   for (const std::string& d : i.damage) text += "  DAMAGED: " + d + "\n";
   return text;
 }
@@ -204,6 +205,7 @@ std::string text_of(const fs::path& path, const information& i) {
 std::string json_of(const fs::path& path, const information& i) {
   json::object all{{"path", path.string()}, {"kind", i.kind}, {"version", i.version}};
   for (const auto& [key, value] : i.facts) all[key] = value;
+  all["remarks"] = json::array(i.remarks.begin(), i.remarks.end());
   all["damage"] = json::array(i.damage.begin(), i.damage.end());
   return json::serialize(all) + "\n";
 }

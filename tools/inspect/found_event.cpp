@@ -165,6 +165,11 @@ bool is_whole(const store_reader& reader, const fs::path&) {
   return reader.torn_ends().empty() && reader.file_faults().empty();
 }
 
+std::vector<std::string> misnamed_files(const store_file&) { return {}; }
+std::vector<std::string> misnamed_files(const store_reader& reader) {
+  return reader.misnamed_files();
+}
+
 /// Adds to `done` what it has read.
 template <class Reader>
 found_event search(Reader& reader, std::uint64_t& done, const fs::path& path,
@@ -179,7 +184,9 @@ found_event search(Reader& reader, std::uint64_t& done, const fs::path& path,
     done += block->end() - block->offset;
   }
   all_read = all_read && reader.damaged() == 0 && is_whole(reader, path);
-  return looking.finish(path, all_read);
+  found_event found = looking.finish(path, all_read);
+  found.misnamed = misnamed_files(reader);
+  return found;
 }
 
 template <class Tell>
