@@ -326,9 +326,6 @@ void describe_folder(const fs::path& folder, const reading_progress& tell, infor
     to.facts["waiting"] = waiting.object();
     return;
   }
-  for (const block_file_name& f : files)
-    if (f.complete && !fs::exists(folder / sidecar_name(f.number, *f.complete)))
-      to.damage.push_back(f.text() + " has no sidecar");
   look_at_what_is_beside(folder, to);
 }
 
