@@ -119,6 +119,9 @@ class WhatIsWhole(Info):
         tokens = self.info(spool / "tokens.kl3t")
         self.assertEqual((tokens["kind"], set(tokens)), ("tokens", {"path", "kind", "version", "bytes", "lanes", "remarks", "damage"}),
                          "tokens are secret")
+        next(spool.glob("spool-*.kl3")).unlink()
+        lacks = r"session [0-9a-f]{16} lacks \d+ blocks of the numbers 1 to \d+ that released.kl3r says were on disk"
+        self.assertRegex(" ".join(self.info(spool, FAILED)["damage"]), f"^{lacks}$")
         notes = self.folder / "released.kl3r"
         notes.write_bytes(bytes(2048 * 32))
         self.assertEqual(self.info(notes)["lanes"], [])
