@@ -2,10 +2,14 @@
 #include "tools/pending_file.hpp"
 
 #include <array>
+#include <cerrno>
 #include <fstream>
 #include <stdexcept>
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tools/command_error.hpp"
@@ -40,13 +44,36 @@ fs::path end_of_links(fs::path path) {
   return path;
 }
 
+file_descriptor hold_new_file(const fs::path& path) {
+  constexpr int most_tries = 100; // a file system may give a file another number at each look
+  for (int tries = 1;; ++tries) {
+    file_descriptor file(
+        ::open(path.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666));
+    struct stat held {};
+    if (!file || ::fstat(file.get(), &held) != 0) return {};
+    if (!S_ISREG(held.st_mode))
+      throw std::runtime_error(path.string() + " is no file: take it away");
+    // A file system without locks refuses otherwise: then a program has the file as it had before.
+    if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+      throw std::runtime_error(path.string() +
+                               " is being written by another program: wait until it "
+                               "ends, or choose another name");
+    // The one that had it may have finished or removed it since it was opened.
+    struct stat named {};
+    const bool is_it = ::lstat(path.c_str(), &named) == 0 && named.st_dev == held.st_dev &&
+                       named.st_ino == held.st_ino;
+    if (is_it || tries == most_tries) return file;
+  }
+}
+
 pending_file::pending_file(const fs::path& name) : final_(name), path_(name) {
   if (fs::exists(name) && !fs::is_regular_file(name)) return;
   path_ = final_ = end_of_links(name);
   path_ += ".new";
-  // Opening a pipe would wait for its other end.
+  // A pipe without a reader cannot be opened.
   if (fs::exists(fs::symlink_status(path_)) && !fs::is_regular_file(fs::symlink_status(path_)))
     throw std::runtime_error(path_.string() + " is no file: take it away");
+  held_ = hold_new_file(path_);
 }
 
 pending_file::~pending_file() {
@@ -57,6 +84,7 @@ void pending_file::finish() {
   if (path_ == final_) return;
   fs::rename(path_, final_);
   path_ = final_;
+  held_ = {};
 }
 
 } // namespace l3

@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "transport/system/file_descriptor.hpp"
+
 namespace l3 {
 
 /// A mistyped name must cost no data: throws command_error if a file of this name is there already,
@@ -24,9 +26,15 @@ void check_replaced(const std::string& writer, const std::filesystem::path& name
 /// nothing. Throws std::filesystem::filesystem_error for a ring of links.
 [[nodiscard]] std::filesystem::path end_of_links(std::filesystem::path path);
 
+/// Opens NAME.new for writing, made if it is not there and not emptied if it is. It is this
+/// program's until the descriptor is closed: a second program that wrote it, too, would leave a
+/// mixture of both. Throws std::runtime_error if another has it, or if it is no regular file. No
+/// descriptor: it cannot be opened, as errno says.
+[[nodiscard]] file_descriptor hold_new_file(const std::filesystem::path& path);
+
 class pending_file {
 public:
-  /// Throws std::runtime_error if NAME.new exists and is not a regular file.
+  /// Throws std::runtime_error as hold_new_file() does.
   explicit pending_file(const std::filesystem::path& name);
   /// Removes an unfinished file.
   ~pending_file();
@@ -42,6 +50,7 @@ public:
 private:
   std::filesystem::path final_;
   std::filesystem::path path_;
+  file_descriptor held_; ///< empty: written directly, or it cannot be opened
 };
 
 } // namespace l3

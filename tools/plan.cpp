@@ -81,7 +81,7 @@ void print_table(const sizing& s, const sizing_wishes& w, const cost_table& cost
   print_plain(
       "\n\nassumed: {:.1f} % of the events are kept and packed to 1/{:.2f}; the beam is on "
       "{:.1f} % of the time; a thread and an interface may be busy {:.0f} % of the time; "
-      "interfaces of {:.0f} Gb/s; nodes share the input and the line alike; costs grow with "
+      "interfaces of {:g} Gb/s; nodes share the input and the line alike; costs grow with "
       "the bytes, and this machine's processors are those of the table; the receiver's machine, "
       "which stores what all nodes send, is not in it\n",
       100 * w.kept, w.ratio, 100 * w.duty, 100 * w.headroom, w.interface * bits / gigabyte);

@@ -241,9 +241,22 @@ std::vector<std::string> gone_from(const reprocess_plan& plan) {
   return all;
 }
 
+/// A sentence on each input that is there and has another number in its head than in its name.
+std::vector<std::string> misnamed_in(const reprocess_plan& plan) {
+  std::vector<std::string> all;
+  for (const reprocess_task& t : plan.tasks) {
+    const std::filesystem::path file = t.path();
+    if (!std::filesystem::exists(file)) continue; // archived since
+    const std::uint64_t number = store_file(file, t.kind).number();
+    if (number != 0 && number != t.file) all.push_back(misnaming_of(file.string(), number));
+  }
+  return all;
+}
+
 /// 0 if all of the inputs could be decided again, or what could not is accepted.
 int judge_inputs(const options& o, const reprocess_plan& plan, const reprocess_totals& t) {
   int code = 0;
+  for (const std::string& text : misnamed_in(plan)) print_error("{}\n", text);
   for (const std::string& text : gone_from(plan)) {
     print_error("{}; its events are in no output{}\n", text,
                 o.skip_damaged ? "" : " (--skip-damaged accepts that)");

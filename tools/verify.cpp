@@ -144,6 +144,9 @@ void print_missing(std::uint64_t missing, const event_fates& f) {
   print_plain("{} events missing, {} shed and counted", missing, f.shed);
   if (f.rejected > 0) print_plain(", {} rejected", f.rejected);
   if (f.left > 0) print_plain(", {} left on disk or under way", f.left);
+  if (f.incomplete > 0)
+    print_plain(", {} counted as incomplete, because not all of their fragments came whole",
+                f.incomplete);
   if (f.unknown > 0) print_plain(", {} of which the daemons' ledgers say nothing", f.unknown);
   print_plain("\n");
 }
@@ -180,6 +183,7 @@ boost::json::value json_of(const std::optional<event_fates>& f) {
   return boost::json::object{{"shed", f->shed},
                              {"rejected", f->rejected},
                              {"left", f->left},
+                             {"incomplete", f->incomplete},
                              {"unknown", f->unknown},
                              {"shed_and_again", f->shed_and_again},
                              {"stored_and_again", f->stored_and_again}};

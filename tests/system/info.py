@@ -81,6 +81,29 @@ class WhatIsWhole(Info):
         (self.store / "blocks-000002.kl3").write_bytes(b"")
         self.assertIn("blocks-000001.kl3 is in the manifest, and not there", self.info(self.store, FAILED)["damage"])
 
+    def test_blocks_that_stand_twice_count_once(self):
+        """As for extract and verify. Nothing is missing, and so nothing is damaged."""
+        receiver, daemon = self.start_receiver(), self.start_daemon()
+        self.send(daemon)
+        daemon.wait_for_stored(EVENTS)
+        self.stop_daemon(daemon)
+        self.assertEqual(receiver.stop(), 0)
+        once = self.info(self.store)
+        self.assertEqual(once["stand_twice"], {"blocks": 0, "events": 0})
+        data = bytearray(harness.store_file(self.store).read_bytes())
+        data[8:16] = (7).to_bytes(8, "little")
+        copy = self.store / "blocks-000007.kl3"
+        copy.write_bytes(data)
+        said = self.info(self.store)
+        self.assertEqual(said["stand_twice"], {"blocks": once["blocks"], "events": EVENTS})
+        for key in ("blocks", "events", "packed_bytes", "sessions", "spills", "settings"):
+            self.assertEqual(said[key], once[key], key)
+        self.assertRegex(self.run_tool("info", self.store)[1], rf"stand twice +blocks {once['blocks']}, events {EVENTS}\n")
+        self.assertNotIn("more events of this number", self.run_tool("inspect", self.store, "--event", "3/1")[1])
+        with copy.open("ab") as file:
+            file.write(data[16:])
+        self.assertEqual(self.info(copy)["stand_twice"], said["stand_twice"], "within one file")
+
     def test_spool(self):
         daemon = self.start_daemon(spool={"use": "always"})
         self.send(daemon)
@@ -94,8 +117,11 @@ class WhatIsWhole(Info):
         self.assertEqual((lanes["kind"], len(lanes["lanes"])), ("releases", len(said["sessions"])))
         self.assertEqual(lanes["lanes"][0]["session"], said["sessions"][0]["session"])
         tokens = self.info(spool / "tokens.kl3t")
-        self.assertEqual((tokens["kind"], set(tokens)), ("tokens", {"path", "kind", "version", "bytes", "lanes", "damage"}),
+        self.assertEqual((tokens["kind"], set(tokens)), ("tokens", {"path", "kind", "version", "bytes", "lanes", "remarks", "damage"}),
                          "tokens are secret")
+        next(spool.glob("spool-*.kl3")).unlink()
+        lacks = r"session [0-9a-f]{16} lacks \d+ blocks of the numbers 1 to \d+ that released.kl3r says were on disk"
+        self.assertRegex(" ".join(self.info(spool, FAILED)["damage"]), f"^{lacks}$")
         notes = self.folder / "released.kl3r"
         notes.write_bytes(bytes(2048 * 32))
         self.assertEqual(self.info(notes)["lanes"], [])
@@ -236,8 +262,9 @@ class WhatIsNot(Info):
         copy = store / "blocks-000002.kl3"
         copy.write_bytes(b"KL3S\x02\x01\0\0" + (1).to_bytes(8, "little"))
         for path in (store, copy):
-            self.assertEqual(self.info(path, FAILED)["damage"],
-                             ["blocks-000002.kl3 has the number 1 in its head: it was copied or renamed, or the head is damaged"])
+            said = self.info(path)
+            self.assertEqual((said["damage"], said["remarks"]),
+                             ([], ["blocks-000002.kl3 has the number 1 in its head: it was copied or renamed, or the head is damaged"]))
 
     def test_a_folder_with_files_of_other_programs(self):
         (self.folder / "other.json").write_text("{}")

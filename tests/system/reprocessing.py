@@ -371,6 +371,45 @@ class Again(Reprocessing):
             code, told = self.run_tool(command, *commands[command])
             self.assertEqual(code, 0, told)
 
+    def test_a_file_under_another_name(self):
+        """Its blocks are what they are: all tools tell it, and nothing is missing."""
+        sent, _ = self.stored_whole(20)
+        whole, out = harness.store_file(self.store), self.folder / "out"
+        (self.store / "manifest.kl3m").unlink()
+        for file in (whole, whole.with_suffix(".json")):
+            file.rename(self.store / file.name.replace("000001", "000002"))
+        for command, *arguments in (("extract", self.store, self.folder / "x"), ("verify", sent, self.store), ("info", self.store),
+                                    ("select", self.store, "--totals"), ("inspect", self.store, "--event", "1/1"),
+                                    ("reprocess", self.store, "--menu", "built-in", "--out", out),
+                                    ("reprocess", "--out", out, "--check")):
+            code, told = self.run_tool(command, *arguments)
+            self.assertEqual(code, 0, told)
+            self.assertIn(f"{whole.name.replace('000001', '000002')} has the number 1 in its head", told, command)
+        self.assertIn("has the number 1 in its head", self.run_tool("histograms", self.store)[1])
+
+    def test_a_complete_file_without_its_sidecar(self):
+        """Nothing says any more what was in it: all tools tell that, and end with 1."""
+        sent, _ = self.stored_whole(20)
+        whole, out = harness.store_file(self.store), self.folder / "out"
+        whole.with_suffix(".json").unlink()
+        commands = {"extract": (self.store, self.folder / "x"), "verify": (sent, self.store), "info": (self.store,),
+                    "efficiency": (self.store,), "select": (self.store, "--totals"), "histograms": (self.store,)}
+        for command, arguments in commands.items():
+            code, told = self.run_tool(command, *arguments)
+            self.assertEqual(code, FAILED, told)
+            self.assertEqual(told.count(f"{whole.name} is complete by its name, and has no sidecar"), 2 if command == "info" else 1, told)
+        self.assertIn("has no sidecar", self.run_tool("info", whole)[1])
+        self.assertIn("a part of it cannot be read", self.run_tool("inspect", self.store, "--event", "1/1")[1])
+        self.reprocess(self.store, "--menu", "built-in", "--out", out, code=FAILED)
+        for command in ("extract", "select"):
+            code, told = self.run_tool(command, *commands[command], "--skip-damaged")
+            self.assertEqual(code, 0, told)
+            self.assertIn("has no sidecar", told)
+        (self.store / "blocks-000001.archived").touch()  # its sidecar was moved away first
+        for command in ("extract", "info", "select"):
+            code, told = self.run_tool(command, *commands[command])
+            self.assertEqual(code, 0, told)
+
     def test_a_file_of_2_tb_without_data(self):
         store, out = self.folder / "holes", self.folder / "out"
         store.mkdir()

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -50,6 +51,33 @@ TEST(a_pending_file, leaves_a_link_also_where_it_leads_to_nothing) {
     std::ifstream(folder / "end") >> got;
     EXPECT_EQ(got, text);
   }
+}
+
+/// Both would write through one NAME.new, and the first to finish would give its name to a mixture.
+TEST(a_pending_file, is_refused_while_another_program_writes_it) {
+  const temporary_folder folder;
+  const auto content = [&] {
+    std::string got;
+    std::ifstream(folder / "out") >> got;
+    return got;
+  };
+  {
+    pending_file first(folder / "out");
+    std::ofstream(first.path()) << "first";
+    EXPECT_THROW(pending_file(folder / "out"), std::runtime_error);
+    EXPECT_THROW((void)hold_new_file(first.path()), std::runtime_error);
+    first.finish();
+    EXPECT_EQ(content(), "first");
+    pending_file second(folder / "out");
+    std::ofstream(second.path()) << "second";
+    second.finish();
+  }
+  EXPECT_EQ(content(), "second");
+  std::ofstream(folder / "out.new") << "left by a program that was killed";
+  pending_file third(folder / "out");
+  std::ofstream(third.path()) << "third";
+  third.finish();
+  EXPECT_EQ(content(), "third");
 }
 
 TEST(a_pending_file, is_refused_in_a_ring_of_links) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The arithmetic of `koto-l3 plan`, and the tables that it takes.
+#include <cstdint>
 #include <fstream>
 #include <string>
 
@@ -47,6 +48,20 @@ TEST(a_sizing, takes_as_many_nodes_as_the_thread_that_cannot_be_split_needs) {
   EXPECT_TRUE(s.not_met.empty());
   w.nodes = 3;
   EXPECT_EQ(size_for(costs(), w).not_met.size(), 1U);
+}
+
+/// A rate may be any number of 64 bits; the counts that follow from it were taken modulo 2^32.
+TEST(a_sizing, counts_more_processors_and_interfaces_than_there_are_in_32_bits) {
+  sizing_wishes w;
+  w.rate = 20 * gigabyte;
+  w.nodes = 1;
+  w.headroom = 0.8;
+  w.interface = 1;
+  EXPECT_EQ(size_for(costs(), w).interfaces, 25'000'000'000U);
+  w.rate = 20e9 * gigabyte;
+  EXPECT_GT(size_for(costs(), w).processors_needed, 6'000'000'000U);
+  w.interface = 0.125;
+  EXPECT_EQ(size_for(costs(), w).interfaces, std::uint64_t{1} << 53U);
 }
 
 TEST(a_sizing, does_not_split_the_threads_of_udp_beyond_what_was_measured) {

@@ -29,7 +29,7 @@ bool stored_events::next_block() {
   walk_ = event_walk({}, {});
   while (const auto block = in_.next()) {
     block_ = block->header;
-    const block_name name{block_.session, (block_.flags & block_proven) != 0, block_.sequence};
+    const block_name name = name_of(block_);
     if (!in_.read_payload(*block, payload_)) {
       damaged_block& damaged = damaged_[name];
       ++damaged.copies;

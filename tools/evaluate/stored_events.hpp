@@ -19,6 +19,7 @@
 #include "tools/progress.hpp"
 #include "tools/verify/payload_tally.hpp"
 #include "transport/store/block.hpp"
+#include "transport/store/block_name.hpp"
 #include "transport/store/event_view.hpp"
 #include "transport/store/store_reader.hpp"
 
@@ -61,8 +62,6 @@ public:
   [[nodiscard]] unreadable_parts left_out() const;
 
 private:
-  /// The name of a block: its session, whether with its token, and its number.
-  using block_name = std::tuple<std::uint64_t, bool, std::uint64_t>;
   struct damaged_block {
     std::uint64_t copies = 0;
     std::uint64_t events = 0; ///< in one of them

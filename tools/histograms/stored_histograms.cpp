@@ -7,7 +7,6 @@
 #include <map>
 #include <set>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -18,6 +17,7 @@
 #include "tools/verify/store_folder.hpp"
 #include "transport/format/block_entries.hpp"
 #include "transport/histograms/addition.hpp"
+#include "transport/store/block_name.hpp"
 #include "transport/store/sidecar.hpp"
 
 namespace l3 {
@@ -39,17 +39,17 @@ public:
     if (block.settings_bytes == 0) return false;
     runs_.insert(block.run);
     return choice_.run.value_or(block.run) == block.run &&
-           choice_.node.value_or(block.node) == block.node && !taken_.contains(number_of(block));
+           choice_.node.value_or(block.node) == block.node && !taken_.contains(name_of(block));
   }
   void take(const block_header& block, std::span<const std::byte> entries) {
-    taken_.insert(number_of(block));
+    taken_.insert(name_of(block));
     entry_walk walk(entries);
     while (const auto entry = walk.next())
       if (entry->key == histograms_key) take(block, entry->content);
   }
   /// Unless another copy of it is whole.
   void miss(const block_header& block, const std::string& why) {
-    missed_.try_emplace(number_of(block), why);
+    missed_.try_emplace(name_of(block), why);
   }
   void miss(const std::string& why) { unread_.push_back(why); }
   /// What cannot be read, a line for each block.
@@ -107,16 +107,11 @@ private:
     }
   }
 
-  using block_number = std::tuple<std::uint64_t, bool, std::uint64_t>;
-  static block_number number_of(const block_header& b) {
-    return {b.session, (b.flags & block_proven) != 0, b.sequence};
-  }
-
   std::string from_;
   stored_choice choice_;
-  std::set<block_number> taken_;
+  std::set<block_name> taken_;
   std::set<std::uint32_t> runs_; ///< of blocks that may hold histograms
-  std::map<block_number, std::string> missed_;
+  std::map<block_name, std::string> missed_;
   std::vector<std::string> unread_;
   std::uint64_t blocks_ = 0;
   std::uint64_t others_ = 0; ///< histograms of spills that are not asked for
@@ -165,12 +160,14 @@ bool is_stored(const std::filesystem::path& name) {
 
 shown_histograms read_stored_histograms(const std::filesystem::path& from,
                                         const stored_choice& choice, const stop_question& stop,
-                                        const std::function<void(const std::string&)>& missed) {
+                                        const std::function<void(const std::string&)>& missed,
+                                        const std::function<void(const std::string&)>& noted) {
   adder to(from.string(), choice);
   if (std::filesystem::is_directory(from)) {
     check_store(from);
     store_reader in(from, stop);
     read_all(in, to, from);
+    for (const std::string& text : in.misnamed_files()) noted(text);
   } else {
     const bool spool = from.filename().string().starts_with("spool-");
     store_file in(from, spool ? store_kind::spool : store_kind::store, stop);

@@ -149,12 +149,11 @@ void describe_account(const fs::path& file, const reading_progress& tell, inform
 }
 
 void compare_with_sidecar(const fs::path& file, const reading_progress& tell, information& to) {
-  sidecar_look beside = read_sidecar(file);
+  const sidecar_look beside = read_sidecar(file);
   if (beside.said)
     compare(*beside.said, file, tell, to);
-  else
-    to.damage.push_back(beside.fault.empty() ? file.filename().string() + " has no sidecar"
-                                             : std::move(beside.fault));
+  else if (std::string fault = sidecar_fault(file); !fault.empty())
+    to.damage.push_back(std::move(fault));
 }
 
 bool describe_ledgers(const fs::path& folder, information& to) {

@@ -15,6 +15,7 @@
 #include "transport/accounting/ledger.hpp"
 #include "transport/format/endian.hpp"
 #include "transport/store/block.hpp"
+#include "transport/store/block_name.hpp"
 #include "transport/store/event_view.hpp"
 #include "transport/store/store_manifest.hpp"
 #include "transport/store/store_reader.hpp"
@@ -40,11 +41,16 @@ struct session_facts {
   std::uint64_t sealed_last = 0;
 };
 
-/// What the blocks of a file or a folder hold. The memory it takes grows with the sessions, the
-/// spills and the settings, not with the events.
+/// What the blocks of a file or a folder hold, each counted once. The memory it takes grows with
+/// the blocks, the spills and the settings, not with the events.
 class block_facts {
 public:
   void take(const block_header& h, std::span<const std::byte> payload) {
+    if (!seen_.insert(name_of(h)).second) {
+      ++copies_;
+      events_in_copies_ += h.events;
+      return;
+    }
     ++blocks_;
     with_settings_ += h.settings_bytes != 0 ? 1 : 0;
     session_facts& s = sessions_[{h.session, (h.flags & block_proven) != 0}];
@@ -92,6 +98,7 @@ public:
     json::object& f = to.facts;
     f["runs"] = json::array(runs.begin(), runs.end());
     f["blocks"] = blocks_;
+    f["stand_twice"] = json::object{{"blocks", copies_}, {"events", events_in_copies_}};
     f["blocks_with_settings"] = with_settings_;
     f["events"] = events;
     f["events_incomplete"] = incomplete_;
@@ -152,12 +159,15 @@ private:
     }
   }
 
+  std::set<block_name> seen_;
   std::map<std::pair<std::uint64_t, bool>, session_facts> sessions_; ///< by number, proven
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> spills_;
   std::map<std::optional<std::uint32_t>, std::uint64_t> settings_;
   std::array<std::uint64_t, 2> by_codec_{}; ///< events: koto, strong
   std::array<std::uint64_t, event_payloads> by_payload_{};
   std::uint64_t blocks_ = 0;
+  std::uint64_t copies_ = 0; ///< whole blocks that stand there once more
+  std::uint64_t events_in_copies_ = 0;
   std::uint64_t with_settings_ = 0;
   std::uint64_t bytes_ = 0;
   std::uint64_t incomplete_ = 0;
@@ -200,6 +210,7 @@ public:
   void take(const block_header& h) {
     const auto noted = released_.find(h.session);
     if (noted != released_.end() && h.sequence <= noted->second) return;
+    if (!seen_.insert(name_of(h)).second) return;
     ++blocks_;
     events_ += h.events;
   }
@@ -207,6 +218,7 @@ public:
 
 private:
   std::map<std::uint64_t, std::uint64_t> released_;
+  std::set<block_name> seen_;
   std::uint64_t blocks_ = 0;
   std::uint64_t events_ = 0;
 };
@@ -299,7 +311,7 @@ void describe_block_file(const fs::path& file, const reading_progress& tell, inf
   const auto name = block_file_name::read(file.filename().string(),
                                           spool ? store_kind::spool : store_kind::store);
   if (name && reader.number() != 0 && reader.number() != name->number)
-    to.damage.push_back(misnaming_of(file.filename().string(), reader.number()));
+    to.remarks.push_back(misnaming_of(file.filename().string(), reader.number()));
   to.facts["complete"] = name && name->complete;
   if (name && name->complete) compare_with_sidecar(file, tell, to);
 }
@@ -326,14 +338,11 @@ void describe_folder(const fs::path& folder, const reading_progress& tell, infor
   read_all_blocks(reader, done, to, [&](const block_header& h) { waiting.take(h); });
   tell_torn_ends(reader.torn_ends(), folder, kind, to);
   for (const auto& fault : reader.file_faults()) to.damage.push_back(fault);
-  for (const auto& text : reader.misnamed_files()) to.damage.push_back(text);
+  for (const auto& text : reader.misnamed_files()) to.remarks.push_back(text);
   if (kind == store_kind::spool) {
     to.facts["waiting"] = waiting.object();
     return;
   }
-  for (const block_file_name& f : files)
-    if (f.complete && !fs::exists(folder / sidecar_name(f.number, *f.complete)))
-      to.damage.push_back(f.text() + " has no sidecar");
   look_at_what_is_beside(folder, to);
 }
 

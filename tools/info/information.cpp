@@ -198,6 +198,7 @@ std::string text_of(const fs::path& path, const information& i) {
   std::string text =
       fmt::format("{}: {}, version {}\n", plain_line(path.string()), i.title, i.version);
   for (const auto& [key, value] : i.facts) add_fact(key, value, text);
+  for (const std::string& r : i.remarks) text += "  NOTE: " + plain_line(r) + "\n";
   for (const std::string& d : i.damage) text += "  DAMAGED: " + plain_line(d) + "\n";
   return text;
 }
@@ -205,6 +206,7 @@ std::string text_of(const fs::path& path, const information& i) {
 std::string json_of(const fs::path& path, const information& i) {
   json::object all{{"path", path.string()}, {"kind", i.kind}, {"version", i.version}};
   for (const auto& [key, value] : i.facts) all[key] = value;
+  all["remarks"] = json::array(i.remarks.begin(), i.remarks.end());
   all["damage"] = json::array(i.damage.begin(), i.damage.end());
   return json::serialize(all) + "\n";
 }

@@ -22,6 +22,7 @@ struct information {
   std::string title;         ///< for people
   std::uint32_t version = 1; ///< of a folder: the highest of its files
   boost::json::object facts;
+  std::vector<std::string> remarks; ///< nothing is missing there
   std::vector<std::string> damage;
 };
 
@@ -35,7 +36,7 @@ using reading_progress = std::function<void(std::uint64_t done, std::uint64_t al
 [[nodiscard]] information read_information(const std::filesystem::path& path,
                                            const reading_progress& tell);
 
-/// For people: a line or a table for each fact, then the damage.
+/// For people: a line or a table for each fact, then remarks and damage.
 [[nodiscard]] std::string text_of(const std::filesystem::path& path, const information& i);
 [[nodiscard]] std::string json_of(const std::filesystem::path& path, const information& i);
 

@@ -302,7 +302,9 @@ std::string report_text(const inspected_event& e) {
         fmt::format("session {} of node {}, block {}, {}", session_text(b.session), b.node,
                     b.sequence, utc_text(b.sealed_at)));
     if (e.event.more > 0)
-      add(text, "", fmt::format("and {} more events of this number: --run chooses", e.event.more));
+      add(text, "",
+          fmt::format("and {} more events of this number{}", e.event.more,
+                      e.event.more_of_other_runs ? ": --run chooses" : " in this run"));
     add(text, "packed",
         fmt::format("{} bytes, reference time {} ({:.3f} ms)", e.event.packed->bytes,
                     e.event.packed->reference_time,

@@ -16,6 +16,7 @@
 #include "tools/verify/store_folder.hpp"
 #include "transport/file/l2raw.hpp"
 #include "transport/store/block.hpp"
+#include "transport/store/block_name.hpp"
 #include "transport/store/event_view.hpp"
 #include "transport/store/sidecar.hpp"
 
@@ -99,6 +100,7 @@ public:
 
   /// False: a part of the block is not what the format says.
   [[nodiscard]] bool take(const block_header& block, std::span<const std::byte> payload) {
+    if (!taken_.insert(name_of(block)).second) return true; // stands twice
     bool all_read = true;
     event_walk walk(payload, block);
     while (const auto bytes = walk.next()) {
@@ -109,10 +111,12 @@ public:
       }
       seen_.add(event->key(), block.run);
       if (event->key() != wanted_.key || (wanted_.run && block.run != *wanted_.run)) continue;
-      if (found_)
-        ++found_->more;
-      else
+      if (!found_) {
         keep(block, *event);
+        continue;
+      }
+      ++found_->more;
+      found_->more_of_other_runs |= block.run != found_->run;
     }
     return all_read && walk.complete();
   }
@@ -149,6 +153,7 @@ private:
   wanted_event wanted_;
   std::optional<readout> crates_;
   std::map<std::uint64_t, std::optional<readout>> told_; ///< by session
+  std::set<block_name> taken_;
   std::optional<found_event> found_;
   seen_events seen_;
 };
@@ -158,6 +163,11 @@ bool is_whole(const store_file& reader, const fs::path& file) {
 }
 bool is_whole(const store_reader& reader, const fs::path&) {
   return reader.torn_ends().empty() && reader.file_faults().empty();
+}
+
+std::vector<std::string> misnamed_files(const store_file&) { return {}; }
+std::vector<std::string> misnamed_files(const store_reader& reader) {
+  return reader.misnamed_files();
 }
 
 /// Adds to `done` what it has read.
@@ -174,7 +184,9 @@ found_event search(Reader& reader, std::uint64_t& done, const fs::path& path,
     done += block->end() - block->offset;
   }
   all_read = all_read && reader.damaged() == 0 && is_whole(reader, path);
-  return looking.finish(path, all_read);
+  found_event found = looking.finish(path, all_read);
+  found.misnamed = misnamed_files(reader);
+  return found;
 }
 
 template <class Tell>

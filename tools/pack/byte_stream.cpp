@@ -96,12 +96,9 @@ void byte_output::open_new(const byte_input& in) {
   final_ = end_of_links(name_).string();
   const auto path = final_ + ".new";
   // It is emptied only once it is known not to be the input.
-  file_ = file_descriptor(
-      ::open(path.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666));
+  file_ = hold_new_file(path);
   if (!file_) fail_with("cannot write ", path, errno);
-  const auto s = status_of(file_.get());
-  if (!S_ISREG(s.st_mode)) throw std::runtime_error(path + " is no file: take it away");
-  refuse_input(path, s, in);
+  refuse_input(path, status_of(file_.get()), in);
   new_ = path;
   if (::ftruncate(file_.get(), 0) != 0) fail();
 }

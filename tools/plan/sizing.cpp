@@ -14,12 +14,17 @@ constexpr double gigabyte = 1e9;
 /// Beyond, a rate is a mistyped one.
 constexpr std::uint32_t most_nodes = 4096;
 
+/// Rates and measured costs may be any numbers.
+std::uint64_t so_many(double count) {
+  return static_cast<std::uint64_t>(std::min(std::ceil(count), 0x1p53));
+}
+
 void place_threads(sizing& s, const cost_table& costs, const sizing_wishes& w) {
   s.node_input = w.rate / s.nodes;
   s.node_output = s.node_input * w.kept / w.ratio;
   s.threads = loads_at(costs, s.node_input, s.node_output);
   s.processors = sum_of(s.threads);
-  s.processors_needed = static_cast<std::uint32_t>(std::ceil(s.processors / w.headroom));
+  s.processors_needed = so_many(s.processors / w.headroom);
   s.first_to_saturate.clear();
   s.saturates_at = 0;
   for (const thread_load& t : s.threads) {
@@ -35,7 +40,7 @@ void place_threads(sizing& s, const cost_table& costs, const sizing_wishes& w) {
       s.saturates_at = at;
     }
   }
-  s.interfaces = static_cast<std::uint32_t>(std::ceil(s.node_input / (w.interface * w.headroom)));
+  s.interfaces = so_many(s.node_input / (w.interface * w.headroom));
 }
 
 bool suffices(const sizing& s, const sizing_wishes& w) {

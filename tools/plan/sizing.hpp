@@ -39,11 +39,11 @@ struct sizing {
   double mean_output = 0; ///< of all nodes, over the cycle
   std::vector<thread_load> threads;
   double processors = 0;                ///< busy on a node in a spill
-  std::uint32_t processors_needed = 0;  ///< of a node, with headroom
+  std::uint64_t processors_needed = 0;  ///< of a node, with headroom; 2^53: or more
   std::string first_to_saturate;        ///< the thread, of those that do not split without end
   std::uint32_t saturating_threads = 0; ///< of this name
   double saturates_at = 0;              ///< input of a node, bytes a second
-  std::uint32_t interfaces = 0;         ///< of a node
+  std::uint64_t interfaces = 0;         ///< likewise
   double outage_bytes = 0;              ///< of a node, that wait in memory and on disk
   double disk_bytes = 0;                ///< of these, beyond the outbox
   double disk_rate = 0;                 ///< bytes a second, written in a spill of the outage

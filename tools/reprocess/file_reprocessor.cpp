@@ -90,8 +90,8 @@ bool is_cut(const fs::path& file, const task_record& r) {
   const auto name = block_file_name::read(file.filename().string());
   if (!name || !name->complete) return false;
   const sidecar_look beside = read_sidecar(file);
-  if (r.unreadable.torn_bytes > 0 || !beside.fault.empty()) return true;
-  if (!beside.said) return false;
+  if (r.unreadable.torn_bytes > 0) return true;
+  if (!beside.said) return !sidecar_fault(file).empty();
   return beside.said->bytes != r.input.bytes ||
          (r.unreadable.none() && beside.said->crc != r.input.crc);
 }

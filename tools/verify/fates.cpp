@@ -16,7 +16,17 @@ struct daemon_sums {
   std::uint64_t shed_at_stop = 0;
   std::uint64_t rejected = 0;
   std::uint64_t left = 0;
+  std::uint64_t incomplete = 0;
 };
+
+/// Events that were not admitted because not all of their fragments came whole. Where incomplete
+/// events are forwarded it is not known which of them were.
+std::uint64_t given_up_as_incomplete(const ledger& l) {
+  if (l.crates.empty() || l.fragments.admitted != l.events.admitted * l.crates.size()) return 0;
+  std::uint64_t events = l.earlier_spills.incomplete;
+  for (const spill_account& s : l.spills) events += s.incomplete;
+  return events;
+}
 
 daemon_sums sums_of(std::span<const ledger> ledgers) {
   daemon_sums sums;
@@ -27,6 +37,7 @@ daemon_sums sums_of(std::span<const ledger> ledgers) {
     sums.shed += sum_of(l.events.shed);
     if (at_stop != l.events.shed.end()) sums.shed_at_stop += at_stop->second;
     sums.rejected += l.events.rejected;
+    sums.incomplete += given_up_as_incomplete(l);
     sums.left += l.events.in_flight - std::min(l.events.in_flight, delivered_later(ledgers, l));
   }
   return sums;
@@ -58,8 +69,10 @@ std::optional<event_fates> fates_of(std::span<const ledger> ledgers,
     fates.stored_and_again = stored_and_again;
   }
 
-  const std::uint64_t known = fates.shed + fates.rejected + fates.left;
-  fates.unknown = compared.missing - std::min(compared.missing, known);
+  const std::uint64_t admitted = fates.shed + fates.rejected + fates.left;
+  const std::uint64_t others = compared.missing - std::min(compared.missing, admitted);
+  fates.incomplete = std::min(others, sums.incomplete);
+  fates.unknown = others - fates.incomplete;
   return fates;
 }
 

@@ -16,10 +16,11 @@ namespace l3 {
 
 struct event_fates {
   // Events that are not stored.
-  std::uint64_t shed = 0;     ///< and not sent again
-  std::uint64_t rejected = 0; ///< 0 if the selection is given: then they are not missing
-  std::uint64_t left = 0;     ///< on disk or under way when the daemon ended, not delivered since
-  std::uint64_t unknown = 0;  ///< missing for no known reason
+  std::uint64_t shed = 0;       ///< and not sent again
+  std::uint64_t rejected = 0;   ///< 0 if the selection is given: then they are not missing
+  std::uint64_t left = 0;       ///< on disk or under way when the daemon ended, not delivered since
+  std::uint64_t incomplete = 0; ///< not admitted: a crate's fragment lacked, or was malformed
+  std::uint64_t unknown = 0;    ///< missing for no known reason
   // Events that were sent to one start of a daemon, and again to another.
   std::uint64_t shed_and_again = 0; ///< shed(drain), so not acknowledged
   std::uint64_t stored_and_again = 0;

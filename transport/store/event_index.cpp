@@ -42,7 +42,7 @@ void event_index::take_block(const stored_block& block, std::span<const std::byt
   if (added) sessions_.push_back({h.session, h.run, 0, 0, proven, h.codec, 0});
   session& of_session = sessions_[known->second];
   of_session.repeated += block.header.repeated;
-  if (!seen_.emplace(h.session, proven, h.sequence).second)
+  if (!seen_.insert(name_of(h)).second)
     copies_.push_back({block.file, block.offset, block.end(), h.events});
   event_walk walk(payload, h);
   while (const auto bytes = walk.next()) {

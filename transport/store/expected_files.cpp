@@ -17,17 +17,17 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Of each complete file. Empty: it is as its sidecar says, as far as that was looked at.
+/// Of each complete file. Empty: it is as its sidecar says, as far as there is one to look at.
 std::string fault_of(const fs::path& file, const file_as_read* read) {
-  std::string fault = sidecar_fault(file);
+  const sidecar_look beside = read_sidecar(file);
+  const auto& said = beside.said;
+  std::string fault = said ? length_fault(file, *said) : beside.fault;
   if (read == nullptr || !read->name.complete) return fault;
   if (!fault.empty()) {
-    const auto length = read_sidecar(file).said; // nothing: the fault is the sidecar's own
-    const bool has_all = length && !read->damaged && length->events == read->events;
+    const bool has_all = said && !read->damaged && said->events == read->events;
     return has_all ? fault + fmt::format("; all its {} events are there", read->events) : fault;
   }
   if (read->torn) return read->name.text() + " is complete by its name, and ends within a block";
-  const auto said = read_sidecar(file).said;
   if (read->damaged || !said) return {};
   if (said->events != read->events)
     return fmt::format("{} holds {} events; its sidecar says {}", read->name.text(), read->events,
@@ -95,6 +95,9 @@ std::vector<std::string> expected_files::faults(std::span<const file_as_read> re
     if (r.damaged) told.insert(r.name.number); // the places are
   for (const block_file_name& f : block_files_in(folder_)) {
     if (!f.complete) continue;
+    // That says nothing of its blocks: the manifest still does.
+    if (std::string none = missing_sidecar(folder_ / f.text()); !none.empty())
+      all.push_back(std::move(none));
     const auto number = [](const file_as_read& r) { return r.name.number; };
     const auto of = std::ranges::lower_bound(read, f.number, {}, number);
     const bool is_read = of != read.end() && number(*of) == f.number;

@@ -37,8 +37,8 @@ public:
 
   /// A block of this file has a good header.
   void note(std::uint64_t file, const block_header& block);
-  /// A sentence on each file that is not there or not read, is not as long as its sidecar says, or
-  /// lacks blocks or events.
+  /// A sentence on each file that is not there or not read, has no sidecar, is not as long as that
+  /// says, or lacks blocks or events.
   [[nodiscard]] std::vector<std::string> faults(std::span<const file_as_read> read) const;
   /// A sentence on each file that is not there, or that nobody reads because another one has its
   /// number. Reads no block.

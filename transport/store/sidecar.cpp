@@ -80,11 +80,25 @@ std::string length_fault(const fs::path& file, const sidecar& said) {
              : fmt::format("{} has {} bytes; its sidecar says {}", name, bytes, said.bytes);
 }
 
+std::string missing_sidecar(const fs::path& file) {
+  const std::string name = file.filename().string();
+  const auto read = block_file_name::read(name);
+  std::error_code error;
+  const auto is_there = [&](const fs::path& path) {
+    return fs::exists(fs::symlink_status(path, error));
+  };
+  if (!read || !read->complete || is_there(fs::path(file).replace_extension(".json"))) return {};
+  // The file last: a receiver removes the mark when the file is gone.
+  if (is_there(archive_mark_path(file.parent_path(), read->number)) || !is_there(file)) return {};
+  return name + " is complete by its name, and has no sidecar";
+}
+
 std::string sidecar_fault(const fs::path& file) {
   const auto name = block_file_name::read(file.filename().string());
   if (!name || !name->complete) return {};
   const sidecar_look beside = read_sidecar(file);
-  return beside.said ? length_fault(file, *beside.said) : beside.fault;
+  if (beside.said) return length_fault(file, *beside.said);
+  return beside.fault.empty() ? missing_sidecar(file) : beside.fault;
 }
 
 } // namespace l3

@@ -33,8 +33,12 @@ struct sidecar_look {
 
 /// A sentence on a file that is not there, or not as long as its sidecar says; else empty.
 [[nodiscard]] std::string length_fault(const std::filesystem::path& file, const sidecar& said);
-/// A sentence on a file that is complete by its name, and whose sidecar is none or says another
-/// length; else empty. Reads the sidecar only.
+/// A sentence on a file that is complete by its name, and has no sidecar although it is not marked
+/// as one that is taken away on purpose; else empty. A receiver gives no file that name before its
+/// sidecar is there, so a hand has removed it.
+[[nodiscard]] std::string missing_sidecar(const std::filesystem::path& file);
+/// A sentence on a file that is complete by its name, and whose sidecar is not there, is none or
+/// says another length; else empty. Reads the sidecar only.
 [[nodiscard]] std::string sidecar_fault(const std::filesystem::path& file);
 
 } // namespace l3

@@ -292,6 +292,7 @@ std::string misnaming_of(const std::string& name, std::uint64_t number) {
 store_reader::store_reader(std::filesystem::path folder, stop_question stop)
     : folder_(std::move(folder)), kind_(kind_of(folder_)),
       expected_(kind_ == store_kind::store ? expected_files(folder_) : expected_files()),
+      expected_lanes_(kind_ == store_kind::spool ? expected_lanes(folder_) : expected_lanes()),
       stop_(std::move(stop)) {
   while (const auto first = following()) { // throws if there is no such folder
     auto file = opened_file(*first);
@@ -340,6 +341,7 @@ std::optional<stored_block> store_reader::next() {
       events_ += block->header.events;
       if (name_.complete) checksum_.add(block->header);
       expected_.note(file_->number(), block->header);
+      expected_lanes_.note(block->header);
     }
     return block;
   };
@@ -377,7 +379,7 @@ std::vector<torn_end> store_reader::torn_ends() const {
 }
 
 std::vector<std::string> store_reader::file_faults() const {
-  if (kind_ != store_kind::store) return {};
+  if (kind_ != store_kind::store) return expected_lanes_.faults();
   auto all = read_;
   if (file_) all.push_back(present());
   return expected_.faults(all);

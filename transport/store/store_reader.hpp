@@ -19,6 +19,7 @@
 #include "transport/format/block.hpp"
 #include "transport/store/block_file.hpp"
 #include "transport/store/expected_files.hpp"
+#include "transport/store/expected_lanes.hpp"
 #include "transport/store/header_checksum.hpp"
 
 namespace l3 {
@@ -178,7 +179,7 @@ public:
 
   [[nodiscard]] std::vector<torn_end> torn_ends() const;
   /// A sentence on each file that should be there and is not, and on each that is not what its
-  /// sidecar or the manifest says: events are missing.
+  /// sidecar or the manifest says; of a spool on each lane that lacks blocks: events are missing.
   [[nodiscard]] std::vector<std::string> file_faults() const;
   /// A sentence on each file with another number in its head than in its name. Nothing is missing.
   [[nodiscard]] std::vector<std::string> misnamed_files() const;
@@ -193,6 +194,7 @@ private:
   std::filesystem::path folder_;
   store_kind kind_;
   expected_files expected_;
+  expected_lanes expected_lanes_; ///< of a spool
   stop_question stop_;
   std::vector<block_file_name>
       listed_; ///< the files that were there at the last look, the next last

@@ -129,6 +129,25 @@ TEST(fates, explains_missing_events_by_what_the_ledgers_count) {
   EXPECT_EQ(t.fates().unknown, 1U);
 }
 
+TEST(fates, explains_missing_events_by_fragments_that_did_not_come) {
+  two_starts t;
+  t.first.events = {};
+  t.second.events = {6, 6, 0, {}, 0};
+  t.second.fragments.admitted = 18;
+  t.second.crates.resize(3);
+  t.second.spills = {{1, 6, 2, 10}};
+  t.second.earlier_spills.incomplete = 1;
+  t.compared.missing = 4;
+  EXPECT_EQ(t.fates().incomplete, 3U);
+  EXPECT_EQ(t.fates().unknown, 1U);
+  t.compared.missing = 2;
+  EXPECT_EQ(t.fates().incomplete, 2U);
+  EXPECT_EQ(t.fates().unknown, 0U);
+  t.second.fragments.admitted = 17; // an event was forwarded without one of its fragments
+  EXPECT_EQ(t.fates().incomplete, 0U);
+  EXPECT_EQ(t.fates().unknown, 2U);
+}
+
 TEST(fates, needs_a_ledger_of_a_daemon) {
   const two_starts t;
   EXPECT_FALSE(fates_of(std::vector{t.replay}, t.stored, t.compared, false));

@@ -12,6 +12,7 @@
 #include "tests/transport/store/store_files.hpp"
 #include "transport/format/endian.hpp"
 #include "transport/store/event_index.hpp"
+#include "transport/store/sidecar.hpp"
 #include "transport/store/store_manifest.hpp"
 
 namespace l3::test {
@@ -85,14 +86,31 @@ TEST(expected_files, that_were_cut_between_two_blocks_are_told) {
             std::vector<std::string>{name + " has " + std::to_string(fs::file_size(s.file(1))) +
                                      " bytes; its sidecar says " + bytes});
   fs::remove(s.sidecar(1));
-  const std::vector<std::string> by_manifest{
-      name + " lacks 1 blocks with 1 events that manifest.kl3m lists"};
-  EXPECT_EQ(faults_in(s.path()), by_manifest);
+  const std::string by_manifest = name + " lacks 1 blocks with 1 events that manifest.kl3m lists";
+  EXPECT_EQ(faults_in(s.path()),
+            (std::vector<std::string>{name + " is complete by its name, and has no sidecar",
+                                      by_manifest}));
   const auto open = store_file_path(s.path(), 1);
   fs::rename(s.file(1), open); // as a receiver leaves it that is killed
   EXPECT_EQ(faults_in(s.path()),
             std::vector<std::string>{"blocks-000001.kl3 lacks 1 blocks with 1 events that "
                                      "manifest.kl3m lists"});
+}
+
+TEST(expected_files, have_their_sidecars_unless_they_are_being_archived) {
+  const three_files s;
+  const std::string told =
+      s.file(1).filename().string() + " is complete by its name, and has no sidecar";
+  EXPECT_EQ(sidecar_fault(s.file(1)), "");
+  fs::remove(s.sidecar(1));
+  EXPECT_EQ(faults_in(s.path()), std::vector<std::string>{told});
+  EXPECT_EQ(sidecar_fault(s.file(1)), told);
+  EXPECT_EQ(event_index(s.path()).damaged(), 1U);
+  write_file(archive_mark_path(s.path(), 1), {});
+  EXPECT_EQ(faults_in(s.path()), std::vector<std::string>()) << "the sidecar was moved first";
+  EXPECT_EQ(sidecar_fault(s.file(1)), "");
+  fs::remove(archive_mark_path(s.path(), 1));
+  EXPECT_EQ(sidecar_fault(store_file_path(s.path(), 1)), "") << "not complete, as 0.1.0 leaves it";
 }
 
 TEST(expected_files, are_told_whose_sidecar_says_nothing_or_other_figures) {
@@ -193,6 +211,7 @@ TEST(a_copied_file, is_named_and_costs_no_events) {
   const three_files s;
   const std::string copy = "blocks-000004-run000000-node0.kl3";
   fs::copy_file(s.file(1), s.path() / copy);
+  fs::copy_file(s.sidecar(1), s.sidecar(4));
   const event_index index(s.path());
   EXPECT_EQ(index.damaged(), 0U);
   EXPECT_EQ(index.misnamed_files(),
