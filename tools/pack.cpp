@@ -3,6 +3,7 @@
 // of the strong codec, and back.
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -58,6 +59,14 @@ bool is_unpacked(std::string_view begin) {
   return !begin.starts_with("KL3") && !std::ranges::all_of(begin, is_of_text);
 }
 
+/// Samples have no head: those that unpack wrote look like recorded ones, which are there once.
+void check_no_samples(const std::string& name) {
+  std::error_code none;
+  if (std::filesystem::is_regular_file(name, none) && std::filesystem::file_size(name, none) > 0)
+    throw command_error(name + " is there already, and samples do not tell whether unpack wrote "
+                               "them: it stays as it is. Choose another name, or take it away");
+}
+
 int convert(const options& o, const char* label, bool packs) {
   const auto start = std::chrono::steady_clock::now();
   auto in = opened([&] { return byte_input(o.in); });
@@ -65,7 +74,10 @@ int convert(const options& o, const char* label, bool packs) {
     return from_option("out", o.out,
                        [&](const std::string& name) { return byte_output(name, in); });
   });
-  if (o.out != standard_output) check_replaced(label, o.out, packs ? is_packed : is_unpacked);
+  if (o.out != standard_output) {
+    check_replaced(label, o.out, packs ? is_packed : is_unpacked);
+    if (!packs) check_no_samples(o.out);
+  }
   progress line(label, in.size().value_or(0), "bytes");
   convert(o, packs, in, out, [&](std::uint64_t n) { line.update(n); });
   out.close();

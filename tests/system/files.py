@@ -205,9 +205,9 @@ class Strong(harness.SystemTest):
                 values = self.waveforms(samples, count)
                 packed = self.packed(values, samples)
                 self.assertEqual(strong_reader.read_file(packed.read_bytes()), (samples, values))
-                code, said = self.run_tool("unpack", packed, self.folder / "back.u16", "--codec", "strong")
+                code, said = self.run_tool("unpack", packed, self.folder / f"back{samples}.u16", "--codec", "strong")
                 self.assertEqual(code, 0, said)
-                self.assertEqual((self.folder / "back.u16").read_bytes(), (self.folder / "strong.u16").read_bytes())
+                self.assertEqual((self.folder / f"back{samples}.u16").read_bytes(), (self.folder / "strong.u16").read_bytes())
 
     def test_the_bytes_stay(self):
         golden = pathlib.Path(__file__).resolve().parent / "golden_strong"

@@ -51,10 +51,13 @@ def block_of(fields, events, run=None, session=None):
 
 
 def write_file(folder, number, blocks, owner=f"run{RUN:06}-node{NODE}"):
-    """A complete file of a store."""
+    """A complete file of a store, and of its sidecar what readers compare."""
     folder.mkdir(exist_ok=True)
     file = folder / f"blocks-{number:06}-{owner}.kl3"
-    file.write_bytes(HEAD.pack(b"KL3S", 1, b"\1\0\0", number) + b"".join(blocks))
+    data = HEAD.pack(b"KL3S", 1, b"\1\0\0", number) + b"".join(blocks)
+    file.write_bytes(data)
+    sidecar = {"sidecar": 1, "bytes": len(data), "crc32c": f"{crc32c(data):08x}", "events": sum(fields[5] for fields, _ in blocks_in(file))}
+    file.with_suffix(".json").write_text(json.dumps(sidecar))
     return file
 
 

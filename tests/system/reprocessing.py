@@ -155,6 +155,7 @@ class Again(Reprocessing):
         copy = write_file(out, 99, [keep[first][16:]])
         told("double", "no record tells of this file")
         copy.unlink()
+        copy.with_suffix(".json").unlink()
 
         blocks = [(fields, packed_in(payload)) for fields, payload in blocks_in(first)]
         at = next(i for i, (_, events) in enumerate(blocks) if events)
@@ -174,6 +175,7 @@ class Again(Reprocessing):
         later = write_file(cut, 77, [block_of(*blocks[at])])
         told("missing", "came after the plan")
         later.unlink()
+        later.with_suffix(".json").unlink()
         self.assertTrue(self.check(out)["holds"])
         # What a file says that was changed behind the record's back is done again.
         first.write_bytes(keep[first][:-9])

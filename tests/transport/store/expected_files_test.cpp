@@ -3,7 +3,9 @@
 // name, and what it is not told while the store grows.
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -184,6 +186,27 @@ TEST(expected_files, are_not_missed_where_a_receiver_adds_completes_and_archives
   }
   EXPECT_FALSE(fs::exists(archive_mark_path(s.path(), 4))) << "the receiver has seen it";
   EXPECT_EQ(early.file_faults(), std::vector<std::string>());
+}
+
+/// The receiver, or a person by the page, takes a file that the reader has seen and not opened yet.
+TEST(a_reader, goes_on_behind_a_file_that_is_archived_before_it_is_opened) {
+  const three_files s;
+  for (const bool first : {true, false}) {
+    std::optional<store_reader> reader;
+    reader.emplace(s.path());
+    ASSERT_TRUE(reader->next()) << "of the first file";
+    const std::uint64_t number = first ? 2 : 3;
+    fs::remove(s.sidecar(number));
+    fs::remove(s.file(number));
+    write_file(archive_mark_path(s.path(), number), {});
+    int blocks = 1;
+    while (reader->next()) ++blocks;
+    EXPECT_EQ(blocks, first ? 4 : 2);
+    EXPECT_EQ(reader->file_faults(), std::vector<std::string>());
+    EXPECT_EQ(reader->torn_ends().size(), 0U);
+  }
+  fs::create_symlink("nowhere", store_file_path(s.path(), 4));
+  EXPECT_THROW((void)faults_in(s.path()), std::system_error) << "that is not gone";
 }
 
 /// Each reader looks at the folder some times, however many files there are.
