@@ -238,7 +238,7 @@ void run_host::announce() {
 /// records taken, once the ledger is there: a start that fails leaves them to the next one.
 void run_host::begin_ledger(const ledger& account) {
   write_ledger(ledger_file_, account);
-  if (const auto error = ledgers_.note_run(account.run))
+  if (const auto error = ledgers_.note_run(*used_numbers_.rbegin()))
     spdlog::warn("run.ledger: the number {} is not noted beside the ledgers: {}; without its "
                  "ledger a later start does not know that it was used",
                  account.run, error.message());

@@ -288,6 +288,42 @@ TEST_F(hosts_of_runs, a_number_stays_used_when_its_ledger_is_taken_away) {
   EXPECT_EQ(host_->next_number(), 51U);
 }
 
+TEST_F(hosts_of_runs, the_note_of_the_last_number_is_never_below_a_number_that_was_used) {
+  const auto remove = [&](const char* extension) {
+    for (const auto& file : std::filesystem::directory_iterator(ledgers_))
+      if (file.path().extension() == extension) std::filesystem::remove(file);
+  };
+  const auto run = [&](std::uint32_t number) {
+    host_->begin({number, "", ""});
+    host_->announce();
+    static_cast<void>(end());
+  };
+  const auto next_of_another_start = [&] {
+    remove(".json"); // to an archive
+    make_host();
+    return host_->next_number();
+  };
+  make_host();
+  run(50);
+  remove(".last-run");
+  make_host();
+  run(5); // the note is not there, and a ledger is
+  EXPECT_EQ(next_of_another_start(), 51U);
+  run(60);
+  std::ofstream(ledgers_ / "node0.last-run") << "6x";
+  make_host();
+  run(6); // the note is damaged
+  EXPECT_EQ(next_of_another_start(), 61U);
+  std::ofstream(ledgers_ / "run000070-0-0123456789abcdef.json") << "{}";
+  run(7); // the note is lower than a ledger
+  EXPECT_EQ(next_of_another_start(), 71U);
+  run(80);
+  remove(".json");
+  remove(".last-run");
+  run(8); // only the daemon knows of the last one
+  EXPECT_EQ(next_of_another_start(), 81U);
+}
+
 TEST_F(hosts_of_runs, a_damaged_note_of_the_last_number_begins_no_numbers_anew) {
   make_host();
   for (const char* text : {"", "x", "-1", "99999999999", "1e3\n", "7\n8\n", " 7\n"}) {
