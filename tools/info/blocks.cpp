@@ -15,6 +15,7 @@
 #include "transport/accounting/ledger.hpp"
 #include "transport/format/endian.hpp"
 #include "transport/store/block.hpp"
+#include "transport/store/block_copies.hpp"
 #include "transport/store/event_view.hpp"
 #include "transport/store/store_manifest.hpp"
 #include "transport/store/store_reader.hpp"
@@ -40,15 +41,24 @@ struct session_facts {
   std::uint64_t sealed_last = 0;
 };
 
-/// What the blocks of a file or a folder hold. The memory it takes grows with the sessions, the
-/// spills and the settings, not with the events.
+/// What the blocks of a file or a folder hold; one that stands twice counts once. The memory it
+/// takes grows with the sessions, the spills and the settings, not with the events.
 class block_facts {
 public:
   void take(const block_header& h, std::span<const std::byte> payload) {
-    ++blocks_;
+    const auto copy = seen_.note(h);
+    if (copy == block_copies::kind::once_more) {
+      ++blocks_once_more_;
+      events_once_more_ += h.events;
+      return;
+    }
+    if (copy == block_copies::kind::first) {
+      ++blocks_;
+      ++sessions_[{h.session, (h.flags & block_proven) != 0}].blocks;
+    }
     with_settings_ += h.settings_bytes != 0 ? 1 : 0;
     session_facts& s = sessions_[{h.session, (h.flags & block_proven) != 0}];
-    if (s.blocks++ == 0) {
+    if (s.first == 0) {
       s.run = h.run;
       s.node = h.node;
       s.first = h.sequence;
@@ -92,6 +102,9 @@ public:
     json::object& f = to.facts;
     f["runs"] = json::array(runs.begin(), runs.end());
     f["blocks"] = blocks_;
+    if (blocks_once_more_ > 0)
+      f["standing_once_more"] =
+          json::object{{"blocks", blocks_once_more_}, {"events", events_once_more_}};
     f["blocks_with_settings"] = with_settings_;
     f["events"] = events;
     f["events_incomplete"] = incomplete_;
@@ -157,7 +170,10 @@ private:
   std::map<std::optional<std::uint32_t>, std::uint64_t> settings_;
   std::array<std::uint64_t, 2> by_codec_{}; ///< events: koto, strong
   std::array<std::uint64_t, event_payloads> by_payload_{};
+  block_copies seen_;
   std::uint64_t blocks_ = 0;
+  std::uint64_t blocks_once_more_ = 0;
+  std::uint64_t events_once_more_ = 0;
   std::uint64_t with_settings_ = 0;
   std::uint64_t bytes_ = 0;
   std::uint64_t incomplete_ = 0;

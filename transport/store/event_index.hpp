@@ -11,12 +11,12 @@
 #include <set>
 #include <span>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "transport/format/block.hpp"
 #include "transport/format/event_key.hpp"
+#include "transport/store/block_copies.hpp"
 #include "transport/store/event_view.hpp"
 #include "transport/store/store_reader.hpp"
 
@@ -91,8 +91,8 @@ private:
   std::vector<torn_end> torn_ends_;
   std::vector<std::string> file_faults_;
   std::vector<std::string> misnamed_files_;
-  std::set<std::tuple<std::uint64_t, bool, std::uint64_t>> seen_; ///< session, proven, sequence
-  std::vector<block_copy> copies_;                                ///< by file and offset
+  block_copies seen_;
+  std::vector<block_copy> copies_; ///< by file and offset
 };
 
 /// Reads events at the places of an index, with some files kept open: events of one spill may lie
