@@ -30,6 +30,7 @@ void node::look_around() {
   p.tell(trouble::receiver_wrong, p.fresh.is_wrong() || (p.old && p.old->is_wrong()));
   p.tell(trouble::spilling, p.spilling->spilling());
   p.tell(trouble::spool_full, p.spilling->disk_full());
+  p.tell(trouble::spool_fails, p.spilling->disk_failing());
   p.tell(trouble::spool_vanishing, p.spilling->disk_vanishing());
   p.tell(trouble::shedding, p.sheds.active());
   p.tell(trouble::outbox_full, p.work.waiting_for_outbox());

@@ -71,7 +71,7 @@ const farm_member_value& farm_node::now() {
   const time_point t = steady_clock::now();
   if (numbers_read_ == time_point{} || t - numbers_read_ > numbers_age || is_.state != state ||
       is_.run != run) {
-    is_.next = host_.next_number();
+    is_.next = host_.next_number(report);
     numbers_read_ = t;
   }
   is_.state = state;

@@ -213,9 +213,12 @@ std::string ledger_place::wrong_with_note() const {
   return last_run_file() + " is damaged: it should be one line, the highest number of a run";
 }
 
+/// A ledger may have a higher number than the note: an older daemon wrote no note, one may be
+/// damaged or removed.
 std::error_code ledger_place::note_run(std::uint32_t number) const {
-  if (!is_folder() || noted_run() >= number) return {}; // nothing is less than any number
-  const std::string text = fmt::format("{}\n", number);
+  const std::uint32_t highest = std::max(number, highest_run().value_or(0));
+  if (!is_folder() || noted_run() >= highest) return {}; // nothing is less than any number
+  const std::string text = fmt::format("{}\n", highest);
   return write_anew(last_run_file(), last_run_file() + ".new", std::as_bytes(std::span(text)));
 }
 

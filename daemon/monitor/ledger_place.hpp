@@ -67,7 +67,7 @@ public:
   /// Empty, or that the note of the highest run is damaged: which numbers were used is not known
   /// then. The next note_run() mends it.
   [[nodiscard]] std::string wrong_with_note() const;
-  /// In a folder: this run of this node begins.
+  /// In a folder: this run of this node was used. The note has the highest number that is known.
   [[nodiscard]] std::error_code note_run(std::uint32_t number) const;
   /// Whether this run of this node has a ledger in the folder.
   [[nodiscard]] bool has_run(std::uint32_t number) const;

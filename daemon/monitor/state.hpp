@@ -33,6 +33,7 @@ enum class trouble : std::uint8_t {
   no_frame,           ///< every frame is busy: events are shed
   spilling,           ///< events go to disk for lack of room in memory
   spool_full,         ///< there is no room on disk
+  spool_fails,        ///< the disk refuses blocks for another reason than want of room
   spool_vanishing,    ///< another program removes, moves or changes the files on disk
   no_pause,           ///< no run is in force, and what comes does not pause: none can begin
   control_lost,       ///< something else has the name of run.control, or its folder is gone

@@ -207,7 +207,7 @@ http_response run_api::start(std::string_view body) {
                    {fmt::format("the number {} was used before on this node: take "
                                 "another one, or say by --again (`again`) that this run goes on",
                                 *number)});
-  if (!number) number = host_.next_number();
+  if (!number) number = host_.next_number(control_.now());
   if (!number) {
     const std::string wrong = host_.wrong_with_numbers();
     return refusal(refused_now, {wrong.empty() ? "the highest number is used: give another one"

@@ -238,7 +238,7 @@ void run_host::announce() {
 /// records taken, once the ledger is there: a start that fails leaves them to the next one.
 void run_host::begin_ledger(const ledger& account) {
   write_ledger(ledger_file_, account);
-  if (const auto error = ledgers_.note_run(account.run))
+  if (const auto error = ledgers_.note_run(*used_numbers_.rbegin()))
     spdlog::warn("run.ledger: the number {} is not noted beside the ledgers: {}; without its "
                  "ledger a later start does not know that it was used",
                  account.run, error.message());
@@ -425,13 +425,14 @@ http_response run_host::event_page(const std::string& path) const {
   return json_text(std::string("null")); // no run is in force
 }
 
-std::optional<std::uint32_t> run_host::next_number() const {
+std::optional<std::uint32_t> run_host::next_number(const run_control::report& asked) const {
   if (!wrong_with_numbers().empty()) return std::nullopt;
   const std::optional<std::uint32_t> in_folder = ledgers_.highest_run();
   const std::lock_guard lock(mutex_);
   // Nothing is less than any number.
   const auto used = used_numbers_.empty() ? std::nullopt : std::optional(*used_numbers_.rbegin());
-  const auto highest = std::max({in_folder, used, number_that_begins_});
+  const bool begins = number_that_begins_ && asked.has(*number_that_begins_);
+  const auto highest = std::max({in_folder, used, begins ? number_that_begins_ : std::nullopt});
   if (!highest) return settings_.run.number;
   if (*highest == std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
   return *highest + 1;

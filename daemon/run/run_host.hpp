@@ -107,8 +107,8 @@ public:
   /// One of node::add_event_pages(); without a run it says that there is no event.
   [[nodiscard]] http_response event_page(const std::string& path) const;
   /// The number that a run gets without one; nothing: the highest one is used, or it is not known
-  /// which were.
-  [[nodiscard]] std::optional<std::uint32_t> next_number() const;
+  /// which were. `asked`: see was_used().
+  [[nodiscard]] std::optional<std::uint32_t> next_number(const run_control::report& asked) const;
   /// Empty, or why it is not known.
   [[nodiscard]] std::string wrong_with_numbers() const { return ledgers_.wrong_with_note(); }
   /// A run of this node has had this number, or begins with it now. One that was stopped while its

@@ -68,6 +68,12 @@ class WhatIsWhole(Info):
             self.assertEqual({(s["run"], s["node"], s["proven"]) for s in said["sessions"]}, {(7, 3, True)})
             self.assertEqual(sum(s["events"] for s in said["settings"]), EVENTS)
             self.assertEqual((said["events_by_codec"], said["events_by_payload"]), ({"koto": EVENTS}, {"all": EVENTS}))
+        data, copy = harness.store_file(self.store).read_bytes(), self.store / "blocks-000002.kl3"
+        copy.write_bytes(data[:8] + (2).to_bytes(8, "little") + data[16:])
+        said = self.info(self.store)
+        self.assertEqual((said["events"], said["stand_twice"]["events"]), (EVENTS, EVENTS), "a block that stands twice counts once")
+        self.assertEqual(sum(s["blocks"] for s in said["sessions"]), said["blocks"])
+        copy.unlink()
         manifest = self.info(self.store / "manifest.kl3m")
         self.assertEqual((manifest["kind"], manifest["files"], manifest["events"]), ("manifest", 1, EVENTS))
         ledger = self.info(self.folder / "daemon-ledger.json")

@@ -63,9 +63,12 @@ class Spool(harness.SystemTest):
         daemon.limit("fsize", 200_000)
         replay = self.replay()
         daemon.wait_for(lambda s: s["spool"]["write_errors"] > 0 and s["state"]["degraded"], "a segment that may not grow")
+        daemon.wait_for(lambda s: "spool_fails" in s["state"]["degraded"], "the state that says it")
         daemon.limit("fsize", "unlimited")
         self.assertEqual(replay.wait(), 0, replay.said())
         self.receive_all(daemon, len(self.sent))
+        self.assertIn("the disk refuses a block of the spool: File too large", daemon.said())
+        self.assertIn("spool_fails begins: ", daemon.said())
 
     def test_kill_9_loses_nothing_that_was_acknowledged(self):
         daemon = self.send_all_without_a_receiver()

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/evaluate/stored_events.hpp"
 
+#include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +11,7 @@
 
 #include "tests/transport/store/store_files.hpp"
 #include "tools/evaluate/stored_settings.hpp"
+#include "transport/format/crc32c.hpp"
 #include "transport/format/endian.hpp"
 #include "transport/store/event_index.hpp"
 
@@ -98,6 +101,39 @@ TEST(stored_events, of_a_block_without_a_whole_copy_are_lost_once) {
   EXPECT_EQ(lost.damaged_copies, 0U);
   EXPECT_EQ(lost.blocks, 1U);
   EXPECT_EQ(lost.events, 1U);
+  EXPECT_EQ(tell(lost, false), exit_failure);
+  EXPECT_EQ(tell(lost, true), 0);
+}
+
+TEST(stored_events, of_a_block_are_read_behind_an_empty_one_of_its_name) {
+  const test::bytes empty = test::make_block({}, test::session, 1);
+  for (const bool empty_first : {true, false}) {
+    const test::scratch_folder folder;
+    write_file(folder.path(), empty_first ? 1 : 2, {empty, block_of(2)});
+    write_file(folder.path(), empty_first ? 2 : 1, {block_of(1), block_of(2)});
+    const auto [numbers, lost] = read(folder.path());
+    EXPECT_EQ(std::multiset<std::uint32_t>(numbers.begin(), numbers.end()),
+              (std::multiset<std::uint32_t>{1, 2}));
+    EXPECT_EQ(lost.duplicated, 1U) << "of block 2";
+    EXPECT_EQ(tell(lost, false), 0);
+    damage(folder.path(), empty_first ? 2 : 1);
+    EXPECT_EQ(read(folder.path()).second.events, 1U) << "the empty one has not what is damaged";
+  }
+}
+
+TEST(stored_events, of_two_blocks_of_one_name_are_those_of_the_first_and_the_other_is_told) {
+  const test::scratch_folder folder;
+  write_file(folder.path(), 1, {block_of(1)});
+  auto other = block_of(1);
+  auto header = load<block_header>(other.data());
+  other.back() ^= std::byte{1};
+  header.payload_crc = crc32c(std::span(other).subspan(sizeof header));
+  seal_header(header);
+  store(other.data(), header);
+  write_file(folder.path(), 2, {other});
+  const auto [numbers, lost] = read(folder.path());
+  EXPECT_EQ(numbers, std::vector<std::uint32_t>{1});
+  EXPECT_EQ(lost.files.size(), 1U);
   EXPECT_EQ(tell(lost, false), exit_failure);
   EXPECT_EQ(tell(lost, true), 0);
 }

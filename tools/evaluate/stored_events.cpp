@@ -6,6 +6,7 @@
 #include "tools/command_error.hpp"
 #include "tools/print.hpp"
 #include "tools/verify/payload_words.hpp"
+#include "transport/store/block_copies.hpp"
 
 namespace l3 {
 
@@ -37,11 +38,14 @@ bool stored_events::next_block() {
       continue;
     }
     line_.update((bytes_ += payload_.size()) >> 20);
-    if (!seen_.insert(name).second) {
+    const bool is_empty = is_empty_block(block_);
+    const auto [seen, is_new] = seen_.try_emplace(name, !is_empty);
+    if (!is_new && (seen->second || is_empty)) {
       ++lost_.duplicated_blocks;
       lost_.duplicated += block_.events;
       continue;
     }
+    seen->second = !is_empty;
     walk_ = event_walk(payload_, block_);
     return true;
   }
@@ -51,7 +55,8 @@ bool stored_events::next_block() {
 unreadable_parts stored_events::left_out() const {
   unreadable_parts all = lost_;
   for (const auto& [name, damaged] : damaged_) {
-    if (seen_.contains(name)) {
+    const auto seen = seen_.find(name);
+    if (seen != seen_.end() && (seen->second || damaged.events == 0)) {
       all.damaged_copies += damaged.copies;
     } else {
       ++all.blocks;

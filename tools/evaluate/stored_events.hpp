@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <tuple>
@@ -75,7 +74,7 @@ private:
   block_header block_;
   std::vector<std::byte> payload_;
   event_walk walk_{{}, {}};
-  std::set<block_name> seen_; ///< blocks that were read
+  std::map<block_name, bool> seen_; ///< blocks that were read; true: not only an empty one
   std::map<block_name, damaged_block> damaged_;
   unreadable_parts lost_;
 };

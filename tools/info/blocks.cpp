@@ -15,6 +15,7 @@
 #include "transport/accounting/ledger.hpp"
 #include "transport/format/endian.hpp"
 #include "transport/store/block.hpp"
+#include "transport/store/block_copies.hpp"
 #include "transport/store/block_name.hpp"
 #include "transport/store/event_view.hpp"
 #include "transport/store/store_manifest.hpp"
@@ -41,20 +42,25 @@ struct session_facts {
   std::uint64_t sealed_last = 0;
 };
 
-/// What the blocks of a file or a folder hold, each counted once. The memory it takes grows with
-/// the blocks, the spills and the settings, not with the events.
+/// What the blocks of a file or a folder hold; one that stands twice counts once. The memory it
+/// takes grows with the blocks that do not follow each other, the spills and the settings, not with
+/// the events.
 class block_facts {
 public:
   void take(const block_header& h, std::span<const std::byte> payload) {
-    if (!seen_.insert(name_of(h)).second) {
+    const auto copy = seen_.note(h);
+    if (copy == block_copies::kind::once_more) {
       ++copies_;
       events_in_copies_ += h.events;
       return;
     }
-    ++blocks_;
+    if (copy == block_copies::kind::first) {
+      ++blocks_;
+      ++sessions_[{h.session, (h.flags & block_proven) != 0}].blocks;
+    }
     with_settings_ += h.settings_bytes != 0 ? 1 : 0;
     session_facts& s = sessions_[{h.session, (h.flags & block_proven) != 0}];
-    if (s.blocks++ == 0) {
+    if (s.first == 0) {
       s.run = h.run;
       s.node = h.node;
       s.first = h.sequence;
@@ -159,12 +165,12 @@ private:
     }
   }
 
-  std::set<block_name> seen_;
   std::map<std::pair<std::uint64_t, bool>, session_facts> sessions_; ///< by number, proven
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> spills_;
   std::map<std::optional<std::uint32_t>, std::uint64_t> settings_;
   std::array<std::uint64_t, 2> by_codec_{}; ///< events: koto, strong
   std::array<std::uint64_t, event_payloads> by_payload_{};
+  block_copies seen_;
   std::uint64_t blocks_ = 0;
   std::uint64_t copies_ = 0; ///< whole blocks that stand there once more
   std::uint64_t events_in_copies_ = 0;

@@ -17,6 +17,7 @@
 #include "tools/reprocess/file_reprocessor.hpp"
 #include "transport/accounting/ledger.hpp"
 #include "transport/store/block.hpp"
+#include "transport/store/block_copies.hpp"
 #include "transport/store/event_view.hpp"
 #include "transport/store/sidecar.hpp"
 #include "transport/system/reason_of.hpp"
@@ -265,6 +266,8 @@ private:
 
   void note(const block_header& h, std::map<block_name, std::string>& blocks,
             const fs::path& file) {
+    if (is_empty_block(h))
+      return; // it stands in the place of a damaged one, which may be elsewhere
     const auto [first, is_new] = blocks.try_emplace(identity_of(h), file.filename().string());
     if (!is_new)
       doubled("{}: block {} of session {}, with {} events, is also in {}", file.string(),

@@ -25,7 +25,7 @@ constexpr auto telling_time = 1s;  ///< of errors
 constexpr auto looking_time = 1s;  ///< between two looks at the files on disk
 /// The same while segments are being read that another program has touched: a look reads for 0.1 s.
 constexpr auto reading_time = 500ms;
-constexpr auto alarm_time = 60s; ///< after files vanished
+constexpr auto alarm_time = 60s; ///< after files vanished, and after an error
 constexpr int look_around_ms = 20;
 constexpr int look_around_idle_ms = 100; ///< while no block waits in memory
 
@@ -174,6 +174,7 @@ void spilling_outbox::write(const std::stop_token& stop) {
     disk_bytes_ = disk_->totals().disk_bytes;
     disk_room_ = disk_->capacity();
     disk_full_ = disk_->full();
+    disk_failing_ = failed_at_ && now < *failed_at_ + alarm_time;
     if (stop.stop_requested() && steady_clock::now() >= deadline_.load())
       return look(steady_clock::now(), true);
     if (wrote || copied || (last_time && disk_->unread() != 0)) continue;
@@ -282,10 +283,21 @@ bool spilling_outbox::to_disk(std::span<const std::byte> block) {
   if (error) {
     write_errors_.add();
     not_before_ = now + retry_time;
+    note_failure(error, now);
   }
   tell(error, now);
   tell_what_vanished(now);
   return !error;
+}
+
+/// One error is enough: a disk that takes every second block holds up senders as well. Names that
+/// lead elsewhere are told as files that vanish.
+void spilling_outbox::note_failure(const std::error_code& error, time_point now) {
+  if (error == std::errc::no_space_on_device || is_name_fault(error)) return;
+  failed_at_ = now;
+  if (disk_failing_.exchange(true) || !report_) return;
+  report_("the disk refuses a block of the spool: " + error.message() +
+          "; the block is written again until the disk takes it");
 }
 
 /// A full disk that is being emptied takes a block now and then: only what lasts is told.

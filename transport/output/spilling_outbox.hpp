@@ -87,6 +87,8 @@ public:
   /// hang.
   [[nodiscard]] std::uint64_t disk_room() const { return disk_room_; }
   [[nodiscard]] bool disk_full() const { return disk_full_; }
+  /// The disk has refused a block within the last minute, and not for want of room.
+  [[nodiscard]] bool disk_failing() const { return disk_failing_; }
   /// Files of the spool were removed, moved, cut or replaced within the last minute, or its folder
   /// is not in its place.
   [[nodiscard]] bool disk_vanishing() const { return disk_vanishing_; }
@@ -109,6 +111,7 @@ private:
   void note_what_is_sent();
   [[nodiscard]] bool to_disk(std::span<const std::byte> block);
   void tell(const std::error_code& error, time_point now);
+  void note_failure(const std::error_code& error, time_point now);
 
   outbox& memory_;
   spool* disk_ = nullptr;
@@ -134,9 +137,11 @@ private:
   std::atomic<std::uint64_t> disk_bytes_{0};
   std::atomic<std::uint64_t> disk_room_{0};
   std::atomic<bool> disk_full_{false};
+  std::atomic<bool> disk_failing_{false};
   std::atomic<bool> disk_vanishing_{false};
   time_point looked_at_;
   std::optional<time_point> vanished_at_;
+  std::optional<time_point> failed_at_; ///< last
   std::atomic<time_point> deadline_{never};
 
   counter write_errors_;

@@ -25,7 +25,7 @@ event_index::event_index(const std::filesystem::path& folder, stop_question stop
   file_faults_ = reader.file_faults();
   misnamed_files_ = reader.misnamed_files();
   damaged_ += file_faults_.size();
-  seen_.clear();
+  seen_ = {};
   // Stable: what was stored first stays first.
   std::ranges::stable_sort(entries_, {}, &entry::key);
 }
@@ -42,7 +42,7 @@ void event_index::take_block(const stored_block& block, std::span<const std::byt
   if (added) sessions_.push_back({h.session, h.run, 0, 0, proven, h.codec, 0});
   session& of_session = sessions_[known->second];
   of_session.repeated += block.header.repeated;
-  if (!seen_.insert(name_of(h)).second)
+  if (seen_.note(h) == block_copies::kind::once_more)
     copies_.push_back({block.file, block.offset, block.end(), h.events});
   event_walk walk(payload, h);
   while (const auto bytes = walk.next()) {

@@ -16,7 +16,7 @@
 
 #include "transport/format/block.hpp"
 #include "transport/format/event_key.hpp"
-#include "transport/store/block_name.hpp"
+#include "transport/store/block_copies.hpp"
 #include "transport/store/event_view.hpp"
 #include "transport/store/store_reader.hpp"
 
@@ -91,7 +91,7 @@ private:
   std::vector<torn_end> torn_ends_;
   std::vector<std::string> file_faults_;
   std::vector<std::string> misnamed_files_;
-  std::set<block_name> seen_;
+  block_copies seen_;
   std::vector<block_copy> copies_; ///< by file and offset
 };
 

@@ -342,6 +342,7 @@ std::optional<stored_block> store_reader::next() {
       if (name_.complete) checksum_.add(block->header);
       expected_.note(file_->number(), block->header);
       expected_lanes_.note(block->header);
+      copies_.note(block->header);
     }
     return block;
   };
@@ -379,10 +380,16 @@ std::vector<torn_end> store_reader::torn_ends() const {
 }
 
 std::vector<std::string> store_reader::file_faults() const {
-  if (kind_ != store_kind::store) return expected_lanes_.faults();
-  auto all = read_;
-  if (file_) all.push_back(present());
-  return expected_.faults(all);
+  std::vector<std::string> sentences;
+  if (kind_ == store_kind::store) {
+    auto all = read_;
+    if (file_) all.push_back(present());
+    sentences = expected_.faults(all);
+  } else {
+    sentences = expected_lanes_.faults();
+  }
+  for (auto& s : copies_.others_in(folder_, kind_, stop_)) sentences.push_back(std::move(s));
+  return sentences;
 }
 
 std::vector<std::string> store_reader::misnamed_files() const {

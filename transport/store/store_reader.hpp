@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "transport/format/block.hpp"
+#include "transport/store/block_copies.hpp"
 #include "transport/store/block_file.hpp"
 #include "transport/store/expected_files.hpp"
 #include "transport/store/expected_lanes.hpp"
@@ -178,8 +179,9 @@ public:
   // Of all files, once next() gives nothing:
 
   [[nodiscard]] std::vector<torn_end> torn_ends() const;
-  /// A sentence on each file that should be there and is not, and on each that is not what its
-  /// sidecar or the manifest says; of a spool on each lane that lacks blocks: events are missing.
+  /// A sentence on each file that should be there and is not, on each that is not what its sidecar
+  /// or the manifest says, and on each with blocks that have the names of others; of a spool also
+  /// on each lane that lacks blocks: events are missing.
   [[nodiscard]] std::vector<std::string> file_faults() const;
   /// A sentence on each file with another number in its head than in its name. Nothing is missing.
   [[nodiscard]] std::vector<std::string> misnamed_files() const;
@@ -202,6 +204,7 @@ private:
   block_file_name name_;     ///< of that file
   std::uint64_t events_ = 0; ///< in it
   header_checksum checksum_; ///< of it, if it is complete
+  block_copies copies_;
   std::uint64_t damaged_ = 0;
   // Of the files before this one.
   std::vector<torn_end> torn_ends_;

@@ -66,17 +66,38 @@ store_writer::store_writer(store_settings settings)
   committed_ = appended_;
   next_number_ = std::max(files.empty() ? 0 : files.back().number, closed_.highest_recalled()) + 1;
   while (look_for(torn_file_path({}, next_number_).string())) ++next_number_;
-  found_.clear();
-  if (copies_.blocks != 0)
-    news_.push_back(settings_.folder.string() + ": " + std::to_string(copies_.blocks) +
-                    " blocks with " + std::to_string(copies_.events) +
-                    " events stand there once more; each counts once");
+  find_other_blocks();
+  found_ = {};
   compare_with_manifest();
   find_unread_files();
 }
 
 store_writer::~store_writer() {
   if (!uncommitted_.empty()) (void)commit();
+}
+
+void store_writer::find_other_blocks() {
+  if (copies_.blocks != 0)
+    news_.push_back(settings_.folder.string() + ": " + std::to_string(copies_.blocks) +
+                    " blocks with " + std::to_string(copies_.events) +
+                    " events stand there once more; each counts once");
+  const auto others = found_.others_in(settings_.folder, store_kind::store, settings_.stop);
+  tell_of_files(others, {});
+  not_as_written_ += others.size();
+}
+
+void store_writer::tell_of_files(const std::vector<std::string>& sentences,
+                                 const std::vector<std::string>& told) {
+  constexpr std::size_t most_told = 8;
+  std::size_t news = 0;
+  for (const std::string& sentence : sentences) {
+    const bool is_known = std::ranges::find(told, sentence) != told.end();
+    if (!is_known && ++news <= most_told)
+      news_.push_back(settings_.folder.string() + ": " + sentence);
+  }
+  if (news > most_told)
+    news_.push_back(settings_.folder.string() + ": and " + std::to_string(news - most_told) +
+                    " more files are not read, or not all blocks in them");
 }
 
 void store_writer::find_unread_files() {
@@ -86,16 +107,7 @@ void store_writer::find_unread_files() {
   } catch (const std::filesystem::filesystem_error&) {
     return; // looks tell that the folder is gone
   }
-  constexpr std::size_t most_told = 8;
-  std::size_t told = 0;
-  for (const std::string& sentence : found) {
-    const bool is_known = std::ranges::find(unread_files_, sentence) != unread_files_.end();
-    if (!is_known && ++told <= most_told)
-      news_.push_back(settings_.folder.string() + ": " + sentence);
-  }
-  if (told > most_told)
-    news_.push_back(settings_.folder.string() + ": and " + std::to_string(told - most_told) +
-                    " more files are not read");
+  tell_of_files(found, unread_files_);
   unread_files_ = std::move(found);
 }
 
@@ -155,6 +167,7 @@ void narrow(block_tally& lost, const block_tally& was, const number_set& found) 
 } // namespace
 
 /// A block that stands twice counts once: in the file that is listed with it, or in the first one.
+/// Where the first ones are empty, the events of the next one count.
 void store_writer::count_found(const block_file_name& file, const block_scan& scan) {
   const std::uint64_t number = file.number;
   const session_tallies listed = closed_.recalled(number);
@@ -166,12 +179,14 @@ void store_writer::count_found(const block_file_name& file, const block_scan& sc
     const block_header& h = block.header;
     const std::pair by(h.session, (h.flags & block_proven) != 0);
     const bool is_first_here = here[by].add(h.sequence);
-    const bool is_first = found_[by].add(h.sequence);
+    const auto copy = found_.note(h);
+    const bool counts = copy != block_copies::kind::once_more;
     const bool is_listed = may_have(listed, h);
-    if (is_first) {
-      account(h, block.behind_damage);
+    account_numbers(h, block.behind_damage);
+    if (copy == block_copies::kind::first) ++sessions_[h.session].blocks;
+    if (counts) {
+      account_events(h);
     } else {
-      account_numbers(h, block.behind_damage);
       copies_.add(h);
     }
     stored_session& s = sessions_[h.session];
@@ -182,7 +197,7 @@ void store_writer::count_found(const block_file_name& file, const block_scan& sc
     }
     if (!is_first_here) continue;
     ++blocks;
-    if (is_first || is_listed) of_file[h.session].add(h);
+    if (counts || is_listed) of_file[h.session].add(h);
     if (is_listed) of_listed[h.session].add(h);
   }
   session_tallies lacking = missing_from(listed, of_listed);
@@ -289,10 +304,14 @@ void store_writer::account_numbers(const block_header& header, bool behind_damag
 
 void store_writer::account(const block_header& header, bool behind_damage) {
   account_numbers(header, behind_damage);
+  ++sessions_[header.session].blocks;
+  account_events(header);
+}
+
+void store_writer::account_events(const block_header& header) {
   auto& s = sessions_[header.session];
   s.run = appended_.run = header.run;
   s.node = header.node;
-  ++s.blocks;
   s.events += header.events;
   s.bytes += events_bytes(header);
   s.repeated += header.repeated;

@@ -28,6 +28,7 @@
 
 #include "transport/format/block.hpp"
 #include "transport/format/time.hpp"
+#include "transport/store/block_copies.hpp"
 #include "transport/store/block_file.hpp"
 #include "transport/store/file_contents.hpp"
 #include "transport/store/held_folder.hpp"
@@ -167,8 +168,9 @@ public:
   [[nodiscard]] std::uint64_t torn_tails_left() const { return torn_tails_left_; }
   [[nodiscard]] std::uint64_t damaged() const { return damaged_; } ///< places found at the start
   /// Files that are not what their sidecars said at the start, or that were made longer or shorter
-  /// since, though they have all their blocks; and files that nobody reads, because another one has
-  /// their number, as of the start or of the last find_unread_files().
+  /// since, though they have all their blocks; files with blocks that nobody reads, because others
+  /// have their names; and files that nobody reads, because another one has their number, as of the
+  /// start or of the last find_unread_files().
   [[nodiscard]] std::uint64_t not_as_written() const {
     return not_as_written_ + closed_.altered() + unread_files_.size();
   }
@@ -208,6 +210,11 @@ private:
   void compare_with_sidecar(const block_file_name& file, const block_scan& scan,
                             std::uint64_t blocks);
   void account(const block_header& header, bool behind_damage);
+  void account_events(const block_header& header);
+  void find_other_blocks();
+  /// Those that are not in `told`, and not all of very many.
+  void tell_of_files(const std::vector<std::string>& sentences,
+                     const std::vector<std::string>& told);
   void account_numbers(const block_header& header, bool behind_damage);
   [[nodiscard]] std::vector<std::byte> settings_for(open_file& to, const block_header& block) const;
   void note_settings(open_file& in, const stored_block& block);
@@ -283,9 +290,8 @@ private:
   std::uint64_t not_as_written_ = 0;
   std::vector<std::string> unread_files_;                ///< a sentence on each
   std::map<std::uint64_t, std::uint64_t> last_archived_; ///< blocks' numbers, by session
-  /// Of a start: what was found of each session, with and without its token.
-  std::map<std::pair<std::uint64_t, bool>, number_set> found_;
-  block_tally copies_; ///< blocks that were found once more
+  block_copies found_;                                   ///< of a start
+  block_tally copies_;                                   ///< blocks that were found once more
 };
 
 } // namespace l3

@@ -141,21 +141,22 @@ TEST_F(hosts_of_runs, the_number_of_a_run_that_begins_is_not_given_again) {
     ASSERT_TRUE(host_->start_beginning(order));
     run_control::report asked;
     EXPECT_FALSE(host_->was_used(order.number, asked)) << "it was stopped meanwhile";
+    EXPECT_EQ(host_->next_number(asked), 5U) << "likewise";
     asked.next = order;
     EXPECT_TRUE(host_->was_used(order.number, asked));
     std::swap(asked.next, asked.current);
     EXPECT_TRUE(host_->was_used(order.number, asked));
-    EXPECT_EQ(host_->next_number(), order.number + 1);
+    EXPECT_EQ(host_->next_number(asked), order.number + 1);
     ASSERT_TRUE(test::eventually([&] { return !host_->busy(); }));
   };
   begin({7, "/there/is/no/menu", ""});
   EXPECT_ANY_THROW(host_->finish_beginning());
   EXPECT_FALSE(host_->was_used(7, {})) << "it did not begin";
-  EXPECT_EQ(host_->next_number(), 5U);
+  EXPECT_EQ(host_->next_number({}), 5U);
   begin({7, "", ""});
   host_->finish_beginning();
   host_->announce();
-  EXPECT_EQ(host_->next_number(), 8U);
+  EXPECT_EQ(host_->next_number({}), 8U);
   EXPECT_TRUE(end().well);
 }
 
@@ -256,17 +257,17 @@ TEST_F(hosts_of_runs, a_mistake_is_told_once_and_of_its_own_file) {
 
 TEST_F(hosts_of_runs, a_number_is_given_once) {
   make_host();
-  EXPECT_EQ(host_->next_number(), 5U);
+  EXPECT_EQ(host_->next_number({}), 5U);
   EXPECT_FALSE(host_->was_used(5, {}));
   host_->begin({std::numeric_limits<std::uint32_t>::max() - 1, "", ""});
   host_->announce();
-  EXPECT_EQ(host_->next_number(), std::numeric_limits<std::uint32_t>::max());
+  EXPECT_EQ(host_->next_number({}), std::numeric_limits<std::uint32_t>::max());
   static_cast<void>(end());
   make_host(); // another start
   EXPECT_TRUE(host_->was_used(std::numeric_limits<std::uint32_t>::max() - 1, {}));
   EXPECT_FALSE(host_->was_used(7, {}));
   host_->begin({std::numeric_limits<std::uint32_t>::max(), "", ""});
-  EXPECT_EQ(host_->next_number(), std::nullopt);
+  EXPECT_EQ(host_->next_number({}), std::nullopt);
   static_cast<void>(end());
 }
 
@@ -283,29 +284,65 @@ TEST_F(hosts_of_runs, a_number_stays_used_when_its_ledger_is_taken_away) {
   run(40);
   EXPECT_TRUE(host_->was_used(50, {}));
   EXPECT_TRUE(host_->was_used(40, {}));
-  EXPECT_EQ(host_->next_number(), 51U);
+  EXPECT_EQ(host_->next_number({}), 51U);
   make_host(); // another start
-  EXPECT_EQ(host_->next_number(), 51U);
+  EXPECT_EQ(host_->next_number({}), 51U);
+}
+
+TEST_F(hosts_of_runs, the_note_of_the_last_number_is_never_below_a_number_that_was_used) {
+  const auto remove = [&](const char* extension) {
+    for (const auto& file : std::filesystem::directory_iterator(ledgers_))
+      if (file.path().extension() == extension) std::filesystem::remove(file);
+  };
+  const auto run = [&](std::uint32_t number) {
+    host_->begin({number, "", ""});
+    host_->announce();
+    static_cast<void>(end());
+  };
+  const auto next_of_another_start = [&] {
+    remove(".json"); // to an archive
+    make_host();
+    return host_->next_number({});
+  };
+  make_host();
+  run(50);
+  remove(".last-run");
+  make_host();
+  run(5); // the note is not there, and a ledger is
+  EXPECT_EQ(next_of_another_start(), 51U);
+  run(60);
+  std::ofstream(ledgers_ / "node0.last-run") << "6x";
+  make_host();
+  run(6); // the note is damaged
+  EXPECT_EQ(next_of_another_start(), 61U);
+  std::ofstream(ledgers_ / "run000070-0-0123456789abcdef.json") << "{}";
+  run(7); // the note is lower than a ledger
+  EXPECT_EQ(next_of_another_start(), 71U);
+  run(80);
+  remove(".json");
+  remove(".last-run");
+  run(8); // only the daemon knows of the last one
+  EXPECT_EQ(next_of_another_start(), 81U);
 }
 
 TEST_F(hosts_of_runs, a_damaged_note_of_the_last_number_begins_no_numbers_anew) {
   make_host();
   for (const char* text : {"", "x", "-1", "99999999999", "1e3\n", "7\n8\n", " 7\n"}) {
     std::ofstream(ledgers_ / "node0.last-run") << text;
-    EXPECT_EQ(host_->next_number(), std::nullopt) << text;
+    EXPECT_EQ(host_->next_number({}), std::nullopt) << text;
     EXPECT_NE(host_->wrong_with_numbers().find("node0.last-run is damaged"), std::string::npos);
   }
   std::ofstream(ledgers_ / "node0.last-run") << std::string(17, '0');
-  EXPECT_EQ(host_->next_number(), std::nullopt) << "it has 16 bytes at most";
+  EXPECT_EQ(host_->next_number({}), std::nullopt) << "it has 16 bytes at most";
   std::ofstream(ledgers_ / "node0.last-run") << std::string(15, '0') + '7';
-  EXPECT_EQ(host_->next_number(), 8U);
+  EXPECT_EQ(host_->next_number({}), 8U);
   std::ofstream(ledgers_ / "node0.last-run") << "seven";
   host_->begin({7, "", ""});
   host_->announce();
   static_cast<void>(end());
   std::filesystem::remove_all(ledgers_ / "node0.last-run");
   std::filesystem::create_directory(ledgers_ / "node0.last-run");
-  EXPECT_EQ(host_->next_number(), 8U);
+  EXPECT_EQ(host_->next_number({}), 8U);
   host_->begin({8, "", ""});
   host_->announce(); // it warns
   EXPECT_TRUE(end().well);

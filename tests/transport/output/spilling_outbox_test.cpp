@@ -3,6 +3,7 @@
 // thread and both forwarders.
 #include "transport/output/spilling_outbox.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <latch>
 #include <mutex>
@@ -17,6 +18,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "tests/transport/output/failing_disk.hpp"
 #include "tests/transport/output/link_ends.hpp"
 #include "tests/transport/store/packed_events.hpp"
 #include "transport/format/endian.hpp"
@@ -241,6 +243,7 @@ TEST(spilling_outbox, says_that_there_is_no_room_anywhere_and_goes_on_when_there
   while (taken < 2000 && w.add(taken + 1, 3s)) ++taken; // longer than a slow disk takes
   ASSERT_LT(taken, 2000U);
   EXPECT_TRUE(w.disk.full());
+  EXPECT_FALSE(w.out.disk_failing()) << "want of room is another state";
   EXPECT_TRUE(eventually([&] { return w.reported().size() == 1; }));
   EXPECT_GT(w.out.write_errors(), 1U) << "said once";
   std::multiset<std::uint32_t> got;
@@ -257,6 +260,22 @@ TEST(spilling_outbox, says_that_there_is_no_room_anywhere_and_goes_on_when_there
   EXPECT_EQ(got, numbers(1, taken + 40));
   EXPECT_FALSE(w.disk.full());
   EXPECT_EQ(w.reported().size(), 2U);
+}
+
+TEST(spilling_outbox, says_at_once_that_the_disk_refuses_a_block_though_it_takes_the_next) {
+  scratch_folder folder;
+  way_out w(folder.path(), spool_use::always);
+  EXPECT_FALSE(w.out.disk_failing());
+  const file_size_limit two_blocks(300'000); // a segment; the next block goes into another one
+  w.add(1, 24);
+  EXPECT_TRUE(eventually([&] { return w.out.all_on_disk(); }));
+  EXPECT_TRUE(w.out.disk_failing()) << "for a minute";
+  EXPECT_FALSE(w.out.disk_full());
+  const auto said = w.reported();
+  const std::string text = "the disk refuses a block of the spool: " +
+                           std::make_error_code(std::errc::file_too_large).message();
+  const auto is_it = [&](const std::string& s) { return s.starts_with(text); };
+  EXPECT_EQ(std::ranges::count_if(said, is_it), 1) << "not for each block";
 }
 
 TEST(spilling_outbox, brings_everything_to_disk_at_the_end) {
