@@ -64,8 +64,8 @@ public:
 
   // Any thread.
   void set_output_rate(bit_rate rate);
-  /// A ledger has account(), with the blocks of earlier starts that are gone: no other run counts
-  /// them.
+  /// A ledger that stays has account(), with the blocks of earlier starts that are gone: no other
+  /// run counts those behind the last block of a lane that is there.
   void is_in_a_ledger() const;
   /// Not even the CPU could compute a frame: the process should be restarted.
   [[nodiscard]] bool failed() const;

@@ -229,7 +229,8 @@ ledger run_host::account() const {
 void run_host::announce() {
   const ledger first = account();
   if (!ledgers_.none()) begin_ledger(first);
-  node_->is_in_a_ledger(); // as far as there are ledgers
+  // The next start writes over a ledger that is always the same file.
+  if (ledgers_.none() || ledgers_.is_folder()) node_->is_in_a_ledger();
   spdlog::info("ready: run {}, node {}, kernels on {}", first.run, settings_.run.node,
                node_->backend());
 }
@@ -255,7 +256,7 @@ bool run_host::end_ledger(const ledger& account) {
   bool written = true;
   try {
     write_ledger(ledger_file_, account);
-    node_->is_in_a_ledger(); // the first one may not have been written
+    node_->is_in_a_ledger(); // as it may not have been before
     spdlog::info("ledger written to {}", ledger_file_);
   } catch (const std::exception& e) {
     spdlog::error("run {} has no ledger at its end: {}", account.run, reason_of(e));

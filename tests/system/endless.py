@@ -172,7 +172,7 @@ class ToTheReceiver(harness.SystemTest):
             message()
         for _ in range(4):
             peer.send_raw(pings * 300)  # 30 KiB, where 24 KiB would be no whole message
-            time.sleep(0.2)
+            time.sleep(0.15)  # of the second that it may take
             for _ in range(4):
                 message()
         self.assertEqual(receiver.stop(), 0)

@@ -183,9 +183,18 @@ class WhatIsWhole(Info):
         daemon.wait_for_stored(EVENTS)
         self.stop_daemon(daemon)
         self.assertEqual(receiver.stop(), 0)
-        for file in (*self.store.glob("blocks-*"), self.store / "manifest.kl3m"):
-            file.unlink()
-        (self.store / "manifest.kl3m").touch()
+        manifest = self.store / "manifest.kl3m"
+        self.assertEqual(self.info(manifest)["files"], 1)
+        (self.store / "blocks-000001.archived").touch()
+        for file in self.store.glob("blocks-000001-*"):
+            file.rename(self.folder / file.name)
+        ledger = (self.store / "ledger.json").read_bytes()
+        self.assertEqual(self.start_receiver().stop(), 0)
+        said = self.info(manifest)
+        self.assertEqual((said["entries"], said["files"], said["sessions"]), (1, 0, 0), "it keeps the number")
+        self.assertEqual(self.info(self.store)["manifest"], "lists no file: all were archived, or a ledger has told their loss")
+        (self.store / "ledger.json").write_bytes(ledger)
+        manifest.write_bytes(b"")
         self.assertIn(f"empty, and ledger.json tells of {EVENTS} events", self.info(self.store)["manifest"])
 
 

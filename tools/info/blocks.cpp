@@ -238,9 +238,13 @@ std::uint32_t version_of(const fs::path& file) {
   return head.magic == store_file_header{}.magic ? head.version : 1;
 }
 
-/// What lies beside the blocks of a store: the manifest and the ledger.
-/// No damage: a store of which all files were archived is so, too.
-void tell_empty_manifest(const fs::path& folder, information& to) {
+/// No damage: a store of which all files were archived is so, too, but then the manifest has the
+/// highest number.
+void tell_empty_manifest(const fs::path& folder, bool has_number, information& to) {
+  if (has_number) {
+    to.facts["manifest"] = "lists no file: all were archived, or a ledger has told their loss";
+    return;
+  }
   std::uint64_t stored = 0;
   try {
     stored = read_ledger(folder / "ledger.json").events.forwarded;
@@ -248,11 +252,12 @@ void tell_empty_manifest(const fs::path& folder, information& to) {
   }
   to.facts["manifest"] =
       stored == 0 ? "empty, as before the first block"
-                  : fmt::format("empty, and ledger.json tells of {} events: their files were "
-                                "archived, or are gone with what the manifest listed",
+                  : fmt::format("empty, and ledger.json tells of {} events: their files are "
+                                "gone with what the manifest listed",
                                 stored);
 }
 
+/// What lies beside the blocks of a store: the manifest and the ledger.
 void look_at_what_is_beside(const fs::path& folder, information& to) {
   const auto look = [&](const fs::path& file) {
     information of_file;
@@ -267,10 +272,11 @@ void look_at_what_is_beside(const fs::path& folder, information& to) {
   for (const fs::path& file : {folder / store_manifest::file_name, folder / "ledger.json"}) {
     information seen = look(file);
     std::error_code error;
-    const bool lists_nothing =
-        file.filename() == store_manifest::file_name && fs::file_size(file, error) == 0 && !error;
+    const bool is_empty = fs::file_size(file, error) == 0 && !error;
+    const bool lists_nothing = file.filename() == store_manifest::file_name &&
+                               (is_empty || (seen.damage.empty() && seen.facts["blocks"] == 0));
     if (lists_nothing && to.facts["blocks"] == 0) {
-      tell_empty_manifest(folder, to);
+      tell_empty_manifest(folder, !is_empty, to);
       continue;
     }
     if (!seen.damage.empty()) seen = look(file); // a receiver may have been writing it

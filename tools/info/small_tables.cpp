@@ -83,6 +83,7 @@ void describe_manifest(const fs::path& file, information& to) {
   std::uint64_t blocks = 0;
   std::uint64_t events = 0;
   for (const store_manifest_entry& e : table.entries) {
+    if (e.blocks == 0) continue; // numbers of files that are not listed any more
     files.insert(e.file);
     sessions.insert(e.session);
     blocks += e.blocks;

@@ -52,9 +52,10 @@ constexpr int most_active_at_a_look = 256;
 /// From the end of the socket until ZeroMQ tells no more; longer than any linger.
 constexpr auto longest_end = 1s;
 /// What was taken before a look settles with a message that comes two looks later: heartbeats of a
-/// moment in which the watch, the owner of the socket or the peer got no processor are no message.
-/// Far beyond the limit it does not wait for that.
+/// moment in which the watch, the owner of the socket or the peer got no processor are no message,
+/// nor are those before a pause of the whole process. Far beyond the limit it does not wait.
 constexpr auto until_settled = 1s;
+constexpr int looks_until_settled = 4;
 constexpr std::uint64_t far_beyond = 4;
 /// ZeroMQ lets go of it a while after the connection has ended: on a busy machine it takes long to
 /// free millions of frames. The pause doubles.
@@ -325,7 +326,9 @@ bool connection_watch::look_at(connection& c, time_point now) {
   c.settle(emptied_);
   const std::uint64_t limit = (!c.shut && c.trusted() ? limits_.trusted : limits_.stranger).bytes;
   c.beyond_since = c.held() > limit ? std::min(c.beyond_since, now) : never;
-  if (now - c.beyond_since >= until_settled || c.held() > limit * far_beyond)
+  c.looks_beyond = c.beyond_since != never ? c.looks_beyond + 1 : 0;
+  const bool stays = c.looks_beyond >= looks_until_settled && now - c.beyond_since >= until_settled;
+  if (stays || c.held() > limit * far_beyond)
     shut_down(c, counters_.oversized, "more than a whole message has come");
   return (read.more || c.beyond_since != never) && !c.shut;
 }

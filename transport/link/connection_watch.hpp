@@ -74,7 +74,8 @@ private:
     std::uint64_t taken_then = 0;    ///< at a look, and
     std::uint64_t emptied_then = 0;  ///< how often the socket had been emptied
     std::uint64_t settled = 0;       ///< a message that comes now ends behind here
-    time_point beyond_since = never; ///< its limit, at every look
+    time_point beyond_since = never; ///< its limit, at every look since
+    int looks_beyond = 0;            ///< these looks
     bool shut = false;
 
     [[nodiscard]] bool trusted() const { return crowd->first.first; }

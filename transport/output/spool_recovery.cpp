@@ -90,6 +90,10 @@ spool::spool(const spool_settings& settings, const spool_system& system)
   for (const auto number : numbers)
     recover_segment(number, newest != numbers.rend() && number == *newest);
   if (!numbers.empty()) next_number_ = std::max(next_number_, numbers.back() + 1);
+  if (next_number_ > highest_file_number / 2)
+    throw std::runtime_error(folder_->path().string() + ": there is a segment with the number " +
+                             std::to_string(next_number_ - 1) +
+                             ", and too few are left for others: move it away");
 
   count_what_is_gone();
   remove(index_.take_free());
@@ -206,7 +210,7 @@ void spool::count_copies() {
     std::uint64_t segment = 0;
     if (name.starts_with(prefix))
       (void)std::from_chars(name.data() + prefix.size(), name.data() + name.size(), segment);
-    next_number_ = std::max(next_number_, segment + 1);
+    if (segment < highest_file_number / 2) next_number_ = std::max(next_number_, segment + 1);
     ++copy_count_;
     copy_bytes_ = std::min(most_copied_bytes, copy_bytes_ + static_cast<std::uint64_t>(s.st_size));
   }

@@ -309,6 +309,7 @@ std::optional<store_file> store_reader::opened_file(const block_file_name& name)
   } catch (const std::system_error& e) {
     const auto path = find_store_file(folder_, name, kind_);
     if (std::filesystem::exists(std::filesystem::symlink_status(path))) throw;
+    if (stop_ && stop_()) throw scan_stopped();
     listed_.pop_back();
     return std::nullopt;
   }

@@ -66,6 +66,10 @@ store_writer::store_writer(store_settings settings)
   committed_ = appended_;
   next_number_ = std::max(files.empty() ? 0 : files.back().number, closed_.highest_recalled()) + 1;
   while (look_for(torn_file_path({}, next_number_).string())) ++next_number_;
+  if (next_number_ > highest_file_number / 2)
+    throw std::runtime_error(settings_.folder.string() + ": there is a file with the number " +
+                             std::to_string(next_number_ - 1) +
+                             ", and too few are left for others: move it away");
   find_other_blocks();
   found_ = {};
   compare_with_manifest();
@@ -86,12 +90,13 @@ void store_writer::find_other_blocks() {
   not_as_written_ += others.size();
 }
 
+/// `told`: in rising order.
 void store_writer::tell_of_files(const std::vector<std::string>& sentences,
                                  const std::vector<std::string>& told) {
   constexpr std::size_t most_told = 8;
   std::size_t news = 0;
   for (const std::string& sentence : sentences) {
-    const bool is_known = std::ranges::find(told, sentence) != told.end();
+    const bool is_known = std::ranges::binary_search(told, sentence);
     if (!is_known && ++news <= most_told)
       news_.push_back(settings_.folder.string() + ": " + sentence);
   }
@@ -109,6 +114,7 @@ void store_writer::find_unread_files() {
   }
   tell_of_files(found, unread_files_);
   unread_files_ = std::move(found);
+  std::ranges::sort(unread_files_);
 }
 
 /// Files that are complete, and older ones, were checked: of these, the headers are enough. In an

@@ -117,6 +117,7 @@ void stored_files::add_loss(std::uint64_t file, const session_tallies& lost) {
   std::map<std::uint64_t, listed_blocks> by_session;
   for (const listed_blocks& l : lost_) {
     const auto of = by_session.try_emplace(l.session, listed_blocks{l.file, l.session, {}}).first;
+    of->second.file = std::max(of->second.file, l.file);
     of->second.blocks.add(l.blocks);
   }
   lost_.clear();
@@ -342,7 +343,10 @@ void stored_files::replace(const changed_files& changed) {
     }
     const auto& [as, blocks] = now->second;
     auto was = first;
-    stale_ = stale_ || blocks != (first == entry ? session_tallies() : take_file(was, entry));
+    const bool has_other_blocks =
+        blocks != (first == entry ? session_tallies() : take_file(was, entry));
+    stale_ = stale_ || has_other_blocks;
+    if (has_other_blocks) file.written = as.bytes; // its loss is told
     file.as = as;
     file.sessions = blocks.size();
     for (const auto& [session, of] : blocks) list.push_back({file.number, session, of});

@@ -88,7 +88,7 @@ public:
   /// Reads files that are not what they were until `enough` says so.
   [[nodiscard]] loss look(const held_folder& folder, const store_names& names,
                           const stop_question& enough);
-  /// Files that hold what they should, and are longer or shorter than they were written.
+  /// Files that hold what they held, and are longer or shorter than they were.
   [[nodiscard]] std::size_t altered() const {
     return static_cast<std::size_t>(
         std::ranges::count_if(files_, [](const known_file& f) { return f.is_altered(); }));

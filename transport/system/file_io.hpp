@@ -63,8 +63,9 @@ namespace l3 {
 }
 
 /// Gives the file this content, or leaves it as it is. The bytes are on disk, under the name
-/// `trial` in the same folder, before they get the file's name. A link of either name goes, and
-/// what it leads to stays. `file_exists` where the name is not for a file.
+/// `trial` in the same folder, before they get the file's name, and this is on disk then, too. A
+/// link of either name goes, and what it leads to stays. `file_exists` where the name is not for a
+/// file.
 [[nodiscard]] inline std::error_code write_anew(const std::filesystem::path& file,
                                                 const std::filesystem::path& trial,
                                                 std::span<const std::byte> bytes) {
@@ -75,8 +76,14 @@ namespace l3 {
   std::error_code error = append_all(made.get(), bytes);
   if (!error && ::fdatasync(made.get()) != 0) error = last_error();
   if (!error) std::filesystem::rename(trial, file, error);
-  if (error) ::unlink(trial.c_str());
-  return error;
+  if (error) {
+    ::unlink(trial.c_str());
+    return error;
+  }
+  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
+  const file_descriptor names(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (names) (void)::fsync(names.get()); // a file system that cannot has the content all the same
+  return {};
 }
 
 /// It may be over at once: one of the disk or of the network behind it, or want of memory.
