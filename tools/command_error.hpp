@@ -26,12 +26,19 @@ inline constexpr int exit_bad_configuration = 78;
 struct command_error : std::runtime_error {
   command_error(const std::string& text, int exit_code = exit_failure)
       : std::runtime_error(text), code(exit_code) {}
+  [[nodiscard]] static command_error of_lines(const std::string& text, int exit_code) {
+    command_error e(text, exit_code);
+    e.in_lines = true;
+    return e;
+  }
   /// For the same reason.
   command_error(const std::runtime_error& e, int exit_code)
       : std::runtime_error(e.what()), code(exit_code),
         in_lines(dynamic_cast<const bad_file*>(&e) != nullptr) {}
   int code;
-  bool in_lines = false; ///< the text has a line for each mistake in a file; any other is one line
+  /// The text has a line for each mistake in a file, or the last lines of a log; any other is one
+  /// line.
+  bool in_lines = false;
 };
 
 /// Parses an option's text; a text that `parse` refuses is a usage error that names the option.

@@ -98,7 +98,7 @@ void print_report(const std::vector<column>& columns, bool ok) {
   print_plain("koto-l3 demo: kernels on {}\n", columns.front().of->backend);
   print_table(columns);
   for (const column& c : columns)
-    for (const auto& p : c.of->problems) print_plain("  {}: {}\n", c.name, p);
+    for (const auto& p : c.of->problems) print_plain("  {}: {}\n", c.name, text_lines{p});
   print_plain("{}\n",
               ok ? "Everything that was sent is stored, bit for bit, and every sum balances."
                  : "SOMETHING IS OFF: see above.");

@@ -31,17 +31,16 @@ struct options {
   bool json = false;
 };
 
-/// `faults` of files were told, and are counted among the damages: such a file may be too long, and
-/// lack nothing.
+/// `faults` of files, or of a spool's lanes, were told, and are counted among the damages: a file
+/// may be too long, and lack nothing.
 std::string damage_in_words(std::uint64_t damages, std::uint64_t faults) {
   const std::uint64_t places = damages - std::min(damages, faults);
   std::string text;
   if (places > 0)
     text = fmt::format("{} places of the store are damaged; the events there are left out", places);
   if (faults > 0)
-    text += fmt::format("{}{} file{} not as {} when {} complete: see above",
-                        text.empty() ? "" : "; ", faults, faults == 1 ? " is" : "s are",
-                        faults == 1 ? "it was" : "they were", faults == 1 ? "it was" : "they were");
+    text += fmt::format("{}{} fault{} of files, told above: events may be missing",
+                        text.empty() ? "" : "; ", faults, faults == 1 ? "" : "s");
   return text;
 }
 

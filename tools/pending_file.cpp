@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/pending_file.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <fstream>
@@ -10,6 +11,7 @@
 #include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "tools/command_error.hpp"
@@ -44,6 +46,19 @@ fs::path end_of_links(fs::path path) {
   return path;
 }
 
+namespace {
+
+/// There a lock may keep this program from writing through another descriptor (SMB), or outlive a
+/// machine that has it (NFS): programs on several machines are not kept apart.
+bool is_remote(int file) {
+  struct statfs of {};
+  constexpr std::array remote{0x6969U, 0x517BU, 0xFE534D42U, 0xFF534D42U}; // NFS, SMB, SMB2, CIFS
+  return ::fstatfs(file, &of) == 0 &&
+         std::ranges::find(remote, static_cast<unsigned>(of.f_type)) != remote.end();
+}
+
+} // namespace
+
 file_descriptor hold_new_file(const fs::path& path) {
   constexpr int most_tries = 100; // a file system may give a file another number at each look
   for (int tries = 1;; ++tries) {
@@ -54,7 +69,8 @@ file_descriptor hold_new_file(const fs::path& path) {
     if (!S_ISREG(held.st_mode))
       throw std::runtime_error(path.string() + " is no file: take it away");
     // A file system without locks refuses otherwise: then a program has the file as it had before.
-    if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    if (!is_remote(file.get()) && ::flock(file.get(), LOCK_EX | LOCK_NB) != 0 &&
+        errno == EWOULDBLOCK)
       throw std::runtime_error(path.string() +
                                " is being written by another program: wait until it "
                                "ends, or choose another name");

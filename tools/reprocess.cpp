@@ -253,15 +253,38 @@ std::vector<std::string> misnamed_in(const reprocess_plan& plan) {
   return all;
 }
 
+/// A sentence on each complete input without a sidecar.
+std::vector<std::string> without_sidecar(const reprocess_plan& plan) {
+  std::vector<std::string> all;
+  for (const reprocess_task& t : plan.tasks) {
+    const std::filesystem::path file = t.path();
+    if (t.kind != store_kind::store || !std::filesystem::exists(file)) continue;
+    if (const std::string text = missing_sidecar(file); !text.empty())
+      all.push_back(fmt::format("{}: {}", file.parent_path().string(), text));
+  }
+  return all;
+}
+
+/// No person reads more of a kind; --json has all.
+constexpr std::size_t most_findings_told = 40;
+
+void tell_findings(const std::vector<std::string>& texts, std::string_view behind = {}) {
+  for (const std::string& text : texts | std::views::take(most_findings_told))
+    print_error("{}{}\n", text, behind);
+  if (texts.size() > most_findings_told)
+    print_error("… and {} more of the kind\n", texts.size() - most_findings_told);
+}
+
 /// 0 if all of the inputs could be decided again, or what could not is accepted.
 int judge_inputs(const options& o, const reprocess_plan& plan, const reprocess_totals& t) {
   int code = 0;
-  for (const std::string& text : misnamed_in(plan)) print_error("{}\n", text);
-  for (const std::string& text : gone_from(plan)) {
-    print_error("{}; its events are in no output{}\n", text,
-                o.skip_damaged ? "" : " (--skip-damaged accepts that)");
-    if (!o.skip_damaged) code = exit_failure;
-  }
+  const std::string accepted = o.skip_damaged ? "" : " (--skip-damaged accepts that)";
+  const auto gone = gone_from(plan);
+  const auto alone = without_sidecar(plan);
+  tell_findings(misnamed_in(plan));
+  tell_findings(gone, "; its events are in no output" + accepted);
+  tell_findings(alone, accepted);
+  if (!(gone.empty() && alone.empty()) && !o.skip_damaged) code = exit_failure;
   if (!t.unreadable.none()) {
     print_error(
         "{} places, {} blocks and {} events of the inputs could not be read, first of {}, and "
@@ -277,14 +300,12 @@ int judge_inputs(const options& o, const reprocess_plan& plan, const reprocess_t
   return code;
 }
 
-/// No person reads more of a kind; --json has all.
-constexpr std::size_t most_findings_told = 40;
-
 int check(const options& o, const reprocess_folder& folder) {
   interrupt signals;
   const reprocess_plan plan = read_plan(folder);
   const auto verdict = check_reprocessed(folder, plan, [&] { return signals.came(); });
-  const bool all_read = verdict.totals.unreadable.none() && gone_from(plan).empty();
+  const bool all_read =
+      verdict.totals.unreadable.none() && gone_from(plan).empty() && without_sidecar(plan).empty();
   const bool all_whole = verdict.totals.limited == 0;
   const bool all_once = verdict.repeated.empty();
   const bool holds = verdict.holds() && (all_read || o.skip_damaged) &&

@@ -231,6 +231,7 @@ void print_json(const comparison& c, const boost::json::object& payloads,
       {"receiver_ledgers_unsure", does_not_know},
       {"daemon_ledgers_not_final", not_final},
       {"replay_ledgers_unfinished", unfinished},
+      {"files", json::array(r.files.begin(), r.files.end())},
       {"objections", objections}};
   fmt::print("{}\n", json::serialize(all));
 }

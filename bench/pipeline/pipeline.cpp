@@ -69,7 +69,7 @@ public:
     judge();
     ok_ = problems_.empty();
     if (options_.as_json) print_json();
-    for (const auto& p : problems_) print_error("bench: {}\n", p);
+    for (const auto& p : problems_) print_error("bench: {}\n", text_lines{p});
     if (!ok_) print_error("bench: logs and ledgers are in {}\n", folder_.string());
     return ok_ ? 0 : exit_failure;
   }

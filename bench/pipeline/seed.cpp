@@ -91,7 +91,7 @@ public:
     packing();
     copies();
     ok_ = problems_.empty();
-    for (const auto& p : problems_) print_error("bench: {}\n", p);
+    for (const auto& p : problems_) print_error("bench: {}\n", text_lines{p});
     if (!ok_) print_error("bench: logs and ledgers are in {}\n", folder_.string());
     return report(fastest);
   }

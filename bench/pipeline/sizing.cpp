@@ -81,7 +81,7 @@ public:
       rows.push_back(row("predicted", o, predicted));
       within = within && std::abs(predicted / o.processors - 1) <= options_.within;
     }
-    for (const auto& p : problems_) print_error("bench: {}\n", p);
+    for (const auto& p : problems_) print_error("bench: {}\n", text_lines{p});
     ok_ = problems_.empty();
     if (!ok_) print_error("bench: logs and ledgers are in {}\n", folder_.string());
     json::object all = report_of("sizing");

@@ -66,7 +66,7 @@ class Demo(harness.SystemTest):
                                       self.folder / "another.log"))
         self.assertEqual(p.wait(), 1)
         self.assertIn("the daemon did not become ready", p.said())
-        self.assertIn("    not in the mood", p.said())
+        self.assertIn("\n    not in the mood", p.said())
         self.assertIn(str(self.folder / "demo"), p.said())
 
 

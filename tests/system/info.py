@@ -167,8 +167,10 @@ class WhatIsWhole(Info):
         self.assertEqual(said["files"], [{"task": 1, "file": "blocks-000001-run000007-node3.kl3", "events": 2, "kept": 0, "rejected": 0, "limited": 2,
                                           "unreadable": 0, "bytes_in": 251576, "bytes_out": 7000}])
         other = self.folder / "other.json"
-        other.write_text('{"plan": 2}')
-        self.refused(other, FAILED, "the plan of a reprocessing (`reprocess`), of version 2; this koto-l3 reads version 1")
+        other.write_text('{"plan": 2, "codec": "strong"}')
+        self.assertEqual(self.info(other)["version"], 2, "a plan with another codec")
+        other.write_text('{"plan": 3}')
+        self.refused(other, FAILED, "the plan of a reprocessing (`reprocess`), of version 3; this koto-l3 reads versions 1 and 2")
         for odd in ('{"manifest": 1, "files": [1, {"input": 7}, {}]}', '{"manifest": 1, "files": 3}', '{"task": "x"}'):
             other.write_text(odd)
             self.info(other)

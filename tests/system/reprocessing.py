@@ -282,6 +282,10 @@ class Again(Reprocessing):
         out = self.folder / "out"
         self.reprocess(cut, third, "--menu", "built-in", "--out", out)
         self.assertTrue(self.check(out)["holds"], "the same numbers, of another run")
+        empty = self.folder / "empty"
+        write_file(empty, 1, [block_of(fields, []) for fields, _ in last])
+        self.reprocess(empty, "--out", out)
+        self.assertTrue(self.check(out)["holds"], "empty blocks in the place of damaged ones")
         self.reprocess(other, "--out", out)
         verdict = self.check(out, code=FAILED)
         self.assertEqual((verdict["holds"], verdict["repeated_events"], verdict["double"]), (False, len(twice), []))

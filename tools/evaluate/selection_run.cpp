@@ -36,7 +36,7 @@ void add_selecting_options(CLI::App& command, selection_options& o) {
       ->check(CLI::IsMember(executors))
       ->default_str("auto");
   command.add_option("--threads", o.compute.threads, "of the pool; 0: one per processor")
-      ->check(whole_number<std::uint32_t>)
+      ->check(whole_number<decltype(o.compute.threads)>)
       ->capture_default_str();
   constexpr std::uint32_t most_events = 4096;
   command.add_option("--batch", o.batch, "events that are computed together")

@@ -68,10 +68,11 @@ struct reprocess_file {
   std::string_view key; ///< the first one, which no other file begins with
   std::string_view kind;
   std::string_view title;
+  std::uint32_t newest = 1; ///< version; a record of a task has none
 };
 
 constexpr std::array reprocess_files{
-    reprocess_file{"plan", "reprocess_plan", "the plan of a reprocessing (`reprocess`)"},
+    reprocess_file{"plan", "reprocess_plan", "the plan of a reprocessing (`reprocess`)", 2},
     reprocess_file{"task", "reprocess_task", "the record of a reprocessed file (`reprocess`)"},
     reprocess_file{"manifest", "reprocess_manifest",
                    "the manifest of a reprocessing (`reprocess --check`)"},
@@ -105,10 +106,15 @@ bool describe_reprocessing(const fs::path& file, const json::object& object, inf
   });
   if (is == reprocess_files.end()) return false;
   const bool has_version = is->key != "task"; // there the key is the number of the task
-  if (has_version && object.begin()->value() != 1)
-    throw command_error(fmt::format("{} is {}, of version {}; this koto-l3 reads version 1",
-                                    file.string(), is->title,
-                                    json::serialize(object.begin()->value())));
+  if (has_version) {
+    const json::value& version = object.begin()->value();
+    json::error_code error;
+    to.version = version.to_number<std::uint32_t>(error);
+    if (error || to.version == 0 || to.version > is->newest)
+      throw command_error(fmt::format("{} is {}, of version {}; this koto-l3 reads {}",
+                                      file.string(), is->title, json::serialize(version),
+                                      is->newest == 1 ? "version 1" : "versions 1 and 2"));
+  }
   to.kind = is->kind;
   to.title = is->title;
   to.facts = object;

@@ -16,7 +16,7 @@
 #include "tools/verify/store_folder.hpp"
 #include "transport/file/l2raw.hpp"
 #include "transport/store/block.hpp"
-#include "transport/store/block_name.hpp"
+#include "transport/store/block_copies.hpp"
 #include "transport/store/event_view.hpp"
 #include "transport/store/sidecar.hpp"
 
@@ -100,7 +100,7 @@ public:
 
   /// False: a part of the block is not what the format says.
   [[nodiscard]] bool take(const block_header& block, std::span<const std::byte> payload) {
-    if (!taken_.insert(name_of(block)).second) return true; // stands twice
+    if (taken_.note(block) == block_copies::kind::once_more) return true;
     bool all_read = true;
     event_walk walk(payload, block);
     while (const auto bytes = walk.next()) {
@@ -153,7 +153,7 @@ private:
   wanted_event wanted_;
   std::optional<readout> crates_;
   std::map<std::uint64_t, std::optional<readout>> told_; ///< by session
-  std::set<block_name> taken_;
+  block_copies taken_;
   std::optional<found_event> found_;
   seen_events seen_;
 };

@@ -154,9 +154,10 @@ private:
       return connected || !d.running() || !receiver_.running();
     });
     if (!connected) {
-      throw command_error(receiver_.running()
-                              ? "the daemon did not become ready" + see_log(log("daemon"))
-                              : "the receiver did not become ready" + see_log(log("receive")));
+      throw command_error::of_lines(
+          receiver_.running() ? "the daemon did not become ready" + see_log(log("daemon"))
+                              : "the receiver did not become ready" + see_log(log("receive")),
+          exit_failure);
     }
     return d;
   }

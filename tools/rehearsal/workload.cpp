@@ -51,8 +51,8 @@ void simulate(const workload& what, const std::filesystem::path& file,
   child_process p(arguments, log);
   const auto code = p.wait(std::chrono::minutes(30), interrupted);
   if (code == 0) return;
-  throw command_error("the simulation failed" + (log.empty() ? "" : see_log(log)),
-                      code.value_or(exit_failure));
+  throw command_error::of_lines("the simulation failed" + (log.empty() ? "" : see_log(log)),
+                                code.value_or(exit_failure));
 }
 
 } // namespace l3

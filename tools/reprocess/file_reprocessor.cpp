@@ -91,7 +91,7 @@ bool is_cut(const fs::path& file, const task_record& r) {
   if (!name || !name->complete) return false;
   const sidecar_look beside = read_sidecar(file);
   if (r.unreadable.torn_bytes > 0) return true;
-  if (!beside.said) return !sidecar_fault(file).empty();
+  if (!beside.said) return !beside.fault.empty(); // where it is missing, the file may be whole
   return beside.said->bytes != r.input.bytes ||
          (r.unreadable.none() && beside.said->crc != r.input.crc);
 }

@@ -31,12 +31,11 @@ struct other_blocks {
 };
 
 std::string text_of(const std::string& file, const other_blocks& others) {
-  const std::string more =
-      others.count > 1 ? fmt::format(" and {} more blocks", others.count - 1) : "";
-  return fmt::format("{}: block {} of session {}{} stand{} twice, with other contents than in {}: "
-                     "only the first is read",
-                     file, others.first.sequence, session_text(others.first.session), more,
-                     more.empty() ? "s" : "", others.first_is_in);
+  return fmt::format(
+      "{}: {} blocks stand twice, with other contents than in {} (block {} of session "
+      "{}): only the first of each is read",
+      file, others.count, others.first_is_in, others.first.sequence,
+      session_text(others.first.session));
 }
 
 } // namespace

@@ -40,8 +40,8 @@ struct file_owner {
   friend bool operator==(const file_owner&, const file_owner&) = default;
 };
 
-/// Higher ones would leave no number for the next file.
-inline constexpr std::uint64_t highest_file_number = std::uint64_t{1} << 62;
+/// Of a file of a store or a spool, from 1; an index of events has 32 bits for it.
+inline constexpr std::uint64_t highest_file_number = 0xFFFF'FFFF;
 
 /// As it is called while it is written. Segments of a spool keep that name, and so do files of a
 /// store of version 0.1.0.

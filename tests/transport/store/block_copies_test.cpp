@@ -81,8 +81,8 @@ TEST(block_copies, with_other_contents_are_told_and_no_ledger_is_clean) {
   write_blocks(folder.path(), 1, {block_of(1), block_with(2, {2}), block_of(3)});
   write_blocks(folder.path(), 2, {block_of(1), block_with(2, {12}), block_with(3, {3, 13})});
   const std::string sentence =
-      "blocks-000002.kl3: block 2 of session 000000000000002a and 1 more blocks stand twice, with "
-      "other contents than in blocks-000001.kl3: only the first is read";
+      "blocks-000002.kl3: 2 blocks stand twice, with other contents than in blocks-000001.kl3 "
+      "(block 2 of session 000000000000002a): only the first of each is read";
   const found_in_store found(folder.path());
   EXPECT_EQ(found.events, (std::vector<std::uint32_t>{1, 2, 3}));
   EXPECT_EQ(found.told, std::vector<std::string>{sentence});

@@ -333,7 +333,7 @@ TEST(a_store, takes_no_folder_in_which_the_numbers_end) {
   s.write(1, 1);
   fs::copy_file(s.file(1), fs::path(s.folder.path()) / "blocks-18446744073709551615.kl3");
   EXPECT_EQ(block_files_in(s.folder.path()).size(), 1U) << "it is no name of a file of a store";
-  const auto highest = fs::path(s.folder.path()) / "blocks-4611686018427387904.kl3";
+  const auto highest = fs::path(s.folder.path()) / "blocks-4294967295.kl3";
   fs::copy_file(s.file(1), highest);
   EXPECT_THROW(store_writer(s.settings()), std::runtime_error);
   fs::remove(highest);
