@@ -305,7 +305,7 @@ class Files(CommandLine):
         code, said = self.run_tool("extract", self.store, self.folder / "out")
         self.assertEqual(code, FAILED, said)
         self.assertIn("; all its 20 events are there", said)
-        self.assertTrue(said.endswith("koto-l3 extract: 1 file is not as it was when it was complete: see above (--skip-damaged accepts that)\n"), said)
+        self.assertTrue(said.endswith("koto-l3 extract: 1 fault of files, told above: events may be missing (--skip-damaged accepts that)\n"), said)
         self.assertNotIn("places of the store are damaged", said)
 
     def test_what_verify_and_extract_say_of_cut_files(self):
