@@ -197,8 +197,9 @@ def _extract_every_other(findings, c, files, which):
     folder = c.folder / f"intact{which}"
     folder.mkdir()
     for name, data in files.items():
-        (folder / name).write_bytes(data[:store_reader.FILE_HEADER.size] +
-                                    b"".join(data[at:end] for n, (at, end) in enumerate(_blocks(data)) if n & 1 == which))
+        still_written = "-".join(name.split("-")[:2]).removesuffix(".kl3") + ".kl3"  # a complete one has a sidecar
+        (folder / still_written).write_bytes(data[:store_reader.FILE_HEADER.size] +
+                                             b"".join(data[at:end] for n, (at, end) in enumerate(_blocks(data)) if n & 1 == which))
     code, said = c.run_tool("extract", folder, folder / "events")
     findings.check(code == 0, f"extract: {said[-300:]}")
     return folder / "events"
