@@ -150,6 +150,10 @@ void store_writer::scan_file(const block_file_name& file, bool unchecked) {
   mark(number, damage_stays);
   const bool whole = !damage_stays && scan.stepped_over == 0 && !scan.blocks.empty();
   if (!file.complete && scan.is_renamed && whole) complete_found(file);
+  const auto is_there = [&](const std::string& beside) { return look_for(beside).has_value(); };
+  if (file.complete && whole && !scan.torn && !is_there(sidecar_name(number, *file.complete)) &&
+      !is_there(archive_mark_path({}, number).string()))
+    restore_sidecar(file);
   count_found(file, scan);
 }
 
@@ -231,6 +235,19 @@ void store_writer::compare_with_sidecar(const block_file_name& file, const block
   ++not_as_written_;
   news_.push_back((settings_.folder / file.text()).string() +
                   ": other bytes than its sidecar says are in it");
+}
+
+/// Without it every reader calls the file damaged. What the manifest lists of it is compared apart.
+void store_writer::restore_sidecar(const block_file_name& file) {
+  contents_reading reading;
+  if (!reading.go_on(folder_, file.text(), file.number, settings_.stop)) throw scan_stopped();
+  if (!reading.found() || reading.found()->is_empty() || reading.found()->owner() != *file.complete)
+    return;
+  const auto error = write_sidecar(sidecar_name(file.number, *file.complete),
+                                   reading.found()->sidecar(file.number, settings_.software));
+  const std::string name = (settings_.folder / file.text()).string();
+  news_.push_back(error ? name + " has no sidecar, and none can be written: " + error.message()
+                        : name + " had no sidecar: one is written of what is in it");
 }
 
 /// The receiver that wrote it was killed.
@@ -501,31 +518,36 @@ void store_writer::complete(std::uint64_t number, const file_contents& contents)
 /// process. It does not take the place of another file's.
 std::error_code store_writer::try_to_complete(std::uint64_t number, const completion& lacks) {
   const auto& [owner, text] = lacks;
-  const std::string name = sidecar_name(number, owner);
-  const std::string fresh = name + ".new";
   std::error_code error;
   if (!folder_.look(store_file_name(number), error) && !error)
     return std::make_error_code(std::errc::no_such_file_or_directory);
   if (!error && folder_.look(complete_file_name(number, owner), error))
     return std::make_error_code(std::errc::file_exists);
   if (error) return error;
-  (void)folder_.remove(fresh);
-  const file_descriptor file = folder_.create(fresh, error);
-  if (!error) error = append_all(file.get(), std::as_bytes(std::span(text)));
-  if (!error && settings_.sync && settings_.flush(file.get()) != 0) error = last_error();
-  const auto rename = [&](const std::string& from, const std::string& to, unsigned how) {
-    if (!error && ::renameat2(folder_.get(), from.c_str(), folder_.get(), to.c_str(), how) != 0)
-      error = last_error();
-  };
-  rename(fresh, name, 0);
-  if (error && file) (void)folder_.remove(fresh);
+  error = write_sidecar(sidecar_name(number, owner), text);
   std::error_code unknown;
-  const auto before = folder_.look(store_file_name(number), unknown);
-  rename(store_file_name(number), complete_file_name(number, owner), RENAME_NOREPLACE);
+  const std::string from = store_file_name(number), to = complete_file_name(number, owner);
+  const auto before = folder_.look(from, unknown);
+  if (!error &&
+      ::renameat2(folder_.get(), from.c_str(), folder_.get(), to.c_str(), RENAME_NOREPLACE) != 0)
+    error = last_error();
   if (!error) names_.complete(number, owner);
   const auto now = folder_.look(names_.of(number), unknown);
   if (!error && before && now) closed_.rename(number, *before, *now);
   if (!error && settings_.sync && ::fsync(folder_.get()) != 0) error = last_error();
+  return error;
+}
+
+std::error_code store_writer::write_sidecar(const std::string& name, const std::string& text) {
+  const std::string fresh = name + ".new";
+  std::error_code error;
+  (void)folder_.remove(fresh);
+  const file_descriptor file = folder_.create(fresh, error);
+  if (!error) error = append_all(file.get(), std::as_bytes(std::span(text)));
+  if (!error && settings_.sync && settings_.flush(file.get()) != 0) error = last_error();
+  if (!error && ::renameat(folder_.get(), fresh.c_str(), folder_.get(), name.c_str()) != 0)
+    error = last_error();
+  if (error && file) (void)folder_.remove(fresh);
   return error;
 }
 

@@ -206,6 +206,8 @@ private:
   void mark(std::uint64_t number, bool damage_stays);
   void flush(const std::string& name) const;
   void complete_found(const block_file_name& name);
+  void restore_sidecar(const block_file_name& file);
+  [[nodiscard]] std::error_code write_sidecar(const std::string& name, const std::string& text);
   void count_found(const block_file_name& file, const block_scan& scan);
   void compare_with_sidecar(const block_file_name& file, const block_scan& scan,
                             std::uint64_t blocks);

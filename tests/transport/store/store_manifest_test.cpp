@@ -197,6 +197,25 @@ TEST(a_stores_manifest, counts_a_complete_file_that_is_made_longer) {
   EXPECT_EQ(store.not_as_written(), 0U);
 }
 
+TEST(a_store, writes_a_sidecar_that_is_gone_anew) {
+  const remade_file s;
+  const fs::path sidecar = s.file(1).replace_extension(".json");
+  const bytes before = read_file(sidecar);
+  fs::remove(sidecar);
+  const auto mark = archive_mark_path(s.folder.path(), 1);
+  write_file(mark, {});
+  { store_writer store(s.settings()); }
+  EXPECT_FALSE(fs::exists(sidecar)) << "it was moved away, and its file follows";
+  fs::remove(mark);
+  {
+    store_writer store(s.settings());
+    EXPECT_EQ(store.take_news().size(), 1U);
+    EXPECT_EQ(store.not_as_written(), 0U);
+  }
+  EXPECT_EQ(read_file(sidecar), before);
+  EXPECT_EQ(s.at_a_start(), (remade_file::start{6, "", 0}));
+}
+
 TEST(a_store, completes_no_file_under_the_name_of_another) {
   const scene s;
   const fs::path foreign = fs::path(s.folder.path()) / "blocks-000001-run000007-node0.kl3";
