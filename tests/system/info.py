@@ -10,6 +10,8 @@ import subprocess
 import harness
 import l2raw
 import level2
+import store_reader
+from crc32c import crc32c
 
 FAILED, USAGE, MISSING = 1, 2, 69
 EVENTS = 20
@@ -109,6 +111,29 @@ class WhatIsWhole(Info):
         with copy.open("ab") as file:
             file.write(data[16:])
         self.assertEqual(self.info(copy)["stand_twice"], said["stand_twice"], "within one file")
+
+    def test_an_event_behind_an_empty_block_of_its_name(self):
+        """As where a daemon sent the empty one in the place of a damaged one, and another receiver has it whole."""
+        receiver, daemon = self.start_receiver(), self.start_daemon()
+        self.send(daemon)
+        daemon.wait_for_stored(EVENTS)
+        self.stop_daemon(daemon)
+        self.assertEqual(receiver.stop(), 0)
+        data, both = bytearray(harness.store_file(self.store).read_bytes()), self.folder / "both"
+        both.mkdir()
+        at, empty = store_reader.FILE_HEADER.size, bytes(data[:store_reader.FILE_HEADER.size])
+        while at < len(data):
+            fields = list(store_reader.BLOCK_HEADER.unpack_from(data, at))
+            at += store_reader.BLOCK_HEADER.size + fields[4]
+            fields[1], fields[4:6], fields[11:14] = 1, (0, 0), (0, 0, 0)
+            head = store_reader.BLOCK_HEADER.pack(*fields)[:-4]
+            empty += head + crc32c(head).to_bytes(4, "little")
+        (both / "blocks-000001.kl3").write_bytes(empty)
+        data[8:16] = (2).to_bytes(8, "little")
+        (both / "blocks-000002.kl3").write_bytes(data)
+        self.assertEqual(self.info(both)["events"], EVENTS)
+        code, said = self.run_tool("inspect", both, "--event", "3/1")
+        self.assertEqual(code, 0, said)
 
     def test_spool(self):
         daemon = self.start_daemon(spool={"use": "always"})

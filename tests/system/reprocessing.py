@@ -406,7 +406,10 @@ class Again(Reprocessing):
             self.assertEqual(told.count(f"{whole.name} is complete by its name, and has no sidecar"), 2 if command == "info" else 1, told)
         self.assertIn("has no sidecar", self.run_tool("info", whole)[1])
         self.assertIn("a part of it cannot be read", self.run_tool("inspect", self.store, "--event", "1/1")[1])
-        self.reprocess(self.store, "--menu", "built-in", "--out", out, code=FAILED)
+        told = self.reprocess(self.store, "--menu", "built-in", "--out", out, code=FAILED)
+        self.assertIn("has no sidecar", told)
+        self.assertNotIn("could not be read", told, "all of it was")
+        self.assertIn("has no sidecar", str(self.run_for_json("verify", sent, self.store, code=FAILED)["files"]))
         for command in ("extract", "select"):
             code, told = self.run_tool(command, *commands[command], "--skip-damaged")
             self.assertEqual(code, 0, told)
