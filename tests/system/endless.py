@@ -170,11 +170,11 @@ class ToTheReceiver(harness.SystemTest):
         for _ in range(600):
             peer.send_raw(pings)
             message()
-        for _ in range(4):
-            peer.send_raw(pings * 300)  # 30 KiB, where 24 KiB would be no whole message
-            time.sleep(0.15)  # of the second that it may take
-            for _ in range(4):
-                message()
+        peer.send_raw(pings * 2000)  # 200 kB, where 24 KiB would be no whole message
+        time.sleep(0.15)  # of the second that it may take
+        for _ in range(30):
+            message()
+            time.sleep(0.05)
         self.assertEqual(receiver.stop(), 0)
         self.assertEqual(self.malformed(self.store)["oversized"], 0)
 

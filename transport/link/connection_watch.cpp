@@ -53,10 +53,11 @@ constexpr int most_active_at_a_look = 256;
 constexpr auto longest_end = 1s;
 /// What was taken before a look settles with a message that comes two looks later: heartbeats of a
 /// moment in which the watch, the owner of the socket or the peer got no processor are no message,
-/// nor are those before a pause of the whole process. Far beyond the limit it does not wait.
+/// nor are those before a pause of the whole process. It does not wait where more comes than they
+/// could be; ZeroMQ takes as much between two looks.
 constexpr auto until_settled = 1s;
 constexpr int looks_until_settled = 4;
-constexpr std::uint64_t far_beyond = 4;
+constexpr std::uint64_t more_than_heartbeats = std::uint64_t{1} << 20;
 /// ZeroMQ lets go of it a while after the connection has ended: on a busy machine it takes long to
 /// free millions of frames. The pause doubles.
 constexpr auto first_pause_for_memory = 1s;
@@ -328,7 +329,7 @@ bool connection_watch::look_at(connection& c, time_point now) {
   c.beyond_since = c.held() > limit ? std::min(c.beyond_since, now) : never;
   c.looks_beyond = c.beyond_since != never ? c.looks_beyond + 1 : 0;
   const bool stays = c.looks_beyond >= looks_until_settled && now - c.beyond_since >= until_settled;
-  if (stays || c.held() > limit * far_beyond)
+  if (stays || c.held() > limit + more_than_heartbeats)
     shut_down(c, counters_.oversized, "more than a whole message has come");
   return (read.more || c.beyond_since != never) && !c.shut;
 }
