@@ -90,7 +90,7 @@ class ComputeFaults(harness.SystemTest):
         self.send_until(self.send_udp, lambda e: e["restarts"] and not e["bypassed"], "the device again")
         m = self.end()
         self.assertEqual(m["degraded{reason=\"engine_bypassed\"}"], 0)
-        self.assertIn("the device computes again", self.daemon.said())
+        self.daemon.wait_to_say("the device computes again")
         for on in ("serial", "pool", "shuffled"):
             self.assertIn("no output was stored", self.rerun(on, 0))
         self.assertIn('"failure":"error"', self.rerun("serial", 0))
@@ -103,7 +103,7 @@ class ComputeFaults(harness.SystemTest):
         self.assertEqual(m["engine_bypassed"], 1)
         self.assertEqual(m["degraded{reason=\"engine_bypassed\"}"], 1)
         self.assertEqual(m["ready"], 1)
-        self.assertIn("the device is left alone", self.daemon.said())
+        self.daemon.wait_to_say("the device is left alone")
 
     def test_a_hang_that_ends(self):
         for send in (self.send_udp, self.send_tcp):
@@ -121,7 +121,7 @@ class ComputeFaults(harness.SystemTest):
         self.send_until(self.send_tcp, lambda e: e["frames_bypassed"] >= 20, "twenty frames on the CPU")
         m = self.end()
         self.assertEqual(m["engine_restarts_total"], 0)
-        self.assertIn("the device still hangs", self.daemon.said())
+        self.daemon.wait_to_say("the device still hangs")
 
     def test_a_frame_that_the_device_has_not_copied_is_not_refilled(self):
         self.start("stall:at=3:for=2 s", time_limit="200 ms")
@@ -161,7 +161,7 @@ class ComputeFaults(harness.SystemTest):
         m = self.end()
         self.assertEqual(m["engine_restarts_total"], 0)
         self.assertEqual(m["degraded{reason=\"device_lost\"}"], 1)
-        self.assertIn("restart the daemon between spills", self.daemon.said())
+        self.daemon.wait_to_say("restart the daemon between spills")
 
     def test_one_of_two_devices(self):
         self.start("lost:from=2", devices=[0, 1], renew_after="never")
@@ -169,7 +169,7 @@ class ComputeFaults(harness.SystemTest):
         m = self.end()
         computed = m['stage_duration_seconds_count{stage="compute"}']
         self.assertLess(m["bypassed_frames_total"], computed, "the frames of the other device stay there")
-        self.assertIn("compute: device 1 of 2: the device is lost", self.daemon.said())
+        self.daemon.wait_to_say("compute: device 1 of 2: the device is lost")
         self.assertNotIn("compute: device 2 of 2: the device", self.daemon.said())
 
     def test_what_a_check_of_the_device_says(self):
@@ -250,7 +250,7 @@ class ComputeFaults(harness.SystemTest):
         self.start("no_memory", backend="auto")
         self.send_udp()
         self.assertEqual(self.end()["engine_failures_total{kind=\"error\"}"], 0)
-        self.assertIn("kernels run on the CPU: the device is out of memory", self.daemon.said())
+        self.daemon.wait_to_say("kernels run on the CPU: the device is out of memory")
         config = self.write_config(compute={"fault": "no_memory"})
         p = self.keep(harness.Program([harness.BIN / "koto-l3d", "--config", config], self.folder / "refused.log"))
         self.assertEqual(p.wait(), 69)

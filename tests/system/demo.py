@@ -99,12 +99,12 @@ class Interrupted(harness.SystemTest):
             return False
 
     def end(self, demo, number, wanted):
-        """The signal, as soon as all these run."""
+        """The signal, as soon as all these run and the demo's first line is written, for which it does not wait itself."""
         children = {}
 
         def run():
             children.update(self.children(demo))
-            return wanted <= set(children.values()) or not demo.running()
+            return (wanted <= set(children.values()) and "working in" in demo.said()) or not demo.running()
         harness.wait_until(run, lambda: f"{wanted}; there were {children}; {demo.said()}")
         self.assertLessEqual(wanted, set(children.values()), demo.said())
         demo.signal(number)

@@ -240,7 +240,7 @@ class ToTheDaemon(harness.SystemTest):
         liar.close()
         receiver = self.start_receiver()
         daemon.wait_for_stored(len(sent))
-        self.assertIn("more than a whole message has come", daemon.said())
+        daemon.wait_to_say("more than a whole message has come")
         self.assertLess(len(daemon.said().splitlines()), 60)
         self.stop_daemon(daemon)
         self.assertEqual(receiver.stop(), 0)

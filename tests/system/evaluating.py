@@ -68,7 +68,7 @@ class Evaluating(harness.SystemTest):
     def test_a_signal_line_that_is_none_is_refused(self):
         run(["simulate", "few.l2raw", "--events", "5", "--seed", "3"], self.folder)
         done = subprocess.run([harness.BIN / "koto-l3", "evaluate", "few.l2raw", "--signal-line", "pi0nun"], cwd=self.folder, capture_output=True,
-                              text=True, timeout=60)
+                              text=True, timeout=harness.PATIENCE)
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("built-in has no line pi0nun", done.stderr)
 
@@ -76,7 +76,7 @@ class Evaluating(harness.SystemTest):
         run(["simulate", "one.l2raw", "--events", "20", "--seed", "3"], self.folder)
         run(["simulate", "other.l2raw", "--events", "10", "--seed", "3"], self.folder)
         done = subprocess.run([harness.BIN / "koto-l3", "evaluate", "one.l2raw", "--truth", "other.l2raw.truth.jsonl"], cwd=self.folder,
-                              capture_output=True, text=True, timeout=60)
+                              capture_output=True, text=True, timeout=harness.PATIENCE)
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("is not the truth of one.l2raw", done.stderr)
 
@@ -96,7 +96,7 @@ class Evaluating(harness.SystemTest):
         run(["budget", "one.l2raw"], self.folder)
 
     def refuses(self, *arguments):
-        done = subprocess.run([harness.BIN / "koto-l3", *arguments], cwd=self.folder, capture_output=True, text=True, timeout=60)
+        done = subprocess.run([harness.BIN / "koto-l3", *arguments], cwd=self.folder, capture_output=True, text=True, timeout=harness.PATIENCE)
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertRegex(done.stderr, "is not the truth of one.l2raw: spill 1 event 1 has another time in the spill or other trigger bits there")
 

@@ -146,7 +146,7 @@ class FullDisk(harness.SystemTest):
         self.assertEqual(code, 0, said)
 
         receiver = self.start_receiver()
-        self.assertIn("a torn tail was set aside", receiver.said())
+        receiver.wait_to_say("a torn tail was set aside")
         self.assertEqual(receiver.stop(), 0)
         self.assertTrue(harness.store_file(self.store).read_bytes() == whole)
         self.assertTrue(torn.read_bytes() == tail)

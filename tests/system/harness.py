@@ -126,8 +126,11 @@ class Program:
         return self.log.read_bytes()[self._said].decode(errors="replace")
 
     def wait_to_say(self, text, seconds=PATIENCE):
-        wait_until(lambda: text in self.said() or not self.running(), f"'{text}' from {self.name()}", seconds)
-        if text not in self.said():
+        """A text, or what a compiled pattern matches. A program does not wait until its log is written."""
+        def has_said():
+            return text.search(self.said()) if isinstance(text, re.Pattern) else text in self.said()
+        wait_until(lambda: has_said() or not self.running(), f"'{text}' from {self.name()}", seconds)
+        if not has_said():
             raise AssertionError(f"{self.name()} ended with {self.process.returncode}: {self.said()[-2000:]}")
 
     def name(self):

@@ -203,7 +203,7 @@ class Histograms(Selecting):
         self.assertIn("inputs_changed", status["state"]["degraded"])
         self.assertEqual(status["problem"]["name"], "inputs_changed")
         self.assertRegex(status["problem"]["text"], f"^changed: {crates}; ")
-        self.assertRegex(daemon.said(), rf"inputs changed: \d+ since the reference {self.folder}/good.json: {crates}")
+        daemon.wait_to_say(re.compile(rf"inputs changed: \d+ since the reference {self.folder}/good.json: {crates}"))
 
     def in_store(self):
         """Each block with histograms that the independent reader finds, and these."""
@@ -222,7 +222,7 @@ class Histograms(Selecting):
                 harness.wait_until(lambda: daemon.metrics()["koto_l3_histograms_changed"], "the histograms that changed counted")
                 status = daemon.status()
                 self.assertIn("histograms_changed", status["state"]["degraded"])
-                self.assertRegex(daemon.said(), rf"histograms changed: \d+ since the reference {saved['good']}: calorimeter_energy \(mean ")
+                daemon.wait_to_say(re.compile(rf"histograms changed: \d+ since the reference {saved['good']}: calorimeter_energy \(mean "))
             self.finish(daemon)
             file.unlink()
         told = self.tool(saved["other"], "--reference", saved["good"])
@@ -252,8 +252,8 @@ class Histograms(Selecting):
         self.assertEqual(self.as_json(good, "--reference", other, code=FAILED)["only_here"], moved)
         daemon, _ = self.count(file, events=20, reference=str(other))
         harness.wait_until(lambda: daemon.metrics()["koto_l3_inputs_changed"] == 2 * len(moved), "the inputs of one run only")
-        self.assertRegex(daemon.said(), rf"inputs changed: {2 * len(moved)} since the reference {other}: "
-                         rf"{len(moved)} of crate 4 \(not in the reference\); {len(moved)} of crate 44 \(only in the reference\)")
+        daemon.wait_to_say(re.compile(rf"inputs changed: {2 * len(moved)} since the reference {other}: "
+                                      rf"{len(moved)} of crate 4 \(not in the reference\); {len(moved)} of crate 44 \(only in the reference\)"))
         self.finish(daemon)
 
     def test_lie_in_the_store_beside_the_events(self):
@@ -343,7 +343,7 @@ class Histograms(Selecting):
             self.assertIn(part, told)
             self.assertEqual("`koto-l3 histograms" in told, path != absent, told)
             daemon, said = self.count(file, events=20, reference=str(path))
-            self.assertIn("the run is compared with no reference: " + part, daemon.said())
+            daemon.wait_to_say("the run is compared with no reference: " + part)
             self.assertEqual((said["reference"], said["changed"]), (None, []))
             self.finish(daemon)
 

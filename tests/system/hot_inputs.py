@@ -4,6 +4,7 @@
 is that of docs/selection.md, applied here to the histograms of each spill in the store."""
 import collections
 import json
+import re
 import statistics
 
 import harness
@@ -101,10 +102,10 @@ class HotInputs(Controlled, Selecting):
         self.assertEqual((first["masked_inputs"], calibration), ([], None))
         self.assertEqual(first["problem"]["name"], "hot_inputs")
         self.assertIn(f"hot: {first['hot_inputs'][0]}", first["problem"]["text"])
-        self.assertRegex(daemon.said(), rf"hot inputs: {first['hot_inputs'][0]} \(.*\): more than 50 % of their waveforms in a spill have a pulse")
+        daemon.wait_to_say(re.compile(rf"hot inputs: {first['hot_inputs'][0]} \(.*\): more than 50 % of their waveforms in a spill have a pulse"))
 
         self.assertEqual((self.ledgers / FILE).read_text(), HEADER + "".join(f"{a},,,,1\n" for a in lasting))
-        self.assertIn(f"hot inputs: {len(lasting)} masked in run {RUN + 1}: {lasting[0]}", daemon.said())
+        daemon.wait_to_say(f"hot inputs: {len(lasting)} masked in run {RUN + 1}: {lasting[0]}")
         self.assertEqual(second["masked_inputs"], lasting)
         self.assertFalse(set(second["hot_inputs"]) & set(lasting))
         parts, calibration = self.in_store(RUN + 1)

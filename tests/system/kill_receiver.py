@@ -66,7 +66,7 @@ class KillReceiver(harness.SystemTest):
             with open(last, "ab") as f:
                 f.write(tail)
             receiver = self.start_receiver()
-            self.assertIn("torn", receiver.said())
+            receiver.wait_to_say("torn")
             self.assertEqual(harness.store_file(self.store, int(last.stem.split("-")[1])).read_bytes(), before)
             self.assertEqual(last.with_suffix(".torn").read_bytes(), tail)
             send(spill)

@@ -104,7 +104,7 @@ class Liars(harness.SystemTest):
         status = daemon.status()
         self.assertEqual((status["events"]["forwarded"], status["spool"]["events"]), (0, EVENTS))
         liar.stop()
-        self.assertIn("the receiver claims to have blocks up to", daemon.said())
+        daemon.wait_to_say("the receiver claims to have blocks up to")
         self.assertGreater(daemon.metrics()["koto_l3_impossible_claims_total"], 0)
 
     def assert_an_honest_receiver_gets_all(self, daemon):

@@ -105,9 +105,14 @@ class Controlled(harness.SystemTest):
         return answer.status, content
 
     def start(self, **order):
-        status, answer = self.ask("POST", "/run/start", json.dumps(order))
-        self.assertEqual(status, 202, answer)
-        return answer
+        """On a machine that is very busy the link is away for moments, in which an order is refused."""
+        def accepted():
+            status, answer = self.ask("POST", "/run/start", json.dumps(order))
+            if status == 409 and all(reason.startswith("the receiver is absent: none answers") for reason in answer["reasons"]):
+                return None
+            self.assertEqual(status, 202, answer)
+            return answer
+        return harness.wait_until(accepted, "a receiver that answers")
 
     def wait_for_run(self, state, number=None):
         def is_so():
@@ -249,7 +254,7 @@ class Runs(Controlled):
         self.assertEqual(self.ask("GET", "/run")[1]["state"], "configured")
         self.start()
         self.wait_for_run("running", 13)
-        self.assertRegex(daemon.said(), r"run 12\) did not end properly.*20 events admitted, 20 forwarded")
+        daemon.wait_to_say(re.compile(r"run 12\) did not end properly.*20 events admitted, 20 forwarded"))
         self.assertEqual(daemon.stop(), 0, daemon.said())
         self.assertFalse(self.socket.exists())
         receiver.stop()

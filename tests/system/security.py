@@ -95,7 +95,7 @@ class OnTheOutputLine(Keys):
         self.assertGreaterEqual(refused["unknown_key"], 1)
         self.assertGreaterEqual(refused["mechanism"] + refused["handshake"], 2)
         self.assertEqual((ledger["datagrams"]["received"], ledger["events"]["admitted"]), (0, 0))
-        self.assertIn(self.key_of("stranger"), receiver.said())
+        receiver.wait_to_say(self.key_of("stranger"))
 
         receiver = self.start_receiver()
         daemon = self.start_unwanted_daemon("uses no keys", **self.keys_in_config())

@@ -108,7 +108,7 @@ class Chain(Selecting):
         self.assertEqual((shadow["events"]["shadow"], shadow["events"]["menu_in_force"]), (0, 0))
         self.assertGreater(shadow["events"]["both"], 5)
         self.assertEqual(shadow["bytes"]["shadow"], shadow["bytes"]["menu_in_force"])
-        self.assertIn("no line has `overfull = true`", daemon.said())
+        daemon.wait_to_say("no line has `overfull = true`")
 
     def test_a_shadow_menu_is_judged_with_two_frames(self):
         """Of two, one is in hand while the other is all that is free, where events come slowly."""

@@ -89,7 +89,7 @@ class Selecting(harness.SystemTest):
 
     def select(self, file, selection="built-in", *more):
         p = subprocess.run([harness.BIN / "koto-l3", "select", file, "--selection", selection, "--json", *more],
-                           capture_output=True, timeout=harness.PATIENCE)
+                           capture_output=True, timeout=4 * harness.PATIENCE)  # an executor with a thread for each lane waits for all
         self.assertEqual(p.returncode, 0, p.stderr)
         return json.loads(p.stdout)
 

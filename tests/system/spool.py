@@ -67,15 +67,15 @@ class Spool(harness.SystemTest):
         daemon.limit("fsize", "unlimited")
         self.assertEqual(replay.wait(), 0, replay.said())
         self.receive_all(daemon, len(self.sent))
-        self.assertIn("the disk refuses a block of the spool: File too large", daemon.said())
-        self.assertIn("spool_fails begins: ", daemon.said())
+        daemon.wait_to_say("the disk refuses a block of the spool: File too large")
+        daemon.wait_to_say("spool_fails begins: ")
 
     def test_kill_9_loses_nothing_that_was_acknowledged(self):
         daemon = self.send_all_without_a_receiver()
         daemon.kill()
         of_the_killed = daemon.ledger_file.rename(self.folder / "killed-ledger.json")
         daemon = self.start_daemon(outbox=LITTLE_MEMORY)
-        self.assertIn("on disk, and are sent now", daemon.said())
+        daemon.wait_to_say("on disk, and are sent now")
         ledger = self.receive_all(daemon, 0)
         code, said = self.run_tool("verify", self.file, self.store, "--ledger", of_the_killed, daemon.ledger_file)
         self.assertIn(f"{of_the_killed} is not final: the daemon still runs or was killed", said)
@@ -305,7 +305,7 @@ class Spool(harness.SystemTest):
         self.assertIn(sentence, said)
         second = self.keep(harness.Program([harness.BIN / "koto-l3d", "--config", config], self.folder / "second.log"))
         harness.wait_until(lambda: second.process.poll() is not None, "the second daemon's refusal")
-        self.assertIn(sentence, second.said())
+        second.wait_to_say(sentence)
         self.assertEqual(first.ledger()["session"], session)
 
 

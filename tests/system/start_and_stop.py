@@ -3,6 +3,7 @@
 """Starts that cannot succeed say why and with which exit code; stops under load lose nothing."""
 import os
 import pathlib
+import re
 import signal
 import socket
 import struct
@@ -78,7 +79,7 @@ class Start(harness.SystemTest):
         self.assertIn(wrong, p.stderr)
 
     def check(self, config):
-        return subprocess.run([harness.BIN / "koto-l3d", "--config", config, "--check-config"], capture_output=True, text=True, timeout=60)
+        return subprocess.run([harness.BIN / "koto-l3d", "--config", config, "--check-config"], capture_output=True, text=True, timeout=harness.PATIENCE)
 
     def test_a_check_of_what_may_hinder_the_start(self):
         """It may be a daemon that runs that has the port: so a file is right all the same."""
@@ -122,7 +123,7 @@ class Start(harness.SystemTest):
         daemon = self.start_daemon(forward={"to": f"tcp://{name}:42200"})
         text = f"the name in tcp://{name}:42200 (forward.to) has no address"
         daemon.wait_for(lambda s: s["problem"] and text in s["problem"]["text"], "the name in /status")
-        self.assertIn(f"output link: the name {name} (forward.to) has no address here: ", daemon.said())
+        daemon.wait_to_say(f"output link: the name {name} (forward.to) has no address here: ")
         self.assertEqual(daemon.stop(), 0)
 
     def test_a_port_that_is_taken(self):
@@ -374,9 +375,9 @@ class Stop(harness.SystemTest):
 
         daemon = self.start_daemon(**few)
         daemon.wait_to_say("ready: run 7")
-        self.assertIn(f"the last run (session {before['session']}, run 7) did not end properly", daemon.said())
-        self.assertIn(f"of {admitted} events admitted, {forwarded} forwarded, {rejected} rejected, {shed} shed, {on_disk} on disk (kept); "
-                      f"up to {in_memory} were in memory", daemon.said())
+        daemon.wait_to_say(f"the last run (session {before['session']}, run 7) did not end properly")
+        daemon.wait_to_say(f"of {admitted} events admitted, {forwarded} forwarded, {rejected} rejected, {shed} shed, {on_disk} on disk (kept); "
+                           f"up to {in_memory} were in memory")
         harness.wait_until(lambda: daemon.metrics()["koto_l3_last_run_lost_events"] == in_memory, f"{in_memory} in the metric")
         self.start_receiver()
         daemon.wait_for(lambda s: s["receiver"]["connected"] and not s["spool"]["events"], "what was on disk")
@@ -407,7 +408,7 @@ class Stop(harness.SystemTest):
         daemon = self.start_daemon(**how)
         harness.wait_until(lambda: daemon.metrics()["koto_l3_last_run_lost_events"] == 50, "50 in the metric")
         self.assertEqual(daemon.metrics()["koto_l3_last_run_crashed"], 1)
-        self.assertIn("up to 50 were in memory", daemon.said())
+        daemon.wait_to_say("up to 50 were in memory")
 
     def test_sigterm_over_tcp_leaves_the_rest_to_the_next_daemon(self):
         receiver, daemon = self.start_receiver(), self.start_daemon()
@@ -489,15 +490,15 @@ class Reload(harness.SystemTest):
         send(1, many)
         before = daemon.status()
         self.reload(daemon, "refused", forward={"rate": "unlimited"}, frames={"count": 1}, log={"level": "debug"})
-        self.assertRegex(daemon.said(), rf"{self.folder}/l3.toml:\d+:\d+: frames.count = 1 is out of range")
-        self.assertIn("the settings stay as they are", daemon.said())
+        daemon.wait_to_say(re.compile(rf"{self.folder}/l3.toml:\d+:\d+: frames.count = 1 is out of range"))
+        daemon.wait_to_say("the settings stay as they are")
         send(2, 100)
         status = daemon.wait_for(lambda s: s["events"]["admitted"] == many + 100, "all events")
         # At 1 Mb/s the rest would take longer than any wait of this test.
         self.assertGreater(status["outbox"]["bytes"] * 8 / 1e6, 1.2 * harness.PATIENCE, status)
         self.reload(daemon, "applied", forward={"rate": "unlimited"}, frames={"count": 8}, outbox={"memory": "96 MiB"})
-        self.assertIn('reload: now forward.rate = "unlimited"', daemon.said())
-        self.assertIn("needs a restart: frames.count, outbox.memory", daemon.said())
+        daemon.wait_to_say('reload: now forward.rate = "unlimited"')
+        daemon.wait_to_say("needs a restart: frames.count, outbox.memory")
         status = daemon.wait_for_stored(many + 100)
         self.assertEqual(status["session"], before["session"])
         self.reload(daemon, "applied", forward={"rate": "unlimited"}, log={"level": "error"})
