@@ -249,6 +249,8 @@ start_outlook outlook_of_start(const daemon_settings& s) {
   look_at_receivers(s.forward, doubts);
   if (std::string wrong = wrong_with_outbox(s); !wrong.empty())
     found.refused.push_back(std::move(wrong));
+  if (std::string wrong = wrong_with_backend(s.compute); !wrong.empty())
+    found.refused.push_back(std::move(wrong));
   look_at_spool(s.spool, found);
   const ledger_place ledgers(s.run.ledger, s.run.node);
   if (!ledgers.none()) look_at_name("run.ledger", s.run.ledger, ledgers.wrong(), found);

@@ -28,8 +28,8 @@ using memory_guard = std::function<std::string(const daemon_settings&)>;
 /// What can be known of a start without one, a sentence each. Nothing is made, locked or kept.
 struct start_outlook {
   /// Every start ends with it, or with run control every run: a file where a folder shall be, a
-  /// folder that is missing. Of relative names only a start in this folder is known, so what is
-  /// wrong with them is a doubt.
+  /// folder that is missing, a device that was asked for and does not answer. Of relative names
+  /// only a start in this folder is known, so what is wrong with them is a doubt.
   std::vector<std::string> refused;
   /// What may hinder a start from here and now, or what it asks for: a port that is taken, a folder
   /// that cannot be written, a reference that cannot be read, a receiver whose name has no address.

@@ -74,8 +74,8 @@ void print_table(const sizing& s, const sizing_wishes& w, const cost_table& cost
       "{:.1f} GB of disk written at up to {:.3f} GB/s",
       w.outage, s.outage_bytes / gigabyte, w.outbox / gigabyte, s.disk_bytes / gigabyte,
       s.disk_rate / gigabyte);
-  if (s.drain_seconds > 0)
-    print_plain("; it leaves in {:.0f} s", s.drain_seconds);
+  if (s.drain_seconds)
+    print_plain("; it leaves in {:.0f} s", *s.drain_seconds);
   else
     print_plain("; it never leaves: the line is full");
   print_plain(
@@ -106,7 +106,7 @@ json::object to_json(const sizing& s, const sizing_wishes& w, const cost_table& 
           {"outage_bytes", s.outage_bytes},
           {"disk_bytes", s.disk_bytes},
           {"disk_rate", s.disk_rate},
-          {"drain_seconds", s.drain_seconds},
+          {"drain_seconds", s.drain_seconds ? json::value(*s.drain_seconds) : json::value()},
           {"threads", std::move(loads)},
           {"not_met", json::array(s.not_met.begin(), s.not_met.end())},
           {"assumed", json::object{{"rate", w.rate},

@@ -200,14 +200,15 @@ std::vector<family> families_of(const metrics_snapshot& s) {
        "1 if the run before this start did not end properly, 0 if it did.",
        static_cast<int>(s.last_run_crashed)},
       {gauge, "last_run_lost_events", "",
-       "Events that were in memory when the run before this start did not end properly, at most; "
-       "0 if it ended properly.",
+       "Events that were in memory when the run before this start did not end properly, at most, "
+       "together with those of older such runs that no start had told; 0 if it ended properly.",
        s.last_run_lost},
       {counter, "reloads_total{outcome}", "",
        "Times the configuration was read again; refused: it had mistakes and changed nothing.",
        json::object{{"applied", s.reloads_applied}, {"refused", s.reloads_refused}}},
       {counter, "log_lines_left_out_total", "log_lines_left_out",
-       "Lines of the log that could not be written: no program reads them, or the disk is full.",
+       "Lines of the log that could not be written: no program reads them, the disk is full, or "
+       "256 KiB came at once.",
        s.log_lines_left_out},
       {gauge, "run_info{run,node}", "", "Numbers of the run and of the node.",
        json::object{{std::to_string(a.run), json::object{{std::to_string(s.node), 1}}}}},

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <limits>
+#include <span>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -101,11 +102,23 @@ void run_host::keep_ports() {
 }
 
 void run_host::tell_of_crashes() {
-  for (const run_record& r : ledgers_.take_crashed()) tell_of(r);
+  constexpr std::size_t most_told = 100; // the log would leave lines out
+  const std::vector<run_record> all = ledgers_.take_crashed();
+  const std::size_t older = all.size() - std::min(all.size(), most_told);
+  for (const run_record& r : std::span(all).first(older)) count(r);
+  if (older > 0)
+    spdlog::warn("{} older runs did not end properly, with up to {} events in memory: `koto-l3 "
+                 "info` reads their records, …json.crashed (run.ledger)",
+                 older, lost_by_crashes_);
+  for (const run_record& r : std::span(all).subspan(older)) tell_of(r);
 }
 
 void run_host::tell_of(const run_record& crashed) {
   spdlog::warn("{}", describe_crash(crashed));
+  count(crashed);
+}
+
+void run_host::count(const run_record& crashed) {
   crashed_ = true;
   lost_by_crashes_ += in_memory(crashed);
 }

@@ -138,6 +138,7 @@ private:
   void begin_ledger(const ledger& account);
   [[nodiscard]] bool end_ledger(const ledger& account);
   void tell_of(const run_record& crashed);
+  void count(const run_record& crashed);
   void tell_of_disks();
   void tell_of_spool();
   void tell_of_pause();

@@ -80,6 +80,19 @@ std::string why_no_device(const compute_settings& settings) {
   }
 }
 
+std::string wrong_with_backend(const compute_settings& settings) {
+  if (settings.fault.kind != fault_kind::none) return {};
+  const char* name = nullptr;
+  switch (settings.where) {
+  case backend::cuda: name = "cuda"; break;
+  case backend::hip: name = "hip"; break;
+  case backend::sycl: name = "sycl"; break;
+  default: return {};
+  }
+  const std::string why_not = why_no_device(settings);
+  return why_not.empty() ? "" : std::string("backend ") + name + " was asked for, but " + why_not;
+}
+
 found_devices find_devices(const compute_settings& settings) {
   found_devices found;
   const bool wants_one = settings.where == backend::automatic || settings.where == backend::cuda;
@@ -124,18 +137,16 @@ std::vector<std::unique_ptr<engine>> make_engines(const compute_settings& settin
                                                   const engine_limits& limits,
                                                   const selection_program* program,
                                                   const engine_warning& warn) {
+  if (const std::string wrong = wrong_with_backend(settings); !wrong.empty())
+    throw std::runtime_error(wrong);
   std::vector<std::unique_ptr<engine>> made;
   if (settings.where == backend::hip && settings.fault.kind == fault_kind::none) {
-    if (const std::string why_not = why_no_hip(); !why_not.empty())
-      throw std::runtime_error("backend hip was asked for, but " + why_not);
     if (limits.codec != codec_id::koto)
       throw std::runtime_error("AMD's devices do not have the strong codec (output.codec) yet");
     made.push_back(make_hip_engine(limits, program));
     return made;
   }
   if (settings.where == backend::sycl && settings.fault.kind == fault_kind::none) {
-    if (const std::string why_not = why_no_sycl(); !why_not.empty())
-      throw std::runtime_error("backend sycl was asked for, but " + why_not);
     made.push_back(make_sycl_engine(limits, program));
     return made;
   }

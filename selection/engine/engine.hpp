@@ -148,6 +148,10 @@ using engine_warning = std::function<void(std::string_view)>;
 /// operator.
 [[nodiscard]] std::string why_no_device(const compute_settings& settings);
 
+/// Why make_engines() would throw here, whatever their limits: a device was asked for, and none
+/// answers, or this program was built without its kind. Empty if nothing is wrong.
+[[nodiscard]] std::string wrong_with_backend(const compute_settings& settings);
+
 /// Makes the engine that the settings ask for. Without a program it keeps every event. With
 /// backend::automatic and no device it is the pool, and `warn` receives the reason. Throws
 /// std::runtime_error, with a text for the operator, if the settings ask for cuda and no device

@@ -226,6 +226,16 @@ protected:
   daemon_settings s_ = small();
 };
 
+TEST_F(what_a_start_refuses, a_device_that_was_asked_for_and_is_not_there) {
+  const auto start = [&] { start_node(); };
+  for (const auto& [which, name] :
+       {std::pair{backend::cuda, "cuda"}, {backend::hip, "hip"}, {backend::sycl, "sycl"}}) {
+    s_.compute.where = which;
+    if (why_no_device(s_.compute).empty()) continue; // it is there
+    expect_refused("backend " + std::string(name) + " was asked for, but ", start);
+  }
+}
+
 TEST_F(what_a_start_refuses, a_spool_whose_name_something_else_has) {
   const auto start = [&] { start_node(); };
   s_.spool.folder = at("file");

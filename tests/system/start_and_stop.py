@@ -4,6 +4,7 @@
 import os
 import pathlib
 import re
+import shutil
 import signal
 import socket
 import struct
@@ -409,6 +410,28 @@ class Stop(harness.SystemTest):
         harness.wait_until(lambda: daemon.metrics()["koto_l3_last_run_lost_events"] == 50, "50 in the metric")
         self.assertEqual(daemon.metrics()["koto_l3_last_run_crashed"], 1)
         daemon.wait_to_say("up to 50 were in memory")
+
+    def test_very_many_crashes_are_told_in_few_lines(self):
+        """More lines at once than wait for the log would be left out, and with them that the daemon is ready."""
+        ledgers = self.folder / "ledgers"
+        how = {"run": {"ledger": f"{ledgers}/"}, "spool": {"folder": ""}}
+        daemon = self.start_daemon(**how)
+        self.udp_sender(daemon).event(1, 1, level2.EventMaker(self.crates, 70).fragments(1, 1))
+        before = daemon.wait_for(lambda s: s["events"]["admitted"] == 1, "the event")
+        daemon.wait_for(lambda s: s["uptime"] > before["uptime"] + 1, "that to be noted")
+        daemon.kill()
+        (record,) = ledgers.glob("*.live")
+        name, session = record.name, f"{before['session']}"
+        self.assertIn(session, name)
+        for n in range(2999):
+            shutil.copy(record, ledgers / name.replace(session, f"{n + 1:016x}"))
+        daemon = self.start_daemon(**how)
+        daemon.wait_to_say("2900 older runs did not end properly, with up to 2900 events in memory")
+        daemon.wait_to_say("ready: run")
+        self.assertEqual(daemon.said().count("did not end properly"), 101)
+        self.assertEqual(daemon.metrics()["koto_l3_last_run_lost_events"], 3000)
+        self.assertEqual(len(list(ledgers.glob("*.crashed"))), 3000)
+        self.assertEqual(daemon.metrics()["koto_l3_log_lines_left_out_total"], 0)
 
     def test_sigterm_over_tcp_leaves_the_rest_to_the_next_daemon(self):
         receiver, daemon = self.start_receiver(), self.start_daemon()

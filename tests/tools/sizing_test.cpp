@@ -104,12 +104,14 @@ TEST(a_sizing, knows_when_the_line_is_too_small_and_what_an_outage_leaves) {
   EXPECT_DOUBLE_EQ(s.mean_output, 0.25 * gigabyte);
   EXPECT_DOUBLE_EQ(s.outage_bytes, 6.25 * gigabyte);
   EXPECT_DOUBLE_EQ(s.disk_bytes, 5.25 * gigabyte);
-  EXPECT_DOUBLE_EQ(s.drain_seconds, 100);
+  EXPECT_DOUBLE_EQ(s.drain_seconds.value(), 100);
   w.kept = 0.2 - 1e-12;
-  EXPECT_EQ(size_for(costs(), w).drain_seconds, 0)
+  EXPECT_EQ(size_for(costs(), w).drain_seconds, std::nullopt)
       << "the line is full but for what no float tells";
+  w.kept = 0;
+  EXPECT_EQ(size_for(costs(), w).drain_seconds, 0) << "nothing waits";
   w.kept = 0.5;
-  EXPECT_EQ(size_for(costs(), w).drain_seconds, 0);
+  EXPECT_EQ(size_for(costs(), w).drain_seconds, std::nullopt);
   ASSERT_EQ(size_for(costs(), w).not_met.size(), 1U);
   EXPECT_NE(size_for(costs(), w).not_met[0].find("20.0 %"), std::string::npos);
 }

@@ -56,7 +56,10 @@ void plan_outage(sizing& s, const sizing_wishes& w) {
   // What averages leave of a line that is as good as full is chance.
   constexpr double worth_counting = 0.001;
   const double left = w.link / s.nodes - mean;
-  s.drain_seconds = left > worth_counting * w.link / s.nodes ? s.outage_bytes / left : 0;
+  if (s.outage_bytes == 0)
+    s.drain_seconds = 0;
+  else if (left > worth_counting * w.link / s.nodes)
+    s.drain_seconds = s.outage_bytes / left;
 }
 
 void judge(sizing& s, const sizing_wishes& w) {

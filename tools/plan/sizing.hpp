@@ -47,7 +47,7 @@ struct sizing {
   double outage_bytes = 0;              ///< of a node, that wait in memory and on disk
   double disk_bytes = 0;                ///< of these, beyond the outbox
   double disk_rate = 0;                 ///< bytes a second, written in a spill of the outage
-  double drain_seconds = 0;             ///< until what waited has left, beside what comes; 0: never
+  std::optional<double> drain_seconds;  ///< until what waited has left, beside what comes; or never
   std::vector<std::string> not_met;     ///< sentences; empty: the nodes suffice
 };
 

@@ -74,6 +74,26 @@ std::string begun_anew(const missing_part& part) {
 
 } // namespace
 
+node_presence::speakers::speakers(const node_presence::sessions& all) {
+  for (const auto& [session, peer] : all) {
+    sessions.insert(session);
+    if (peer->process != 0) processes.insert(peer->process);
+  }
+}
+
+/// Another process may send what is on disk in a session of the one that died.
+bool node_presence::absence::is_of_it(std::uint64_t session, const link_peer& peer) const {
+  if (peer.process != 0 && !own.processes.empty()) return own.processes.contains(peer.process);
+  return session == part.session;
+}
+
+bool node_presence::absence::is_of_its_successor(std::uint64_t session,
+                                                 const link_peer& peer) const {
+  if (others.sessions.contains(session) || others.processes.contains(peer.process)) return false;
+  if (peer.process != 0 && !own.processes.empty()) return !own.processes.contains(peer.process);
+  return !own.sessions.contains(session);
+}
+
 std::string where_it_breaks_off(const missing_part& part) {
   if (part.after)
     return fmt::format("after event {} of spill {}", part.after->number, part.after->spill);
@@ -118,8 +138,9 @@ std::map<std::uint32_t, node_presence::node_sessions> node_presence::sort(const 
   std::map<std::uint32_t, node_sessions> nodes;
   std::erase_if(settled_, [&](std::uint64_t s) { return peers.find(s) == nullptr; });
   for (const auto& [session, peer] : peers) {
-    if (peer.gone) continue;
-    if (now < peer.heard_at + silence_limit) {
+    if (peer.gone) {
+      nodes[peer.node].ended[session] = &peer;
+    } else if (now < peer.heard_at + silence_limit) {
       settled_.erase(session);
       nodes[peer.node].there[session] = &peer;
     } else if (!settled_.contains(session)) {
@@ -179,14 +200,15 @@ void node_presence::look_at_one_there(std::uint32_t node, const node_sessions& i
                     "not in the store",
                     one_of_several ? "one of the daemons that say that they are " : "", node,
                     in_seconds(now - part.silent_since), what_is_missing(part)));
-    absence& begun = absent_.emplace(node, absence{part, {}, {}})->second;
-    for (const auto& [session, peer] : its.silent) begun.sessions.insert(session);
-    for (const auto& [session, peer] : its.there) begun.others.insert(session);
+    absent_.emplace(node, absence{part, speakers(its.silent), speakers(its.there)});
     return;
   }
   // It came back before its silence was noticed, or it has another session that speaks.
-  const auto anew = std::ranges::find_if(
-      its.there, [&](const auto& s) { return s.second->known_since > part.silent_since; });
+  const speakers silent(its.silent);
+  const auto anew = std::ranges::find_if(its.there, [&](const auto& s) {
+    return s.second->known_since > part.silent_since &&
+           !silent.processes.contains(s.second->process);
+  });
   if (anew == its.there.end()) return;
   news_.push_back(
       fmt::format("node {} has begun anew without a goodbye: {}", node, begun_anew(part)));
@@ -201,7 +223,7 @@ void node_presence::look_at_absent(std::uint32_t node, node_sessions& its, time_
   auto [at, end] = absent_.equal_range(node);
   while (at != end) {
     const bool over = is_back(at->second, its, now);
-    for (const std::uint64_t session : at->second.sessions) its.silent.erase(session);
+    for (const std::uint64_t session : at->second.own.sessions) its.silent.erase(session);
     at = over ? absent_.erase(at) : std::next(at);
   }
 }
@@ -209,23 +231,36 @@ void node_presence::look_at_absent(std::uint32_t node, node_sessions& its, time_
 /// Then it has told so.
 bool node_presence::is_back(const absence& from, const node_sessions& its, time_point now) {
   missing_part part = from.part;
-  const double away = in_seconds(now - part.silent_since);
-  if (its.there.contains(part.session)) {
-    news_.push_back(fmt::format("node {} is back after {:.1f} s, and goes on where it was: nothing "
-                                "of it is missing",
-                                part.node, away));
+  const auto is_of_it = [&](const auto& s) { return from.is_of_it(s.first, *s.second); };
+  const auto is_anew = [&](const auto& s) { return from.is_of_its_successor(s.first, *s.second); };
+  const auto tell = [&](time_point back, const std::string& how) {
+    news_.push_back(fmt::format("node {} is back after {:.1f} s, and {}", part.node,
+                                in_seconds(back - part.silent_since), how));
+  };
+  if (std::ranges::any_of(its.there, is_of_it)) {
+    tell(now, "goes on where it was: nothing of it is missing");
     return true;
   }
-  const auto anew = std::ranges::find_if(its.there, [&](const auto& s) {
-    return !from.sessions.contains(s.first) && !from.others.contains(s.first);
-  });
-  if (anew == its.there.end()) return false;
-  news_.push_back(fmt::format("node {} is back after {:.1f} s, and has begun anew: {}", part.node,
-                              away, begun_anew(part)));
-  part.followed_by = anew->first;
+  sessions ended_since = its.ended;
+  std::erase_if(ended_since,
+                [&](const auto& s) { return s.second->heard_at <= part.silent_since; });
+  // One that says no goodbye has blocks on disk.
+  const bool left_one = std::ranges::any_of(
+      its.silent, [&](const auto& s) { return from.own.sessions.contains(s.first); });
+  const auto goodbye = std::ranges::find_if(ended_since, is_of_it);
+  if (goodbye != ended_since.end() && !left_one) {
+    tell(goodbye->second->heard_at, "has said goodbye: nothing of it is missing");
+    return true;
+  }
+  sessions anew;
+  std::ranges::copy_if(its.there, std::inserter(anew, anew.end()), is_anew);
+  std::ranges::copy_if(ended_since, std::inserter(anew, anew.end()), is_anew);
+  if (anew.empty()) return false;
+  tell(now, "has begun anew: " + begun_anew(part));
+  part.followed_by = anew.begin()->first;
   part.back_at = now;
   for (const auto& [session, peer] : its.silent)
-    if (from.sessions.contains(session)) settled_.insert(session);
+    if (from.own.sessions.contains(session)) settled_.insert(session);
   add_past(part);
   return true;
 }

@@ -62,20 +62,32 @@ public:
   [[nodiscard]] std::vector<missing_part> parts() const;
 
 private:
+  using sessions = std::map<std::uint64_t, const link_peer*>;
+  /// What is known later of sessions that were looked at.
+  struct speakers {
+    explicit speakers(const sessions& all);
+    std::set<std::uint64_t> sessions;
+    std::set<std::uint16_t> processes; ///< of the marks that they say; older daemons say none
+  };
   struct absence {
     missing_part part;
-    std::set<std::uint64_t> sessions; ///< all of the node's that fell silent
-    std::set<std::uint64_t> others;   ///< that spoke then: of another daemon
+    speakers own;    ///< all of the node's that fell silent
+    speakers others; ///< that spoke then: of another daemon
+
+    /// This is the process that fell silent.
+    [[nodiscard]] bool is_of_it(std::uint64_t session, const link_peer& peer) const;
+    /// This is another one, in its place.
+    [[nodiscard]] bool is_of_its_successor(std::uint64_t session, const link_peer& peer) const;
   };
   struct several_daemons {
     time_point since;
     std::string who;
     bool told = false;
   };
-  using sessions = std::map<std::uint64_t, const link_peer*>;
   struct node_sessions {
     sessions there;
     sessions silent; ///< without a goodbye, and not settled
+    sessions ended;  ///< with a goodbye
   };
 
   [[nodiscard]] std::map<std::uint32_t, node_sessions> sort(const link_peers& peers,

@@ -77,7 +77,7 @@ bool block_receiver::take_hello(const link_header& header, session_claim claim,
   from.in_words = origin.in_words;
   from.run = origin.run;
   from.node = origin.node;
-  from.process = process_of_hello(header);
+  from.take_process(process_of_hello(header), now);
   from.stored = last != 0;
   if (is_another) from.last_event = recent_.last_of({session, is_proven});
   answers_from_older_files_ = true;

@@ -69,7 +69,7 @@ struct link_peer {
   std::uint32_t node = 0;                    ///< as its hello says
   std::uint32_t run = 0;                     ///< likewise
   std::uint16_t process = 0;                 ///< likewise, a mark of the daemon's process; 0: none
-  time_point known_since;                    ///< its first hello
+  time_point known_since;                    ///< the first hello of this process
   time_point heard_at;
   std::optional<time_point> stored_at;         ///< a block of it, the last
   std::optional<event_key> first_event;        ///< of those that were stored since it is known
@@ -87,6 +87,14 @@ struct link_peer {
   /// Said hello, not yet goodbye, and was heard lately.
   [[nodiscard]] bool is_there(time_point now) const {
     return !gone && now < heard_at + silence_limit;
+  }
+  /// A hello says this mark. A new process sends what one that died had on disk in its session.
+  void take_process(std::uint16_t mark, time_point now) {
+    if (process != 0 && mark != 0 && process != mark) {
+      known_since = now;
+      first_event.reset();
+    }
+    process = mark;
   }
   /// Without keys a daemon with several ways has several addresses: the lowest stands for all, and
   /// is the same for each of its sessions.

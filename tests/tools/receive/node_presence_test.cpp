@@ -18,7 +18,7 @@ public:
     link_peer& from = peers_.greet(session, std::to_string(session), peer, true, now_);
     from.in_words = peer;
     from.node = node;
-    from.process = process;
+    from.take_process(process, now_);
     from.run = run;
   }
   void hear(std::uint64_t session) { peers_.find(session)->heard_at = now_; }
@@ -280,6 +280,104 @@ TEST(node_presence, misses_nothing_of_a_node_that_was_only_cut_off) {
             "node 3 is back after 4.5 s, and goes on where it was: nothing of it is missing");
   EXPECT_TRUE(f.presence().parts().empty());
   EXPECT_EQ(f.after(3s).size(), 1U) << "it may be missing again";
+}
+
+/// Its other lane may be one that the outage began.
+TEST(node_presence, knows_a_process_that_was_only_cut_off_by_its_mark) {
+  farm f;
+  f.hello(1, 3, "address 10.0.0.1", 1000);
+  f.store(1, {5, 17});
+  EXPECT_EQ(f.after(3s).size(), 1U);
+  f.hello(2, 3, "address 10.0.0.2", 1000);
+  const auto news = f.after(500ms, {2});
+  ASSERT_EQ(news.size(), 1U);
+  EXPECT_EQ(news[0],
+            "node 3 is back after 3.5 s, and goes on where it was: nothing of it is missing");
+  EXPECT_TRUE(f.presence().parts().empty());
+  for (int second = 0; second < 10; ++second)
+    EXPECT_TRUE(f.after(1s, {2}).empty()) << "its first lane has nothing to say";
+}
+
+TEST(node_presence, takes_no_new_lane_of_a_process_for_another_process) {
+  farm f;
+  f.hello(1, 3, "address 10.0.0.1", 1000);
+  f.store(1, {5, 17});
+  EXPECT_TRUE(f.after(1s).empty());
+  f.hello(2, 3, "address 10.0.0.1", 1000);
+  for (int second = 0; second < 10; ++second) EXPECT_TRUE(f.after(1s, {2}).empty());
+}
+
+TEST(node_presence, knows_a_new_process_that_sends_what_the_one_that_died_had_on_disk) {
+  farm f;
+  f.hello(1, 3, "address 10.0.0.1", 1000);
+  f.hello(2, 3, "address 10.0.0.1", 1000);
+  f.store(1, {5, 3});
+  f.store(2, {5, 17});
+  EXPECT_EQ(f.after(3s).size(), 1U);
+  f.hello(2, 3, "address 10.0.0.1", 2000);
+  const auto news = f.after(500ms, {2});
+  ASSERT_EQ(news.size(), 1U);
+  EXPECT_EQ(news[0].find("node 3 is back after 3.5 s, and has begun anew: "), 0U) << news[0];
+  f.store(2, {5, 18});
+  EXPECT_TRUE(f.after(1s, {2}).empty());
+  ASSERT_EQ(f.presence().parts().size(), 1U);
+  EXPECT_EQ(f.presence().parts()[0].before, (event_key{5, 18}));
+}
+
+TEST(node_presence, notices_a_new_process_with_an_old_session_before_the_old_one_was_missed) {
+  farm f;
+  f.hello(1, 3, "address 10.0.0.1", 1000);
+  f.hello(2, 3, "address 10.0.0.1", 1000);
+  f.store(1, {5, 17});
+  EXPECT_TRUE(f.after(1s).empty());
+  f.hello(2, 3, "address 10.0.0.1", 2000);
+  const auto news = f.after(1100ms, {2});
+  ASSERT_EQ(news.size(), 1U);
+  EXPECT_EQ(news[0].find("node 3 has begun anew without a goodbye: "), 0U) << news[0];
+}
+
+TEST(node_presence, lets_a_node_go_that_was_missing_and_says_goodbye) {
+  for (const std::uint16_t process : {0, 1000}) {
+    farm f;
+    f.hello(1, 3, "address 10.0.0.1", process);
+    f.store(1, {5, 17});
+    EXPECT_EQ(f.after(3s).size(), 1U);
+    f.store(1, {5, 18});
+    f.goodbye(1);
+    const auto news = f.after(1s);
+    ASSERT_EQ(news.size(), 1U);
+    EXPECT_EQ(news[0],
+              "node 3 is back after 3.0 s, and has said goodbye: nothing of it is missing");
+    EXPECT_FALSE(f.presence().any_missing());
+    EXPECT_TRUE(f.presence().parts().empty());
+    EXPECT_TRUE(f.after(1min).empty());
+  }
+}
+
+TEST(node_presence, misses_a_node_that_leaves_one_of_its_silent_sessions_behind) {
+  farm f;
+  f.hello(1, 3, "address 10.0.0.1", 1000);
+  f.hello(2, 3, "address 10.0.0.1", 1000);
+  f.store(1, {5, 17});
+  EXPECT_EQ(f.after(3s).size(), 1U);
+  f.goodbye(1);
+  EXPECT_TRUE(f.after(1s).empty());
+  EXPECT_TRUE(f.presence().is_missing(3)) << "blocks are on its disk";
+}
+
+TEST(node_presence, knows_one_that_had_begun_anew_and_ended_between_two_looks) {
+  farm f;
+  f.hello(1, 3, "address 10.0.0.1", 1000);
+  f.store(1, {5, 17});
+  EXPECT_EQ(f.after(3s).size(), 1U);
+  f.hello(2, 3, "address 10.0.0.1", 2000);
+  f.store(2, {8, 1});
+  f.goodbye(2);
+  const auto news = f.after(500ms);
+  ASSERT_EQ(news.size(), 1U);
+  EXPECT_NE(news[0].find("has begun anew"), std::string::npos) << news[0];
+  EXPECT_EQ(f.presence().parts()[0].before, (event_key{8, 1}));
+  EXPECT_FALSE(f.presence().any_missing());
 }
 
 TEST(node_presence, notices_one_that_was_back_before_it_was_missed) {
