@@ -47,7 +47,7 @@ void add_info(CLI::App& program, command_body& run) {
             "stores and spools with each of their files, ledgers, records of a run, kept batches,\n"
             "waveforms of the strong codec.\n"
             "It reads all of a file, and changes nothing. Exit code 1: it is damaged, of another\n"
-            "version, or none of these.");
+            "version, or a file of none of these; 69: it is not there, or a folder of none.");
   c->add_option("path", o->path, "the file, or the folder of a store or a spool")->required();
   c->add_flag("--json", o->json, "as JSON");
   c->callback([o, &run] { run = [o] { return tell_information(*o); }; });

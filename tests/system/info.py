@@ -290,6 +290,14 @@ class WhatIsNot(Info):
         self.assertEqual(receiver.stop(), 0, receiver.said())
         self.assertEqual(self.info(self.store)["damage"], [])
 
+    def test_a_store_of_a_receiver_that_stored_nothing(self):
+        self.assertEqual(self.start_receiver().stop(), 0)
+        self.assertEqual(self.info(self.store)["version"], 2)
+        for command in (("extract", self.store, self.folder / "new.bin"), ("select", self.store), ("inspect", self.store, "--event", "1/1")):
+            code, said = self.run_tool(*command)
+            self.assertEqual(code, MISSING, said)
+            self.assertIn("store is a store without a block: nothing is stored there", said)
+
     def test_a_sidecar_that_is_damaged(self):
         sidecar = self.folder / "blocks-000001-run000007-node3.json"
         for data, text in ((b"{}", "is no sidecar: it has no key"), (b"garbage", "is no JSON object"), (b"{", "is no JSON object"),

@@ -333,6 +333,7 @@ void describe_folder(const fs::path& folder, const reading_progress& tell, infor
   const auto files = block_files_in(folder, kind);
   to.kind = kind == store_kind::spool ? "spool" : "store";
   to.title = kind == store_kind::spool ? "a spool" : "a store";
+  if (files.empty()) to.version = store_file_header().version; // of the first that is written
   std::uint64_t bytes = 0;
   std::error_code gone; // a daemon may be removing segments
   for (const block_file_name& f : files) {
