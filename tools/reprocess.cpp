@@ -247,7 +247,7 @@ std::vector<std::string> misnamed_in(const reprocess_plan& plan) {
   for (const reprocess_task& t : plan.tasks) {
     const std::filesystem::path file = t.path();
     if (!std::filesystem::exists(file)) continue; // archived since
-    const std::uint64_t number = store_file(file, t.kind).number();
+    const std::uint64_t number = listed_file(file, t.kind).number();
     if (number != 0 && number != t.file) all.push_back(misnaming_of(file.string(), number));
   }
   return all;

@@ -376,6 +376,9 @@ class Again(Reprocessing):
         for command in ("extract", "select", "reprocess"):
             code, told = self.run_tool(command, *commands[command])
             self.assertEqual(code, 0, told)
+        harness.store_file(store, 2).unlink()  # its task is planned, and not done
+        (out / "reprocess/task-000001.json").unlink()
+        self.assertRegex(self.reprocess("--out", out, code=FAILED), r"/blocks-000002\S*\.kl3 cannot be read: No such file")
 
     def test_a_file_under_another_name(self):
         """Its blocks are what they are: all tools tell it, and nothing is missing."""
