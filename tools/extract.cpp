@@ -67,7 +67,7 @@ int extract_store(const options& o) {
                                   {"copies", done.copies}, {"damaged", done.damaged},
                                   {"left_out", left_out},  {"torn_ends", stored.torn_ends().size()},
                                   {"file", o.out}};
-    fmt::print("{}\n", boost::json::serialize(all));
+    print_json("{}\n", boost::json::serialize(all));
   } else {
     print_plain("{}: {} events, {} fragments, {:.1f} MB\n", o.out, done.events, done.fragments,
                 static_cast<double>(done.bytes) / 1e6);

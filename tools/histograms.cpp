@@ -106,7 +106,7 @@ int show_them(const options& o) {
   if (!o.svg.empty())
     write_file("--svg", o.svg, is_svg, draw_histograms(h, reference ? &*reference : nullptr));
   if (o.json) {
-    fmt::print("{{\"run\":{},{}}}\n", to_json(h), members_of(changes));
+    print_json("{{\"run\":{},{}}}\n", to_json(h), members_of(changes));
   } else {
     print_plain("{}", text_lines{table_of(h)});
     if (reference) print_plain("\n{}", text_lines{table_of(changes, most_changes_told)});

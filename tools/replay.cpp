@@ -156,7 +156,7 @@ int replay(const options& o) {
   line->clear();
   if (!o.ledger.empty()) write_ledger(o.ledger, ledger_of(report, !udp, true));
   if (o.json)
-    fmt::print("{}", to_json(report));
+    print_json("{}", to_json(report));
   else
     print_plain("{}", text_lines{to_table(report)});
   if (report.finished) return 0;

@@ -28,6 +28,7 @@
 #include "tools/verify/payload_words.hpp"
 #include "tools/verify/store_folder.hpp"
 #include "tools/whole_number.hpp"
+#include "transport/format/plain_text.hpp"
 #include "transport/store/expected_files.hpp"
 #include "transport/store/sidecar.hpp"
 
@@ -63,6 +64,15 @@ std::uint32_t settings_of(const options& o, const readout& crates) {
   return menu.tables.constants.settings;
 }
 
+/// A plan is JSON, and finds its stores by their names.
+void check_name(const std::string& store) {
+  const std::string name = std::filesystem::canonical(store).string();
+  if (json_in_utf8(name) != name)
+    throw command_error(name + ": a plan names its stores in UTF-8, and this name is none: give "
+                               "the folder another one",
+                        exit_usage);
+}
+
 /// The plan in the folder, with the stores that were named added to it.
 reprocess_plan make_plan(const options& o, const reprocess_folder& folder, interrupt& signals) {
   reprocess_plan plan;
@@ -75,6 +85,7 @@ reprocess_plan make_plan(const options& o, const reprocess_folder& folder, inter
   for (const std::string& store : o.stores) {
     check_folder(store);
     check_store(store);
+    check_name(store);
   }
   const std::optional<readout> stored = stored_readout(o.stores, signals);
   if (is_new) {
@@ -322,7 +333,7 @@ int check(const options& o, const reprocess_folder& folder) {
     all["changed"] = list(verdict.changed);
     all["repeated"] = list(verdict.repeated);
     all["repeated_events"] = verdict.repeated_events;
-    fmt::print("{}\n", json::serialize(all));
+    print_json("{}\n", json::serialize(all));
   } else {
     print_totals(verdict.totals, plan.tasks.size());
     const auto list = [](const char* what, const std::vector<std::string>& texts) {
@@ -365,7 +376,7 @@ int submit_tasks(const options& o, const reprocess_folder& folder, const reproce
   if (open.empty()) (void)write_manifest(folder, plan);
   const auto jobs = submit(o.slurm, folder, open, more);
   if (o.json) {
-    fmt::print("{}\n",
+    print_json("{}\n",
                json::serialize(json::object{{"tasks", open.size()},
                                             {"jobs", json::array(jobs.begin(), jobs.end())}}));
   } else {
@@ -400,7 +411,7 @@ int reprocess(const options& o) {
     json::object all = to_json(totals);
     all["tasks"] = plan.tasks.size();
     all["tasks_run"] = tasks.size();
-    fmt::print("{}\n", json::serialize(all));
+    print_json("{}\n", json::serialize(all));
   } else {
     print_totals(totals, plan.tasks.size());
   }

@@ -45,7 +45,7 @@ struct options {
 
 int tell(const options& o, const control_answer& a) {
   if (o.as_json) {
-    fmt::print("{}\n", json::serialize(a.body));
+    print_json("{}\n", json::serialize(a.body));
   } else if (a.good()) {
     print_plain("{}", text_lines{table_of(a.body)});
   } else {

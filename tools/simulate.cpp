@@ -63,7 +63,7 @@ void report(const options& o, const type_counts& counts, std::uint64_t bytes, do
                                   {"seconds", seconds},
                                   {"events_per_second", rate},
                                   {"types", types}};
-    fmt::print("{}\n", boost::json::serialize(all));
+    print_json("{}\n", boost::json::serialize(all));
     return;
   }
   print_plain(

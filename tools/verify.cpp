@@ -233,7 +233,7 @@ void print_json(const comparison& c, const boost::json::object& payloads,
       {"replay_ledgers_unfinished", unfinished},
       {"files", json::array(r.files.begin(), r.files.end())},
       {"objections", objections}};
-  fmt::print("{}\n", json::serialize(all));
+  l3::print_json("{}\n", json::serialize(all));
 }
 
 /// Decides every event that was sent as if it were of this run and packed by this codec. `expected`
