@@ -103,12 +103,18 @@ class Usage(CommandLine):
             self.assertEqual(code, 0, usage)
             for option in re.findall(r"^ +(--[a-z-]+) FLOAT", usage, re.MULTILINE):
                 found += 1
-                for number in ("nan", "-nan", "inf", "1e999", "0x1p-1", ""):
+                for number in ("nan", "-nan", "inf", "1e999", "0x0", "-0x1p-1", " 0x1", "0.5 ", ""):
                     with self.subTest(command=command, option=option, number=number):
                         self.says(USAGE, option, command, *needed.get(command, ()), f"{option}={number}")
         self.assertGreater(found, 30)
         self.assertFalse(out.exists())
-        self.says(USAGE, "--kept: nan is no finite number", "plan", "--kept=nan")
+        self.says(USAGE, "--kept: nan is no finite number in decimal digits", "plan", "--kept=nan")
+        for number in ("0x0", "0x1p-1", "nan", "inf", " 0.5"):
+            for option in ("--drop", "--duplicate", "--rate"):
+                self.says(USAGE, number, "replay", *needed["replay"], f"{option}={number}")
+        for number in ("+0", "+0.05", "5e-2", ".05", "0.", "00.05"):
+            code, said = self.run_tool("plan", f"--kept={number}")
+            self.assertEqual(code, 0, said)
         for rate in ("0 Gb/s", "-1 Gb/s"):
             self.says(USAGE, f'--rate: "{rate}" is not above 0', "plan", f"--rate={rate}")
 
