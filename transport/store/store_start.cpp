@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 #include <fcntl.h>
@@ -19,6 +20,8 @@
 
 namespace l3 {
 namespace {
+
+constexpr std::string_view not_read = "are not read, or not all blocks in them";
 
 [[noreturn]] void fail(const std::string& what, const std::filesystem::path& path) {
   throw std::runtime_error(what + path.string() + ": " + last_error().message());
@@ -53,18 +56,20 @@ store_writer::store_writer(store_settings settings)
 }
 
 void store_writer::find_other_blocks() {
+  tell_of_files(misnamed_, {}, "have another number in their heads than in their names");
+  misnamed_.clear();
   if (copies_.blocks != 0)
     news_.push_back(settings_.folder.string() + ": " + std::to_string(copies_.blocks) +
                     " blocks with " + std::to_string(copies_.events) +
                     " events stand there once more; each counts once");
   const auto others = found_.others_in(settings_.folder, store_kind::store, settings_.stop);
-  tell_of_files(others, {});
+  tell_of_files(others, {}, not_read);
   not_as_written_ += others.size();
 }
 
 /// `told`: in rising order.
 void store_writer::tell_of_files(const std::vector<std::string>& sentences,
-                                 const std::vector<std::string>& told) {
+                                 const std::vector<std::string>& told, std::string_view others) {
   constexpr std::size_t most_told = 8;
   std::size_t news = 0;
   for (const std::string& sentence : sentences) {
@@ -74,7 +79,7 @@ void store_writer::tell_of_files(const std::vector<std::string>& sentences,
   }
   if (news > most_told)
     news_.push_back(settings_.folder.string() + ": and " + std::to_string(news - most_told) +
-                    " more files are not read, or not all blocks in them");
+                    " more files " + std::string(others));
 }
 
 void store_writer::find_unread_files() {
@@ -84,7 +89,7 @@ void store_writer::find_unread_files() {
   } catch (const std::filesystem::filesystem_error&) {
     return; // looks tell that the folder is gone
   }
-  tell_of_files(found, unread_files_);
+  tell_of_files(found, unread_files_, not_read);
   unread_files_ = std::move(found);
   std::ranges::sort(unread_files_);
 }
@@ -107,6 +112,7 @@ void store_writer::scan_file(const block_file_name& file, bool unchecked) {
     damage_stays = damage_stays || stretch.offset < scan.good_end;
   }
   damaged_ += wrong_payloads + scan.stepped_over;
+  if (scan.other_number) misnamed_.push_back(misnaming_of(name, *scan.other_number));
   // A file without a good block goes as a whole if its head is damaged: readers would take it for
   // no file of a store.
   const bool goes = scan.good_end <= sizeof(store_file_header) && scan.stepped_over > 0;
@@ -120,7 +126,8 @@ void store_writer::scan_file(const block_file_name& file, bool unchecked) {
   }
   if (unchecked && settings_.sync && good_end != 0) flush(name);
   mark(number, damage_stays);
-  const bool whole = !damage_stays && scan.stepped_over == 0 && !scan.blocks.empty();
+  const bool whole =
+      !damage_stays && scan.stepped_over == 0 && !scan.other_number && !scan.blocks.empty();
   if (!file.complete && scan.is_renamed && whole) complete_found(file);
   const auto is_there = [&](const std::string& beside) { return look_for(beside).has_value(); };
   if (file.complete && whole && !scan.torn && !is_there(sidecar_name(number, *file.complete)) &&

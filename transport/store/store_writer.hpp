@@ -20,6 +20,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -200,9 +201,10 @@ private:
   void compare_with_sidecar(const block_file_name& file, const block_scan& scan,
                             std::uint64_t blocks);
   void find_other_blocks();
-  /// Those that are not in `told`, and not all of very many.
+  /// Those that are not in `told`. Of very many not all, but how many more there are; `others` is
+  /// what these do.
   void tell_of_files(const std::vector<std::string>& sentences,
-                     const std::vector<std::string>& told);
+                     const std::vector<std::string>& told, std::string_view others);
 
   // --- blocks that come, and their files (store_writer.cpp) ---
 
@@ -268,6 +270,7 @@ private:
   std::uint64_t torn_tails_left_ = 0;
   std::uint64_t damaged_ = 0;
   std::uint64_t not_as_written_ = 0;
+  std::vector<std::string> misnamed_;                    ///< of a start: likewise
   std::vector<std::string> unread_files_;                ///< a sentence on each
   std::map<std::uint64_t, std::uint64_t> last_archived_; ///< blocks' numbers, by session
   block_copies found_;                                   ///< of a start
