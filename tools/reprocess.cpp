@@ -30,6 +30,7 @@
 #include "tools/whole_number.hpp"
 #include "transport/format/plain_text.hpp"
 #include "transport/store/expected_files.hpp"
+#include "transport/store/expected_lanes.hpp"
 #include "transport/store/sidecar.hpp"
 
 namespace l3 {
@@ -241,12 +242,22 @@ reprocess_totals totals_of(const reprocess_folder& folder, const reprocess_plan&
   return totals;
 }
 
-/// A sentence on each file that should be in a store of the plan, and is not there.
-std::vector<std::string> gone_from(const reprocess_plan& plan) {
+/// A sentence on each lane that lacks blocks. Reads the headers of those that are there.
+std::vector<std::string> gone_from_spool(const std::string& spool, interrupt& signals) {
+  expected_lanes lanes(spool);
+  store_reader in(spool, [&] { return signals.check(), false; });
+  while (const auto block = in.next()) lanes.note(block->header);
+  return lanes.faults();
+}
+
+/// A sentence on each file, or lane of a spool, that should be in the plan's folders and is not.
+std::vector<std::string> gone_from(const reprocess_plan& plan, interrupt& signals) {
   std::vector<std::string> all;
   for (const std::string& store : plan.stores) {
-    if (!std::filesystem::is_directory(store) || kind_of(store) != store_kind::store) continue;
-    for (const std::string& text : expected_files(store).gone())
+    if (!std::filesystem::is_directory(store)) continue;
+    const bool is_spool = kind_of(store) == store_kind::spool;
+    for (const std::string& text :
+         is_spool ? gone_from_spool(store, signals) : expected_files(store).gone())
       all.push_back(fmt::format("{}: {}", store, text));
   }
   return all;
@@ -287,13 +298,13 @@ void tell_findings(const std::vector<std::string>& texts, std::string_view behin
 }
 
 /// 0 if all of the inputs could be decided again, or what could not is accepted.
-int judge_inputs(const options& o, const reprocess_plan& plan, const reprocess_totals& t) {
+int judge_inputs(const options& o, const reprocess_plan& plan, const reprocess_totals& t,
+                 const std::vector<std::string>& gone) {
   int code = 0;
   const std::string accepted = o.skip_damaged ? "" : " (--skip-damaged accepts that)";
-  const auto gone = gone_from(plan);
   const auto alone = without_sidecar(plan);
   tell_findings(misnamed_in(plan));
-  tell_findings(gone, "; its events are in no output" + accepted);
+  tell_findings(gone, "; these events are in no output" + accepted);
   tell_findings(alone, accepted);
   if (!(gone.empty() && alone.empty()) && !o.skip_damaged) code = exit_failure;
   if (!t.unreadable.none()) {
@@ -315,8 +326,9 @@ int check(const options& o, const reprocess_folder& folder) {
   interrupt signals;
   const reprocess_plan plan = read_plan(folder);
   const auto verdict = check_reprocessed(folder, plan, [&] { return signals.came(); });
+  const auto gone = gone_from(plan, signals);
   const bool all_read =
-      verdict.totals.unreadable.none() && gone_from(plan).empty() && without_sidecar(plan).empty();
+      verdict.totals.unreadable.none() && gone.empty() && without_sidecar(plan).empty();
   const bool all_whole = verdict.totals.limited == 0;
   const bool all_once = verdict.repeated.empty();
   const bool holds = verdict.holds() && (all_read || o.skip_damaged) &&
@@ -359,7 +371,7 @@ int check(const options& o, const reprocess_folder& folder) {
                     : "each event that could be decided again is in exactly one output, or "
                       "was rejected");
   }
-  const int inputs = judge_inputs(o, plan, verdict.totals);
+  const int inputs = judge_inputs(o, plan, verdict.totals, gone);
   if (!all_once)
     print_error("{} events came in more than once, from stores or sessions to which level 2 gave "
                 "them one after the other{}\n",
@@ -415,7 +427,7 @@ int reprocess(const options& o) {
   } else {
     print_totals(totals, plan.tasks.size());
   }
-  return judge_inputs(o, plan, totals);
+  return judge_inputs(o, plan, totals, gone_from(plan, signals));
 }
 
 } // namespace

@@ -385,6 +385,28 @@ class Again(Reprocessing):
         (out / "reprocess/task-000001.json").unlink()
         self.assertRegex(self.reprocess("--out", out, code=FAILED), r"/blocks-000002\S*\.kl3 cannot be read: No such file")
 
+    def test_a_spool_that_lacks_a_segment(self):
+        sent = self.simulate(self.EVENTS)
+        daemon = self.start_daemon(frames=self.frames, outbox={"block": "512 KiB"}, building={"chunk_bytes": self.chunk_bytes},
+                                   spool={"use": "always", "segment": "1 MiB"})
+        code, said = self.run_tool("replay", sent, "--to", f"tcp://{harness.HOST}:{self.ports.tcp}", "--rate", "max")
+        self.assertEqual(code, 0, said)
+        harness.wait_until(lambda: daemon.status()["spool"]["events"] == self.EVENTS, "events on disk")
+        self.stop_daemon(daemon)
+        spool = self.folder / f"spool-{self.ports.tcp}"
+        segments = sorted(spool.glob("spool-*.kl3"))
+        self.assertGreater(len(segments), 1)
+        arguments = spool, "--menu", "built-in", "--out"
+        self.reprocess(*arguments, self.folder / "whole")
+        segments[0].unlink()
+        out = self.folder / "out"
+        lacks = (rf"(?m)^{spool}: session [0-9a-f]{{16}} lacks \d+ blocks of the numbers 1 to \d+ that released.kl3r says were on disk; "
+                 r"these events are in no output")
+        self.assertRegex(self.reprocess(*arguments, out, code=FAILED), lacks + r" \(--skip-damaged accepts that\)$")
+        self.assertFalse(self.check(out, code=FAILED)["holds"])
+        self.assertRegex(self.reprocess(*arguments, out, "--skip-damaged"), lacks + "$")
+        self.reprocess("--out", out, "--check", "--skip-damaged")
+
     def test_a_file_under_another_name(self):
         """Its blocks are what they are: all tools tell it, and nothing is missing."""
         sent, _ = self.stored_whole(20)
