@@ -220,7 +220,7 @@ int plan_budget(const options& o) {
       all.push_back(budget_of(o, name, codec, all.empty(), signals));
   if (!o.svg.empty()) write_file("--svg", o.svg, is_svg, budget_svg(all));
   if (o.json)
-    fmt::print("{}", budget_json(all));
+    print_json("{}", budget_json(all));
   else
     print_plain("{}", text_lines{budget_table(all)});
   return 0;

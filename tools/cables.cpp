@@ -54,7 +54,7 @@ int cables(const options& o) {
   const detector d = detector_of(o);
   if (!o.svg.empty()) write_file("--svg", o.svg, is_svg, drawing_of(d));
   if (o.json)
-    fmt::print("{}\n", boost::json::serialize(to_json(d)));
+    print_json("{}\n", boost::json::serialize(to_json(d)));
   else
     print_plain("{}", text_lines{to_table(d)});
   return 0;

@@ -3,7 +3,6 @@
 #include "tools/print.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -17,6 +16,7 @@
 #include "config/toml/nearest.hpp"
 #include "config/usage_mistake.hpp"
 #include "monitor/version.hpp"
+#include "tools/real_number.hpp"
 #include "transport/system/reason_of.hpp"
 
 namespace l3 {
@@ -65,12 +65,10 @@ std::string plain_number(std::string& text) {
   return {};
 }
 
-/// Not-a-number lies in every range of CLI11, because it fails each comparison.
-std::string finite_number(std::string& text) {
-  double value = 0;
-  const bool is_number = CLI::detail::lexical_cast(text, value);
-  if (is_number && !std::isfinite(value)) return text + " is no finite number";
-  if (is_number && value == 0) text = "0";
+/// The same before the option looks for a unit of its own. real_number() looks at what is then
+/// left.
+std::string plain_real_number(std::string& text) {
+  if (read_real_number(text) == 0.0) text = "0";
   return plain_number(text);
 }
 
@@ -79,7 +77,8 @@ void take_plain_numbers(CLI::App& command) {
     const std::string type = o->get_type_name();
     if (type.starts_with("UINT") || type.starts_with("INT"))
       o->transform(CLI::Validator(plain_number, ""));
-    if (type.starts_with("FLOAT")) o->transform(CLI::Validator(finite_number, ""));
+    if (type.starts_with("FLOAT"))
+      o->transform(CLI::Validator(plain_real_number, ""))->check(real_number);
   }
   for (CLI::App* c : command.get_subcommands(nullptr)) take_plain_numbers(*c);
 }

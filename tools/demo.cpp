@@ -124,7 +124,7 @@ void print_json(const rehearsal_result& udp, const rehearsal_result& tcp,
                          {"udp", object_of(udp)},
                          {"tcp", object_of(tcp)},
                          {"folder", folder.string()}};
-  fmt::print("{}\n", json::serialize(all));
+  l3::print_json("{}\n", json::serialize(all));
 }
 
 std::filesystem::path make_folder(const demo_options& o) {

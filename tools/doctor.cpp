@@ -64,7 +64,7 @@ void print_json(const findings& all) {
                      {"what", f.what},
                      {"text", f.text},
                      {"remedy", f.remedy.empty() ? json::value(nullptr) : json::value(f.remedy)}});
-  fmt::print("{}\n", json::serialize(json::object{{"findings", std::move(list)}}));
+  l3::print_json("{}\n", json::serialize(json::object{{"findings", std::move(list)}}));
 }
 
 int examine(const options& o) {

@@ -287,7 +287,7 @@ int efficiency(const options& o) {
   }
   const unreadable_parts& lost = e.lost;
   if (o.json)
-    fmt::print("{}\n", json::serialize(json::object{
+    print_json("{}\n", json::serialize(json::object{
                            {"settings", std::move(all)},
                            {"sessions_without_ledger", ledgers.unknown_of(e.sessions)},
                            {"not_selected", e.without_summary},

@@ -79,7 +79,7 @@ int stress(options o) {
       list.push_back(stress_json(*row));
       if (!o.json) print_plain("{}\n", row->name);
     }
-    if (o.json) fmt::print("{}\n", json::serialize(json::object{{"rows", list}}));
+    if (o.json) print_json("{}\n", json::serialize(json::object{{"rows", list}}));
     return 0;
   }
   bool all_hold = true;
@@ -92,7 +92,7 @@ int stress(options o) {
     print_plain("{}", text_lines{stress_line(result)});
     std::fflush(stdout);
   }
-  if (o.json) fmt::print("{}\n", json::serialize(json::object{{"rows", list}}));
+  if (o.json) print_json("{}\n", json::serialize(json::object{{"rows", list}}));
   return all_hold ? 0 : exit_failure;
 }
 
@@ -117,7 +117,7 @@ int evaluate(options o) {
       one["selection"] = e.name;
       list.push_back(std::move(one));
     }
-    fmt::print("{}\n", json::serialize(json::object{{"evaluations", list}}));
+    print_json("{}\n", json::serialize(json::object{{"evaluations", list}}));
     return 0;
   }
   for (const evaluated_file& e : all) {

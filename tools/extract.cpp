@@ -67,7 +67,7 @@ int extract_store(const options& o) {
                                   {"copies", done.copies}, {"damaged", done.damaged},
                                   {"left_out", left_out},  {"torn_ends", stored.torn_ends().size()},
                                   {"file", o.out}};
-    fmt::print("{}\n", boost::json::serialize(all));
+    print_json("{}\n", boost::json::serialize(all));
   } else {
     print_plain("{}: {} events, {} fragments, {:.1f} MB\n", o.out, done.events, done.fragments,
                 static_cast<double>(done.bytes) / 1e6);
@@ -79,7 +79,9 @@ int extract_store(const options& o) {
   if (done.repeats > 0)
     print_error("{} events were stored more than once and are written once\n", done.repeats);
   for (const auto& end : stored.torn_ends()) print_error("{}\n", text_of(end));
-  for (const auto& fault : stored.file_faults()) print_error("{}\n", fault);
+  auto faults = stored.file_faults();
+  faults.insert(faults.end(), done.gone_files.begin(), done.gone_files.end());
+  for (const auto& fault : faults) print_error("{}\n", fault);
   for (const auto& text : payload_words(left_out)) print_error("left out: {}\n", text);
   if (done.payloads.events() > 0 && !o.skip_limited)
     throw command_error(
@@ -87,7 +89,7 @@ int extract_store(const options& o) {
                     "their fragments cannot be written (--skip-limited accepts "
                     "that)",
                     done.payloads.events()));
-  const std::string damage = damage_in_words(done.damaged, stored.file_faults().size());
+  const std::string damage = damage_in_words(done.damaged, faults.size());
   if (done.damaged > 0 && o.skip_damaged)
     print_error("{}\n", damage);
   else if (done.damaged > 0)

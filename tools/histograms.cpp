@@ -68,10 +68,8 @@ shown_histograms ask(const std::string& address, interrupt& signals) {
   const http_answer answer = http_get(std::span(&url, 1), patience).front();
   signals.check();
   if (!answer.good())
-    throw command_error(answer.failure.empty()
-                            ? fmt::format("{} answers {}", url.text(), answer.status)
-                            : fmt::format("{}: {}", url.text(), answer.failure),
-                        answer.status == 0 ? exit_missing_resource : exit_failure);
+    throw command_error(fmt::format("{}: {}", url.text(), answer.failure),
+                        answer.wrong ? exit_failure : exit_missing_resource);
   if (answer.body == "null")
     throw command_error(url.text() + ": the daemon makes no histograms: no run is in force, no "
                                      "selection runs, or histograms.one_in is 0");
@@ -108,7 +106,7 @@ int show_them(const options& o) {
   if (!o.svg.empty())
     write_file("--svg", o.svg, is_svg, draw_histograms(h, reference ? &*reference : nullptr));
   if (o.json) {
-    fmt::print("{{\"run\":{},{}}}\n", to_json(h), members_of(changes));
+    print_json("{{\"run\":{},{}}}\n", to_json(h), members_of(changes));
   } else {
     print_plain("{}", text_lines{table_of(h)});
     if (reference) print_plain("\n{}", text_lines{table_of(changes, most_changes_told)});
@@ -124,9 +122,9 @@ void add_histograms(CLI::App& program, command_body& run) {
       "histograms", "show the histograms of a run, and what changed since a reference");
   c->footer(
       "Exit code 1 if inputs or histograms of events changed, or if a part of a store that may "
-      "hold histograms cannot be read or is not there; 69 if no daemon answers at the address. Of "
-      "other blocks it reads the headers only. What --save writes can be the reference of later "
-      "runs.");
+      "hold histograms cannot be read or is not there, or if what answers at the address is no "
+      "daemon with histograms; 69 if nothing answers there. Of other blocks it reads the headers "
+      "only. What --save writes can be the reference of later runs.");
   c->add_option("from", o->from,
                 "a store, a file of one, a file that --save has written, or the monitoring address "
                 "of a daemon")

@@ -28,7 +28,7 @@ int tell_information(const options& o) {
   const information i = read_information(o.path, tell);
   line.clear();
   if (o.json)
-    fmt::print("{}", json_of(o.path, i));
+    print_json("{}", json_of(o.path, i));
   else
     print_plain("{}", text_lines{text_of(o.path, i)});
   if (!i.damage.empty())

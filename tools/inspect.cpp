@@ -95,7 +95,7 @@ int inspect(options o) {
   const inspected_event e{event, boards, shown, selection ? &*selection : nullptr};
   if (!o.svg.empty()) write_file("--svg", o.svg, is_svg, svg_drawing(title_of(event), shown));
   if (o.json)
-    fmt::print("{}", report_json(e));
+    print_json("{}", report_json(e));
   else
     print_plain("{}", text_lines{report_text(e)});
   return 0;

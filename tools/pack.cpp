@@ -97,7 +97,7 @@ int convert(const options& o, const char* label, bool packs) {
     if (o.out == standard_output)
       print_error("{}\n", boost::json::serialize(all));
     else
-      fmt::print("{}\n", boost::json::serialize(all));
+      print_json("{}\n", boost::json::serialize(all));
     return 0;
   }
   constexpr double giga = 1e9;

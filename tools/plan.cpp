@@ -134,7 +134,7 @@ int plan(const options& o) {
       o.measured.empty() ? built_in_costs(o.way == "udp") : read_cost_table(o.measured);
   const sizing s = size_for(costs, w);
   if (o.json)
-    fmt::print("{}\n", json::serialize(to_json(s, w, costs)));
+    print_json("{}\n", json::serialize(to_json(s, w, costs)));
   else
     print_table(s, w, costs);
   return s.not_met.empty() ? 0 : exit_failure;

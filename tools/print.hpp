@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the commands print for a person. A value may be an argument, the name of a file or text out
 // of one: it is printed with escapes for what would command the terminal, or begin a line of its
-// own. JSON, which is for programs, and the data of a filter go another way.
+// own. JSON is for programs: it has its own escapes, and must be UTF-8 whatever a name holds. The
+// data of a filter go another way.
 #pragma once
 
 #include <concepts>
@@ -66,6 +67,12 @@ void print_error(plain_format<Values...> text, Values&&... values) {
 template <class... Values>
 void print_plain(plain_format<Values...> text, Values&&... values) {
   fmt::print("{}", plain_text_of<Values...>(text, std::forward<Values>(values)...));
+}
+
+/// Writes JSON, or a part of it, to standard output.
+template <class... Values>
+void print_json(fmt::format_string<Values...> text, Values&&... values) {
+  fmt::print("{}", json_in_utf8(fmt::format(text, std::forward<Values>(values)...)));
 }
 
 } // namespace l3

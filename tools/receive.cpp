@@ -151,7 +151,7 @@ void summarize(const options& o, const ledger& l, const receive_counters& c) {
                                   {"unseen_blocks", c.unseen.get()},
                                   {"connections_refused", refused_connections(c)},
                                   {"store_errors", c.store_errors.get()}};
-    fmt::print("{}\n", boost::json::serialize(all));
+    print_json("{}\n", boost::json::serialize(all));
   } else {
     print_plain("{}: {} events, {:.1f} MB of {} sessions; now {} blocks stored, {} dropped as "
                 "repeats, {} events left out as repeats\n",

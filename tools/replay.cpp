@@ -17,6 +17,7 @@
 #include "tools/pending_file.hpp"
 #include "tools/print.hpp"
 #include "tools/progress.hpp"
+#include "tools/real_number.hpp"
 #include "tools/replay/rerun.hpp"
 #include "tools/replay/tcp_replay.hpp"
 #include "tools/replay/udp_replay.hpp"
@@ -156,7 +157,7 @@ int replay(const options& o) {
   line->clear();
   if (!o.ledger.empty()) write_ledger(o.ledger, ledger_of(report, !udp, true));
   if (o.json)
-    fmt::print("{}", to_json(report));
+    print_json("{}", to_json(report));
   else
     print_plain("{}", text_lines{to_table(report)});
   if (report.finished) return 0;
@@ -234,10 +235,8 @@ void add_replay(CLI::App& program, command_body& run) {
                 "bare number is of seconds")
       ->transform(in_unit({dimension::duration, 1'000'000'000, "seconds", true}))
       ->check([](const std::string& text) -> std::string {
-        double seconds = 0;
-        // Not-a-number fails both comparisons.
-        const bool good =
-            CLI::detail::lexical_cast(text, seconds) && seconds > 0 && seconds <= longest_timeout;
+        const auto seconds = read_real_number(text);
+        const bool good = seconds && *seconds > 0 && *seconds <= longest_timeout;
         return good ? "" : text + " is not a number of seconds above 0, up to a million";
       })
       ->capture_default_str();

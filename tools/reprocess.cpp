@@ -28,7 +28,9 @@
 #include "tools/verify/payload_words.hpp"
 #include "tools/verify/store_folder.hpp"
 #include "tools/whole_number.hpp"
+#include "transport/format/plain_text.hpp"
 #include "transport/store/expected_files.hpp"
+#include "transport/store/expected_lanes.hpp"
 #include "transport/store/sidecar.hpp"
 
 namespace l3 {
@@ -63,6 +65,15 @@ std::uint32_t settings_of(const options& o, const readout& crates) {
   return menu.tables.constants.settings;
 }
 
+/// A plan is JSON, and finds its stores by their names.
+void check_name(const std::string& store) {
+  const std::string name = std::filesystem::canonical(store).string();
+  if (json_in_utf8(name) != name)
+    throw command_error(name + ": a plan names its stores in UTF-8, and this name is none: give "
+                               "the folder another one",
+                        exit_usage);
+}
+
 /// The plan in the folder, with the stores that were named added to it.
 reprocess_plan make_plan(const options& o, const reprocess_folder& folder, interrupt& signals) {
   reprocess_plan plan;
@@ -75,6 +86,7 @@ reprocess_plan make_plan(const options& o, const reprocess_folder& folder, inter
   for (const std::string& store : o.stores) {
     check_folder(store);
     check_store(store);
+    check_name(store);
   }
   const std::optional<readout> stored = stored_readout(o.stores, signals);
   if (is_new) {
@@ -230,12 +242,22 @@ reprocess_totals totals_of(const reprocess_folder& folder, const reprocess_plan&
   return totals;
 }
 
-/// A sentence on each file that should be in a store of the plan, and is not there.
-std::vector<std::string> gone_from(const reprocess_plan& plan) {
+/// A sentence on each lane that lacks blocks. Reads the headers of those that are there.
+std::vector<std::string> gone_from_spool(const std::string& spool, interrupt& signals) {
+  expected_lanes lanes(spool);
+  store_reader in(spool, [&] { return signals.check(), false; });
+  while (const auto block = in.next()) lanes.note(block->header);
+  return lanes.faults();
+}
+
+/// A sentence on each file, or lane of a spool, that should be in the plan's folders and is not.
+std::vector<std::string> gone_from(const reprocess_plan& plan, interrupt& signals) {
   std::vector<std::string> all;
   for (const std::string& store : plan.stores) {
-    if (!std::filesystem::is_directory(store) || kind_of(store) != store_kind::store) continue;
-    for (const std::string& text : expected_files(store).gone())
+    if (!std::filesystem::is_directory(store)) continue;
+    const bool is_spool = kind_of(store) == store_kind::spool;
+    for (const std::string& text :
+         is_spool ? gone_from_spool(store, signals) : expected_files(store).gone())
       all.push_back(fmt::format("{}: {}", store, text));
   }
   return all;
@@ -247,7 +269,7 @@ std::vector<std::string> misnamed_in(const reprocess_plan& plan) {
   for (const reprocess_task& t : plan.tasks) {
     const std::filesystem::path file = t.path();
     if (!std::filesystem::exists(file)) continue; // archived since
-    const std::uint64_t number = store_file(file, t.kind).number();
+    const std::uint64_t number = listed_file(file, t.kind).number();
     if (number != 0 && number != t.file) all.push_back(misnaming_of(file.string(), number));
   }
   return all;
@@ -276,13 +298,13 @@ void tell_findings(const std::vector<std::string>& texts, std::string_view behin
 }
 
 /// 0 if all of the inputs could be decided again, or what could not is accepted.
-int judge_inputs(const options& o, const reprocess_plan& plan, const reprocess_totals& t) {
+int judge_inputs(const options& o, const reprocess_plan& plan, const reprocess_totals& t,
+                 const std::vector<std::string>& gone) {
   int code = 0;
   const std::string accepted = o.skip_damaged ? "" : " (--skip-damaged accepts that)";
-  const auto gone = gone_from(plan);
   const auto alone = without_sidecar(plan);
   tell_findings(misnamed_in(plan));
-  tell_findings(gone, "; its events are in no output" + accepted);
+  tell_findings(gone, "; these events are in no output" + accepted);
   tell_findings(alone, accepted);
   if (!(gone.empty() && alone.empty()) && !o.skip_damaged) code = exit_failure;
   if (!t.unreadable.none()) {
@@ -304,8 +326,9 @@ int check(const options& o, const reprocess_folder& folder) {
   interrupt signals;
   const reprocess_plan plan = read_plan(folder);
   const auto verdict = check_reprocessed(folder, plan, [&] { return signals.came(); });
+  const auto gone = gone_from(plan, signals);
   const bool all_read =
-      verdict.totals.unreadable.none() && gone_from(plan).empty() && without_sidecar(plan).empty();
+      verdict.totals.unreadable.none() && gone.empty() && without_sidecar(plan).empty();
   const bool all_whole = verdict.totals.limited == 0;
   const bool all_once = verdict.repeated.empty();
   const bool holds = verdict.holds() && (all_read || o.skip_damaged) &&
@@ -322,7 +345,7 @@ int check(const options& o, const reprocess_folder& folder) {
     all["changed"] = list(verdict.changed);
     all["repeated"] = list(verdict.repeated);
     all["repeated_events"] = verdict.repeated_events;
-    fmt::print("{}\n", json::serialize(all));
+    print_json("{}\n", json::serialize(all));
   } else {
     print_totals(verdict.totals, plan.tasks.size());
     const auto list = [](const char* what, const std::vector<std::string>& texts) {
@@ -348,7 +371,7 @@ int check(const options& o, const reprocess_folder& folder) {
                     : "each event that could be decided again is in exactly one output, or "
                       "was rejected");
   }
-  const int inputs = judge_inputs(o, plan, verdict.totals);
+  const int inputs = judge_inputs(o, plan, verdict.totals, gone);
   if (!all_once)
     print_error("{} events came in more than once, from stores or sessions to which level 2 gave "
                 "them one after the other{}\n",
@@ -365,7 +388,7 @@ int submit_tasks(const options& o, const reprocess_folder& folder, const reproce
   if (open.empty()) (void)write_manifest(folder, plan);
   const auto jobs = submit(o.slurm, folder, open, more);
   if (o.json) {
-    fmt::print("{}\n",
+    print_json("{}\n",
                json::serialize(json::object{{"tasks", open.size()},
                                             {"jobs", json::array(jobs.begin(), jobs.end())}}));
   } else {
@@ -400,11 +423,11 @@ int reprocess(const options& o) {
     json::object all = to_json(totals);
     all["tasks"] = plan.tasks.size();
     all["tasks_run"] = tasks.size();
-    fmt::print("{}\n", json::serialize(all));
+    print_json("{}\n", json::serialize(all));
   } else {
     print_totals(totals, plan.tasks.size());
   }
-  return judge_inputs(o, plan, totals);
+  return judge_inputs(o, plan, totals, gone_from(plan, signals));
 }
 
 } // namespace

@@ -45,7 +45,7 @@ struct options {
 
 int tell(const options& o, const control_answer& a) {
   if (o.as_json) {
-    fmt::print("{}\n", json::serialize(a.body));
+    print_json("{}\n", json::serialize(a.body));
   } else if (a.good()) {
     print_plain("{}", text_lines{table_of(a.body)});
   } else {
@@ -61,8 +61,7 @@ int understand(const options& o, int (*body)(const options&)) {
     throw command_error(
         fmt::format("what answers at {} is no run control of koto-l3, or of another "
                     "version (run.control of the daemon, --socket)",
-                    o.socket),
-        exit_missing_resource);
+                    o.socket));
   };
   try {
     return body(o);
@@ -71,7 +70,7 @@ int understand(const options& o, int (*body)(const options&)) {
   } catch (const std::out_of_range&) {
     fail();
   }
-  return exit_missing_resource;
+  return exit_failure;
 }
 
 control_answer ask_status(const options& o) { return ask_control(o.socket, "/run", ""); }
@@ -142,8 +141,10 @@ int stop(const options& o) {
 void add_run(CLI::App& program, command_body& run) {
   auto o = std::make_shared<options>();
   auto* c = program.add_subcommand("run", "begin and end runs of a daemon");
-  c->footer("For a daemon whose configuration has run.control; its page is docs/run-control.md.\n"
-            "Exit code 1 if the daemon refuses, with its reasons; 69 if none answers.");
+  c->footer(
+      "For a daemon whose configuration has run.control; its page is docs/run-control.md.\n"
+      "Exit code 1 if the daemon refuses, with its reasons, or if what answers is none; 69 if "
+      "nothing answers.");
   c->require_subcommand(1);
   const auto add = [&](const char* name, const char* text, int (*body)(const options&)) {
     auto* s = c->add_subcommand(name, text);

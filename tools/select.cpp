@@ -132,7 +132,7 @@ public:
       : json_(o.json), totals_only_(o.totals), lines_(selection.line_names()),
         counters_(counter_names(selection.what)), totals_(lines_.size()) {
     if (json_)
-      fmt::print("{{\"executor\":{},\"settings\":{},\"events\":[",
+      print_json("{{\"executor\":{},\"settings\":{},\"events\":[",
                  json::serialize(json::value(executor)), selection.tables.constants.settings);
     if (!json_ && !totals_only_)
       print_plain("spill    event  decision trigger photons energy/MeV vetoes    lines\n");
@@ -140,7 +140,7 @@ public:
 
   void add(const decided_event& e) {
     if (json_ && !totals_only_)
-      fmt::print("{}\n{}", totals_.events == 0 ? "" : ",",
+      print_json("{}\n{}", totals_.events == 0 ? "" : ",",
                  json::serialize(to_json(e, lines_, counters_)));
     if (!json_ && !totals_only_) print_text(e, lines_);
     totals_.add(e.summary);
@@ -148,7 +148,7 @@ public:
 
   void end(const loaded_selection& selection) const {
     if (json_) {
-      fmt::print("],\"total\":{}}}\n",
+      print_json("],\"total\":{}}}\n",
                  json::serialize(json::object{{"events", totals_.events},
                                               {"kept", totals_.kept},
                                               {"not_judged", totals_.not_judged},
@@ -204,7 +204,7 @@ int select_stored(const options& o, interrupt& signals) {
 class recorded_report {
 public:
   explicit recorded_report(const options& o) : json_(o.json), totals_only_(o.totals) {
-    if (json_) fmt::print("{{\"events\":[");
+    if (json_) print_json("{{\"events\":[");
   }
 
   void add(const recorded_event& e) {
@@ -215,7 +215,7 @@ public:
                           : different_);
     if (totals_only_) return;
     if (json_)
-      print_json(e);
+      print_event(e);
     else if (decided && !e.as_stored)
       print_plain("run {} spill {} event {}: is decided otherwise than it is stored\n", e.run,
                   e.key.spill, e.key.number);
@@ -237,7 +237,7 @@ public:
       const json::object total{{"events", all},           {"as_stored", as_stored_},
                                {"different", different_}, {"not_selected", unselected_},
                                {"refused", refused},      {"reasons", reasons}};
-      fmt::print("],\"total\":{}}}\n", json::serialize(total));
+      print_json("],\"total\":{}}}\n", json::serialize(total));
     } else {
       print_plain("{} events: {} are decided as they are stored, bit for bit, {} otherwise; {} are "
                   "refused; of {} no selection ran\n",
@@ -248,7 +248,7 @@ public:
   }
 
 private:
-  void print_json(const recorded_event& e) {
+  void print_event(const recorded_event& e) {
     json::object o{{"run", e.run}, {"spill", e.key.spill}, {"event", e.key.number}};
     if (e.now != nullptr) {
       const loaded_selection& by = e.by->selection();
@@ -258,7 +258,7 @@ private:
       o["as_stored"] = e.as_stored;
     }
     if (!e.refusal.empty()) o["refused_because"] = e.refusal;
-    fmt::print("{}\n{}", std::exchange(first_, false) ? "" : ",", json::serialize(o));
+    print_json("{}\n{}", std::exchange(first_, false) ? "" : ",", json::serialize(o));
   }
 
   bool json_;

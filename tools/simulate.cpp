@@ -18,6 +18,7 @@
 #include "tools/pending_file.hpp"
 #include "tools/print.hpp"
 #include "tools/progress.hpp"
+#include "tools/real_number.hpp"
 #include "tools/simulation/simulation.hpp"
 #include "tools/whole_number.hpp"
 
@@ -63,7 +64,7 @@ void report(const options& o, const type_counts& counts, std::uint64_t bytes, do
                                   {"seconds", seconds},
                                   {"events_per_second", rate},
                                   {"types", types}};
-    fmt::print("{}\n", boost::json::serialize(all));
+    print_json("{}\n", boost::json::serialize(all));
     return;
   }
   print_plain(
@@ -172,8 +173,8 @@ void add_simulate(CLI::App& program, command_body& run) {
   c->add_option("--detector", o->detector_file, "description to use instead of the built-in one");
   const CLI::Validator whole_number(
       [](std::string& text) {
-        const double size = std::stod(text); // a number, after the check of its range
-        return size == std::floor(size) ? std::string() : text + " is no whole number";
+        const auto size = read_real_number(text);
+        return size && *size == std::floor(*size) ? std::string() : text + " is no whole number";
       },
       "");
   for (const auto& e : effect_options) {

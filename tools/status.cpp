@@ -90,7 +90,7 @@ void show(const options& o, const std::vector<node_row>& rows, bool live) {
   // From the upper left; what was below is cleared.
   if (live) fmt::print("\033[H\033[J");
   if (o.json)
-    fmt::print("{}\n", boost::json::serialize(json_of(rows)));
+    print_json("{}\n", boost::json::serialize(json_of(rows)));
   else
     print_plain("{}", text_lines{table_of(rows)});
   if (!live && o.watch && !o.json) print_plain("\n");

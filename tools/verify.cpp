@@ -233,7 +233,7 @@ void print_json(const comparison& c, const boost::json::object& payloads,
       {"replay_ledgers_unfinished", unfinished},
       {"files", json::array(r.files.begin(), r.files.end())},
       {"objections", objections}};
-  fmt::print("{}\n", json::serialize(all));
+  l3::print_json("{}\n", json::serialize(all));
 }
 
 /// Decides every event that was sent as if it were of this run and packed by this codec. `expected`
@@ -323,6 +323,7 @@ int verify(const options& o) {
   line.clear();
   for (const auto& end : stored.torn_ends()) said.torn_ends.push_back(text_of(end));
   said.files = stored.file_faults();
+  said.files.insert(said.files.end(), c.gone_files.begin(), c.gone_files.end());
   said.files.insert(said.files.end(), stored.misnamed_files().begin(),
                     stored.misnamed_files().end());
   said.without_ledger = sessions_without_ledger(ledgers, sessions);

@@ -4,8 +4,10 @@
 codes in tools/README.md."""
 import json
 import os
+import pathlib
 import pty
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -101,12 +103,18 @@ class Usage(CommandLine):
             self.assertEqual(code, 0, usage)
             for option in re.findall(r"^ +(--[a-z-]+) FLOAT", usage, re.MULTILINE):
                 found += 1
-                for number in ("nan", "-nan", "inf", "1e999", "0x1p-1", ""):
+                for number in ("nan", "-nan", "inf", "1e999", "0x0", "-0x1p-1", " 0x1", "0.5 ", ""):
                     with self.subTest(command=command, option=option, number=number):
                         self.says(USAGE, option, command, *needed.get(command, ()), f"{option}={number}")
         self.assertGreater(found, 30)
         self.assertFalse(out.exists())
-        self.says(USAGE, "--kept: nan is no finite number", "plan", "--kept=nan")
+        self.says(USAGE, "--kept: nan is no finite number in decimal digits", "plan", "--kept=nan")
+        for number in ("0x0", "0x1p-1", "nan", "inf", " 0.5"):
+            for option in ("--drop", "--duplicate", "--rate"):
+                self.says(USAGE, number, "replay", *needed["replay"], f"{option}={number}")
+        for number in ("+0", "+0.05", "5e-2", ".05", "0.", "00.05"):
+            code, said = self.run_tool("plan", f"--kept={number}")
+            self.assertEqual(code, 0, said)
         for rate in ("0 Gb/s", "-1 Gb/s"):
             self.says(USAGE, f'--rate: "{rate}" is not above 0', "plan", f"--rate={rate}")
 
@@ -178,6 +186,16 @@ class PlainText(CommandLine):
         words = re.findall(r"^ +((?:-\w,)?--[a-z0-9-]+) [A-Za-z]", usage, re.MULTILINE)
         return [w.split(",")[-1] for w in words], re.findall(r"^  ([\w.-]+) TEXT", usage.partition("Positionals:")[2].partition("Options:")[0], re.MULTILINE)
 
+    def commands_with(self, option):
+        commands = re.findall(r"^  ([a-z]+) {2}", subprocess.run([harness.BIN / "koto-l3", "--help"], capture_output=True, text=True, check=True).stdout, re.MULTILINE)
+        found = set()
+        for command in commands:
+            more = ["status"] if command == "run" else []
+            usage = subprocess.run([harness.BIN / "koto-l3", command, *more, "--help"], capture_output=True, text=True, check=True).stdout
+            if re.search(rf"^  .*{option}\b", usage, re.MULTILINE):
+                found.add(command)
+        return found
+
     def test_arguments(self):
         commands = re.findall(r"^  ([a-z]+) {2}", subprocess.run([harness.BIN / "koto-l3", "--help"], capture_output=True, text=True, check=True).stdout, re.MULTILINE)
         self.assertGreaterEqual(len(commands), 22)
@@ -219,6 +237,42 @@ class PlainText(CommandLine):
             with self.subTest(arguments):
                 p = self.said(*arguments)
                 self.assertTrue(p.stdout or p.stderr)
+
+    def test_json_is_utf8_whatever_a_name_holds(self):
+        odd = self.folder.__fspath__().encode() + b"/odd\xff"
+        store = odd + b".store"
+        self.assertEqual(self.fill_store().stop(), 0)
+        os.rename(self.sent, odd)
+        os.rename(self.store, store)
+        os.rename(self.write_config(), odd + b".toml")
+        pathlib.Path(os.fsdecode(odd + b".u16")).write_bytes(bytes(256))
+        tried, named = set(), set()
+
+        def take(command, answer):
+            json.loads(answer.decode())
+            tried.add(command)
+            if rb"odd\\xff" in answer:
+                named.add(command)
+
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as deaf:
+            deaf.bind((harness.HOST, 0))
+            for arguments in (("simulate", odd + b".l2raw", "--events", "2"), ("info", odd), ("info", store), ("inspect", odd, "--event", "3/1"),
+                              ("select", odd + b".l2raw"), ("evaluate", odd + b".l2raw"), ("budget", odd + b".l2raw"), ("verify", odd, store),
+                              ("extract", store, odd + b".out"), ("efficiency", store), ("cables", "--svg", odd + b".svg"), ("plan",),
+                              ("pack", odd + b".u16", odd + b".kr"), ("unpack", odd + b".kr", odd + b".16"), ("doctor", "--config", odd + b".toml"),
+                              ("replay", odd, "--to", f"udp://{harness.HOST}:{deaf.getsockname()[1]}"), ("status", f"{harness.HOST}:1")):
+                with self.subTest(arguments):
+                    take(arguments[0], self.said(*arguments, "--json").stdout)
+        receiver = subprocess.Popen([harness.BIN / "koto-l3", "receive", "--json", "--bind", f"tcp://{harness.HOST}:{self.ports.receiver}", "--out", odd + b".to"],
+                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        while b"listening on" not in receiver.stderr.readline():
+            self.assertIsNone(receiver.poll())
+        receiver.terminate()
+        take("receive", receiver.communicate(timeout=harness.PATIENCE)[0])
+        self.assertEqual(named, {"info", "extract", "simulate", "receive"})
+        # A file of options names demo's folder, and must be UTF-8; run and histograms print what they have read as JSON. The names that reprocess
+        # tells are in reprocessing.py.
+        self.assertEqual(self.commands_with("--json") - tried, {"demo", "run", "histograms", "reprocess"})
 
 
 class FullLog(CommandLine):

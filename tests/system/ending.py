@@ -219,7 +219,7 @@ class Tools(Ending):
         self.start_all([
             ("run start --wait, armed", INTERRUPTED, "run", "start", "--wait", "--socket", self.run_control("armed", armed)),
             ("run stop --wait, running", INTERRUPTED, "run", "stop", "--wait", "--socket", self.run_control("running", running)),
-            ("run status, of another program", ({MISSING}, "is no run control of koto-l3"), "run", "status", "--socket", self.run_control("other", {"state": "x"})),
+            ("run status, of another program", ({FAILED}, "is no run control of koto-l3"), "run", "status", "--socket", self.run_control("other", {"state": "x"})),
             ("run status, without an answer", BY_THE_SIGNAL, "run", "status", "--socket", self.run_control("silent", None)),
             ("status --watch", ({FAILED}, ".*"), "status", "--watch", f"http://{harness.HOST}:{self.ports.receiver}")])
         self.all_end()

@@ -6,8 +6,10 @@ them, and tells of a reference that cannot be one."""
 import json
 import math
 import re
+import socket
 import struct
 import subprocess
+import threading
 import tomllib
 import xml.etree.ElementTree
 
@@ -361,6 +363,27 @@ class Histograms(Selecting):
             self.finish(daemon)
         told = self.tool(f"{harness.HOST}:1", code=MISSING)
         self.assertIn(f"http://{harness.HOST}:1/histograms", told)
+
+    def test_of_what_answers_at_the_address_only_silence_is_missing(self):
+        http = b"HTTP/1.1 200 OK\r\nContent-Length: "
+        answers = {b"SSH-2.0-OpenSSH_9.2\r\n": (FAILED, "it does not speak HTTP"),
+                   b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n": (FAILED, "it answers 404"),
+                   http + b"16777217\r\n\r\n": (FAILED, "its answer has more than 16 MiB"),
+                   http + b"2\r\n\r\n{}": (FAILED, "answers with no histograms that this version reads"),
+                   b"": (MISSING, "it closed the connection without an answer")}
+        with socket.create_server((harness.HOST, 0)) as listener:
+            for answer, (code, part) in answers.items():
+                def serve(answer=answer):
+                    with listener.accept()[0] as peer:
+                        peer.recv(1 << 16)
+                        peer.sendall(answer)
+                        peer.shutdown(socket.SHUT_WR)
+                        peer.recv(1)
+                server = threading.Thread(target=serve)
+                server.start()
+                said = self.tool(f"{harness.HOST}:{listener.getsockname()[1]}", code=code)
+                server.join()
+                self.assertIn(part, said)
 
 
 if __name__ == "__main__":

@@ -354,7 +354,7 @@ class Again(Reprocessing):
     def test_a_file_that_is_gone(self):
         """The manifest names it: that its events are nowhere is told by all tools, and is no good end."""
         sent, _ = self.stored_whole(20)
-        whole, store, out = harness.store_file(self.store), self.folder / "store", self.folder / "out"
+        whole, store, out = harness.store_file(self.store), self.folder / "store", self.folder / os.fsdecode(b"out\xff")
         self.assertIn("no selection ran on any stored event", self.run_tool("efficiency", self.store)[1])
         self.assertIn("holds no histograms: no selection ran", self.run_tool("histograms", self.store)[1])
         shutil.copytree(self.store, store)
@@ -376,6 +376,36 @@ class Again(Reprocessing):
         for command in ("extract", "select", "reprocess"):
             code, told = self.run_tool(command, *commands[command])
             self.assertEqual(code, 0, told)
+        harness.store_file(out, 1).unlink()
+        self.assertIn(f"{self.folder}/out\\xff/", self.check(out, code=FAILED)["missing"][0])  # in JSON, which is UTF-8
+        odd = self.folder / os.fsdecode(b"store\xff")
+        shutil.copytree(self.store, odd)
+        self.assertIn(r"store\xff: a plan names its stores in UTF-8", self.reprocess(odd, "--menu", "built-in", "--out", self.folder / "new", code=USAGE))
+        harness.store_file(store, 2).unlink()  # its task is planned, and not done
+        (out / "reprocess/task-000001.json").unlink()
+        self.assertRegex(self.reprocess("--out", out, code=FAILED), r"/blocks-000002\S*\.kl3 cannot be read: No such file")
+
+    def test_a_spool_that_lacks_a_segment(self):
+        sent = self.simulate(self.EVENTS)
+        daemon = self.start_daemon(frames=self.frames, outbox={"block": "512 KiB"}, building={"chunk_bytes": self.chunk_bytes},
+                                   spool={"use": "always", "segment": "1 MiB"})
+        code, said = self.run_tool("replay", sent, "--to", f"tcp://{harness.HOST}:{self.ports.tcp}", "--rate", "max")
+        self.assertEqual(code, 0, said)
+        harness.wait_until(lambda: daemon.status()["spool"]["events"] == self.EVENTS, "events on disk")
+        self.stop_daemon(daemon)
+        spool = self.folder / f"spool-{self.ports.tcp}"
+        segments = sorted(spool.glob("spool-*.kl3"))
+        self.assertGreater(len(segments), 1)
+        arguments = spool, "--menu", "built-in", "--out"
+        self.reprocess(*arguments, self.folder / "whole")
+        segments[0].unlink()
+        out = self.folder / "out"
+        lacks = (rf"(?m)^{spool}: session [0-9a-f]{{16}} lacks \d+ blocks of the numbers 1 to \d+ that released.kl3r says were on disk; "
+                 r"these events are in no output")
+        self.assertRegex(self.reprocess(*arguments, out, code=FAILED), lacks + r" \(--skip-damaged accepts that\)$")
+        self.assertFalse(self.check(out, code=FAILED)["holds"])
+        self.assertRegex(self.reprocess(*arguments, out, "--skip-damaged"), lacks + "$")
+        self.reprocess("--out", out, "--check", "--skip-damaged")
 
     def test_a_file_under_another_name(self):
         """Its blocks are what they are: all tools tell it, and nothing is missing."""

@@ -124,8 +124,13 @@ TEST(an_answer_of_run_control, gives_no_control_character_to_a_terminal) {
   EXPECT_NE(text.find("run 7 (a?, ?]0;x?)"), text.npos) << text;
 }
 
-/// What is said of an answer of so many bytes; empty if it is taken.
-std::string refusal_of_an_answer(std::size_t bytes) {
+struct refusal {
+  std::string said;
+  int code = 0;
+};
+
+/// Of this answer; none if it is taken.
+refusal refusal_of(const std::string& answer) {
   const auto socket = std::filesystem::temp_directory_path() /
                       ("l3-run-asking-" + std::to_string(::getpid()) + ".sock");
   const int listener = ::socket(AF_UNIX, SOCK_STREAM, 0);
@@ -138,8 +143,6 @@ std::string refusal_of_an_answer(std::size_t bytes) {
     const int c = ::accept(listener, nullptr, nullptr);
     std::array<char, 4096> request{};
     EXPECT_GT(::recv(c, request.data(), request.size(), 0), 0);
-    const std::string answer = "HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(bytes) +
-                               "\r\n\r\n{}" + std::string(bytes - 2, ' ');
     for (std::size_t sent = 0; sent < answer.size();) {
       const auto n = ::send(c, &answer[sent], answer.size() - sent, MSG_NOSIGNAL);
       if (n <= 0) break;
@@ -147,22 +150,35 @@ std::string refusal_of_an_answer(std::size_t bytes) {
     }
     ::close(c);
   });
-  std::string said;
+  refusal refused;
   try {
     static_cast<void>(ask_control(socket.string(), "/run", ""));
   } catch (const command_error& e) {
-    said = e.what();
+    refused = {e.what(), e.code};
   }
   server.join();
   ::close(listener);
   std::filesystem::remove(socket);
-  return said;
+  return refused;
+}
+refusal refusal_of_an_answer(std::size_t bytes) {
+  return refusal_of("HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(bytes) + "\r\n\r\n{}" +
+                    std::string(bytes - 2, ' '));
 }
 
 TEST(an_answer_of_run_control, has_at_most_a_mebibyte) {
-  EXPECT_EQ(refusal_of_an_answer(1 << 20), "");
-  const std::string said = refusal_of_an_answer((1 << 20) + 1);
+  EXPECT_EQ(refusal_of_an_answer(1 << 20).said, "");
+  const auto [said, code] = refusal_of_an_answer((1 << 20) + 1);
   EXPECT_NE(said.find("more than 1 MiB"), std::string::npos) << said;
+  EXPECT_EQ(code, exit_failure);
+}
+
+TEST(an_answer_of_run_control, is_missing_only_if_nothing_came) {
+  for (const char* wrong :
+       {"SSH-2.0-OpenSSH_9.2\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{",
+        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]"})
+    EXPECT_EQ(refusal_of(wrong).code, exit_failure) << wrong;
+  EXPECT_EQ(refusal_of("").code, exit_missing_resource);
 }
 
 } // namespace

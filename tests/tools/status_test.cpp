@@ -62,18 +62,20 @@ TEST(the_answer, of_a_name_without_an_address_is_a_failure) {
 }
 
 /// Says that so many bytes come, and sends them.
-std::string failure_of_an_answer(std::size_t bytes) {
+http_answer answer_of(std::size_t bytes) {
   const http_pages pages{{"/status", [&] {
                             return http_response{200, "text/plain", std::string(bytes, ' ')};
                           }}};
   const http_server server("127.0.0.1", 0, pages);
   const std::array urls{parse_url(std::to_string(server.port()), "/status")};
-  return http_get(urls, std::chrono::seconds(20)).at(0).failure;
+  return http_get(urls, std::chrono::seconds(20)).at(0);
 }
 
 TEST(the_answer, has_16_mib_at_most) {
-  EXPECT_EQ(failure_of_an_answer(16 << 20), "");
-  EXPECT_EQ(failure_of_an_answer((16 << 20) + 1), "its answer has more than 16 MiB");
+  EXPECT_EQ(answer_of(16 << 20).failure, "");
+  const http_answer longer = answer_of((16 << 20) + 1);
+  EXPECT_EQ(longer.failure, "its answer has more than 16 MiB");
+  EXPECT_TRUE(longer.wrong);
 }
 
 TEST(the_status, has_texts_of_400_bytes_at_most) {

@@ -16,6 +16,7 @@
 #include "tools/evaluate/stored_readout.hpp"
 #include "tools/verify/line_names.hpp"
 #include "tools/verify/payload_words.hpp"
+#include "tools/verify/store_folder.hpp"
 #include "transport/format/crc32c.hpp"
 #include "transport/format/prescale.hpp"
 #include "transport/store/block.hpp"
@@ -208,7 +209,6 @@ block_selector& file_reprocessor::selector_of(std::uint32_t run, codec_id codec)
 
 task_record file_reprocessor::run(const reprocess_task& task) {
   const fs::path path = task.path();
-  check_readable(path.string());
   task_record r;
   r.task = task.number;
   r.settings = plan_.settings;
@@ -221,7 +221,7 @@ task_record file_reprocessor::run(const reprocess_task& task) {
   if (selector_) totals_.emplace(selector_->selection().line_names().size());
 
   output_file out(folder_, task.number);
-  store_file in(path, task.kind, stop_);
+  store_file in = listed_file(path, task.kind, stop_);
   std::vector<std::byte> payload;
   while (const auto block = in.next()) {
     if (block->end() > r.input.bytes) break; // it came after the look

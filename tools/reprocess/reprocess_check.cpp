@@ -15,6 +15,7 @@
 #include "selection/trigger/recorded_settings.hpp"
 #include "tools/evaluate/stored_readout.hpp"
 #include "tools/reprocess/file_reprocessor.hpp"
+#include "tools/verify/store_folder.hpp"
 #include "transport/accounting/ledger.hpp"
 #include "transport/store/block.hpp"
 #include "transport/store/block_copies.hpp"
@@ -176,9 +177,9 @@ private:
 
   void compare(const reprocess_task& task, const fs::path& path, const task_record& r,
                const fs::path& written) {
-    store_file in(path, task.kind, stop_);
+    store_file in = listed_file(path, task.kind, stop_);
     std::optional<store_file> out;
-    if (!r.output.name.empty()) out.emplace(written, store_kind::store, stop_);
+    if (!r.output.name.empty()) out.emplace(listed_file(written, store_kind::store, stop_));
     std::optional<stored_block> next = out ? out->next() : std::nullopt;
     std::vector<std::byte> payload;
     std::vector<std::byte> made;
@@ -287,7 +288,7 @@ private:
       if (recorded_.contains(f.text())) continue;
       const fs::path path = folder_.store() / f.text();
       doubled("{}: no record tells of this file", path.string());
-      store_file other(path, store_kind::store, stop_);
+      store_file other = listed_file(path, store_kind::store, stop_);
       while (const auto block = other.next()) note(block->header, outputs_, path);
     }
   }

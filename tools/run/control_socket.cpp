@@ -19,6 +19,7 @@
 #include <sys/types.h>
 
 #include "tools/command_error.hpp"
+#include "tools/http_fault.hpp"
 
 namespace l3 {
 namespace {
@@ -86,19 +87,19 @@ control_answer ask_control(const std::string& socket, const std::string& path,
   } catch (const boost::system::system_error& e) { // a name that is too long
     failed = e.code();
   }
-  const auto fail = [&](const std::string& why) {
+  const auto fail = [&](const std::string& why, int code) {
     throw command_error(
         fmt::format("no run control answers at {}: {} (run.control of the daemon, --socket)",
                     socket, why),
-        exit_missing_resource);
+        code);
   };
   if (failed == boost::system::errc::permission_denied)
     throw command_error(
         fmt::format("no permission to open {}: {} (run.control of the daemon, --socket)", socket,
                     who_may_open(socket)),
         exit_missing_resource);
-  if (failed == http::error::body_limit) fail("the answer has more than 1 MiB");
-  if (failed) fail(failed.message());
+  if (failed == http::error::body_limit) fail("the answer has more than 1 MiB", exit_failure);
+  if (failed) fail(failed.message(), is_http_fault(failed) ? exit_failure : exit_missing_resource);
   const std::string& text = response.get().body();
   if (response.get().result() == http::status::payload_too_large) { // a line of plain text
     boost::json::array reasons;
@@ -107,7 +108,7 @@ control_answer ask_control(const std::string& socket, const std::string& path,
   }
   boost::json::error_code no_json;
   const auto value = boost::json::parse(text, no_json);
-  if (no_json || !value.is_object()) fail("the answer is no JSON object");
+  if (no_json || !value.is_object()) fail("the answer is no JSON object", exit_failure);
   return {response.get().result_int(), value.as_object()};
 }
 

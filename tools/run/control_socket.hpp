@@ -15,8 +15,8 @@ struct control_answer {
   [[nodiscard]] bool good() const { return status >= 200 && status < 300; }
 };
 
-/// GET without a body, else POST. Throws command_error: no daemon listens there, this user may not
-/// ask it, or what answers is none.
+/// GET without a body, else POST. Throws command_error: 69 if no daemon listens there, or this user
+/// may not ask it, 1 if what answers is none.
 [[nodiscard]] control_answer ask_control(const std::string& socket, const std::string& path,
                                          const std::string& body);
 

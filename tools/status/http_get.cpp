@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "config/endpoint.hpp"
+#include "tools/http_fault.hpp"
 
 namespace l3 {
 namespace {
@@ -29,8 +30,7 @@ std::string why(const beast::error_code& error, std::chrono::milliseconds patien
     return fmt::format("no answer within {:g} s", std::chrono::duration<double>(patience).count());
   if (error == http::error::body_limit) return "its answer has more than 16 MiB";
   if (error == http::error::end_of_stream) return "it closed the connection without an answer";
-  if (error.category() == http::make_error_code(http::error::bad_version).category())
-    return "it does not speak HTTP";
+  if (is_http_fault(error)) return "it does not speak HTTP";
   return error.message();
 }
 
@@ -63,7 +63,10 @@ public:
 private:
   bool failed(const beast::error_code& error) {
     if (!error) return false;
-    if (answer_.failure.empty()) answer_.failure = why(error, patience_);
+    if (answer_.failure.empty()) {
+      answer_.failure = why(error, patience_);
+      answer_.wrong = is_http_fault(error);
+    }
     timer_.cancel();
     return true;
   }
@@ -98,7 +101,9 @@ private:
         timer_.cancel();
         answer_.status = parser_.get().result_int();
         answer_.body = std::move(parser_.get().body());
-        if (!answer_.good()) answer_.failure = fmt::format("it answers {}", answer_.status);
+        if (answer_.good()) return;
+        answer_.failure = fmt::format("it answers {}", answer_.status);
+        answer_.wrong = true;
       });
     });
   }

@@ -29,6 +29,8 @@ struct http_answer {
   unsigned status = 0; ///< 0: none
   std::string body;
   std::string failure; ///< why there is no answer
+  /// Something answers at the address, but with another status, with too much, or not in HTTP.
+  bool wrong = false;
 
   [[nodiscard]] bool good() const { return status == 200; }
 };

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <system_error>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "gpu/codec/decode_all.hpp"
@@ -30,6 +31,7 @@ class repeat_finder {
 public:
   repeat_finder(const std::filesystem::path& folder, const event_index& stored)
       : stored_(stored), reader_(folder) {}
+  [[nodiscard]] std::vector<std::string> gone_files() const { return reader_.gone_files(); }
 
   /// Whether an equal event stands before this entry, whose event is loaded. For the entries in
   /// their order.
@@ -172,6 +174,12 @@ extraction extract(const std::filesystem::path& store_folder, const event_index&
     if (progress) progress(result.events);
   }
   file.finish();
+  // A file that is gone for one of the readers may still be open in the other.
+  result.gone_files = reader.gone_files();
+  for (std::string& text : repeats.gone_files())
+    if (std::ranges::find(result.gone_files, text) == result.gone_files.end())
+      result.gone_files.push_back(std::move(text));
+  result.damaged += result.gone_files.size();
   return result;
 }
 

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The folder that `verify` and `extract` read: a store that `receive` wrote, or a spool that a
-// daemon left. A mistyped name is an error before anything is compared or written.
+// The folder that `verify`, `extract` and others read: a store that `receive` wrote, or a spool
+// that a daemon left. A mistyped name is an error before anything is compared or written.
 #pragma once
 
 #include <filesystem>
 #include <string>
+#include <system_error>
+#include <utility>
 
 #include "tools/command_error.hpp"
 #include "transport/store/store_manifest.hpp"
 #include "transport/store/store_reader.hpp"
+#include "transport/system/reason_of.hpp"
 
 namespace l3 {
 
@@ -40,6 +43,17 @@ inline void check_store(const std::filesystem::path& folder) {
   throw command_error("no store: no file blocks-*.kl3 or spool-*.kl3 in " + folder.string() +
                           and_empty,
                       exit_missing_resource);
+}
+
+/// A file that was there when its folder was listed, or its task planned. Throws command_error with
+/// the exit code of damage if another program has taken it away since.
+[[nodiscard]] inline store_file listed_file(const std::filesystem::path& file, store_kind kind,
+                                            stop_question stop = {}) {
+  try {
+    return store_file(file, kind, std::move(stop));
+  } catch (const std::system_error& e) {
+    throw command_error(reason_of(e));
+  }
 }
 
 } // namespace l3

@@ -103,6 +103,21 @@ std::string plain_line(std::string_view text) { return escaped(text, {}); }
 
 std::string plain_lines(std::string_view text) { return escaped(text, "\n\t"); }
 
+std::string json_in_utf8(std::string_view json) {
+  std::string valid;
+  valid.reserve(json.size());
+  for (std::size_t at = 0; at < json.size();) {
+    unplain_character c = read_character(json.substr(at));
+    c.at = at;
+    if (c.number)
+      valid += json.substr(at, c.bytes);
+    else
+      valid += '\\' + escaped_name(c, json); // in JSON a backslash is two
+    at += c.bytes;
+  }
+  return valid;
+}
+
 std::string peer_text(std::string_view text) {
   constexpr std::size_t longest = 400; // that is worth reading
   const auto goes_on = [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) == 0x80; };

@@ -36,5 +36,8 @@ struct unplain_character {
 [[nodiscard]] std::string plain_line(std::string_view text);
 /// The same of several lines: ends of lines and tabulators stay.
 [[nodiscard]] std::string plain_lines(std::string_view text);
+/// The same of JSON, whose own escapes are for the others: of a byte in it that is no character. A
+/// text in it then has the "\xff" that plain_line() makes.
+[[nodiscard]] std::string json_in_utf8(std::string_view json);
 
 } // namespace l3

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <system_error>
 #include <utility>
 
 #include "transport/format/crc32c.hpp"
@@ -92,15 +93,35 @@ block_file_name event_reader::name_of(std::uint64_t file) {
   return of != listed_.end() && of->number == file ? *of : block_file_name{file, std::nullopt};
 }
 
-std::optional<packed_event_view> event_reader::read(const event_index::entry& at) {
-  auto file = files_.find(at.file);
-  if (file == files_.end()) {
+const store_file* event_reader::opened(std::uint64_t file) {
+  if (const auto open = files_.find(file); open != files_.end()) return &open->second;
+  if (gone_.contains(file)) return nullptr;
+  const block_file_name name = name_of(file);
+  try {
+    store_file now(folder_, name, kind_);
     if (files_.size() == most_files) files_.clear();
-    file = files_.emplace(at.file, store_file(folder_, name_of(at.file), kind_)).first;
+    return &files_.emplace(file, std::move(now)).first->second;
+  } catch (const std::system_error&) {
+    const auto path = find_store_file(folder_, name, kind_);
+    if (std::filesystem::exists(std::filesystem::symlink_status(path))) throw;
+    gone_.emplace(file, name.text(kind_));
+    return nullptr;
   }
+}
+
+std::optional<packed_event_view> event_reader::read(const event_index::entry& at) {
+  const store_file* const file = opened(at.file);
   bytes_.resize(at.bytes);
-  if (!file->second.read(at.offset, bytes_) || crc32c(bytes_) != at.crc) return std::nullopt;
+  if (file == nullptr || !file->read(at.offset, bytes_) || crc32c(bytes_) != at.crc)
+    return std::nullopt;
   return packed_event_view::parse(bytes_);
+}
+
+std::vector<std::string> event_reader::gone_files() const {
+  std::vector<std::string> sentences;
+  for (const auto& [number, name] : gone_)
+    sentences.push_back(name + " went away while the folder was read: events in it are not read");
+  return sentences;
 }
 
 } // namespace l3

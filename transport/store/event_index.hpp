@@ -101,17 +101,23 @@ class event_reader {
 public:
   explicit event_reader(std::filesystem::path folder)
       : folder_(std::move(folder)), kind_(kind_of(folder_)) {}
-  /// The event, valid until the next call; nothing if its bytes changed since the index was made.
+  /// The event, valid until the next call; nothing if its bytes changed since the index was made,
+  /// or its file is not there any more.
   [[nodiscard]] std::optional<packed_event_view> read(const event_index::entry& at);
+  /// A sentence on each file that was there for the index, and was gone when an event was read.
+  [[nodiscard]] std::vector<std::string> gone_files() const;
 
 private:
   [[nodiscard]] block_file_name name_of(std::uint64_t file);
+  /// Null: it is not there.
+  [[nodiscard]] const store_file* opened(std::uint64_t file);
 
   std::filesystem::path folder_;
   store_kind kind_;
   std::vector<block_file_name> listed_; ///< by number
   static constexpr std::size_t most_files = 32;
   std::map<std::uint64_t, store_file> files_; ///< by number
+  std::map<std::uint64_t, std::string> gone_; ///< names by number
   std::vector<std::byte> bytes_;
 };
 

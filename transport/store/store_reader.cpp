@@ -249,7 +249,6 @@ block_scan scan_once(const held_folder& folder, const std::string& name, std::ui
   header_checksum checksum = file.checksum_of_head();
   found.good_end = found.bytes < sizeof(store_file_header) ? 0 : sizeof(store_file_header);
   std::uint64_t seen_end = found.good_end;
-  const auto stepped_over = [&] { return file.damaged() + (file.other_number() ? 1 : 0); };
   while (const auto block = file.next()) {
     if (block->offset > seen_end) found.damaged.push_back({seen_end, block->offset - seen_end});
     seen_end = block->end();
@@ -260,9 +259,11 @@ block_scan scan_once(const held_folder& folder, const std::string& name, std::ui
     }
     found.good_end = block->end();
     checksum.add(block->header);
-    found.blocks.push_back({*block, stepped_over() > 0 || !found.damaged.empty()});
+    const bool behind_damage = file.damaged() > 0 || !found.damaged.empty() || file.other_number();
+    found.blocks.push_back({*block, behind_damage});
   }
-  found.stepped_over = stepped_over();
+  found.stepped_over = file.damaged();
+  found.other_number = file.other_number();
   found.crc = checksum.value();
   if (found.bytes > seen_end) found.torn = {seen_end, found.bytes - seen_end};
 

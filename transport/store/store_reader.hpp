@@ -130,7 +130,7 @@ struct damaged_stretch {
 };
 
 struct found_block : stored_block {
-  bool behind_damage = false; ///< something before it in the file is damaged
+  bool behind_damage = false; ///< something before it in the file is damaged, or it was copied
 };
 
 /// What a block file holds when a receiver or a daemon finds it at its start: whole blocks,
@@ -142,6 +142,7 @@ struct block_scan {
   std::optional<damaged_stretch> torn;  ///< all that is behind it
   std::uint64_t good_end = 0;           ///< end of the last of `blocks`, or of the file's head
   std::uint64_t stepped_over = 0;       ///< the head, and places where no good header begins
+  std::optional<std::uint64_t> other_number; ///< as of store_file
   std::uint32_t crc = 0;   ///< of the file up to `good_end`, if nothing before it is damaged
   bool readable = true;    ///< false: the disk refuses a part; what lies there is not known
   bool is_renamed = false; ///< when nothing is added to it any more

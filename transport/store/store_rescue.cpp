@@ -134,7 +134,7 @@ void store_writer::put_in_place_of(open_file& old_file, const std::error_code& w
   session_tallies held;
   for (const stored_block& b : fresh.blocks) {
     held[b.header.session].add(b.header);
-    sessions_[b.header.session].file = fresh.file.number();
+    sessions_.of(b.header.session).file = fresh.file.number();
     note_settings(fresh, b);
   }
   const session_tallies lost = std::move(copy_->lost);
@@ -142,7 +142,7 @@ void store_writer::put_in_place_of(open_file& old_file, const std::error_code& w
   old_file = std::move(fresh);
   copy_.reset();
   save_list(true);
-  leave_out(lost);
+  sessions_.leave_out(lost);
   count_lost(lost);
 }
 
@@ -228,16 +228,6 @@ std::error_code store_writer::copy_blocks(const open_file& from, new_copy& copy,
   return {};
 }
 
-void store_writer::leave_out(const session_tallies& gone) {
-  for (const auto& [session, blocks] : gone) {
-    stored_session& s = sessions_[session];
-    s.blocks -= blocks.blocks;
-    s.events -= blocks.events;
-    s.bytes -= blocks.bytes;
-    s.repeated -= blocks.repeated;
-  }
-}
-
 void store_writer::count_lost(const session_tallies& lost) {
   if (lost.empty()) return;
   add(lost_, lost);
@@ -248,16 +238,12 @@ void store_writer::count_lost(const session_tallies& lost) {
 void store_writer::take_up(const std::vector<listed_blocks>& back) {
   if (back.empty()) return;
   session_tallies sum;
-  for (const auto& [file, session, blocks] : back) {
-    sum[session].add(blocks);
-    stored_session& s = sessions_[session];
-    s.blocks += blocks.blocks;
-    s.events += blocks.events;
-    s.bytes += blocks.bytes;
-    s.repeated += blocks.repeated;
-    const auto lost = lost_.find(session);
+  for (const listed_blocks& b : back) {
+    sum[b.session].add(b.blocks);
+    sessions_.take_up(b);
+    const auto lost = lost_.find(b.session);
     if (lost == lost_.end()) continue;
-    lost->second = less(lost->second, blocks);
+    lost->second = less(lost->second, b.blocks);
     if (lost->second.blocks == 0) lost_.erase(lost);
   }
   news_.push_back("there again, and lost no more: " + text_of(sum));
@@ -332,10 +318,10 @@ std::error_code store_writer::look() {
   // The first may have put things in their places.
   if (error && to_write_anew_.empty()) error = commit(enough);
   if (const auto fault = folder_.check()) return fault;
-  complete_what_waits(enough);
+  completion_.go_on(enough);
   const auto gone = closed_.look(folder_, names_, enough);
-  leave_out(gone.archived);
-  leave_out(gone.blocks);
+  sessions_.leave_out(gone.archived);
+  sessions_.leave_out(gone.blocks);
   take_up(gone.back);
   tell(gone);
   tell_what_is_unread();

@@ -20,6 +20,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -30,12 +31,12 @@
 #include "transport/format/time.hpp"
 #include "transport/store/block_copies.hpp"
 #include "transport/store/block_file.hpp"
+#include "transport/store/file_completion.hpp"
 #include "transport/store/file_contents.hpp"
 #include "transport/store/held_folder.hpp"
-#include "transport/store/number_set.hpp"
 #include "transport/store/store_reader.hpp"
 #include "transport/store/stored_files.hpp"
-#include "transport/store/stored_numbers.hpp"
+#include "transport/store/stored_sessions.hpp"
 #include "transport/system/growing_pause.hpp"
 
 namespace l3 {
@@ -55,23 +56,6 @@ struct store_settings {
   bool (*has_read_enough)(time_point began) = [](time_point began) {
     return steady_clock::now() >= began + std::chrono::milliseconds(100);
   };
-};
-
-/// What a store holds of one session.
-struct stored_session {
-  stored_numbers numbers;
-  /// Its owner has shown its token. Then the numbers are those of the blocks for which it did.
-  bool proven = false;
-  std::uint32_t run = 0;
-  std::uint32_t node = 0;
-  std::uint64_t blocks = 0;
-  std::uint64_t events = 0;
-  std::uint64_t bytes = 0;         ///< of packed events
-  std::uint64_t repeated = 0;      ///< events left out, because another session has stored them
-  std::uint64_t file = 0;          ///< of its last block: they rise with its numbers
-  bool mixed = false;              ///< it changed its run or node: it has no file of either
-  std::uint64_t settings_file = 0; ///< where its latest block with settings lies; 0: nowhere
-  std::uint64_t settings_offset = 0;
 };
 
 /// What a writer has written.
@@ -116,11 +100,9 @@ public:
   [[nodiscard]] std::error_code complete_all_files();
   /// Files that are complete, and could not get their sidecars or names yet, or have to be read
   /// first. The next start completes what this writer does not.
-  [[nodiscard]] std::size_t files_to_complete() const {
-    return to_complete_.size() + to_read_.size();
-  }
+  [[nodiscard]] std::size_t files_to_complete() const { return completion_.left(); }
   /// These: some of their blocks were taken back. Each look reads a step of one.
-  [[nodiscard]] std::size_t files_to_read() const { return to_read_.size(); }
+  [[nodiscard]] std::size_t files_to_read() const { return completion_.to_read(); }
 
   /// Commits, and looks for the files that should be there. No error: they all are, as they were,
   /// but for those that are not read yet. What other programs have touched is read in steps, one a
@@ -133,9 +115,12 @@ public:
 
   /// The owner of a session has shown its token: blocks that were stored as the session's without
   /// it are another peer's, and do not count as the owner's. True if there are such blocks.
-  bool claim(std::uint64_t session);
+  bool claim(std::uint64_t session) { return sessions_.claim(session); }
   /// The store has blocks of this session whose sender had shown its token.
-  [[nodiscard]] bool is_proven(std::uint64_t session) const;
+  [[nodiscard]] bool is_proven(std::uint64_t session) const {
+    const stored_session* found = sessions_.find(session);
+    return found != nullptr && found->proven;
+  }
 
   [[nodiscard]] const held_folder& folder() const { return folder_; }
   [[nodiscard]] const store_names& names() const { return names_; }
@@ -150,7 +135,10 @@ public:
   [[nodiscard]] std::vector<std::string> take_news() { return std::exchange(news_, {}); }
   /// Of a session whose daemon still has its blocks from `first` on: up to this one, each of them
   /// is stored.
-  [[nodiscard]] std::uint64_t last_stored(std::uint64_t session, std::uint64_t first = 0) const;
+  [[nodiscard]] std::uint64_t last_stored(std::uint64_t session, std::uint64_t first = 0) const {
+    const stored_session* found = sessions_.find(session);
+    return found == nullptr ? 0 : found->numbers.last(first);
+  }
   /// Of the session's blocks in files that were found archived: the highest number. Nothing says
   /// whether they were those of the peer that has the session's token.
   [[nodiscard]] std::uint64_t last_archived(std::uint64_t session) const {
@@ -158,7 +146,7 @@ public:
     return found == last_archived_.end() ? 0 : found->second;
   }
   [[nodiscard]] const std::map<std::uint64_t, stored_session>& sessions() const {
-    return sessions_;
+    return sessions_.all();
   }
   /// Since this writer began, without what may still be taken back.
   [[nodiscard]] const store_tally& committed() const { return committed_; }
@@ -199,6 +187,8 @@ private:
     session_tallies lost; ///< of those before it
   };
 
+  // --- the start (store_start.cpp) ---
+
   void scan_file(const block_file_name& name, bool unchecked);
   [[nodiscard]] bool cut_off(std::uint64_t number, std::uint64_t good_end, std::uint64_t end);
   [[nodiscard]] std::optional<file_look> look_for(const std::string& name) const;
@@ -207,17 +197,17 @@ private:
   void flush(const std::string& name) const;
   void complete_found(const block_file_name& name);
   void restore_sidecar(const block_file_name& file);
-  [[nodiscard]] std::error_code write_sidecar(const std::string& name, const std::string& text);
   void count_found(const block_file_name& file, const block_scan& scan);
   void compare_with_sidecar(const block_file_name& file, const block_scan& scan,
                             std::uint64_t blocks);
-  void account(const block_header& header, bool behind_damage);
-  void account_events(const block_header& header);
   void find_other_blocks();
-  /// Those that are not in `told`, and not all of very many.
+  /// Those that are not in `told`. Of very many not all, but how many more there are; `others` is
+  /// what these do.
   void tell_of_files(const std::vector<std::string>& sentences,
-                     const std::vector<std::string>& told);
-  void account_numbers(const block_header& header, bool behind_damage);
+                     const std::vector<std::string>& told, std::string_view others);
+
+  // --- blocks that come, and their files (store_writer.cpp) ---
+
   [[nodiscard]] std::vector<std::byte> settings_for(open_file& to, const block_header& block) const;
   void note_settings(open_file& in, const stored_block& block);
   [[nodiscard]] std::error_code file_for(const block_header& header, std::size_t bytes,
@@ -225,24 +215,15 @@ private:
   [[nodiscard]] std::error_code make_room(file_owner& wanted);
   [[nodiscard]] std::error_code open_next_file(const file_owner& owner, open_files::iterator& to);
   [[nodiscard]] std::error_code close_file(open_files::iterator file);
-  /// What a closed file still lacks: its other name, and a sidecar, which is short however many
-  /// sessions are in the file.
-  struct completion {
-    file_owner owner;
-    std::string sidecar;
-  };
-  void complete(std::uint64_t number, const file_contents& contents);
-  [[nodiscard]] std::error_code try_to_complete(std::uint64_t number, const completion& lacks);
-  void complete_what_waits(const stop_question& enough);
   [[nodiscard]] bool may_end_early();
   [[nodiscard]] std::error_code check_files() const;
-  void take_back();
-  void compare_with_manifest();
-  void tell(const stored_files::loss& gone);
-  void add_to_list(const open_file& of);
-  void save_list(bool check);
-  [[nodiscard]] std::error_code find_folder();
   [[nodiscard]] std::error_code commit(const stop_question& enough);
+  void add_to_list(const open_file& of);
+  void take_back();
+
+  // --- files that other programs touch (store_rescue.cpp) ---
+
+  [[nodiscard]] std::error_code find_folder();
   [[nodiscard]] std::error_code write_anew(const stop_question& enough);
   [[nodiscard]] std::error_code write_anew(open_file& old, const std::error_code& why,
                                            const stop_question& enough);
@@ -256,8 +237,10 @@ private:
   static void examine(open_file& f, const stop_question& enough);
   [[nodiscard]] std::error_code copy_blocks(const open_file& from, new_copy& copy,
                                             const stop_question& enough);
-  void leave_out(const session_tallies& gone);
   [[nodiscard]] stop_question look_is_long_enough() const;
+  void compare_with_manifest();
+  void save_list(bool check);
+  void tell(const stored_files::loss& gone);
   void tell_what_is_unread();
   void count_lost(const session_tallies& lost);
   void take_up(const std::vector<listed_blocks>& back);
@@ -267,9 +250,9 @@ private:
   store_names names_;
   open_files open_;
   stored_block last_appended_;
-  std::map<std::uint64_t, completion> to_complete_;   ///< closed files, by number
-  std::map<std::uint64_t, contents_reading> to_read_; ///< closed files, by number
   stored_files closed_;
+  std::vector<std::string> news_;
+  file_completion completion_;
   session_tallies lost_;
   growing_pause rescue_{std::chrono::seconds(1), std::chrono::seconds(30)};
   int refusals_ = 0; ///< times that the disk refused a block of the file that is written anew
@@ -277,19 +260,17 @@ private:
   std::optional<new_copy> copy_;          ///< of the first of them
   time_point early_ends_until_{}; ///< files that ended early have used the time up to this one
   std::error_code list_error_;    ///< of the manifest, as it was told
-  std::vector<std::string> news_;
   bool unread_told_ = false;
   std::uint64_t times_moved_ = 0;
   std::uint64_t next_number_ = 1;
-  std::map<std::uint64_t, stored_session> sessions_;
-  std::map<std::uint64_t, stored_session>
-      uncommitted_; ///< the sessions of new blocks, as they were before these
+  stored_sessions sessions_;
   store_tally appended_;
   store_tally committed_;
   std::uint64_t torn_tails_ = 0;
   std::uint64_t torn_tails_left_ = 0;
   std::uint64_t damaged_ = 0;
   std::uint64_t not_as_written_ = 0;
+  std::vector<std::string> misnamed_;                    ///< of a start: likewise
   std::vector<std::string> unread_files_;                ///< a sentence on each
   std::map<std::uint64_t, std::uint64_t> last_archived_; ///< blocks' numbers, by session
   block_copies found_;                                   ///< of a start

@@ -57,6 +57,11 @@ TEST(plain_text, of_a_line_and_of_lines_has_escapes) {
   EXPECT_EQ(plain_lines(text), "a\\u001b[2J\n\tb\\u202e\\xff é" + std::string(500, 'c'));
 }
 
+TEST(plain_text, of_json_is_utf8) {
+  EXPECT_EQ(json_in_utf8("{\"a\xff\\n é\":\t\"\xe2\x80\"}\n"),
+            "{\"a\\\\xff\\n é\":\t\"\\\\xe2\\\\x80\"}\n");
+}
+
 TEST(plain_text, of_a_peer_has_question_marks_and_an_end) {
   EXPECT_EQ(peer_text("a\x1b[2J\nb\u202e\xff é"), "a?[2J?b?? é");
   EXPECT_EQ(peer_text(std::string(500, 'a')), std::string(400, 'a'));

@@ -230,6 +230,20 @@ TEST(expected_files, cost_no_listing_of_the_folder_for_each_file) {
   EXPECT_EQ(listings_with(20), with_few);
 }
 
+TEST(a_copied_file, is_no_damage_to_a_receiver_and_named_as_by_readers) {
+  const three_files s;
+  const std::string copy = "blocks-000004-run000000-node0.kl3";
+  fs::copy_file(s.file(1), s.path() / copy);
+  fs::copy_file(s.sidecar(1), s.sidecar(4));
+  store_writer store({s.path()});
+  EXPECT_EQ(store.damaged(), 0U);
+  EXPECT_EQ(store.not_as_written(), 0U);
+  const auto news = store.take_news();
+  const auto sentences = event_index(s.path()).misnamed_files();
+  ASSERT_EQ(sentences.size(), 1U);
+  EXPECT_EQ(std::ranges::count(news, s.path().string() + ": " + sentences.front()), 1);
+}
+
 TEST(a_copied_file, is_named_and_costs_no_events) {
   const three_files s;
   const std::string copy = "blocks-000004-run000000-node0.kl3";

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every option that takes a real number takes: a finite one, in decimal digits, with a sign
+// and an exponent if it has them. CLI11 alone takes hexadecimal ones, infinity and not-a-number.
+#pragma once
+
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace l3 {
+
+[[nodiscard]] inline std::optional<double> read_real_number(std::string_view text) {
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, value);
+  if (read.ec != std::errc{} || read.ptr != end || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+/// For CLI::Option::check().
+[[nodiscard]] inline std::string real_number(const std::string& text) {
+  return read_real_number(text) ? "" : text + " is no finite number in decimal digits";
+}
+
+} // namespace l3

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a store holds of each session: which blocks a daemon may be told of, sums for the ledger,
+// and where the session's settings lie. Blocks without the owner's token do not count for an owner
+// who has shown it. What is not committed yet can be taken back.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "transport/format/block.hpp"
+#include "transport/store/block_tally.hpp"
+#include "transport/store/store_manifest.hpp"
+#include "transport/store/stored_numbers.hpp"
+
+namespace l3 {
+
+/// What a store holds of one session.
+struct stored_session {
+  stored_numbers numbers;
+  /// Its owner has shown its token. Then the numbers are those of the blocks for which it did.
+  bool proven = false;
+  std::uint32_t run = 0;
+  std::uint32_t node = 0;
+  std::uint64_t blocks = 0;
+  std::uint64_t events = 0;
+  std::uint64_t bytes = 0;         ///< of packed events
+  std::uint64_t repeated = 0;      ///< events left out, because another session has stored them
+  std::uint64_t file = 0;          ///< of its last block: they rise with its numbers
+  bool mixed = false;              ///< it changed its run or node: it has no file of either
+  std::uint64_t settings_file = 0; ///< where its latest block with settings lies; 0: nowhere
+  std::uint64_t settings_offset = 0;
+};
+
+class stored_sessions {
+public:
+  [[nodiscard]] const std::map<std::uint64_t, stored_session>& all() const { return sessions_; }
+  /// Null: the store has no block of it.
+  [[nodiscard]] const stored_session* find(std::uint64_t session) const;
+  /// Of a block that is there.
+  [[nodiscard]] stored_session& of(std::uint64_t session) { return sessions_[session]; }
+
+  // --- what was found ---
+
+  /// The block's number, which is that of its sender's token, or of none.
+  void add_number(const block_header& block, bool behind_damage);
+  void add_events(const block_header& block);
+
+  // --- what is written ---
+
+  /// A block that may be taken back.
+  [[nodiscard]] stored_session& add(const block_header& block);
+  [[nodiscard]] bool has_uncommitted() const { return !uncommitted_.empty(); }
+  void commit() { uncommitted_.clear(); }
+  void take_back();
+  /// The owner has shown its token. True if there are blocks that were stored without it.
+  bool claim(std::uint64_t session);
+
+  // --- what other programs did ---
+
+  void leave_out(const session_tallies& gone);
+  void take_up(const listed_blocks& back);
+
+private:
+  std::map<std::uint64_t, stored_session> sessions_;
+  std::map<std::uint64_t, stored_session>
+      uncommitted_; ///< the sessions of new blocks, as they were before these
+};
+
+} // namespace l3
