@@ -16,8 +16,7 @@ tools/receive/receive_families.cpp. -->
 `koto-l3 receive --monitor ADDRESS` answers there: `/metrics` in the text format of Prometheus,
 `/status` as one JSON object, `/readyz` (200 while it stores), `/healthz` (200 while its thread
 makes progress) and a page. Both show what the receiver counted up to half a second ago. Counters
-begin at 0 with each start, but those of a daemon's blocks, events and bytes are those of the whole
-store. Sizes are in bytes and durations in seconds.
+begin at 0 with each start. Sizes are in bytes and durations in seconds.
 
 ## Metrics
 

@@ -91,7 +91,8 @@ std::string daemon_row(const daemon_snapshot& d) {
       "<tr{}><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{:.0f}</td>"
       "<td>{:.1f}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
       d.state == node_state::missing ? " class=\"missing\"" : "", d.node, escaped(d.name),
-      state_in_words(d), d.run, d.events, d.events_per_second, d.bytes_per_second / megabyte,
+      state_in_words(d), d.run, d.in_store.events, d.events_per_second,
+      d.bytes_per_second / megabyte,
       d.granted > 0 ? fmt::format("{:.1f}", d.granted / megabyte) : "", lag_in_words(d),
       last_block_in_words(d));
 }

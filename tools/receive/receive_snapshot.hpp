@@ -4,6 +4,7 @@
 // each number to its readers.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -40,6 +41,19 @@ enum class node_state : std::uint8_t {
 };
 
 /// A daemon, by its node number: all its sessions.
+struct stored_counts {
+  std::uint64_t blocks = 0;
+  std::uint64_t events = 0;
+  std::uint64_t bytes = 0; ///< of payload
+
+  /// What is taken back comes again: it counts once.
+  void rise_to(const stored_counts& now, const stored_counts& at_start) {
+    blocks = std::max(blocks, now.blocks - std::min(now.blocks, at_start.blocks));
+    events = std::max(events, now.events - std::min(now.events, at_start.events));
+    bytes = std::max(bytes, now.bytes - std::min(now.bytes, at_start.bytes));
+  }
+};
+
 struct daemon_snapshot {
   std::uint32_t node = 0;
   std::string name; ///< its key's, or its address; empty: not heard
@@ -47,9 +61,8 @@ struct daemon_snapshot {
   std::uint32_t run = 0; ///< of its latest session
   bool connected = false;
   std::optional<double> silent; ///< s since it was heard; nothing: not since the receiver's start
-  std::uint64_t blocks = 0;     ///< in the store
-  std::uint64_t events = 0;
-  std::uint64_t bytes = 0; ///< of payload
+  stored_counts in_store;
+  stored_counts stored; ///< since the receiver's start, wherever it is now; never falls
   double events_per_second = 0;
   double bytes_per_second = 0;
   double granted = 0;                  ///< of the line, in bytes a second

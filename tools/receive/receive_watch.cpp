@@ -128,9 +128,12 @@ std::map<std::uint32_t, daemon_snapshot> receive_watch::find_nodes(receive_snaps
   for (const auto& [session, stored] : store_.sessions()) {
     daemon_snapshot& d = nodes[stored.node];
     d.node = stored.node;
-    d.blocks += stored.blocks;
-    d.events += stored.events;
-    d.bytes += stored.bytes;
+    d.in_store.blocks += stored.blocks;
+    d.in_store.events += stored.events;
+    d.in_store.bytes += stored.bytes;
+    d.stored.blocks += stored.blocks + stored.left.blocks;
+    d.stored.events += stored.events + stored.left.events;
+    d.stored.bytes += stored.bytes + stored.left.bytes;
     s.stored_events += stored.events;
     s.stored_bytes += stored.bytes;
     if (const link_peer* const peer = peers.find(session))
@@ -148,24 +151,32 @@ std::map<std::uint32_t, daemon_snapshot> receive_watch::find_nodes(receive_snaps
 }
 
 void receive_watch::add_daemons(receive_snapshot& s, time_point now) {
-  for (auto& [node, d] : find_nodes(s, now)) s.daemons.push_back(std::move(d));
+  auto nodes = find_nodes(s, now);
+  if (!at_start_) {
+    at_start_.emplace();
+    for (const auto& [node, d] : nodes) at_start_->emplace(node, d.stored);
+  }
+  for (auto& [node, d] : nodes) s.daemons.push_back(std::move(d));
   if (s.daemons.size() > receive_snapshot::most_daemons) {
     s.daemons_left_out = s.daemons.size() - receive_snapshot::most_daemons;
     std::ranges::sort(s.daemons, {}, [](const daemon_snapshot& d) {
-      return std::tuple(d.blocks == 0, !d.silent.has_value(), d.silent.value_or(0));
+      return std::tuple(d.in_store.blocks == 0, !d.silent.has_value(), d.silent.value_or(0));
     });
     s.daemons.resize(receive_snapshot::most_daemons);
     std::ranges::sort(s.daemons, {}, &daemon_snapshot::node);
   }
-  std::erase_if(rates_, [&](const auto& r) {
-    return std::ranges::find(s.daemons, r.first, &daemon_snapshot::node) == s.daemons.end();
+  std::erase_if(counts_, [&](const auto& c) {
+    return std::ranges::find(s.daemons, c.first, &daemon_snapshot::node) == s.daemons.end();
   });
   for (daemon_snapshot& d : s.daemons) {
-    node_rates& rates = rates_[d.node];
-    rates.events.note(d.events, now);
-    rates.bytes.note(d.bytes, now);
-    d.events_per_second = rates.events.per_second();
-    d.bytes_per_second = rates.bytes.per_second();
+    node_counts& counts = counts_[d.node];
+    const auto before = at_start_->find(d.node);
+    counts.stored.rise_to(d.stored, before == at_start_->end() ? stored_counts() : before->second);
+    d.stored = counts.stored;
+    counts.events.note(d.stored.events, now);
+    counts.bytes.note(d.stored.bytes, now);
+    d.events_per_second = counts.events.per_second();
+    d.bytes_per_second = counts.bytes.per_second();
     d.granted = receiver_.line().granted_to(d.node, now) / bits_per_byte;
     if (presence_.is_missing(d.node)) {
       d.state = node_state::missing;

@@ -39,7 +39,8 @@ public:
   [[nodiscard]] const std::string& address() const { return address_; }
 
 private:
-  struct node_rates {
+  struct node_counts {
+    stored_counts stored; ///< since the start
     recent_rate events{std::chrono::seconds(10)};
     recent_rate bytes{std::chrono::seconds(10)};
   };
@@ -62,7 +63,8 @@ private:
   time_point started_ = steady_clock::now();
   double started_at_ = 0; ///< s since 1970-01-01 UTC
   time_point next_look_{};
-  std::map<std::uint32_t, node_rates> rates_;
+  std::optional<std::map<std::uint32_t, stored_counts>> at_start_; ///< by node, in the store
+  std::map<std::uint32_t, node_counts> counts_;                    ///< by node
   node_presence presence_;
   recent_rate written_{std::chrono::minutes(1)};
 

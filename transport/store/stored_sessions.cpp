@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/store/stored_sessions.hpp"
 
+#include <algorithm>
+
 #include "transport/store/block.hpp"
 
 namespace l3 {
@@ -75,6 +77,9 @@ void stored_sessions::leave_out(const session_tallies& gone) {
     s.events -= blocks.events;
     s.bytes -= blocks.bytes;
     s.repeated -= blocks.repeated;
+    s.left.blocks += blocks.blocks;
+    s.left.events += blocks.events;
+    s.left.bytes += blocks.bytes;
   }
 }
 
@@ -84,6 +89,10 @@ void stored_sessions::take_up(const listed_blocks& back) {
   s.events += back.blocks.events;
   s.bytes += back.blocks.bytes;
   s.repeated += back.blocks.repeated;
+  const auto take_from = [](std::uint64_t& sum, std::uint64_t what) { sum -= std::min(sum, what); };
+  take_from(s.left.blocks, back.blocks.blocks);
+  take_from(s.left.events, back.blocks.events);
+  take_from(s.left.bytes, back.blocks.bytes);
 }
 
 } // namespace l3

@@ -26,6 +26,7 @@ struct stored_session {
   std::uint64_t events = 0;
   std::uint64_t bytes = 0;         ///< of packed events
   std::uint64_t repeated = 0;      ///< events left out, because another session has stored them
+  block_tally left;                ///< what was in the store, and is not any more
   std::uint64_t file = 0;          ///< of its last block: they rise with its numbers
   bool mixed = false;              ///< it changed its run or node: it has no file of either
   std::uint64_t settings_file = 0; ///< where its latest block with settings lies; 0: nowhere

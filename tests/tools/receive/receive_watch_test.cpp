@@ -201,6 +201,39 @@ TEST(receive_watch, names_the_last_event_that_was_stored_before_its_start) {
   EXPECT_EQ(daemon.at("connected"), false) << "as it is missing";
 }
 
+TEST(receive_watch, counts_what_is_stored_from_its_start_on) {
+  scratch_folder folder;
+  const auto stored_of = [&](std::uint64_t first, std::uint64_t last) {
+    watched_receiver far(folder.path());
+    played_daemon near(far.endpoint());
+    say_hello(near, 9, 3);
+    for (std::uint64_t n = first; n <= last; ++n)
+      near.send(link_message::block, 9, n, block_of(9, n, 3));
+    far.take(1 + last - (first - 1));
+    return far.status(steady_clock::now() + 1s).at("daemons").at(0);
+  };
+  const auto one = stored_of(1, 5);
+  EXPECT_EQ(one.at("events"), 5);
+  EXPECT_EQ(one.at("stored").at("events"), 5);
+  const auto next = stored_of(6, 7);
+  EXPECT_EQ(next.at("events"), 7) << "in the store";
+  EXPECT_EQ(next.at("blocks"), 7);
+  EXPECT_EQ(next.at("stored").at("events"), 2);
+  EXPECT_EQ(next.at("stored").at("blocks"), 2);
+  EXPECT_LT(next.at("stored").at("bytes").to_number<int>(), next.at("bytes").to_number<int>());
+}
+
+TEST(stored_counts, never_fall) {
+  stored_counts c;
+  c.rise_to({10, 100, 1000}, {4, 40, 400});
+  c.rise_to({9, 90, 900}, {4, 40, 400}); // a block was taken back
+  EXPECT_EQ(c.events, 60U);
+  c.rise_to({11, 110, 1100}, {4, 40, 400}); // it came again, and another one
+  EXPECT_EQ(c.blocks, 7U);
+  EXPECT_EQ(c.events, 70U);
+  EXPECT_EQ(c.bytes, 700U);
+}
+
 TEST(receive_watch, measures_rates_and_the_time_until_the_disk_is_full) {
   scratch_folder folder;
   watched_receiver far(folder.path());

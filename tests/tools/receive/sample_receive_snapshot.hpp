@@ -39,9 +39,8 @@ inline receive_snapshot sample_receive_snapshot() {
   here.run = 77;
   here.connected = true;
   here.silent = 0.25;
-  here.blocks = 900;
-  here.events = 50'000;
-  here.bytes = 9'000'000'000'000;
+  here.in_store = {900, 50'000, 9'000'000'000'000};
+  here.stored = {880, 48'000, 8'800'000'000'000};
   here.events_per_second = 5'000;
   here.bytes_per_second = 400e6;
   here.lag = 0.125;
@@ -49,9 +48,7 @@ inline receive_snapshot sample_receive_snapshot() {
   daemon_snapshot away;
   away.node = 2;
   away.run = 76;
-  away.blocks = 100;
-  away.events = 10'000;
-  away.bytes = 500'000'000'000;
+  away.in_store = {100, 10'000, 500'000'000'000};
   s.daemons = {here, away};
   return s;
 }
