@@ -177,7 +177,7 @@ void farm_member::take_place(const farm_view& v) {
   }
   place_ = 0;
   farm_member_value value = is;
-  value.serial = followed_;
+  value.serial = in_force_;
   const std::string text = written(value);
   const std::string registered = key_of(farm_keys::nodes, node_.number());
   // A key keeps its creation if it is written over: it is removed first.
@@ -201,7 +201,8 @@ void farm_member::take_place(const farm_view& v) {
 
 void farm_member::tell_how_it_is(const farm_view& v) {
   farm_member_value value = node_.now();
-  value.serial = followed_;
+  if (!node_.waits_for_pause()) in_force_ = followed_;
+  value.serial = in_force_;
   if (!why_apart_.empty()) value.failure = why_apart_;
   std::string text = written(value);
   const std::string name = key_of(farm_keys::members, node_.number());
@@ -303,7 +304,8 @@ void farm_member::note(const farm_view* v, const std::string& trouble) {
     for (const auto& [number, m] : v->members) {
       const farm_member_value& is = m.value;
       const bool right =
-          !known_ || (known_->start ? is.run == known_->number && is.state == "running"
+          !known_ || (known_->start ? is.run == known_->number && is.state == "running" &&
+                                          is.serial >= known_->serial
                                     : is.state == "configured");
       next.nodes.push_back({number, right ? farm_standing::in_order : farm_standing::apart, is.host,
                             is.state, is.run, is.failure});

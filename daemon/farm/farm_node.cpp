@@ -76,6 +76,7 @@ const farm_member_value& farm_node::now() {
   }
   is_.state = state;
   is_.run = run;
+  waits_ = report.next.has_value();
   is_.failure = peer_text(report.failure);
   return is_;
 }
@@ -153,7 +154,8 @@ std::vector<std::string> farm_node::reasons_against(const farm_order& order) con
 
 std::string farm_node::begin(const farm_order& order) {
   const run_control::report report = control_.now();
-  if (report.current && report.current->number == order.number && !report.stopping) return {};
+  const bool is_in_it = report.current && report.current->number == order.number;
+  if (is_in_it && !order.again && !report.stopping) return {};
   std::string menu = order.menu;
   if (!order.menu_text.empty()) {
     // The ledger names it, and it stays beside the ledger.

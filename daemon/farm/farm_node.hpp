@@ -26,6 +26,8 @@ public:
   [[nodiscard]] const std::string& instance() const { return is_.instance; }
   /// As it is now; without what only the farm knows.
   [[nodiscard]] const farm_member_value& now();
+  /// As of now(): a run is to begin.
+  [[nodiscard]] bool waits_for_pause() const { return waits_; }
   /// The menu that a person named: its text and the hash of the selection with it. Why it cannot
   /// be, else.
   [[nodiscard]] std::vector<std::string> add_menu(farm_order& order) const;
@@ -45,6 +47,7 @@ private:
   const run_host& host_;
   std::function<metrics_snapshot()> latest_;
   farm_member_value is_;
+  bool waits_ = false;
   time_point numbers_read_{};
 };
 

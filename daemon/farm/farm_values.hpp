@@ -36,7 +36,7 @@ struct farm_member_value {
   std::string state;                ///< a name of run_state
   std::optional<std::uint32_t> run; ///< in force
   std::optional<std::uint32_t> next;
-  std::uint64_t serial = 0; ///< of the latest order that it has followed
+  std::uint64_t serial = 0; ///< of the latest order that it has followed, and that does not wait
   std::string failure;      ///< why it is not in the run that it should be in
 
   friend bool operator==(const farm_member_value&, const farm_member_value&) = default;

@@ -62,6 +62,13 @@ class AllOrNone(Together):
             self.assertEqual((ledger["events"]["forwarded"], ledger["comment"]), (20, "together"))
         self.taken(self.nodes[0].start())
         self.wait_for_run(8)
+        before = [node.daemon.status()["session"] for node in self.nodes]
+        said = self.nodes[1].tool("start", "--number", "8", "--again", "--comment", "part two", "--wait")
+        self.assertEqual(said.returncode, 0, said.stderr)
+        for node, session in zip(self.nodes, before):  # it goes on under its number, and this is a new part of it on each node
+            self.assertTrue(node.is_in(8))
+            self.assertEqual(node.run()["current"]["comment"], "part two")
+            node.daemon.wait_for(lambda s: s["session"] != session, f"a status of the new part on node {node.number}")
         names = self.etcd.keys().keys()
         self.assertEqual(names, {*(f"{kind}/{n}" for kind in ("members", "nodes") for n in (1, 2, 3)), "run/now"})
         self.stop()

@@ -93,6 +93,13 @@ TEST(an_answer_of_a_farm, tells_what_became_of_a_start_on_all_nodes) {
             "run 8 has begun, but node 2 is missing: it follows when it is back");
   EXPECT_EQ(start(R"({"failure": "run 8: node 2 has left"})"),
             "run 8: node 2 has left: it did not begin on any node");
+  const std::string again = R"({"run": {"number": 8}, "order": {"number": 8}})";
+  EXPECT_EQ(start(again), "waits") << "it is to go on under its number";
+  EXPECT_EQ(start(holds, "{}", R"({"next": {"number": 8}})"), "waits");
+  EXPECT_EQ(start(R"({"run": {"number": 8}, "failure": "run 8: the beam did not pause"})"),
+            "run 8: the beam did not pause: it did not begin on any node");
+  EXPECT_EQ(start(R"({"run": {"number": 8}, "failure": "run 9: node 2 has left"})"), "")
+      << "another order";
   EXPECT_EQ(start(R"({"run": {"number": 9}})"),
             "run 8 did not begin on any node: it was stopped, or another one took its place");
 }

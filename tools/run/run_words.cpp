@@ -130,16 +130,16 @@ std::optional<run_outcome> outcome_of_stop(const json::object& status, std::uint
 std::optional<run_outcome> outcome_of_start_of_all(const json::object& status,
                                                    std::uint32_t number) {
   const json::object& farm = status.at("farm").as_object();
-  const bool holds = number_of_run(farm, "run") == number;
-  if (!holds && (number_of_run(farm, "order") == number || number_of_run(status, "next") == number))
+  if (number_of_run(farm, "order") == number || number_of_run(status, "next") == number)
     return std::nullopt;
-  if (!holds) {
-    const std::string failure = text_at(farm, "failure");
-    return run_outcome{failure.empty() ? fmt::format("run {} did not begin on any node: it was "
-                                                     "stopped, or another one took its place",
-                                                     number)
-                                       : failure + ": it did not begin on any node"};
-  }
+  const bool holds = number_of_run(farm, "run") == number;
+  const std::string failure = text_at(farm, "failure");
+  // A run that goes on under its number holds before, too.
+  if (!holds ? !failure.empty() : failure.starts_with(fmt::format("run {}: ", number)))
+    return run_outcome{failure + ": it did not begin on any node"};
+  if (!holds)
+    return run_outcome{fmt::format(
+        "run {} did not begin on any node: it was stopped, or another one took its place", number)};
   bool waits = false;
   const std::string apart = nodes_apart(farm, waits);
   if (waits) return std::nullopt;
