@@ -253,7 +253,7 @@ std::vector<family> families_of(const metrics_snapshot& s) {
       {gauge, "ready", "state.ready", "1 if data that comes now is taken and computed.",
        s.state.ready()},
 
-      {"problem.name", "What must be mended first, a name of `state.degraded`; null for nothing.",
+      {"problem.name", "What must be mended first, a name of `state.degraded`, or `farm`.",
        problem_name(s)},
       {"problem.text", "What it means, and what to do.", problem_text(s)},
       {"changes",
