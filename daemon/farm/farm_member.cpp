@@ -308,10 +308,10 @@ void farm_member::note(const farm_view* v, const std::string& trouble) {
                                           is.serial >= known_->serial
                                     : is.state == "configured");
       next.nodes.push_back({number, right ? farm_standing::in_order : farm_standing::apart, is.host,
-                            is.state, is.run, is.failure});
+                            is.state, is.run, is.failure, is.not_well});
     }
     for (const std::uint32_t number : v->nodes)
-      if (!v->members.contains(number)) next.nodes.push_back({number, {}, {}, {}, {}, {}});
+      if (!v->members.contains(number)) next.nodes.push_back({number, {}, {}, {}, {}, {}, {}});
     for (farm_node_report& n : next.nodes)
       if (n.state.empty()) n.stands = farm_standing::missing;
     std::ranges::sort(next.nodes, {}, &farm_node_report::node);

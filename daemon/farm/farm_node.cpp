@@ -78,6 +78,8 @@ const farm_member_value& farm_node::now() {
   is_.run = run;
   waits_ = report.next.has_value();
   is_.failure = peer_text(report.failure);
+  const auto last = host_.last();
+  is_.not_well = last && !last->well ? std::optional(last->number) : std::nullopt;
   return is_;
 }
 

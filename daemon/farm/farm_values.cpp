@@ -62,6 +62,10 @@ public:
     if (v != nullptr && v->is_null()) return std::nullopt;
     return number(key);
   }
+  /// Of a key that an older daemon does not write.
+  [[nodiscard]] std::optional<std::uint32_t> number_or_none(std::string_view key) const {
+    return find(key) == nullptr ? std::nullopt : number_or_null(key);
+  }
   [[nodiscard]] bool truth(std::string_view key) const {
     const json::value* v = find(key);
     if (v == nullptr || !v->is_bool()) fail(std::string(key) + " is neither true nor false");
@@ -157,7 +161,8 @@ std::string written(const farm_member_value& m) {
                                       {"run", value_of(m.run)},
                                       {"next", value_of(m.next)},
                                       {"serial", m.serial},
-                                      {"failure", m.failure}});
+                                      {"failure", m.failure},
+                                      {"not_well", value_of(m.not_well)}});
 }
 
 farm_member_value read_member(std::string_view text) {
@@ -166,7 +171,7 @@ farm_member_value read_member(std::string_view text) {
           f.line("host"),           f.number("process"),
           f.line("state"),          f.number_or_null("run"),
           f.number_or_null("next"), f.number("serial", farm_limits::serial),
-          f.line("failure")};
+          f.line("failure"),        f.number_or_none("not_well")};
 }
 
 std::string written(const farm_order& o) {

@@ -122,6 +122,10 @@ json::value value_of(const std::optional<farm_run_report>& r) {
   return {{"number", r->number}, {"menu", r->menu}, {"comment", r->comment}};
 }
 
+json::value value_of(const std::optional<std::uint32_t>& n) {
+  return n ? json::value(*n) : json::value(nullptr);
+}
+
 json::value value_of(const farm_report& f) {
   json::array nodes;
   for (const farm_node_report& n : f.nodes)
@@ -129,8 +133,9 @@ json::value value_of(const farm_report& f) {
                      {"stands", name_of(n.stands)},
                      {"host", n.host},
                      {"state", n.state},
-                     {"run", n.run ? json::value(*n.run) : json::value(nullptr)},
-                     {"failure", n.failure}});
+                     {"run", value_of(n.run)},
+                     {"failure", n.failure},
+                     {"not_well", value_of(n.not_well)}});
   return {{"state", name_of(f.state)},  {"text", f.text},       {"run", value_of(f.run)},
           {"order", value_of(f.order)}, {"failure", f.failure}, {"odd", json::value_from(f.odd)},
           {"nodes", std::move(nodes)}};

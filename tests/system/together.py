@@ -4,6 +4,7 @@
 The long forms, with leases that run out, are rows of `./run farm-test`."""
 import json
 import pathlib
+import re
 import threading
 import time
 import unittest
@@ -74,6 +75,26 @@ class AllOrNone(Together):
         self.stop()
         self.assertEqual(self.etcd.keys().keys(), {"run/now"}, "who is stopped leaves")
         self.assertEqual(set(self.stored()), set(sent))
+
+    def test_a_node_on_which_it_did_not_end_well_is_named(self):
+        """By whichever node a stop is asked of."""
+        self.etcd.start()
+        receiver = self.start_receiver()
+        for node in self.nodes:
+            node.begin(run={"drain_time_limit": "2 s"}, spool={"folder": ""})
+        self.wait_for_members()
+        self.taken(self.nodes[0].start(number=7))
+        self.wait_for_run(7)
+        receiver.kill()
+        self.nodes[1].send(1, 20)  # no receiver takes them, and no disk
+        self.nodes[1].daemon.wait_for(lambda s: s["events"]["admitted"] == 20, "the events")
+        said = self.nodes[0].tool("stop", "--wait")
+        self.assertEqual(said.returncode, 1, said.stdout)
+        self.assertIn("the run has ended, but run 7 did not end well on node 2: see its log", said.stderr)
+        harness.wait_until(lambda: re.search("node 2 .*; run 7 did not end well: its log", self.nodes[2].tool("status").stdout), "node 3 to see it")
+        self.assertNotRegex(self.nodes[2].tool("status").stdout, "node [13] .*did not end well")
+        for node in self.nodes:
+            self.assertEqual(node.daemon.stop(), 1 if node.number == 2 else 0, node.daemon.said()[-3000:])
 
     def test_one_that_cannot_keeps_all_from_it(self):
         self.start_farm()

@@ -19,12 +19,13 @@ class FarmNode:
 
     def begin(self, **sections):
         farm = {"etcd": [self.relay.url], **sections.pop("farm", {})}
+        spool = {"folder": str(self.folder / "spool"), **sections.pop("spool", {})}
         run = {"node": self.number, "control": str(self.socket), "ledger": f"{self.ledgers}/", **sections.pop("run", {})}
         host, ports = harness.HOST, self.ports
         config = self.stage.write_config(
             f"node-{self.number}.toml", run=run, farm=farm, udp={"bind": f"{host}:{ports.udp}"}, tcp={"bind": f"{host}:{ports.tcp}"},
             monitor={"bind": f"{host}:{ports.monitor}"}, frames={"count": 4}, outbox={"memory": "32 MiB"},
-            spool={"folder": str(self.folder / "spool")}, **sections)
+            spool=spool, **sections)
         self.daemon = self.stage.keep(harness.Daemon(config, ports, self.folder))
         self.daemon.wait_to_say("ready for runs")
         return self

@@ -115,6 +115,10 @@ TEST(an_answer_of_a_farm, tells_what_became_of_a_stop_on_all_nodes) {
   EXPECT_EQ(stop("{}", R"({"stands": "apart"})"), "waits");
   EXPECT_EQ(stop("{}", "{}", R"({"current": {"number": 8}})"), "waits");
   EXPECT_EQ(stop("{}"), "");
+  EXPECT_EQ(stop("{}", R"({"not_well": 8})"),
+            "the run has ended, but run 8 did not end well on node 2: see its log");
+  EXPECT_EQ(stop("{}", R"({"not_well": 7})"), "") << "the one before";
+  EXPECT_EQ(stop("{}", R"({"not_well": null})"), "");
   EXPECT_EQ(stop("{}", R"({"stands": "missing"})"),
             "the run has ended, but node 2 is missing: it follows when it is back");
   const std::string table = table_of(of_farm(R"({"failure": "run 8: \u001b[2J"})", "{}", "{}"));

@@ -49,15 +49,24 @@ std::string nodes_apart(const json::object& farm, bool& waits) {
   return text;
 }
 
+/// Of a node's latest run that has ended, if not well. Older daemons do not say it.
+std::optional<std::uint32_t> not_well(const json::value& node) {
+  const json::value* const run = node.as_object().if_contains("not_well");
+  if (run == nullptr || !run->is_number()) return std::nullopt;
+  return run->to_number<std::uint32_t>();
+}
+
 std::string node_words(const json::value& n) {
   const auto run = n.at("run").is_number()
                        ? fmt::format(", run {}", n.at("run").to_number<std::uint32_t>())
                        : std::string();
   const std::string failure = text_at(n, "failure");
   const std::string state = text_at(n, "state");
-  return fmt::format("node {} {}: {}{}{}", n.at("node").to_number<std::uint32_t>(),
+  const auto ended = not_well(n);
+  return fmt::format("node {} {}: {}{}{}{}", n.at("node").to_number<std::uint32_t>(),
                      text_at(n, "host"), state.empty() ? "missing" : state, run,
-                     failure.empty() ? "" : "; " + failure);
+                     failure.empty() ? "" : "; " + failure,
+                     ended ? fmt::format("; run {} did not end well: its log", *ended) : "");
 }
 
 } // namespace
@@ -157,8 +166,14 @@ std::optional<run_outcome> outcome_of_stop_of_all(const json::object& status,
   const std::string apart = nodes_apart(farm, waits);
   if (waits) return std::nullopt;
   const auto here = outcome_of_stop(status, number);
-  if (!here || apart.empty()) return here;
-  return run_outcome{fmt::format("the run has ended, but {}", apart)};
+  if (!here) return here;
+  std::string wrong = apart;
+  for (const json::value& n : farm.at("nodes").as_array())
+    if (const auto run = not_well(n); run && (number == 0 || *run == number))
+      wrong +=
+          fmt::format("{}run {} did not end well on node {}: see its log",
+                      wrong.empty() ? "" : "; ", *run, n.at("node").to_number<std::uint32_t>());
+  return wrong.empty() ? here : run_outcome{fmt::format("the run has ended, but {}", wrong)};
 }
 
 } // namespace l3

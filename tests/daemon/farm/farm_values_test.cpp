@@ -15,7 +15,7 @@ namespace {
 const std::string instance = "0123456789abcdef";
 
 farm_member_value member() {
-  return {instance, "boot-1-2", "node1", 4711, "running", 12, std::nullopt, 3, "no room"};
+  return {instance, "boot-1-2", "node1", 4711, "running", 12, std::nullopt, 3, "no room", 11};
 }
 
 farm_order order() {
@@ -71,6 +71,9 @@ TEST(base64, goes_there_and_back) {
 
 TEST(a_value_of_a_farm, reads_as_it_was_written) {
   EXPECT_EQ(read_member(written(member())), member());
+  farm_member_value older = member();
+  older.not_well.reset();
+  EXPECT_EQ(read_member(with(written(member()), ",\"not_well\":11", "")), older);
   EXPECT_EQ(read_order(written(order())), order());
   const farm_reply reply{instance, 17, {"the receiver is absent", "a disk"}};
   EXPECT_EQ(read_reply(written(reply)), reply);
@@ -103,7 +106,7 @@ TEST(a_value_of_a_farm, is_refused_beyond_its_limits) {
   EXPECT_EQ(nested(8), "nothing");
   EXPECT_EQ(nested(9), "it is no JSON object");
   EXPECT_EQ(member_with("node1", std::string(200'000, 'x')),
-            "it has 200157 bytes, more than 131072");
+            "it has 200171 bytes, more than 131072");
   const auto order_with = [](const std::string& what, const std::string& other) {
     return complaint([&] { static_cast<void>(read_order(with(written(order()), what, other))); });
   };
