@@ -63,11 +63,11 @@ inline metrics_snapshot sample_snapshot() {
   farm_report& farm = s.farm.emplace();
   farm.state = farm_state::cut_off;
   farm.text = "etcd does not answer";
-  farm.nodes = {{1, farm_standing::in_order, "n1", "running", 12, {}},
-                {2, farm_standing::apart, "n2", "configured", {}, "no room"},
-                {3, farm_standing::missing, {}, {}, {}, {}},
-                {4, farm_standing::missing, {}, {}, {}, {}},
-                {5, farm_standing::missing, {}, {}, {}, {}}};
+  farm.nodes = {{1, farm_standing::in_order, "n1", "running", 12, {}, {}},
+                {2, farm_standing::apart, "n2", "configured", {}, "no room", {}},
+                {3, farm_standing::missing, {}, {}, {}, {}, {}},
+                {4, farm_standing::missing, {}, {}, {}, {}, {}},
+                {5, farm_standing::missing, {}, {}, {}, {}, {}}};
   farm.failed_rounds = 17;
   farm.joined = 18;
 
