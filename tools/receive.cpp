@@ -31,6 +31,7 @@
 #include "tools/verify/agreement.hpp"
 #include "tools/verify/quiet_time.hpp"
 #include "transport/accounting/ledger.hpp"
+#include "transport/accounting/ledger_name.hpp"
 #include "transport/format/units.hpp"
 #include "transport/link/link_keys.hpp"
 #include "transport/store/block_file.hpp"
@@ -246,8 +247,14 @@ void make_folder(const std::filesystem::path& folder) {
 bool is_ledger_of_receive(std::string_view begin) { return is_ledger_of("receive", begin); }
 
 /// A mistyped --ledger must cost no data. The store's own ledger.json needs no look.
-void refuse_other_file(const std::string& ledger) {
-  if (!ledger.empty()) check_replaced("--ledger", ledger, is_ledger_of_receive);
+void refuse_ledger(const std::string& ledger) {
+  if (ledger.empty()) return;
+  if (is_name_of_stored_data(std::filesystem::path(ledger).filename().string()))
+    throw command_error(fmt::format("--ledger: a file of a store or a spool may get the name {}: "
+                                    "choose another, as ledger.json",
+                                    ledger),
+                        exit_usage);
+  check_replaced("--ledger", ledger, is_ledger_of_receive);
 }
 
 /// Files that other programs have touched are read as far as the time allows.
@@ -357,12 +364,39 @@ void look_at_folder(const std::filesystem::path& folder) {
     refuse_no_folder(folder);
 }
 
+/// For --check-config: each start would end where the ledger is to be.
+void look_at_ledger(const std::string& ledger) {
+  if (ledger.empty()) return;
+  std::error_code error;
+  std::string why = why_no_folder_of(ledger);
+  if (why.empty() && std::filesystem::is_directory(ledger, error)) why = "it is a folder";
+  if (why.empty() && !is_for_a_file(ledger)) why = "it is no regular file";
+  const auto above = std::filesystem::path(ledger).parent_path();
+  if (comes_with_the_service(above) && !std::filesystem::exists(above, error))
+    print_error("ledger: there is no folder {} yet: it comes with the service\n", above.string());
+  else if (!why.empty())
+    throw command_error(fmt::format("--ledger: cannot write {}: {}", ledger, why),
+                        exit_missing_resource);
+}
+
+/// For --check-config. A port that is taken now may be free at the start.
+void look_at_addresses(const options& o) {
+  if (!o.monitor) return;
+  const std::string at = fmt::format("tcp://{}", text_of(*o.monitor));
+  if (o.monitor->port != 0 && at == o.receiver.bind)
+    throw command_error(fmt::format("--monitor and --bind have one port, {}: give them two",
+                                    text_of(*o.monitor)),
+                        exit_missing_resource);
+}
+
 /// For --check-config: the options were read, and the keys are what they should be, but for one
 /// that only the service gets.
 int check(const options& o, const std::string& file) {
   refuse_folder_of_a_daemon(o.store.folder);
-  refuse_other_file(o.ledger);
+  refuse_ledger(o.ledger);
   look_at_folder(o.store.folder);
+  look_at_ledger(o.ledger);
+  look_at_addresses(o);
   try {
     if (is_for_the_service_alone(o.receiver.secret_key))
       print_error("secret_key: {} was not looked at: the service alone gets it\n",
@@ -389,7 +423,7 @@ int receive(const options& o) {
                  o.receiver.bind);
   }
   refuse_folder_of_a_daemon(o.store.folder);
-  refuse_other_file(o.ledger);
+  refuse_ledger(o.ledger);
   make_folder(o.store.folder);
   try {
     store_settings settings = o.store;

@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 #include <sys/file.h>
 
+#include "transport/accounting/ledger_name.hpp"
 #include "transport/system/file_io.hpp"
 #include "transport/system/input_file.hpp"
 #include "transport/system/missing_name.hpp"
@@ -118,6 +119,8 @@ std::string ledger_place::wrong() const {
     why = why_no_folder(name);
   else if (std::filesystem::is_directory(name, error))
     why = "it is a folder; with \"/\" at its end, each run has a file of its own there";
+  else if (is_name_of_stored_data(std::filesystem::path(name).filename().string()))
+    why = "a file of a store or a spool may get this name: choose another, as ledger.json";
   else if (!is_for_a_file(name))
     why = "it is no regular file";
   else if (is_of_another(name))
