@@ -329,7 +329,7 @@ int receive_until_told(const options& o, store_writer& store, block_receiver& re
                   store.not_as_written());
   if (l.unseen > 0)
     spdlog::warn("{} blocks were never seen here that daemons had let go: another receiver has "
-                 "stored them, they were archived before this start, or they are lost",
+                 "stored them, they were archived long ago, or they are lost",
                  l.unseen);
   if (l.not_compared > 0)
     spdlog::warn("it is not known whether {} files of the store are as they were written",

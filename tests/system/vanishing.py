@@ -245,6 +245,9 @@ class Vanishing(harness.SystemTest):
         self.assertEqual(receiver.stop(), 0)
         (self.store / "blocks-000001.archived").touch()
         harness.store_file(self.store, 1).unlink()
+        receiver = self.start_receiver()  # takes note of it, and stores nothing
+        self.assertEqual(receiver.stop(), 0)
+        self.assertIn("blocks-000001.kl3: archived, with ", receiver.said())
         receiver = self.start_receiver()
         self.replay(2)
         daemon.wait_for_stored(2 * EVENTS)

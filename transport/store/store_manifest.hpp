@@ -20,7 +20,8 @@
 namespace l3 {
 
 /// Blocks of one session in one file of a store. One of no blocks, with events, says that so many
-/// files, up to this one, are not listed.
+/// files, up to this one, are not listed; without events, that the file went on purpose, and of a
+/// session up to which number its blocks did.
 struct listed_blocks {
   std::uint64_t file = 0;
   std::uint64_t session = 0;

@@ -254,10 +254,6 @@ void store_writer::tell(const stored_files::loss& gone) {
   for (const std::string& file : gone.altered) news_.push_back((settings_.folder / file).string());
   count_lost(gone.blocks);
   if (gone.archived_files.empty()) return;
-  for (const auto& [session, blocks] : gone.archived) {
-    std::uint64_t& last = last_archived_[session];
-    last = std::max(last, blocks.last);
-  }
   std::string files;
   for (const std::string& file : gone.archived_files) files += (files.empty() ? "" : ", ") + file;
   news_.push_back(files + ": archived, with " + text_of(gone.archived));

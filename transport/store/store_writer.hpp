@@ -139,11 +139,9 @@ public:
     const stored_session* found = sessions_.find(session);
     return found == nullptr ? 0 : found->numbers.last(first);
   }
-  /// Of the session's blocks in files that were found archived: the highest number. Nothing says
-  /// whether they were those of the peer that has the session's token.
+  /// As of stored_files.
   [[nodiscard]] std::uint64_t last_archived(std::uint64_t session) const {
-    const auto found = last_archived_.find(session);
-    return found == last_archived_.end() ? 0 : found->second;
+    return closed_.last_archived(session);
   }
   [[nodiscard]] const std::map<std::uint64_t, stored_session>& sessions() const {
     return sessions_.all();
@@ -270,11 +268,10 @@ private:
   std::uint64_t torn_tails_left_ = 0;
   std::uint64_t damaged_ = 0;
   std::uint64_t not_as_written_ = 0;
-  std::vector<std::string> misnamed_;                    ///< of a start: likewise
-  std::vector<std::string> unread_files_;                ///< a sentence on each
-  std::map<std::uint64_t, std::uint64_t> last_archived_; ///< blocks' numbers, by session
-  block_copies found_;                                   ///< of a start
-  block_tally copies_;                                   ///< blocks that were found once more
+  std::vector<std::string> misnamed_;     ///< of a start: likewise
+  std::vector<std::string> unread_files_; ///< a sentence on each
+  block_copies found_;                    ///< of a start
+  block_tally copies_;                    ///< blocks that were found once more
 };
 
 } // namespace l3

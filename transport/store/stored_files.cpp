@@ -40,9 +40,16 @@ stored_files::~stored_files() = default;
 
 std::error_code stored_files::recall(const held_folder& folder) {
   std::error_code error;
-  before_ = store_manifest::read(folder, 2 * most + most_blocks, error);
-  for (const listed_blocks& l : before_)
-    if (l.blocks.blocks == 0) (l.blocks.events == 0 ? gone_ : not_listed_) = {l};
+  before_ = store_manifest::read(folder, 2 * most + most_blocks + most_archived, error);
+  for (const listed_blocks& l : before_) {
+    if (l.blocks.blocks != 0) continue;
+    if (l.blocks.events != 0) {
+      not_listed_ = {l};
+    } else {
+      keep_number(l.file);
+      if (l.session != 0) keep_last_archived(l.file, l.session, l.blocks.last);
+    }
+  }
   std::erase_if(before_, [](const listed_blocks& l) { return l.blocks.blocks == 0; });
   return error;
 }
@@ -157,7 +164,28 @@ bool stored_files::note_archived(loss& all, const held_folder& folder, std::uint
   l3::add(all.archived, blocks);
   marks_.push_back(mark);
   keep_number(file);
+  for (const auto& [session, of] : blocks) keep_last_archived(file, session, of.last);
   return true;
+}
+
+/// Else a later start would call them unseen, when the daemon of the session goes on behind them.
+void stored_files::keep_last_archived(std::uint64_t file, std::uint64_t session,
+                                      std::uint64_t last) {
+  listed_blocks kept{file, session, {.last = last}};
+  const auto known = std::ranges::find(archived_, session, &listed_blocks::session);
+  if (known != archived_.end()) {
+    kept.file = std::max(file, known->file);
+    kept.blocks.last = std::max(last, known->blocks.last);
+    archived_.erase(known);
+  }
+  if (archived_.size() == most_archived) archived_.pop_front();
+  archived_.push_back(kept);
+  stale_ = true;
+}
+
+std::uint64_t stored_files::last_archived(std::uint64_t session) const {
+  const auto known = std::ranges::find(archived_, session, &listed_blocks::session);
+  return known == archived_.end() ? 0 : known->blocks.last;
 }
 
 void stored_files::keep_number(std::uint64_t file) {
@@ -404,8 +432,8 @@ std::error_code stored_files::save(const held_folder& folder, bool check, bool s
     stale_ = true;
     if (!check && cannot_write_) return cannot_write_;
     lost_moved_ |= std::erase_if(lost_, [](const auto& l) { return l.blocks.blocks == 0; }) != 0;
-    if ((cannot_write_ =
-             manifest_.write(folder, {&gone_, &not_listed_, &lost_, &list_, &open_}, sync)))
+    if ((cannot_write_ = manifest_.write(
+             folder, {&gone_, &archived_, &not_listed_, &lost_, &list_, &open_}, sync)))
       return cannot_write_;
     stale_ = false;
     flush_ = false;
@@ -413,7 +441,8 @@ std::error_code stored_files::save(const held_folder& folder, bool check, bool s
     for (const std::string& mark : std::exchange(marks_, {})) (void)folder.remove(mark);
     return {};
   }
-  const std::size_t before = gone_.size() + not_listed_.size() + lost_.size() + list_.size();
+  const std::size_t before =
+      gone_.size() + archived_.size() + not_listed_.size() + lost_.size() + list_.size();
   for (const std::size_t place : unsaved_)
     if (const auto error = manifest_.put(before + place, open_[place])) {
       stale_ = true;

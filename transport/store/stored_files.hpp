@@ -43,6 +43,8 @@ public:
   /// many losses are known by file; beyond, those of a session are one.
   static constexpr std::size_t most = std::size_t{1} << 17;
   static constexpr std::size_t most_blocks = most_blocks_in_file;
+  /// Of so many sessions it is known which of their blocks were archived: of the last ones.
+  static constexpr std::size_t most_archived = 1024;
 
   struct loss {
     std::vector<std::string> files;  ///< some of those that lack blocks, and what became of them
@@ -88,6 +90,9 @@ public:
   /// Reads files that are not what they were until `enough` says so.
   [[nodiscard]] loss look(const held_folder& folder, const store_names& names,
                           const stop_question& enough);
+  /// Of the session's blocks in files that were found archived: the highest number. Nothing says
+  /// whether they were those of the peer that has the session's token.
+  [[nodiscard]] std::uint64_t last_archived(std::uint64_t session) const;
   /// Files that hold what they held, and are longer or shorter than they were.
   [[nodiscard]] std::size_t altered() const {
     return static_cast<std::size_t>(
@@ -149,6 +154,7 @@ private:
   [[nodiscard]] known_file* find_known(std::uint64_t file);
   void make_room();
   void keep_number(std::uint64_t file);
+  void keep_last_archived(std::uint64_t file, std::uint64_t session, std::uint64_t last);
   void find_lost_places();
   [[nodiscard]] std::map<std::uint64_t, session_tallies> lost_before() const;
   void take_back(const std::vector<listed_blocks>& back);
@@ -188,6 +194,9 @@ private:
   /// One entry or none, before all others: the highest number of a file of which nothing is listed
   /// any more, because it was archived, or a ledger has told its loss.
   std::deque<listed_blocks> gone_;
+  /// Behind it, one entry of no blocks a session: the highest number of its archived blocks, and of
+  /// the file of which this was noted last. In the order in which they were noted.
+  std::deque<listed_blocks> archived_;
   std::unique_ptr<file_reading> reading_; ///< of a file that is not read to its end yet
   std::uint64_t last_read_ = 0;           ///< number of the file
   std::size_t unread_ = 0;

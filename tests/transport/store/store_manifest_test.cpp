@@ -366,10 +366,35 @@ TEST(a_stores_manifest, keeps_the_numbers_of_archived_blocks_from_being_called_u
     fs::remove(s.file(file));
     write_file(archive_mark_path(s.folder.path(), file), {});
   }
-  const store_writer store(s.settings());
-  EXPECT_EQ(store.last_archived(session), 4U);
-  EXPECT_EQ(store.last_archived(43), 0U);
-  EXPECT_EQ(store.last_stored(session), 0U) << "no proof that its own daemon sent them";
+  for (int start = 0; start < 3; ++start) {
+    const store_writer store(s.settings());
+    EXPECT_EQ(store.last_archived(session), 4U) << start;
+    EXPECT_EQ(store.last_archived(43), 0U);
+    EXPECT_EQ(store.last_stored(session), 0U) << "no proof that its own daemon sent them";
+  }
+  s.write(1, 1, 43);
+  EXPECT_EQ(block_files_in(s.folder.path()).back().number, 3U) << "no number comes again";
+  EXPECT_EQ(store_writer(s.settings()).last_archived(session), 4U);
+}
+
+TEST(a_stores_manifest, keeps_the_numbers_of_archived_blocks_of_1024_sessions) {
+  constexpr std::uint64_t sessions = stored_files::most_archived;
+  for (const std::uint64_t more : {0, 1}) {
+    scene s;
+    {
+      store_writer store(s.settings());
+      for (std::uint64_t other = 1; other <= sessions + more; ++other)
+        ASSERT_FALSE(append(store, make_block({}, other, 1)));
+    }
+    const auto file = s.file(1);
+    fs::remove(file);
+    write_file(archive_mark_path(s.folder.path(), 1), {});
+    { store_writer store(s.settings()); }
+    const store_writer store(s.settings());
+    EXPECT_EQ(store.last_archived(1), more == 0 ? 1U : 0U);
+    EXPECT_EQ(store.last_archived(2), 1U);
+    EXPECT_EQ(store.last_archived(sessions + more), 1U);
+  }
 }
 
 /// A receiver that wrote a file anew ends before it lists the new one.
