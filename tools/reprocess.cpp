@@ -7,7 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <ranges>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -290,9 +290,12 @@ std::vector<std::string> without_sidecar(const reprocess_plan& plan) {
 /// No person reads more of a kind; --json has all.
 constexpr std::size_t most_findings_told = 40;
 
+std::span<const std::string> told_of(const std::vector<std::string>& texts) {
+  return std::span(texts).first(std::min(texts.size(), most_findings_told));
+}
+
 void tell_findings(const std::vector<std::string>& texts, std::string_view behind = {}) {
-  for (const std::string& text : texts | std::views::take(most_findings_told))
-    print_error("{}{}\n", text, behind);
+  for (const std::string& text : told_of(texts)) print_error("{}{}\n", text, behind);
   if (texts.size() > most_findings_told)
     print_error("… and {} more of the kind\n", texts.size() - most_findings_told);
 }
@@ -349,8 +352,7 @@ int check(const options& o, const reprocess_folder& folder) {
   } else {
     print_totals(verdict.totals, plan.tasks.size());
     const auto list = [](const char* what, const std::vector<std::string>& texts) {
-      for (const std::string& text : texts | std::views::take(most_findings_told))
-        print_plain("{}: {}\n", what, text);
+      for (const std::string& text : told_of(texts)) print_plain("{}: {}\n", what, text);
       if (texts.size() > most_findings_told)
         print_plain("{}: … and {} more\n", what, texts.size() - most_findings_told);
     };

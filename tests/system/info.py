@@ -218,7 +218,7 @@ class WhatIsWhole(Info):
         ledger = (self.store / "ledger.json").read_bytes()
         self.assertEqual(self.start_receiver().stop(), 0)
         said = self.info(manifest)
-        self.assertEqual((said["entries"], said["files"], said["sessions"]), (1, 0, 0), "it keeps the number")
+        self.assertEqual((said["entries"], said["files"], said["sessions"]), (2, 0, 0), "it keeps the number, and how far the session went with it")
         self.assertEqual(self.info(self.store)["manifest"], "lists no file: all were archived, or a ledger has told their loss")
         (self.store / "ledger.json").write_bytes(ledger)
         manifest.write_bytes(b"")
