@@ -365,13 +365,17 @@ void look_at_folder(const std::filesystem::path& folder) {
 }
 
 /// For --check-config: each start would end where the ledger is to be.
-void look_at_ledger(const std::string& ledger) {
+void look_at_ledger(const std::string& ledger, const std::filesystem::path& store) {
   if (ledger.empty()) return;
   std::error_code error;
-  std::string why = why_no_folder_of(ledger);
-  if (why.empty() && std::filesystem::is_directory(ledger, error)) why = "it is a folder";
-  if (why.empty() && !is_for_a_file(ledger)) why = "it is no regular file";
+  const auto is_store = [&](const std::filesystem::path& name) {
+    return weakly_canonical(name, error) == weakly_canonical(store / "", error).parent_path();
+  };
   const auto above = std::filesystem::path(ledger).parent_path();
+  std::string why = is_store(above) ? "" : why_no_folder_of(ledger);
+  if (why.empty() && (is_store(ledger) || std::filesystem::is_directory(ledger, error)))
+    why = "it is a folder";
+  if (why.empty() && !is_for_a_file(ledger)) why = "it is no regular file";
   if (comes_with_the_service(above) && !std::filesystem::exists(above, error))
     print_error("ledger: there is no folder {} yet: it comes with the service\n", above.string());
   else if (!why.empty())
@@ -384,9 +388,9 @@ void look_at_addresses(const options& o) {
   if (!o.monitor) return;
   const std::string at = fmt::format("tcp://{}", text_of(*o.monitor));
   if (o.monitor->port != 0 && at == o.receiver.bind)
-    throw command_error(fmt::format("--monitor and --bind have one port, {}: give them two",
-                                    text_of(*o.monitor)),
-                        exit_missing_resource);
+    throw command_error(
+        fmt::format("--monitor and --bind have one port, {}: give them two", text_of(*o.monitor)),
+        exit_missing_resource);
 }
 
 /// For --check-config: the options were read, and the keys are what they should be, but for one
@@ -395,7 +399,7 @@ int check(const options& o, const std::string& file) {
   refuse_folder_of_a_daemon(o.store.folder);
   refuse_ledger(o.ledger);
   look_at_folder(o.store.folder);
-  look_at_ledger(o.ledger);
+  look_at_ledger(o.ledger, o.store.folder);
   look_at_addresses(o);
   try {
     if (is_for_the_service_alone(o.receiver.secret_key))

@@ -137,7 +137,8 @@ std::vector<std::unique_ptr<engine>> make_engines(const compute_settings& settin
                                                   const engine_limits& limits,
                                                   const selection_program* program,
                                                   const engine_warning& warn) {
-  if (const std::string wrong = wrong_with_backend(settings); !wrong.empty())
+  const bool is_cuda = settings.where == backend::cuda; // its devices are asked one by one
+  if (const std::string wrong = is_cuda ? "" : wrong_with_backend(settings); !wrong.empty())
     throw std::runtime_error(wrong);
   std::vector<std::unique_ptr<engine>> made;
   if (settings.where == backend::hip && settings.fault.kind == fault_kind::none) {
@@ -151,7 +152,7 @@ std::vector<std::unique_ptr<engine>> make_engines(const compute_settings& settin
     return made;
   }
   const bool left_open = settings.where == backend::automatic;
-  if (left_open || settings.where == backend::cuda || settings.fault.kind != fault_kind::none) {
+  if (left_open || is_cuda || settings.fault.kind != fault_kind::none) {
     try {
       const std::vector<int> devices = devices_of(settings, warn);
       engine_limits share = limits;
@@ -163,10 +164,9 @@ std::vector<std::unique_ptr<engine>> make_engines(const compute_settings& settin
       return made;
     } catch (const std::runtime_error& why_not) {
       if (!left_open) {
-        throw std::runtime_error(settings.where == backend::cuda
-                                     ? std::string("backend cuda was asked for, but ") +
-                                           why_not.what()
-                                     : why_not.what());
+        throw std::runtime_error(is_cuda ? std::string("backend cuda was asked for, but ") +
+                                               why_not.what()
+                                         : why_not.what());
       }
       if (warn) warn(std::string("kernels run on the CPU: ") + why_not.what());
       made.clear();

@@ -225,6 +225,7 @@ TABLE = [
     ("koto-l3 receive --out new --ledger text --check-config", FAILED, "text is there already, and --ledger did not write it"),
     ("koto-l3 receive --out new --ledger new/blocks-000001-run000007-node0.json", USAGE, "a file of a store or a spool may get the name"),
     ("koto-l3 receive --out new --ledger new/manifest.kl3m --check-config", USAGE, "may get the name new/manifest.kl3m: choose another, as ledger.json"),
+    ("koto-l3 receive --out new/ --ledger new --check-config", MISSING, "--ledger: cannot write new: it is a folder"),
     ("koto-l3 receive --out new --ledger folder --check-config", MISSING, "--ledger: cannot write folder: it is a folder"),
     ("koto-l3 receive --out new --ledger nowhere/ledger.json --check-config", MISSING, "there is no folder nowhere"),
     ("koto-l3 receive --out new --ledger /dev/null --check-config", MISSING, "it is no regular file"),

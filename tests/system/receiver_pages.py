@@ -67,6 +67,13 @@ class ReceiverPages(Watched):
         self.assertIn('"folder":', receiver.said())
         self.assertTrue((self.folder / "mine.json").is_file())
 
+    def test_a_ledger_in_a_store_that_is_still_to_be_made(self):
+        code, said = self.run_tool("receive", "--out", self.store, "--ledger", self.store / "mine.json", "--check-config")
+        self.assertEqual((code, said), (0, "options: ok\n"))
+        self.assertFalse(self.store.exists())
+        self.assertEqual(self.start_receiver("--ledger", self.store / "mine.json").stop(), 0)
+        self.assertTrue((self.store / "mine.json").is_file())
+
     def test_a_daemon_is_seen_while_it_sends_and_when_it_is_gone(self):
         receiver, daemon = self.start_watched(), self.start_daemon()
         self.send(daemon)
