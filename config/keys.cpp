@@ -287,7 +287,8 @@ const std::vector<key>& keys() {
           "Where the ledger of a run is written: a folder, with \"/\" at its end, in which each "
           "start "
           "and run has a file of its own, or a file that each start writes over, if a daemon "
-          "wrote it."),
+          "wrote it. Its name is none that a store or a spool gives (blocks-0…, spool-0…, "
+          "….kl3…)."),
       file_name(
           "run.control", [](auto& s) -> auto& { return s.run.control; },
           "Unix socket at which `koto-l3 run` begins and ends runs, as "

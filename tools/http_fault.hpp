@@ -8,7 +8,8 @@
 
 namespace l3 {
 
-/// What came is no HTTP, or more than is read. Every other error says that nothing came.
+/// What came is no HTTP, or more than is read. Every other error says that no answer came, or not
+/// all of it.
 [[nodiscard]] inline bool is_http_fault(const boost::beast::error_code& error) {
   using boost::beast::http::error::bad_version, boost::beast::http::error::end_of_stream;
   return error.category() == boost::beast::http::make_error_code(bad_version).category() &&

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -75,17 +76,16 @@ int understand(const options& o, int (*body)(const options&)) {
 
 control_answer ask_status(const options& o) { return ask_control(o.socket, "/run", ""); }
 
-using outcome_function = std::optional<run_outcome> (*)(const json::object&, std::uint32_t);
-
-/// Asks until what was asked for of this run has happened, or cannot any more. `waiting`: what is
-/// said if that takes a while.
-int wait_for(const options& o, control_answer a, std::uint32_t number, outcome_function outcome,
-             std::string_view waiting) {
+/// Asks until what was asked for has happened, or cannot any more. `waiting`: what is said if that
+/// takes a while.
+int wait_for(const options& o, control_answer a,
+             const std::function<std::optional<run_outcome>(const json::object&)>& outcome,
+             const std::string& waiting) {
   interrupt signals;
   std::optional<run_outcome> found;
-  for (int looks = 0; a.good() && !(found = outcome(a.body, number)) && !signals.came(); ++looks) {
+  for (int looks = 0; a.good() && !(found = outcome(a.body)) && !signals.came(); ++looks) {
     if (looks == looks_before_a_word)
-      print_error("koto-l3 run: run {} {}; Ctrl-C ends the waiting only\n", number, waiting);
+      print_error("koto-l3 run: {}; Ctrl-C ends the waiting only\n", waiting);
     std::this_thread::sleep_for(look_again);
     a = ask_status(o);
   }
@@ -121,19 +121,28 @@ int start(const options& o) {
   const control_answer a = ask_control(o.socket, "/run/start", json::serialize(order));
   const auto number = a.good() ? number_of_run(a.body, "next") : std::nullopt;
   const bool all = a.good() && !o.here && is_of_a_farm(a.body);
-  return o.wait && number
-             ? wait_for(o, a, *number, all ? outcome_of_start_of_all : outcome_of_start,
-                        "begins when the beam pauses")
-             : tell(o, a);
+  if (!o.wait || !number) return tell(o, a);
+  return wait_for(
+      o, a,
+      [&](const json::object& s) {
+        return all ? outcome_of_start_of_all(s, *number) : outcome_of_start(s, *number);
+      },
+      fmt::format("run {} begins when the beam pauses", *number));
 }
 
 int stop(const options& o) {
   const control_answer a = ask_control(o.socket, "/run/stop", o.here ? R"({"here": true})" : "{}");
   const bool all = a.good() && !o.here && is_of_a_farm(a.body);
-  const auto number = a.good() ? number_of_run(a.body, "current") : std::nullopt;
+  auto number = a.good() ? number_of_run(a.body, "current") : std::nullopt;
   if (!o.wait || !(all || number)) return tell(o, a);
-  return wait_for(o, a, number.value_or(0), all ? outcome_of_stop_of_all : outcome_of_stop,
-                  "ends when the beam pauses and its events are safe");
+  if (!number) number = run_of_farm(a.body); // this node is in none
+  return wait_for(
+      o, a,
+      [&](const json::object& s) {
+        return all ? outcome_of_stop_of_all(s, number) : outcome_of_stop(s, *number);
+      },
+      fmt::format("{} ends when the beam pauses and its events are safe",
+                  number ? fmt::format("run {}", *number) : "what waits"));
 }
 
 } // namespace

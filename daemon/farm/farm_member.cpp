@@ -201,7 +201,7 @@ void farm_member::take_place(const farm_view& v) {
 
 void farm_member::tell_how_it_is(const farm_view& v) {
   farm_member_value value = node_.now();
-  if (!node_.waits_for_pause()) in_force_ = followed_;
+  if (why_apart_.empty() && !node_.waits_for_pause()) in_force_ = followed_;
   value.serial = in_force_;
   if (!why_apart_.empty()) value.failure = why_apart_;
   std::string text = written(value);

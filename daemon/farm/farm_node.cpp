@@ -78,8 +78,11 @@ const farm_member_value& farm_node::now() {
   is_.run = run;
   waits_ = report.next.has_value();
   is_.failure = peer_text(report.failure);
-  const auto last = host_.last();
-  is_.not_well = last && !last->well ? std::optional(last->number) : std::nullopt;
+  // A run that goes on under its number is as well as its worst part.
+  if (const auto last = host_.last(); last && !last->well)
+    is_.not_well = last->number;
+  else if (last && is_.not_well != last->number)
+    is_.not_well.reset();
   return is_;
 }
 

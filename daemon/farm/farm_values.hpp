@@ -38,7 +38,8 @@ struct farm_member_value {
   std::optional<std::uint32_t> next;
   std::uint64_t serial = 0; ///< of the latest order that it has followed, and that does not wait
   std::string failure;      ///< why it is not in the run that it should be in
-  std::optional<std::uint32_t> not_well; ///< its latest run that has ended, if not well
+  std::optional<std::uint32_t>
+      not_well; ///< its latest run that has ended, if a part of it not well
 
   friend bool operator==(const farm_member_value&, const farm_member_value&) = default;
 };

@@ -105,11 +105,15 @@ void run_host::tell_of_crashes() {
   constexpr std::size_t most_told = 100; // the log would leave lines out
   const std::vector<run_record> all = ledgers_.take_crashed();
   const std::size_t older = all.size() - std::min(all.size(), most_told);
-  for (const run_record& r : std::span(all).first(older)) count(r);
+  std::uint64_t lost = 0;
+  for (const run_record& r : std::span(all).first(older)) {
+    count(r);
+    lost += in_memory(r);
+  }
   if (older > 0)
     spdlog::warn("{} older runs did not end properly, with up to {} events in memory: `koto-l3 "
                  "info` reads their records, …json.crashed (run.ledger)",
-                 older, lost_by_crashes_);
+                 older, lost);
   for (const run_record& r : std::span(all).subspan(older)) tell_of(r);
 }
 

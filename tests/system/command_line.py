@@ -265,6 +265,7 @@ class PlainText(CommandLine):
                     take(arguments[0], self.said(*arguments, "--json").stdout)
         receiver = subprocess.Popen([harness.BIN / "koto-l3", "receive", "--json", "--bind", f"tcp://{harness.HOST}:{self.ports.receiver}", "--out", odd + b".to"],
                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(receiver.kill)
         while b"listening on" not in receiver.stderr.readline():
             self.assertIsNone(receiver.poll())
         receiver.terminate()

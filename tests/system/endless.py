@@ -170,7 +170,7 @@ class ToTheReceiver(harness.SystemTest):
         for _ in range(600):
             peer.send_raw(pings)
             message()
-        peer.send_raw(pings * 2000)  # 200 kB, where 24 KiB would be no whole message
+        peer.send_raw(pings * 2000)  # 200 kB: 24 KiB are too much after a second, 256 KiB more at once
         time.sleep(0.15)  # of the second that it may take
         for _ in range(30):
             message()

@@ -379,7 +379,7 @@ class Histograms(Selecting):
                         peer.sendall(answer)
                         peer.shutdown(socket.SHUT_WR)
                         peer.recv(1)
-                server = threading.Thread(target=serve)
+                server = threading.Thread(target=serve, daemon=True)
                 server.start()
                 said = self.tool(f"{harness.HOST}:{listener.getsockname()[1]}", code=code)
                 server.join()

@@ -118,6 +118,10 @@ TEST(an_answer_of_a_farm, tells_what_became_of_a_stop_on_all_nodes) {
   EXPECT_EQ(stop("{}", R"({"not_well": 8})"),
             "the run has ended, but run 8 did not end well on node 2: see its log");
   EXPECT_EQ(stop("{}", R"({"not_well": 7})"), "") << "the one before";
+  EXPECT_EQ(
+      outcome(outcome_of_stop_of_all(of_farm("{}", R"({"not_well": 7})", "{}"), std::nullopt)), "")
+      << "no run was in force";
+  EXPECT_EQ(run_of_farm(of_farm(R"({"run": {"number": 0}})", "{}", "{}")), 0U);
   EXPECT_EQ(stop("{}", R"({"not_well": null})"), "");
   EXPECT_EQ(stop("{}", R"({"stands": "missing"})"),
             "the run has ended, but node 2 is missing: it follows when it is back");

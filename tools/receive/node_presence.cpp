@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <ranges>
 #include <utility>
 
 #include <fmt/format.h>
@@ -55,6 +56,13 @@ bool are_of_several(const sessions& all) {
   return std::ranges::find_first_of(of_one, of_other) == of_one.end();
 }
 
+/// Of a process that has begun anew: what it sends in sessions of the one that died was on disk,
+/// and may be older than what is missing. 0: it has no other session yet.
+std::uint64_t session_that_follows(const sessions& anew) {
+  const auto next = std::ranges::find_if(anew, [](const auto& s) { return !s.second->inherited; });
+  return next == anew.end() ? 0 : next->first;
+}
+
 std::string peers_of(const sessions& all) {
   constexpr std::size_t most_named = 4;
   std::set<std::string> peers;
@@ -74,7 +82,7 @@ std::string begun_anew(const missing_part& part) {
 
 } // namespace
 
-node_presence::speakers::speakers(const node_presence::sessions& all) {
+void node_presence::speakers::add(const node_presence::sessions& all) {
   for (const auto& [session, peer] : all) {
     sessions.insert(session);
     if (peer->process != 0) processes.insert(peer->process);
@@ -83,15 +91,15 @@ node_presence::speakers::speakers(const node_presence::sessions& all) {
 
 /// Another process may send what is on disk in a session of the one that died.
 bool node_presence::absence::is_of_it(std::uint64_t session, const link_peer& peer) const {
-  if (peer.process != 0 && !own.processes.empty()) return own.processes.contains(peer.process);
-  return session == part.session;
+  if (peer.process != 0) return own.processes.contains(peer.process);
+  return own.processes.empty() && session == part.session;
 }
 
 bool node_presence::absence::is_of_its_successor(std::uint64_t session,
                                                  const link_peer& peer) const {
   if (others.sessions.contains(session) || others.processes.contains(peer.process)) return false;
-  if (peer.process != 0 && !own.processes.empty()) return !own.processes.contains(peer.process);
-  return !own.sessions.contains(session);
+  if (peer.process != 0) return !own.processes.contains(peer.process);
+  return !own.processes.empty() || !own.sessions.contains(session);
 }
 
 std::string where_it_breaks_off(const missing_part& part) {
@@ -101,7 +109,8 @@ std::string where_it_breaks_off(const missing_part& part) {
 }
 
 std::vector<missing_part> node_presence::parts() const {
-  std::vector<missing_part> all(past_.begin(), past_.end());
+  std::vector<missing_part> all;
+  for (const absence& its : past_) all.push_back(its.part);
   for (const auto& [node, its] : absent_) all.push_back(its.part);
   return all;
 }
@@ -200,21 +209,28 @@ void node_presence::look_at_one_there(std::uint32_t node, const node_sessions& i
                     "not in the store",
                     one_of_several ? "one of the daemons that say that they are " : "", node,
                     in_seconds(now - part.silent_since), what_is_missing(part)));
-    absent_.emplace(node, absence{part, speakers(its.silent), speakers(its.there)});
+    absence begun{part, {}, {}};
+    begun.own.add(its.silent);
+    begun.others.add(its.there);
+    begun.others.add(its.ended);
+    absent_.emplace(node, std::move(begun));
     return;
   }
   // It came back before its silence was noticed, or it has another session that speaks.
-  const speakers silent(its.silent);
-  const auto anew = std::ranges::find_if(its.there, [&](const auto& s) {
-    return s.second->known_since > part.silent_since &&
-           !silent.processes.contains(s.second->process);
-  });
-  if (anew == its.there.end()) return;
+  absence gone{part, {}, {}};
+  gone.own.add(its.silent);
+  const auto lives = [&](const auto& s) { return gone.own.processes.contains(s.second->process); };
+  if (std::ranges::any_of(its.there, lives)) return;
+  sessions anew;
+  std::ranges::copy_if(its.there, std::inserter(anew, anew.end()),
+                       [&](const auto& s) { return s.second->known_since > part.silent_since; });
+  if (anew.empty()) return;
   news_.push_back(
       fmt::format("node {} has begun anew without a goodbye: {}", node, begun_anew(part)));
-  part.followed_by = anew->first;
-  part.back_at = anew->second->known_since;
-  add_past(part);
+  gone.part.followed_by = session_that_follows(anew);
+  gone.part.back_at =
+      std::ranges::min(anew | std::views::values | std::views::transform(&link_peer::known_since));
+  add_past(gone);
   settle(its.silent);
 }
 
@@ -230,7 +246,7 @@ void node_presence::look_at_absent(std::uint32_t node, node_sessions& its, time_
 
 /// Then it has told so.
 bool node_presence::is_back(const absence& from, const node_sessions& its, time_point now) {
-  missing_part part = from.part;
+  const missing_part& part = from.part;
   const auto is_of_it = [&](const auto& s) { return from.is_of_it(s.first, *s.second); };
   const auto is_anew = [&](const auto& s) { return from.is_of_its_successor(s.first, *s.second); };
   const auto tell = [&](time_point back, const std::string& how) {
@@ -257,17 +273,18 @@ bool node_presence::is_back(const absence& from, const node_sessions& its, time_
   std::ranges::copy_if(ended_since, std::inserter(anew, anew.end()), is_anew);
   if (anew.empty()) return false;
   tell(now, "has begun anew: " + begun_anew(part));
-  part.followed_by = anew.begin()->first;
-  part.back_at = now;
+  absence over = from;
+  over.part.followed_by = session_that_follows(anew);
+  over.part.back_at = now;
   for (const auto& [session, peer] : its.silent)
     if (from.own.sessions.contains(session)) settled_.insert(session);
-  add_past(part);
+  add_past(over);
   return true;
 }
 
-void node_presence::add_past(missing_part part) {
+void node_presence::add_past(const absence& from) {
   if (past_.size() >= most_parts) past_.pop_front();
-  past_.push_back(part);
+  past_.push_back(from);
 }
 
 void node_presence::settle(const sessions& silent) {
@@ -276,8 +293,17 @@ void node_presence::settle(const sessions& silent) {
 
 /// Where the missing part ends.
 void node_presence::note_first_events(const link_peers& peers) {
-  for (missing_part& part : past_) {
-    if (part.before || part.followed_by == 0) continue;
+  for (absence& its : past_) {
+    missing_part& part = its.part;
+    if (part.before) continue;
+    if (part.followed_by == 0) {
+      sessions anew;
+      for (const auto& [session, peer] : peers)
+        if (peer.node == part.node && peer.known_since > part.silent_since &&
+            its.is_of_its_successor(session, peer))
+          anew[session] = &peer;
+      part.followed_by = session_that_follows(anew);
+    }
     if (const link_peer* const next = peers.find(part.followed_by)) part.before = next->first_event;
   }
 }

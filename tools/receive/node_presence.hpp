@@ -65,14 +65,14 @@ private:
   using sessions = std::map<std::uint64_t, const link_peer*>;
   /// What is known later of sessions that were looked at.
   struct speakers {
-    explicit speakers(const sessions& all);
+    void add(const sessions& all);
     std::set<std::uint64_t> sessions;
     std::set<std::uint16_t> processes; ///< of the marks that they say; older daemons say none
   };
   struct absence {
     missing_part part;
     speakers own;    ///< all of the node's that fell silent
-    speakers others; ///< that spoke then: of another daemon
+    speakers others; ///< that spoke then, of another daemon, or had said goodbye
 
     /// This is the process that fell silent.
     [[nodiscard]] bool is_of_it(std::uint64_t session, const link_peer& peer) const;
@@ -97,14 +97,14 @@ private:
   [[nodiscard]] bool is_back(const absence& from, const node_sessions& its, time_point now);
   void look_at_number(std::uint32_t node, const node_sessions& its, time_point now);
   [[nodiscard]] bool is_said_by_several(std::uint32_t node) const;
-  void add_past(missing_part part);
+  void add_past(const absence& from);
   void settle(const sessions& silent);
   [[nodiscard]] std::vector<std::string> next_news();
   void note_first_events(const link_peers& peers);
 
   std::multimap<std::uint32_t, absence> absent_;     ///< by node
   std::map<std::uint32_t, several_daemons> several_; ///< likewise
-  std::deque<missing_part> past_;
+  std::deque<absence> past_;
   std::set<std::uint64_t> settled_; ///< sessions that are told, and silent still
   std::deque<std::string> news_;    ///< few more than `most_parts`
 };

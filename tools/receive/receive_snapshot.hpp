@@ -40,7 +40,7 @@ enum class node_state : std::uint8_t {
   count_
 };
 
-/// A daemon, by its node number: all its sessions.
+/// Of a daemon's blocks.
 struct stored_counts {
   std::uint64_t blocks = 0;
   std::uint64_t events = 0;
@@ -54,6 +54,7 @@ struct stored_counts {
   }
 };
 
+/// A daemon, by its node number: all its sessions.
 struct daemon_snapshot {
   std::uint32_t node = 0;
   std::string name; ///< its key's, or its address; empty: not heard

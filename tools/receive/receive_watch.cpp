@@ -131,9 +131,9 @@ std::map<std::uint32_t, daemon_snapshot> receive_watch::find_nodes(receive_snaps
     d.in_store.blocks += stored.blocks;
     d.in_store.events += stored.events;
     d.in_store.bytes += stored.bytes;
-    d.stored.blocks += stored.blocks + stored.left.blocks;
-    d.stored.events += stored.events + stored.left.events;
-    d.stored.bytes += stored.bytes + stored.left.bytes;
+    d.stored.blocks += stored.blocks + stored.gone.blocks - stored.found.blocks;
+    d.stored.events += stored.events + stored.gone.events - stored.found.events;
+    d.stored.bytes += stored.bytes + stored.gone.bytes - stored.found.bytes;
     s.stored_events += stored.events;
     s.stored_bytes += stored.bytes;
     if (const link_peer* const peer = peers.find(session))

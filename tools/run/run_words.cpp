@@ -156,8 +156,12 @@ std::optional<run_outcome> outcome_of_start_of_all(const json::object& status,
                                    : fmt::format("run {} has begun, but {}", number, apart)};
 }
 
+std::optional<std::uint32_t> run_of_farm(const json::object& status) {
+  return number_of_run(status.at("farm").as_object(), "run");
+}
+
 std::optional<run_outcome> outcome_of_stop_of_all(const json::object& status,
-                                                  std::uint32_t number) {
+                                                  std::optional<std::uint32_t> number) {
   const json::object& farm = status.at("farm").as_object();
   const std::string failure = text_at(farm, "failure");
   if (farm.at("run").is_object())
@@ -165,11 +169,11 @@ std::optional<run_outcome> outcome_of_stop_of_all(const json::object& status,
   bool waits = false;
   const std::string apart = nodes_apart(farm, waits);
   if (waits) return std::nullopt;
-  const auto here = outcome_of_stop(status, number);
+  auto here = number ? outcome_of_stop(status, *number) : run_outcome{};
   if (!here) return here;
   std::string wrong = apart;
   for (const json::value& n : farm.at("nodes").as_array())
-    if (const auto run = not_well(n); run && (number == 0 || *run == number))
+    if (const auto run = not_well(n); run && run == number)
       wrong +=
           fmt::format("{}run {} did not end well on node {}: see its log",
                       wrong.empty() ? "" : "; ", *run, n.at("node").to_number<std::uint32_t>());

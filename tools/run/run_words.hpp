@@ -30,8 +30,11 @@ struct run_outcome {
 [[nodiscard]] bool is_of_a_farm(const boost::json::object& status);
 [[nodiscard]] std::optional<run_outcome> outcome_of_start_of_all(const boost::json::object& status,
                                                                  std::uint32_t number);
-[[nodiscard]] std::optional<run_outcome> outcome_of_stop_of_all(const boost::json::object& status,
-                                                                std::uint32_t number);
+/// `number`: nothing if the farm was in no run.
+[[nodiscard]] std::optional<run_outcome>
+outcome_of_stop_of_all(const boost::json::object& status, std::optional<std::uint32_t> number);
+/// In which the farm is; nothing: in none.
+[[nodiscard]] std::optional<std::uint32_t> run_of_farm(const boost::json::object& status);
 
 /// The number of the run in "current", "next" or "last".
 [[nodiscard]] std::optional<std::uint32_t> number_of_run(const boost::json::object& status,

@@ -8,10 +8,14 @@
 
 namespace l3 {
 
-/// Of a file's name without its folder: a store or a spool may give it to a file of its own.
+/// Of a file's name without its folder: a store or a spool may give it to a file of its own, as
+/// blocks-000001-run000007-node3.json.
 [[nodiscard]] constexpr bool is_name_of_stored_data(std::string_view name) {
-  return name.starts_with("blocks-") || name.starts_with("spool-") ||
-         name.find(".kl3") != name.npos;
+  for (const std::string_view beginning : {"blocks-", "spool-"})
+    if (name.starts_with(beginning) && name.size() > beginning.size() &&
+        name[beginning.size()] >= '0' && name[beginning.size()] <= '9')
+      return true;
+  return name.find(".kl3") != name.npos;
 }
 
 } // namespace l3

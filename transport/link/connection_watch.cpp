@@ -57,7 +57,7 @@ constexpr auto longest_end = 1s;
 /// could be; ZeroMQ takes as much between two looks.
 constexpr auto until_settled = 1s;
 constexpr int looks_until_settled = 4;
-constexpr std::uint64_t more_than_heartbeats = std::uint64_t{1} << 20;
+constexpr std::uint64_t more_than_heartbeats = std::uint64_t{256} << 10;
 /// ZeroMQ lets go of it a while after the connection has ended: on a busy machine it takes long to
 /// free millions of frames. The pause doubles.
 constexpr auto first_pause_for_memory = 1s;

@@ -81,8 +81,9 @@ struct link_peer {
   std::uint64_t acknowledged = 0;              ///< what the last answer said
   bool tell_grant = false;                     ///< before the commit of this step
   bool acknowledge = false;                    ///< at the end of this step
-  bool refuse = false; ///< at the end of this step: the store cannot be written
-  bool gone = false;   ///< it said goodbye
+  bool refuse = false;    ///< at the end of this step: the store cannot be written
+  bool gone = false;      ///< it said goodbye
+  bool inherited = false; ///< it was begun by another process than that of the last hello
 
   /// Said hello, not yet goodbye, and was heard lately.
   [[nodiscard]] bool is_there(time_point now) const {
@@ -90,9 +91,11 @@ struct link_peer {
   }
   /// A hello says this mark. A new process sends what one that died had on disk in its session.
   void take_process(std::uint16_t mark, time_point now) {
-    if (process != 0 && mark != 0 && process != mark) {
+    const bool is_first_hello = known_since == now;
+    if (!is_first_hello && process != mark) {
       known_since = now;
       first_event.reset();
+      inherited = true;
     }
     process = mark;
   }

@@ -77,9 +77,9 @@ void stored_sessions::leave_out(const session_tallies& gone) {
     s.events -= blocks.events;
     s.bytes -= blocks.bytes;
     s.repeated -= blocks.repeated;
-    s.left.blocks += blocks.blocks;
-    s.left.events += blocks.events;
-    s.left.bytes += blocks.bytes;
+    s.gone.blocks += blocks.blocks;
+    s.gone.events += blocks.events;
+    s.gone.bytes += blocks.bytes;
   }
 }
 
@@ -89,10 +89,14 @@ void stored_sessions::take_up(const listed_blocks& back) {
   s.events += back.blocks.events;
   s.bytes += back.blocks.bytes;
   s.repeated += back.blocks.repeated;
-  const auto take_from = [](std::uint64_t& sum, std::uint64_t what) { sum -= std::min(sum, what); };
-  take_from(s.left.blocks, back.blocks.blocks);
-  take_from(s.left.events, back.blocks.events);
-  take_from(s.left.bytes, back.blocks.bytes);
+  const auto settle = [](std::uint64_t& gone, std::uint64_t& found, std::uint64_t is_back) {
+    const std::uint64_t lately = std::min(gone, is_back);
+    gone -= lately;
+    found += is_back - lately;
+  };
+  settle(s.gone.blocks, s.found.blocks, back.blocks.blocks);
+  settle(s.gone.events, s.found.events, back.blocks.events);
+  settle(s.gone.bytes, s.found.bytes, back.blocks.bytes);
 }
 
 } // namespace l3

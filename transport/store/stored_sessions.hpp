@@ -26,7 +26,8 @@ struct stored_session {
   std::uint64_t events = 0;
   std::uint64_t bytes = 0;         ///< of packed events
   std::uint64_t repeated = 0;      ///< events left out, because another session has stored them
-  block_tally left;                ///< what was in the store, and is not any more
+  block_tally gone;                ///< since the start: what was in the store, and is not any more
+  block_tally found;               ///< since the start: what had gone before, and is back
   std::uint64_t file = 0;          ///< of its last block: they rise with its numbers
   bool mixed = false;              ///< it changed its run or node: it has no file of either
   std::uint64_t settings_file = 0; ///< where its latest block with settings lies; 0: nowhere
@@ -36,7 +37,7 @@ struct stored_session {
 class stored_sessions {
 public:
   [[nodiscard]] const std::map<std::uint64_t, stored_session>& all() const { return sessions_; }
-  /// Null: the store has no block of it.
+  /// Null: the store had no block of it since the start.
   [[nodiscard]] const stored_session* find(std::uint64_t session) const;
   /// Of a block that is there.
   [[nodiscard]] stored_session& of(std::uint64_t session) { return sessions_[session]; }

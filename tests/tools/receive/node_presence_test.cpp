@@ -318,10 +318,57 @@ TEST(node_presence, knows_a_new_process_that_sends_what_the_one_that_died_had_on
   const auto news = f.after(500ms, {2});
   ASSERT_EQ(news.size(), 1U);
   EXPECT_EQ(news[0].find("node 3 is back after 3.5 s, and has begun anew: "), 0U) << news[0];
-  f.store(2, {5, 18});
+  f.store(2, {5, 4}); // was on disk
   EXPECT_TRUE(f.after(1s, {2}).empty());
   ASSERT_EQ(f.presence().parts().size(), 1U);
-  EXPECT_EQ(f.presence().parts()[0].before, (event_key{5, 18}));
+  EXPECT_FALSE(f.presence().parts()[0].before);
+  f.hello(3, 3, "address 10.0.0.1", 2000);
+  f.store(3, {6, 1});
+  EXPECT_TRUE(f.after(1s, {2, 3}).empty());
+  EXPECT_EQ(f.presence().parts()[0].before, (event_key{6, 1}));
+}
+
+TEST(node_presence, takes_one_with_a_mark_for_the_successor_of_one_that_says_none) {
+  farm f;
+  f.hello(1, 3);
+  f.store(1, {5, 17});
+  EXPECT_EQ(f.after(3s).size(), 1U);
+  f.hello(1, 3, "address 10.0.0.1", 2000); // a newer version sends what the older one had on disk
+  const auto news = f.after(500ms, {1});
+  ASSERT_EQ(news.size(), 1U);
+  EXPECT_NE(news[0].find("has begun anew"), std::string::npos) << news[0];
+}
+
+TEST(node_presence, takes_no_goodbye_from_before_it_missed_a_node_for_its_successor) {
+  for (const std::uint16_t other : {0, 2000}) { // of one daemon, or of two with one number
+    farm f;
+    f.hello(1, 3, "address 10.0.0.1", other == 0 ? 0 : 1000);
+    f.hello(5, 3, "address 10.0.0.1", other);
+    f.store(1, {5, 17});
+    EXPECT_TRUE(f.after(600ms).empty());
+    f.goodbye(5);
+    EXPECT_EQ(f.after(1500ms).size(), 1U);
+    EXPECT_TRUE(f.after(500ms).empty());
+    EXPECT_TRUE(f.presence().is_missing(3));
+  }
+}
+
+TEST(node_presence, tells_a_death_once_though_one_lane_had_been_silent_before) {
+  farm f;
+  f.hello(1, 3, "address 10.0.0.1", 1000);
+  f.hello(2, 3, "address 10.0.0.1", 1000);
+  f.store(1, {5, 17});
+  EXPECT_EQ(f.after(3s).size(), 1U);
+  EXPECT_EQ(f.after(500ms, {2}).size(), 1U) << "goes on where it was";
+  f.store(2, {5, 90});
+  EXPECT_TRUE(f.after(100ms).empty());
+  f.hello(3, 3, "address 10.0.0.1", 2000); // it has died, and was started at once
+  std::vector<std::string> said;
+  for (int look = 0; look < 10; ++look)
+    for (const std::string& line : f.after(500ms, {3})) said.push_back(line);
+  ASSERT_EQ(said.size(), 1U);
+  EXPECT_NE(said[0].find("after event 90 of spill 5"), std::string::npos) << said[0];
+  EXPECT_EQ(f.presence().parts().size(), 1U);
 }
 
 TEST(node_presence, notices_a_new_process_with_an_old_session_before_the_old_one_was_missed) {

@@ -304,10 +304,10 @@ TEST(a_stores_manifest, lets_files_go_that_are_marked_as_archived) {
     EXPECT_EQ(store.take_news().size(), 1U);
     EXPECT_FALSE(fs::exists(archive_mark_path(s.folder.path(), 2)));
     EXPECT_EQ(store.sessions().at(session).events, 3U);
-    EXPECT_EQ(store.sessions().at(session).left.events, 2U) << "since the start";
+    EXPECT_EQ(store.sessions().at(session).gone.events, 2U) << "since the start";
     fs::remove(s.file(3));
     EXPECT_EQ(store.look(), name_fault::file_gone);
-    EXPECT_EQ(store.sessions().at(session).left.events, 4U);
+    EXPECT_EQ(store.sessions().at(session).gone.events, 4U);
   }
   EXPECT_EQ(s.lost_at_a_start(), "42: 2 of 5-6 with 2; ");
 }
