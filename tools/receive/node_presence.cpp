@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <ranges>
 #include <utility>
 
 #include <fmt/format.h>
@@ -228,8 +227,9 @@ void node_presence::look_at_one_there(std::uint32_t node, const node_sessions& i
   news_.push_back(
       fmt::format("node {} has begun anew without a goodbye: {}", node, begun_anew(part)));
   gone.part.followed_by = session_that_follows(anew);
-  gone.part.back_at =
-      std::ranges::min(anew | std::views::values | std::views::transform(&link_peer::known_since));
+  gone.part.back_at = std::ranges::min_element(anew, {}, [](const auto& s) {
+                        return s.second->known_since;
+                      })->second->known_since;
   add_past(gone);
   settle(its.silent);
 }
