@@ -34,7 +34,7 @@ struct rig_options {
 
 class rig {
 public:
-  explicit rig(rig_options o = {})
+  explicit rig(const rig_options& o = {})
       : options(o), settings(settings_of(o)),
         pool(capacity_of(o.crates, o.batch_events, o.chunk_bytes), o.batches),
         builder(settings, capacity_of(o.crates, o.batch_events, o.chunk_bytes), o.batch_age, pool,
