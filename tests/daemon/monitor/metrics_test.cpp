@@ -184,7 +184,7 @@ TEST(metrics, a_histogram_is_cumulative_and_in_seconds) {
 }
 
 TEST(metrics, pass_the_check_of_promtool) {
-  if (std::system("command -v promtool >/dev/null") != 0)
+  if (std::system("command -v promtool >/dev/null") != 0) // NOLINT: no other thread
     GTEST_SKIP() << "promtool is not installed (package prometheus)";
   FILE* const check = popen("promtool check metrics", "w");
   ASSERT_NE(check, nullptr);
