@@ -130,7 +130,7 @@ private:
   std::string same_node_;           // who has this node's number
   std::optional<farm_order> known_; // the latest order that held
   std::uint64_t followed_ = 0;      // its serial
-  std::uint64_t in_force_ = 0;      // the same, unless its run waits for a pause
+  std::uint64_t in_force_ = 0;      // the same, once its run waits for nothing and has begun
   bool has_followed_ = false;       // since the daemon's start
   std::string why_apart_;           // why it is not followed
   std::int64_t answered_ = 0;       // creation of the proposal that this node has answered

@@ -37,7 +37,7 @@ struct farm_node_report {
   std::string state; ///< of its run; empty: it is missing
   std::optional<std::uint32_t> run;
   std::string failure;
-  std::optional<std::uint32_t> not_well; ///< its latest run that has ended, if not well
+  std::optional<std::uint32_t> not_well; ///< its latest run that has ended, if a part not well
 };
 
 struct farm_run_report {

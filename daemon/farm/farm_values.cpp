@@ -62,7 +62,7 @@ public:
     if (v != nullptr && v->is_null()) return std::nullopt;
     return number(key);
   }
-  /// Of a key that an older daemon does not write.
+  /// As above, of a key that an older daemon does not write: then there is none.
   [[nodiscard]] std::optional<std::uint32_t> number_or_none(std::string_view key) const {
     return find(key) == nullptr ? std::nullopt : number_or_null(key);
   }

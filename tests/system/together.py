@@ -93,6 +93,12 @@ class AllOrNone(Together):
         self.assertIn("the run has ended, but run 7 did not end well on node 2: see its log", said.stderr)
         harness.wait_until(lambda: re.search("node 2 .*; run 7 did not end well: its log", self.nodes[2].tool("status").stdout), "node 3 to see it")
         self.assertNotRegex(self.nodes[2].tool("status").stdout, "node [13] .*did not end well")
+        self.start_receiver()
+        for number, again, code in ((7, True, 1), (8, False, 0)):  # another part of a run does not make up for the one that did not end well
+            self.taken(self.nodes[0].start(number=number, again=again))
+            self.wait_for_run(number)
+            said = self.nodes[0].tool("stop", "--wait")
+            self.assertEqual(said.returncode, code, said.stderr)
         for node in self.nodes:
             self.assertEqual(node.daemon.stop(), 1 if node.number == 2 else 0, node.daemon.said()[-3000:])
 

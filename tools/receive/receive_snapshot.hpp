@@ -40,7 +40,7 @@ enum class node_state : std::uint8_t {
   count_
 };
 
-/// Of a daemon's blocks.
+/// How many blocks of a daemon, the events in them, and their bytes.
 struct stored_counts {
   std::uint64_t blocks = 0;
   std::uint64_t events = 0;
