@@ -37,6 +37,13 @@ farm_run_report report_of(const farm_order& o) { return {o.number, o.menu, o.com
 
 } // namespace
 
+farm_standing standing_of(const farm_member_value& is, const std::optional<farm_order>& known) {
+  const bool right = !known || (known->start ? is.run == known->number && is.state == "running" &&
+                                                   is.serial >= known->serial
+                                             : is.state == "configured");
+  return right ? farm_standing::in_order : farm_standing::apart;
+}
+
 farm_member::farm_member(const farm_settings& settings, farm_node& node)
     : settings_(settings), node_(node), etcd_(settings_of(settings)),
       watch_(io_, [this] { io_.stop(); }), spoke_at_(steady_clock::now()) {
@@ -303,12 +310,8 @@ void farm_member::note(const farm_view* v, const std::string& trouble) {
     next.nodes.clear();
     for (const auto& [number, m] : v->members) {
       const farm_member_value& is = m.value;
-      const bool right =
-          !known_ || (known_->start ? is.run == known_->number && is.state == "running" &&
-                                          is.serial >= known_->serial
-                                    : is.state == "configured");
-      next.nodes.push_back({number, right ? farm_standing::in_order : farm_standing::apart, is.host,
-                            is.state, is.run, is.failure, is.not_well});
+      next.nodes.push_back(
+          {number, standing_of(is, known_), is.host, is.state, is.run, is.failure, is.not_well});
     }
     for (const std::uint32_t number : v->nodes)
       if (!v->members.contains(number)) next.nodes.push_back({number, {}, {}, {}, {}, {}, {}});

@@ -43,6 +43,11 @@ struct farm_wish {
   std::vector<std::uint32_t> without; ///< nodes that are missing, and shall be forgotten
 };
 
+/// Of a node that speaks. `known`: the order that holds; nothing: none has, and each node is in
+/// order.
+[[nodiscard]] farm_standing standing_of(const farm_member_value& is,
+                                        const std::optional<farm_order>& known);
+
 class farm_member {
 public:
   /// `node` must outlive this object. Throws std::runtime_error if the password cannot be read.

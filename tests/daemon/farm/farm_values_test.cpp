@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "daemon/farm/base64.hpp"
+#include "daemon/farm/farm_member.hpp"
 
 namespace l3 {
 namespace {
@@ -164,6 +165,27 @@ TEST(a_farm, is_read_key_by_key) {
                        "/koto-l3/nodes/05 is no key of a farm",
                        "/koto-l3/run/order cannot be understood: " + other_version,
                        "/koto-l3/run/else is no key of a farm"}));
+}
+
+TEST(a_node_of_a_farm, is_in_order_where_it_has_begun_what_holds) {
+  farm_order holds = order();
+  farm_member_value is = member();
+  is.serial = holds.serial;
+  EXPECT_EQ(standing_of(is, std::nullopt), farm_standing::in_order);
+  EXPECT_EQ(standing_of(is, holds), farm_standing::in_order);
+  is.state = "draining";
+  EXPECT_EQ(standing_of(is, holds), farm_standing::apart);
+  is.state = "running";
+  is.run = 11;
+  EXPECT_EQ(standing_of(is, holds), farm_standing::apart);
+  is.run = holds.number;
+  is.serial = holds.serial - 1; // its run goes on under this number, and the new part has not begun
+  EXPECT_EQ(standing_of(is, holds), farm_standing::apart);
+  holds.start = false;
+  EXPECT_EQ(standing_of(is, holds), farm_standing::apart);
+  is.state = "configured";
+  is.run.reset();
+  EXPECT_EQ(standing_of(is, holds), farm_standing::in_order);
 }
 
 } // namespace
