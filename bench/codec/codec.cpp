@@ -56,7 +56,6 @@ private:
     r.bench = name();
     r.waveforms = options_.waveforms.empty() ? "waveforms made up" : options_.waveforms;
     r.by_n = count_by_n(samples_);
-    r.left_out = codecs_left_out(codec_set::fast);
     r.hot_bytes = samples_of(options_.hot_bytes).size_bytes();
     r.cold_bytes = samples_of(options_.cold_bytes).size_bytes();
 

@@ -27,7 +27,6 @@ json::object to_json(const codec_report& r) {
   report["hot_bytes"] = r.hot_bytes;
   report["cold_bytes"] = r.cold_bytes;
   report["cold_distance"] = r.cold_distance;
-  report["left_out"] = json::value_from(r.left_out);
   const codec_row& memcpy = r.rows.front();
   json::array rows;
   for (const codec_row& row : r.rows) {

@@ -26,7 +26,6 @@ int compare_all(const comparison_options& o) {
   for (const std::string& file : o.files) (void)waveforms_of(file, o.samples);
   comparison_report r;
   r.samples = o.samples;
-  r.left_out = codecs_left_out(codec_set::wide);
   for (const std::string& file : o.files) compare(file, o.rounds, r);
   const auto report = to_json(r);
   if (!o.json.empty()) write_report(o.json, report);

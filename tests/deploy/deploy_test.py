@@ -178,7 +178,7 @@ def check_runbook(deploy, sample_program):
 # the recipe, nor some codecs that koto-l3-bench compares with.
 SPACK_NAMES = {"Boost": "boost", "CLI11": "cli11", "libhwy": "highway", "libisal": "isa-l", "libsodium": "libsodium", "libzmq": "libzmq",
                "liblz4": "lz4", "libzstd": "zstd", "zlib": "zlib-api", "PkgConfig": "pkgconfig"}
-NOT_IN_SPACK = {"GTest", "rapidcheck", "liblzma", "flac", "blosc"}
+NOT_IN_SPACK = {"GTest", "rapidcheck", "liblzma"}
 
 
 def check_spack(deploy, _):
