@@ -17,7 +17,7 @@
 #include "bench/device/host_reference.hpp"
 #include "bench/harness/measure.hpp"
 #include "bench/harness/queue_memory.hpp"
-#include "gpu/decode/run.hpp"
+#include "bench/decode/run.hpp"
 
 namespace l3::bench {
 

@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "gpu/decode/run.hpp"
+#include "bench/decode/run.hpp"
 #include "tests/gpu/decode/decode_memory.hpp"
 #include "tests/gpu/decode/decode_textbook.hpp"
 #include "tests/gpu/executors/on_executor.hpp"

@@ -10,10 +10,10 @@
 #include <type_traits>
 
 #include "gpu/codec/koto.hpp"
-#include "gpu/decode/decoded_batch.hpp"
+#include "bench/decode/decoded_batch.hpp"
 #include "gpu/decode/packet.hpp"
-#include "gpu/decode/techniques.hpp"
-#include "gpu/decode/walk.hpp"
+#include "bench/decode/techniques.hpp"
+#include "bench/decode/walk.hpp"
 #include "gpu/executors/atomics.hpp"
 
 namespace l3 {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "gpu/decode/decode.hpp"
+#include "bench/decode/decode.hpp"
 
 namespace l3 {
 
