@@ -22,7 +22,6 @@ import simulated_constants  # noqa: E402
 
 SUPPRESSED = DEPLOY / "selection-suppressed.toml"
 EVENTS = 60
-FOR_THE_LINE = 200  # events, of which a tenth keeps all: the sum is known to a fifth
 
 OTHERS = """
 [[line]]
@@ -310,93 +309,6 @@ class Rounded(Payloads):
         self.assertIn(f"samples are within {words} of those that came", text)
         again = self.run_for_json("select", self.store, "--as-recorded", code=FAILED)
         self.assertEqual((again["total"]["different"], again["total"]["refused"] > 0), (0, True))
-
-
-class Budget(Selecting):
-    def test_it_reckons_with_each_codec_and_payload(self):
-        file = self.simulate(EVENTS)
-        said = subprocess.run([harness.BIN / "koto-l3", "budget", file, "--selection", SUPPRESSED, "--events", str(EVENTS), "--json"],
-                              capture_output=True, text=True, timeout=harness.PATIENCE, check=True)
-        codecs = json.loads(said.stdout)["codecs"]
-        self.assertEqual(list(codecs), ["koto", "strong"])
-        fired = 0
-        for koto, strong in zip(codecs["koto"]["lines"], codecs["strong"]["lines"]):
-            self.assertEqual((koto["line"], koto["fired"]), (strong["line"], strong["fired"]))
-            costs = [(koto["without_prescale"][p]["bytes"], strong["without_prescale"][p]["bytes"]) for p in store_reader.PAYLOADS]
-            if not koto["fired"]:
-                self.assertEqual(costs, [(0, 0)] * len(costs))
-                continue
-            fired += 1
-            gain = costs[0][0] / costs[0][1]
-            self.assertTrue(1.1 < gain < 1.5, (koto["line"], gain))
-            for (much, _), (less, _) in zip(costs, costs[1:]):
-                self.assertLess(less, much, koto["line"])
-        self.assertGreater(fired, 3)
-        # Events fire the same lines as in `select`.
-        by_line = {line["line"]: line for line in codecs["koto"]["lines"]}
-        packed = json.loads(subprocess.run([harness.BIN / "koto-l3", "select", file, "--selection", SUPPRESSED, "--json", "--totals"],
-                                           capture_output=True, text=True, timeout=harness.PATIENCE, check=True).stdout)["total"]
-        for line in packed["lines"]:
-            self.assertEqual(by_line[line["line"]]["fired"], line["fired"], line)
-        # What a line that keeps all without prescale costs is what its events take in a stream. The events of the built-in menu, which
-        # limits nothing, have no payload table; the budget counts none for lines that keep all.
-        self.finish(self.run_daemon(EVENTS, file=file))
-        stored = store_reader.packed_events_of(self.store).values()
-        seen = 0
-        for n, line in enumerate(codecs["koto"]["lines"]):
-            if (line["payload"], line["prescale"]) != ("all", 1):
-                continue
-            of_line = [len(event) for event in stored if store_reader.summary_of(event).fired >> n & 1]
-            self.assertEqual((line["now"]["events"], line["now"]["bytes"]), (len(of_line), sum(of_line)), line["line"])
-            seen += bool(of_line)
-        self.assertGreater(seen, 0)
-
-    def test_errors_by_counter_are_the_least_of_each(self):
-        """Events of several lines have errors that no line has alone. Without prescales and control samples, the sum is no expected value."""
-        text, lines = SUPPRESSED.read_text().split("[[line]]\n", 1)
-        lines = [re.sub(r"^(prescale|control|payload) = .*\n", "", line, flags=re.M) for line in lines.split("[[line]]\n")]
-        errors = ("{ calorimeter = 0, default = 3 }", "{ calorimeter = 4, default = 0 }", "{ calorimeter = 3, CBAR = 1, default = 3 }")
-        keeps_all = [line for line in lines if 'name = "pass_through"' in line]
-        menu = text + "".join(f'[[line]]\n{line.rstrip()}\npayload = "suppressed"\ngreatest_error = '
-                              f'{2 if line in keeps_all else errors[n % 3 if n > 4 else 0]}\n' for n, line in enumerate(lines))
-        self.assertEqual(len(keeps_all), 1)
-        file, menu = self.simulate(EVENTS), self.write(menu)
-        said = self.run_for_json("budget", file, "--selection", menu, "--events", str(EVENTS))["codecs"]
-        for codec in ("koto", "strong"):
-            ledger = self.finish(self.run_daemon(EVENTS, menu, file=file, codec=codec))
-            total = said[codec]["total"]
-            self.assertEqual((total["events"], round(total["bytes"])), (EVENTS, ledger["bytes"]["out"]), codec)
-            self.assertEqual(round(sum(s["bytes"] for s in said[codec]["by_greatest_error"] if s["greatest_error"])), ledger["bytes"]["rounded"])
-
-    def test_the_suppressed_menu_fits_the_line(self):
-        """Lines of normalisation without prescales, beside pi0nunu in full, of the simulator's mixture: 50 000 events a spill over 4 Gb/s."""
-        file = self.simulate(FOR_THE_LINE)
-        for codec in ("koto", "strong"):
-            p = subprocess.run([harness.BIN / "koto-l3", "budget", file, "--selection", SUPPRESSED, "--codec", codec, "--json"],
-                               capture_output=True, text=True, timeout=harness.PATIENCE, check=True)
-            menu = json.loads(p.stdout)["codecs"][codec]
-            unprescaled = {line["line"] for line in menu["lines"] if line["prescale"] == 1}
-            self.assertLessEqual({"pi0nunu", "klpi0pi0", "five_photon", "three_pi0", "two_gamma"}, unprescaled)
-            self.assertLess(menu["total"]["percent"], 100)
-            self.assertGreater(menu["total"]["percent"], 20)
-
-    def test_it_refuses_the_truth_of_another_file(self):
-        file = self.simulate(6)
-        truth = file.with_name(file.name + ".truth.jsonl")
-        lines = truth.read_text().splitlines(keepends=True)
-        for text, said in ((lines[:-1], "is not the truth of"), (lines + lines[-1:], "goes on behind"),
-                           (lines[1:2] + lines[:1] + lines[2:], "is not the truth of")):
-            truth.write_text("".join(text))
-            code, why = self.run_tool("budget", file, "--codec", "koto")
-            self.assertEqual(code, FAILED, why)
-            self.assertIn(said, why)
-        self.assertEqual(self.run_tool("budget", file, "--codec", "koto", "--no-truth")[0], 0)
-
-    def test_its_lines_are_those_of_the_files_run(self):
-        file = self.simulate(4)
-        table = self.write(f"runs,input,gain,time,threshold,dead\n{RUN}-,0/3/7,,,,1\n", "calibration.csv")
-        said = self.run_for_json("budget", file, "--calibration", table, "--codec", "koto")
-        self.assertIn("pi0nunu", [line["line"] for line in said["codecs"]["koto"]["lines"]])
 
 
 class Golden(harness.SystemTest):
