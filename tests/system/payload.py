@@ -56,8 +56,8 @@ class Payloads(Selecting):
         p = subprocess.run([harness.BIN / "koto-l3", *map(str, arguments)], capture_output=True, text=True, timeout=harness.PATIENCE)
         return p.returncode, p.stdout + p.stderr
 
-    def sent_and_stored(self, event, sent):
-        """(input, its board, is there, words sent, words stored) of every waveform of every board that is not raw."""
+    def waveforms(self, event, sent):
+        """(input, is there, samples sent) of every waveform of every board that is not raw."""
         first_board = 0
         for place, crate in enumerate(self.crates):
             for i, slot in enumerate(level2.SLOTS[:crate.boards]):
@@ -67,14 +67,9 @@ class Payloads(Selecting):
                 channels = level2.CHANNELS[crate.kind]
                 for c in range(channels):
                     there = event.records[place, slot] >> c * 16 // channels & 1
-                    yield 16 * (first_board + i) + c, (place, slot), bool(there), words[c::channels], stored[c::channels]
+                    self.assertEqual(stored[c::channels], words[c::channels] if there else (0,) * (1024 // channels))
+                    yield 16 * (first_board + i) + c, bool(there), [w & 0x3FFF for w in words[c::channels]]
             first_board += crate.boards
-
-    def waveforms(self, event, sent):
-        """(input, is there, samples sent) of every waveform of every board that is not raw."""
-        for n, _, there, words, stored in self.sent_and_stored(event, sent):
-            self.assertEqual(stored, words if there else (0,) * len(words))
-            yield n, there, [w & 0x3FFF for w in words]
 
     def assert_payload(self, event, said, lines):
         p = event.payload
@@ -186,7 +181,7 @@ class Payload(Payloads):
         self.assertEqual(code, 0, text)
 
     def test_of_the_suppressed_menu_in_the_strong_codec(self):
-        """Whole boards are groups, the records of others are gathered, and the check of the daemon finds nothing wrong."""
+        """Whole boards are groups, the others have KOTO records, and the check of the daemon finds nothing wrong."""
         file = self.simulate(EVENTS)
         sent = {(spill, n): event for spill, events in self.events_in(file).items() for n, event in enumerate(events, 1)}
         _, _, stored, daemon = self.run_of(file, SUPPRESSED, "strong")
@@ -199,15 +194,14 @@ class Payload(Payloads):
         self.assertGreater(count["absent"], 3000 * count["suppressed"])
         blocks = list(store_reader.read_store(self.store, read=store_reader.packed))
         self.assertEqual({b.codec for b in blocks}, {store_reader.STRONG_CODEC})
-        gathered = store_reader.LIMITED | store_reader.STRONG
         forms = collections.Counter()
         for b in blocks:
             for packed in b.events:
                 masks = store_reader.read_event(packed, b.codec).records.values()
                 forms.update((form & 0x58, mask != 0) for form, mask in zip(store_reader.board_forms(packed), masks))
         self.assertEqual({(form, there) for form, there in forms if form != store_reader.RAW},
-                         {(store_reader.LIMITED, False), (store_reader.STRONG, True), (gathered, True)})
-        self.assertGreater(forms[gathered, True], 50 * count["suppressed"])
+                         {(store_reader.LIMITED, False), (store_reader.LIMITED, True), (store_reader.STRONG, True)})
+        self.assertGreater(forms[store_reader.LIMITED, True], 50 * count["suppressed"])
         code, verdict = self.verify(file, "--selection", str(SUPPRESSED), "--ledger", daemon.ledger_file)
         self.assertEqual((code, verdict["holds"]), (0, True), verdict)
 
@@ -233,82 +227,6 @@ class Payload(Payloads):
                     board += 1
         self.assertEqual(count.keys(), {"all", "features", "summary", "control", "pulses"})
         self.assertGreater(count["pulses"], 50 * count["features"])
-
-
-class Rounded(Payloads):
-    """Samples of some events are within a bound of those that came, and every program says so."""
-
-    def menu(self):
-        text = SUPPRESSED.read_text()
-        for line, keys in (("three_pi0", "greatest_error = 1\n"), ("klpi0pi0", 'greatest_error = { default = 3, calorimeter = 2, "CV front" = 0 }\n'),
-                           ("calibration", "greatest_error = 4\nround_all = true\n")):
-            text = text.replace(f'name = "{line}"\n', f'name = "{line}"\n{keys}', 1)
-        return text
-
-    def errors(self, event, sent):
-        """(board, error allowed, error) of every waveform that is there."""
-        for n, board, there, words, stored in self.sent_and_stored(event, sent):
-            if there:
-                yield board, event.errors[board], max(abs(a - b) for a, b in zip(words, stored))
-
-    def test_every_sample_is_within_the_error_that_its_event_says(self):
-        self.assert_within("koto")
-
-    def test_so_it_is_with_the_strong_codec(self):
-        self.assert_within("strong")
-
-    def assert_within(self, codec):
-        # The strong codec gathers what may be off by one count as it came: there is nothing to tell of such events.
-        line, error, words = ("three_pi0", 1, "1 count") if codec == "koto" else ("klpi0pi0", 3, "3 counts")
-        file = self.simulate(EVENTS)
-        sent = {(spill, n): event for spill, events in self.events_in(file).items() for n, event in enumerate(events, 1)}
-        menu = self.write(self.menu())
-        said = self.select(file, menu)
-        daemon = self.run_daemon(EVENTS, menu, file=file, codec=codec)
-        ledger = self.finish(daemon)
-        stored = {(e.spill, e.number): e for e in store_reader.events_of(self.store)}
-        packed = store_reader.packed_events_of(self.store)
-        self.assert_summaries(said, packed)
-        by_key = {(e["spill"], e["event"]): e for e in said["events"]}
-        count, boards = collections.Counter(), collections.Counter()
-        for key, event in stored.items():
-            self.assertEqual(event.payload.error, by_key[key]["greatest_error"])
-            count[event.payload.error, event.payload.kept] += 1
-            for board, allowed, off in self.errors(event, sent[key]):
-                self.assertLessEqual(off, allowed)
-                self.assertLessEqual(allowed, event.payload.error)
-                boards[allowed, off != 0] += 1
-                self.assertFalse(codec == "strong" and allowed == 1 and event.records[board] != 0xFFFF, "such records are gathered")
-        self.assertGreater(count[1, "suppressed"], 4)
-        self.assertGreater(count[0, "all"], 2)
-        self.assertGreater(boards[1 if codec == "koto" else 2, True], 100)
-        rounded = {key for key, event in stored.items() if any(event.errors.values())}
-        may_be = {key for key, event in stored.items() if event.payload.error}
-        self.assertEqual(ledger["bytes"]["rounded"], sum(len(packed[key]) for key in may_be))
-
-        code, verdict = self.verify(file, "--selection", menu, "--ledger", daemon.ledger_file)
-        self.assertEqual((code, verdict["holds"]), (0, True), verdict)
-        self.assertEqual(sum(of["events"] for of in verdict["payloads"]["rounded"].values()), len(rounded))
-        code, text = self.tool("verify", file, self.store, "--selection", menu)
-        self.assertEqual(code, 0, text)
-        self.assertIn(f"have samples within {words} of those that came, by line {line} (", text)
-        other = self.write(self.menu().replace("greatest_error = 1\n", "greatest_error = 2\n", 1), "other.toml")
-        code, verdict = self.verify(file, "--selection", other)
-        self.assertEqual((code, verdict["events_hold"]), (FAILED, False))
-
-        code, text = self.tool("extract", self.store, self.folder / "out.bin", "--skip-limited")
-        self.assertEqual(code, 0, text)
-        self.assertIn(f"have samples within {words} of those that came", text)
-        exact = [b"".join(stored[key].fragments.values()) for key in sorted(stored)
-                 if key not in rounded and all(mask == 0xFFFF for mask in stored[key].records.values())]
-        self.assertEqual((self.folder / "out.bin").read_bytes(), b"".join(exact))
-        self.assertEqual(self.run_for_json("info", self.store)["events_with_rounded_samples"], len(rounded))
-        key = next(key for key in sorted(rounded) if stored[key].payload.error == error)
-        code, text = self.tool("inspect", self.store, "--event", f"{key[0]}/{key[1]}", "--selection", menu)
-        self.assertEqual(code, 0, text)
-        self.assertIn(f"samples are within {words} of those that came", text)
-        again = self.run_for_json("select", self.store, "--as-recorded", code=FAILED)
-        self.assertEqual((again["total"]["different"], again["total"]["refused"] > 0), (0, True))
 
 
 class Golden(harness.SystemTest):
@@ -340,13 +258,8 @@ class Golden(harness.SystemTest):
 
 
 class GoldenStrong(Golden):
-    """The same in a block of the strong codec: whole boards are groups, the others have KOTO records, as at first."""
+    """The same in a block of the strong codec: whole boards are groups, the others have KOTO records."""
     STORE, CODEC = harness.HERE / "golden_payload_strong", "strong"
-
-
-class GoldenGathered(Golden):
-    """The same, and the records of boards that lack some are gathered."""
-    STORE, CODEC = harness.HERE / "golden_payload_gathered", "strong"
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ void event_index::take_block(const stored_block& block, std::span<const std::byt
   const block_header& h = block.header;
   const bool proven = (h.flags & block_proven) != 0;
   const auto [known, added] = places_.try_emplace({h.session, proven}, sessions_.size());
-  if (added) sessions_.push_back({h.session, h.run, 0, 0, proven, h.codec, 0});
+  if (added) sessions_.push_back({h.session, h.run, 0, 0, proven, 0});
   session& of_session = sessions_[known->second];
   of_session.repeated += block.header.repeated;
   if (seen_.note(h) == block_copies::kind::once_more)

@@ -52,7 +52,6 @@ public:
     std::uint64_t repeated = 0; ///< left out by the receiver: another session has stored them
     /// Came with the session's token. What came without it is another peer's, and counts apart.
     bool proven = false;
-    codec_id codec = codec_id::koto;
     std::uint64_t bytes = 0; ///< of the events
   };
   [[nodiscard]] std::span<const session> sessions() const { return sessions_; }
