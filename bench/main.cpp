@@ -10,14 +10,14 @@ namespace l3 {
 // Each in the source of its name, `pack` and `unpack` in codec.cpp.
 command_adder add_bench_pack, add_bench_unpack, add_bench_building, add_bench_codecs,
     add_bench_counts, add_bench_daemon, add_bench_decode, add_bench_device, add_bench_engine,
-    add_bench_memory, add_bench_pipeline, add_bench_receive, add_bench_seed, add_bench_select,
-    add_bench_show, add_bench_sizing, add_bench_sort;
+    add_bench_memory, add_bench_pipeline, add_bench_receive, add_bench_select, add_bench_show,
+    add_bench_sort;
 
 } // namespace l3
 
 int main(int argc, char** argv) {
   using namespace l3;
-  constexpr std::array<command, 17> commands{{{"pack", add_bench_pack},
+  constexpr std::array<command, 15> commands{{{"pack", add_bench_pack},
                                               {"unpack", add_bench_unpack},
                                               {"building", add_bench_building},
                                               {"codecs", add_bench_codecs},
@@ -29,10 +29,8 @@ int main(int argc, char** argv) {
                                               {"memory", add_bench_memory},
                                               {"pipeline", add_bench_pipeline},
                                               {"receive", add_bench_receive},
-                                              {"seed", add_bench_seed},
                                               {"select", add_bench_select},
                                               {"show", add_bench_show},
-                                              {"sizing", add_bench_sizing},
                                               {"sort", add_bench_sort}}};
   return run_program("koto-l3-bench",
                      "koto-l3-bench: measurements, each beside its limit, in one run", commands,

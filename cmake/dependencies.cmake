@@ -16,7 +16,6 @@ pkg_check_modules(isal REQUIRED IMPORTED_TARGET libisal)
 pkg_check_modules(hwy REQUIRED IMPORTED_TARGET libhwy)
 # koto-l3-bench alone compares with these, with those that are there.
 pkg_check_modules(lz4 IMPORTED_TARGET liblz4)
-pkg_check_modules(zlib IMPORTED_TARGET zlib)
 pkg_check_modules(zstd IMPORTED_TARGET libzstd)
 pkg_check_modules(lzma IMPORTED_TARGET liblzma)
 if(L3_TESTS)

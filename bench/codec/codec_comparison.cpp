@@ -226,18 +226,4 @@ json::object to_json(const comparison_report& r) {
   return report;
 }
 
-plot plot_of(const comparison_report& r) {
-  plot p{"Ratio against speed, decoding to encoding (dot), one core of " + processor_name(),
-         "waveforms (bytes/s)",
-         "ratio",
-         {}};
-  p.dots = true;
-  for (std::size_t place = 0; place < r.rows.size() / r.plain_bytes.size(); ++place) {
-    const means m = means_of(r, place);
-    if (m.encode <= 0) continue;
-    p.lines.push_back({r.rows[place].what, {{m.decode, m.ratio}, {m.encode, m.ratio}}});
-  }
-  return p;
-}
-
 } // namespace l3::bench

@@ -41,7 +41,4 @@ void compare(const std::string& file, std::uint32_t rounds, comparison_report& t
 /// times fewer there are. A mean over files is geometric.
 [[nodiscard]] boost::json::object to_json(const comparison_report& r);
 
-/// Ratio against speed, a line for each codec: from decoding to encoding, with a dot there.
-[[nodiscard]] plot plot_of(const comparison_report& r);
-
 } // namespace l3::bench

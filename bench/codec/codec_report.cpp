@@ -22,7 +22,6 @@ bool codec_report::all_right() const {
 
 json::object to_json(const codec_report& r) {
   json::object report = report_of(r.bench);
-  report["waveforms"] = r.waveforms;
   report["by_n"] = json::value_from(r.by_n);
   report["hot_bytes"] = r.hot_bytes;
   report["cold_bytes"] = r.cold_bytes;

@@ -19,7 +19,6 @@ struct codec_row {
 
 struct codec_report {
   std::string bench;
-  std::string waveforms;         ///< where they are from
   std::vector<std::size_t> by_n; ///< how many have each N
   std::size_t hot_bytes = 0;     ///< of waveforms in a run
   std::size_t cold_bytes = 0;

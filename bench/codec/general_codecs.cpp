@@ -4,15 +4,11 @@
 #include <algorithm>
 #include <memory>
 
-#include <isa-l/igzip_lib.h>
 #ifdef L3_BENCH_LZ4
 #include <lz4.h>
 #endif
 #ifdef L3_BENCH_LZMA
 #include <lzma.h>
-#endif
-#ifdef L3_BENCH_ZLIB
-#include <zlib.h>
 #endif
 #ifdef L3_BENCH_ZSTD
 #include <zstd.h>
@@ -63,55 +59,6 @@ general_codec lz4() {
 }
 #endif
 
-#ifdef L3_BENCH_ZLIB
-const Bytef* zlib_bytes(input in) { return reinterpret_cast<const Bytef*>(in.data()); }
-Bytef* zlib_bytes(output out) { return reinterpret_cast<Bytef*>(out.data()); }
-
-general_codec zlib(int level) {
-  return {named("zlib", level),
-          [level](input in, output out) -> std::size_t {
-            uLongf n = out.size();
-            return compress2(zlib_bytes(out), &n, zlib_bytes(in), in.size(), level) == Z_OK ? n : 0;
-          },
-          [](input in, output out) -> std::size_t {
-            uLongf n = out.size();
-            return uncompress(zlib_bytes(out), &n, zlib_bytes(in), in.size()) == Z_OK ? n : 0;
-          }};
-}
-#endif
-
-std::uint8_t* isal_bytes(input in) { // the library takes its input as not const
-  return const_cast<std::uint8_t*>(reinterpret_cast<const std::uint8_t*>(in.data()));
-}
-std::uint8_t* isal_bytes(output out) { return reinterpret_cast<std::uint8_t*>(out.data()); }
-
-general_codec igzip() {
-  const auto level_buffer = std::make_shared<std::vector<std::uint8_t>>(ISAL_DEF_LVL1_DEFAULT);
-  return {"isa-l igzip -1",
-          [=](input in, output out) -> std::size_t {
-            isal_zstream s;
-            isal_deflate_stateless_init(&s);
-            s.level = 1;
-            s.level_buf = level_buffer->data();
-            s.level_buf_size = static_cast<std::uint32_t>(level_buffer->size());
-            s.end_of_stream = 1;
-            s.next_in = isal_bytes(in);
-            s.avail_in = static_cast<std::uint32_t>(in.size());
-            s.next_out = isal_bytes(out);
-            s.avail_out = static_cast<std::uint32_t>(out.size());
-            return isal_deflate_stateless(&s) == COMP_OK ? s.total_out : 0;
-          },
-          [](input in, output out) -> std::size_t {
-            inflate_state s;
-            isal_inflate_init(&s);
-            s.next_in = isal_bytes(in);
-            s.avail_in = static_cast<std::uint32_t>(in.size());
-            s.next_out = isal_bytes(out);
-            s.avail_out = static_cast<std::uint32_t>(out.size());
-            return isal_inflate_stateless(&s) == ISAL_DECOMP_OK ? s.total_out : 0;
-          }};
-}
-
 #ifdef L3_BENCH_LZMA
 const std::uint8_t* lzma_bytes(input in) {
   return reinterpret_cast<const std::uint8_t*>(in.data());
@@ -152,10 +99,6 @@ std::vector<general_codec> general_codecs(codec_set set) {
 #ifdef L3_BENCH_LZ4
   all.push_back(lz4());
 #endif
-#ifdef L3_BENCH_ZLIB
-  all.push_back(zlib(is_wide ? 6 : 1));
-#endif
-  all.push_back(igzip());
 #ifdef L3_BENCH_LZMA
   if (is_wide) all.push_back(xz(6));
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The codecs of others that Debian has: what one would take if there were no KOTO record. `pack`
 // and `unpack` compare with general-purpose compressors at their fastest usual level, `codecs` also
-// with strong levels and with codecs for samples. All but isa-l are optional: without one's library
-// the bench is built without it.
+// with strong levels and with codecs for samples. All are optional: without one's library the
+// bench is built without it.
 #pragma once
 
 #include <cstddef>
