@@ -73,8 +73,6 @@ struct node::parts {
   [[nodiscard]] std::vector<line_snapshot> line_snapshots() const;
   /// The addresses of those that are hot.
   [[nodiscard]] std::vector<std::string> hot_inputs() const;
-  /// By the receiver to both forwarders, in bytes a second; nothing: it grants nothing.
-  [[nodiscard]] std::optional<double> granted() const;
 
   daemon_settings settings;
   const time_point started_at = steady_clock::now();

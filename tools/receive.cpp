@@ -70,7 +70,6 @@ constexpr auto write_anew_limit = 6s;
 constexpr auto last_look_limit = 4s;
 constexpr auto both_limit = 8s;
 constexpr mode_t folder_mode = 0755;
-constexpr std::uint64_t least_line_rate = 1'000'000; // bits a second
 
 void warn(std::string_view text) { spdlog::warn("{}", text); }
 
@@ -283,10 +282,6 @@ int receive_until_told(const options& o, store_writer& store, block_receiver& re
   if (const auto plan = block_receiver::memory_plan(o.receiver).bytes; plan > limit.bytes)
     spdlog::warn("{} has {} MiB, less than that: it would end where peers send all that they may",
                  limit.whose, limit.bytes >> 20);
-  if (o.receiver.line.bits_per_second > 0)
-    spdlog::info(
-        "dividing a line of {} among the daemons",
-        show_amount(static_cast<std::uint64_t>(o.receiver.line.bits_per_second), dimension::rate));
   if (o.monitor) spdlog::info("monitoring on {}", watch.address());
   progress line("receive", 0, "events stored");
   quiet_time quiet(idle_time, steady_clock::now());
@@ -473,20 +468,6 @@ void add_receive(CLI::App& program, command_body& run) {
       ->check(refuse_no_path);
   c->add_option("--ledger", o->ledger, "ledger to write; by default ledger.json in the store")
       ->check(refuse_no_path);
-  c->add_option_function<std::string>(
-       "--line-rate",
-       [o](const std::string& text) {
-         o->receiver.line.bits_per_second =
-             static_cast<double>(read_amount(text, dimension::rate).value_or(0));
-       },
-       "rate of the line on which all daemons send, as \"4 Gb/s\": each is granted its part of it, "
-       "so that together they never send more; by default each sends at its own forward.rate")
-      ->check([](const std::string& text) -> std::string {
-        const auto rate = read_amount(text, dimension::rate);
-        return rate && *rate >= least_line_rate
-                   ? ""
-                   : text + " is no rate of 1 Mb/s or more, like \"4 Gb/s\"";
-      });
   auto* secret =
       c->add_option("--secret-key", o->receiver.secret_key,
                     "file with the receiver's own key; then only daemons with keys are taken")

@@ -178,21 +178,6 @@ class Line(harness.SystemTest):
         self.assert_all_came()
         self.finish()
 
-    def test_a_receiver_that_takes_no_settings_is_told_to_be_updated(self):
-        self.start()
-        self.receiver.accept()
-        self.hello()
-        self.send(30)
-        self.say(WELCOME, 0, 4, body=b"")  # as of version 0.1.0
-        self.daemon.wait_to_say("older than this daemon, and takes no blocks that hold the settings")
-        self.nothing_but_heartbeats(1.5)
-        self.receiver.accept()
-        self.hello()
-        self.say(WELCOME, 0, 4)
-        self.take_all(0, 30)
-        self.assert_all_came()
-        self.finish()
-
     def test_a_refusal_is_told_and_the_daemon_tries_again(self):
         self.start()
         self.receiver.accept()

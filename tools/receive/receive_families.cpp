@@ -134,9 +134,6 @@ std::vector<family> families_of(const receive_snapshot& s) {
       {counter, "receive_refused_hellos_total", "refused_hellos",
        "Hellos that were refused, most often in the name of another peer's session.",
        c.refused_hellos},
-      {counter, "receive_over_grant_blocks_total", "over_grant",
-       "Blocks of daemons that kept neither to their part of the line nor to their credit.",
-       c.over_grant},
       {counter, "receive_goodbyes_total", "goodbyes", "Daemons that ended with everything stored.",
        c.goodbyes},
       {counter, "receive_connections_accepted_total", "connections.accepted",
@@ -174,8 +171,6 @@ std::vector<family> families_of(const receive_snapshot& s) {
        s.disk ? or_null(s.disk->seconds_left) : json::value()},
 
       // Who sends.
-      {"line", "Bytes a second of the line that is divided among the daemons; 0: it is not.",
-       s.line},
       {gauge, "receive_daemon_connected{node}", "daemons[node].connected",
        "1 if the daemon has said hello, not goodbye, is not missing, and was heard in the last 5 "
        "s.",
@@ -212,9 +207,6 @@ std::vector<family> families_of(const receive_snapshot& s) {
        each_daemon(s, [](const auto& d) { return json::value(d.events_per_second); })},
       {"daemons[node].bytes_per_second", "Bytes of these.",
        each_daemon(s, [](const auto& d) { return json::value(d.bytes_per_second); })},
-      {gauge, "receive_daemon_granted_bytes_per_second{node}", "daemons[node].granted",
-       "What it may send now, of the line; 0: it is not there, or the line is not divided.",
-       each_daemon(s, [](const auto& d) { return json::value(d.granted); })},
       {gauge, "receive_daemon_lag_seconds{node}", "daemons[node].lag",
        "From sealing its last block to storing it, by the clocks of both machines; absent: none "
        "was "

@@ -18,7 +18,6 @@
 
 #include "transport/accounting/counters.hpp"
 #include "transport/format/time.hpp"
-#include "transport/output/link_grant.hpp"
 #include "transport/output/link_pace.hpp"
 #include "transport/output/send_window.hpp"
 #include "transport/output/settings.hpp"
@@ -63,9 +62,6 @@ public:
   /// Any thread.
   [[nodiscard]] std::optional<unknown_receiver> unknown() const;
   [[nodiscard]] const forward_counters& counters() const { return window_.counters(); }
-  /// What a receiver that divides its line lets this lane send, in bits a second; below 0: the
-  /// receiver grants nothing, and this end's own pace alone holds. Any thread.
-  [[nodiscard]] double granted() const { return grant_.granted(); }
   /// Rises every second or more often, whether there is work or not. Any thread.
   [[nodiscard]] std::uint64_t turns() const { return turns_; }
 
@@ -85,7 +81,6 @@ private:
   [[nodiscard]] time_point act(time_point now);
   [[nodiscard]] time_point send_blocks(time_point now);
   [[nodiscard]] bool send_block(way& over, time_point now);
-  [[nodiscard]] time_point send_demand(time_point now);
   void ask_silent_ways(time_point now);
   void tell_of_other_receivers(time_point now);
   [[nodiscard]] time_point say_hellos(const lane_state& lane, time_point now);
@@ -101,12 +96,9 @@ private:
   const link_pace::share share_;
   const lane_tokens* const tokens_;
   send_window window_;
-  link_grant grant_;
   std::vector<way> ways_;
   std::size_t last_way_ = 0;    ///< over which a message other than a block went
-  std::uint32_t receiver_ = 0;  ///< mark of the one that welcomed the lane; 0: it says none
-  bool in_any_order_ = false;   ///< the receiver puts the blocks of several connections in order
-  bool takes_settings_ = false; ///< the receiver takes blocks that hold them
+  std::uint32_t receiver_ = 0;  ///< mark of the one that welcomed the lane
   counter turns_;
   mutable std::mutex unknown_mutex_; ///< guards the next one, which changes seldom
   std::optional<unknown_receiver> unknown_;

@@ -159,7 +159,7 @@ struct block_receiver::link {
 block_receiver::block_receiver(receive_settings settings, store_writer& store,
                                report_function report)
     : mark_(1 + std::random_device()() % ~0U), settings_(std::move(settings)), store_(store),
-      before_(store.committed()), report_(std::move(report)), line_(settings_.line),
+      before_(store.committed()), report_(std::move(report)),
       early_({settings_.waiting.bytes / part_of_early}),
       shares_(most_stored_sessions - std::min(most_stored_sessions, store.sessions().size())),
       lost_blocks_(blocks_lost()) {
@@ -193,19 +193,11 @@ bool block_receiver::step(std::chrono::milliseconds wait) {
   link_guard& guard = link_->guard;
   zmq_pollitem_t items[] = {{link_->socket.handle(), 0, ZMQ_POLLIN, 0},
                             {guard.questions(), 0, ZMQ_POLLIN, 0}};
-  const time_point begun = steady_clock::now();
-  wait = std::clamp(std::chrono::ceil<std::chrono::milliseconds>(
-                        std::min(line_.due(begun), begun + wait) - begun),
-                    0ms, wait);
   (void)zmq_poll(items, static_cast<int>(std::size(items)), wait.count());
   const time_point now = steady_clock::now();
   guard.attend(now);
   if (items[0].revents == 0) {
     guard.watch().took_all();
-    if (line_.divides()) {
-      divide_the_line(now);
-      answer_all(now);
-    }
     look_now_and_then(now);
     return false;
   }
@@ -214,7 +206,6 @@ bool block_receiver::step(std::chrono::milliseconds wait) {
     guard.watch().took_all();
     break;
   }
-  divide_the_line(now);
   commit(now);
   answer_all(now);
   look_now_and_then(now);
@@ -278,15 +269,10 @@ bool block_receiver::take_message(time_point now) {
   case link_message::block: take_blocks(from, *header, body_frame, now); break;
   case link_message::heartbeat:
     from.acknowledge = true;
-    if (const auto wanted = read_sealed<link_demand_body>(body)) {
-      line_.demand(header->session, from.user_of_line(), *wanted, now);
-      from.tell_grant = line_.divides();
-    }
     break;
   case link_message::goodbye:
     if (!std::exchange(from.gone, true) && from.stored) counters_.goodbyes.add();
     store_.end_session(header->session);
-    line_.end(header->session);
     early_.drop_if([&](std::uint64_t s, std::uint64_t) { return s == header->session; });
     break;
   default: counters_.garbage.add();
@@ -301,7 +287,6 @@ void block_receiver::take_blocks(link_peer& from, const link_header& header, zmq
   counters_.bytes.add(body.size());
   from.longest = std::max<std::uint64_t>(from.longest, body.size());
   from.acknowledge = true;
-  note_pace(from, header.session, body.size(), now);
   take_block(from, header, body, now);
   link_header next = header;
   const auto last = [&] { return store_.last_stored(header.session, from.first); };
@@ -453,41 +438,14 @@ void block_receiver::store_failed(const std::error_code& error, time_point now) 
   report_once("the store cannot be written: " + error.message());
 }
 
-void block_receiver::note_pace(const link_peer& from, std::uint64_t session, std::uint64_t bytes,
-                               time_point now) {
-  const std::uint64_t under_way = from.longest * credit_for(from.longest, settings_);
-  line_.took(session, from.user_of_line(), bytes, under_way, now);
-  if (!line_.is_greedy(session, now)) return;
-  counters_.over_grant.add();
-  report(greedy_told_, now,
-         "node " + std::to_string(from.node) + " (" + from.in_words +
-             ") sends more than its part of the line, and more than it has credit for: its "
-             "acknowledgements wait, and the others' parts are no longer sure; what it sends is "
-             "stored all the same. Does it run a program that is not koto-l3d?");
-}
-
-/// Tells those whose part has changed, and those that asked: before the commit, which may last
-/// longer than a grant, and with what was acknowledged before. A welcome says it of itself.
-void block_receiver::divide_the_line(time_point now) {
-  for (const std::uint64_t session : line_.divide(now)) {
-    if (link_peer* const to = peers_.find(session)) to->tell_grant = true;
-  }
-  for (auto& [session, to] : peers_) {
-    if (std::exchange(to.tell_grant, false) && to.welcomes.empty())
-      send(to.address, link_message::acknowledgement, session, to.acknowledged);
-  }
-}
-
 void block_receiver::answer_all(time_point now) {
   for (auto& [session, to] : peers_) {
     for (const std::string& address : std::exchange(to.welcomes, {})) {
-      to.acknowledged = store_.last_stored(session, to.first);
-      send(address, link_message::welcome, session, to.acknowledged);
+      send(address, link_message::welcome, session, store_.last_stored(session, to.first));
     }
-    if (to.acknowledge && !line_.holds_back(session, now)) {
-      to.acknowledge = false;
-      to.acknowledged = store_.last_stored(session, to.first);
-      send(to.address, link_message::acknowledgement, session, to.acknowledged);
+    if (std::exchange(to.acknowledge, false)) {
+      send(to.address, link_message::acknowledgement, session,
+           store_.last_stored(session, to.first));
     }
     if (std::exchange(to.refuse, false)) {
       send(to.address, link_message::refusal, session, 0,
@@ -499,8 +457,7 @@ void block_receiver::answer_all(time_point now) {
 std::uint32_t block_receiver::credit_of(std::uint64_t session) const {
   const link_peer* const to = peers_.find(session);
   const std::uint64_t longest = to != nullptr ? to->longest : 0;
-  const std::uint32_t credit = credit_for(longest, settings_);
-  return std::min(credit, line_.credit_of(session, longest).value_or(credit));
+  return credit_for(longest, settings_);
 }
 
 void block_receiver::send(const std::string& address, link_message type, std::uint64_t session,
@@ -509,8 +466,6 @@ void block_receiver::send(const std::string& address, link_message type, std::ui
   const bool is_answer = type == link_message::welcome || type == link_message::acknowledgement;
   link_answer_body answer;
   if (is_answer) {
-    answer = line_.grant_of(session).value_or(answer);
-    answer.flags |= answer_takes_settings;
     answer.receiver = mark_;
     const link_peer* const to = peers_.find(session);
     answer.missing = std::max(sequence + 1, to != nullptr ? to->first : 0);

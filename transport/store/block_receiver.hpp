@@ -27,7 +27,6 @@
 #include "transport/link/watch_limits.hpp"
 #include "transport/store/block.hpp"
 #include "transport/store/early_blocks.hpp"
-#include "transport/store/line_shares.hpp"
 #include "transport/store/link_peers.hpp"
 #include "transport/store/recent_events.hpp"
 #include "transport/store/session_shares.hpp"
@@ -40,7 +39,6 @@ struct receive_settings {
   std::uint32_t credit = 64; ///< blocks that a daemon may have under way; fewer if they are long
   byte_size largest_block = largest_sent_payload; ///< a peer that sends more is cut off
   byte_size waiting = mebibytes(1024);            ///< memory of messages that wait to be stored
-  bit_rate line;                                  ///< divided among the daemons; 0: it is not
   std::string secret_key; ///< file with its own key; empty: a link without keys
   std::string allow;      ///< file with the public keys of those that may send
 };
@@ -75,7 +73,6 @@ struct receive_counters {
   counter gaps;            ///< blocks whose predecessors were missing
   counter early;           ///< blocks that were kept until their predecessors came
   counter strangers;       ///< blocks of a session that has not said hello on their connection
-  counter over_grant;      ///< blocks of daemons that kept neither to their grant nor credit
   counter refused_hellos;  ///< most often in the name of a session that is another peer's
   counter unseen;          ///< blocks before a hello's first that were never stored here
   counter garbage;         ///< messages that are none of ours
@@ -126,8 +123,6 @@ public:
   [[nodiscard]] std::size_t open_sessions(time_point now) const;
   /// Who said hello, by session.
   [[nodiscard]] const link_peers& peers() const { return peers_; }
-  /// Who may use how much of the line.
-  [[nodiscard]] const line_shares& line() const { return line_; }
   /// Why nothing is stored now; no error: it is.
   [[nodiscard]] std::error_code store_error() const { return store_error_; }
 
@@ -171,8 +166,6 @@ private:
   [[nodiscard]] std::error_code commit_and_look(time_point now);
   void look_now_and_then(time_point now);
   [[nodiscard]] std::uint64_t blocks_lost() const;
-  void divide_the_line(time_point now);
-  void note_pace(const link_peer& from, std::uint64_t session, std::uint64_t bytes, time_point now);
   void answer_all(time_point now);
   [[nodiscard]] std::uint32_t credit_of(std::uint64_t session) const;
   void send(const std::string& address, link_message type, std::uint64_t session,
@@ -187,7 +180,6 @@ private:
   report_function report_;
   std::unique_ptr<link> link_;
   link_peers peers_;
-  line_shares line_;
   early_blocks early_;
   session_shares shares_;
   recent_events recent_{remembered_events, remembered_sessions};
@@ -216,7 +208,6 @@ private:
   occasional unseen_told_{std::chrono::seconds(10)};
   occasional wrong_counts_told_{std::chrono::seconds(10)};
   occasional unequal_told_{std::chrono::seconds(10)};
-  occasional greedy_told_{std::chrono::seconds(10)};
 };
 
 } // namespace l3

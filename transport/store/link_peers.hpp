@@ -21,7 +21,6 @@
 #include "transport/format/event_key.hpp"
 #include "transport/format/l2.hpp"
 #include "transport/format/time.hpp"
-#include "transport/store/line_shares.hpp"
 
 namespace l3 {
 
@@ -78,8 +77,6 @@ struct link_peer {
   bool proven = false;                         ///< its hellos show the token of the session
   bool stored = false;                         ///< a block of it
   std::vector<std::string> welcomes;           ///< at the end of this step, over these connections
-  std::uint64_t acknowledged = 0;              ///< what the last answer said
-  bool tell_grant = false;                     ///< before the commit of this step
   bool acknowledge = false;                    ///< at the end of this step
   bool refuse = false;    ///< at the end of this step: the store cannot be written
   bool gone = false;      ///< it said goodbye
@@ -98,11 +95,6 @@ struct link_peer {
       inherited = true;
     }
     process = mark;
-  }
-  /// Without keys a daemon with several ways has several addresses: the lowest stands for all, and
-  /// is the same for each of its sessions.
-  [[nodiscard]] line_user user_of_line() const {
-    return {peers.empty() ? peer : *std::ranges::min_element(peers), node};
   }
 };
 
@@ -126,7 +118,7 @@ public:
     put_last(from.connections, named_connection{address, peer});
     from.address = address;
     from.heard_at = now;
-    from.tell_grant = from.acknowledge = from.refuse = from.gone = false;
+    from.acknowledge = from.refuse = from.gone = false;
     return from;
   }
 

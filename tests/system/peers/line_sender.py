@@ -19,9 +19,9 @@ def header(kind, session, sequence=0, credit=0, magic=b"KL3L", version=1, crc=No
     return head + struct.pack("<I", crc32c(head) if crc is None else crc)
 
 
-def answer(missing, flags=2) -> bytes:
-    """The body of a welcome of a receiver that takes blocks with settings."""
-    body = struct.pack("<QIIIIQQI", 0, 0, 0, 0, flags, missing, 0, 0)
+def answer(missing) -> bytes:
+    """The body of a welcome."""
+    body = struct.pack("<QQI", missing, 0, 0)
     return body + struct.pack("<I", crc32c(body))
 
 
