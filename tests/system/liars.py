@@ -149,24 +149,6 @@ class Liars(harness.SystemTest):
         self.assert_it_sees_through(daemon, liar)
         self.assert_an_honest_receiver_gets_all(daemon)
 
-    def test_one_that_welcomes_and_refuses_by_turns_costs_few_lines_and_little_work(self):
-        daemon, turn = self.fill(), [0]
-
-        def answer(kind, sequence):
-            turn[0] += 1
-            if kind == HELLO:
-                return [(WELCOME, 0, b""), (REFUSAL, 0, b"" if turn[0] % 2 else f"no {turn[0]}".encode())]
-            return [(REFUSAL, 0, b"" if turn[0] % 3 else f"no {turn[0]}".encode())]
-
-        liar = Liar(self.ports.receiver, answer)
-        daemon.wait_for(lambda s: s["receiver"]["refusals"] >= 4, "some refusals")
-        first = liar.heard
-        harness.time.sleep(5)
-        self.assertLess(liar.heard - first, 2000)
-        liar.stop()
-        self.assertLess(len(daemon.said().splitlines()), 100, daemon.said()[-3000:])
-        self.assert_an_honest_receiver_gets_all(daemon)
-
     def test_one_that_breaks_off_while_the_daemon_takes_its_messages(self):
         daemon = self.fill()
         liar = Breaking(self.ports.receiver, lambda kind, n: [(WELCOME, 0, b"")])

@@ -40,8 +40,6 @@ ledger account_of(const store_writer& store, const receive_counters& c, receiver
   d.malformed["unknown_key"] = c.connections.unknown_key;
   d.malformed["mechanism"] = c.connections.mechanism;
   d.malformed["handshake"] = c.connections.handshake();
-  d.malformed["oversized"] = c.connections.watch.oversized;
-  d.malformed["crowded"] = c.connections.watch.crowded;
   return l;
 }
 

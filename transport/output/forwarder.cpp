@@ -12,7 +12,6 @@
 
 #include "transport/link/link_keys.hpp"
 #include "transport/link/link_message.hpp"
-#include "transport/link/zeromq_needs.hpp"
 #include "transport/output/lane_tokens.hpp"
 #include "transport/output/link_connection.hpp"
 
@@ -85,7 +84,6 @@ forwarder::forwarder(const forward_settings& settings, block_source& from, link_
       window_(from, settings.to, std::move(report), ways_of(settings).size()) {
   try {
     for (const link_way& w : ways_of(settings)) {
-      check_needs_of_zeromq();
       auto link = std::make_unique<link_connection>(settings, w);
       ways_.emplace_back(ways_.size(), w, std::move(link));
     }

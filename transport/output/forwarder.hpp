@@ -97,8 +97,8 @@ private:
   const lane_tokens* const tokens_;
   send_window window_;
   std::vector<way> ways_;
-  std::size_t last_way_ = 0;    ///< over which a message other than a block went
-  std::uint32_t receiver_ = 0;  ///< mark of the one that welcomed the lane
+  std::size_t last_way_ = 0;   ///< over which a message other than a block went
+  std::uint32_t receiver_ = 0; ///< mark of the one that welcomed the lane
   counter turns_;
   mutable std::mutex unknown_mutex_; ///< guards the next one, which changes seldom
   std::optional<unknown_receiver> unknown_;

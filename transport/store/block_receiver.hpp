@@ -24,12 +24,10 @@
 #include "transport/format/time.hpp"
 #include "transport/format/units.hpp"
 #include "transport/link/session_token.hpp"
-#include "transport/link/watch_limits.hpp"
 #include "transport/store/block.hpp"
 #include "transport/store/early_blocks.hpp"
 #include "transport/store/link_peers.hpp"
 #include "transport/store/recent_events.hpp"
-#include "transport/store/session_shares.hpp"
 #include "transport/store/store_writer.hpp"
 
 namespace l3 {
@@ -49,8 +47,7 @@ struct connection_counters {
   counter let_in;
   counter unknown_key; ///< with a key that is not in the allow-list
   counter mechanism;   ///< without a key where there must be one, or the other way round
-  counter left; ///< closed by the peer before it said anything: it asked whether one listens here
-  watch_counters watch; ///< of those that were let in, and of others
+  counter left; ///< closed by the peer before the handshake: it asked whether one listens here
 
   /// Were not let in for any other reason: garbage, silence, a greeting sealed for another key.
   /// Those that have not come so far yet count as such, for the three seconds that they have.
@@ -86,8 +83,6 @@ class block_receiver {
 public:
   using report_function = std::function<void(std::string_view)>;
 
-  /// Of each, a start reads the blocks' headers, and memory has some 250 bytes for good.
-  static constexpr std::size_t most_stored_sessions = std::size_t{1} << 16;
   /// A sender keeps what is not acknowledged, which is never more than what the daemons before it
   /// had under way: some 60 MB for what is remembered, of each of 128 sessions still 2048 events at
   /// their beginning and at their end. A node that was started again has up to four sessions: two,
@@ -110,12 +105,11 @@ public:
   /// steps.
   [[nodiscard]] std::error_code look_at_store();
 
-  /// Lets no peer in any more, and has counted and said afterwards which ones were refused. After
-  /// the last step.
+  /// Lets no peer in any more, and has counted which ones were refused. After the last step.
   void close();
 
   [[nodiscard]] std::string endpoint() const; ///< with the port that was bound
-  /// The most memory that the program takes; connections are shut down beyond it.
+  /// The most memory that the program takes where peers keep to their credit.
   [[nodiscard]] static byte_size memory_plan(const receive_settings& settings);
   [[nodiscard]] const receive_counters& counters() const { return counters_; }
   // For the thread that calls step().
@@ -131,19 +125,14 @@ private:
   [[nodiscard]] bool take_message(time_point now);
   struct hello_origin {
     std::string address;  ///< as ZeroMQ knows the connection
-    std::string machine;  ///< for a person
-    std::string peer;     ///< whose share it is in
-    std::string in_words; ///< the same for a person
+    std::string in_words; ///< key or address of the peer
     std::uint32_t run = 0;
     std::uint32_t node = 0;
   };
-  [[nodiscard]] bool take_hello(const link_header& header, session_claim claim,
-                                const hello_origin& origin, time_point now);
+  void take_hello(const link_header& header, session_claim claim, const hello_origin& origin,
+                  time_point now);
   /// Why it is not taken; empty: it is.
-  [[nodiscard]] std::string wrong_with_hello(std::uint64_t session, session_claim claim,
-                                             const std::string& peer);
-  /// The same of a session that the store may not have yet.
-  [[nodiscard]] std::string no_place_for(std::uint64_t session, const std::string& peer);
+  [[nodiscard]] std::string wrong_with_hello(std::uint64_t session, session_claim claim) const;
   void refuse(const std::string& address, const std::string& whom, std::uint64_t session,
               const std::string& why, time_point now);
   void tell_unseen(std::uint64_t session, std::uint64_t expected, std::uint64_t first,
@@ -166,7 +155,7 @@ private:
   [[nodiscard]] std::error_code commit_and_look(time_point now);
   void look_now_and_then(time_point now);
   [[nodiscard]] std::uint64_t blocks_lost() const;
-  void answer_all(time_point now);
+  void answer_all();
   [[nodiscard]] std::uint32_t credit_of(std::uint64_t session) const;
   void send(const std::string& address, link_message type, std::uint64_t session,
             std::uint64_t sequence, std::string_view body = {});
@@ -181,7 +170,6 @@ private:
   std::unique_ptr<link> link_;
   link_peers peers_;
   early_blocks early_;
-  session_shares shares_;
   recent_events recent_{remembered_events, remembered_sessions};
   struct new_block {
     block_sender by;

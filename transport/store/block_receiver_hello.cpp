@@ -10,20 +10,6 @@
 
 namespace l3 {
 
-std::string block_receiver::no_place_for(std::uint64_t session, const std::string& peer) {
-  const auto& stored = store_.sessions();
-  if (stored.contains(session)) return {};
-  if (stored.size() >= most_stored_sessions)
-    return fmt::format("the store has blocks of {} sessions, and takes no more: start the receiver "
-                       "with a new folder",
-                       most_stored_sessions);
-  if (!shares_.may_begin(peer, [&](std::uint64_t s) { return stored.contains(s); }))
-    return fmt::format("one peer ({}) has begun {} sessions in the store since the receiver was "
-                       "started, which is its share: start the receiver again",
-                       peer, shares_.share());
-  return {};
-}
-
 void block_receiver::refuse(const std::string& address, const std::string& whom,
                             std::uint64_t session, const std::string& why, time_point now) {
   counters_.refused_hellos.add();
@@ -31,8 +17,7 @@ void block_receiver::refuse(const std::string& address, const std::string& whom,
   report(refused_hellos_told_, now, "refused " + whom + ": " + why);
 }
 
-std::string block_receiver::wrong_with_hello(std::uint64_t session, session_claim claim,
-                                             const std::string& peer) {
+std::string block_receiver::wrong_with_hello(std::uint64_t session, session_claim claim) const {
   const bool is_proven = claim == session_claim::proven;
   const link_peer* const known = peers_.find(session);
   if (claim == session_claim::false_token)
@@ -44,16 +29,15 @@ std::string block_receiver::wrong_with_hello(std::uint64_t session, session_clai
                        "start the receiver with a new folder",
                        session);
   }
-  return no_place_for(session, peer);
+  return {};
 }
 
-/// False: it is refused.
-bool block_receiver::take_hello(const link_header& header, session_claim claim,
+void block_receiver::take_hello(const link_header& header, session_claim claim,
                                 const hello_origin& origin, time_point now) {
   const std::uint64_t session = header.session;
-  if (const std::string wrong = wrong_with_hello(session, claim, origin.peer); !wrong.empty()) {
-    refuse(origin.address, "a hello from " + origin.machine, session, wrong, now);
-    return false;
+  if (const std::string wrong = wrong_with_hello(session, claim); !wrong.empty()) {
+    refuse(origin.address, "a hello from " + origin.in_words, session, wrong, now);
+    return;
   }
   const bool is_proven = claim == session_claim::proven;
   if (is_proven && store_.claim(session)) {
@@ -65,7 +49,7 @@ bool block_receiver::take_hello(const link_header& header, session_claim claim,
   const link_peer* const known = peers_.find(session);
   const bool is_another = known == nullptr || known->proven != is_proven;
   early_.drop_if([&](std::uint64_t s, std::uint64_t) { return is_another && s == session; });
-  link_peer& from = peers_.greet(session, origin.address, origin.peer, is_proven, now);
+  link_peer& from = peers_.greet(session, origin.address, is_proven, now);
   const std::uint64_t last = store_.last_stored(session, header.sequence);
   const std::uint64_t expected =
       std::max({last + 1, from.first, store_.last_archived(session) + 1});
@@ -82,7 +66,6 @@ bool block_receiver::take_hello(const link_header& header, session_claim claim,
   if (is_another) from.last_event = recent_.last_of({session, is_proven});
   answers_from_older_files_ = true;
   from.welcomes.push_back(origin.address); // what it says to be stored must be committed first
-  return true;
 }
 
 /// Only the session's own daemon says so: it was told that they are stored.

@@ -33,15 +33,6 @@ protected:
     owner.expect(link_message::acknowledgement, sequence);
   }
   /// A session of the peer's own, with a block.
-  static std::uint64_t begin_another(played_daemon& peer) {
-    const auto token = draw_session_token();
-    const std::uint64_t session = session_of(token);
-    peer.hello(token, session, 1);
-    peer.expect(link_message::welcome, 0);
-    peer.send(link_message::block, session, 1, block(session, 1, false));
-    peer.expect(link_message::acknowledgement, 1);
-    return session;
-  }
   /// Everything that a peer may try in the name of the session.
   void attack(played_daemon& stranger, std::uint64_t next) const {
     stranger.send(link_message::block, session_, next, block(session_, next, false));
@@ -172,95 +163,6 @@ TEST_F(a_session, may_have_several_connections_each_of_which_says_hello) {
   EXPECT_EQ(stored(), (numbers{1, 2, 3, 4, 5}));
 }
 
-TEST_F(a_session, does_not_make_way_for_thousands_that_store_nothing) {
-  played_daemon owner(far_.endpoint());
-  owner.hello(token_, session_, 1);
-  owner.expect(link_message::welcome, 0);
-  owner_stores(owner, 1);
-  played_daemon stranger(far_.endpoint());
-  for (std::size_t n = 0; n < 3 * link_peers::most_sessions; ++n) {
-    const auto token = draw_session_token();
-    stranger.hello(token, session_of(token), 1);
-    stranger.expect(link_message::welcome, 0);
-  }
-  owner_stores(owner, 2);
-  EXPECT_EQ(far_.counters().strangers.get(), 0U);
-  EXPECT_EQ(far_.still_receiver().open_sessions(steady_clock::now()), link_peers::most_of_a_peer);
-}
-
-/// Another machine, as far as the receiver can see.
-std::string from_another_address(const std::string& endpoint) {
-  return "tcp://127.0.0.2:0;" + endpoint.substr(std::string("tcp://").size());
-}
-
-TEST_F(a_session, does_not_make_way_for_those_of_a_peer_that_store) {
-  played_daemon owner(from_another_address(far_.endpoint()));
-  owner.hello(token_, session_, 1);
-  owner.expect(link_message::welcome, 0);
-  owner_stores(owner, 1);
-  played_daemon hostile(far_.endpoint());
-  for (std::size_t n = 0; n < link_peers::most_sessions + 1; ++n) begin_another(hostile);
-  owner_stores(owner, 2);
-  EXPECT_EQ(far_.counters().strangers.get(), 0U);
-}
-
-TEST_F(a_session, finds_a_place_in_a_store_in_which_another_peer_has_its_share) {
-  played_daemon hostile(far_.endpoint());
-  const std::size_t share = block_receiver::most_stored_sessions / session_shares::peers_at_least;
-  for (std::size_t n = 0; n < share; ++n) begin_another(hostile);
-  const auto another = draw_session_token();
-  hostile.hello(another, session_of(another), 1);
-  hostile.expect_refusal("has begun 4096 sessions in the store");
-  played_daemon owner(from_another_address(far_.endpoint()));
-  owner.hello(token_, session_, 1);
-  owner.expect(link_message::welcome, 0);
-  owner_stores(owner, 1);
-  EXPECT_EQ(far_.counters().refused_hellos.get(), 1U);
-}
-
-/// The store has blocks of all sessions but one that it may have.
-TEST_F(a_session, is_one_of_65536_in_a_store) {
-  scratch_folder folder;
-  {
-    store_writer store({folder.path()});
-    for (std::uint64_t session = 1; session < 65'536; ++session)
-      ASSERT_FALSE(append(store, block(session, 1, false)));
-    ASSERT_FALSE(store.complete_all_files());
-  }
-  receiving_end far(folder.path());
-  played_daemon peer(far.endpoint());
-  (void)begin_another(peer);
-  const auto another = draw_session_token();
-  peer.hello(another, session_of(another), 1);
-  peer.expect_refusal("has blocks of 65536 sessions, and takes no more");
-  EXPECT_EQ(far.counters().refused_hellos.get(), 1U);
-}
-
-/// Hellos are cheap, so they may come before the blocks.
-TEST_F(a_session, counts_against_a_share_when_its_first_block_comes) {
-  played_daemon hostile(far_.endpoint());
-  const std::size_t share = block_receiver::most_stored_sessions / session_shares::peers_at_least;
-  for (std::size_t n = 0; n + 2 < share; ++n) {
-    const std::uint64_t session = begin_another(hostile);
-    hostile.send(link_message::goodbye, session, 1);
-  }
-  std::vector<std::uint64_t> greeted;
-  for (int n = 0; n < 3; ++n) {
-    const auto token = draw_session_token();
-    greeted.push_back(session_of(token));
-    hostile.hello(token, greeted.back(), 1);
-    hostile.expect(link_message::welcome, 0);
-  }
-  const std::uint64_t beyond = greeted.back();
-  greeted.pop_back();
-  for (const std::uint64_t session : greeted) {
-    hostile.send(link_message::block, session, 1, block(session, 1));
-    hostile.expect(link_message::acknowledgement, 1);
-  }
-  hostile.send(link_message::block, beyond, 1, block(beyond, 1));
-  hostile.expect_refusal("which is its share");
-}
-
 TEST_F(a_session, ends_by_a_goodbye_only_if_something_was_stored) {
   played_daemon stranger(far_.endpoint());
   stranger.hello(token_, session_, 1);
@@ -313,7 +215,7 @@ TEST_F(a_session, that_is_attacked_without_end_costs_few_lines) {
   const auto said = far_.said();
   ASSERT_GE(said.size(), 1U);
   EXPECT_LE(said.size(), 5U);
-  EXPECT_NE(said[0].find("refused a hello from 127.0.0.1: session "), said[0].npos) << said[0];
+  EXPECT_NE(said[0].find("refused a hello from address 127.0.0.1: session "), said[0].npos) << said[0];
 }
 
 } // namespace
