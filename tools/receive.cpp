@@ -55,6 +55,7 @@ struct options {
   bool exit_after_goodbye = false;
   bool json = false;
   bool check = false;
+  bool insecure = false;
 };
 
 constexpr auto longest_step = 100ms;
@@ -176,9 +177,15 @@ void raise_descriptor_limit() {
   (void)::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-bool stays_on_this_machine(std::string_view endpoint) {
-  return endpoint.starts_with("tcp://127.") || endpoint.starts_with("tcp://localhost:") ||
-         endpoint.starts_with("tcp://[::1]:");
+/// Keys are the default. On loopback, a link without them needs nothing.
+void refuse_no_keys(const options& o) {
+  if (!o.receiver.secret_key.empty() || o.insecure || is_on_this_machine(o.receiver.bind)) return;
+  throw command_error(
+      fmt::format("other machines reach {}, and the link has no keys: make keys with `koto-l3 "
+                  "keys` and give --secret-key and --allow, or, on a network where everybody may "
+                  "send, --insecure",
+                  o.receiver.bind),
+      exit_usage);
 }
 
 /// Whether it is the ledger of a daemon, or what a daemon keeps beside its ledgers.
@@ -391,6 +398,7 @@ void look_at_addresses(const options& o) {
 /// For --check-config: the options were read, and the keys are what they should be, but for one
 /// that only the service gets.
 int check(const options& o, const std::string& file) {
+  refuse_no_keys(o);
   refuse_folder_of_a_daemon(o.store.folder);
   refuse_ledger(o.ledger);
   look_at_folder(o.store.folder);
@@ -416,11 +424,7 @@ int receive(const options& o) {
   long_start start(manager);
   start_logging("koto-l3 receive", "info");
   raise_descriptor_limit();
-  if (o.receiver.secret_key.empty() && !stays_on_this_machine(o.receiver.bind)) {
-    spdlog::warn("any program that reaches {} may send: make keys with `koto-l3 keys` and give "
-                 "--secret-key and --allow",
-                 o.receiver.bind);
-  }
+  refuse_no_keys(o);
   refuse_folder_of_a_daemon(o.store.folder);
   refuse_ledger(o.ledger);
   make_folder(o.store.folder);
@@ -477,6 +481,8 @@ void add_receive(CLI::App& program, command_body& run) {
                     ->check(refuse_no_name);
   secret->needs(allow);
   allow->needs(secret);
+  c->add_flag("--insecure", o->insecure,
+              "take daemons of other machines without keys: everybody on the network may send");
   c->add_option_function<std::string>(
        "--monitor", [o](const std::string& text) { o->monitor = read_address(text); },
        "address for /metrics, /healthz, /readyz, /status and a page, as 127.0.0.1:9421")

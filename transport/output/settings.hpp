@@ -39,6 +39,7 @@ struct forward_settings {
       std::chrono::seconds(2); ///< then blocks are sent again
   std::string secret_key;      ///< file with the daemon's own key; empty: a link without keys
   std::string receiver_key;    ///< file with the receiver's public key
+  bool insecure = false;       ///< the link to another machine may be one without keys
 };
 
 /// The connections of these settings: one at least, none with an empty `to`.
