@@ -41,7 +41,6 @@
 #include "transport/input/tcp_receiver.hpp"
 #include "transport/input/udp_receiver.hpp"
 #include "transport/output/forwarder.hpp"
-#include "transport/output/lane_tokens.hpp"
 #include "transport/output/outbox.hpp"
 #include "transport/output/spilling_outbox.hpp"
 #include "transport/output/spool_backlog.hpp"
@@ -127,7 +126,6 @@ struct node::parts {
   compute_side compute;
   frame_ring frames;
   safe_batches safety;
-  lane_tokens tokens;
   outbox out;
   std::unique_ptr<spool> disk; // none without spool.folder
   std::unique_ptr<spool_backlog> backlog;

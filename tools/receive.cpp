@@ -148,7 +148,6 @@ void summarize(const options& o, const ledger& l, const receive_counters& c) {
                                   {"repeated_events", c.repeated_events.get()},
                                   {"unequal_events", c.unequal_events.get()},
                                   {"garbage", c.garbage.get()},
-                                  {"refused_hellos", c.refused_hellos.get()},
                                   {"unseen_blocks", c.unseen.get()},
                                   {"connections_refused", refused_connections(c)},
                                   {"store_errors", c.store_errors.get()}};

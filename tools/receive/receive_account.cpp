@@ -36,7 +36,6 @@ ledger account_of(const store_writer& store, const receive_counters& c, receiver
   d.malformed["garbage"] = c.garbage;
   d.malformed["gap"] = c.gaps;
   d.malformed["stranger"] = c.strangers;
-  d.malformed["hello"] = c.refused_hellos;
   d.malformed["unknown_key"] = c.connections.unknown_key;
   d.malformed["mechanism"] = c.connections.mechanism;
   d.malformed["handshake"] = c.connections.handshake();

@@ -12,7 +12,6 @@
 
 #include "transport/link/link_keys.hpp"
 #include "transport/link/link_message.hpp"
-#include "transport/output/lane_tokens.hpp"
 #include "transport/output/link_connection.hpp"
 
 namespace l3 {
@@ -79,8 +78,8 @@ struct forwarder::way {
 };
 
 forwarder::forwarder(const forward_settings& settings, block_source& from, link_pace& pace,
-                     link_pace::share share, report_function report, const lane_tokens* tokens)
-    : settings_(settings), source_(from), pace_(pace), share_(share), tokens_(tokens),
+                     link_pace::share share, report_function report)
+    : settings_(settings), source_(from), pace_(pace), share_(share),
       window_(from, settings.to, std::move(report), ways_of(settings).size()) {
   try {
     for (const link_way& w : ways_of(settings)) {
@@ -285,15 +284,12 @@ time_point forwarder::say_hellos(const lane_state& lane, time_point now) {
 }
 
 bool forwarder::say_hello(way& over, const lane_state& lane, time_point now) {
-  link_proof_body body{{lane.identity.run, lane.identity.node}, {}};
-  const auto* const token = tokens_ != nullptr ? tokens_->find(lane.identity.session) : nullptr;
-  if (token != nullptr) body.token = *token;
+  const link_hello_body body{lane.identity.run, lane.identity.node};
   last_sent_at_ = now;
   // It names the first block that the daemon has.
   return over.link->send(
       make_hello_header(lane.identity.session, lane.stored + 1, mark_of_process()),
-      std::string_view(reinterpret_cast<const char*>(&body),
-                       token != nullptr ? sizeof body : sizeof(link_hello_body)));
+      std::string_view(reinterpret_cast<const char*>(&body), sizeof body));
 }
 
 time_point forwarder::send_blocks(time_point now) {

@@ -24,7 +24,6 @@
 
 namespace l3 {
 
-class lane_tokens;
 class link_connection;
 
 /// What is wrong with the key files of a daemon, by the names of its settings; empty if nothing is.
@@ -37,9 +36,8 @@ public:
 
   /// Source and pace must outlive the forwarder; forwarders that share the link share its pace.
   /// Throws std::invalid_argument if `to` is not an address.
-  /// `tokens`, which outlives it too, proves the sessions of the source; null: none is proven.
   forwarder(const forward_settings& settings, block_source& from, link_pace& pace,
-            link_pace::share share, report_function report, const lane_tokens* tokens = nullptr);
+            link_pace::share share, report_function report);
   ~forwarder();
   forwarder(const forwarder&) = delete;
   forwarder& operator=(const forwarder&) = delete;
@@ -94,7 +92,6 @@ private:
   block_source& source_;
   link_pace& pace_;
   const link_pace::share share_;
-  const lane_tokens* const tokens_;
   send_window window_;
   std::vector<way> ways_;
   std::size_t last_way_ = 0;   ///< over which a message other than a block went

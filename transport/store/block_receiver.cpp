@@ -11,7 +11,6 @@
 #include "transport/format/endian.hpp"
 #include "transport/link/link_address.hpp"
 #include "transport/link/link_message.hpp"
-#include "transport/link/session_token.hpp"
 #include "transport/store/link_guard.hpp"
 #include "transport/system/time_of_day.hpp"
 
@@ -191,9 +190,9 @@ bool block_receiver::take_message(time_point now) {
   const std::span<std::byte> body(body_frame.data<std::byte>(), body_frame.size());
 
   if (header->type == link_message::hello) {
-    if (const auto claim = read_hello(*header, body)) {
+    if (header->sequence != 0 && body.size() == sizeof(link_hello_body)) {
       const auto who = load<link_hello_body>(body.data());
-      take_hello(*header, *claim, {address, sender_of(body_frame), who.run, who.node}, now);
+      take_hello(*header, {address, sender_of(body_frame), who.run, who.node}, now);
     } else {
       counters_.garbage.add();
     }
@@ -271,10 +270,7 @@ void block_receiver::take_block(link_peer& from, const link_header& header, zmq:
     from.refuse = true;
     return;
   }
-  // What the receiver says in the header is not the sender's to say.
-  if (const std::uint16_t flags = from.proven ? block_proven : 0;
-      block.flags != flags || block.repeated != 0) {
-    block.flags = flags;
+  if (block.repeated != 0) { // which is not the sender's to say
     block.repeated = 0;
     seal_header(block);
     l3::store(body.data(), block);

@@ -3,8 +3,8 @@
 // daemons, checks them, stores them, and acknowledges what is stored. All that was waiting is
 // stored in one go and acknowledged once. An event that another session of the run has stored
 // lately, byte by byte, is left out of its block, and counted there: see recent_events. A session
-// belongs to the peer that shows its token, and each connection has to show it again. Whatever is
-// not a message of the link is counted and dropped.
+// says hello over each of its connections. Whatever is not a message of the link is counted and
+// dropped.
 #pragma once
 
 #include <chrono>
@@ -23,7 +23,6 @@
 #include "transport/format/event_key.hpp"
 #include "transport/format/time.hpp"
 #include "transport/format/units.hpp"
-#include "transport/link/session_token.hpp"
 #include "transport/store/block.hpp"
 #include "transport/store/early_blocks.hpp"
 #include "transport/store/link_peers.hpp"
@@ -70,7 +69,6 @@ struct receive_counters {
   counter gaps;            ///< blocks whose predecessors were missing
   counter early;           ///< blocks that were kept until their predecessors came
   counter strangers;       ///< blocks of a session that has not said hello on their connection
-  counter refused_hellos;  ///< most often in the name of a session that is another peer's
   counter unseen;          ///< blocks before a hello's first that were never stored here
   counter garbage;         ///< messages that are none of ours
   counter store_errors;
@@ -129,12 +127,7 @@ private:
     std::uint32_t run = 0;
     std::uint32_t node = 0;
   };
-  void take_hello(const link_header& header, session_claim claim, const hello_origin& origin,
-                  time_point now);
-  /// Why it is not taken; empty: it is.
-  [[nodiscard]] std::string wrong_with_hello(std::uint64_t session, session_claim claim) const;
-  void refuse(const std::string& address, const std::string& whom, std::uint64_t session,
-              const std::string& why, time_point now);
+  void take_hello(const link_header& header, const hello_origin& origin, time_point now);
   void tell_unseen(std::uint64_t session, std::uint64_t expected, std::uint64_t first,
                    time_point now);
   void take_blocks(link_peer& from, const link_header& header, zmq::message_t& body,
@@ -172,7 +165,7 @@ private:
   early_blocks early_;
   recent_events recent_{remembered_events, remembered_sessions};
   struct new_block {
-    block_sender by;
+    std::uint64_t session = 0;
     std::uint64_t sequence = 0;
     std::size_t events = 0;
   };
@@ -191,8 +184,6 @@ private:
   bool recovering_ = false; ///< a block was written since, and is not yet committed
   receive_counters counters_;
   std::string last_report_;
-  occasional refused_hellos_told_{std::chrono::seconds(10)};
-  occasional claims_told_{std::chrono::seconds(10)};
   occasional unseen_told_{std::chrono::seconds(10)};
   occasional wrong_counts_told_{std::chrono::seconds(10)};
   occasional unequal_told_{std::chrono::seconds(10)};

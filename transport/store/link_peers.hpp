@@ -62,7 +62,6 @@ struct link_peer {
   std::optional<event_key> first_event;        ///< of those that were stored since it is known
   std::optional<event_key> last_event;         ///< in the store; nothing: none, or it is not known
   std::optional<std::chrono::nanoseconds> lag; ///< block_lag() of its last block
-  bool proven = false;                         ///< its hellos show the token of the session
   bool stored = false;                         ///< a block of it
   std::vector<std::string> welcomes;           ///< at the end of this step, over these connections
   bool acknowledge = false;                    ///< at the end of this step
@@ -91,14 +90,12 @@ public:
   static constexpr std::size_t most_sessions = 1024;
   static constexpr std::size_t most_connections = 8; ///< of a session
 
-  /// A hello was taken. The first with a token ends what was said without one.
-  link_peer& greet(std::uint64_t session, const std::string& address, bool proven, time_point now) {
+  /// A hello was taken.
+  link_peer& greet(std::uint64_t session, const std::string& address, time_point now) {
     const bool is_new = !peers_.contains(session);
     if (is_new) find_place(now);
     link_peer& from = peers_[session];
-    if (from.proven != proven) from = {};
     if (is_new || from.connections.empty()) from.known_since = now;
-    from.proven = proven;
     std::erase(from.connections, address);
     if (from.connections.size() == most_connections)
       from.connections.erase(from.connections.begin());

@@ -11,7 +11,7 @@ std::size_t count(const link_peers& peers) {
 }
 
 void greet(link_peers& peers, std::uint64_t session) {
-  peers.greet(session, "address", true,
+  peers.greet(session, "address",
               time_point(std::chrono::hours(1)) + std::chrono::microseconds(session));
 }
 
