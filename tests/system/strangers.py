@@ -3,13 +3,11 @@
 """Strangers on every port: they are refused and counted, they take neither memory nor places for long, and the data goes on."""
 import json
 import random
-import resource
 import signal
 import socket
 import struct
 import threading
 import time
-import urllib.request
 
 import harness
 import level2

@@ -65,9 +65,6 @@ struct unknown_receiver {
   friend bool operator==(const unknown_receiver&, const unknown_receiver&) = default;
 };
 
-/// That the messages of a receiver take at most, over one connection; more is cut off.
-inline constexpr byte_size memory_of_answers = mebibytes(12);
-
 enum class spool_use : std::uint8_t {
   overflow, ///< what the outbox has no room for
   always,   ///< every block, before anybody is told that it is safe
