@@ -2,7 +2,6 @@
 """R30: a daemon sends over four cables, of which one is pulled and plugged in again."""
 import time
 
-import harness
 import ledgers
 import namespaces
 from chain import Chain, unbalanced
