@@ -13,10 +13,8 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "transport/format/plain_text.hpp"
-#include "transport/system/line_writer.hpp"
 
 namespace l3 {
 
@@ -49,18 +47,17 @@ template <class... Values>
   return plain_lines(formatted(plain_value(std::forward<Values>(values))...));
 }
 
+class line_writer;
+
 /// Everything that a command says while it works goes through it.
-inline line_writer& standard_error() {
-  static line_writer writer(STDERR_FILENO, [](std::uint64_t left_out) {
-    return fmt::format("({} lines left out: they could not be written)\n", left_out);
-  });
-  return writer;
-}
+[[nodiscard]] line_writer& standard_error();
 
 /// Writes to standard error, and waits neither for a program that reads it nor for a disk.
+void write_error(std::string_view text);
+
 template <class... Values>
 void print_error(plain_format<Values...> text, Values&&... values) {
-  standard_error().write(plain_text_of<Values...>(text, std::forward<Values>(values)...));
+  write_error(plain_text_of<Values...>(text, std::forward<Values>(values)...));
 }
 
 /// Writes to standard output.
@@ -73,6 +70,12 @@ void print_plain(plain_format<Values...> text, Values&&... values) {
 template <class... Values>
 void print_json(fmt::format_string<Values...> text, Values&&... values) {
   fmt::print("{}", json_in_utf8(fmt::format(text, std::forward<Values>(values)...)));
+}
+
+/// Formats at the end of a text. fmt::format_to would compile all of fmt in each source.
+template <class... Values>
+void append(std::string& text, fmt::format_string<Values...> format, Values&&... values) {
+  text += fmt::format(format, std::forward<Values>(values)...);
 }
 
 } // namespace l3

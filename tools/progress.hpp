@@ -16,6 +16,7 @@
 
 #include "tools/command_error.hpp"
 #include "tools/print.hpp"
+#include "transport/system/line_writer.hpp"
 
 namespace l3 {
 

@@ -2,12 +2,12 @@
 #include "tools/evaluate/evaluation_report.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "selection/trigger/load_selection.hpp"
+#include "tools/print.hpp"
 
 namespace l3 {
 namespace {
@@ -15,11 +15,6 @@ namespace {
 namespace json = boost::json;
 
 constexpr double percent = 100;
-
-template <class... Args>
-void append(std::string& to, fmt::format_string<Args...> format, Args&&... args) {
-  fmt::format_to(std::back_inserter(to), format, std::forward<Args>(args)...);
-}
 
 std::size_t column_of(const std::string& line) { return std::max<std::size_t>(7, line.size()); }
 

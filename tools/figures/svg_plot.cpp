@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <iterator>
 #include <limits>
 
 #include <fmt/format.h>
 
 #include "monitor/pages.hpp"
 #include "tools/figures/drawing_style.hpp"
+#include "tools/print.hpp"
 
 namespace l3 {
 namespace {
@@ -51,11 +51,6 @@ struct axis {
 
 std::string decade(int exponent) {
   return fmt::format(R"(10<tspan dy="-5" font-size="10">{}</tspan>)", exponent);
-}
-
-template <class... Args>
-void append(std::string& svg, fmt::format_string<Args...> format, Args&&... args) {
-  fmt::format_to(std::back_inserter(svg), format, std::forward<Args>(args)...);
 }
 
 void add_line(std::string& svg, double x1, double y1, double x2, double y2) {

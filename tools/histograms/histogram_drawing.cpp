@@ -2,7 +2,6 @@
 #include "tools/histograms/histogram_drawing.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <optional>
 #include <vector>
 
@@ -10,6 +9,7 @@
 
 #include "monitor/pages.hpp"
 #include "tools/figures/drawing_style.hpp"
+#include "tools/print.hpp"
 
 namespace l3 {
 namespace {
@@ -26,11 +26,6 @@ constexpr double panel_width = 300;
 constexpr double panel_height = 140;
 constexpr double margin = 46;
 constexpr std::size_t panels_a_row = 4;
-
-template <class... Args>
-void append(std::string& svg, fmt::format_string<Args...> format, Args&&... args) {
-  fmt::format_to(std::back_inserter(svg), format, std::forward<Args>(args)...);
-}
 
 /// Where the next panel goes, and its frame with the numbers at its edges.
 class sheet {

@@ -2,22 +2,17 @@
 #include "tools/histograms/histogram_table.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <numeric>
 #include <optional>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "tools/print.hpp"
 #include "transport/histograms/moments.hpp"
 
 namespace l3 {
 namespace {
-
-template <class... Args>
-void append(std::string& text, fmt::format_string<Args...> format, Args&&... args) {
-  fmt::format_to(std::back_inserter(text), format, std::forward<Args>(args)...);
-}
 
 std::string with_unit(const std::string& name, const std::string& unit) {
   return unit.empty() ? name : name + ", " + unit;

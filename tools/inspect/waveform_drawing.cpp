@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <iterator>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "monitor/pages.hpp"
 #include "tools/figures/drawing_style.hpp"
+#include "tools/print.hpp"
 
 namespace l3 {
 namespace {
@@ -43,11 +43,6 @@ std::string style() {
   return drawing_style(11, R"(  .frame { fill: none; stroke: currentColor; stroke-opacity: 0.25; }
   .wave { fill: none; stroke: #1f8fb5; stroke-width: 1.4; }
 )");
-}
-
-template <class... Args>
-void append(std::string& svg, fmt::format_string<Args...> format, Args&&... args) {
-  fmt::format_to(std::back_inserter(svg), format, std::forward<Args>(args)...);
 }
 
 constexpr double panel_width = 300;

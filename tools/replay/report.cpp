@@ -2,7 +2,6 @@
 #include "tools/replay/report.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include <boost/json.hpp>
@@ -17,7 +16,7 @@ double per_second(std::uint64_t n, double seconds) {
 
 template <class... Values>
 void line(std::string& out, fmt::format_string<Values...> format, Values&&... values) {
-  fmt::format_to(std::back_inserter(out), format, std::forward<Values>(values)...);
+  out += fmt::format(format, std::forward<Values>(values)...);
   out += '\n';
 }
 
