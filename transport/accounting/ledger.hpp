@@ -31,7 +31,6 @@ struct fragment_account {
   reason_counts malformed;
   std::uint64_t late = 0;
   std::uint64_t duplicate = 0;
-  std::uint64_t conflicting = 0; ///< 0 in ledgers of 0.1.0, which lack it
 
   friend bool operator==(const fragment_account&, const fragment_account&) = default;
 };
@@ -45,7 +44,6 @@ struct crate_account {
   reason_counts malformed;
   std::uint64_t late = 0;
   std::uint64_t duplicate = 0;
-  std::uint64_t conflicting = 0;
   std::uint64_t missing = 0; ///< this and the rest: as in building_counters
   std::uint64_t overdue = 0;
   std::uint64_t alone = 0;

@@ -22,15 +22,13 @@ namespace l3 {
 struct alignas(64) fragment_assembly {
   std::uint64_t have = 0;       ///< bit i: chunk i is here
   std::uint64_t in_batch = 0;   ///< bit i: it lies in the batch, in a slot or among short ones
-  std::uint64_t named = 0;      ///< bit i: it names its spill
   fragment_sums sums;           ///< of the chunks that are here
   std::uint32_t last_bytes = 0; ///< length of the last chunk, once that is here
   std::uint8_t chunks = 0;      ///< of the whole fragment; 0: not known yet
   bool seen = false;
-  bool repeated = false;    ///< a chunk came twice
-  bool conflicting = false; ///< another chunk came, which names its spill or came during judgement
-  bool gathered = false;    ///< the last chunk lies among other short ones
-  bool trailer = false;     ///< its trailer has come
+  bool repeated = false; ///< a chunk came twice
+  bool gathered = false; ///< the last chunk lies among other short ones
+  bool trailer = false;  ///< its trailer has come
   /// A chunk came before any datagram that names its spill: it may be another spill's. Then the
   /// true chunk comes before the trailer or shortly after it.
   bool early = false;
@@ -71,7 +69,7 @@ struct event_assembly {
 
   std::span<fragment_assembly> fragments; ///< by crate
   std::span<piece_offset> pieces;         ///< of each fragment `max_chunks`; offsets in the batch
-  std::span<chunk_note> notes;            ///< the same
+  std::span<std::uint16_t> board_slots;   ///< the same; of the chunks' summaries
 
   /// A thread uses it without the lock: it must not end.
   [[nodiscard]] bool busy() const {
@@ -91,7 +89,7 @@ public:
   [[nodiscard]] static std::size_t memory_plan(std::uint32_t events, std::uint32_t crates,
                                                std::uint32_t max_chunks) {
     const std::size_t of_a_fragment =
-        sizeof(fragment_assembly) + max_chunks * (sizeof(piece_offset) + sizeof(chunk_note));
+        sizeof(fragment_assembly) + max_chunks * (sizeof(piece_offset) + sizeof(std::uint16_t));
     return std::size_t{events} *
            (crates * of_a_fragment + sizeof(event_assembly) + sizeof(std::uint32_t));
   }
@@ -117,7 +115,7 @@ public:
 private:
   std::vector<fragment_assembly> fragments_;
   std::vector<piece_offset> pieces_;
-  std::vector<chunk_note> notes_;
+  std::vector<std::uint16_t> board_slots_;
   std::vector<event_assembly> events_;
   std::vector<std::uint32_t> free_;
   std::uint32_t oldest_ = event_assembly::none;

@@ -14,18 +14,11 @@
 
 namespace l3 {
 
-using chunk_mark = std::uint16_t;
-inline constexpr chunk_mark no_mark = 0; ///< of a chunk whose bytes are not here
-
-/// Two bytes made of the chunk's length and of its first and last 16 bytes (known_chunks.hpp).
-[[nodiscard]] chunk_mark mark_of(std::span<const std::byte> chunk);
-
 struct chunk_summary {
   std::uint64_t digest = 0;           ///< what the borders in it add to that of its fragment
   std::uint32_t time = 0;             ///< of the fragment's first board, if the chunk has it
   std::optional<std::uint16_t> spill; ///< that the first whole board header in it names
   std::uint16_t slots = 0;            ///< a bit for each board that begins in it, by slot
-  chunk_mark mark = no_mark;
   /// Its part of the fragment is one of full boards without a fault, in slots of rising order, and
   /// no border lies across its ends.
   bool plain = false;
@@ -35,12 +28,6 @@ struct chunk_summary {
 /// a copy of what has just been written waits for the stores.
 void summarize(std::span<const std::byte> chunk, std::uint32_t offset_in_fragment,
                std::uint32_t event_number, bool is_last, chunk_summary& out);
-
-/// What is kept of a chunk by itself.
-struct chunk_note {
-  chunk_mark mark = no_mark;
-  std::uint16_t slots = 0; ///< of the summary
-};
 
 /// What the summaries of a fragment's chunks say together, in whatever order they come.
 struct fragment_sums {
@@ -63,8 +50,8 @@ struct plain_fragment {
   std::uint16_t slots = 0; ///< a bit for each board
   std::uint16_t boards = 0;
 };
-/// Nothing if a fragment of these chunks, in their order, must be walked.
-[[nodiscard]] std::optional<plain_fragment> join(std::span<const chunk_note> chunks,
+/// `slots`: of the summaries, in the order of the chunks. Nothing if their fragment must be walked.
+[[nodiscard]] std::optional<plain_fragment> join(std::span<const std::uint16_t> slots,
                                                  const fragment_sums& sums, std::uint32_t bytes,
                                                  const crate_readout& crate);
 

@@ -61,7 +61,7 @@ void event_builder::end(std::uint32_t handle, locked& lock) {
   admission_.look_into(*candidate);
   lock.lock();
   if (is_repeat(e)) { // it was admitted when its spill came before, or came meanwhile as a record
-    count_repeat(*candidate, is_another(*candidate));
+    for (const auto& f : candidate->fragments) counters_.fragments_duplicate.add(f.crate);
     finish_in_table(e, true, false);
     events_.release(handle, false);
   } else {
@@ -72,26 +72,6 @@ void event_builder::end(std::uint32_t handle, locked& lock) {
 
 bool event_builder::is_repeat(const event_assembly& e) const {
   return e.verified && spills_.is_repeat({*e.spill->number, e.number});
-}
-
-/// Whether an event that came again has other bytes. An event that lacks any, now or before, is not
-/// compared: what datagrams were lost may come with its repeat.
-bool event_builder::is_another(const candidate_event& repeat) const {
-  const auto is_here = [](const arrived_fragment& f) { return f.where.memory != nullptr; };
-  return repeat.fragments.size() == settings_.crates.size() &&
-         std::ranges::all_of(repeat.fragments, is_here) && spills_.known().has_whole(repeat.key) &&
-         spills_.known().has_another(repeat.key, repeat.digest.mark());
-}
-
-void event_builder::name_conflict(const event_conflict& found) {
-  if (spills_.known().first_conflict(found.key)) conflicts_.push_back(found);
-}
-
-/// Counts the fragments of an event that was taken before, as it was when it was looked into.
-void event_builder::count_repeat(const candidate_event& repeat, bool is_another) {
-  auto& as = is_another ? counters_.fragments_conflicting : counters_.fragments_duplicate;
-  for (const auto& f : repeat.fragments) as.add(f.crate);
-  if (is_another) name_conflict({repeat.key});
 }
 
 void event_builder::end_as_late(std::uint32_t handle) {
@@ -109,15 +89,7 @@ void event_builder::admit(std::uint32_t handle, candidate_event& candidate, lock
   if (verdict.admit && !stored)
     outcomes_.events_shed.add(e.place == event_place::parking ? without_room_ : shed::no_frame);
   finish_in_table(e, verdict.complete, verdict.admit);
-  if (verdict.complete) known_chunks_.remember(candidate.key, candidate.chunk_marks);
-  std::uint64_t conflicting = 0;
-  for (std::uint32_t c = 0; c < e.fragments.size(); ++c) {
-    if (!e.fragments[c].conflicting) continue;
-    if (verdict.complete) known_chunks_.set_conflicting(candidate.key, c);
-    conflicting |= std::uint64_t{1} << c;
-  }
-  if (conflicting != 0) name_conflict({candidate.key, conflicting, !verdict.complete});
-  if (stored) spills_.set_admitted(candidate.key, candidate.digest.mark(), verdict.complete);
+  if (stored) spills_.set_admitted(candidate.key, candidate.digest.mark());
   events_.release(handle, stored);
 }
 

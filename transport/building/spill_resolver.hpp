@@ -12,7 +12,6 @@
 
 #include "transport/building/arrived_chunk.hpp"
 #include "transport/building/event_assembler.hpp"
-#include "transport/building/known_chunks.hpp"
 #include "transport/building/settings.hpp"
 #include "transport/building/spill_tracker.hpp"
 #include "transport/building/unstated_chunks.hpp"
@@ -23,24 +22,14 @@ class spill_resolver {
 public:
   /// All of these must outlive this object.
   spill_resolver(const building_settings& settings, spill_tracker& spills,
-                 const event_assembler& events, const known_chunks& known);
+                 const event_assembler& events);
 
-  /// What says which spill a chunk is of: its own board headers, a sibling that came with it, or
-  /// nothing certain.
-  enum class named_by : std::uint8_t { itself, sibling, guess };
-  struct answer {
-    spill_table* spill = nullptr; ///< nullptr: it is far from those being taken
-    named_by by = named_by::itself;
-  };
-
-  /// The spill of a chunk; nothing if a copy of it waits now.
-  [[nodiscard]] std::optional<answer> resolve(const arrived_chunk& c, time_point now);
+  /// The spill of a chunk, nullptr if that is far from those being taken; nothing if a copy of the
+  /// chunk waits now.
+  [[nodiscard]] std::optional<spill_table*> resolve(const arrived_chunk& c, time_point now);
   /// The spill of a trailer, or of an end of spill; nullptr if it is far from those being taken.
   [[nodiscard]] spill_table* resolve_trailer(const l2::datagram_header& h, time_point now);
   [[nodiscard]] spill_table* resolve_end(const l2::datagram_header& h, time_point now);
-  /// Whether the chunk is of this spill for certain, so that its bytes may be compared.
-  [[nodiscard]] bool is_certain(const spill_table& spill, named_by by,
-                                const arrived_chunk& c) const;
 
   // Chunks that wait. The bytes of one that is taken out stay until the next must wait.
 
@@ -54,7 +43,7 @@ public:
   /// A chunk that no sibling came after. `spill` is nullptr if no spill has begun.
   struct unnamed_chunk {
     arrived_chunk chunk;
-    answer where;
+    spill_table* spill = nullptr;
   };
   /// Takes out the chunk that has waited longest; the second, only if it has waited too long.
   [[nodiscard]] std::optional<unnamed_chunk> take_oldest() {
@@ -73,14 +62,12 @@ private:
   using waiting_chunk = unstated_chunks::waiting_chunk;
 
   [[nodiscard]] bool is_wanted(const spill_table& spill, const arrived_chunk& c) const;
-  [[nodiscard]] bool may_be_of_another(const spill_table& spill, const arrived_chunk& c) const;
   [[nodiscard]] std::optional<arrived_chunk> arrived(const std::optional<waiting_chunk>& w) const;
   [[nodiscard]] std::optional<unnamed_chunk> without_sibling(const std::optional<waiting_chunk>& w);
 
   const building_settings& settings_;
   spill_tracker& spills_;
   const event_assembler& events_;
-  const known_chunks& known_;
   unstated_chunks waiting_;
 };
 

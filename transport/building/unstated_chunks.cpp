@@ -4,20 +4,15 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
-#include <utility>
 
 namespace l3 {
+
 unstated_chunks::unstated_chunks(std::uint32_t chunk_bytes)
     : chunk_bytes_(chunk_bytes), siblings_(remembered), expected_(remembered),
       memory_(chunk_bytes_ * places) {
   waiting_.reserve(places);
   free_.reserve(places);
   for (std::uint32_t slot = places; slot > 0; --slot) free_.push_back(slot - 1);
-}
-
-bool unstated_chunks::is_repeated(std::uint32_t fragment_id) const {
-  const sibling& s = siblings_[index_of(fragment_id)];
-  return s.fragment_id == fragment_id && s.repeated;
 }
 
 std::optional<std::uint32_t> unstated_chunks::spill_of(std::uint32_t fragment_id,

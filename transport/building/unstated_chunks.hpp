@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "transport/format/l2.hpp"
@@ -28,21 +27,13 @@ public:
 
   explicit unstated_chunks(std::uint32_t chunk_bytes);
 
-  /// What names the spill of its fragment. A chunk is repeated if its event was whole before.
-  enum class sibling_kind : std::uint8_t { chunk, repeated_chunk, trailer };
   /// Call when a datagram of this fragment has named its spill.
-  void note(std::uint32_t fragment_id, std::uint32_t spill, sibling_kind kind, time_point now) {
-    sibling& s = siblings_[index_of(fragment_id)];
-    if (s.fragment_id != fragment_id || s.spill != spill) s = {fragment_id, spill};
-    s.time = now;
-    const bool second_trailer = kind == sibling_kind::trailer && std::exchange(s.trailer, true);
-    if (second_trailer || kind == sibling_kind::repeated_chunk) s.repeated = true;
+  void note(std::uint32_t fragment_id, std::uint32_t spill, time_point now) {
+    siblings_[index_of(fragment_id)] = {fragment_id, spill, now};
   }
   /// The spill that the latest sibling named, if that was not long before `now`.
   [[nodiscard]] std::optional<std::uint32_t> spill_of(std::uint32_t fragment_id,
                                                       time_point now) const;
-  /// Whether the fragment of the latest sibling is being sent once more.
-  [[nodiscard]] bool is_repeated(std::uint32_t fragment_id) const;
 
   /// Memory of the chunks that may wait and of the siblings' spills.
   [[nodiscard]] static std::size_t memory_plan(std::uint32_t chunk_bytes) {
@@ -78,8 +69,6 @@ private:
     std::uint32_t fragment_id = 0;
     std::uint32_t spill = 0;
     time_point time{};
-    bool trailer = false;
-    bool repeated = false;
   };
 
   /// One thread reads at most 64 datagrams from each of 8 ports in a round, and with chunks of 1400

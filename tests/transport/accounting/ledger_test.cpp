@@ -29,7 +29,7 @@ ledger arbitrary_ledger() {
         number(), number(), number(), number(), {{number(), number(), number()}, {number(), 0, 0}}};
   }
   l.fragments = {number(), number(), number(), {{"truncated", number()}, {"wrong_slot", 0}},
-                 number(), number(), number()};
+                 number(), number()};
   l.events = {number(), number(), number(), {{"drain", number()}}, number()};
   l.datagrams = {number(), number(), number(), number(),
                  number(), number(), number(), {{"too_short", number()}}};
@@ -106,13 +106,12 @@ struct run_counters {
       input.kernel_drops.add(1);
       input.refused.add(refused::too_short, 2);
     }
-    building.fragments_seen.add(2, 46);
+    building.fragments_seen.add(2, 40);
     building.fragments_admitted.add(2, 30);
     building.fragments_incomplete.add(2, 4);
     building.fragments_malformed.add(2, malformed::wrong_slot, 3);
     building.fragments_late.add(2, 2);
     building.fragments_duplicate.add(2, 1);
-    building.fragments_conflicting.add(2, 6);
     building.fragments_missing.add(2, 4);
     building.events_admitted.add(15);
     outcomes.events_rejected.add(2);
@@ -222,12 +221,6 @@ TEST(ledger, that_says_otherwise_of_its_sums_than_its_figures_is_refused) {
   EXPECT_THROW((void)ledger_from_json(bad), std::runtime_error);
   EXPECT_THROW((void)ledger_from_json(replaced(good, says_so, says_not)), std::runtime_error);
   EXPECT_FALSE(ledger_from_json(replaced(bad, says_so, says_not)).balanced());
-}
-
-TEST(ledger, of_0_1_0_has_no_conflicting_fragments) {
-  const std::string old =
-      replaced(to_json(run_counters().account(2)), R"("late":2)", R"("late":8)");
-  EXPECT_EQ(ledger_from_json(replaced(old, R"(,"conflicting":6)", "")).fragments.conflicting, 0U);
 }
 
 TEST(ledger, without_another_key_is_refused) {

@@ -16,11 +16,6 @@ constexpr std::ptrdiff_t last_chunk = 2;
 constexpr std::ptrdiff_t trailer = 3;
 constexpr auto doubt = 3ms;
 
-datagrams operator+(datagrams a, const datagrams& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
-
 class early_chunks : public testing::Test {
 protected:
   early_chunks() {

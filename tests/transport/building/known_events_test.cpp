@@ -32,7 +32,6 @@ TEST(known_events, forgets_one_spill) {
   for (const std::uint32_t spill : {4U, 5U, 6U}) {
     known.add({spill, 1}, 1);
     known.add({spill, most}, 1);
-    EXPECT_TRUE(known.first_conflict({spill, 1}));
   }
   known.forget(5);
   for (const std::uint32_t number : {1U, most}) {
@@ -40,9 +39,6 @@ TEST(known_events, forgets_one_spill) {
     EXPECT_FALSE(known.has({5, number}));
     EXPECT_TRUE(known.has({6, number}));
   }
-  EXPECT_FALSE(known.first_conflict({4, 2}));
-  EXPECT_TRUE(known.first_conflict({5, 2})) << "another spill has this number now";
-  EXPECT_FALSE(known.first_conflict({5, 3}));
 }
 
 TEST(known_events, forgets_the_oldest_marks_for_want_of_room_and_no_event) {

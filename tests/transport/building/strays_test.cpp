@@ -13,11 +13,6 @@ namespace {
 using namespace std::chrono_literals;
 using datagrams = std::vector<wire_datagram>;
 
-datagrams operator+(datagrams a, const datagrams& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
-
 /// Two stray trailers, of different fragments.
 datagrams strays(const rig& r, std::uint32_t spill) {
   return {r.fragment({spill, 7}, 0).back(), r.fragment({spill, 9}, 1).back()};

@@ -32,9 +32,7 @@ protected:
     r.builder.leave(stream, upto);
   }
   event_builder::stream_result send(event_key key, const bytes& body) {
-    EXPECT_TRUE(begin(body));
-    write(body, 0, body.size());
-    return r.builder.take_event(stream, key.spill, r.now);
+    return r.send(stream, key.spill, body);
   }
   event_builder::stream_result send(event_key key) {
     return send(key, event_record_body(key, r.options.crates));
