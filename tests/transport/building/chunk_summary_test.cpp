@@ -132,11 +132,6 @@ TEST(chunk_summary, wherever_a_fragment_is_cut_it_ends_as_if_it_were_walked) {
   EXPECT_GT(joined, 0U);
 }
 
-TEST(chunk_summary, boards_beyond_those_of_the_crate_are_walked) {
-  const cut_fragment f(full_fragment(16), 8000);
-  EXPECT_EQ(join(f.slots, f.sums, f.size, {7, 15, crate.kind}), std::nullopt);
-}
-
 TEST(chunk_summary, names_the_spill_where_a_board_begins) {
   const auto f = full_fragment(4);
   for (const std::uint32_t chunk : {1400U, 4000U, 8000U}) {
@@ -165,14 +160,6 @@ TEST(chunk_summary, does_not_believe_what_is_no_header_of_this_event) {
   other[4 + 9] &= std::byte{0xe0}; // slot 0
   EXPECT_EQ(summary_of(other, 0, key.number, false).spill, std::nullopt);
   EXPECT_EQ(summary_of(std::span(f).first(15), 0, key.number, false).spill, std::nullopt);
-}
-
-TEST(chunk_summary, is_not_plain_with_a_slot_that_does_not_exist) {
-  auto f = full_fragment(4);
-  EXPECT_TRUE(summary_of(f, 0, key.number, true).plain);
-  std::byte& slot = f[4 + 3 * l2::board_bytes + 9];
-  slot = (slot & std::byte{0xe0}) | std::byte{l2::last_slot + 1};
-  EXPECT_FALSE(summary_of(f, 0, key.number, true).plain);
 }
 
 /// Each bit of both ends of each board, of the first and the last word.

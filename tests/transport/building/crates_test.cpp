@@ -28,15 +28,6 @@ protected:
   rig r; // three crates
 };
 
-TEST_F(crates, that_send_all_are_seen_alike) {
-  for (std::uint32_t n = 1; n <= 5; ++n) r.send(r.event({1, n}));
-  end();
-  EXPECT_EQ(by_crate(r.counters.fragments_seen), counts({5, 5, 5}));
-  EXPECT_EQ(by_crate(r.counters.fragments_admitted), counts({5, 5, 5}));
-  EXPECT_EQ(by_crate(r.counters.fragments_missing), counts({0, 0, 0}));
-  EXPECT_EQ(r.counters.latest[2], (event_key{1, 5}));
-}
-
 TEST_F(crates, that_send_nothing_are_overdue_at_once_and_missing_in_the_end) {
   for (std::uint32_t n = 1; n <= 4; ++n) send_without({1, n}, 1);
   r.pass(200ms);
@@ -48,27 +39,6 @@ TEST_F(crates, that_send_nothing_are_overdue_at_once_and_missing_in_the_end) {
   r.pass(1200ms);
   EXPECT_EQ(by_crate(r.counters.fragments_missing), counts({0, 4, 0}));
   EXPECT_EQ(by_crate(r.counters.fragments_incomplete), counts({4, 0, 4}));
-  end();
-}
-
-TEST_F(crates, that_fall_silent_again_are_overdue_again) {
-  for (const std::uint32_t n : {1U, 2U}) {
-    send_without({1, n}, 1);
-    r.pass(300ms);
-    EXPECT_EQ(by_crate(r.counters.fragments_overdue), counts({0, n, 0}));
-    r.pass(1200ms);
-  }
-  end();
-}
-
-TEST_F(crates, that_send_a_part_of_a_fragment_miss_it) {
-  auto part = r.fragment({1, 1}, 2);
-  part.erase(part.begin());
-  send_without({1, 1}, 2);
-  r.send(part);
-  r.pass(2s);
-  EXPECT_EQ(by_crate(r.counters.fragments_missing), counts({0, 0, 1}));
-  EXPECT_EQ(by_crate(r.counters.fragments_incomplete), counts({1, 1, 1}));
   end();
 }
 

@@ -76,21 +76,6 @@ TEST_F(early_chunks, are_admitted_as_soon_as_all_ports_were_read_again) {
   expect_admitted();
 }
 
-TEST_F(early_chunks, wait_for_every_thread) {
-  landing_strip other(8, r.options.chunk_bytes);
-  r.builder.enter(other, r.now += 1us);
-  r.builder.enter(r.strip, r.now += 1us);
-  const auto all = datagrams{own} + others + datagrams{end};
-  for (std::size_t at = 0; at < all.size();) at += r.land(all, at, r.strip);
-  for (int round = 0; round < 3; ++round) r.builder.end_round(r.strip, r.input, r.now += 1us);
-  r.builder.end_round(other, r.input, r.now += 1us);
-  EXPECT_EQ(r.builder.open_events(), 1U);
-  r.builder.end_round(other, r.input, r.now += 1us);
-  r.builder.leave(r.strip, r.input, r.now);
-  r.builder.leave(other, r.input, r.now);
-  expect_admitted();
-}
-
 TEST_F(early_chunks, wait_for_a_thread_that_looked_at_its_ports_before_they_came) {
   landing_strip other(8, r.options.chunk_bytes);
   const auto looked_at = r.now += 1us;
@@ -107,11 +92,6 @@ TEST_F(early_chunks, wait_for_a_thread_that_looked_at_its_ports_before_they_came
   expect_admitted();
 }
 
-TEST_F(early_chunks, that_come_in_order_wait_for_nothing) {
-  r.send(r.event({4, 1}));
-  expect_admitted();
-}
-
 TEST_F(early_chunks, of_another_spill_are_found_by_the_chunk_in_their_place) {
   r.send(datagrams{stray} + others);
   r.pass(50ms); // not without the trailer
@@ -124,41 +104,6 @@ TEST_F(early_chunks, of_another_spill_are_found_by_the_chunk_in_their_place) {
 TEST_F(early_chunks, of_another_spill_are_found_although_the_trailer_overtakes) {
   r.send(datagrams{stray} + others + datagrams{end});
   r.pass(doubt - 1ns);
-  r.send(own);
-  r.pass(doubt);
-  expect_spoiled();
-}
-
-TEST_F(early_chunks, of_another_spill_are_found_in_the_parking_area) {
-  r.send(r.event({4, 2}) + datagrams{stray} + others);
-  r.pass(5ms); // the batch closes
-  r.send(datagrams{end});
-  r.send(own);
-  r.pass(doubt);
-  expect_spoiled();
-}
-
-TEST_F(early_chunks, of_another_spill_are_found_when_they_had_waited_too_long) {
-  r.send(r.event({4, 2}));
-  r.send(stray);
-  r.pass(200ms); // it is given to the current spill
-  r.send(others);
-  r.send(datagrams{own, end});
-  r.pass(doubt);
-  expect_spoiled();
-}
-
-TEST_F(early_chunks, that_come_again_are_duplicates) {
-  r.send(datagrams{own, others[0], own} + datagrams(others.begin() + 1, others.end()) +
-         datagrams{end});
-  EXPECT_EQ(r.counters.duplicate_chunks, 1U);
-  EXPECT_EQ(r.counters.fragments_duplicate, 1U);
-  r.pass(doubt);
-  expect_admitted();
-}
-
-TEST_F(early_chunks, of_another_spill_are_not_believed_because_they_come_again) {
-  r.send(datagrams{stray, stray} + others + datagrams{end});
   r.send(own);
   r.pass(doubt);
   expect_spoiled();

@@ -84,13 +84,5 @@ TEST(event_digest, depends_on_each_fragment_and_its_crate) {
   EXPECT_NE(mark_of({10, 20, 30, 0}), mark);
 }
 
-TEST(event_digest, does_not_depend_on_the_order_of_the_fragments) {
-  event_digest digest;
-  digest.add(2, 30);
-  digest.add(0, 10);
-  digest.add(1, 20);
-  EXPECT_EQ(digest.mark(), mark_of({10, 20, 30}));
-}
-
 } // namespace
 } // namespace l3::test

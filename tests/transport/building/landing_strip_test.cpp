@@ -70,29 +70,6 @@ TEST_F(landing_strips, between_sweeps_a_strip_holds_nothing_and_gets_its_slots_b
   EXPECT_TRUE(strip_.exchanged().empty());
 }
 
-TEST_F(landing_strips, a_slot_that_was_kept_is_not_given_back_when_the_sweep_ends) {
-  ASSERT_TRUE(strip_.refill(batches_));
-  const auto* kept = strip_.slots()[3].memory;
-  (void)strip_.keep(3);
-  strip_.release(batches_);
-  landing_strip others{64, 1400};
-  ASSERT_TRUE(strip_.refill(batches_));
-  ASSERT_TRUE(others.refill(batches_));
-  EXPECT_EQ(std::ranges::count(memories_of(strip_), kept), 0);
-  EXPECT_EQ(std::ranges::count(memories_of(others), kept), 0);
-}
-
-TEST_F(landing_strips, slots_that_another_strip_took_meanwhile_are_exchanged) {
-  ASSERT_TRUE(strip_.refill(batches_));
-  strip_.release(batches_);
-  landing_strip other{3, 1400};
-  ASSERT_TRUE(other.refill(batches_));
-  ASSERT_TRUE(strip_.refill(batches_));
-  const auto mine = memories_of(strip_);
-  for (const auto* memory : memories_of(other)) EXPECT_EQ(std::ranges::count(mine, memory), 0);
-  EXPECT_EQ(exchanged(strip_).size(), 8U);
-}
-
 TEST_F(landing_strips, a_batch_that_closes_between_sweeps_goes_and_is_not_written_into) {
   ASSERT_TRUE(strip_.refill(batches_));
   strip_.release(batches_);

@@ -72,16 +72,6 @@ TEST(spills, silence_ends_a_spill_whose_end_was_lost) {
   EXPECT_EQ(r.summaries[0], (spill_summary{3, 1, 0, std::nullopt}));
 }
 
-TEST(spills, more_of_a_spill_after_silence_is_reported_again) {
-  rig r;
-  r.send(r.event({3, 1}));
-  r.pass(1s);
-  r.send(r.event({3, 2}));
-  r.pass(1s);
-  ASSERT_EQ(r.summaries.size(), 2U);
-  EXPECT_EQ(r.summaries[1], (spill_summary{3, 2, 0, std::nullopt}));
-}
-
 TEST(spills, the_summary_waits_for_events_in_progress) {
   rig r;
   const auto all = r.event({3, 2});
@@ -91,32 +81,6 @@ TEST(spills, the_summary_waits_for_events_in_progress) {
   r.pass(1ms);
   ASSERT_EQ(r.summaries.size(), 1U);
   EXPECT_EQ(r.summaries[0], (spill_summary{3, 1, 1, 2}));
-}
-
-TEST(spills, last_chunks_behind_the_end_of_spill_still_belong_to_it) {
-  rig r;
-  auto all = r.event({3, 1});
-  const auto last_chunk = all[2]; // does not name its spill
-  all.erase(all.begin() + 2);
-  r.send(all + r.ends_of_spill(3, 1));
-  r.send(last_chunk);
-  r.drain();
-  EXPECT_EQ(r.pool.received.size(), 1U);
-  r.expect_balance();
-}
-
-TEST(spills, the_first_chunk_after_the_end_belongs_to_the_next_spill) {
-  rig r;
-  auto all = r.event({4, 1});
-  const auto last_chunk = all[2]; // does not name its spill, and comes first
-  all.erase(all.begin() + 2);
-  r.send(r.event({3, 1}) + r.ends_of_spill(3, 1));
-  r.send(last_chunk);
-  r.send(all);
-  r.drain();
-  EXPECT_EQ(r.pool.received.size(), 2U) << r.counted();
-  r.expect_balance();
-  r.expect_bytes();
 }
 
 TEST(spills, a_spill_may_begin_before_the_previous_is_read_to_its_end) {
@@ -152,23 +116,6 @@ TEST(spills, a_late_chunk_of_the_last_spill_falls_into_no_event_of_this_one) {
   r.expect_bytes();
 }
 
-TEST(spills, a_stray_chunk_before_its_event_does_no_harm) {
-  rig r;
-  const auto old = r.event({3, 1});
-  r.send(r.event({3, 2}));
-  r.pass(3s);
-  r.send(old[2]);
-  r.pass(100ms);
-  r.pass(1500ms);
-  EXPECT_EQ(r.counters.fragments_late, 1U);
-  EXPECT_EQ(r.counters.events_incomplete, 0U);
-  r.send(r.event({4, 1}));
-  r.drain();
-  EXPECT_TRUE(r.pool.received.contains({4, 1}));
-  r.expect_balance();
-  r.expect_bytes();
-}
-
 TEST(spills, a_stray_chunk_never_completes_an_event_of_another_spill) {
   rig r;
   const auto old = r.event({3, 1});
@@ -196,33 +143,6 @@ TEST(spills, one_flipped_spill_number_does_not_end_the_spill) {
   EXPECT_EQ(r.counters.spills, 1U);
   r.expect_balance();
   r.expect_bytes();
-}
-
-TEST(spills, two_that_were_flipped_alike_but_far_apart_do_not_either) {
-  rig r;
-  for (std::uint32_t number : {1, 2, 3, 4}) {
-    auto event = r.event({3, number});
-    if (number % 2 == 0) event[3].discriminator ^= 1U << 8 << 7; // a trailer: spill 131
-    r.send(event);
-  }
-  r.send(r.ends_of_spill(3, 4));
-  r.pass(1ms);
-  r.send(r.event({4, 1}) + r.event({4, 2}));
-  r.drain();
-  EXPECT_EQ(r.pool.received.size(), 6U) << "spill 4 comes before 131";
-  EXPECT_EQ(r.counters.spills, 2U);
-  r.expect_balance();
-  r.expect_bytes();
-}
-
-TEST(spills, that_go_on_after_their_end_keep_what_was_said_of_them) {
-  rig r;
-  r.send(r.event({3, 1}) + r.event({3, 2}) + r.ends_of_spill(3, 2) + r.event({3, 3}));
-  r.pass(1s);
-  r.send(r.event({3, 4}));
-  r.pass(1s);
-  ASSERT_FALSE(r.summaries.empty());
-  EXPECT_EQ(r.summaries.back(), (spill_summary{3, 4, 0, 2}));
 }
 
 TEST(spills, two_datagrams_that_agree_do) {
@@ -331,15 +251,6 @@ TEST(spills, sent_again_may_hold_what_was_lost) {
   EXPECT_EQ(r.counters.events_admitted, 3U * (many_events - 1) + 1);
   EXPECT_TRUE(r.pool.received.contains({3, many_events}));
   r.expect_balance();
-}
-
-TEST(spills, of_the_same_number_are_new_after_all_others) {
-  rig_options o;
-  o.max_events = 50;
-  rig r(o);
-  for (std::uint32_t s = 0; s <= 512; ++s) r.send(r.event({s % 512, 1}) + r.event({s % 512, 2}));
-  EXPECT_EQ(r.counters.events_admitted, 513U * 2);
-  EXPECT_EQ(r.counters.fragments_duplicate, 0U);
 }
 
 } // namespace

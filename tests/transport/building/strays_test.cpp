@@ -94,26 +94,5 @@ TEST(strays, in_a_spill_cost_nothing) {
   }
 }
 
-TEST(strays, before_any_spill_cost_nothing) {
-  rig r;
-  r.send(strays(r, 300));
-  r.send(whole_spill(r, 3, 20) + whole_spill(r, 4, 20));
-  r.drain();
-  EXPECT_EQ(r.pool.received.size(), 40U) << r.counted();
-  r.expect_balance();
-}
-
-TEST(strays, among_the_first_datagrams_of_a_spill_cost_nothing) {
-  for (const std::size_t at : {1U, 2U, 3U, 5U}) {
-    rig r;
-    auto all = whole_spill(r, 4, 3);
-    all.insert(all.begin() + static_cast<std::ptrdiff_t>(at), strays(r, 9).front());
-    r.send(whole_spill(r, 3, 3) + all);
-    r.drain();
-    EXPECT_EQ(r.pool.received.size(), 6U) << at << ": " << r.counted();
-    r.expect_balance();
-  }
-}
-
 } // namespace
 } // namespace l3::test

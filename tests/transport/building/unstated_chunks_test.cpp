@@ -84,19 +84,6 @@ TEST_F(unstated, a_sender_begins_anew_at_once) {
   EXPECT_EQ(r.counters.fragments_duplicate, 9U * 3);
 }
 
-TEST_F(unstated, a_sender_begins_anew_after_silence) {
-  rig r;
-  r.send(spill(r, 511, 1, 6) + r.ends_of_spill(511, 6) + spill(r, 0, 1, 3));
-  r.pass(2s);
-  r.send(spill(r, 511, 1, 6) + r.ends_of_spill(511, 6));
-  r.pass(500ms);
-  r.send(spill(r, 0, 1, 6) + r.ends_of_spill(0, 6));
-  end(r);
-  EXPECT_EQ(r.pool.received.size(), 12U);
-  EXPECT_EQ(r.counters.events_incomplete, 0U);
-  EXPECT_EQ(r.counters.fragments_late, 0U);
-}
-
 TEST_F(unstated, chunks_of_a_refused_spill_are_refused_with_it) {
   rig r;
   r.send(spill(r, 100, 1, 2));
@@ -142,53 +129,6 @@ TEST_F(unstated, the_order_within_a_fragment_does_not_matter) {
   EXPECT_EQ(r.counters.data_chunks, 15U * 3 * 8);
 }
 
-TEST_F(unstated, one_statement_is_enough) {
-  rig r;
-  for (std::uint32_t n = 1; n <= 4; ++n) {
-    auto all = r.event({3, n});
-    std::erase_if(all, [](const wire_datagram& d) { return d.payload.empty(); }); // no trailer
-    std::ranges::reverse(all);
-    r.send(all);
-  }
-  r.pass(1499ms); // without a trailer, what came early stays in doubt
-  EXPECT_EQ(r.counters.events_admitted, 0U);
-  r.pass(1ms);
-  EXPECT_EQ(r.counters.events_admitted, 4U);
-  EXPECT_EQ(r.counters.events_incomplete, 0U);
-  end(r);
-  EXPECT_EQ(r.pool.received.size(), 4U);
-}
-
-TEST_F(unstated, boards_that_compressed_hide_their_headers) {
-  rig r;
-  const event_key key{5, 1};
-  const auto f = make_fragment(key, std::vector<board_recipe>{{3, 9, 1001, 7}, {9, 9, 702, 32}});
-  auto opaque = datagrams_of(f, key, 0, r.options.crates, r.options.chunk_bytes);
-  std::ranges::reverse(opaque);
-  r.send(opaque + r.fragment(key, 1) + r.fragment(key, 2));
-  r.drain();
-  ASSERT_EQ(r.pool.received.size(), 1U);
-  EXPECT_EQ(r.pool.received.at(key).fragments.at(0).content, f);
-  r.expect_balance();
-}
-
-TEST_F(unstated, events_that_are_parked_meanwhile_take_their_chunks) {
-  rig r;
-  auto all = r.event({3, 2});
-  const auto early = all[unstated_chunk];
-  r.send(r.event({3, 1}) + datagrams{early} + datagrams(all.begin() + 4, all.end()));
-  r.pass(5ms); // the batch closes
-  r.close_batch();
-  EXPECT_EQ(r.pool.submitted(), 1U);
-  all.resize(trailer + 1);
-  all.erase(all.begin() + unstated_chunk);
-  r.send(all);
-  r.pass(doubt);
-  EXPECT_EQ(r.counters.parked, 1U);
-  end(r);
-  EXPECT_EQ(r.pool.received.size(), 2U);
-}
-
 TEST_F(unstated, a_chunk_whose_siblings_are_all_lost_waits_for_a_while) {
   rig r;
   r.send(datagrams{r.event({3, 1})[unstated_chunk]} + r.fragment({3, 1}, 1) +
@@ -200,18 +140,6 @@ TEST_F(unstated, a_chunk_whose_siblings_are_all_lost_waits_for_a_while) {
   EXPECT_EQ(r.counters.data_chunks, 7U);
   r.pass(1500ms);
   EXPECT_EQ(r.counters.fragments_incomplete, 3U);
-  end(r);
-}
-
-TEST_F(unstated, a_sibling_that_comes_too_late_finds_the_chunk_where_its_event_is) {
-  rig r;
-  auto f = r.fragment({3, 1}, 0);
-  r.send(datagrams{f[unstated_chunk]} + r.fragment({3, 1}, 1) + r.fragment({3, 1}, 2));
-  r.pass(200ms);
-  f.erase(f.begin() + unstated_chunk);
-  r.send(f);
-  r.pass(doubt);
-  EXPECT_EQ(r.counters.events_admitted, 1U);
   end(r);
 }
 
@@ -266,16 +194,6 @@ TEST_F(unstated, a_repeated_chunk_is_a_duplicate_when_no_sibling_follows) {
   end(r);
 }
 
-TEST_F(unstated, a_repeated_chunk_is_a_duplicate_although_the_next_spill_has_begun) {
-  rig r;
-  const auto all = r.event({3, 1});
-  r.send(all + datagrams{all[unstated_chunk]} + r.event({4, 2}));
-  r.pass(100ms);
-  EXPECT_EQ(r.builder.open_events(), 0U);
-  EXPECT_EQ(r.counters.fragments_duplicate, 1U);
-  end(r);
-}
-
 TEST_F(unstated, when_too_many_wait_the_oldest_go_where_they_most_likely_belong) {
   rig_options o;
   o.batch_events = 1200;
@@ -309,42 +227,6 @@ TEST_F(unstated, the_end_forgets_no_waiting_chunk) {
   EXPECT_EQ(r.counters.fragments_duplicate, 1U);
   EXPECT_EQ(r.counters.fragments_late, 1U);
   EXPECT_EQ(r.counters.fragments_incomplete, 2U);
-}
-
-TEST_F(unstated, without_a_frame_events_are_shed_and_counted) {
-  rig r;
-  r.pool.stop(true);
-  auto early = r.event({3, 1});
-  std::ranges::reverse(early);
-  r.send(early + r.event({3, 2}));
-  EXPECT_EQ(r.counters.events_admitted, 2U);
-  EXPECT_EQ(r.outcomes.events_shed[shed::no_frame], 2U);
-  const auto open = r.event({3, 3});
-  r.send(open[unstated_chunk]);
-  r.pool.stop(false);
-  r.send(datagrams(open.begin(), open.begin() + unstated_chunk) +
-         datagrams(open.begin() + trailer, open.end()));
-  end(r);
-  EXPECT_EQ(r.counters.events_admitted, 3U);
-  EXPECT_TRUE(r.pool.received.contains({3, 3}));
-}
-
-TEST_F(unstated, a_batch_without_room_closes_for_waiting_chunks_too) {
-  rig_options o;
-  o.batch_events = 1;
-  o.strip = 4;
-  rig r(o);
-  datagrams early;
-  datagrams rest;
-  for (std::uint32_t n = 1; n <= 3; ++n) {
-    auto all = r.event({3, n});
-    for (std::size_t c = 0; c < 3; ++c) early.push_back(all[c * 4 + unstated_chunk]);
-    std::erase_if(all, [&](const wire_datagram& d) { return d.chunk == unstated_chunk; });
-    rest = rest + all;
-  }
-  r.send(early + rest);
-  end(r);
-  EXPECT_EQ(r.pool.received.size(), 3U);
 }
 
 // Datagrams change places across the border of two spills, as far as the ports of a receiver can be

@@ -26,11 +26,6 @@ protected:
 
 TEST_F(nap, is_long_when_little_came) { EXPECT_EQ(after(2), receive_nap::longest); }
 
-TEST_F(nap, does_not_follow_a_sweep_that_found_nothing) {
-  nap_.begin_sweep(now_);
-  EXPECT_EQ(nap_.after_sweep(), 0ns);
-}
-
 TEST_F(nap, does_not_follow_a_full_burst) {
   EXPECT_EQ(after(2, true), 0ns);
   EXPECT_EQ(after(2), receive_nap::longest) << "the next sweep begins anew";
