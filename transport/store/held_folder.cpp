@@ -12,7 +12,6 @@
 #include <sys/stat.h>
 
 #include "transport/system/file_io.hpp"
-#include "transport/system/other_process.hpp"
 
 namespace l3 {
 namespace {
@@ -99,8 +98,8 @@ held_folder::held_folder(std::filesystem::path path, std::string_view program)
   const auto error = take();
   if (!error) return;
   if (error == std::errc::resource_unavailable_try_again)
-    throw std::runtime_error(path_.string() + " is in use by another " +
-                             program_text(program_, lock_holder(path_)) + ": give each its own");
+    throw std::runtime_error(path_.string() + " is in use by another " + std::string(program_) +
+                             ": give each its own");
   throw std::runtime_error("cannot " + std::string(folder_ ? "write to" : "open") + " the folder " +
                            path_.string() + ": " + error.message());
 }
