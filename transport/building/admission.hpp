@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "transport/building/chunk_summary.hpp"
+#include "transport/building/arrived_chunk.hpp"
 #include "transport/building/fragment_index.hpp"
 #include "transport/building/known_events.hpp"
 #include "transport/building/settings.hpp"

@@ -20,7 +20,6 @@
 #include "transport/building/assembly.hpp"
 #include "transport/building/held_batches.hpp"
 #include "transport/building/landing_strip.hpp"
-#include "transport/building/parking.hpp"
 #include "transport/building/settings.hpp"
 #include "transport/format/batch_capacity.hpp"
 

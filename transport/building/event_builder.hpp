@@ -17,7 +17,7 @@
 // has room.
 //
 // The life of a chunk: it lands in a slot of a thread's strip; land() looks at the boards in it
-// (chunk_summary.hpp); take() finds its spill, its event, its fragment. A chunk that does not name
+// (arrived_chunk.hpp); take() finds its spill, its event, its fragment. A chunk that does not name
 // its spill goes to the spill of the latest sibling in its fragment, if that fragment lacks it;
 // otherwise a copy of it waits for the next sibling. The slot of a new chunk becomes a piece (a
 // short chunk is copied beside other short ones, and its slot is free again). A chunk is copied if
@@ -44,10 +44,8 @@
 #include "transport/building/event_assembler.hpp"
 #include "transport/building/held_batches.hpp"
 #include "transport/building/landing_strip.hpp"
-#include "transport/building/reading_rounds.hpp"
 #include "transport/building/spill_resolver.hpp"
 #include "transport/building/spill_tracker.hpp"
-#include "transport/building/stream_landing.hpp"
 #include "transport/file/record_parser.hpp"
 #include "transport/format/batch_capacity.hpp"
 #include "transport/system/spinning_mutex.hpp"

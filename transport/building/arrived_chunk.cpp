@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "transport/building/chunk_summary.hpp"
+#include "transport/building/arrived_chunk.hpp"
 
 #include <bit>
 
-#include "transport/building/board_borders.hpp"
+#include "transport/building/fragment_index.hpp"
 
 namespace l3 {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What chunks say by themselves: an event ends in the same way, with the same tables and marks,
 // whether its fragments are walked or follow from the summaries of their chunks.
-#include "transport/building/chunk_summary.hpp"
+#include "transport/building/arrived_chunk.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
