@@ -60,7 +60,6 @@ void node::look_around() {
          p.incomplete.look(p.building.events_incomplete, p.building.events_admitted));
   p.repeating.tell(a.fragments.duplicate);
   p.dropping.tell(a.datagrams.kernel_drops);
-  if (p.tcp) p.not_accepting.tell(p.tcp->not_accepted());
   if (p.disk) {
     p.damaging.tell(p.disk->totals().damaged - p.disk->found().damaged);
     p.vanishing.tell(p.disk->totals().missing);

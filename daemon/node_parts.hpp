@@ -107,9 +107,6 @@ struct node::parts {
                          "sent twice, or another sender uses the same numbers in this run"};
   rising_count dropping{
       "datagrams dropped by the kernel: the receive threads or the socket buffers are too small"};
-  rising_count not_accepting{
-      "senders over TCP could not be accepted, because the daemon has as many files open as it "
-      "may: raise LimitNOFILE of its unit, or `ulimit -n`"};
   rising_count damaging{"blocks on disk are damaged: their events are lost, and counted"};
   rising_count vanishing{"blocks are missing on disk, whose files are gone: their events are lost"};
   progress_watch progress{std::chrono::seconds(5)};

@@ -459,15 +459,6 @@ class Control(Controlled):
         self.assertEqual(daemon.stop(), 0)
         receiver.stop()
 
-    def test_a_port_of_tcp_that_another_program_has(self):
-        with socket.socket() as other:
-            other.bind((harness.HOST, self.ports.tcp))
-            other.listen()
-            config = self.write_config(run={"control": str(self.socket), "ledger": f"{self.ledgers}/"})
-            daemon = self.keep(harness.Daemon(config, self.ports, self.folder))
-            self.assertEqual(daemon.wait(), MISSING_RESOURCE)
-        self.assertRegex(daemon.said(), r"in use; another daemon has the port, .*`koto-l3 doctor`.*ip_local_reserved_ports.*\(tcp\.bind\)")
-
     def test_a_crate_that_sends_alone(self):
         """It keeps each run from beginning: the daemon names it, and not the others."""
         self.start_receiver()

@@ -16,8 +16,6 @@
 #include <system_error>
 #include <utility>
 
-#include "transport/input/taken_port.hpp"
-
 namespace l3 {
 namespace {
 
@@ -41,8 +39,7 @@ udp_socket::udp_socket(const std::string& address, std::uint16_t port, byte_size
   const auto fail = [&](int error) {
     if (descriptor_ >= 0) ::close(descriptor_);
     throw std::runtime_error("cannot receive UDP on " + address + ":" + std::to_string(port) +
-                             ": " + std::generic_category().message(error) +
-                             std::string(advice_on_port(error)));
+                             ": " + std::generic_category().message(error));
   };
   sockaddr_storage where{};
   socklen_t length = 0;

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "tests/transport/building/rig.hpp"
-#include "transport/input/taken_port.hpp"
 
 namespace l3::test {
 namespace {
@@ -235,23 +234,6 @@ TEST(udp_receiver, an_unpaced_burst_that_the_sockets_hold_arrives_whole) {
   EXPECT_EQ(receiver.input(0).datagrams.get(), out.sent);
 }
 
-/// Behind the datagrams that it read the thread naps or waits; either way it reads what came
-/// meanwhile before it ends.
-TEST(udp_receiver, takes_what_came_before_the_stop) {
-  for (int n = 0; n < 50; ++n) {
-    rig r(roomy());
-    udp_receiver receiver(loopback(8, 2), r.builder);
-    sender out(receiver.ports());
-    out.send(r.event({1, 1}));
-    if (n % 2 == 0) wait_for(receiver, out.sent);
-    out.send(r.event({1, 2}));
-    receiver.stop();
-    EXPECT_EQ(received(receiver), out.sent);
-    r.builder.drain(steady_clock::now());
-    EXPECT_EQ(r.pool.received.size(), 2U) << r.counted();
-  }
-}
-
 TEST(udp_receiver, keeps_time_limits_when_nothing_comes_any_more) {
   rig_options o = roomy();
   o.event_time_limit = 50ms;
@@ -316,7 +298,7 @@ TEST(udp_receiver, a_port_in_use_is_one_clear_message) {
   } catch (const std::runtime_error& e) {
     EXPECT_EQ(std::string(e.what()),
               "cannot receive UDP on 127.0.0.1:" + std::to_string(settings.port) +
-                  ": Address already in use" + std::string(advice_on_port(EADDRINUSE)));
+                  ": Address already in use");
   }
   settings.bind = "localhost";
   EXPECT_THROW(udp_receiver(settings, r.builder), std::runtime_error);
