@@ -16,7 +16,7 @@
 #include <fmt/format.h>
 #include <sys/file.h>
 
-#include "transport/accounting/ledger_name.hpp"
+#include "transport/accounting/ledger.hpp"
 #include "transport/system/file_io.hpp"
 #include "transport/system/input_file.hpp"
 #include "transport/system/missing_name.hpp"

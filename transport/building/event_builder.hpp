@@ -122,6 +122,8 @@ public:
   [[nodiscard]] std::uint64_t open_fragments() const { return events_.open_fragments(); }
   /// Events admitted into batches that are not submitted yet. Any thread, without the lock.
   [[nodiscard]] std::uint64_t batched_events() const { return batches_.events(); }
+  /// No event is open, and none waits for its batch to be submitted: time limits end nothing.
+  [[nodiscard]] bool is_quiet() const { return open_fragments() == 0 && batched_events() == 0; }
   struct memory {
     std::size_t parking = 0;
     std::size_t tables = 0;

@@ -11,6 +11,11 @@
 
 namespace l3 {
 
+/// How often the receivers' threads look at the time limits of event building. They do so rarely
+/// while there is nothing that a limit could end: a daemon without input should cost nothing.
+inline constexpr auto tick_period = std::chrono::milliseconds(2);
+inline constexpr auto quiet_tick_period = std::chrono::milliseconds(100);
+
 struct udp_settings {
   std::string bind = "127.0.0.1"; ///< address; empty: no UDP input
   std::uint16_t port = 42000;     ///< the first

@@ -16,7 +16,6 @@
 #include <fmt/format.h>
 
 #include "transport/input/tcp_connection.hpp"
-#include "transport/input/ticks.hpp"
 #include "transport/system/name_lookup.hpp"
 #include "transport/system/thread_name.hpp"
 
@@ -156,7 +155,7 @@ private:
   }
 
   void tick() {
-    quiet_ = !accept_again_ && is_quiet(builder_);
+    quiet_ = !accept_again_ && builder_.is_quiet();
     tick_.expires_after(quiet_ ? quiet_tick_period : tick_period);
     tick_.async_wait([this](const error_code&) {
       if (stopping_) return;

@@ -8,7 +8,6 @@
 #include <stdexcept>
 #include <vector>
 
-#include "transport/file/check_batch.hpp"
 
 namespace l3 {
 namespace {
