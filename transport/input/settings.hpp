@@ -29,8 +29,6 @@ struct tcp_settings {
   std::string bind = "127.0.0.1"; ///< address; empty: no TCP input
   std::uint16_t port = 42100;
   std::uint16_t max_connections = 16;
-  /// A connection without a whole record for so long makes way for another when no place is left.
-  std::chrono::nanoseconds silence_limit = std::chrono::seconds(10);
   source_list allow; ///< connections of other sources are closed at once
 };
 

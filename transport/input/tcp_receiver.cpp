@@ -55,8 +55,8 @@ public:
   tcp_server(const tcp_settings& settings, std::uint32_t run, event_builder& builder,
              tcp_receiver::safe_batches safe)
       : run_(run), builder_(builder), safe_(std::move(safe)),
-        max_connections_(settings.max_connections), silence_limit_(settings.silence_limit),
-        allow_(settings.allow), acceptor_(context_), tick_(context_) {
+        max_connections_(settings.max_connections), allow_(settings.allow), acceptor_(context_),
+        tick_(context_) {
     listen_to(settings, acceptor_);
     port_ = acceptor_.local_endpoint().port();
     accept();
@@ -110,7 +110,7 @@ private:
   void take(tcp::socket socket) {
     if (!may_send(socket)) return input_.refused.add(refused::source);
     forget_closed();
-    const bool wanted = readers_ < max_connections_ || make_place();
+    const bool wanted = readers_ < max_connections_;
     if (!wanted) input_.refused.add(refused::connection_limit);
     if (!wanted && connections_.size() >= max_connections_ + max_refusals) return;
     connections_.push_back(
@@ -127,22 +127,6 @@ private:
     if (gone) return false;
     return allow_.takes(from.is_v4() ? ip_address::ipv4(from.to_v4().to_uint())
                                      : ip_address::ipv6(from.to_v6().to_bytes()));
-  }
-
-  /// Closes the connection that has been silent longest, if that is too long. Its peer may connect
-  /// again.
-  bool make_place() {
-    tcp_connection* most_silent = nullptr;
-    time_point since = steady_clock::now();
-    for (const auto& c : connections_) {
-      if (const auto s = c->silent_since(); s && *s < since) {
-        since = *s;
-        most_silent = c.get();
-      }
-    }
-    if (most_silent == nullptr || steady_clock::now() - since < silence_limit_) return false;
-    most_silent->close();
-    return true;
   }
 
   void forget_closed() {
@@ -185,7 +169,6 @@ private:
   event_builder& builder_;
   tcp_receiver::safe_batches safe_;
   std::size_t max_connections_;
-  std::chrono::nanoseconds silence_limit_;
   source_list allow_;
   asio::io_context context_{1};
   // The context runs until the destructor stops it, even with nothing to read.

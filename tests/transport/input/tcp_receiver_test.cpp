@@ -442,36 +442,6 @@ TEST_F(tcp, connections_that_have_ended_keep_no_memory) {
   EXPECT_LT(::mallinfo2().uordblks, before + much);
 }
 
-TEST_F(tcp, who_is_silent_makes_way_unless_it_waits_for_an_acknowledgement) {
-  receiver.reset();
-  auto settings = loopback();
-  settings.max_connections = 2;
-  settings.silence_limit = 0ns;
-  safe = 0;
-  receiver.emplace(settings, 1, r.builder, [this] { return safe.load(); });
-  client waiting(receiver->port());
-  waiting.hello(crates);
-  waiting.event({3, 1}, crates);
-  wait_for([&] { return r.counters.events_admitted == 1; });
-  client silent(receiver->port());
-  silent.hello(crates);
-  wait_for([&] { return receiver->input().datagrams == 3; });
-  EXPECT_EQ(silent.wait_acknowledged(1), 1U);
-
-  client next(receiver->port());
-  next.hello(crates);
-  EXPECT_FALSE(silent.receive()) << "closed without a word: it may come again";
-  next.event({3, 2}, crates);
-  wait_for([&] { return r.counters.events_admitted == 2; });
-  client fourth(receiver->port());
-  EXPECT_EQ(fourth.refusal(), no_place_left) << "both others wait";
-  safe = everything;
-  EXPECT_EQ(waiting.wait_acknowledged(2), 2U);
-  EXPECT_EQ(next.wait_acknowledged(2), 2U);
-  stop();
-  EXPECT_EQ(r.pool.received.size(), 2U);
-}
-
 TEST_F(tcp, who_does_not_say_hello_in_5_s_is_closed) {
   const auto begun = steady_clock::now();
   client silent(receiver->port());
@@ -479,29 +449,6 @@ TEST_F(tcp, who_does_not_say_hello_in_5_s_is_closed) {
   const auto lasted = steady_clock::now() - begun;
   EXPECT_GE(lasted, 5s);
   EXPECT_LT(lasted, 10s);
-  stop();
-}
-
-TEST_F(tcp, bytes_that_make_no_record_keep_no_place) {
-  receiver.reset();
-  auto settings = loopback();
-  settings.max_connections = 1;
-  settings.silence_limit = 200ms;
-  receiver.emplace(settings, 1, r.builder, [this] { return safe.load(); });
-  client trickling(receiver->port());
-  trickling.hello(crates);
-  EXPECT_EQ(trickling.wait_acknowledged(1), 1U);
-  const auto one = record(record_type::event, 3, 2, event_record_body({3, 1}, crates));
-  // A byte before each try: far less than the silence limit lies between them.
-  bool has_place = false;
-  for (std::size_t byte = 0; !has_place && byte + 1 < one.size(); ++byte) {
-    trickling.send(std::span(one).subspan(byte, 1));
-    client next(receiver->port());
-    next.hello(crates);
-    has_place = next.wait_acknowledged(1) == 1U;
-  }
-  EXPECT_TRUE(has_place);
-  EXPECT_FALSE(trickling.receive()) << "closed without a word: it may come again";
   stop();
 }
 
