@@ -16,6 +16,7 @@
 
 #include "transport/format/source_list.hpp"
 #include "transport/format/units.hpp"
+#include "transport/system/file_descriptor.hpp"
 
 namespace l3 {
 
@@ -29,11 +30,8 @@ class udp_socket {
 public:
   /// Throws std::runtime_error that names address and port.
   udp_socket(const std::string& address, std::uint16_t port, byte_size buffer);
-  ~udp_socket();
-  udp_socket(udp_socket&& other) noexcept;
-  udp_socket& operator=(udp_socket&& other) noexcept;
 
-  [[nodiscard]] int descriptor() const { return descriptor_; }
+  [[nodiscard]] int descriptor() const { return descriptor_.get(); }
   [[nodiscard]] std::uint16_t port() const { return port_; }
   [[nodiscard]] byte_size buffer() const { return buffer_; }
 
@@ -45,7 +43,7 @@ public:
 private:
   udp_socket() = default;
 
-  int descriptor_ = -1;
+  file_descriptor descriptor_;
   std::uint16_t port_ = 0;
   byte_size buffer_;
   std::shared_ptr<std::uint32_t> drops_told_ = std::make_shared<std::uint32_t>(0);
