@@ -13,11 +13,6 @@ namespace {
 using namespace std::chrono_literals;
 using datagrams = std::vector<wire_datagram>;
 
-datagrams without(datagrams all, std::size_t i) {
-  all.erase(all.begin() + static_cast<std::ptrdiff_t>(i));
-  return all;
-}
-
 class batches : public testing::Test {
 protected:
   void end(rig& r) {
