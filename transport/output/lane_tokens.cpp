@@ -99,13 +99,6 @@ std::string lane_tokens::keep_in(const std::filesystem::path& folder,
   return error ? error.message() : std::string();
 }
 
-std::error_code lane_tokens::write_again(int folder) const {
-  std::vector<session_token> kept;
-  for (const auto& [session, token] : tokens_)
-    if (kept.size() < most) kept.push_back(token);
-  return write_tokens(folder, kept);
-}
-
 const session_token* lane_tokens::find(std::uint64_t session) const {
   const auto found = tokens_.find(session);
   return found == tokens_.end() ? nullptr : &found->second;

@@ -33,9 +33,6 @@ public:
                                     std::span<const std::uint64_t> found);
 
   static constexpr const char* file_name = "tokens.kl3t";
-  /// Writes the file once more, into a folder that lost it. Any thread, once all of the above is
-  /// done.
-  [[nodiscard]] std::error_code write_again(int folder) const;
 
   /// Null: the session has none. Any thread, once all of the above is done.
   [[nodiscard]] const session_token* find(std::uint64_t session) const;

@@ -23,22 +23,11 @@ spool_backlog::spool_backlog(spool& disk, const block_identity& own) : disk_(dis
 lane_state spool_backlog::lane() const {
   if (current_ == nullptr) return {};
   const auto waiting = disk_.lane(current_->identity.session);
-  // Before a large hole the lane ends, for as long as something is sent from there.
-  const std::uint64_t sealed = !waiting || is_behind_hole(*waiting) ? stored_ : waiting->end;
+  const std::uint64_t sealed = waiting ? waiting->last : stored_;
   return {current_->identity, sealed, stored_, possibly_sent_};
 }
 
-bool spool_backlog::is_behind_hole(const spool::waiting_lane& waiting) const {
-  return waiting.first > stored_ && waiting.first - stored_ > most_numbers_left_out;
-}
-
 bool spool_backlog::next_lane() {
-  const auto rest = current_ == nullptr ? std::nullopt : disk_.lane(current_->identity.session);
-  if (rest && is_behind_hole(*rest)) {
-    disk_.count_missing(rest->first - 1 - stored_);
-    stored_ = rest->first - 1;
-    return true;
-  }
   backlog_lane* next = nullptr;
   if (next_found_ < found_.size()) {
     next = &found_[next_found_++];

@@ -3,8 +3,7 @@
 // earlier processes left behind, the oldest first, then the lane to which this process adds. A lane
 // keeps its session and its numbers across a restart, so the receiver recognizes every block that
 // it has already. A block that was damaged on disk is sent empty: what was in it is counted, by the
-// spool. Numbers that a lane leaves out are sent as empty blocks, too, unless they are very many:
-// the daemon then says hello again, with the first block behind them.
+// spool. Numbers that a lane leaves out are sent as empty blocks, too.
 #pragma once
 
 #include <array>
@@ -50,8 +49,6 @@ public:
 
 private:
   using buffer = std::vector<std::byte>;
-
-  [[nodiscard]] bool is_behind_hole(const spool::waiting_lane& waiting) const;
 
   spool& disk_;
   backlog_lane own_;

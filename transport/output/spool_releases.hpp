@@ -25,7 +25,6 @@
 #include <vector>
 
 #include <fcntl.h>
-#include <sys/stat.h>
 
 #include "transport/format/crc32c.hpp"
 #include "transport/format/spool.hpp"
@@ -40,13 +39,11 @@ public:
   /// More sessions than this at a time are not noted: their blocks would come again.
   static constexpr std::size_t most_sessions = 1024;
 
-  /// Reads what an earlier process noted; entries that are damaged are ignored. Without a file that
-  /// can be written it notes nothing. Throws std::system_error if the disk refuses what was noted.
+  /// Reads what an earlier process noted; entries that are damaged are ignored. Throws
+  /// std::system_error if the file cannot be read or made.
   explicit spool_releases(const held_folder& folder)
-      : file_(file_at_start(folder)), places_(most_sessions), sent_(most_sessions) {
-    std::error_code error = read();
-    if (error) error = read();
-    if (error) refuse(folder, error);
+      : file_(opened(folder)), places_(most_sessions), sent_(most_sessions) {
+    if (const std::error_code error = read()) refuse(folder, error);
   }
 
   /// How far each session was released, of a spool that this program only reads. What the disk
@@ -73,16 +70,10 @@ public:
     auto* place = place_of(session);
     if (place == nullptr) place = place_of(0);
     if (place == nullptr) return;
-    spool_release e;
-    e.session = session;
-    e.sequence = std::max(up_to, place->sequence);
     const std::uint64_t before = place->sequence + place->waiting;
-    const std::uint64_t end = std::max({last, before, e.sequence});
-    e.waiting = static_cast<std::uint32_t>(
-        std::min<std::uint64_t>(end - e.sequence, std::numeric_limits<std::uint32_t>::max()));
-    if (e.sequence == place->sequence && e.waiting == place->waiting) return;
-    e.crc = header_crc(e);
-    write(*place, e);
+    const spool_release e =
+        entry(session, std::max(up_to, place->sequence), std::max(last, before));
+    if (e.sequence != place->sequence || e.waiting != place->waiting) write(*place, e);
   }
   /// A lane of this process, of which nothing has been sent: what is noted of it stays.
   void open_lane(std::uint64_t session) {
@@ -129,15 +120,10 @@ public:
                          [](const spool_release& e) { return e.session != 0; });
     return noted;
   }
-  /// It is known that those behind this one are gone.
-  void forget_behind(std::uint64_t session, std::uint64_t last) {
+  /// The lane that an earlier process left has these blocks, whatever was noted.
+  void set(std::uint64_t session, std::uint64_t released, std::uint64_t last) {
     const std::lock_guard guard(lock_);
-    auto* const place = place_of(session);
-    if (place == nullptr || place->sequence + place->waiting <= last) return;
-    spool_release e = *place;
-    e.waiting = static_cast<std::uint32_t>(std::max(last, e.sequence) - e.sequence);
-    e.crc = header_crc(e);
-    write(*place, e);
+    if (auto* const place = place_of(session)) write(*place, entry(session, released, last));
   }
   /// Nothing of the session is on the disk any more; unless more was noted since.
   void forget(const spool_release& noted) {
@@ -146,59 +132,26 @@ public:
     if (place != nullptr && *place == noted) write(*place, {});
   }
 
-  /// If the file's name does not lead to the file any more, or the file was cut: writes all notes,
-  /// into a new one or again.
-  void check(const held_folder& folder) {
-    const std::lock_guard guard(lock_);
-    const auto ours = look_at(file_.get());
-    if (file_ && !ours) return; // another look tells
-    std::error_code error;
-    const auto seen = folder.look(file_name, error);
-    const bool is_in_place = ours && seen && seen->who == ours->who;
-    if (error || (is_in_place && seen->bytes >= file_bytes)) return;
-    if (is_in_place) {
-      take_room(file_);
-    } else {
-      file_descriptor file = file_in(folder, error);
-      if (error) return;
-      file_ = std::move(file);
-    }
-    for (spool_release& place : places_)
-      if (place.session != 0) write(place, spool_release(place));
-    for (spool_sent& place : sent_)
-      if (place.session != 0) write(sent_, place, spool_sent(place), most_sessions);
-  }
-
 private:
   static constexpr const char* file_name = spool_releases_name;
   static constexpr std::size_t file_bytes =
       most_sessions * (sizeof(spool_release) + sizeof(spool_sent));
 
-  /// What is no regular file makes way, and so does one that has a second name elsewhere: writing
-  /// would change that one, too. What the disk refuses to give is not known, and stays.
-  static file_descriptor file_in(const held_folder& folder, std::error_code& refused) {
-    file_descriptor file = folder.open(file_name, O_RDWR, refused);
-    struct stat s {};
-    if (file && ask_again([&] { return ::fstat(file.get(), &s); }) != 0) refused = last_error();
-    const bool goes = refused == std::errc::no_such_file_or_directory ||
-                      refused == std::errc::permission_denied ||
-                      refused == name_fault::not_a_file || s.st_nlink > 1;
-    if (goes) {
-      refused.clear();
-      std::error_code unknown;
-      (void)folder.remove(file_name);
-      file = folder.create(file_name, unknown);
-      // Entries have their places: nothing may be put behind the end instead.
-      if (file) (void)::fcntl(file.get(), F_SETFL, 0);
-    }
+  static file_descriptor opened(const held_folder& folder) {
+    file_descriptor file = create_file(folder.path() / file_name, O_RDWR | O_NOFOLLOW);
+    if (!file) refuse(folder, last_error());
     take_room(file);
     return file;
   }
-  static file_descriptor file_at_start(const held_folder& folder) {
-    std::error_code error;
-    file_descriptor file = file_in(folder, error);
-    if (error) refuse(folder, error);
-    return file;
+  [[nodiscard]] static spool_release entry(std::uint64_t session, std::uint64_t released,
+                                           std::uint64_t last) {
+    spool_release e;
+    e.session = session;
+    e.sequence = released;
+    e.waiting = static_cast<std::uint32_t>(std::min<std::uint64_t>(
+        std::max(last, released) - released, std::numeric_limits<std::uint32_t>::max()));
+    e.crc = header_crc(e);
+    return e;
   }
   [[noreturn]] static void refuse(const held_folder& folder, const std::error_code& why) {
     throw std::system_error(why, "cannot read " + (folder.path() / file_name).string());

@@ -223,6 +223,13 @@ std::error_code block_file::flush(flush_function how) {
   return last_error();
 }
 
+std::error_code block_file::check() const {
+  struct stat seen {};
+  if (ask_again([&] { return ::fstat(file_->get(), &seen); }) != 0) return last_error();
+  return seen.st_nlink != 0 ? std::error_code()
+                            : std::make_error_code(std::errc::no_such_file_or_directory);
+}
+
 std::error_code block_file::check(const held_folder& folder) const {
   if (const auto error = folder.check()) return error;
   std::error_code error;

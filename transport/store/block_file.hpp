@@ -142,6 +142,9 @@ public:
   [[nodiscard]] std::error_code append(std::span<const std::byte> block);
   /// After an error it is not known which bytes are on the disk, and a second flush would not tell.
   [[nodiscard]] std::error_code flush(flush_function how);
+  /// No error: the file has a name. `no_such_file_or_directory`: it was removed. What was appended
+  /// before is safe only after this.
+  [[nodiscard]] std::error_code check() const;
   /// No error: the folder's name and the file's name lead to this file, and it is as long as what
   /// was written. What was appended before is then safe. Two calls of the system, for each block.
   [[nodiscard]] std::error_code check(const held_folder& folder) const;

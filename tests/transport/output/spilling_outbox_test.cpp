@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <latch>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -72,9 +71,8 @@ std::multiset<std::uint32_t> numbers(std::uint32_t first, std::uint32_t last) {
 /// A daemon's way out, with the spool in a folder that outlives it.
 struct way_out {
   explicit way_out(const std::filesystem::path& folder, spool_use use = spool_use::overflow,
-                   byte_size size = mebibytes(64), std::uint64_t session = 1,
-                   const spool_system& system = {})
-      : disk({folder.string(), use, size, {0}, mebibytes(4), false}, system),
+                   byte_size size = mebibytes(64), std::uint64_t session = 1)
+      : disk({folder.string(), use, size, {0}, mebibytes(4), false}),
         memory(small_memory, {session, 7, 3}, safety), backlog(disk, {session + 1, 7, 3}),
         out(small_memory, use, memory, disk, backlog, safety, event_bytes,
             [this](std::string_view text) {
@@ -129,32 +127,6 @@ TEST(spilling_outbox, takes_to_disk_what_memory_has_no_room_for) {
   EXPECT_EQ(got, numbers(1, 200));
   EXPECT_EQ(w.backlog.own().delivered + w.memory.events_stored(), 200U);
   EXPECT_TRUE(eventually([&] { return w.disk.totals().blocks == 0; }));
-}
-
-std::latch in_rescue(1);
-std::latch may_go_on(1);
-
-TEST(spilling_outbox, ends_in_time_while_a_segment_is_written_anew) {
-  scratch_folder folder;
-  spool_system system;
-  system.now = [] { // a second goes by between two questions, of which a rescue is the first
-    static time_point now{};
-    if (now == time_point()) in_rescue.count_down();
-    may_go_on.wait();
-    return now += 1s;
-  };
-  way_out w(folder.path(), spool_use::always, mebibytes(64), 1, system);
-  w.add(1, 20);
-  ASSERT_TRUE(eventually([&] { return w.out.all_on_disk(); }));
-  std::filesystem::remove(folder.path() + "/spool-000001.kl3");
-  in_rescue.wait();
-  std::jthread ending([&] { w.out.finish(time_point()); });
-  std::this_thread::sleep_for(300ms);
-  may_go_on.count_down();
-  ending.join();
-  EXPECT_GT(w.out.events_on_disk(), 0U);
-  EXPECT_LT(w.out.events_on_disk(), 20U);
-  EXPECT_EQ(w.memory.events_waiting(), 20U) << "which the daemon counts as given up at its end";
 }
 
 TEST(spilling_outbox, goes_back_to_memory_when_half_of_it_is_free) {

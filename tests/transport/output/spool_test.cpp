@@ -29,7 +29,9 @@ constexpr std::uint64_t head_bytes = 16;
 
 TEST(spool, gives_back_what_was_appended) {
   const test::scratch_folder folder;
-  spool disk(small_spool(folder.path() + "/made/for/it"));
+  const std::string made = folder.path() + "/made/for/it";
+  spool disk(small_spool(made));
+  EXPECT_EQ(fs::status(made).permissions(), fs::perms(0750));
   EXPECT_FALSE(first_of(disk, 1));
   EXPECT_FALSE(last_of(disk, 1));
   test::bytes block;
@@ -203,6 +205,47 @@ TEST(spool, remembers_a_release_that_comes_while_the_block_is_being_written) {
   EXPECT_EQ(again.totals().blocks, 1U) << "it does not come again";
 }
 
+/// An operator's error: what was appended before counts as on disk, nothing behind it does.
+TEST(spool, ends_without_the_file_that_is_written) {
+  const test::scratch_folder folder;
+  spool disk(small_spool(folder.path()));
+  ASSERT_FALSE(disk.append(spool_block(1, 1)));
+  EXPECT_EQ(disk.why_ended(), "");
+  fs::remove(test::segment_path(folder.path(), 1));
+  EXPECT_EQ(disk.append(spool_block(1, 2)), std::errc::no_such_file_or_directory);
+  EXPECT_EQ(last_of(disk, 1), 1U);
+  EXPECT_EQ(disk.why_ended(), test::segment_path(folder.path(), 1).string() +
+                                  " was removed while the daemon used it");
+}
+
+TEST(spool, ends_without_a_file_that_is_read) {
+  const test::scratch_folder folder;
+  spool disk(small_spool(folder.path(), head_bytes + block_bytes));
+  for (std::uint64_t i = 1; i <= 2; ++i) ASSERT_FALSE(disk.append(spool_block(1, i)));
+  fs::remove(test::segment_path(folder.path(), 1));
+  test::bytes block;
+  EXPECT_TRUE(disk.read(1, 1, block).error);
+  EXPECT_EQ(disk.why_ended(), test::segment_path(folder.path(), 1).string() +
+                                  " was removed while the daemon used it");
+  EXPECT_EQ(disk.totals().damaged, 0U);
+  disk.end("a later reason");
+  EXPECT_NE(disk.why_ended(), "a later reason");
+}
+
+TEST(spool, counts_what_lies_in_a_folder_that_no_daemon_uses) {
+  const test::scratch_folder folder;
+  EXPECT_EQ(totals_in_spool(folder.path() + "/none", {}).blocks, 0U);
+  {
+    spool disk(small_spool(folder.path(), head_bytes + 2 * block_bytes));
+    for (std::uint64_t i = 1; i <= 5; ++i) ASSERT_FALSE(disk.append(spool_block(1, i)));
+    disk.release(1, 1);
+  }
+  const auto totals = totals_in_spool(folder.path(), {});
+  EXPECT_EQ(totals.blocks, 4U);
+  EXPECT_EQ(totals.events, 4U * 3U);
+  EXPECT_EQ(totals.disk_bytes, 3 * head_bytes + 5 * block_bytes);
+}
+
 TEST(spool, belongs_to_one_daemon) {
   const test::scratch_folder folder;
   const spool first(small_spool(folder.path()));
@@ -331,8 +374,6 @@ TEST(spool, takes_back_a_block_that_the_disk_did_not_confirm) {
     EXPECT_EQ(disk.append(spool_block(1, 2)), std::errc::io_error) << "nor a new file";
     EXPECT_FALSE(disk.full()) << "room is not what is missing";
     test::disk_works = true;
-    EXPECT_EQ(disk.append(spool_block(1, 2)), std::errc::io_error) << "it is not asked so soon";
-    disk.end_pause();
     EXPECT_FALSE(disk.append(spool_block(1, 2)));
     EXPECT_TRUE(fs::exists(test::segment_path(folder.path(), 2)))
         << "what is doubtful is left alone";
@@ -354,28 +395,6 @@ TEST(spool, leaves_no_half_block_when_it_cannot_write) {
   }
   EXPECT_FALSE(disk.append(spool_block(1, 2)));
   EXPECT_EQ(drain(disk, 1), (drained{numbers(1, 2), {}}));
-}
-
-/// Each try begins a segment, and takes its number.
-TEST(spool, asks_a_disk_that_refuses_after_pauses_that_grow) {
-  static time_point now;
-  now = time_point(std::chrono::hours(1));
-  const test::scratch_folder folder;
-  spool_system system;
-  system.now = [] { return now; };
-  spool disk(small_spool(folder.path()), system);
-  {
-    const test::file_size_limit limit(head_bytes + block_bytes / 2);
-    for (int i = 0; i < 600; ++i, now += std::chrono::milliseconds(100))
-      EXPECT_EQ(disk.append(spool_block(1, 1)), std::errc::file_too_large);
-  }
-  now += std::chrono::minutes(1);
-  EXPECT_FALSE(disk.append(spool_block(1, 1)));
-  const auto segments = store_file_numbers(folder.path(), store_kind::spool);
-  ASSERT_EQ(segments.size(), 1U);
-  EXPECT_GE(segments[0], 50U) << "a disk that takes blocks again is used within a second";
-  EXPECT_LE(segments[0], 70U);
-  EXPECT_EQ(drain(disk, 1), (drained{{1}, {}}));
 }
 
 TEST(spool, takes_no_want_of_descriptors_for_damage) {
@@ -402,7 +421,6 @@ TEST(spool, makes_no_file_where_none_can_be_made) {
     EXPECT_EQ(disk.append(spool_block(1, 1)), std::errc::file_too_large);
     EXPECT_FALSE(fs::exists(test::segment_path(folder.path(), 1)));
   }
-  test::write_file(test::segment_path(folder.path(), 2), {});
   EXPECT_FALSE(disk.append(spool_block(1, 1)));
   EXPECT_EQ(drain(disk, 1), (drained{{1}, {}}));
 }
@@ -458,28 +476,6 @@ TEST(spool, survives_a_full_disk) {
     EXPECT_FALSE(disk.full());
     EXPECT_EQ(drain(disk, 1, payload), (drained{numbers(3, stored + 1), {}}));
   }
-}
-
-TEST(spool, sees_the_floor_of_a_real_disk) {
-  const test::scratch_folder folder;
-  const small_disk device(folder.path());
-  if (!device.is_there()) {
-    GTEST_SKIP() << "no right to mount a small file system; "
-                    "leaves_the_disk_its_floor covers the rest";
-  }
-  constexpr std::size_t payload = 5'000;
-  auto settings = small_spool(folder.path());
-  settings.floor = kibibytes(50);
-  spool disk(settings);
-  std::uint64_t stored = 0;
-  while (!disk.append(spool_block(1, stored + 1, payload))) ++stored;
-  EXPECT_GT(stored, 0U);
-  EXPECT_TRUE(disk.full());
-  EXPECT_GE(fs::space(folder.path()).available, kibibytes(50).bytes - kibibytes(8).bytes)
-      << "within pages";
-  ASSERT_TRUE(device.grow());
-  EXPECT_FALSE(disk.full());
-  EXPECT_FALSE(disk.append(spool_block(1, stored + 1, payload)));
 }
 
 } // namespace
