@@ -347,7 +347,6 @@ bool forwarder::send_block(way& over, time_point now) {
     window_.take(make_link_header(link_message::refusal, session, 0), why, now);
     return false;
   }
-  if (window_.next_is_new() && !source_.may_send(window_.next(), now)) return false;
   const auto head = make_link_header(link_message::block, session, window_.next());
   if (!over.link->send(head, block)) return false;
   pace_.sent(share_, block.bytes.size(), now);

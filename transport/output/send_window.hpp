@@ -94,8 +94,6 @@ public:
   [[nodiscard]] std::uint64_t bytes_waiting() const {
     return (source_.lane().sealed + 1 - behind() + again_) * block_bytes_;
   }
-  /// It was not sent before.
-  [[nodiscard]] bool next_is_new() const { return next() > highest_sent_; }
   [[nodiscard]] bool has_blocks_under_way() const { return !under_way_.empty(); }
   // Any thread.
 

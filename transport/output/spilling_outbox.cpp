@@ -18,8 +18,6 @@ constexpr auto patience = 1s;
 /// TCP senders wait for what is in the open block on its way to the disk.
 constexpr auto spilled_block_age = 100ms;
 constexpr std::size_t blocks_on_their_way = 8;
-constexpr std::uint64_t sent_ahead = 4096; ///< blocks, in the note of what was sent
-constexpr std::uint64_t unlimited = outbox::unlimited;
 constexpr auto retry_time = 100ms; ///< after an error
 constexpr auto telling_time = 1s;  ///< of errors
 constexpr auto alarm_time = 60s;   ///< after an error
@@ -49,18 +47,10 @@ spilling_outbox::spilling_outbox(const outbox_settings& settings, spool_use use,
       progress_at_(steady_clock::now()) {
   way_to_disk_.emplace(way_to_disk(settings, block_room_), backlog.own().identity, safety,
                        decided_by);
-  disk.open_lane(memory.lane().identity.session);
-  disk.open_lane(backlog.own().identity.session);
   writer_ = std::jthread([this](const std::stop_token& stop) { write(stop); });
 }
 
-/// The forwarders have ended: it is known exactly how far they sent.
-spilling_outbox::~spilling_outbox() {
-  finish(steady_clock::now());
-  if (disk_ == nullptr) return;
-  disk_->note_sent(memory_.lane().identity.session, memory_.last_sent());
-  disk_->note_sent(backlog_->own().identity.session, backlog_->own_sent());
-}
+spilling_outbox::~spilling_outbox() { finish(steady_clock::now()); }
 
 // --- the drain thread ---
 
@@ -206,7 +196,6 @@ bool spilling_outbox::copy_memory(time_point now) {
   }
   // What was stored without a copy must not look like a copy that is gone to the next start.
   if (sequence - 1 == stored) (void)disk_->release(memory_.lane().identity.session, stored);
-  note_what_is_sent(); // before the first copy is there
   if (!to_disk(copy_)) return false;
   memory_.secured(sequence);
   copied_ = sequence;
@@ -226,26 +215,6 @@ void spilling_outbox::release_copies() {
   const lane_state now = memory_.lane();
   const auto copies = disk_->lane(now.identity.session);
   if (copies && copies->first <= now.stored) (void)disk_->release(now.identity.session, now.stored);
-  if (copies) {
-    note_what_is_sent();
-  } else {
-    noted_sent_ = unlimited;
-    memory_.limit_sending(unlimited);
-  }
-}
-
-/// Before a copy is there, and while copies are: without one the next process finds nothing of the
-/// lane. The note is ahead of the fresh blocks, so that they wait for it only at the first one.
-void spilling_outbox::note_what_is_sent() {
-  std::uint64_t sent = memory_.last_sent();
-  if (noted_sent_ != unlimited && (sent == 0 || sent + sent_ahead / 2 <= noted_sent_)) return;
-  do {
-    sent = memory_.last_sent();
-    noted_sent_ = sent == 0 ? 0 : sent + sent_ahead;
-    if (noted_sent_ < memory_.send_limit()) memory_.limit_sending(noted_sent_);
-  } while (memory_.last_sent() > noted_sent_);
-  disk_->note_sent(memory_.lane().identity.session, noted_sent_);
-  memory_.limit_sending(noted_sent_);
 }
 
 bool spilling_outbox::to_disk(std::span<const std::byte> block) {

@@ -103,7 +103,6 @@ private:
   [[nodiscard]] bool copy_memory(time_point now);
   [[nodiscard]] bool copies_are_due(time_point now);
   void release_copies();
-  void note_what_is_sent();
   [[nodiscard]] bool to_disk(std::span<const std::byte> block);
   void tell(const std::error_code& error, time_point now);
   void note_failure(const std::error_code& error, time_point now);
@@ -122,8 +121,6 @@ private:
   // The disk's thread.
   std::atomic<std::uint64_t> copied_{0}; ///< the last block in memory that has, or had, a copy
   std::uint64_t seen_stored_ = 0;
-  std::uint64_t noted_sent_ =
-      outbox::unlimited; ///< of memory's lane: the disk knows that no block behind was sent
   time_point progress_at_;
   time_point not_before_;
   std::optional<time_point> refused_since_; ///< by the disk; none: it took the last block

@@ -243,8 +243,6 @@ void spool::forget_releases() {
   };
   for (const spool_release& noted : releases_.notes())
     if (!is_on_disk(noted.session)) releases_.forget(noted);
-  for (const std::uint64_t session : releases_.sent_before())
-    if (!is_on_disk(session)) releases_.forget_sent(session);
 }
 
 void spool::end(std::string why) {

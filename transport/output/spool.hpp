@@ -118,16 +118,6 @@ public:
   /// The lane's blocks up to this one are no longer needed. The file of a segment without needed
   /// blocks goes, here and now.
   spool_index::released release(std::uint64_t session, std::uint64_t up_to);
-  /// A lane of this process. Before its first block is appended or sent.
-  void open_lane(std::uint64_t session) { releases_.open_lane(session); }
-  /// No block of the lane behind this one was sent yet. Waits for the disk.
-  void note_sent(std::uint64_t session, std::uint64_t up_to) {
-    releases_.note_sent(session, up_to);
-  }
-  /// The last block of a lane that may have been sent, as far as it was noted.
-  [[nodiscard]] std::optional<std::uint64_t> sent_at_most(std::uint64_t session) const {
-    return releases_.sent_at_most(session);
-  }
   struct waiting_lane {
     std::uint64_t first = 0;
     std::uint64_t last = 0;

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The small file in which a spool notes how far the blocks of each session are no longer needed, so
-// that what the receiver has stored does not come again after a crash, and how far they may have
-// been sent at most, so that nothing else can count as stored (docs/formats.md, section 11). Each
-// session has two places of its own, written over and over: the file does not grow, needs no room
-// on a disk that is full, and survives the death of this process. What is noted as released may be
-// late, never early: at the worst a block is sent again, which the far end recognises. What is
-// noted as sent is early, and on the disk before it is sent.
+// that what the receiver has stored does not come again after a crash (docs/formats.md, section
+// 11). Each session has a place of its own, written over and over: the file does not grow, needs no
+// room on a disk that is full, and survives the death of this process. A note may be late, never
+// early: at the worst a block is sent again, which the far end recognises.
 #pragma once
 
 #include <algorithm>
@@ -18,10 +16,8 @@
 #include <limits>
 #include <map>
 #include <mutex>
-#include <optional>
 #include <span>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 #include <fcntl.h>
@@ -42,8 +38,8 @@ public:
   /// Reads what an earlier process noted; entries that are damaged are ignored. Throws
   /// std::system_error if the file cannot be read or made.
   explicit spool_releases(const held_folder& folder)
-      : file_(opened(folder)), places_(most_sessions), sent_(most_sessions) {
-    if (const std::error_code error = read()) refuse(folder, error);
+      : file_(opened(folder)), places_(most_sessions) {
+    if (const std::error_code error = read(file_, places_)) refuse(folder, error);
   }
 
   /// How far each session was released, of a spool that this program only reads. What the disk
@@ -52,7 +48,7 @@ public:
   read_in(const std::filesystem::path& folder) {
     std::vector<spool_release> places(most_sessions);
     const input_file in = open_input(folder / file_name);
-    if (in.refusal.empty()) static_cast<void>(read(in.file, places, 0));
+    if (in.refusal.empty()) static_cast<void>(read(in.file, places));
     return released_of(places);
   }
 
@@ -74,43 +70,6 @@ public:
     const spool_release e =
         entry(session, std::max(up_to, place->sequence), std::max(last, before));
     if (e.sequence != place->sequence || e.waiting != place->waiting) write(*place, e);
-  }
-  /// A lane of this process, of which nothing has been sent: what is noted of it stays.
-  void open_lane(std::uint64_t session) {
-    const std::lock_guard guard(lock_);
-    own_.push_back(session);
-    if (auto* const place = place_in(sent_, 0)) write_sent(*place, session, 0);
-  }
-  /// No block behind this one was sent; the machine may die then. Where it is not known how far a
-  /// lane was sent, it stays so.
-  void note_sent(std::uint64_t session, std::uint64_t up_to) {
-    {
-      const std::lock_guard guard(lock_);
-      auto* const place = place_in(sent_, session);
-      if (place == nullptr) return;
-      write_sent(*place, session, up_to);
-    }
-    (void)::fdatasync(file_.get());
-  }
-  /// Nothing: it is not known.
-  [[nodiscard]] std::optional<std::uint64_t> sent_at_most(std::uint64_t session) const {
-    const std::lock_guard guard(lock_);
-    const auto found = std::ranges::find(sent_, session, &spool_sent::session);
-    return found == sent_.end() ? std::nullopt : std::optional(found->sequence);
-  }
-  /// Those of which it is noted how far they were sent, but for the lanes of this process.
-  [[nodiscard]] std::vector<std::uint64_t> sent_before() const {
-    const std::lock_guard guard(lock_);
-    std::vector<std::uint64_t> sessions;
-    for (const spool_sent& e : sent_)
-      if (e.session != 0 && std::ranges::find(own_, e.session) == own_.end())
-        sessions.push_back(e.session);
-    return sessions;
-  }
-  /// Nothing of the session is on the disk any more, and nothing will be.
-  void forget_sent(std::uint64_t session) {
-    const std::lock_guard guard(lock_);
-    if (auto* const place = place_in(sent_, session)) write(sent_, *place, {}, most_sessions);
   }
   /// All notes, each with the numbers that were on disk.
   [[nodiscard]] std::vector<spool_release> notes() const {
@@ -134,14 +93,16 @@ public:
 
 private:
   static constexpr const char* file_name = spool_releases_name;
-  static constexpr std::size_t file_bytes =
-      most_sessions * (sizeof(spool_release) + sizeof(spool_sent));
 
   static file_descriptor opened(const held_folder& folder) {
     file_descriptor file = create_file(folder.path() / file_name, O_RDWR | O_NOFOLLOW);
     if (!file) refuse(folder, last_error());
-    take_room(file);
+    // Now, so that it can be written when the disk is full.
+    (void)::posix_fallocate(file.get(), 0, most_sessions * sizeof(spool_release));
     return file;
+  }
+  [[noreturn]] static void refuse(const held_folder& folder, const std::error_code& why) {
+    throw std::system_error(why, "cannot read " + (folder.path() / file_name).string());
   }
   [[nodiscard]] static spool_release entry(std::uint64_t session, std::uint64_t released,
                                            std::uint64_t last) {
@@ -153,21 +114,14 @@ private:
     e.crc = header_crc(e);
     return e;
   }
-  [[noreturn]] static void refuse(const held_folder& folder, const std::error_code& why) {
-    throw std::system_error(why, "cannot read " + (folder.path() / file_name).string());
-  }
-  /// Now, so that it can be written when the disk is full.
-  static void take_room(const file_descriptor& file) {
-    if (file) (void)::posix_fallocate(file.get(), 0, file_bytes);
+  [[nodiscard]] static bool is_good(const spool_release& e) {
+    const spool_release ours;
+    return e.magic == ours.magic && e.version == ours.version && e.crc == header_crc(e);
   }
   /// Of session 0: a vacant one. Null: there is none.
   [[nodiscard]] spool_release* place_of(std::uint64_t session) {
-    return place_in(places_, session);
-  }
-  template <class Entry>
-  [[nodiscard]] static Entry* place_in(std::vector<Entry>& places, std::uint64_t session) {
-    const auto found = std::ranges::find(places, session, &Entry::session);
-    return found == places.end() ? nullptr : &*found;
+    const auto found = std::ranges::find(places_, session, &spool_release::session);
+    return found == places_.end() ? nullptr : &*found;
   }
   [[nodiscard]] static std::map<std::uint64_t, std::uint64_t>
   released_of(const std::vector<spool_release>& places) {
@@ -176,54 +130,31 @@ private:
       if (e.session != 0) released.emplace(e.session, e.sequence);
     return released;
   }
-  [[nodiscard]] std::error_code read() {
-    const auto error = read(file_, places_, 0);
-    return error ? error : read(file_, sent_, most_sessions);
-  }
   /// No error: up to the end of the file.
-  template <class Entry>
-  [[nodiscard]] static std::error_code read(const file_descriptor& file, std::vector<Entry>& places,
-                                            std::size_t first) {
-    for (std::size_t n = 0; file && n < places.size(); ++n) {
-      Entry e;
+  [[nodiscard]] static std::error_code read(const file_descriptor& file,
+                                            std::vector<spool_release>& places) {
+    for (std::size_t n = 0; n < places.size(); ++n) {
+      spool_release e;
       const auto error =
-          read_all(file.get(), (first + n) * sizeof e, std::as_writable_bytes(std::span(&e, 1)));
+          read_all(file.get(), n * sizeof e, std::as_writable_bytes(std::span(&e, 1)));
       if (error == std::errc::result_out_of_range) return {};
       if (error) return error;
-      if (is_good(e) && place_in(places, e.session) == nullptr) places[n] = e;
+      if (is_good(e)) places[n] = e;
     }
     return {};
   }
-  void write(spool_release& place, const spool_release& entry) { write(places_, place, entry, 0); }
-  void write_sent(spool_sent& place, std::uint64_t session, std::uint64_t up_to) {
-    spool_sent e;
-    e.session = session;
-    e.sequence = up_to;
-    e.crc = header_crc(e);
-    write(sent_, place, e, most_sessions);
-  }
   /// An entry that cannot be written stays what it was.
-  template <class Entry>
-  void write(const std::vector<Entry>& places, Entry& place, const Entry& entry,
-             std::size_t first) {
-    place = entry;
-    std::array<std::byte, sizeof entry> bytes{};
-    if (entry.session != 0) std::memcpy(bytes.data(), &entry, sizeof entry);
-    const auto n = first + static_cast<std::size_t>(&place - places.data());
-    (void)write_all(file_.get(), n * sizeof entry, bytes);
-  }
-
-  template <class Entry>
-  static bool is_good(const Entry& e) {
-    const Entry ours;
-    return e.magic == ours.magic && e.version == ours.version && e.crc == header_crc(e);
+  void write(spool_release& place, const spool_release& e) {
+    place = e;
+    std::array<std::byte, sizeof e> bytes{};
+    if (e.session != 0) std::memcpy(bytes.data(), &e, sizeof e);
+    const auto n = static_cast<std::size_t>(&place - places_.data());
+    (void)write_all(file_.get(), n * sizeof e, bytes);
   }
 
   file_descriptor file_;
   mutable std::mutex lock_; ///< guards the places, and the order in which they are written
   std::vector<spool_release> places_; ///< those of the file; vacant ones have session 0
-  std::vector<spool_sent> sent_;      ///< likewise, behind them
-  std::vector<std::uint64_t> own_;    ///< lanes of this process
 };
 
 } // namespace l3

@@ -31,8 +31,7 @@ struct rules {
   bool believe_welcome_of_remainder = true; ///< send_window::welcomed: possibly_sent
   bool believe_acknowledgement_of_remainder = true; ///< send_window::acknowledged: the same
   bool believe_nothing_unsent = true;               ///< send_window::is_impossible
-  bool remember_what_was_sent = true;     ///< spool_releases::note_sent, lane_state::possibly_sent
-  bool prove_each_hello = true;           ///< block_receiver::wrong_with_hello: the token
+  bool prove_each_hello = true;                     ///< block_receiver::wrong_with_hello: the token
   bool prove_each_connection = true;      ///< block_receiver::take_message: link_peers::speaker
   bool know_connections_by_peer = true;   ///< zmtp_opening; link_peers::speaker: the peer
   bool mark_what_was_proven = true;       ///< block_receiver::take_block: block_proven
@@ -119,7 +118,7 @@ struct state {
   std::uint8_t unnoticed = 0; ///< news of the connection that the forwarder has not read yet
   std::uint8_t remainder = 0; ///< the lane is that of an earlier process
   std::uint8_t damaged = 0;   ///< this block
-  std::uint8_t sent = 0;      ///< the highest, in any life of the daemon
+  std::uint8_t sent = 0;      ///< the highest that a receiver is believed to have
 
   // The connection, and messages of the last one that the receiver has not read yet.
   std::uint8_t linked = 0;

@@ -197,7 +197,6 @@ TEST(spilling_outbox, finds_after_a_crash_what_was_on_disk_and_sends_it_as_the_s
   const auto lane = again.backlog.lane().identity;
   EXPECT_TRUE(lane == (block_identity{1, 7, 3}) || lane == (block_identity{2, 7, 3}));
   EXPECT_EQ(again.backlog.lane().stored, 1U);
-  EXPECT_EQ(again.backlog.lane().possibly_sent, 0U) << "no block was asked leave for";
   EXPECT_TRUE(eventually([&] { return again.out.all_on_disk(); }));
   take_all(again.backlog, got);
   take_all(again.memory, got);
@@ -276,7 +275,7 @@ TEST(spool_backlog, has_nothing_to_send_until_something_is_added) {
   EXPECT_TRUE(eventually([&] { return w.out.all_on_disk(); }));
   EXPECT_TRUE(w.backlog.next_lane());
   EXPECT_EQ(w.backlog.lane().identity, (block_identity{2, 7, 3}));
-  EXPECT_EQ(w.backlog.lane().possibly_sent, 0U);
+  EXPECT_EQ(w.backlog.lane().possibly_sent, 0U) << "its own lane: it knows exactly";
   std::multiset<std::uint32_t> got;
   take_all(w.backlog, got);
   EXPECT_EQ(w.backlog.lane().identity.session, 0U) << "its session ends until there is more";
@@ -311,19 +310,6 @@ TEST(spool_backlog, sends_a_damaged_block_empty_and_counts_what_was_in_it) {
   EXPECT_EQ(std::set<std::uint32_t>(got.begin(), got.end()).size(), got.size());
 }
 
-/// The next process believes a receiver up to there.
-TEST(spilling_outbox, notes_on_the_disk_how_far_memory_is_sent_before_it_is) {
-  scratch_folder folder;
-  way_out w(folder.path(), spool_use::always);
-  w.add(1, 100);
-  EXPECT_TRUE(eventually([&] { return w.out.all_on_disk(); }));
-  EXPECT_EQ(w.disk.sent_at_most(1), 0U);
-  EXPECT_FALSE(w.memory.may_send(1, {})) << "nothing is noted yet";
-  EXPECT_TRUE(eventually([&] { return w.memory.may_send(1, {}); }));
-  EXPECT_GE(w.disk.sent_at_most(1).value_or(0), 1U);
-  EXPECT_TRUE(w.memory.may_send(2, {})) << "the note is ahead";
-}
-
 TEST(spilling_outbox, plans_memory_for_longer_blocks_that_an_earlier_process_left) {
   const auto planned = [](std::size_t longest_found) {
     return spilling_outbox::memory_plan(small_memory, event_bytes, 0, 0, longest_found);
@@ -331,20 +317,6 @@ TEST(spilling_outbox, plans_memory_for_longer_blocks_that_an_earlier_process_lef
   constexpr std::size_t own = sizeof(block_header) + (128 << 10) + event_bytes;
   EXPECT_EQ(planned(own), planned(0));
   EXPECT_EQ(planned(own + 1000), planned(0) + 1000 * spool_backlog::buffers);
-}
-
-TEST(spilling_outbox, knows_at_its_end_exactly_how_far_it_was_sent) {
-  scratch_folder folder;
-  {
-    way_out w(folder.path(), spool_use::always);
-    w.add(1, 100);
-    EXPECT_TRUE(eventually([&] { return w.out.all_on_disk(); }));
-    for (const std::uint64_t n : {1, 2, 3})
-      EXPECT_TRUE(eventually([&] { return w.memory.may_send(n, {}); }));
-  }
-  const spool disk(spool_settings{.folder = folder.path()});
-  EXPECT_EQ(disk.sent_at_most(1), 3U);
-  EXPECT_EQ(disk.sent_at_most(2), 0U);
 }
 
 } // namespace

@@ -408,7 +408,7 @@ TEST(spool_releases, keep_a_place_for_each_session_and_use_it_again) {
     releases.note(5000, 77);
   }
   const auto notes = fs::path(folder.path()) / "released.kl3r";
-  ASSERT_EQ(fs::file_size(notes), 2048U * 32);
+  ASSERT_EQ(fs::file_size(notes), 1024U * 32);
   auto file = test::read_file(notes);
   const auto first = slice(file, 0, 32);
   file.insert(file.end(), first.begin(), first.end()); // behind the places
@@ -438,8 +438,8 @@ protected:
   test::scratch_folder folder_;
 };
 
-/// Reads of the list of what was released and sent: it is read before the segments.
-constexpr int reads_of_the_list = 2 * spool_releases::most_sessions;
+/// Reads of the list of what was released: it is read before the segments.
+constexpr int reads_of_the_list = spool_releases::most_sessions;
 
 /// How often a start reads. Most of it is the list of what was released, one entry at a time.
 int reads_of_a_start(const fs::path& folder) {
