@@ -154,7 +154,7 @@ class WhatIsWhole(Info):
         lacks = r"session [0-9a-f]{16} lacks \d+ blocks of the numbers 1 to \d+ that released.kl3r says were on disk"
         self.assertRegex(" ".join(self.info(spool, FAILED)["damage"]), f"^{lacks}$")
         notes = self.folder / "released.kl3r"
-        notes.write_bytes(bytes(2048 * 32))
+        notes.write_bytes(bytes(1024 * 32))
         self.assertEqual(self.info(notes)["lanes"], [])
         emptied = self.folder / "emptied"
         emptied.mkdir()
