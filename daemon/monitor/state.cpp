@@ -47,10 +47,10 @@ std::string advice_on(trouble t, std::string_view receiver) {
                        receiver);
   case trouble::spool_fails:
     return "the disk of spool.folder refuses blocks, and not for want of room (`the disk refuses a "
-           "block of the spool: …` in the log says why): each is written again until the disk "
-           "takes "
-           "it, and TCP senders wait meanwhile: look at that disk (dmesg, smartctl), and at the "
-           "limits of the process";
+           "block of the spool: …` in the log says why): it is written again, TCP senders wait, "
+           "and "
+           "after a minute the daemon ends: look at that disk (dmesg, smartctl), and at the limits "
+           "of the process";
   case trouble::no_pause:
     return "crates send without a pause of 0.4 s, and no run can begin before they pause";
   case trouble::control_lost:

@@ -91,6 +91,7 @@ std::optional<disk_watch::spool_content> disk_watch::spool() const {
 void disk_watch::count_spool() {
   const std::lock_guard lock(mutex_);
   counts_ = true;
+  spool_.reset();
   next_.notify_all();
 }
 

@@ -51,6 +51,7 @@ std::error_code spool::append(std::span<const std::byte> block) {
   }
   if (const auto error = write(block)) return error;
   room_wanted_ = 0;
+  failing_since_.reset();
   bool needed = false;
   std::uint64_t released = 0;
   {
@@ -111,7 +112,13 @@ void spool::close_segment() {
 std::error_code spool::refuse(std::error_code error, std::uint64_t bytes, bool by_system) {
   if (!is_want_of_room(error)) {
     room_wanted_ = 0;
+    const time_point now = steady_clock::now();
+    if (!failing_since_) failing_since_ = now;
+    if (now - *failing_since_ >= system_.longest_failure)
+      end("the disk of " + folder_.path().string() +
+          " has refused every block for a minute: " + error.message());
   } else {
+    failing_since_.reset();
     // If the system says so although there seems to be room, it takes more than there seems to be.
     room_wanted_ = by_system ? std::max(bytes, capacity() + 1) : bytes;
     error = std::make_error_code(std::errc::no_space_on_device);

@@ -3,14 +3,15 @@
 // that keeps sealed output blocks until the receiver has stored them. It is bounded in bytes,
 // leaves the disk a floor of free space, and outlives the daemon: the next one finds the blocks
 // that were not released, cuts off what a crash tore, and steps over damaged blocks. A full or
-// failing disk is a state: append() says so and may be tried again. A file that is removed
-// underneath a running daemon is an operator's error: why_ended() says so, and the daemon ends.
+// failing disk is a state: append() says so and may be tried again. why_ended() says why the daemon
+// has to end: the disk fails for long, or a file was removed underneath it (an operator's error).
 //
 // One thread appends and one reads; any thread may release and ask. The index is never locked while
 // the disk works. It takes 40 bytes a block and holds at most `most_blocks`.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -24,6 +25,7 @@
 
 #include <unistd.h>
 
+#include "transport/format/time.hpp"
 #include "transport/output/settings.hpp"
 #include "transport/output/spool_index.hpp"
 #include "transport/output/spool_releases.hpp"
@@ -52,6 +54,8 @@ struct spool_system {
   std::uint64_t (*free_bytes)(int folder) = l3::free_bytes;
   std::uint64_t most_blocks = std::uint64_t{1} << 22; ///< on disk and needed: 160 MiB of index
   stop_question stop{}; ///< asked while the start reads files: true ends it with scan_stopped
+  /// A disk that refuses every block for so long, and not for want of room, ends the daemon.
+  std::chrono::nanoseconds longest_failure = std::chrono::minutes(1);
 };
 
 class spool {
@@ -168,6 +172,7 @@ private:
   // The writing thread's.
   block_file segment_;
   std::uint64_t next_number_ = 1;
+  std::optional<time_point> failing_since_; ///< the disk refuses blocks, and not for want of room
 
   mutable std::mutex lock_; ///< guards what follows
   spool_index index_;

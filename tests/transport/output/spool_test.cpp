@@ -384,6 +384,18 @@ TEST(spool, takes_back_a_block_that_the_disk_did_not_confirm) {
   EXPECT_EQ(again.totals().damaged, 0U);
 }
 
+TEST(spool, ends_with_a_disk_that_fails_for_long) {
+  const test::scratch_folder folder;
+  spool_system system;
+  system.longest_failure = {};
+  spool disk(small_spool(folder.path()), system);
+  ASSERT_FALSE(disk.append(spool_block(1, 1)));
+  const test::file_size_limit limit(head_bytes + block_bytes + block_bytes / 2);
+  EXPECT_TRUE(disk.append(spool_block(1, 2)));
+  EXPECT_EQ(disk.why_ended(), "the disk of " + folder.path() +
+                                  " has refused every block for a minute: File too large");
+}
+
 TEST(spool, leaves_no_half_block_when_it_cannot_write) {
   const test::scratch_folder folder;
   spool disk(small_spool(folder.path()));
