@@ -169,21 +169,6 @@ TEST(spool_recovery, takes_a_block_that_no_receiver_can_take_for_damage) {
   }
 }
 
-TEST(spool_recovery, keeps_a_block_that_is_as_long_as_a_receiver_takes) {
-  constexpr std::size_t most = std::size_t{64} << 20;
-  const test::scratch_folder folder;
-  auto settings = small_spool(folder.path());
-  settings.size = mebibytes(512);
-  settings.segment = mebibytes(128);
-  {
-    spool disk(settings);
-    ASSERT_FALSE(disk.append(spool_block(1, 1, most)));
-  }
-  spool disk(settings);
-  EXPECT_EQ(disk.found().damaged, 0U);
-  EXPECT_EQ(drain(disk, 1, most), (drained{{1}, {}}));
-}
-
 /// Flips a bit of a segment at each of these places, one at a time, and looks what becomes of it.
 void flip_each(std::uint64_t last_block, std::uint64_t segment, const std::vector<std::size_t>& at,
                const std::function<void(spool&, std::size_t)>& look) {

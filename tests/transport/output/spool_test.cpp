@@ -10,7 +10,6 @@
 #include "tests/transport/output/failing_disk.hpp"
 #include "tests/transport/output/spool_blocks.hpp"
 #include "transport/format/spool.hpp"
-#include "transport/store/event_index.hpp"
 
 namespace l3 {
 namespace {
@@ -78,43 +77,6 @@ TEST(spool, writes_what_the_formats_page_says) {
   ASSERT_EQ(notes.size(), spool_releases::most_sessions * 32);
   EXPECT_EQ(std::memcmp(notes.data(), note, sizeof note), 0);
   EXPECT_EQ(load<std::uint32_t>(notes.data() + 28), crc32c(std::span(notes).first(28)));
-}
-
-TEST(spool, can_be_read_like_a_store) {
-  const test::scratch_folder folder;
-  std::mt19937 random(1);
-  test::event_recipe recipe;
-  recipe.key = {3, 7};
-  const auto event = test::make_event(recipe, random);
-  {
-    spool disk(small_spool(folder.path()));
-    ASSERT_FALSE(disk.append(test::make_block({event.packed}, 1, 1)));
-  }
-  const event_index index(folder.path());
-  ASSERT_EQ(index.entries().size(), 1U);
-  EXPECT_EQ(index.entries().front().key, recipe.key);
-  EXPECT_TRUE(index.torn_ends().empty());
-  event_reader reader(folder.path());
-  const auto view = reader.read(index.entries().front());
-  ASSERT_TRUE(view);
-  test::bytes fragment;
-  EXPECT_TRUE(rebuild_fragment(*view, 0, fragment));
-  EXPECT_EQ(fragment, event.fragments[0]);
-}
-
-TEST(spool, keeps_lanes_apart_that_share_a_segment) {
-  const test::scratch_folder folder;
-  spool disk(small_spool(folder.path()));
-  for (std::uint64_t i = 1; i <= 20; ++i) {
-    ASSERT_FALSE(disk.append(spool_block(1, i)));
-    ASSERT_FALSE(disk.append(spool_block(2, 100 + i)));
-  }
-  EXPECT_EQ(drain(disk, 1), (drained{numbers(1, 20), {}}));
-  EXPECT_EQ(drain(disk, 2), (drained{numbers(101, 120), {}}));
-  disk.release(1, 20);
-  EXPECT_FALSE(first_of(disk, 1));
-  EXPECT_EQ(first_of(disk, 2), 101U);
-  EXPECT_EQ(drain(disk, 2), (drained{numbers(101, 120), {}}));
 }
 
 TEST(spool, puts_empty_blocks_in_the_place_of_numbers_that_a_lane_leaves_out) {
