@@ -14,7 +14,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -32,12 +31,6 @@ struct block_sender {
 
   friend auto operator<=>(const block_sender&,
                           const block_sender&) = default; // NOLINT(modernize-use-nullptr)
-};
-
-/// Where the bytes of an event lie in a store.
-struct event_place {
-  std::uint64_t file = 0; ///< its number
-  std::uint64_t offset = 0;
 };
 
 class recent_events {
@@ -58,19 +51,12 @@ public:
   recent_events(std::size_t events, std::size_t sessions)
       : most_events_(events), most_sessions_(sessions) {}
 
-  /// Whether the store has the event's bytes at this place.
-  using comparison = std::function<bool(const event_place& at)>;
-  enum class match : std::uint8_t {
-    none,    ///< no other session of this run has stored such an event
-    unequal, ///< one has, but `is_there` found the bytes at none of the places that it was asked of
-    equal,
-  };
-  /// Asks `is_there` of few places, one a session.
-  [[nodiscard]] match find_from_another(const block_sender& by, std::uint32_t run,
-                                        const identity& event, const comparison& is_there) const;
+  /// Another session of this run has stored the event.
+  [[nodiscard]] bool has_from_another(const block_sender& by, std::uint32_t run,
+                                      const identity& event) const;
   /// A new session makes the shares of the others smaller; if there are too many, the one that was
   /// heard longest ago makes way.
-  void add(const block_sender& by, std::uint32_t run, const identity& event, const event_place& at);
+  void add(const block_sender& by, std::uint32_t run, const identity& event);
   /// It could not be stored after all. The last one added of the sender first.
   void take_back(const block_sender& by, const identity& event);
   /// The last event that is remembered of this sender, by spill and number; nothing: there is none.
@@ -84,12 +70,8 @@ private:
 
     friend auto operator<=>(const key&, const key&) = default; // NOLINT(modernize-use-nullptr)
   };
-  struct remembered {
-    std::uint32_t times = 0; ///< that the sender has it among those that are remembered
-    event_place first;
-  };
-  /// Ordered, because a peer can choose numbers that a hash table has in one bucket.
-  using memory = std::map<key, remembered>;
+  /// How many times the sender has it among those that are remembered.
+  using memory = std::map<key, std::uint32_t>;
   struct session_memory {
     std::uint32_t run = 0;
     std::uint64_t used_at = 0;
