@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config/toml/value.hpp"
+#include "config/toml/table.hpp"
 #include "daemon/settings.hpp"
 
 namespace l3 {
@@ -39,5 +39,8 @@ struct section {
 /// In the order in which they are printed.
 [[nodiscard]] const std::vector<section>& sections();
 [[nodiscard]] const std::vector<key>& keys();
+
+/// Keys of older versions, in alphabetical order. They are refused with the advice.
+[[nodiscard]] const std::vector<gone_key>& gone_keys();
 
 } // namespace l3

@@ -588,4 +588,9 @@ const std::vector<key>& keys() {
   return all;
 }
 
+const std::vector<gone_key>& gone_keys() {
+  static const std::vector<gone_key> all{};
+  return all;
+}
+
 } // namespace l3

@@ -15,6 +15,12 @@
 
 namespace l3 {
 
+/// A key, or a whole table, that an older version knew.
+struct gone_key {
+  std::string_view path;   ///< "table.key"
+  std::string_view advice; ///< what to write instead; the rest of a sentence
+};
+
 class toml_table {
 public:
   /// The whole file that `root` was parsed from. Refers to all three.
@@ -38,10 +44,12 @@ public:
   [[nodiscard]] complaints& wrong() const { return *wrong_; }
 
   /// Complains of a required key that is missing, and of any key in neither list. It suggests the
-  /// nearest of `elsewhere` ("table.key") or else of the two lists.
+  /// nearest of `elsewhere` ("table.key") or else of the two lists; for a key in `gone`, its
+  /// advice.
   void allow(const std::vector<std::string_view>& required,
              const std::vector<std::string_view>& optional,
-             const std::vector<std::string_view>& elsewhere = {}) const;
+             const std::vector<std::string_view>& elsewhere = {},
+             const std::vector<gone_key>& gone = {}) const;
 
   /// Calls f with the table of that name within this one, if there is one.
   template <class F>

@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "config/check.hpp"
+#include "config/key.hpp"
 #include "config/network.hpp"
 
 namespace l3 {
@@ -164,6 +165,14 @@ TEST(load, an_unknown_key_is_told_with_the_nearest_name) {
                   "socket_buffer, allow"});
   EXPECT_EQ(errors_of("[forwrad]\nrate = 1\nto = 2\n"),
             texts{"l3.toml:1:2: forwrad is not a key; did you mean forward?"});
+}
+
+TEST(load, a_removed_key_is_refused_with_its_replacement) {
+  for (const gone_key& k : gone_keys()) {
+    EXPECT_EQ(errors_of(std::string(k.path) + " = 1"),
+              texts{fmt::format("l3.toml:1:{}: {} was removed: {}", k.path.find('.') + 2, k.path,
+                                k.advice)});
+  }
 }
 
 TEST(load, a_wrong_readout_is_told_entry_by_entry) {
