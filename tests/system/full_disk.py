@@ -6,7 +6,6 @@ import os
 import unittest
 
 import harness
-import l2raw
 import level2
 import own_space
 

@@ -10,7 +10,6 @@ import subprocess
 import harness
 import l2raw
 import level2
-import store_reader
 from crc32c import crc32c
 
 FAILED, USAGE, MISSING = 1, 2, 69

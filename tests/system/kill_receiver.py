@@ -8,7 +8,6 @@ import shutil
 import harness
 import l2raw
 import level2
-import store_reader
 
 MISSING = 69
 

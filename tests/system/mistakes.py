@@ -6,7 +6,6 @@ import grp
 import hashlib
 import json
 import os
-import pathlib
 import pwd
 import resource
 import signal
