@@ -62,23 +62,6 @@ class Vanishing(harness.SystemTest):
     def test_a_segment_that_is_removed(self):
         self.check_spool(os.unlink)
 
-    def test_a_lane_in_a_folder_made_anew_can_still_be_proven(self):
-        """The receiver knows the session, and takes its blocks from nobody who does not show its token."""
-        daemon = self.start_daemon(outbox=LITTLE_MEMORY, spool={"use": "always"})
-        receiver = self.start_receiver()
-        self.replay(1)
-        daemon.wait_for_stored(EVENTS)
-        receiver.signal(harness.signal.SIGSTOP)
-        shutil.rmtree(self.spool)
-        self.replay(2)
-        daemon.kill()
-        daemon = self.start_daemon(outbox=LITTLE_MEMORY)
-        receiver.signal(harness.signal.SIGCONT)
-        harness.wait_until(lambda: not list(self.spool.glob("spool-*.kl3")), "no segment")
-        self.stop_daemon(daemon)
-        self.assertEqual(receiver.stop(), 0, receiver.said())
-        self.assert_stored(self.sent)
-
     def test_a_segment_that_vanishes_while_no_daemon_runs_is_told(self):
         daemon = self.start_daemon(outbox=LITTLE_MEMORY, spool={"use": "always"})
         self.replay(1)

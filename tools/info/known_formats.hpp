@@ -15,7 +15,6 @@ enum class stored_format : std::uint8_t {
   block,
   strong_waveforms,
   releases,
-  tokens,
   kept_batch,
   run_record,
   ledger,

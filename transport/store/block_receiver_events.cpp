@@ -10,14 +10,6 @@
 
 namespace l3 {
 
-namespace {
-
-block_sender sender_of(const block_header& block) {
-  return {block.session, (block.flags & block_proven) != 0};
-}
-
-} // namespace
-
 /// False: the header's number of events is not that of the payload. Ledgers count by headers.
 bool block_receiver::identify_events(std::span<const std::byte> body, const block_header& block,
                                      time_point now) {
@@ -50,14 +42,13 @@ std::optional<std::pair<event_key, event_key>> block_receiver::first_and_last() 
 std::span<const std::byte> block_receiver::without_repeats(std::span<const std::byte> body,
                                                            block_header& block) {
   const auto payload = body.subspan(sizeof(block_header));
-  const block_sender by = sender_of(block);
   shortened_.clear();
   std::uint32_t repeated = 0;
   std::size_t kept = 0;
   std::size_t at = 0;
   for (const auto& who : events_) {
     const auto event = payload.subspan(at, who.bytes);
-    const bool again = recent_.has_from_another(by, block.run, who);
+    const bool again = recent_.has_from_another(block.session, block.run, who);
     if (again && repeated++ == 0) {
       shortened_.assign(body.begin(),
                         body.begin() + static_cast<std::ptrdiff_t>(sizeof(block_header) + at));
@@ -81,9 +72,8 @@ std::span<const std::byte> block_receiver::without_repeats(std::span<const std::
 }
 
 void block_receiver::remember_events(const block_header& block) {
-  const block_sender by = sender_of(block);
-  for (const auto& who : events_) recent_.add(by, block.run, who);
-  uncommitted_.push_back({by, block.sequence, events_.size()});
+  for (const auto& who : events_) recent_.add(block.session, block.run, who);
+  uncommitted_.push_back({block.session, block.sequence, events_.size()});
   uncommitted_events_.insert(uncommitted_events_.end(), events_.begin(), events_.end());
 }
 
@@ -93,8 +83,8 @@ void block_receiver::forget_what_is_not_stored() {
   auto end = uncommitted_events_.end();
   for (auto block = uncommitted_.rbegin(); block != uncommitted_.rend(); ++block) {
     const auto first = end - static_cast<std::ptrdiff_t>(block->events);
-    if (block->sequence > store_.last_stored(block->by.session)) {
-      for (auto e = end; e != first;) recent_.take_back(block->by, *--e);
+    if (block->sequence > store_.last_stored(block->session)) {
+      for (auto e = end; e != first;) recent_.take_back(block->session, *--e);
       uncommitted_events_.erase(first, end);
       block->events = 0;
     }

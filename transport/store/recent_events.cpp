@@ -32,8 +32,7 @@ void recall_file(recent_events& to, const held_folder& store, const block_file_n
       if (block->offset < skipped || !file.read_payload(*block, payload)) continue;
       event_walk walk(payload, block->header);
       while (const auto event = walk.next())
-        to.add({block->header.session, (block->header.flags & block_proven) != 0},
-               block->header.run, recent_events::identity_of(*event));
+        to.add(block->header.session, block->header.run, recent_events::identity_of(*event));
     }
   } catch (const std::runtime_error&) {
     return;
@@ -47,26 +46,26 @@ recent_events::identity recent_events::identity_of(std::span<const std::byte> pa
   return {e.spill, e.number, static_cast<std::uint32_t>(packed.size()), crc32c(packed)};
 }
 
-bool recent_events::has_from_another(const block_sender& by, std::uint32_t run,
+bool recent_events::has_from_another(std::uint64_t session, std::uint32_t run,
                                      const identity& event) const {
   for (auto at = events_.lower_bound({event, run, {}});
        at != events_.end() && at->first.event == event && at->first.run == run; ++at)
-    if (at->first.by != by) return true;
+    if (at->first.session != session) return true;
   return false;
 }
 
-void recent_events::add(const block_sender& by, std::uint32_t run, const identity& event) {
-  const auto found = sessions_.find(by);
-  session_memory& m = found != sessions_.end() ? found->second : new_session(by, run);
+void recent_events::add(std::uint64_t session, std::uint32_t run, const identity& event) {
+  const auto found = sessions_.find(session);
+  session_memory& m = found != sessions_.end() ? found->second : new_session(session, run);
   m.used_at = ++time_;
-  const auto added = events_.try_emplace({event, m.run, by}, 0).first;
+  const auto added = events_.try_emplace({event, m.run, session}, 0).first;
   ++added->second;
   if (m.last.empty() && m.first.size() < share_) return m.first.push_back(added);
   m.last.push_back(added);
   shorten(m, share_);
 }
 
-recent_events::session_memory& recent_events::new_session(const block_sender& by,
+recent_events::session_memory& recent_events::new_session(std::uint64_t session,
                                                           std::uint32_t run) {
   if (sessions_.size() == most_sessions_) {
     const auto used_at = [](const auto& s) { return s.second.used_at; };
@@ -74,7 +73,7 @@ recent_events::session_memory& recent_events::new_session(const block_sender& by
     shorten(oldest->second, 0);
     sessions_.erase(oldest);
   }
-  session_memory& made = sessions_[by];
+  session_memory& made = sessions_[session];
   made.run = run;
   share_ = most_events_ / std::max(sessions_.size(), fewest_shares) / 2;
   for (auto& [other, m] : sessions_) shorten(m, share_);
@@ -90,8 +89,8 @@ void recent_events::forget(memory::iterator event) {
   if (--event->second == 0) events_.erase(event);
 }
 
-void recent_events::take_back(const block_sender& by, const identity& event) {
-  const auto found = sessions_.find(by);
+void recent_events::take_back(std::uint64_t session, const identity& event) {
+  const auto found = sessions_.find(session);
   if (found == sessions_.end()) return;
   auto& of = found->second.last.empty() ? found->second.first : found->second.last;
   if (of.empty() || of.back()->first.event != event) return;
@@ -99,8 +98,8 @@ void recent_events::take_back(const block_sender& by, const identity& event) {
   of.pop_back();
 }
 
-std::optional<event_key> recent_events::last_of(const block_sender& by) const {
-  const auto found = sessions_.find(by);
+std::optional<event_key> recent_events::last_of(std::uint64_t session) const {
+  const auto found = sessions_.find(session);
   if (found == sessions_.end()) return std::nullopt;
   const session_memory& of = found->second;
   std::optional<event_key> last;

@@ -76,15 +76,6 @@ public:
   /// Completes all: this writer comes to its end, or a block that comes begins a new file.
   [[nodiscard]] std::error_code complete_all_files();
 
-  /// The owner of a session has shown its token: blocks that were stored as the session's without
-  /// it are another peer's, and do not count as the owner's. True if there are such blocks.
-  bool claim(std::uint64_t session) { return sessions_.claim(session); }
-  /// The store has blocks of this session whose sender had shown its token.
-  [[nodiscard]] bool is_proven(std::uint64_t session) const {
-    const stored_session* found = sessions_.find(session);
-    return found != nullptr && found->proven;
-  }
-
   [[nodiscard]] const held_folder& folder() const { return folder_; }
   /// What a person should know, each told once.
   [[nodiscard]] std::vector<std::string> take_news() { return std::exchange(news_, {}); }
