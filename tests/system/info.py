@@ -89,6 +89,14 @@ class WhatIsWhole(Info):
         lanes = self.info(spool / "released.kl3r")
         self.assertEqual((lanes["kind"], len(lanes["lanes"])), ("releases", len(said["sessions"])))
         self.assertEqual(lanes["lanes"][0]["session"], said["sessions"][0]["session"])
+        notes = self.folder / "released.kl3r"
+        notes.write_bytes(bytes(2048 * 32))
+        self.assertEqual(self.info(notes)["lanes"], [])
+        emptied = self.folder / "emptied"
+        emptied.mkdir()
+        notes.rename(emptied / notes.name)
+        said = self.info(emptied)
+        self.assertEqual((said["kind"], said["files"], said["events"], said["waiting"]["events"]), ("spool", 0, 0, 0))
 
 
     def test_waveforms_of_the_strong_codec(self):

@@ -124,7 +124,7 @@ public:
       to.damage.push_back(fmt::format("{} events break the format", damaged_events_));
     if (damaged_summaries_ > 0)
       to.damage.push_back(
-          fmt::format("{} summaries are of a later version, or are cut", damaged_summaries_));
+          fmt::format("{} summaries are of another version, or are cut", damaged_summaries_));
   }
 
 private:
