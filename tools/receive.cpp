@@ -61,10 +61,7 @@ struct options {
 constexpr auto longest_step = 100ms;
 constexpr auto pause_for_ledger = 5s; // after one that could not be written
 constexpr auto idle_time = 1s; // without a block: then the ledger is written, as at a goodbye
-// Between two ledgers of a receiver that runs: a peer may say goodbye as often as it likes. Or so
-// many times as long as one takes, which grows with the store.
-constexpr auto pause_between_ledgers = 1s;
-constexpr int pause_per_ledger = 20;
+constexpr auto pause_between_ledgers = 1s; // a peer may say goodbye as often as it likes
 constexpr mode_t folder_mode = 0750;
 
 void warn(std::string_view text) { spdlog::warn("{}", text); }
@@ -269,12 +266,10 @@ int receive_until_told(const options& o, store_writer& store, block_receiver& re
     const auto& c = receiver.counters();
     const bool goodbye = std::exchange(goodbyes, c.goodbyes.get()) != c.goodbyes.get();
     ledger_is_due = quiet.over(c.blocks.get(), steady_clock::now()) || goodbye || ledger_is_due;
-    if (const time_point begin = steady_clock::now(); ledger_is_due && begin >= next_ledger) {
+    if (const time_point now = steady_clock::now(); ledger_is_due && now >= next_ledger) {
       ledger_is_due = false;
+      next_ledger = now + pause_between_ledgers;
       file.write(account_of(store, c, receiver_is::running));
-      const time_point end = steady_clock::now();
-      next_ledger = end + std::max<std::chrono::nanoseconds>(pause_between_ledgers,
-                                                             pause_per_ledger * (end - begin));
     } else if (file.is_to_be_tried(steady_clock::now())) {
       file.write(account_of(store, c, receiver_is::running));
     }
