@@ -121,22 +121,11 @@ std::vector<family> families_of(const receive_snapshot& s) {
        "Damaged blocks by what was wrong.", damaged(c)},
       {counter, "receive_unknown_blocks_total", "unknown_blocks",
        "Blocks of a session that had not said hello on their connection.", c.strangers},
-      {counter, "receive_unseen_blocks_total", "unseen_blocks",
-       "Blocks before a daemon's first that were never stored here.", c.unseen},
       {counter, "receive_events_total", "events", "Events stored.", c.stored_events},
       {counter, "receive_repeated_events_total", "repeated_events",
        "Events left out because another session had stored them.", c.repeated_events},
-      {counter, "receive_unequal_events_total", "unequal_events",
-       "Events stored beside one of equal number, length and checksum, with other bytes.",
-       c.unequal_events},
       {counter, "receive_garbage_total", "garbage", "Messages that are none of the output link.",
        c.garbage},
-      {counter, "receive_refused_hellos_total", "refused_hellos",
-       "Hellos that were refused, most often in the name of another peer's session.",
-       c.refused_hellos},
-      {counter, "receive_over_grant_blocks_total", "over_grant",
-       "Blocks of daemons that kept neither to their part of the line nor to their credit.",
-       c.over_grant},
       {counter, "receive_goodbyes_total", "goodbyes", "Daemons that ended with everything stored.",
        c.goodbyes},
       {counter, "receive_connections_accepted_total", "connections.accepted",
@@ -144,15 +133,13 @@ std::vector<family> families_of(const receive_snapshot& s) {
        k.accepted},
       {counter, "receive_connections_total{outcome}", "connections.{outcome}",
        "Connections by what became of them; unknown_key and mechanism (keys on one side only) were "
-       "refused; left: the peer closed it without a word, as a daemon does that asks before a run "
-       "whether a receiver is there.",
+       "refused; left: the peer closed it before the handshake, as a daemon does that asks before "
+       "a "
+       "run whether a receiver is there.",
        json::object{{"let_in", k.let_in.get()},
                     {"unknown_key", k.unknown_key.get()},
                     {"mechanism", k.mechanism.get()},
                     {"left", k.left.get()}}},
-      {counter, "receive_cut_connections_total{reason}", "cut_connections.{reason}",
-       "Connections that were shut down, or for which there was no place.",
-       json::object{{"oversized", k.watch.oversized.get()}, {"crowded", k.watch.crowded.get()}}},
 
       // What is stored.
       {counter, "receive_store_errors_total", "store.errors",
@@ -162,9 +149,6 @@ std::vector<family> families_of(const receive_snapshot& s) {
        s.stored_bytes},
       {gauge, "receive_store_sessions", "store.sessions",
        "Sessions of which the store has blocks; it takes 65536.", s.sessions},
-      {gauge, "receive_lost_blocks", "store.lost_blocks",
-       "Blocks that were called stored, and are gone or changed.", s.lost_blocks},
-      {gauge, "receive_lost_events", "store.lost_events", "Events in these.", s.lost_events},
       {gauge, "receive_disk_bytes", "disk.bytes", "Size of the file system of the store.",
        on_disk(&disk_snapshot::bytes)},
       {gauge, "receive_disk_free_bytes", "disk.free", "Bytes of it that may still be written.",
@@ -174,8 +158,6 @@ std::vector<family> families_of(const receive_snapshot& s) {
        s.disk ? or_null(s.disk->seconds_left) : json::value()},
 
       // Who sends.
-      {"line", "Bytes a second of the line that is divided among the daemons; 0: it is not.",
-       s.line},
       {gauge, "receive_daemon_connected{node}", "daemons[node].connected",
        "1 if the daemon has said hello, not goodbye, is not missing, and was heard in the last 5 "
        "s.",
@@ -195,7 +177,7 @@ std::vector<family> families_of(const receive_snapshot& s) {
        "Since it was heard; absent: not since the receiver's start.",
        each_daemon(s, [](const auto& d) { return or_null(d.silent); })},
       {counter, "receive_daemon_blocks_total{node}", "daemons[node].stored.blocks",
-       "Its blocks that were stored since the receiver's start, wherever they are now.",
+       "Its blocks that were stored since the receiver's start.",
        each_daemon(s, [](const auto& d) { return json::value(d.stored.blocks); })},
       {counter, "receive_daemon_events_total{node}", "daemons[node].stored.events",
        "Events in these.",
@@ -212,9 +194,6 @@ std::vector<family> families_of(const receive_snapshot& s) {
        each_daemon(s, [](const auto& d) { return json::value(d.events_per_second); })},
       {"daemons[node].bytes_per_second", "Bytes of these.",
        each_daemon(s, [](const auto& d) { return json::value(d.bytes_per_second); })},
-      {gauge, "receive_daemon_granted_bytes_per_second{node}", "daemons[node].granted",
-       "What it may send now, of the line; 0: it is not there, or the line is not divided.",
-       each_daemon(s, [](const auto& d) { return json::value(d.granted); })},
       {gauge, "receive_daemon_lag_seconds{node}", "daemons[node].lag",
        "From sealing its last block to storing it, by the clocks of both machines; absent: none "
        "was "

@@ -23,7 +23,6 @@ namespace l3 {
 enum class receive_trouble : std::uint8_t {
   store_fails,  ///< nothing is stored, and daemons are refused
   disk_low,     ///< full within an hour at the present rate, or to 95 %
-  blocks_lost,  ///< files of the store with blocks that were called stored are gone or changed
   node_missing, ///< a daemon fell silent without a goodbye (node_presence.hpp)
   same_node,    ///< several daemons say one node number
   ledger_fails, ///< the ledger cannot be written; blocks are stored
@@ -63,10 +62,9 @@ struct daemon_snapshot {
   bool connected = false;
   std::optional<double> silent; ///< s since it was heard; nothing: not since the receiver's start
   stored_counts in_store;
-  stored_counts stored; ///< since the receiver's start, wherever it is now; never falls
+  stored_counts stored; ///< since the receiver's start; never falls
   double events_per_second = 0;
   double bytes_per_second = 0;
-  double granted = 0;                  ///< of the line, in bytes a second
   std::optional<double> lag;           ///< s from sealing its last block to storing it
   std::optional<double> last_block;    ///< s since that was stored
   std::optional<event_key> last_event; ///< in the store; nothing: none, or it is not known
@@ -102,15 +100,12 @@ struct receive_snapshot {
   std::string store_error;  ///< in words; empty: none
   std::string ledger_error; ///< likewise
   std::uint64_t memory_planned = 0;
-  double line = 0; ///< that is divided among the daemons, in bytes a second; 0: it is not
   std::uint64_t log_lines_left_out = 0;
   process_usage process;
   receive_counters counters;
   std::uint64_t stored_events = 0; ///< in the store
   std::uint64_t stored_bytes = 0;  ///< of payload
   std::uint64_t sessions = 0;
-  std::uint64_t lost_blocks = 0;
-  std::uint64_t lost_events = 0;
   std::optional<disk_snapshot> disk;    ///< nothing: the file system does not say
   std::vector<daemon_snapshot> daemons; ///< by node
   std::uint64_t daemons_left_out = 0;
