@@ -130,14 +130,6 @@ TEST(objections, has_none_to_a_receiver_that_still_runs) {
   EXPECT_TRUE(r.objections().empty());
 }
 
-TEST(objections, tells_a_receiver_of_another_store) {
-  run r;
-  r.receiver.content.clean = false;
-  r.receiver.content.sessions = {9};
-  r.expect("receive.json does not name 1 of the sessions that are stored: it is of another store, "
-           "or of an earlier time");
-}
-
 TEST(objections, has_none_to_a_daemon_of_a_later_run_that_only_had_what_was_on_disk) {
   run r;
   r.more.push_back(r.node);
