@@ -107,8 +107,9 @@ spool::spool(const spool_settings& settings, const spool_system& system)
 
 /// Blocks that were noted to be on disk, and that no segment has: a power cut took them, or their
 /// file was removed. They are told once. A hole between those that are there is counted when it is
-/// read.
+/// read. A segment that the disk refuses may have them.
 void spool::count_what_is_gone() {
+  if (found_.unreadable != 0) return;
   for (const spool_release& e : releases_.notes()) {
     const std::uint64_t last = e.sequence + e.waiting;
     const auto tell = [&](std::uint64_t from, std::uint64_t to) {

@@ -458,6 +458,9 @@ TEST_F(refused_spool, for_good_keeps_its_segments_as_they_are) {
   }
   for (std::uint64_t n = 1; n <= 3; ++n)
     EXPECT_EQ(fs::file_size(segment_path(folder_.path(), n)), sizes[n - 1]) << n;
+  const spool disk(small_spool(folder_.path(), three_blocks)); // the disk is whole again
+  EXPECT_EQ(disk.found().blocks, last);
+  EXPECT_TRUE(disk.found().gone.empty());
 }
 
 /// Written anew without what it held, the list would call blocks gone that were released since.
