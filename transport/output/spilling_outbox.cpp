@@ -18,9 +18,9 @@ constexpr auto patience = 1s;
 /// TCP senders wait for what is in the open block on its way to the disk.
 constexpr auto spilled_block_age = 100ms;
 constexpr std::size_t blocks_on_their_way = 8;
-constexpr auto retry_time = 100ms; ///< after an error
-constexpr auto telling_time = 1s;  ///< of errors
-constexpr auto alarm_time = 60s;   ///< after an error
+constexpr auto pause_after_error = 100ms;
+constexpr auto telling_time = 1s; ///< of errors
+constexpr auto alarm_time = 60s;  ///< after an error
 constexpr int look_around_ms = 20;
 constexpr int look_around_idle_ms = 100; ///< while no block waits in memory
 
@@ -222,7 +222,7 @@ bool spilling_outbox::to_disk(std::span<const std::byte> block) {
   const time_point now = steady_clock::now();
   if (error) {
     write_errors_.add();
-    not_before_ = now + retry_time;
+    not_before_ = now + pause_after_error;
     note_failure(error, now);
   }
   tell(error, now);

@@ -16,15 +16,15 @@ namespace l3 {
 namespace {
 
 namespace fs = std::filesystem;
+using test::block_bytes;
 using test::drain;
 using test::drained;
+using test::head_bytes;
 using test::numbers;
 using test::segment_path;
 using test::small_spool;
 using test::spool_block;
 
-constexpr std::uint64_t block_bytes = 264; ///< of spool_block()
-constexpr std::uint64_t head_bytes = 16;
 constexpr std::size_t version_at = 4; ///< in the head
 constexpr std::uint64_t three_blocks = head_bytes + 3 * block_bytes;
 

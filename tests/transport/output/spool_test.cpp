@@ -15,16 +15,15 @@ namespace l3 {
 namespace {
 
 namespace fs = std::filesystem;
+using test::block_bytes;
 using test::drain;
 using test::drained;
 using test::first_of;
+using test::head_bytes;
 using test::last_of;
 using test::numbers;
 using test::small_spool;
 using test::spool_block;
-
-constexpr std::uint64_t block_bytes = 264; ///< of spool_block()
-constexpr std::uint64_t head_bytes = 16;
 
 TEST(spool, gives_back_what_was_appended) {
   const test::scratch_folder folder;
