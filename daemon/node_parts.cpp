@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <random>
 #include <span>
 #include <sstream>
 #include <stdexcept>
