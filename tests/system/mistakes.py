@@ -208,7 +208,6 @@ TABLE = [
     ("koto-l3 histograms none --svg sent.l2raw", FAILED, "sent.l2raw is there already, and --svg did not write it"),
     ("koto-l3 inspect sent.l2raw --event 3/1 --svg text", FAILED, "text is there already, and --svg did not write it"),
     ("koto-l3 cables --svg store/blocks-000001.kl3", FAILED, "store/blocks-000001.kl3 is there already, and --svg did not write it"),
-    ("koto-l3 budget none --svg sent.l2raw", FAILED, "sent.l2raw is there already, and --svg did not write it"),
     ("koto-l3 simulate sent.l2raw --events 2", FAILED, "sent.l2raw is there already, and simulate did not write it"),
     ("koto-l3 simulate text --events 2", FAILED, "text is there already, and simulate did not write it"),
     ("koto-l3 extract store sent.l2raw", FAILED, "sent.l2raw is there already, and extract did not write it"),
@@ -266,7 +265,7 @@ class Mistakes(harness.SystemTest):
                   "fragments": dict.fromkeys(("seen", "admitted", "incomplete", "late", "duplicate", "conflicting"), 0) | {"malformed": {}},
                   "events": dict.fromkeys(("admitted", "forwarded", "rejected", "in_flight"), 0) | {"shed": {}},
                   "datagrams": dict.fromkeys(("received", "data", "trailers", "end_of_spill", "duplicate", "late", "kernel_drops"), 0) | {"malformed": {}},
-                  "bytes": {"in": 0, "out": 0, "payloads": {}, "rounded": 0}}
+                  "bytes": {"in": 0, "out": 0, "payloads": {}}}
         for name, data in (("spool/released.kl3r", ""), ("locked/node3.lock", ""),
                            ("replays/replay.json", json.dumps(ledger | {"program": "replay"})),
                            ("ledgers/run000007-3-00000000000000ab.json", json.dumps(ledger | {"program": "koto-l3d"}))):
@@ -443,7 +442,6 @@ class DamagedInput(harness.SystemTest):
         self.addCleanup(taker.close)
         taker.bind((harness.HOST, self.ports.udp))
         for *arguments, read in (("select", self.sent, "--totals", "pass_through +100 +19 "), ("evaluate", self.sent, "true type "),
-                                 ("budget", self.sent, "--codec", "koto", "from 19 in the files"),
                                  ("replay", self.sent, "--to", f"udp://{harness.HOST}:{self.ports.udp}+1", "--rate", "unlimited", "events sent +19 ")):
             with self.subTest(arguments[0]):
                 code, text = self.run_tool(*arguments)

@@ -42,7 +42,7 @@ struct event_content {
   std::span<const std::byte> data;
 
   explicit event_content(const packed_event_view& e)
-      : view(e), header(e.header()), limited(!e.is_exact()) {
+      : view(e), header(e.header()), limited(!e.is_whole()) {
     const auto summary = e.summary();
     const auto before = static_cast<std::size_t>(summary.data() - e.bytes().data());
     tables = e.bytes().first(before).subspan(sizeof(packed_event));
