@@ -265,7 +265,7 @@ class Mistakes(harness.SystemTest):
                   "fragments": dict.fromkeys(("seen", "admitted", "incomplete", "late", "duplicate", "conflicting"), 0) | {"malformed": {}},
                   "events": dict.fromkeys(("admitted", "forwarded", "rejected", "in_flight"), 0) | {"shed": {}},
                   "datagrams": dict.fromkeys(("received", "data", "trailers", "end_of_spill", "duplicate", "late", "kernel_drops"), 0) | {"malformed": {}},
-                  "bytes": {"in": 0, "out": 0, "payloads": {}, "rounded": 0}}
+                  "bytes": {"in": 0, "out": 0, "payloads": {}}}
         for name, data in (("spool/released.kl3r", ""), ("locked/node3.lock", ""),
                            ("replays/replay.json", json.dumps(ledger | {"program": "replay"})),
                            ("ledgers/run000007-3-00000000000000ab.json", json.dumps(ledger | {"program": "koto-l3d"}))):

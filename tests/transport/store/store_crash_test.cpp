@@ -274,8 +274,6 @@ TEST(store, calls_nothing_stored_at_its_start_that_the_disk_did_not_confirm) {
   }
   static int flushes;
   static bool disk_works;
-  flushes = 0;
-  disk_works = true;
   store_settings settings{folder.path()};
   settings.sync = true;
   settings.flush = [](int) {
@@ -283,10 +281,12 @@ TEST(store, calls_nothing_stored_at_its_start_that_the_disk_did_not_confirm) {
     errno = EIO;
     return disk_works ? 0 : -1;
   };
-  EXPECT_EQ(store_writer(settings).last_stored(session), 1U);
-  EXPECT_EQ(flushes, 2) << "the file, and the sidecar that makes it complete";
   disk_works = false;
   EXPECT_THROW(store_writer{settings}, std::runtime_error);
+  disk_works = true;
+  flushes = 0;
+  EXPECT_EQ(store_writer(settings).last_stored(session), 1U);
+  EXPECT_EQ(flushes, 2) << "the file, and the sidecar that makes it complete";
 }
 
 } // namespace
