@@ -27,13 +27,7 @@ namespace l3 {
 struct expected_event {
   bool kept = true;
   std::vector<std::byte> summary; ///< as it is stored with the event
-  /// crc_of_payload(), in blocks of KOTO records and of the strong codec: which samples are rounded
-  /// depends on it.
-  std::array<std::uint32_t, 2> payload_crcs{};
-
-  [[nodiscard]] static std::size_t place_of(codec_id codec) {
-    return codec == codec_id::strong ? 1 : 0;
-  }
+  std::uint32_t payload_crc = 0;  ///< crc_of_payload()
 };
 
 /// The decisions on all events of a file, in its order, by the run for which they hold: prescales
@@ -59,7 +53,6 @@ struct comparison {
   bool skip_damaged = false;           ///< what is damaged is left out
   left_out sent_left_out;              ///< only then
   std::uint64_t unchecked = 0;         ///< only then: stored, and perhaps sent where damage is
-  std::vector<std::string> gone_files; ///< a sentence on each that went away behind the index
   payload_tally payloads;              ///< events that are stored without some of their waveforms
   std::vector<std::string> examples;   ///< the first few differences
 
