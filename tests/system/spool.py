@@ -284,8 +284,9 @@ class Spool(harness.SystemTest):
 
     def test_a_folder_that_a_receiver_has(self):
         self.start_receiver()
+        (self.store / "blocks-000001.kl3").write_bytes(b"KL3S\x02\x01" + bytes(2) + (1).to_bytes(8, "little"))
         config = self.write_config(spool={"folder": str(self.store)})
-        sentence = "it is a store, of which manifest.kl3m is a file; a spool has a folder of its own"
+        sentence = "it is a store, of which blocks-000001.kl3 is a file; a spool has a folder of its own"
         daemon = self.keep(harness.Daemon(config, self.ports, self.folder))
         self.assertNotEqual(daemon.wait(), 0)
         self.assertIn(sentence, daemon.said())

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <ctime>
-#include <set>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
@@ -14,7 +13,6 @@
 #include "transport/format/crc32c.hpp"
 #include "transport/format/endian.hpp"
 #include "transport/format/run_record.hpp"
-#include "transport/format/store_manifest.hpp"
 #include "transport/system/input_file.hpp"
 
 namespace l3 {
@@ -23,8 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 namespace json = boost::json;
 
-/// 131 072 entries of a manifest, and those of the file that is written.
-constexpr std::uint64_t most_bytes = 16U << 20;
+constexpr std::uint64_t most_bytes = 1U << 20;
 
 std::string content_of(const fs::path& file) {
   input_text in = read_input(file, most_bytes);
@@ -74,27 +71,6 @@ std::string utc_text(std::uint64_t ns_since_1970) {
 
 table_of<spool_release> read_releases(const fs::path& file) {
   return entries_of<spool_release>(content_of(file), 0, release_places);
-}
-
-void describe_manifest(const fs::path& file, information& to) {
-  const auto table = entries_of<store_manifest_entry>(content_of(file), 0, all_entries);
-  std::set<std::uint64_t> files;
-  std::set<std::uint64_t> sessions;
-  std::uint64_t blocks = 0;
-  std::uint64_t events = 0;
-  for (const store_manifest_entry& e : table.entries) {
-    if (e.blocks == 0) continue; // numbers of files that are not listed any more
-    files.insert(e.file);
-    sessions.insert(e.session);
-    blocks += e.blocks;
-    events += e.events;
-  }
-  if (table.bytes % sizeof(store_manifest_entry) != 0)
-    to.damage.emplace_back("it ends within an entry");
-  to.facts = {{"bytes", table.bytes},  {"entries", table.entries.size()},
-              {"files", files.size()}, {"sessions", sessions.size()},
-              {"blocks", blocks},      {"events", events}};
-  tell_damage(table.damaged, to);
 }
 
 void describe_releases(const fs::path& file, information& to) {

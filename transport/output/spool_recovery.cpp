@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 
 #include "transport/output/spool.hpp"
-#include "transport/store/store_manifest.hpp"
 #include "transport/system/file_io.hpp"
 #include "transport/system/nearest_folder.hpp"
 
@@ -52,10 +51,9 @@ std::string wrong_with_spool_folder(const std::filesystem::path& folder) {
   if (!why.empty() || !std::filesystem::is_directory(folder, error)) return why;
   try {
     const auto files = block_files_in(folder, store_kind::store);
-    // A receiver that has stored nothing yet has its manifest there all the same.
-    const std::string file = files.empty() ? store_manifest::file_name : files.front().text();
-    if (std::filesystem::exists(folder / file, error))
-      why = "it is a store, of which " + file + " is a file; a spool has a folder of its own";
+    if (!files.empty())
+      why = "it is a store, of which " + files.front().text() +
+            " is a file; a spool has a folder of its own";
   } catch (const std::filesystem::filesystem_error&) {
     return {}; // another user may read it
   }

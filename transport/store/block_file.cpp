@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -40,27 +41,6 @@ bool take(std::string_view& from, std::string_view text, Number& number) {
   const auto [end, error] = std::from_chars(from.data(), from.data() + from.size(), number);
   from.remove_prefix(static_cast<std::size_t>(end - from.data()));
   return error == std::errc();
-}
-
-/// By rising number; of one number, the one that is read first.
-std::vector<block_file_name> all_block_files_in(const std::filesystem::path& folder,
-                                                store_kind kind) {
-  std::vector<block_file_name> files;
-  for (const auto& entry : std::filesystem::directory_iterator(folder))
-    if (const auto name = block_file_name::read(entry.path().filename().string(), kind))
-      files.push_back(*name);
-  std::ranges::sort(files, {}, [](const block_file_name& f) {
-    return std::tuple(f.number, !f.complete, f.text());
-  });
-  return files;
-}
-
-/// One that gets its other name while the folder is listed may be listed under both.
-bool are_two_files(const std::filesystem::path& one, const std::filesystem::path& other) {
-  struct stat first {
-  }, second{};
-  return ::lstat(one.c_str(), &first) == 0 && ::lstat(other.c_str(), &second) == 0 &&
-         (first.st_dev != second.st_dev || first.st_ino != second.st_ino);
 }
 
 } // namespace
@@ -115,26 +95,20 @@ std::optional<block_file_name> block_file_name::read(const std::string& name, st
 }
 
 std::vector<block_file_name> block_files_in(const std::filesystem::path& folder, store_kind kind) {
-  std::vector<block_file_name> files = all_block_files_in(folder, kind);
-  const auto is_one_number = [](const block_file_name& a, const block_file_name& b) {
+  std::vector<block_file_name> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    if (const auto name = block_file_name::read(entry.path().filename().string(), kind))
+      files.push_back(*name);
+  std::ranges::sort(files, {},
+                    [](const block_file_name& f) { return std::tuple(f.number, !f.complete); });
+  const auto have_one_number = [&](const block_file_name& a, const block_file_name& b) {
+    if (a.number == b.number && a.complete && b.complete && a.complete != b.complete)
+      throw std::runtime_error(folder.string() + ": " + a.text() + " and " + b.text() +
+                               " have one number: move one of them into another folder");
     return a.number == b.number;
   };
-  files.erase(std::unique(files.begin(), files.end(), is_one_number), files.end());
+  files.erase(std::unique(files.begin(), files.end(), have_one_number), files.end());
   return files;
-}
-
-std::vector<std::string> unread_files_in(const std::filesystem::path& folder) {
-  const auto files = all_block_files_in(folder, store_kind::store);
-  std::vector<std::string> unread;
-  const block_file_name* read = nullptr;
-  for (const block_file_name& f : files) {
-    if (read == nullptr || read->number != f.number)
-      read = &f;
-    else if (are_two_files(folder / read->text(), folder / f.text()))
-      unread.push_back(f.text() + " is not read, because " + read->text() +
-                       " has its number: move it into a folder of its own, with its sidecar");
-  }
-  return unread;
 }
 
 std::vector<std::uint64_t> store_file_numbers(const std::filesystem::path& folder,
@@ -174,7 +148,7 @@ std::error_code block_file::open(const held_folder& folder, std::uint64_t number
   made.number_ = number;
   store_file_header head;
   head.number = number;
-  if (kind == store_kind::store) head.reserved[0] = file_is_renamed;
+  if (kind == store_kind::store) head.reserved[0] = 1;
   error = made.append(std::as_bytes(std::span(&head, 1)));
   if (!error && flush_name != nullptr && flush_name(folder.get()) != 0) error = last_error();
   if (error) {
@@ -221,6 +195,13 @@ std::error_code block_file::flush(flush_function how) {
   if (how(file_->get()) == 0) return {};
   sound_ = false;
   return last_error();
+}
+
+std::error_code block_file::check() const {
+  struct stat seen {};
+  if (ask_again([&] { return ::fstat(file_->get(), &seen); }) != 0) return last_error();
+  return seen.st_nlink != 0 ? std::error_code()
+                            : std::make_error_code(std::errc::no_such_file_or_directory);
 }
 
 std::error_code block_file::check(const held_folder& folder) const {
