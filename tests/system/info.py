@@ -90,7 +90,7 @@ class WhatIsWhole(Info):
         self.assertEqual((lanes["kind"], len(lanes["lanes"])), ("releases", len(said["sessions"])))
         self.assertEqual(lanes["lanes"][0]["session"], said["sessions"][0]["session"])
         notes = self.folder / "released.kl3r"
-        notes.write_bytes(bytes(2048 * 32))
+        notes.write_bytes(bytes(1024 * 32))
         self.assertEqual(self.info(notes)["lanes"], [])
         emptied = self.folder / "emptied"
         emptied.mkdir()

@@ -33,7 +33,7 @@ BOOST_DESCRIBE_STRUCT(datagram_account, (),
 BOOST_DESCRIBE_STRUCT(byte_account, (), (in, out, payloads))
 BOOST_DESCRIBE_STRUCT(spill_account, (), (spill, admitted, incomplete, expected))
 BOOST_DESCRIBE_STRUCT(earlier_spills_account, (), (spills, admitted, incomplete))
-BOOST_DESCRIBE_STRUCT(spool_account, (), (waiting, found, gone, not_compared, lanes))
+BOOST_DESCRIBE_STRUCT(spool_account, (), (waiting, found, gone, lanes))
 
 namespace {
 

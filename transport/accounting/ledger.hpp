@@ -115,8 +115,7 @@ struct spool_account {
   std::uint64_t waiting = 0; ///< of this process's events, those in flight that a next start finds
   std::uint64_t found = 0;   ///< at the start, of earlier processes
   std::uint64_t gone = 0;    ///< blocks that were called safe, and that no file has any more
-  std::uint64_t not_compared = 0; ///< files that may not be as they were
-  std::vector<lane> lanes;        ///< of earlier processes
+  std::vector<lane> lanes;   ///< of earlier processes
 
   friend bool operator==(const spool_account&, const spool_account&) = default;
 };

@@ -108,56 +108,22 @@ public:
   /// No error: the file has a name. `no_such_file_or_directory`: it was removed. What was appended
   /// before is safe only after this.
   [[nodiscard]] std::error_code check() const;
-  /// No error: the folder's name and the file's name lead to this file, and it is as long as what
-  /// was written. What was appended before is then safe. Two calls of the system, for each block.
-  [[nodiscard]] std::error_code check(const held_folder& folder) const;
-  /// Since it was trusted, another program has written to it or cut it, and its length may be right
-  /// all the same: it was changed at another time than that of the last append. What it holds has
-  /// to be read. An older kernel's times have steps of some milliseconds.
-  [[nodiscard]] bool is_suspect();
-  /// As it was known last.
-  [[nodiscard]] bool was_suspect() const { return suspect_; }
-  /// How often that was seen.
-  [[nodiscard]] std::uint64_t touches() const { return touches_; }
-  /// It was read since is_suspect() was asked last, and holds what was written.
-  void trust() { suspect_ = false; }
-  void distrust() { tampered_ = true; }
-  /// Takes back the blocks behind this place. Should the disk refuse, the next block overwrites
-  /// them, or the next start steps over them.
+  /// Takes back the blocks behind this place. Should the disk refuse, the next start steps over
+  /// them.
   void cut(std::uint64_t end);
 
   [[nodiscard]] std::uint64_t number() const { return number_; }
-  [[nodiscard]] const std::string& name() const { return name_; }
-  [[nodiscard]] const file_identity& identity() const { return who_; }
   /// What another thread may read while this one appends, and as long as it holds it.
   [[nodiscard]] std::shared_ptr<const file_descriptor> descriptor() const { return file_; }
-  /// As it is now. Where the disk does not say so: as it was written, but as if another program had
-  /// touched it, so that a look at it reads it.
-  [[nodiscard]] file_look as_it_is() const;
   [[nodiscard]] std::uint64_t end() const { return end_; } ///< where the next block will begin
   /// It has blocks, and this one would make it longer than `limit`.
   [[nodiscard]] bool is_full_for(std::uint64_t block_bytes, std::uint64_t limit) const;
 
 private:
-  void note_time();
-
   std::shared_ptr<const file_descriptor> file_;
-  std::string name_;
-  file_identity who_;
   std::uint64_t number_ = 0;
   std::uint64_t end_ = 0;
   bool sound_ = true;
-  std::int64_t changed_ = 0; ///< by this program, at last
-  bool suspect_ = false;
-  std::uint64_t touches_ = 0;
-  bool tampered_ = false; ///< it was found shorter than it was written, or without its blocks
-  bool uncut_ = false;    ///< it may be longer than its blocks
 };
-
-/// Copies bytes of a block file to a new file of this name in a folder, which what has that name
-/// makes way for; what a link leads to stays. Stretches without data stay so. After an error there
-/// is no copy.
-[[nodiscard]] std::error_code set_aside(int from, std::uint64_t offset, std::uint64_t bytes,
-                                        int folder, const std::string& name);
 
 } // namespace l3

@@ -26,11 +26,10 @@ file_descriptor opened(const std::string& path) {
   file_descriptor file(
       ask_again([&] { return ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC); }));
   if (!file) throw std::system_error(errno, std::generic_category(), "cannot read " + path);
-  const auto seen = look_at(file.get());
-  if (!seen) throw std::system_error(last_error(), "cannot look at " + path);
-  if (!seen->is_file)
-    throw std::runtime_error("cannot read " + path + ": " +
-                             make_error_code(name_fault::not_a_file).message());
+  struct stat seen {};
+  if (ask_again([&] { return ::fstat(file.get(), &seen); }) != 0)
+    throw std::system_error(last_error(), "cannot look at " + path);
+  if (!S_ISREG(seen.st_mode)) throw std::runtime_error("cannot read " + path + ": it is no file");
   return file;
 }
 
@@ -64,11 +63,8 @@ store_file::store_file(const std::filesystem::path& file, store_kind kind, stop_
 
 store_file::store_file(const held_folder& folder, const std::string& name, std::uint64_t number,
                        store_kind kind, stop_question stop)
-    : number_(number), kind_(kind), path_((folder.path() / name).string()), stop_(std::move(stop)) {
-  std::error_code error;
-  file_ = folder.open(name, O_RDONLY, error);
-  if (error) throw std::system_error(error, "cannot read " + path_);
-}
+    : number_(number), kind_(kind), path_((folder.path() / name).string()), file_(opened(path_)),
+      stop_(std::move(stop)) {}
 
 void store_file::stop_if_told() const {
   if (stop_ && stop_()) throw scan_stopped();
@@ -93,9 +89,11 @@ bool store_file::read(std::uint64_t offset, std::span<std::byte> to) const {
 }
 
 std::uint64_t store_file::size() const {
-  const auto seen = look_at(file_.get());
-  if (!seen) refused_ = last_error();
-  return seen ? seen->bytes : 0;
+  struct stat seen {};
+  if (ask_again([&] { return ::fstat(file_.get(), &seen); }) == 0)
+    return static_cast<std::uint64_t>(seen.st_size);
+  refused_ = last_error();
+  return 0;
 }
 
 std::optional<stored_block> store_file::whole_block_at(std::uint64_t offset) const {

@@ -58,7 +58,7 @@ public:
              stop_question stop = {});
   /// A file of any name. Its number is what its head says.
   store_file(const std::filesystem::path& file, store_kind kind, stop_question stop = {});
-  /// Of a folder that this program has: no link is followed.
+  /// Of a folder that this program has.
   store_file(const held_folder& folder, const std::string& name, std::uint64_t number,
              store_kind kind, stop_question stop = {});
 

@@ -25,8 +25,7 @@ ledger arbitrary_ledger() {
   if (l.program == "koto-l3d" && *rc::gen::arbitrary<bool>()) l.recorded = number();
   if (l.program == "koto-l3d" && l.clean) {
     l.sessions.push_back(number());
-    l.spool = {
-        number(), number(), number(), number(), {{number(), number(), number()}, {number(), 0, 0}}};
+    l.spool = {number(), number(), number(), {{number(), number(), number()}, {number(), 0, 0}}};
   }
   l.fragments = {number(), number(), number(), {{"truncated", number()}, {"wrong_slot", 0}},
                  number(), number(), number()};
