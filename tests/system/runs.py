@@ -488,15 +488,6 @@ class Control(Controlled):
         self.assertEqual(self.ask("GET", "/run")[0], 200)
         self.assertEqual(daemon.stop(), 0)
 
-    def test_the_receiver_takes_no_question_for_a_stranger(self):
-        receiver, daemon = self.start_receiver(), self.start_controlled()
-        for _ in range(3):  # asks each time whether the receiver is there
-            self.assertEqual(self.ask("POST", "/run/start", '{"menu": "/nowhere"}')[0], 409)
-        self.assertEqual(daemon.stop(), 0)
-        receiver.stop()
-        self.assertNotIn("connections refused", receiver.said())
-        self.assertEqual(json.loads((self.store / "ledger.json").read_text())["datagrams"]["malformed"]["handshake"], 0)
-
     def test_numbers_that_were_used(self):
         receiver, daemon = self.start_receiver(), self.start_controlled()
         self.start(number=4294967295)
