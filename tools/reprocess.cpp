@@ -136,8 +136,7 @@ bool is_done(const reprocess_folder& folder, const reprocess_plan& plan,
   const bool input_is_same =
       !std::filesystem::exists(input, error) || has_length(input, record->input.bytes);
   const std::filesystem::path output = folder.store() / record->output.name;
-  return input_is_same &&
-         (record->output.name.empty() || has_length(output, record->output.bytes));
+  return input_is_same && (record->output.name.empty() || has_length(output, record->output.bytes));
 }
 
 std::vector<std::uint64_t> open_tasks(const reprocess_folder& folder, const reprocess_plan& plan) {
