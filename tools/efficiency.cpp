@@ -136,7 +136,7 @@ efficiencies measure(const options& o, interrupt& signals) {
     if (!how.chosen) e.sessions.insert(in.block().session);
     auto at = e.by_settings.find(how);
     if (at == e.by_settings.end()) at = e.by_settings.emplace(how, settings.of(in.block())).first;
-    at->second.add(*summary);
+    at->second.add(*summary, event->bytes().size());
   }
   e.lost = in.left_out();
   e.lost.events += damaged;
@@ -221,13 +221,15 @@ void print_text(const decided_by& how, const settings_efficiency& s) {
   for (const reference_sample& of : s.samples()) {
     print_plain("\n{}: {} events, one in {} of what it stands for\n", of.name, of.events,
                 of.one_in);
-    print_plain("{:<16} {:>9}  {:>24}  {:>24}   refused for, most often first\n", "line",
-                "prescale", "fires on", "of its level-1 bits");
-    for (const line_efficiency& l : of.lines) {
+    print_plain("{:<16} {:>9} {:>9}  {:>24}  {:>24}   refused for, most often first\n", "line",
+                "prescale", "link, MB", "fires on", "of its level-1 bits");
+    for (std::size_t n = 0; n < of.lines.size(); ++n) {
+      const line_efficiency& l = of.lines[n];
       std::vector<std::string> reasons;
       for (const auto& [events, why] : reasons_of(l))
         reasons.push_back(fmt::format("{} {}", why, events));
-      print_plain("{:<16} {:>9}  {}  {}   {}\n", l.name, l.prescale, text_of(l.of_all),
+      print_plain("{:<16} {:>9} {:>9.2f}  {}  {}   {}\n", l.name, l.prescale,
+                  static_cast<double>(s.link_bytes(n)) / 1e6, text_of(l.of_all),
                   text_of(l.of_triggered), fmt::join(reasons, ", "));
     }
   }
@@ -238,11 +240,13 @@ json::object to_json(const decided_by& how, const settings_efficiency& s) {
   json::array samples;
   for (const reference_sample& of : s.samples()) {
     json::array lines;
-    for (const line_efficiency& l : of.lines) {
+    for (std::size_t n = 0; n < of.lines.size(); ++n) {
+      const line_efficiency& l = of.lines[n];
       json::object refused;
       for (const auto& [events, why] : reasons_of(l)) refused[why] = events;
       lines.push_back(json::object{{"line", l.name},
                                    {"prescale", l.prescale},
+                                   {"bytes_on_the_link", s.link_bytes(n)},
                                    {"fired", to_json(l.of_all)},
                                    {"fired_of_triggered", to_json(l.of_triggered)},
                                    {"refused", std::move(refused)}});
@@ -318,7 +322,8 @@ void add_efficiency(CLI::App& program, command_body& run) {
   auto* c = program.add_subcommand("efficiency",
                                    "what part of unbiased stored events each line fires on");
   c->footer("Intervals are one standard deviation, after Wilson. Prescales play no part: a line\n"
-            "fires before its own. The sample of a run whose selection records is all its events.\n"
+            "fires before its own. \"link\" is of all stored events that a line kept. The sample "
+            "of a run whose selection records is all its events.\n"
             "Names of lines are those of the settings in the store. --selection is refused where\n"
             "all sessions have settings, and --reference where no line of the store has the name.");
   c->add_option("store", o->store, "the folder that `receive` wrote, or a spool")->required();
