@@ -13,7 +13,7 @@ namespace l3 {
 command_adder add_bench_pack, add_bench_unpack, add_bench_building, add_bench_codecs,
     add_bench_counts, add_bench_daemon, add_bench_decode, add_bench_device, add_bench_engine,
     add_bench_memory, add_bench_nvcomp, add_bench_pipeline, add_bench_receive, add_bench_seed,
-    add_bench_select, add_bench_show, add_bench_sizing, add_bench_sort, add_bench_ways;
+    add_bench_select, add_bench_show, add_bench_sort, add_bench_ways;
 
 namespace {
 
@@ -32,7 +32,7 @@ std::string what_is_left_out() {
 
 int main(int argc, char** argv) {
   using namespace l3;
-  constexpr std::array<command, 19> commands{{{"pack", add_bench_pack},
+  constexpr std::array<command, 18> commands{{{"pack", add_bench_pack},
                                               {"unpack", add_bench_unpack},
                                               {"building", add_bench_building},
                                               {"codecs", add_bench_codecs},
@@ -48,7 +48,6 @@ int main(int argc, char** argv) {
                                               {"seed", add_bench_seed},
                                               {"select", add_bench_select},
                                               {"show", add_bench_show},
-                                              {"sizing", add_bench_sizing},
                                               {"sort", add_bench_sort},
                                               {"ways", add_bench_ways}}};
   return run_program("koto-l3-bench",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3 cables`: the cable map of a detector as a table, checked, and as a picture.
+// `koto-l3 cables`: the cable map of a detector as a table, checked.
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,11 +9,9 @@
 
 #include "selection/detector/cable_map.hpp"
 #include "selection/trigger/load_selection.hpp"
-#include "tools/cables/cable_drawing.hpp"
 #include "tools/command.hpp"
 #include "tools/crates_option.hpp"
 #include "tools/print.hpp"
-#include "tools/write_file.hpp"
 
 namespace l3 {
 namespace {
@@ -21,7 +19,6 @@ namespace {
 struct options {
   selection_files files;
   std::vector<std::string> crates;
-  std::string svg;
   bool json = false;
 };
 
@@ -52,7 +49,6 @@ boost::json::object to_json(const detector& d) {
 
 int cables(const options& o) {
   const detector d = detector_of(o);
-  if (!o.svg.empty()) write_file("--svg", o.svg, is_svg, drawing_of(d));
   if (o.json)
     print_json("{}\n", boost::json::serialize(to_json(d)));
   else
@@ -73,7 +69,6 @@ void add_cables(CLI::App& program, command_body& run) {
   c->add_option("--detector", o->files.detector, "description of the detector")
       ->capture_default_str();
   add_crates_option(*c, o->crates);
-  c->add_option("--svg", o->svg, "draw the calorimeter and the counters into this file");
   c->add_flag("--json", o->json, "report as JSON");
   c->callback([o, &run] { run = [o] { return cables(*o); }; });
 }

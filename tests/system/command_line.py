@@ -70,8 +70,7 @@ class Usage(CommandLine):
 
     def test_every_number_is_refused_with_its_option_and_its_range(self):
         found = 0
-        for command in ("simulate", "replay", "verify", "inspect", "histograms", "pack", "unpack", "select", "evaluate", "reprocess", "plan", "budget",
-                        "demo", "run start"):
+        for command in ("simulate", "replay", "verify", "inspect", "histograms", "pack", "unpack", "select", "evaluate", "reprocess", "demo", "run start"):
             code, usage = self.run_tool(*command.split(), "--help")
             self.assertEqual(code, 0, usage)
             for option, what in re.findall(r"^ +(--[a-z-]+) (U?INT[^\n]*|FLOAT:[^\n]*)", usage, re.MULTILINE):
@@ -87,18 +86,13 @@ class Usage(CommandLine):
         self.assertGreater(found, 60)
         self.says(USAGE, "--samples: 4294967296 is not a multiple of 64 from 64 to 4294967232", "pack", "a", "b", "--samples=4294967296")
         self.says(USAGE, "--run: 4294967296 is no whole number from 0 to 4294967295", "simulate", "a", "--run=4294967296")
-        self.says(USAGE, "or is too large", "plan", "--rate", "99999999999 Gb/s")
-        for zero in ("-0", "-0.0", "0"):
-            code, said = self.run_tool("plan", f"--kept={zero}")
-            self.assertEqual(code, 0, said)
-            self.assertIn("assumed: 0.0 % of the events are kept", said)
 
     def test_numbers_that_are_none(self):
         """Not-a-number lies in every range that is checked by two comparisons."""
         out = self.folder / "out"
-        needed = {"simulate": (out,), "replay": (self.sent, "--to", f"udp://{harness.HOST}:{self.ports.udp}"), "budget": (self.sent,)}
+        needed = {"simulate": (out,), "replay": (self.sent, "--to", f"udp://{harness.HOST}:{self.ports.udp}")}
         found = 0
-        for command in ("simulate", "replay", "plan", "budget"):
+        for command in ("simulate", "replay"):
             code, usage = self.run_tool(command, "--help")
             self.assertEqual(code, 0, usage)
             for option in re.findall(r"^ +(--[a-z-]+) FLOAT", usage, re.MULTILINE):
@@ -108,15 +102,10 @@ class Usage(CommandLine):
                         self.says(USAGE, option, command, *needed.get(command, ()), f"{option}={number}")
         self.assertGreater(found, 30)
         self.assertFalse(out.exists())
-        self.says(USAGE, "--kept: nan is no finite number in decimal digits", "plan", "--kept=nan")
+        self.says(USAGE, "--drop: nan is no finite number in decimal digits", "replay", *needed["replay"], "--drop=nan")
         for number in ("0x0", "0x1p-1", "nan", "inf", " 0.5"):
             for option in ("--drop", "--duplicate", "--rate"):
                 self.says(USAGE, number, "replay", *needed["replay"], f"{option}={number}")
-        for number in ("+0", "+0.05", "5e-2", ".05", "0.", "00.05"):
-            code, said = self.run_tool("plan", f"--kept={number}")
-            self.assertEqual(code, 0, said)
-        for rate in ("0 Gb/s", "-1 Gb/s"):
-            self.says(USAGE, f'--rate: "{rate}" is not above 0', "plan", f"--rate={rate}")
 
     def test_rates_and_probabilities(self):
         for rate in ("0ev/s", "-1ev/s", "nan ev/s", "1e16ev/s", "0.01ev/s", "10", "fast"):
@@ -230,9 +219,9 @@ class PlainText(CommandLine):
         os.rename(self.sent, odd)
         os.rename(self.store, store)
         for arguments in (("info", odd), ("info", store), ("info", store + "/ledger.json"), ("inspect", odd, "--event", "3/1"), ("select", odd),
-                          ("evaluate", odd), ("budget", odd, "--codec", "koto"), ("verify", odd, store), ("extract", store, odd + b".out"),
+                          ("evaluate", odd), ("verify", odd, store), ("extract", store, odd + b".out"),
                           ("efficiency", store), ("histograms", store), ("keys", odd + b".key"), ("simulate", odd + b".l2raw", "--events", "2"),
-                          ("cables", "--svg", odd + b".svg"), ("reprocess", store, "--menu", "built-in", "--out", odd + b".out"),
+                          ("reprocess", store, "--menu", "built-in", "--out", odd + b".out"),
                           ("pack", odd + b".l2raw", odd + b".kr"), ("receive", "--out", odd), ("receive", "--config", odd), ("doctor", "--config", odd)):
             with self.subTest(arguments):
                 p = self.said(*arguments)
@@ -257,8 +246,8 @@ class PlainText(CommandLine):
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as deaf:
             deaf.bind((harness.HOST, 0))
             for arguments in (("simulate", odd + b".l2raw", "--events", "2"), ("info", odd), ("info", store), ("inspect", odd, "--event", "3/1"),
-                              ("select", odd + b".l2raw"), ("evaluate", odd + b".l2raw"), ("budget", odd + b".l2raw"), ("verify", odd, store),
-                              ("extract", store, odd + b".out"), ("efficiency", store), ("cables", "--svg", odd + b".svg"), ("plan",),
+                              ("select", odd + b".l2raw"), ("evaluate", odd + b".l2raw"), ("verify", odd, store),
+                              ("extract", store, odd + b".out"), ("efficiency", store), ("cables",),
                               ("pack", odd + b".u16", odd + b".kr"), ("unpack", odd + b".kr", odd + b".16"), ("doctor", "--config", odd + b".toml"),
                               ("replay", odd, "--to", f"udp://{harness.HOST}:{deaf.getsockname()[1]}"), ("status", f"{harness.HOST}:1")):
                 with self.subTest(arguments):

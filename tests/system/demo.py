@@ -162,25 +162,6 @@ class Bench(harness.SystemTest):
             self.assertEqual(rows[what]["verdict"], "met", rows)
         self.assertEqual(rows["part of iperf3 in the same run, bar"]["measured"], "not measured")
 
-    def test_costs_that_two_rates_give_are_a_table_for_plan(self):
-        report = self.bench("sizing", "--events", "60", "--rates", "0.03,0.08,0.05", "--seconds", "1", "--within", "1000")
-        self.assertEqual([row["what"] for row in report["rows"]], ["measured", "measured", "predicted"])
-        self.assertLessEqual({"tcp", "compute", "drain"}, {t["thread"] for t in report["table"]["threads"]})
-        table = self.folder / "costs.json"
-        table.write_text(json.dumps(report))
-        code, planned, said = self.ask_for_json("plan", "--rate", "1 Gb/s", "--nodes", "2", "--headroom", "1", "--kept", "0.1", "--measured", table)
-        for mine, its in zip(planned["table"]["threads"], report["table"]["threads"], strict=True):
-            self.assertEqual((mine["thread"], mine["of"]), (its["thread"], its["of"]))
-            self.assertAlmostEqual(mine["seconds_per_gigabyte"], its["seconds_per_gigabyte"])
-        self.assertEqual((planned["nodes"], planned["node_input"]), (2, 62.5e6))
-        self.assertEqual(code, 0 if planned["holds"] else 1, said)
-        code, said = self.run_tool("plan", "--rate", "1000 Gb/s", "--nodes", "1")
-        self.assertEqual(code, 1, said)
-        self.assertIn("NOT enough", said)
-        self.assertIn("assumed", said)
-        code, said = self.run_tool("plan", "--rate", "fast")
-        self.assertEqual(code, 2, said)
-
     def test_other_ways_to_receive(self):
         rows = {row["what"]: row for row in self.bench("ways", "--seconds", "0.2")["rows"]}
         for what in ("loopback, recvmmsg", "loopback, recvmmsg with UDP GRO"):

@@ -135,9 +135,6 @@ TABLE = [
     ("koto-l3 verify sent.l2raw loop", MISSING, "loop cannot be used: Too many levels of symbolic links"),
     ("koto-l3 extract loop new.bin", MISSING, "loop cannot be used: Too many levels of symbolic links"),
     ("koto-l3 reprocess loop --out new --menu built-in", MISSING, "loop cannot be used: Too many levels of symbolic links"),
-    ("koto-l3 plan --measured empty", FAILED, "empty is no table of costs: incomplete JSON\n"),
-    ("koto-l3 plan --measured text", FAILED, "text is no table of costs: syntax error\n"),
-    ("koto-l3 plan --measured other.json", FAILED, "other.json is no table of costs: "),
     ("koto-l3 extract none new.bin", MISSING, "no store: there is no folder none"),
     ("koto-l3 verify sent.l2raw sent.l2raw", MISSING, "no store: sent.l2raw is a file, and a store is a folder\n"),
     ("koto-l3 efficiency sent.l2raw", MISSING, "no store: sent.l2raw is a file, and a store is a folder\n"),
@@ -208,8 +205,6 @@ TABLE = [
     ("koto-l3 histograms none --save image.png", FAILED, "image.png is there already"),
     ("koto-l3 histograms none --svg sent.l2raw", FAILED, "sent.l2raw is there already, and --svg did not write it"),
     ("koto-l3 inspect sent.l2raw --event 3/1 --svg text", FAILED, "text is there already, and --svg did not write it"),
-    ("koto-l3 cables --svg store/blocks-000001.kl3", FAILED, "store/blocks-000001.kl3 is there already, and --svg did not write it"),
-    ("koto-l3 budget none --svg sent.l2raw", FAILED, "sent.l2raw is there already, and --svg did not write it"),
     ("koto-l3 simulate sent.l2raw --events 2", FAILED, "sent.l2raw is there already, and simulate did not write it"),
     ("koto-l3 simulate text --events 2", FAILED, "text is there already, and simulate did not write it"),
     ("koto-l3 extract store sent.l2raw", FAILED, "sent.l2raw is there already, and extract did not write it"),
@@ -301,13 +296,13 @@ class Mistakes(harness.SystemTest):
 
     def test_what_a_command_wrote_it_may_replace(self):
         (self.folder / "even.u16").write_bytes(bytes(128))
-        for line in ("koto-l3 simulate new.l2raw --events 2", "koto-l3 cables --svg new.svg", "koto-l3 pack even.u16 new.kr",
+        for line in ("koto-l3 simulate new.l2raw --events 2", "koto-l3 pack even.u16 new.kr",
                      "koto-l3 pack even.u16 new.kr --codec strong",
                      "koto-l3 replay sent.l2raw --to tcp://127.0.0.1:1 --timeout 1ms --ledger new.json"):
             for _ in range(2):
                 with self.subTest(line):
                     self.assertNotIn("is there already", self.run_line(line).stderr)
-        self.assertEqual({p.name for p in self.folder.glob("new*")}, {"new.l2raw", "new.l2raw.truth.jsonl", "new.svg", "new.kr", "new.json"})
+        self.assertEqual({p.name for p in self.folder.glob("new*")}, {"new.l2raw", "new.l2raw.truth.jsonl", "new.kr", "new.json"})
 
     def test_what_only_the_service_gets_is_no_mistake(self):
         """A package's installation and Ansible check a configuration outside of its service."""
@@ -440,7 +435,6 @@ class DamagedInput(harness.SystemTest):
         self.addCleanup(taker.close)
         taker.bind((harness.HOST, self.ports.udp))
         for *arguments, read in (("select", self.sent, "--totals", "pass_through +100 +19 "), ("evaluate", self.sent, "true type "),
-                                 ("budget", self.sent, "--codec", "koto", "from 19 in the files"),
                                  ("replay", self.sent, "--to", f"udp://{harness.HOST}:{self.ports.udp}+1", "--rate", "unlimited", "events sent +19 ")):
             with self.subTest(arguments[0]):
                 code, text = self.run_tool(*arguments)
