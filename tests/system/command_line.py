@@ -221,7 +221,7 @@ class PlainText(CommandLine):
         for arguments in (("info", odd), ("info", store), ("info", store + "/ledger.json"), ("inspect", odd, "--event", "3/1"), ("select", odd),
                           ("evaluate", odd), ("verify", odd, store), ("extract", store, odd + b".out"),
                           ("efficiency", store), ("histograms", store), ("keys", odd + b".key"), ("simulate", odd + b".l2raw", "--events", "2"),
-                          ("reprocess", store, "--menu", "built-in", "--out", odd + b".out"),
+                          ("reprocess", odd, odd + b".out", "--menu", "built-in"),
                           ("pack", odd + b".l2raw", odd + b".kr"), ("receive", "--out", odd), ("receive", "--config", odd), ("doctor", "--config", odd)):
             with self.subTest(arguments):
                 p = self.said(*arguments)
@@ -260,8 +260,8 @@ class PlainText(CommandLine):
         receiver.terminate()
         take("receive", receiver.communicate(timeout=harness.PATIENCE)[0])
         self.assertEqual(named, {"info", "extract", "simulate", "receive"})
-        # A file of options names demo's folder, and must be UTF-8; run and histograms print what they have read as JSON. The names that reprocess
-        # tells are in reprocessing.py.
+        # A file of options names demo's folder, and must be UTF-8; run and histograms print what they have read as JSON; reprocess tells a
+        # name only if its file has the name of a store's.
         self.assertEqual(self.commands_with("--json") - tried, {"demo", "run", "histograms", "reprocess"})
 
 

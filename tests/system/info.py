@@ -180,26 +180,6 @@ class WhatIsWhole(Info):
             packed.write_bytes(content)
             self.assertEqual(self.info(packed, FAILED)["damage"], [damage])
 
-
-    def test_what_reprocess_writes(self):
-        folder = harness.HERE / "golden/0.2.0/reprocessed/reprocess"
-        said = self.info(folder / "plan.json")
-        self.assertEqual((said["kind"], said["version"], said["settings"], [t["task"] for t in said["tasks"]]), ("reprocess_plan", 1, "a6abda5b", [1]))
-        said = self.info(folder / "task-000001.json")
-        self.assertEqual((said["kind"], said["task"], said["input"]["events"], said["limited"]), ("reprocess_task", 1, 2, 2))
-        said = self.info(folder / "manifest.json")
-        self.assertEqual((said["kind"], said["events"]["in"]), ("reprocess_manifest", 2))
-        self.assertEqual(said["files"], [{"task": 1, "file": "blocks-000001-run000007-node3.kl3", "events": 2, "kept": 0, "rejected": 0, "limited": 2,
-                                          "unreadable": 0, "bytes_in": 251576, "bytes_out": 7000}])
-        other = self.folder / "other.json"
-        other.write_text('{"plan": 2, "codec": "strong"}')
-        self.assertEqual(self.info(other)["version"], 2, "a plan with another codec")
-        other.write_text('{"plan": 3}')
-        self.refused(other, FAILED, "the plan of a reprocessing (`reprocess`), of version 3; this koto-l3 reads versions 1 and 2")
-        for odd in ('{"manifest": 1, "files": [1, {"input": 7}, {}]}', '{"manifest": 1, "files": 3}', '{"task": "x"}'):
-            other.write_text(odd)
-            self.info(other)
-
     def test_a_manifest_that_is_empty(self):
         store = self.folder / "store"
         store.mkdir()
