@@ -12,7 +12,6 @@
 
 #include "config/usage_mistake.hpp"
 #include "tools/command.hpp"
-#include "tools/histograms/histogram_drawing.hpp"
 #include "tools/histograms/histogram_table.hpp"
 #include "tools/histograms/stored_histograms.hpp"
 #include "tools/interrupt.hpp"
@@ -29,7 +28,6 @@ namespace {
 struct options {
   std::string from = "127.0.0.1:9420";
   std::string reference;
-  std::string svg;
   std::string save;
   stored_choice choice;
   bool skip_damaged = false;
@@ -87,7 +85,6 @@ int show_them(const options& o) {
   interrupt signals;
   bool whole = true;
   check_replaced("--save", o.save, is_kept);
-  check_replaced("--svg", o.svg, is_svg);
   const bool is_file = std::filesystem::exists(o.from);
   if (!(is_file && is_stored(o.from)) && (o.choice.run || o.choice.node || o.choice.spill))
     throw command_error("--run, --node and --spill choose from a store, and " + o.from + " is none",
@@ -103,8 +100,6 @@ int show_them(const options& o) {
     changes = changes_between(h, *reference);
   }
   if (!o.save.empty()) write_file("--save", o.save, is_kept, to_json(h) + "\n");
-  if (!o.svg.empty())
-    write_file("--svg", o.svg, is_svg, draw_histograms(h, reference ? &*reference : nullptr));
   if (o.json) {
     print_json("{{\"run\":{},{}}}\n", to_json(h), members_of(changes));
   } else {
@@ -138,7 +133,6 @@ void add_histograms(CLI::App& program, command_body& run) {
       ->check(whole_number<std::uint32_t>);
   c->add_option("--spill", o->choice.spill, "likewise of this spill")
       ->check(whole_number<std::uint32_t>);
-  c->add_option("--svg", o->svg, "draw them into this file")->check(refuse_no_name);
   c->add_option("--save", o->save, "write them, as JSON, into this file")->check(refuse_no_name);
   add_skip_damaged_flag(*c, o->skip_damaged);
   c->add_flag("--json", o->json, "as JSON, with the changes");

@@ -19,9 +19,6 @@ namespace l3 {
 void check_replaced(const std::string& writer, const std::filesystem::path& name,
                     bool (*is_own)(std::string_view begin));
 
-/// Whether a file that begins so is a drawing that a program wrote.
-[[nodiscard]] inline bool is_svg(std::string_view begin) { return begin.starts_with("<svg "); }
-
 /// Where a file of this name would be made: links of it are followed, also where they lead to
 /// nothing. Throws std::filesystem::filesystem_error for a ring of links.
 [[nodiscard]] std::filesystem::path end_of_links(std::filesystem::path path);
