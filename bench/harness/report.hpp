@@ -10,7 +10,7 @@
 #include <boost/json.hpp>
 
 #include "bench/harness/measure.hpp"
-#include "tools/figures/svg_plot.hpp"
+#include "bench/harness/svg_plot.hpp"
 
 namespace l3::bench {
 

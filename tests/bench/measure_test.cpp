@@ -15,8 +15,8 @@
 #include "bench/codec/general_codecs.hpp"
 #include "bench/codec/waveform_mix.hpp"
 #include "bench/harness/measure.hpp"
+#include "bench/harness/svg_plot.hpp"
 #include "tests/tools/temporary_folder.hpp"
-#include "tools/figures/svg_plot.hpp"
 
 namespace {
 

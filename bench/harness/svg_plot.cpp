@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/figures/svg_plot.hpp"
+#include "bench/harness/svg_plot.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include "monitor/pages.hpp"
-#include "tools/figures/drawing_style.hpp"
 
 namespace l3 {
 namespace {
@@ -26,11 +25,15 @@ constexpr double line_of_text = 17;
 // Six hues of medium lightness, good on white and on black; the second six are dashed.
 constexpr std::array colours{"#d1495b", "#1f8fb5", "#4c9f4a", "#c98a1b", "#8a63c9", "#7d8287"};
 
-std::string style() {
-  return drawing_style(13, R"(  .grid { stroke: currentColor; stroke-opacity: 0.18; }
+constexpr const char* style = R"(<style>
+  svg { color: #222; font: 13px sans-serif; }
+  .paper { fill: #fff; }
+  @media (prefers-color-scheme: dark) { svg { color: #ddd; } .paper { fill: #16181a; } }
+  text { fill: currentColor; }
+  .grid { stroke: currentColor; stroke-opacity: 0.18; }
   .line { fill: none; stroke-width: 2; }
-)");
-}
+</style>
+)";
 
 /// From whole decade to whole decade.
 struct axis {
@@ -118,7 +121,7 @@ std::string to_svg(const plot& p) {
 
   std::string svg;
   append(svg, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\">\n", width, height);
-  svg += style();
+  svg += style;
   append(svg, "<rect class=\"paper\" width=\"{}\" height=\"{}\"/>\n", width, height);
   add_text(svg, left, 26, R"(font-size="16")", escaped(p.title));
   add_grid(svg, x, y);
