@@ -14,7 +14,7 @@
 
 namespace l3 {
 
-/// Throws command_error, and std::runtime_error as pending_file does.
+/// Throws command_error, and std::filesystem::filesystem_error.
 inline void write_file(const std::string& option, const std::string& name,
                        bool (*is_own)(std::string_view begin), std::string_view content) {
   check_replaced(option, name, is_own);

@@ -584,10 +584,6 @@ class Pipes(CommandLine):
                 self.assertEqual(p.wait(), 0, p.said())
         self.assertFalse((self.folder / "pipe.truth.jsonl").exists())
 
-    def test_a_pipe_in_the_way(self):
-        os.mkfifo(self.folder / "out.new")
-        self.says(FAILED, "take it away", "simulate", self.folder / "out", "--events", "1")
-
 
 if __name__ == "__main__":
     harness.main()
