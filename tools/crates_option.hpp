@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// --crates: the readout, where no file says it: of a cable map, and of a store without settings.
+// --crates: the readout of a cable map.
 #pragma once
 
 #include <string>
@@ -17,8 +17,7 @@ namespace l3 {
 inline CLI::Option* add_crates_option(CLI::App& command, std::vector<std::string>& crates) {
   return command.add_option(
       "--crates", crates,
-      "the readout, as in readout.crates: \"0-10: 16 x 125 MHz\" …; by default what a store "
-      "says of its runs, else KOTO's");
+      "the readout, as in readout.crates: \"0-10: 16 x 125 MHz\" …; by default KOTO's");
 }
 
 /// Throws command_error.

@@ -38,7 +38,6 @@ struct options {
   std::string store;
   std::vector<std::string> references; ///< empty: the usual ones, as far as there are any
   std::vector<std::string> ledgers;
-  std::string lines = built_in;
   bool skip_damaged = false;
   bool json = false;
 };
@@ -60,29 +59,14 @@ struct efficiencies {
   unreadable_parts lost;
 };
 
-/// The names of the lines of --selection.
-std::map<std::uint32_t, std::string> given_lines(const std::string& selection) {
-  check_built_in_or_readable(selection);
-  if (selection == built_in) return line_names(default_selection());
-  try {
-    return line_names(read_selection(selection));
-  } catch (const std::runtime_error& e) {
-    throw command_error(e, exit_bad_configuration);
-  }
-}
-
-/// The lines that decided each block: its session's settings in the store name them, or else
-/// --selection. Options that say nothing of this store are refused before it is read.
+/// The lines that decided each block, by the settings of its session in the store. A reference that
+/// no line has is refused before the store is read.
 class known_settings {
 public:
-  known_settings(const options& o, interrupt& signals)
-      : options_(o), given_(given_lines(o.lines)), told_(o.store, signals) {
-    if (o.lines != built_in && told_.complete())
-      throw command_error(fmt::format("--selection {}: it would name no line, for {} holds the "
-                                      "settings of all its sessions; leave the option out",
-                                      o.lines, o.store),
-                          exit_usage);
-    const std::set<std::string> names = all_names();
+  known_settings(const options& o, interrupt& signals) : options_(o), told_(o.store, signals) {
+    std::set<std::string> names;
+    for (const auto& settings : told_.known())
+      for (const auto& [id, name] : line_names(settings->lines)) names.insert(name);
     for (const std::string& name : o.references)
       if (!names.contains(name))
         throw command_error(
@@ -93,7 +77,7 @@ public:
 
   [[nodiscard]] settings_efficiency of(const block_header& block) {
     const auto known = told_.of(block).all;
-    const auto names = known ? line_names(known->lines) : given_;
+    const auto names = known ? line_names(known->lines) : line_names(default_selection());
     if (is_chosen(block)) return {names, false, {}};
     return {names, known && known->mode == selection_mode::record,
             options_.references.empty() ? usual_references : options_.references};
@@ -106,18 +90,7 @@ public:
   }
 
 private:
-  [[nodiscard]] std::set<std::string> all_names() const {
-    std::set<std::string> names;
-    const auto add = [&](const std::map<std::uint32_t, std::string>& lines) {
-      for (const auto& [id, name] : lines) names.insert(name);
-    };
-    for (const auto& settings : told_.known()) add(line_names(settings->lines));
-    if (!told_.complete()) add(given_);
-    return names;
-  }
-
   const options& options_;
-  std::map<std::uint32_t, std::string> given_;
   stored_settings told_;
 };
 
@@ -321,11 +294,12 @@ void add_efficiency(CLI::App& program, command_body& run) {
   auto o = std::make_shared<options>();
   auto* c = program.add_subcommand("efficiency",
                                    "what part of unbiased stored events each line fires on");
-  c->footer("Intervals are one standard deviation, after Wilson. Prescales play no part: a line\n"
-            "fires before its own. \"link\" is of all stored events that a line kept. The sample "
-            "of a run whose selection records is all its events.\n"
-            "Names of lines are those of the settings in the store. --selection is refused where\n"
-            "all sessions have settings, and --reference where no line of the store has the name.");
+  c->footer(
+      "Intervals are one standard deviation, after Wilson. Prescales play no part: a line\n"
+      "fires before its own. \"link\" is of all stored events that a line kept. The sample "
+      "of a run whose selection records is all its events.\n"
+      "Names of lines are those of the settings in the store. --reference is refused where no\n"
+      "line of the store has the name.");
   c->add_option("store", o->store, "the folder that `receive` wrote, or a spool")->required();
   c->add_option("--reference", o->references,
                 "lines that keep events whatever they are, or by level-1 bits alone")
@@ -333,9 +307,6 @@ void add_efficiency(CLI::App& program, command_body& run) {
   c->add_option("--ledger", o->ledgers,
                 "of a daemon whose events these are: refused if it gave up events by priority, "
                 "for the others are no unbiased sample then; may be repeated");
-  c->add_option("--selection", o->lines,
-                "lines of sessions that have no settings in the store, for names")
-      ->capture_default_str();
   add_skip_damaged_flag(*c, o->skip_damaged);
   c->add_flag("--json", o->json, "report as JSON");
   c->callback([o, &run] { run = [o] { return efficiency(*o); }; });

@@ -38,8 +38,6 @@ public:
   /// The names of their lines by their ids, and of those of the built-in selection, for sessions
   /// whose settings are not known.
   [[nodiscard]] std::map<std::uint32_t, std::string> line_names() const;
-  /// There are sessions, and the settings of each are known.
-  [[nodiscard]] bool complete() const;
 
 private:
   void read();
@@ -50,5 +48,8 @@ private:
   /// By number, and whether the blocks are its owner's.
   std::map<std::pair<std::uint64_t, bool>, told_settings> sessions_;
 };
+
+/// What the settings in this store say. Throws command_error if two differ, or none can be read.
+[[nodiscard]] readout stored_readout(const std::filesystem::path& folder, interrupt& signals);
 
 } // namespace l3
