@@ -11,7 +11,6 @@ pkg_check_modules(zmq REQUIRED IMPORTED_TARGET libzmq)
 # libzmq.pc also names the headers of libraries that libzmq alone uses. CMake takes these for include folders when it
 # first asks, and for options ever after: the second `./run` would compile again what includes zmq.h.
 set_target_properties(PkgConfig::zmq PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "${zmq_INCLUDEDIR}" INTERFACE_COMPILE_OPTIONS "")
-pkg_check_modules(sodium REQUIRED IMPORTED_TARGET libsodium)
 pkg_check_modules(isal REQUIRED IMPORTED_TARGET libisal)
 pkg_check_modules(hwy REQUIRED IMPORTED_TARGET libhwy)
 # koto-l3-bench alone compares with these, and says which of them it was built without.

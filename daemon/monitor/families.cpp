@@ -592,10 +592,6 @@ std::vector<family> families_of(const metrics_snapshot& s) {
        "Claims of the receiver to have blocks that were never sent.", sent.impossible},
       {gauge, "receiver_connected", "receiver.connected", "1 while the receiver answers.",
        s.receiver_connected},
-      {gauge, "granted_bytes_per_second", "receiver.granted",
-       "What a receiver that divides its line lets the daemon send now; absent: it grants nothing, "
-       "and forward.rate alone holds.",
-       s.granted ? json::value(*s.granted) : json::value()},
   };
   std::ranges::move(families_of(s.process), std::back_inserter(all));
   return all;

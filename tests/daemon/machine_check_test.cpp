@@ -264,7 +264,7 @@ TEST_F(what_a_start_refuses, ledgers_without_a_place) {
   }
   s_.run.ledger = folder_; // the ledger could not take its place at the end of the run
   expect_refused("it is a folder; with \"/\" at its end, each run has a file of its own", start);
-  for (const char* name : {"tokens.kl3t", "released.kl3r", "spool-000002.kl3",
+  for (const char* name : {"released.kl3r", "spool-000002.kl3",
                            "blocks-000001-run000007-node0.json", "manifest.kl3m"}) {
     s_.run.ledger = at(name);
     expect_refused("a file of a store or a spool may get this name", start);

@@ -127,13 +127,21 @@ class OnTheOutputLine(Keys):
         self.assertIn("is of no use without forward.receiver_key", daemon_says(secret_key=str(self.folder / "daemon.secret")))
         self.assertEqual(self.run_tool("receive", "--out", self.store, "--secret-key", self.folder / "daemon.secret")[0], 2)
 
-    def test_a_receiver_that_everybody_reaches_warns(self):
-        receiver = self.keep(harness.Program([harness.BIN / "koto-l3", "receive", "--bind",
-                                              f"tcp://0.0.0.0:{self.ports.receiver}", "--out", self.store],
-                                             self.folder / "receiver.log"))
-        receiver.wait_to_say("any program that reaches tcp://0.0.0.0")
+    def test_a_link_without_keys_to_another_machine_is_asked_for_by_name(self):
+        bind = ("--bind", f"tcp://0.0.0.0:{self.ports.receiver}", "--out", self.store)
+        code, said = self.run_tool("receive", *bind)
+        self.assertEqual(code, 2, said)
+        self.assertIn(f"other machines reach tcp://0.0.0.0:{self.ports.receiver}, and the link has no keys", said)
+        receiver = self.start_tool("receive", *bind, "--insecure")
         receiver.wait_to_say("listening on")
         self.assertEqual(receiver.stop(), 0)
+
+        for insecure, code, text in (("off", 78, "the link to tcp://192.0.2.1:42200 has no keys"), ("on", 0, "ok")):
+            config = self.write_config(forward={"to": "tcp://192.0.2.1:42200", "insecure": insecure})
+            daemon = self.keep(harness.Program([harness.BIN / "koto-l3d", "--check-config", "--config", config],
+                                               self.folder / f"{insecure}.log"))
+            self.assertEqual(daemon.wait(), code, daemon.said())
+            self.assertIn(text, daemon.said())
 
 
 class OnTheInputs(harness.SystemTest):
@@ -236,7 +244,8 @@ class Strangers(Keys):
         self.crowd.close()
         self.stop_daemon(daemon)
         refused = self.receiver_ledger(receiver)["datagrams"]["malformed"]
-        self.assertEqual(sum(refused[k] for k in ("unknown_key", "mechanism", "handshake")), HALF_OPEN, refused)
+        self.assertLessEqual(sum(refused[k] for k in ("unknown_key", "mechanism", "handshake")), HALF_OPEN, refused)
+        self.assertGreater(refused["handshake"], HALF_OPEN // 4)
         self.assertGreaterEqual(refused["mechanism"], 1)
         self.assertEqual(sum(n for k, n in refused.items() if k not in ("unknown_key", "mechanism", "handshake")), 0, refused)
         self.assertLess(len(receiver.said().splitlines()), 60)

@@ -56,10 +56,10 @@ public:
     }
     if (copy == block_copies::kind::first) {
       ++blocks_;
-      ++sessions_[{h.session, (h.flags & block_proven) != 0}].blocks;
+      ++sessions_[h.session].blocks;
     }
     with_settings_ += h.settings_bytes != 0 ? 1 : 0;
-    session_facts& s = sessions_[{h.session, (h.flags & block_proven) != 0}];
+    session_facts& s = sessions_[h.session];
     if (s.first == 0) {
       s.run = h.run;
       s.node = h.node;
@@ -86,11 +86,10 @@ public:
     std::uint64_t events = 0;
     json::array sessions;
     std::set<std::uint32_t> runs;
-    for (const auto& [name, s] : sessions_) {
+    for (const auto& [number, s] : sessions_) {
       events += s.events;
       runs.insert(s.run);
-      sessions.push_back(json::object{{"session", session_text(name.first)},
-                                      {"proven", name.second},
+      sessions.push_back(json::object{{"session", session_text(number)},
                                       {"run", s.run},
                                       {"node", s.node},
                                       {"blocks", s.blocks},
@@ -165,7 +164,7 @@ private:
     }
   }
 
-  std::map<std::pair<std::uint64_t, bool>, session_facts> sessions_; ///< by number, proven
+  std::map<std::uint64_t, session_facts> sessions_; ///< by number
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> spills_;
   std::map<std::optional<std::uint32_t>, std::uint64_t> settings_;
   std::array<std::uint64_t, 2> by_codec_{}; ///< events: koto, strong

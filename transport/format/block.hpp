@@ -8,10 +8,6 @@
 
 namespace l3 {
 
-enum block_flag : std::uint16_t {
-  block_proven = 1, ///< who sent it had shown the token of its session
-};
-
 enum class codec_id : std::uint8_t {
   koto = 1,   ///< docs/formats.md, section 5
   strong = 2, ///< the same section
@@ -25,7 +21,7 @@ struct block_header {
   std::array<char, 4> magic{'K', 'L', '3', 'B'};
   std::uint8_t version = 1; ///< 2: with settings
   codec_id codec = codec_id::koto;
-  std::uint16_t flags = 0; ///< block_flag, by the receiver; a daemon writes 0
+  std::uint16_t reserved = 0;
   std::uint32_t payload_bytes = 0;
   std::uint32_t events = 0;
   std::uint64_t session = 0;
@@ -125,13 +121,6 @@ struct link_hello_body {
   std::uint32_t node = 0;
 };
 static_assert(sizeof(link_hello_body) == 8);
-
-/// The body of a hello that proves its session.
-struct link_proof_body {
-  link_hello_body hello;
-  std::array<std::uint8_t, 16> token{};
-};
-static_assert(sizeof(link_proof_body) == 24);
 
 /// A number beyond it is none: nobody makes so many blocks.
 inline constexpr std::uint64_t last_sequence = (std::uint64_t{1} << 63) - 1;

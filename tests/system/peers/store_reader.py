@@ -61,7 +61,6 @@ class Settings(NamedTuple):
 class Block(NamedTuple):
     codec: int
     session: int
-    proven: bool
     sequence: int
     run: int
     node: int
@@ -405,7 +404,7 @@ def read_block(header, payload, fields, read=read_event) -> Block:
         found.append(read(payload[at:at + length], codec))
         at += length
     need(at == len(payload) - settings, "bytes after the last event of a block")
-    return Block(codec, session, bool(flags & 1), sequence, run, node, sealed, found, *(read_entries(payload[at:]) if settings else (None, None)))
+    return Block(codec, session, sequence, run, node, sealed, found, *(read_entries(payload[at:]) if settings else (None, None)))
 
 
 def read_entries(data):
@@ -468,10 +467,10 @@ def read_store(folder, whole=True, read=read_event):
     last = {}
     for path in sorted(pathlib.Path(folder).glob("blocks-*.kl3")):
         for block in read_file(path, read):
-            before = last.get((block.session, block.proven), 0)
+            before = last.get(block.session, 0)
             need(block.sequence == before + 1 or not whole and block.sequence > before,
                  f"session {block.session:016x}: block {block.sequence} after {before}")
-            last[block.session, block.proven] = block.sequence
+            last[block.session] = block.sequence
             yield block
 
 
