@@ -6,10 +6,9 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <string_view>
 
 #include <fmt/format.h>
-
-#include "monitor/pages.hpp"
 
 namespace l3 {
 namespace {
@@ -24,6 +23,13 @@ constexpr double line_of_text = 17;
 
 // Six hues of medium lightness, good on white and on black; the second six are dashed.
 constexpr std::array colours{"#d1495b", "#1f8fb5", "#4c9f4a", "#c98a1b", "#8a63c9", "#7d8287"};
+
+std::string escaped(std::string_view text) {
+  std::string safe;
+  for (const char c : text)
+    safe += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : std::string(1, c);
+  return safe;
+}
 
 constexpr const char* style = R"(<style>
   svg { color: #222; font: 13px sans-serif; }

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The demo of the README, small: it must end with exit code 0 and say that every event was verified."""
 import contextlib
-import json
 import os
 import pathlib
 import re
