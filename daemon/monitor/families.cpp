@@ -396,11 +396,6 @@ std::vector<family> families_of(const metrics_snapshot& s) {
        "Packed events by what is kept of their waveforms.", counts_of(out.packed_events)},
       {counter, "payload_bytes_total{payload}", "payloads.bytes.{payload}",
        "Bytes of packed events by what is kept of their waveforms.", counts_of(out.packed_bytes)},
-      {counter, "rounded_events_total", "payloads.rounded_events",
-       "Packed events whose samples may be rounded, within the greatest error of their lines.",
-       out.rounded_events},
-      {counter, "rounded_bytes_total", "payloads.rounded_bytes", "Bytes of these events.",
-       out.rounded_bytes},
 
       // Trigger lines.
       {counter, "line_fired_total{line}", "lines[line].fired",

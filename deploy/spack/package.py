@@ -31,7 +31,6 @@ class KotoL3(CMakePackage):
     depends_on("prometheus-cpp")
     depends_on("spdlog@1.10: +fmt_external")
     depends_on("tomlplusplus@3.3:")
-    depends_on("zlib-api")
     depends_on("zstd")
     depends_on("cuda@13:", when="+cuda")
 

@@ -151,10 +151,6 @@ class Usage(CommandLine):
             commit = r"[0-9a-f]{12}(-dirty)?" if (SOURCE / ".git").exists() else "unknown"
             self.assertRegex(p.stdout, rf"^{program} \d+\.\d+\.\d+ \(commit {commit}\)\n$")
 
-    def test_what_the_bench_leaves_out_is_told(self):
-        p = subprocess.run([harness.BIN / "koto-l3-bench", "--help"], capture_output=True, text=True, check=True, env={"PATH": ""})
-        self.assertIn("\npipeline leaves out its limit: iperf3 is not in PATH\n", p.stdout)
-
 
 class PlainText(CommandLine):
     """An argument, or the name of a file, commands no terminal and begins no line, wherever it stands and whoever prints it."""

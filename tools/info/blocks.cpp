@@ -117,8 +117,6 @@ public:
     for (std::size_t p = 0; p < by_payload_.size(); ++p)
       if (by_payload_[p] > 0) payloads[name_of(static_cast<event_payload>(p))] = by_payload_[p];
     f["events_by_payload"] = std::move(payloads);
-    f["events_with_rounded_samples"] = rounded_;
-    f["greatest_error"] = greatest_error_; // counts
     f["packed_bytes"] = bytes_;
     f["sessions"] = std::move(sessions);
     json::array settings;
@@ -150,10 +148,6 @@ private:
     incomplete_ += (h.flags & event_incomplete) != 0 ? 1 : 0;
     raw_ += (h.flags & event_damaged) != 0 ? 1 : 0;
     opaque_ += (h.flags & event_opaque) != 0 ? 1 : 0;
-    if (event.rounded_boards() != 0) {
-      ++rounded_;
-      greatest_error_ = std::max(greatest_error_, event.greatest_error());
-    }
     ++spills_[{block.run, h.spill}];
     if (h.summary_bytes == 0) {
       ++settings_[std::nullopt];
@@ -178,8 +172,6 @@ private:
   std::uint64_t incomplete_ = 0;
   std::uint64_t raw_ = 0;
   std::uint64_t opaque_ = 0;
-  std::uint64_t rounded_ = 0;
-  std::uint32_t greatest_error_ = 0;
   std::uint64_t damaged_blocks_ = 0;
   std::uint64_t damaged_events_ = 0;
   std::uint64_t damaged_summaries_ = 0;

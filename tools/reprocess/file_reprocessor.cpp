@@ -210,7 +210,7 @@ void file_reprocessor::take_block(const stored_block& block, std::span<const std
       ++account_.unreadable;
       continue;
     }
-    if (!event->is_exact()) {
+    if (!event->is_whole()) {
       account_.limited.add(*event);
       continue;
     }

@@ -58,7 +58,7 @@ struct packed_event {
   std::uint32_t boards = 0;
   std::uint32_t reference_time = 0;
   std::uint32_t summary_bytes = 0;
-  std::uint8_t version = 0; ///< 1: a payload table follows the summary; 2: lines round samples, too
+  std::uint8_t version = 0;                   ///< 1: a payload table follows the summary
   event_payload payload = event_payload::all; ///< what is kept of its waveforms
   std::uint16_t payload_bytes = 0;            ///< of the payload table
 };
@@ -81,10 +81,7 @@ enum board_form : std::uint8_t {
   board_raw = 8,
   board_limited = 16,  ///< not all waveforms are here: a mask of those that are leads the data
   board_features = 32, ///< of a limited board: the rows of its pulses end the data
-  board_strong = 64,   ///< its samples are a group of the strong codec; if it is limited, its
-                       ///< records are in groups of the event
-  board_rounded = 128, ///< its samples are rounded (transport/format/rounding.hpp); a byte before
-                       ///< the words that are stored has their greatest error
+  board_strong = 64,   ///< its samples are a group of the strong codec; never of a limited board
 };
 
 struct packed_board {

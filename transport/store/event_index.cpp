@@ -39,7 +39,7 @@ void event_index::take_block(const stored_block& block, std::span<const std::byt
   ++blocks_;
   const block_header& h = block.header;
   const auto [known, added] = places_.try_emplace(h.session, sessions_.size());
-  if (added) sessions_.push_back({h.session, h.run, 0, 0, h.codec, 0});
+  if (added) sessions_.push_back({h.session, h.run, 0, 0, 0});
   session& of_session = sessions_[known->second];
   of_session.repeated += block.header.repeated;
   if (seen_.note(h) == block_copies::kind::once_more)

@@ -50,7 +50,6 @@ public:
     std::uint32_t run = 0;
     std::uint64_t events = 0;
     std::uint64_t repeated = 0; ///< left out by the receiver: another session has stored them
-    codec_id codec = codec_id::koto;
     std::uint64_t bytes = 0; ///< of the events
   };
   [[nodiscard]] std::span<const session> sessions() const { return sessions_; }
