@@ -135,38 +135,5 @@ class Interrupted(harness.SystemTest):
         self.assertTrue((folder / "udp" / "daemon.log").exists())
 
 
-class Bench(harness.SystemTest):
-    def test_without_iperf3_its_figure_is_not_measured_and_the_rest_is(self):
-        nowhere = self.folder / "nowhere"
-        nowhere.mkdir()
-        report = self.bench("pipeline", "--events", "60", "--loops", "2", "--udp", "0.02", PATH=str(nowhere))
-        self.assertEqual(report["bench"], "pipeline")
-        self.assertTrue(report["processor"])
-        limit, tcp, udp = report["figures"]
-        self.assertEqual((limit["bytes_per_second"], limit["note"]), (None, "iperf3 is not in PATH"))
-        self.assertIsNone(tcp["limit"])
-        self.assertGreater(tcp["bytes_per_second"], 0)
-        self.assertIn("120 events, 0 not stored", udp["note"])
-        self.assertTrue(report["holds"])
-
-    def bench(self, *arguments, code=0, **environment):
-        return self.run_for_json(*arguments, code=code, program="koto-l3-bench", seconds=3 * harness.PATIENCE, environment=environment)
-
-    def test_each_demand_of_the_first_document_is_met_or_not(self):
-        report = self.bench("seed", "--events", "60", "--loops", "2", PATH=str(self.folder))
-        rows = {row["what"]: row for row in report["rows"]}
-        self.assertIn("120 events", rows["input over TCP, as fast as it goes"]["note"])
-        self.assertEqual({row["verdict"] for row in report["rows"]} - {"met", "NOT met", "-"}, set())
-        for what in ("reduction by selection and compression", "events lost after admission"):
-            self.assertEqual(rows[what]["verdict"], "met", rows)
-        self.assertEqual(rows["part of iperf3 in the same run, bar"]["measured"], "not measured")
-
-    def test_other_ways_to_receive(self):
-        rows = {row["what"]: row for row in self.bench("ways", "--seconds", "0.2")["rows"]}
-        for what in ("loopback, recvmmsg", "loopback, recvmmsg with UDP GRO"):
-            self.assertGreater(rows[what]["gigabytes_per_second"], 0)
-        self.assertEqual(len(rows), 5)
-
-
 if __name__ == "__main__":
     harness.main()
