@@ -14,7 +14,7 @@
 
 #include "tools/command.hpp"
 #include "tools/evaluate/decision_totals.hpp"
-#include "tools/evaluate/recorded_run.hpp"
+#include "tools/evaluate/stored_run.hpp"
 #include "tools/evaluate/stored_settings.hpp"
 #include "tools/print.hpp"
 #include "tools/skip_damaged_option.hpp"

@@ -15,7 +15,6 @@
 #include "tools/command_error.hpp"
 #include "tools/rehearsal/child_process.hpp"
 #include "tools/rehearsal/free_ports.hpp"
-#include "tools/rehearsal/log_tail.hpp"
 #include "tools/status/http_get.hpp"
 #include "transport/system/reason_of.hpp"
 
