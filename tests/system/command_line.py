@@ -297,13 +297,6 @@ class Files(CommandLine):
             self.says(FAILED, "is not an .l2raw file", "verify", other, store)
             self.says(FAILED, "is not an .l2raw file", "replay", other, "--to", f"tcp://{harness.HOST}:{self.ports.tcp}")
 
-    def test_recorded_waveforms_of_more_than_4_gib(self):
-        recorded, out = self.folder / "recorded", self.folder / "out"
-        recorded.touch()
-        os.truncate(recorded, (4 << 30) + 2)
-        self.says(FAILED, "recorded has 4294967298 bytes; at most 4294967296 are read", "simulate", out, "--waveforms", recorded)
-        self.assertFalse(out.exists())
-
     def test_what_extract_says_of_a_file_that_is_too_long(self):
         self.assertEqual(self.fill_store().stop(), 0)
         file = harness.store_file(self.store)
