@@ -1,25 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // `koto-l3 histograms`: shows the histograms of a daemon or of a file, and which inputs changed
 // since a reference.
+#include <cerrno>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include <fmt/format.h>
 
 #include "config/usage_mistake.hpp"
 #include "tools/command.hpp"
+#include "tools/command_error.hpp"
 #include "tools/histograms/histogram_table.hpp"
 #include "tools/histograms/stored_histograms.hpp"
 #include "tools/interrupt.hpp"
+#include "tools/pending_file.hpp"
 #include "tools/print.hpp"
 #include "tools/skip_damaged_option.hpp"
 #include "tools/status/http_get.hpp"
 #include "tools/whole_number.hpp"
-#include "tools/write_file.hpp"
 #include "transport/system/reason_of.hpp"
 
 namespace l3 {
@@ -81,6 +85,18 @@ shown_histograms ask(const std::string& address, interrupt& signals) {
 
 bool is_kept(std::string_view begin) { return begin.starts_with(R"({"histograms":)"); }
 
+/// Throws command_error, and std::filesystem::filesystem_error.
+void save(const std::string& name, std::string_view content) {
+  check_replaced("--save", name, is_kept);
+  pending_file file(name);
+  std::ofstream out(file.path(), std::ios::binary | std::ios::trunc);
+  if (!out)
+    throw command_error("cannot write " + name + ": " + std::generic_category().message(errno),
+                        exit_missing_resource);
+  if (!(out << content) || (out.close(), !out)) throw command_error("cannot write " + name);
+  file.finish();
+}
+
 int show_them(const options& o) {
   interrupt signals;
   bool whole = true;
@@ -99,7 +115,7 @@ int show_them(const options& o) {
       throw command_error(wrong);
     changes = changes_between(h, *reference);
   }
-  if (!o.save.empty()) write_file("--save", o.save, is_kept, to_json(h) + "\n");
+  if (!o.save.empty()) save(o.save, to_json(h) + "\n");
   if (o.json) {
     print_json("{{\"run\":{},{}}}\n", to_json(h), members_of(changes));
   } else {
