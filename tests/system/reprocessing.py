@@ -132,7 +132,7 @@ class Reprocessing(Selecting):
                 ("is the folder of the input", USAGE, whole, whole.parent, *menu),
                 ("is a file: name a folder", USAGE, whole, whole, *menu),
                 ("--menu is required", USAGE, whole, out),
-                ("holds no settings that can be read", FAILED, bare, out, *menu),
+                ("holds no block that can be read", FAILED, bare, self.folder / "bare", *menu),
                 ("take payload out of its lines", BAD_CONFIGURATION, whole, out, "--menu", payload)):
             with self.subTest(text):
                 self.assertIn(text, self.reprocess(*arguments, code=code))

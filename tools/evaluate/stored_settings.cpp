@@ -68,9 +68,7 @@ readout stored_readout(const std::filesystem::path& folder, interrupt& signals) 
                           exit_bad_configuration);
     stored = settings->crates;
   }
-  if (!stored)
-    throw command_error(folder.string() + " holds no settings that can be read, and so no readout");
-  return *stored;
+  return stored.value_or(readout::koto());
 }
 
 std::map<std::uint32_t, std::string> stored_settings::line_names() const {

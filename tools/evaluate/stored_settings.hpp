@@ -48,7 +48,8 @@ private:
   std::map<std::uint64_t, told_settings> sessions_; ///< by number
 };
 
-/// What the settings in this store say. Throws command_error if two differ, or none can be read.
+/// What the settings in this store say; KOTO's where the blocks that have them are damaged. Throws
+/// command_error if two differ.
 [[nodiscard]] readout stored_readout(const std::filesystem::path& folder, interrupt& signals);
 
 } // namespace l3

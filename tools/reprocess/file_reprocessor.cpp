@@ -60,13 +60,11 @@ std::optional<std::vector<std::byte>> first_settings(store_file in) {
   return std::nullopt;
 }
 
+/// KOTO's where the block that has the settings is damaged: the others stay readable.
 readout readout_in(const fs::path& file, const stop_question& stop) {
   const auto bytes = first_settings(store_file(file, store_kind::store, stop));
   const auto settings = bytes ? decode_settings(*bytes) : std::nullopt;
-  if (!settings)
-    throw command_error(file.string() + " holds no settings that can be read, and so no readout: "
-                                        "its events cannot be decided again");
-  return settings->crates;
+  return settings ? settings->crates : readout::koto();
 }
 
 } // namespace
@@ -90,6 +88,7 @@ public:
     sidecar.finish();
     file_.finish();
   }
+  [[nodiscard]] bool is_empty() const { return contents_.is_empty(); }
   [[nodiscard]] std::uint64_t bytes() const { return contents_.bytes(); }
 
 private:
@@ -182,6 +181,7 @@ file_reprocessor::run(const fs::path& out,
       account_.unreadable += block->header.events;
     }
   }
+  if (to.is_empty()) throw command_error(in_.string() + " holds no block that can be read");
   account_.damaged_places += in.damaged() + (in.torn() ? 1 : 0);
   account_.kept = totals_.kept;
   account_.rejected = totals_.events - totals_.kept;

@@ -48,7 +48,7 @@ struct reprocess_account {
 
 class file_reprocessor {
 public:
-  /// Reads the readout from the file's settings. Throws command_error.
+  /// Takes the readout from the file's settings. Throws command_error.
   file_reprocessor(std::filesystem::path in, reprocessing by, stop_question stop);
   ~file_reprocessor();
   file_reprocessor(const file_reprocessor&) = delete;
