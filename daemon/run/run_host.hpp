@@ -27,7 +27,6 @@
 #include "daemon/run/side_job.hpp"
 #include "daemon/settings.hpp"
 #include "transport/input/unattended_ports.hpp"
-#include "transport/output/unattended_spool.hpp"
 #include "transport/system/time_of_day.hpp"
 
 namespace l3 {
@@ -94,6 +93,8 @@ public:
   /// for, and what waits on them.
   void tick();
   void set_output_rate(bit_rate rate); ///< of this run, and of those to come
+  /// Why the daemon has to end; empty: it need not.
+  [[nodiscard]] std::string why_ended() const;
   /// Whether programs find run control's socket by its name.
   void note_control(bool found) { control_lost_ = !found; }
   /// Whether the beam pauses.
@@ -171,8 +172,6 @@ private:
   std::unique_ptr<node> node_;
   http_pages event_pages_; ///< its
   std::unique_ptr<unattended_ports> without_run_;
-  /// None without spool.folder. While a run begins it is stopped, and says what it saw last.
-  std::unique_ptr<unattended_spool> spool_;
   std::unique_ptr<disk_watch> disks_;  ///< none before the first time without a run
   std::uint64_t datagrams_before_ = 0; ///< without a run, before the latest one
   std::optional<ended_run> last_;

@@ -91,6 +91,7 @@ class Recorded(Selecting):
         self.assertIn(f"{both - self.kept[RUN]} are decided as they are stored", said)
         if refused:
             self.assertIn("the block that holds its session's settings is damaged", said)
+
         def change(old, new):
             """Other words of the same length in the recorded text, with right checksums."""
             changed = data[:end].replace(old, new, 1)
@@ -136,7 +137,6 @@ class Recorded(Selecting):
         self.with_damage()
         self.being_written()
         self.with_damage_under_right_checksums(file)
-        self.twice(of)
 
     def ledgers_of_efficiency(self, ledger):
         """What was given up by priority leaves no sample without a bias: a ledger says it, or it is not known."""
@@ -168,18 +168,6 @@ class Recorded(Selecting):
         self.assertEqual(code, USAGE, said)
         self.assertIn("--reference pas_through: there is no such line; there are ", said)
 
-    def twice(self, of):
-        """Events of blocks that stand twice in a store count once."""
-        twice = self.copy_first_file()
-        told = self.run_for_json("efficiency", self.store)
-        nothing = {"places": 0, "blocks": 0, "events": 0, "files": 0, "torn_ends": 0}
-        self.assertEqual((told["settings"], told["duplicated"], told["unreadable"]), ([of], twice, nothing))
-        self.assertEqual(self.again(self.store)["total"]["as_stored"], 80)
-        for command in (("efficiency",), ("select", "--totals"), ("select", "--as-recorded")):
-            code, said = self.run_tool(*command, self.store)
-            self.assertEqual(code, 0, said)
-            self.assertIn(f"left out: {twice} events of ", said)
-
     def with_damage(self):
         """A damaged block fails each command that reads a store, unless it is told to leave out what is damaged."""
         store = self.folder / "with_damage"
@@ -204,7 +192,6 @@ class Recorded(Selecting):
         shutil.copytree(self.store, store)
         file = harness.store_file(store)
         file.with_suffix(".json").unlink()
-        (store / "manifest.kl3m").unlink()
         opened = file.rename(store / f"{file.name[:len('blocks-000001')]}.kl3")
         with open(opened, "r+b") as f:
             f.truncate(opened.stat().st_size - 8)

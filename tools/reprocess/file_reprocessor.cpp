@@ -94,7 +94,7 @@ public:
 private:
   std::span<const std::byte> head() {
     store_file_header h;
-    h.reserved[0] = file_is_renamed;
+    h.reserved[0] = 1; // as in every file of a store
     h.number = number_;
     std::memcpy(head_, &h, sizeof h);
     return head_;
