@@ -39,7 +39,9 @@ public:
   /// std::system_error if the file cannot be read or made.
   explicit spool_releases(const held_folder& folder)
       : file_(opened(folder)), places_(most_sessions) {
-    if (const std::error_code error = read(file_, places_)) refuse(folder, error);
+    std::error_code error = read(file_, places_);
+    if (error) error = read(file_, places_); // an error of the disk may pass
+    if (error) refuse(folder, error);
   }
 
   /// How far each session was released, of a spool that this program only reads. What the disk
