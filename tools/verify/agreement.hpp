@@ -73,6 +73,14 @@ struct known_of_run {
   std::optional<std::uint64_t> bytes_in_file;  ///< of the records of these events
 };
 
+/// By which way the data came to a daemon. Its ledger alone does not say whether some came over TCP
+/// besides UDP.
+enum class came_by : std::uint8_t { udp_alone, any };
+/// Sums that hold within one ledger (docs/formats.md, section 10): what became of its events, of
+/// its fragments and of its datagrams, and whether its crates and its spills add up to the whole. A
+/// figure of which only a bound is known is among them where it is beyond the bound.
+[[nodiscard]] std::vector<agreement> own_sums(const ledger& l, came_by way);
+
 /// Compares input with sent data only if each start of a daemon left its ledger, and a replay's
 /// ledger with the file only if there is one.
 [[nodiscard]] std::vector<agreement> check_ledgers(std::span<const ledger> ledgers,
