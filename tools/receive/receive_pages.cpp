@@ -7,8 +7,6 @@
 
 #include "monitor/pages.hpp"
 #include "tools/in_words.hpp"
-#include "tools/receive/receive_advice.hpp"
-#include "tools/receive/receive_families.hpp"
 
 namespace l3 {
 namespace {
