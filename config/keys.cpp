@@ -461,13 +461,6 @@ const std::vector<key>& keys() {
           1'000'000,
           "One batch in so many is judged by the shadow menu, on processors, as long as frames are "
           "not scarce."),
-      choice<>(
-          "selection.hot_inputs", [](auto& s) -> auto& { return s.selection.mask_hot; },
-          std::vector{std::pair{"tell", false}, {"mask", true}},
-          "Whether inputs that were hot at the end of a run are only told, or dead in the runs "
-          "behind it, until their lines in node0.hot-inputs.csv (0: run.node) of run.ledger are "
-          "removed."),
-
       integer(
           "histograms.one_in", [](auto& s) -> auto& { return s.histograms.one_in; }, 0, 1'000'000,
           "Histograms of all events are made where a selection runs, with pedestal, noise, "
@@ -589,7 +582,10 @@ const std::vector<key>& keys() {
 }
 
 const std::vector<gone_key>& gone_keys() {
-  static const std::vector<gone_key> all{};
+  static const std::vector<gone_key> all{
+      {"selection.hot_inputs", "hot inputs are only reported; mark an input as dead in "
+                               "selection.calibration"},
+  };
   return all;
 }
 

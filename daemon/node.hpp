@@ -16,7 +16,6 @@
 #include "daemon/renewal.hpp"
 #include "daemon/settings.hpp"
 #include "monitor/http_server.hpp"
-#include "selection/detector/detector.hpp"
 #include "selection/engine/engine.hpp"
 #include "transport/input/udp_socket.hpp"
 #include "transport/store/store_reader.hpp"
@@ -53,11 +52,6 @@ public:
 
   /// As of the last look_around(), for its thread.
   [[nodiscard]] renewal_view device_view() const;
-
-  /// Inputs that were hot in the last spills, in the order of their addresses.
-  [[nodiscard]] std::vector<input_address> inputs_to_mask() const;
-  /// Call it only on a node with a selection.
-  [[nodiscard]] const detector& selected_detector() const;
 
   /// The ledger with its spills; for the thread that calls look_around().
   [[nodiscard]] ledger account() const;

@@ -135,7 +135,7 @@ node::parts::parts(const daemon_settings& s, std::string configuration, stop_que
               : std::nullopt),
       histograms(histogram_inputs(s, selection),
                  [this](std::uint32_t spill, const histogram_sums& sums, std::uint64_t left_out) {
-                   hot->note(spill, sums);
+                   hot->note(sums);
                    histograms_stored->add(spill, sums, left_out);
                  }),
       work(

@@ -98,8 +98,7 @@ spread_engine engine_of(const daemon_settings& s, const std::optional<loaded_sel
   return spread_engine(std::move(all));
 }
 
-dump_origin origin_of(const daemon_settings& s, const std::optional<loaded_selection>& selection,
-                      std::string executor, std::string configuration) {
+dump_origin origin_of(const daemon_settings& s, std::string executor, std::string configuration) {
   dump_origin o;
   o.run = s.run.number;
   o.node = s.run.node;
@@ -111,8 +110,6 @@ dump_origin origin_of(const daemon_settings& s, const std::optional<loaded_selec
   o.lines = std::move(texts.lines);
   o.detector = std::move(texts.detector);
   o.calibration = std::move(texts.calibration);
-  // No file has the masked inputs and the calibration together.
-  if (selection && !s.selection.masked.empty()) o.calibration = selection->recorded.calibration;
   return o;
 }
 
@@ -158,7 +155,7 @@ compute_side::compute_side(const daemon_settings& s,
                           failed(kind, text, what);
                         })) {
   dumps_.emplace(s.compute.dumps,
-                 origin_of(s, selection, std::string(engine_.name()), std::move(configuration)));
+                 origin_of(s, std::string(engine_.name()), std::move(configuration)));
 }
 
 void compute_side::failed(engine_failure kind, std::string_view text, const frame& what) {

@@ -490,12 +490,6 @@ std::vector<family> families_of(const metrics_snapshot& s) {
        "The first 100 of the inputs that have pulses most of the time; null: no histograms are "
        "made.",
        s.hot_inputs ? json::value(listed(*s.hot_inputs)) : json::value()},
-      {gauge, "masked_inputs", "",
-       "Inputs that are out of the selection because they were hot in runs before.",
-       s.masked_inputs.size()},
-      {"masked_inputs",
-       "The inputs that are out of the selection because they were hot in runs before.",
-       listed(s.masked_inputs)},
 
       // The compute side.
       {gauge, "frames{state}", "frames.{state}", "Frames by state.",

@@ -161,10 +161,6 @@ std::string ledger_place::file_of(const ledger& l) const {
                      session_text(l.sessions.front()));
 }
 
-std::string ledger_place::hot_inputs() const {
-  return fmt::format("{}node{}.hot-inputs.csv", setting_, node_);
-}
-
 std::vector<run_record> ledger_place::take_crashed() const {
   std::vector<run_record> found;
   if (!is_folder()) return found;

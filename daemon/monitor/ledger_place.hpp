@@ -6,9 +6,8 @@
 // record goes when the run has ended properly; the record of a run that did not is called
 // ".crashed" once a start has told of it. A daemon keeps its place to itself as long as it lives,
 // by a lock: on "node3.lock" in a folder, which daemons of other nodes share, and on FILE.lock
-// beside a file. "node3.hot-inputs.csv" beside the ledgers of a folder has the inputs that were
-// hot, and "node3.last-run" the highest number of a run: it outlives ledgers that a person takes
-// away.
+// beside a file. "node3.last-run" in a folder has the highest number of a run: it outlives ledgers
+// that a person takes away.
 #pragma once
 
 #include <cstdint>
@@ -55,9 +54,6 @@ public:
   [[nodiscard]] static std::string record_beside(const std::string& ledger_file) {
     return ledger_file + ".live";
   }
-
-  /// In a folder: the file of the inputs that this node masks (daemon/run/hot_inputs_file.hpp).
-  [[nodiscard]] std::string hot_inputs() const;
 
   /// In a folder: the runs of this node that did not end properly and whose daemon is gone, each
   /// once, in the order of their starts. Of a file run_record_file knows it.

@@ -158,7 +158,6 @@ struct metrics_snapshot {
   std::optional<reference_report> since_reference; ///< nothing: there is no reference
   /// Addresses; nothing: no histograms are made.
   std::optional<std::vector<std::string>> hot_inputs;
-  std::vector<std::string> masked_inputs; ///< addresses; they were hot in runs before
 
   std::array<std::uint32_t, enumerators<frame_state>> frames{};
   std::uint32_t frame_events = 0; ///< that a frame holds

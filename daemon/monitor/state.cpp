@@ -94,8 +94,7 @@ std::string advice_on(trouble t, std::string_view receiver) {
   case trouble::hot_inputs:
     return "pulses of these inputs make hits and crystals in most events, which are then vetoed or "
            "measured wrong: tell the detector's expert; until it is mended, dead = 1 in "
-           "selection.calibration takes an input out from the next run on (with "
-           "selection.hot_inputs = \"mask\" the daemon does so by itself)";
+           "selection.calibration takes an input out from the next run on";
   case trouble::inputs_changed:
     return "pedestal, noise, occupancy or time of these inputs, or how often they are read out, "
            "differ from the reference run (histograms.reference): tell the detector's expert; if "

@@ -13,9 +13,7 @@
 #include <spdlog/spdlog.h>
 #include <sys/mman.h>
 
-#include "daemon/monitor/first_names.hpp"
 #include "daemon/naming_key.hpp"
-#include "daemon/run/hot_inputs_file.hpp"
 #include "monitor/pages.hpp"
 #include "monitor/version.hpp"
 #include "selection/trigger/load_selection.hpp"
@@ -48,13 +46,6 @@ void log_memory(const std::vector<memory_use>& plan) {
     total += use.bytes;
   }
   line(total, "in all; it does not grow");
-}
-
-std::string first_addresses(const std::vector<input_address>& inputs) {
-  std::vector<std::string> names;
-  names.reserve(inputs.size());
-  for (const input_address& at : inputs) names.push_back(to_string(at));
-  return first_names(names);
 }
 
 } // namespace
@@ -194,36 +185,11 @@ void run_host::prepare(const run_order& order) {
 void run_host::make_node(const std::function<void()>& take_up) {
   std::vector<udp_socket> ports;
   for (const udp_socket& p : ports_) ports.push_back(p.copy());
-  of_next_.selection.masked = masked_inputs();
   // The files may have changed since the run was asked for.
   if (const std::string wrong = guard_(of_next_); !wrong.empty()) throw std::runtime_error(wrong);
   made_ = std::make_unique<node>(of_next_, renders_(of_next_), stop_, std::move(ports), take_up);
   lock_memory();
   log_memory(made_->memory_plan());
-}
-
-std::vector<input_address> run_host::masked_inputs() const {
-  if (!of_next_.selection.mask_hot) return {};
-  const std::string file = ledgers_.hot_inputs();
-  const auto found =
-      read_hot_inputs(file, load_detector(of_next_.selection, of_next_.building.crates));
-  if (!found.refusal.empty()) spdlog::warn("hot inputs: {}", found.refusal);
-  if (!found.inputs.empty())
-    spdlog::warn("hot inputs: {} masked in run {}: {}; to take one back, remove its line from {}",
-                 found.inputs.size(), of_next_.run.number, first_addresses(found.inputs), file);
-  return found.inputs;
-}
-
-void run_host::keep_hot_inputs() const {
-  if (!settings_.selection.mask_hot) return;
-  const auto hot = node_->inputs_to_mask();
-  if (hot.empty()) return;
-  const std::string file = ledgers_.hot_inputs();
-  const auto added = add_hot_inputs(file, hot, node_->selected_detector());
-  if (!added.refusal.empty()) spdlog::warn("hot inputs: {}", added.refusal);
-  if (!added.inputs.empty())
-    spdlog::warn("hot inputs: {} more masked from the next run on: {}; {} lists them all",
-                 added.inputs.size(), first_addresses(added.inputs), file);
 }
 
 void run_host::take_node() {
@@ -296,7 +262,6 @@ run_host::ended_run run_host::finish_ending() {
   job_.finish();
   node_->look_around();
   device_lost_ = device_lost_ || node_->device_view().device_lost;
-  keep_hot_inputs();
   const ledger last = account();
   const bool written = end_ledger(last);
   ended_run ended{last.run, where_events_are(last), written ? ledger_file_ : std::string(), false,

@@ -129,10 +129,6 @@ private:
   void stop_going_without_run();
   void prepare(const run_order& order);
   void make_node(const std::function<void()>& take_up);
-  /// Those that runs before found hot, if the settings ask for that.
-  [[nodiscard]] std::vector<input_address> masked_inputs() const;
-  /// Those of the run that has ended, for the runs to come.
-  void keep_hot_inputs() const;
   void take_node();
   [[nodiscard]] ledger account() const;
   void begin_ledger(const ledger& account);

@@ -249,14 +249,6 @@ TEST(load, settings_that_do_not_go_together_are_told_where_they_are_set) {
             texts{"l3.toml:1:18: selection.mode = record is of no use without selection.lines: "
                   "every event is kept as it is, and there are no lines to decide"});
   EXPECT_EQ(errors_of("selection = { mode = \"record\", lines = \"built-in\" }"), texts{});
-  EXPECT_EQ(errors_of("selection.hot_inputs = \"mask\""),
-            texts{"l3.toml:1:24: selection.hot_inputs = mask is of no use without selection.lines, "
-                  "and without histograms (histograms.one_in): no input is found to be hot"});
-  EXPECT_EQ(errors_of("selection = { hot_inputs = \"mask\", lines = \"built-in\" }"), texts{});
-  EXPECT_EQ(errors_of("selection = { hot_inputs = \"mask\", lines = \"built-in\" }\n"
-                      "histograms.one_in = 0")
-                .size(),
-            1U);
   EXPECT_EQ(errors_of("forward.secret_key = \"node.secret\""),
             texts{"l3.toml:1:22: forward.secret_key = node.secret is of no use without "
                   "forward.receiver_key"});

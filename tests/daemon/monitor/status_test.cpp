@@ -74,14 +74,13 @@ TEST(status, tells_a_name_without_an_address_from_a_receiver_that_is_silent) {
   EXPECT_TRUE(text().starts_with("no receiver answers at tcp://10.0.0.1:42200")) << text();
 }
 
-TEST(status, names_hot_and_masked_inputs) {
+TEST(status, names_hot_inputs) {
   metrics_snapshot s = sample_snapshot();
   s.farm.reset();
   s.state.has = {};
   s.state.has[static_cast<std::size_t>(trouble::hot_inputs)] = true;
   boost::json::value status = boost::json::parse(render_status(s));
   EXPECT_EQ(status.at("hot_inputs"), (boost::json::array{"0/3/7", "12/4/0"}));
-  EXPECT_EQ(status.at("masked_inputs"), (boost::json::array{"0/3/8"}));
   EXPECT_TRUE(
       status.at("problem").at("text").as_string().starts_with("hot: 0/3/7, 12/4/0; pulses of"));
   s.hot_inputs = std::vector<std::string>(4000, "0/3/7");
