@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "config/endpoint.hpp"
-#include "config/fault_text.hpp"
 #include "config/key_kinds.hpp"
 #include "config/network.hpp"
 #include "config/path_text.hpp"
@@ -94,13 +93,6 @@ key file_name(std::string_view path, Field field, std::string_view text) {
             field(s) = *words;
           },
           [=](const daemon_settings& s) { return quote(field(s)); }};
-}
-
-void set_fault(const toml_value& v, daemon_settings& s, const refuse_value& refuse) {
-  const auto* words = v.as<std::string>();
-  const auto plan = words ? read_fault(*words) : std::nullopt;
-  if (!plan) return refuse(v, R"(is not a fault like "error:every=100" or "hang:at=5:for=3 s")");
-  s.compute.fault = *plan;
 }
 
 template <class Field>
@@ -385,10 +377,7 @@ const std::vector<key>& keys() {
       choice<>(
           "compute.backend", [](auto& s) -> auto& { return s.compute.where; },
           std::vector{std::pair{"auto", backend::automatic},
-                      {"serial", backend::serial},
                       {"pool", backend::pool},
-                      {"shuffled", backend::shuffled},
-                      {"threaded", backend::threaded},
                       {"cuda", backend::cuda},
                       {"hip", backend::hip},
                       {"sycl", backend::sycl}},
@@ -407,17 +396,6 @@ const std::vector<key>& keys() {
           "A frame that the device has not computed in this time is taken from it and computed on "
           "the CPU."),
       integer(
-          "compute.restarts", [](auto& s) -> auto& { return s.compute.restarts; }, 0, 1000,
-          "Times that a device which failed is tried again, after pauses of 1 s to 1 min; then the "
-          "CPU computes until the daemon starts anew."),
-      amount(
-          "compute.renew_after", [](auto& s) -> auto& { return s.compute.renew_after; },
-          dimension::duration, "duration", plain(std::chrono::nanoseconds(1s)),
-          plain(std::chrono::nanoseconds(24h)),
-          "When only a new process can have the device again, the service manager starts one: the "
-          "daemon ends between spills with exit code 75, but not before it is so old.",
-          "never"),
-      integer(
           "compute.verify_one_in", [](auto& s) -> auto& { return s.compute.verify_one_in; }, 0,
           largest_u32,
           "One packed event in so many is unpacked on the CPU and compared with what came in; 0: "
@@ -427,13 +405,6 @@ const std::vector<key>& keys() {
           "Folder for the batches on which the device failed, for `koto-l3 replay`; at most 16 "
           "files "
           "and 4 GiB."),
-      {"compute.fault",
-       "For tests: a device is imagined that fails so, on the executor that compute.backend names.",
-       "fault",
-       R"("" for none, no_memory, or error, no_restart, dead, lost, hang, stall or wrong_bit with :every=N, )"
-       R"(:at=N or :from=N, hang and stall also with :for=TIME)",
-       set_fault, [](const daemon_settings& s) { return quote(show_fault(s.compute.fault)); }},
-
       file_name(
           "selection.lines", [](auto& s) -> auto& { return s.selection.lines; },
           "Cuts, counters and trigger lines, as deploy/selection.toml; \"built-in\" is that file, "
@@ -583,6 +554,10 @@ const std::vector<key>& keys() {
 
 const std::vector<gone_key>& gone_keys() {
   static const std::vector<gone_key> all{
+      {"compute.fault", "only tests choose a device that fails; delete the line"},
+      {"compute.renew_after", "a daemon whose device stays lost ends between spills with exit code "
+                              "75, and the service manager starts it again; delete the line"},
+      {"compute.restarts", "the device is tried again as long as it fails; delete the line"},
       {"selection.hot_inputs", "hot inputs are only reported; mark an input as dead in "
                                "selection.calibration"},
   };

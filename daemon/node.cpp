@@ -61,7 +61,7 @@ bool node::failed() const { return parts_->work.failed_frames() != 0; }
 
 bool node::device_hangs() const { return parts_->compute.engine().hangs(); }
 
-renewal_view node::device_view() const {
+device_view node::device() const {
   const parts& p = *parts_;
   const auto frames = p.frames.count_states();
   const bool disk = p.disk && !p.spilling->disk_full() && !p.spilling->disk_vanishing();

@@ -67,7 +67,6 @@ std::unique_ptr<engine> reference_of(const daemon_settings& s, const selection_p
 supervision supervision_of(const daemon_settings& s) {
   supervision v;
   v.time_limit = s.compute.time_limit;
-  v.restarts = s.compute.restarts;
   v.verify_one_in = s.compute.verify_one_in;
   v.run = s.run.number;
   return v;

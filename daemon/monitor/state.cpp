@@ -79,7 +79,7 @@ std::string advice_on(trouble t, std::string_view receiver) {
   case trouble::device_lost:
     return "an error that lasts as long as the process has cost the device's context; the CPU "
            "computes, with the same results; a daemon that a service manager started ends between "
-           "spills, to be started anew (compute.renew_after), any other: restart it between spills";
+           "spills, to be started anew, any other: restart it between spills";
   case trouble::engine_bypassed:
     return "the device failed or hangs and the CPU computes in its place, with the same results "
            "but perhaps more slowly; the device is tried again: if that does not help, restart the "

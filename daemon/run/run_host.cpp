@@ -261,7 +261,7 @@ void run_host::start_ending(sockets_hold what) {
 run_host::ended_run run_host::finish_ending() {
   job_.finish();
   node_->look_around();
-  device_lost_ = device_lost_ || node_->device_view().device_lost;
+  device_lost_ = device_lost_ || node_->device().lost;
   const ledger last = account();
   const bool written = end_ledger(last);
   ended_run ended{last.run, where_events_are(last), written ? ledger_file_ : std::string(), false,
@@ -294,8 +294,8 @@ run_host::ended_run run_host::finish_ending() {
   return ended;
 }
 
-renewal_view run_host::device_view() const {
-  return node_ ? node_->device_view() : renewal_view{device_lost_, false, true, true};
+device_view run_host::device() const {
+  return node_ ? node_->device() : device_view{device_lost_, false, true, true};
 }
 
 metrics_snapshot run_host::snapshot() const {

@@ -75,7 +75,7 @@ bind = "10.1.2.3:5000"
 [tcp]
 bind = ""
 [compute]
-backend = "threaded"
+backend = "pool"
 [outbox]
 memory = "64 MiB"
 [forward]
@@ -94,7 +94,7 @@ rate = "unlimited"
   EXPECT_EQ(c.settings.udp.bind, "10.1.2.3");
   EXPECT_EQ(c.settings.udp.port, 5000);
   EXPECT_EQ(c.settings.tcp.bind, "");
-  EXPECT_EQ(c.settings.compute.where, backend::threaded);
+  EXPECT_EQ(c.settings.compute.where, backend::pool);
   EXPECT_EQ(c.settings.outbox.memory, mebibytes(64));
   EXPECT_EQ(c.settings.forward.to, "tcp://far.example:9");
   EXPECT_EQ(c.settings.forward.rate, bit_rate{0});

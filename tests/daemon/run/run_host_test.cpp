@@ -480,8 +480,8 @@ TEST(disk_watch, looks_by_itself) {
 
 TEST_F(hosts_of_runs, no_device_is_lost_where_there_was_no_run) {
   make_host();
-  EXPECT_FALSE(host_->device_view().device_lost);
-  EXPECT_TRUE(host_->device_view().settled);
+  EXPECT_FALSE(host_->device().lost);
+  EXPECT_TRUE(host_->device().settled);
 }
 
 } // namespace
