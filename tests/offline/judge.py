@@ -10,7 +10,7 @@ Many effects leave the particles of a seed alone. Then the signal is also what t
 effect: an effect that blinds the reconstruction, too, is judged all the same. Where an effect adds hits, it decides what is signal, so events are made
 until the reconstruction has taken N of them, ten times N at most.
 
-`--update` writes the table into docs/selection.md."""
+`--update` writes the table into docs/robustness.md."""
 import argparse
 import collections
 import functools
@@ -33,7 +33,7 @@ import l2raw  # noqa: E402
 import reconstruction  # noqa: E402
 
 BIN = pathlib.Path(os.environ.get("KOTO_L3_BIN", ROOT / "build" / "bin"))
-PAGE = ROOT / "docs" / "selection.md"
+PAGE = ROOT / "docs" / "robustness.md"
 TABLE = re.compile(r"(<!-- stress -->\n).*?(<!-- end of stress -->)", re.DOTALL)
 EVENT_RECORD = 2
 RECORD_HEAD = 32
@@ -190,7 +190,7 @@ def main():
     parser.add_argument("--mixture-events", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--all-why", action="store_true", help="why the reconstruction takes the others for no signal")
-    parser.add_argument("--update", action="store_true", help="write the table into docs/selection.md")
+    parser.add_argument("--update", action="store_true", help="write the table into docs/robustness.md")
     arguments = parser.parse_args()
     rows = [name for name in arguments.rows.split(",") if name] or [row["row"] for row in rows_there_are()]
     lines, failed = [], False

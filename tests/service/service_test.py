@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """./run service-test: the packages on a bare Debian with a systemd of its own: installed, run under load, reloaded, hung, killed,
-stopped, upgraded, removed and purged; installed over version 0.1.0 and over programs copied by hand. Every event is accounted
-for at each step. As root. The first call makes a Debian root and packages of version 0.1.0, and keeps both."""
+stopped, upgraded, removed and purged. Every event is accounted for at each step. As root. The first call makes a Debian root,
+and keeps it."""
 import argparse
 import contextlib
 import pathlib
@@ -13,16 +13,14 @@ import time
 import machine
 import by_ansible
 import changing
-import old_version
 import running
 from service import Service, UNITS
 
-# In this order on one machine; the next each on one of their own; the last ones have machines as they want.
+# In this order on one machine; the last ones have machines as they want.
 SECTIONS = ("installed", "loaded", "reloaded", "restarted", "given_up_after_crashes", "stopped_at_full_load", "keyed", "without_gpu", "upgraded",
             "a_changed_configuration", "removed")
-ALONE = ("upgraded_from_0_1_0", "installed_over_hand_copies")
 MORE = ("by_ansible",)
-EVERYTHING = SECTIONS + ALONE + MORE
+EVERYTHING = SECTIONS + MORE
 
 
 def check(section, *what):
@@ -60,18 +58,13 @@ def main():
     debs = sorted(packages.glob("*.deb"))
     if not debs:
         sys.exit(f"{o.packages}: no packages: ./run package makes them")
-    old = old_version.packages(o.cache / "packages")
-    wanted = machine.depends([*debs, *old.glob("*.deb")])
-    place = (machine.base_root(o.cache / "roots", wanted), {"/shared": packages, "/old": old})
+    wanted = machine.depends(debs)
+    place = (machine.base_root(o.cache / "roots", wanted), {"/shared": packages})
     if set(o.only) & set(SECTIONS):
         with booted(*place) as s:
             for section in SECTIONS:
                 if section in ("installed", *o.only):
                     check(section, s)
-    for section in ALONE:
-        if section in o.only:
-            with booted(*place) as s:
-                check(section, s)
     if "by_ansible" in o.only:
         base = machine.base_root(o.cache / "roots", [*wanted, "python3"])
         check("by_ansible", lambda *more: booted(base, {}, *more), packages)

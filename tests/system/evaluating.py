@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""docs/selection.md says how good the selection is: its commands are run, and their tables compared with the page, number by number.
+"""docs/robustness.md says how good the selection is: its commands are run, and their tables compared with the page, number by number.
 What was aimed at is checked on top, so that the page cannot be brought up to date with something bad. `--update` writes the page anew."""
 import json
 import re
@@ -9,7 +9,7 @@ import sys
 
 import harness
 
-PAGE = harness.HERE.parents[1] / "docs" / "selection.md"
+PAGE = harness.HERE.parents[1] / "docs" / "robustness.md"
 BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

@@ -53,13 +53,11 @@ struct touch {
 TEST(zz_columns_cuda, trap_beyond_the_end) {
   if (const std::string why_not = on_device::why_not(); !why_not.empty()) GTEST_SKIP() << why_not;
   cuda_queue queue;
-  // show trap
   device_columns<probes::checked> columns(8);
   queue.run(touch{}, 1, columns.view(), 7U); // reads and writes that row
   ASSERT_EQ(queue.finish(), "");
   queue.run(touch{}, 1, columns.view(), 8U); // within the buffer, but not within the column
   EXPECT_NE(queue.finish(), "");
-  // end
 }
 
 } // namespace l3::test

@@ -16,7 +16,6 @@
 namespace l3::test {
 namespace {
 
-// show parts
 template <template <class> class column>
 struct placed_fields {
   column<std::int32_t> energy;
@@ -24,7 +23,6 @@ struct placed_fields {
   column<std::uint8_t> kept;
 };
 using placed = soa<placed_fields>;
-// end
 
 // show arena
 struct arena {
@@ -37,7 +35,6 @@ struct arena {
 };
 // end
 
-// show read_only
 template <class View>
 concept writes_in_rows = requires(View found) {
   found[0].energy = 1;
@@ -50,7 +47,6 @@ static_assert(writes_in_rows<pulses::view> && writes_in_columns<pulses::view>);
 static_assert(!writes_in_rows<pulses::const_view> && !writes_in_columns<pulses::const_view>);
 static_assert(std::is_convertible_v<pulses::view, pulses::const_view>);
 static_assert(!std::is_constructible_v<pulses::view, pulses::const_view>);
-// end
 
 TEST(columns_example, lie_in_one_buffer) {
   const std::uint32_t n = 1000;
@@ -76,13 +72,11 @@ TEST(columns_example, run_on_the_host) {
 }
 
 TEST(columns_example, take_memory_of_a_frame) {
-  // show count
   region counted;
   static_cast<void>(arena::take(counted, 1000, 10));
   const buffer memory = host_memory::allocate(counted.used());
   region from(memory);
   const arena all = arena::take(from, 1000, 10);
-  // end
   fill_example(all.found, all.known);
   serial_queue().run(calibrate{}, 1, all.found, gains::const_view(all.known));
   check_example(all.found);
@@ -94,11 +88,9 @@ TEST(columns_example, put_together) {
   host_columns<gains> known(10);
   fill_example(found.view(), known.view());
   host_columns<placed> own(10);
-  // show assemble
   const placed::view all(placed::columns{
       .energy = found.view().energy, .gain = known.view().gain, .kept = own.view().kept});
   all[3].kept = all[3].gain > 2 && all[3].energy == 256;
-  // end
   EXPECT_EQ(own[3].kept, 1);
   all[4].energy = -1;
   EXPECT_EQ(found[4].energy, -1);

@@ -124,7 +124,6 @@ struct early_result {
   friend bool operator==(const early_result&, const early_result&) = default;
 };
 
-// show textbook
 /// The same in the plainest code.
 inline early_result textbook_early_light(const pulse_event& event, const made_calorimeter& c) {
   std::int64_t energy = 0;
@@ -147,9 +146,7 @@ inline early_result textbook_early_light(const pulse_event& event, const made_ca
   result.energy = static_cast<std::int32_t>(std::min<std::int64_t>(energy, INT32_MAX));
   return result;
 }
-// end
 
-// show run
 template <class Queue>
 std::vector<early_result> run_count_early_crystals(Queue& queue,
                                                    const made_calorimeter& calorimeter,
@@ -173,7 +170,6 @@ std::vector<early_result> run_count_early_crystals(Queue& queue,
   }
   return results;
 }
-// end
 
 template <class Executor>
 class early_crystals : public on_executor<Executor> {};
@@ -198,7 +194,6 @@ inline pulse_event draw_early_event(const made_calorimeter& calorimeter, randomn
   return event;
 }
 
-// show typed
 TYPED_TEST_P(early_crystals, are_those_of_the_textbook) {
   made_calorimeter calorimeter;
   randomness r(1);
@@ -214,7 +209,6 @@ TYPED_TEST_P(early_crystals, are_those_of_the_textbook) {
   }
   EXPECT_GT(crystals, 1000U) << "or this says little";
 }
-// end
 
 TYPED_TEST_P(early_crystals, are_above_threshold_and_before_the_window) {
   made_calorimeter calorimeter; // the threshold is 3000 keV, the window begins at −2000

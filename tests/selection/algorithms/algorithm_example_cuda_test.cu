@@ -6,12 +6,10 @@
 
 namespace l3::test {
 
-// show device
 struct on_device {
   static std::string why_not() { return why_no_device_here(cuda::why_no_device()); }
   static cuda_queue make() { return {}; }
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(cuda, early_crystals, on_device);
-// end
 
 } // namespace l3::test

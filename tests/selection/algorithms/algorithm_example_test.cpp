@@ -18,7 +18,6 @@
 namespace l3::test {
 namespace {
 
-// show executors
 template <std::uint32_t width>
 struct serial {
   static serial_queue make() { return serial_queue(width); }
@@ -37,7 +36,6 @@ struct pool {
 };
 using executors = testing::Types<serial<1>, serial<64>, shuffled, threaded, pool>;
 INSTANTIATE_TYPED_TEST_SUITE_P(cpu, early_crystals, executors);
-// end
 
 // show registry
 using algorithms = algorithm_list< //
@@ -68,13 +66,10 @@ std::string refusal(const std::vector<std::string>& sequence) {
 }
 
 TEST(algorithm_example, runs_where_the_sequence_names_it) {
-  // show sequence
   const std::vector<std::string> sequence = sequence_of(R"(
 sequence = ["measure_pulses", "count_early_crystals", "find_clusters", "compute_quantities",
             "match_ends", "judge_vetoes", "decide"]
 )");
-  // end
-  // show plan
   const batch_capacity capacity{.events = 16, .boards = 16 * 284};
   const sequence_plan plan =
       plan_sequence(sequence, algorithms::infos(), capacity, summaries::name);
@@ -83,12 +78,10 @@ sequence = ["measure_pulses", "count_early_crystals", "find_clusters", "compute_
             std::string::npos);
   EXPECT_EQ(plan.at("early_light").bytes, 128U + 32U); // each column on cache lines of its own
   EXPECT_EQ(plan.at("early_light").first_step, 1U);
-  // end
   EXPECT_EQ(plan.at("early_light").last_step, 1U) << "no step reads it";
 }
 
 TEST(algorithm_example, is_missed_where_the_sequence_is_wrong) {
-  // show wrong
   EXPECT_EQ(refusal({"count_early_crystals", "measure_pulses"}),
             "sequence: `count_early_crystals` reads `pulses`, which no earlier step writes; "
             "`measure_pulses` does");
@@ -99,7 +92,6 @@ TEST(algorithm_example, is_missed_where_the_sequence_is_wrong) {
             "sequence: there is no algorithm `count_early_crystal`; there are: measure_pulses, "
             "count_early_crystals, find_clusters, compute_quantities, match_ends, judge_vetoes, "
             "decide");
-  // end
 }
 
 TEST(algorithm_example, promises_are_checked) {
