@@ -403,8 +403,7 @@ const std::vector<key>& keys() {
       file_name(
           "compute.dumps", [](auto& s) -> auto& { return s.compute.dumps; },
           "Folder for the batches on which the device failed, for `koto-l3 replay`; at most 16 "
-          "files "
-          "and 4 GiB."),
+          "files."),
       file_name(
           "selection.lines", [](auto& s) -> auto& { return s.selection.lines; },
           "Cuts, counters and trigger lines, as deploy/selection.toml; \"built-in\" is that file, "

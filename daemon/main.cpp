@@ -35,7 +35,6 @@
 #include "config/print.hpp"
 #include "config/usage_mistake.hpp"
 #include "daemon/compute/frame_choice.hpp"
-#include "daemon/end_in_time.hpp"
 #include "daemon/farm/farm_member.hpp"
 #include "daemon/farm/farm_node.hpp"
 #include "daemon/machine_check.hpp"
@@ -148,8 +147,7 @@ struct bookkeeping {
   run_control control; // without run.control one run is in force
   run_steps<run_host> steps;
   recent_history history;
-  farm_member* farm = nullptr;                 ///< none: this node stands alone
-  const http_server* control_socket = nullptr; ///< none without run.control
+  farm_member* farm = nullptr; ///< none: this node stands alone
 
   bookkeeping(const daemon_settings& s, const std::string& file, run_host::render_function renders,
               memory_guard guard, stop_question stop, std::function<void()> done)
@@ -213,8 +211,6 @@ private:
 
   void tick() {
     const time_point now = steady_clock::now();
-    if (books_.control_socket != nullptr)
-      books_.runs.note_control(books_.control_socket->has_its_name());
     books_.runs.tick();
     if (books_.farm != nullptr) books_.farm->beam(books_.runs.pauses());
     metrics_snapshot now_is = books_.snapshot();
@@ -277,17 +273,18 @@ void imagine_a_fault(compute_settings& s) {
   s.fault = *fault;
 }
 
-/// For --check-config. What may be otherwise at the start is said, and is no mistake.
+/// For --check-config: what ends every start on this machine.
 bool can_start(daemon_settings s) {
   const found_devices devices = find_devices(s.compute);
   static_cast<void>(choose_frames(s, devices, lowest_memory_limit()));
-  start_outlook found = outlook_of_start(s);
-  if (std::string wrong = wrong_with_memory(s, devices, lowest_memory_limit()); !wrong.empty())
-    found.refused.push_back(std::move(wrong));
-  for (const auto& all : {found.doubts, found.refused})
-    for (const std::string& text : all)
-      std::fprintf(stderr, "koto-l3d: %s\n", plain_line(text).c_str());
-  return found.refused.empty();
+  bool can = true;
+  for (const std::string& wrong : {wrong_with_outbox(s), wrong_with_backend(s.compute),
+                                   wrong_with_memory(s, devices, lowest_memory_limit())}) {
+    if (wrong.empty()) continue;
+    std::fprintf(stderr, "koto-l3d: %s\n", plain_line(wrong).c_str());
+    can = false;
+  }
+  return can;
 }
 
 /// For --check-config: what only the service gets is said, and is no mistake.
@@ -316,7 +313,6 @@ int run(const loaded_config& config, const std::string& file) {
   imagine_a_fault(settings.compute);
   ask_for_connections(settings.frames.any_count ? most_frames_chosen : settings.frames.count);
   caught_signals signals;
-  const end_in_time guard(settings.run.drain_time_limit + longest_start_or_end);
   const auto manager = service_manager::from_environment();
   long_start start(manager);
   start_logging("koto-l3d", settings.log.level);
@@ -371,11 +367,8 @@ int run(const loaded_config& config, const std::string& file) {
   run_api api(settings, books.control, books.runs, newest, books.farm);
   std::optional<http_server> control;
   if (controlled) {
-    naming_key("run.control", [&] {
-      control.emplace(settings.run.control, api.pages(), api.actions(), http_limits{},
-                      [](std::string_view text) { spdlog::warn("run.control: {}", text); });
-    });
-    books.control_socket = &*control;
+    naming_key("run.control",
+               [&] { control.emplace(settings.run.control, api.pages(), api.actions()); });
     books.runs.tell_of_crashes();
     spdlog::info("ready for runs, node {}: `koto-l3 run start --socket {}` begins one",
                  settings.run.node, settings.run.control);
@@ -391,7 +384,6 @@ int run(const loaded_config& config, const std::string& file) {
   main_loop loop(signals, manager, books, latest, controlled, steady_clock::now() + least_age);
   loop.run();
 
-  books.control_socket = nullptr;
   control.reset();
   books.farm = nullptr;
   farm.reset();
@@ -426,7 +418,6 @@ int output_failed() {
 int main(int argc, char** argv) {
   (void)std::signal(SIGPIPE, SIG_IGN); // a write to a reader that has gone is an error
   (void)std::signal(SIGXFSZ, SIG_IGN); // so is one beyond a limit on the length of files
-  (void)std::signal(SIGCHLD, SIG_DFL); // else, as some parents have it, no exit code is kept
   CLI::App program{"koto-l3d: the level-3 trigger daemon of KOTO", "koto-l3d"};
   program.failure_message(usage_mistake);
   std::string file;

@@ -8,7 +8,6 @@
 #include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
-#include "daemon/monitor/build_id.hpp"
 #include "monitor/version.hpp"
 #include "selection/engine/frame_parts.hpp"
 
@@ -102,7 +101,7 @@ dump_origin origin_of(const daemon_settings& s, std::string executor, std::strin
   o.run = s.run.number;
   o.node = s.run.node;
   o.version = version();
-  o.build = build_id();
+  o.build = commit();
   o.executor = std::move(executor);
   o.configuration = std::move(configuration);
   selection_texts texts = texts_of(s.selection);

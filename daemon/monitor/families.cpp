@@ -95,8 +95,6 @@ json::value problem_text(const metrics_snapshot& s) {
   if (*worst == trouble::receiver_absent && s.unknown) text = advice_on(*s.unknown);
   if (const crate_report* r = worst_of(s.crates); r != nullptr && *worst == trouble::crate_fault)
     text = r->text + "; " + text;
-  if (*worst == trouble::spool_full && !s.disk_shortages.empty())
-    text = fmt::format("{}: no run can begin until there is room", s.disk_shortages.front());
   if (*worst == trouble::no_pause && !s.no_pause.empty()) text = s.no_pause;
   if (*worst == trouble::spool_waits && s.spool) text = fmt::format("{} {}", s.spool->events, text);
   if (*worst == trouble::hot_inputs && s.hot_inputs)

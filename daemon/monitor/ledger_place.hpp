@@ -39,17 +39,6 @@ public:
   /// object. Throws std::runtime_error if another daemon has it, or no ledger can be written: at
   /// the start, and not at the end.
   void prepare();
-  /// Empty, or why no ledger can be written here, whichever user and daemon it is: a folder is
-  /// missing, or something else has its name. For those who only check, too.
-  [[nodiscard]] std::string wrong() const;
-  /// Empty, or which other daemon has this place now, as far as the system shows it. For those who
-  /// only check: nothing is taken.
-  [[nodiscard]] std::string taken_by() const;
-
-  /// Makes the lock's file again if a cleaning job has removed it: without its name another daemon
-  /// would not see the lock. By one thread, between prepare() and the end.
-  void keep();
-
   [[nodiscard]] std::string file_of(const ledger& l) const;
   [[nodiscard]] static std::string record_beside(const std::string& ledger_file) {
     return ledger_file + ".live";
@@ -60,9 +49,6 @@ public:
   [[nodiscard]] std::vector<run_record> take_crashed() const;
   /// The highest run of this node that has a ledger in the folder, or was noted there.
   [[nodiscard]] std::optional<std::uint32_t> highest_run() const;
-  /// Empty, or that the note of the highest run is damaged: which numbers were used is not known
-  /// then. The next note_run() mends it.
-  [[nodiscard]] std::string wrong_with_note() const;
   /// In a folder: this run of this node was used. The note has the highest number that is known.
   [[nodiscard]] std::error_code note_run(std::uint32_t number) const;
   /// Whether this run of this node has a ledger in the folder.
@@ -75,6 +61,7 @@ private:
   [[nodiscard]] std::optional<std::uint32_t> noted_run() const;
   void for_each_run(const std::function<void(std::uint32_t)>& tell) const;
   void take();
+  [[nodiscard]] std::string wrong() const;
   [[nodiscard]] std::string lock_file() const;
   [[nodiscard]] std::string cannot_write(std::string_view why) const;
   [[nodiscard]] std::string taken_text(std::optional<pid_t> process) const;

@@ -135,9 +135,8 @@ struct metrics_snapshot {
   std::uint64_t reloads_refused = 0;
   std::uint64_t log_lines_left_out = 0;
   process_usage process;
-  std::vector<std::string> disk_shortages; ///< while no run is in force
-  std::string no_pause;                    ///< likewise: who sends without one; empty: it pauses
-  std::uint64_t memory_planned = 0;        ///< bytes allocated at the start; nothing large is later
+  std::string no_pause;             ///< likewise: who sends without one; empty: it pauses
+  std::uint64_t memory_planned = 0; ///< bytes allocated at the start; nothing large is later
 
   ledger account; ///< without its spills
   run_view run;

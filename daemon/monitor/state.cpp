@@ -57,10 +57,6 @@ std::string advice_on(trouble t, std::string_view receiver) {
            "is lost is counted (`spool: …` in the log)";
   case trouble::no_pause:
     return "crates send without a pause of 0.4 s, and no run can begin before they pause";
-  case trouble::control_lost:
-    return "no program finds the socket of run.control: its folder is gone, or something else has "
-           "its name (`run.control: …` in the log): put the folder back, or take that away; the "
-           "daemon then makes its socket again, and what is in force goes on";
   case trouble::spool_waits:
     return fmt::format("events on disk (spool.folder) wait for the next run, which sends them to "
                        "the receiver at {}: begin a run (`koto-l3 run start`) when it is there; "
@@ -125,14 +121,13 @@ bool state_report::ready() const {
 std::optional<trouble> state_report::worst() const {
   // What loses events now, what will, what costs only speed.
   constexpr std::array by_weight{
-      trouble::engine_error,       trouble::wrong_results,    trouble::outbox_full,
-      trouble::no_frame,           trouble::shedding,         trouble::crate_fault,
-      trouble::events_incomplete,  trouble::spool_vanishing,  trouble::spool_fails,
-      trouble::spool_full,         trouble::receiver_refuses, trouble::receiver_wrong,
-      trouble::receiver_absent,    trouble::no_pause,         trouble::control_lost,
-      trouble::spool_waits,        trouble::hot_inputs,       trouble::inputs_changed,
-      trouble::histograms_changed, trouble::device_lost,      trouble::spilling,
-      trouble::engine_bypassed,
+      trouble::engine_error,      trouble::wrong_results,    trouble::outbox_full,
+      trouble::no_frame,          trouble::shedding,         trouble::crate_fault,
+      trouble::events_incomplete, trouble::spool_vanishing,  trouble::spool_fails,
+      trouble::spool_full,        trouble::receiver_refuses, trouble::receiver_wrong,
+      trouble::receiver_absent,   trouble::no_pause,         trouble::spool_waits,
+      trouble::hot_inputs,        trouble::inputs_changed,   trouble::histograms_changed,
+      trouble::device_lost,       trouble::spilling,         trouble::engine_bypassed,
   };
   static_assert(by_weight.size() == troubles);
   const auto found =

@@ -81,8 +81,6 @@ run_host::run_host(const daemon_settings& settings, render_function renders, mem
       job_(std::move(done)) {
   if (ledgers_.none()) return;
   ledgers_.prepare();
-  if (const std::string wrong = wrong_with_numbers(); !wrong.empty())
-    spdlog::warn("run.ledger: {}; `koto-l3 run start` wants a number until a run has begun", wrong);
 }
 
 void run_host::keep_ports() {
@@ -93,27 +91,11 @@ void run_host::keep_ports() {
 }
 
 void run_host::tell_of_crashes() {
-  constexpr std::size_t most_told = 100; // the log would leave lines out
-  const std::vector<run_record> all = ledgers_.take_crashed();
-  const std::size_t older = all.size() - std::min(all.size(), most_told);
-  std::uint64_t lost = 0;
-  for (const run_record& r : std::span(all).first(older)) {
-    count(r);
-    lost += in_memory(r);
-  }
-  if (older > 0)
-    spdlog::warn("{} older runs did not end properly, with up to {} events in memory: `koto-l3 "
-                 "info` reads their records, …json.crashed (run.ledger)",
-                 older, lost);
-  for (const run_record& r : std::span(all).subspan(older)) tell_of(r);
+  for (const run_record& r : ledgers_.take_crashed()) tell_of(r);
 }
 
 void run_host::tell_of(const run_record& crashed) {
   spdlog::warn("{}", describe_crash(crashed));
-  count(crashed);
-}
-
-void run_host::count(const run_record& crashed) {
   crashed_ = true;
   lost_by_crashes_ += in_memory(crashed);
 }
@@ -121,22 +103,11 @@ void run_host::count(const run_record& crashed) {
 void run_host::go_without_run() {
   const std::lock_guard lock(mutex_);
   const bool looks_at_spool = settings_.spool.folder.empty() || (spool_ && !spool_->is_stopped());
-  if (disks_ && without_run_ && looks_at_spool) return;
-  std::string why; // each has a thread
-  try {
-    if (!without_run_)
-      without_run_ =
-          std::make_unique<unattended_ports>(ports_, settings_.udp.allow, settings_.building);
-    if (!disks_) disks_ = std::make_unique<disk_watch>(settings_);
-    if (!looks_at_spool) spool_ = std::make_unique<unattended_spool>(settings_.spool);
-  } catch (const std::system_error& e) {
-    why = e.code().message();
-  }
-  if (!why.empty() && why != ports_told_)
-    spdlog::warn("without a run nothing reads the ports now: {}; what comes waits in the kernel's "
-                 "buffers, and is the next run's",
-                 why);
-  ports_told_ = why;
+  if (without_run_ && looks_at_spool) return;
+  if (!without_run_)
+    without_run_ =
+        std::make_unique<unattended_ports>(ports_, settings_.udp.allow, settings_.building);
+  if (!looks_at_spool) spool_ = std::make_unique<unattended_spool>(settings_.spool);
 }
 
 void run_host::stop_going_without_run() {
@@ -226,9 +197,8 @@ void run_host::begin_ledger(const ledger& account) {
     spdlog::warn("run.ledger: the number {} is not noted beside the ledgers: {}; without its "
                  "ledger a later start does not know that it was used",
                  account.run, error.message());
-  record_.emplace(
-      ledger_place::record_beside(ledger_file_), record_of(account),
-      [](std::string_view text) { spdlog::warn("{}", text); }, [this] { ledgers_.keep(); });
+  record_.emplace(ledger_place::record_beside(ledger_file_), record_of(account),
+                  [](std::string_view text) { spdlog::warn("{}", text); });
   if (record_->crashed()) tell_of(*record_->crashed());
   tell_of_crashes();
 }
@@ -309,7 +279,6 @@ metrics_snapshot run_host::snapshot() const {
     s.node = settings_.run.node;
     s.receiver = settings_.forward.to;
     s.process = usage_of_this_process();
-    if (disks_) s.disk_shortages = disks_->shortages();
     s.no_pause = why_no_pause();
     if (const auto on_disk = spool_ ? spool_->holds() : std::nullopt)
       s.spool = {on_disk->totals, on_disk->room};
@@ -325,26 +294,11 @@ metrics_snapshot run_host::snapshot() const {
 
 void run_host::tick() {
   if (!node_) {
-    tell_of_disks();
     tell_of_spool();
     return tell_of_pause();
   }
   node_->look_around();
   if (record_) record_->note(record_of(node_->account()));
-}
-
-void run_host::tell_of_disks() {
-  if (!disks_) return;
-  auto now = disks_->shortages();
-  const auto name = [](const std::string& text) { return text.substr(0, text.find(':')); };
-  const auto has = [&](const std::vector<std::string>& all, const std::string& text) {
-    return std::ranges::any_of(all, [&](const auto& one) { return name(one) == name(text); });
-  };
-  for (const std::string& text : now)
-    if (!has(disks_told_, text)) spdlog::warn("{}: no run can begin until there is room", text);
-  for (const std::string& text : disks_told_)
-    if (!has(now, text)) spdlog::warn("{} no longer", name(text));
-  disks_told_ = std::move(now);
 }
 
 void run_host::tell_of_spool() {
@@ -381,11 +335,9 @@ state_report run_host::state() const {
     r = node_->state();
   } else {
     const auto on_disk = spool_ ? spool_->holds() : std::nullopt;
-    set(trouble::spool_full, disks_ && !disks_->shortages().empty());
     set(trouble::spool_waits, on_disk && on_disk->totals.events != 0);
     set(trouble::no_pause, no_pause);
   }
-  set(trouble::control_lost, control_lost_);
   return r;
 }
 
@@ -409,7 +361,6 @@ http_response run_host::event_page(const std::string& path) const {
 }
 
 std::optional<std::uint32_t> run_host::next_number(const run_control::report& asked) const {
-  if (!wrong_with_numbers().empty()) return std::nullopt;
   const std::optional<std::uint32_t> in_folder = ledgers_.highest_run();
   const std::lock_guard lock(mutex_);
   // Nothing is less than any number.

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The disk behind the outbox: without a receiver a sender over TCP is told that its events are safe, and neither kill -9 nor
 a stop of the daemon costs one of them, or stores one twice."""
-import subprocess
 
 import harness
 import l2raw
@@ -279,8 +278,6 @@ class Spool(harness.SystemTest):
         self.assertNotEqual(second.wait(), 0)
         self.assertIn("spool.folder", second.said())
         self.assertIn(f"in use by another daemon, process {first.process.pid}: give each its own", second.said())
-        said = subprocess.run([harness.BIN / "koto-l3d", "--check-config", "--config", config], capture_output=True, text=True).stderr
-        self.assertIn(f"in use by another daemon, process {first.process.pid}: give each its own", said)
 
     def test_a_folder_that_a_receiver_has(self):
         self.start_receiver()
@@ -289,8 +286,6 @@ class Spool(harness.SystemTest):
         daemon = self.keep(harness.Daemon(config, self.ports, self.folder))
         self.assertNotEqual(daemon.wait(), 0)
         self.assertIn(sentence, daemon.said())
-        said = subprocess.run([harness.BIN / "koto-l3d", "--check-config", "--config", config], capture_output=True, text=True).stderr
-        self.assertIn(sentence, said)
 
     def test_a_ledger_of_a_daemon_that_runs_is_not_written_over(self):
         first = self.start_daemon()
@@ -300,9 +295,7 @@ class Spool(harness.SystemTest):
         config = self.write_config("other.toml", monitor={"bind": f"{harness.HOST}:{other.monitor}"},
                                    tcp={"bind": f"{harness.HOST}:{other.tcp}"}, udp={"bind": f"{harness.HOST}:{other.udp}"},
                                    spool={"folder": ""})
-        said = subprocess.run([harness.BIN / "koto-l3d", "--check-config", "--config", config], capture_output=True, text=True).stderr
         sentence = f"{first.ledger_file} is in use by another daemon, process {first.process.pid}: give each its own run.ledger"
-        self.assertIn(sentence, said)
         second = self.keep(harness.Program([harness.BIN / "koto-l3d", "--config", config], self.folder / "second.log"))
         harness.wait_until(lambda: second.process.poll() is not None, "the second daemon's refusal")
         second.wait_to_say(sentence)

@@ -35,14 +35,6 @@ TEST(status, says_what_became_of_the_events_of_this_spill) {
   EXPECT_EQ(boost::json::parse(render_status(s)).at("this_spill"), expected);
 }
 
-TEST(status, says_that_no_run_can_begin_for_want_of_room) {
-  metrics_snapshot s;
-  s.state.has[static_cast<std::size_t>(trouble::spool_full)] = true;
-  s.disk_shortages = {"the disk of /spool is short"};
-  EXPECT_EQ(boost::json::parse(render_status(s)).at("problem").at("text").as_string(),
-            "the disk of /spool is short: no run can begin until there is room");
-}
-
 TEST(status, names_the_problem_that_is_to_be_mended_first) {
   metrics_snapshot s = sample_snapshot();
   s.state.has = {};
