@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/settings.hpp"
+#include "config/settings.hpp"
 
 namespace l3 {
 

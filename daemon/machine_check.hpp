@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/settings.hpp"
+#include "config/settings.hpp"
 #include "selection/engine/engine.hpp"
 #include "transport/system/memory_limit.hpp"
 

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "config/settings.hpp"
 #include "daemon/monitor/snapshot.hpp"
 #include "daemon/monitor/state.hpp"
-#include "daemon/settings.hpp"
 #include "monitor/http_server.hpp"
 #include "selection/engine/engine.hpp"
 #include "transport/input/udp_socket.hpp"

@@ -20,11 +20,11 @@
 #include <thread>
 #include <vector>
 
+#include "config/settings.hpp"
 #include "daemon/farm/etcd_client.hpp"
 #include "daemon/farm/farm_node.hpp"
 #include "daemon/farm/farm_report.hpp"
 #include "daemon/farm/farm_values.hpp"
-#include "daemon/settings.hpp"
 #include "transport/format/time.hpp"
 
 namespace l3 {

@@ -17,13 +17,13 @@
 #include <string>
 #include <vector>
 
+#include "config/settings.hpp"
 #include "daemon/machine_check.hpp"
 #include "daemon/monitor/ledger_place.hpp"
 #include "daemon/monitor/run_record.hpp"
 #include "daemon/node.hpp"
 #include "daemon/run/run_control.hpp"
 #include "daemon/run/side_job.hpp"
-#include "daemon/settings.hpp"
 #include "transport/input/unattended_ports.hpp"
 #include "transport/output/unattended_spool.hpp"
 #include "transport/system/time_of_day.hpp"
