@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/check.hpp"
+#include "config/load.hpp"
 
 #include <limits>
 #include <tuple>

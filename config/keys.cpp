@@ -6,10 +6,8 @@
 
 #include "config/endpoint.hpp"
 #include "config/key_kinds.hpp"
-#include "config/network.hpp"
 #include "config/path_text.hpp"
 #include "config/readout_list.hpp"
-#include "config/way_text.hpp"
 
 namespace l3 {
 namespace {
@@ -119,6 +117,23 @@ key networks(std::string_view path, Field field, std::string_view text) {
             for (const source_network& n : field(s).networks) list.push_back(show_network(n));
             return show_list(list);
           }};
+}
+
+constexpr std::string_view to = " to ";
+
+/// "10.1.0.2", or "10.1.0.2 to tcp://10.1.0.1:42200". No name is looked up.
+std::optional<link_way> read_way(std::string_view text) {
+  const auto end = text.find(to);
+  const std::string from(text.substr(0, end));
+  if (!is_number(from)) return std::nullopt;
+  if (end == text.npos) return link_way{from, {}};
+  const std::string_view endpoint = text.substr(end + to.size());
+  if (!is_endpoint(endpoint)) return std::nullopt;
+  return link_way{from, std::string(endpoint)};
+}
+
+std::string show_way(const link_way& way) {
+  return way.to.empty() ? way.from : way.from + std::string(to) + way.to;
 }
 
 void set_ways(const toml_value& v, daemon_settings& s, const refuse_value& refuse) {

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "daemon/memory_plan.hpp"
-#include "daemon/size_in_words.hpp"
+#include "daemon/words.hpp"
 #include "transport/output/spool.hpp"
 
 namespace l3 {

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include "daemon/monitor/first_names.hpp"
 #include "daemon/node_parts.hpp"
+#include "daemon/words.hpp"
 
 namespace l3 {
 

@@ -13,7 +13,7 @@
 
 #include "config/toml/complaints.hpp"
 #include "daemon/memory_plan.hpp"
-#include "daemon/naming_key.hpp"
+#include "daemon/words.hpp"
 #include "gpu/memory/numa.hpp"
 #include "transport/format/batch_capacity.hpp"
 #include "transport/system/thread_name.hpp"

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "daemon/monitor/first_names.hpp"
+#include "daemon/words.hpp"
 
 namespace l3 {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/monitor/metrics.hpp"
+#include "daemon/monitor/status.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "daemon/monitor/first_names.hpp"
+#include "daemon/words.hpp"
 
 namespace l3 {
 namespace {

@@ -13,7 +13,7 @@
 #include <spdlog/spdlog.h>
 #include <sys/mman.h>
 
-#include "daemon/naming_key.hpp"
+#include "daemon/words.hpp"
 #include "monitor/pages.hpp"
 #include "monitor/version.hpp"
 #include "selection/trigger/load_selection.hpp"

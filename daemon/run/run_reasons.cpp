@@ -19,7 +19,7 @@
 #include "config/endpoint.hpp"
 #include "config/toml/complaints.hpp"
 #include "daemon/machine_check.hpp"
-#include "daemon/size_in_words.hpp"
+#include "daemon/words.hpp"
 #include "selection/trigger/load_selection.hpp"
 #include "transport/output/spool.hpp"
 #include "transport/system/name_lookup.hpp"

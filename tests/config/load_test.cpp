@@ -9,9 +9,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "config/check.hpp"
+#include "config/endpoint.hpp"
 #include "config/key.hpp"
-#include "config/network.hpp"
 
 namespace l3 {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "daemon/memory_plan.hpp"
 #include "daemon/node.hpp"
-#include "daemon/size_in_words.hpp"
+#include "daemon/words.hpp"
 #include "tests/transport/output/spool_blocks.hpp"
 #include "transport/output/spool.hpp"
 #include "transport/output/spool_backlog.hpp"

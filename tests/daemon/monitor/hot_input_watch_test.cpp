@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "daemon/monitor/first_names.hpp"
+#include "daemon/words.hpp"
 
 namespace l3 {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "daemon/run/run_reasons.hpp"
 #include "daemon/run/run_steps.hpp"
-#include "daemon/size_in_words.hpp"
+#include "daemon/words.hpp"
 #include "tests/transport/output/link_ends.hpp"
 #include "tests/transport/output/spool_blocks.hpp"
 
