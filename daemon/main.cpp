@@ -38,6 +38,7 @@
 #include "daemon/farm/farm_member.hpp"
 #include "daemon/farm/farm_node.hpp"
 #include "daemon/machine_check.hpp"
+#include "daemon/memory_plan.hpp"
 #include "daemon/monitor/recent_history.hpp"
 #include "daemon/monitor/status.hpp"
 #include "daemon/reload.hpp"
