@@ -11,25 +11,12 @@ pkg_check_modules(zmq REQUIRED IMPORTED_TARGET libzmq)
 # libzmq.pc also names the headers of libraries that libzmq alone uses. CMake takes these for include folders when it
 # first asks, and for options ever after: the second `./run` would compile again what includes zmq.h.
 set_target_properties(PkgConfig::zmq PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "${zmq_INCLUDEDIR}" INTERFACE_COMPILE_OPTIONS "")
-pkg_check_modules(sodium REQUIRED IMPORTED_TARGET libsodium)
 pkg_check_modules(isal REQUIRED IMPORTED_TARGET libisal)
 pkg_check_modules(hwy REQUIRED IMPORTED_TARGET libhwy)
-# koto-l3-bench alone compares with these, and says which of them it was built without.
+# koto-l3-bench alone compares with these, with those that are there.
 pkg_check_modules(lz4 IMPORTED_TARGET liblz4)
-pkg_check_modules(zlib IMPORTED_TARGET zlib)
 pkg_check_modules(zstd IMPORTED_TARGET libzstd)
 pkg_check_modules(lzma IMPORTED_TARGET liblzma)
-pkg_check_modules(flac IMPORTED_TARGET flac)
-pkg_check_modules(blosc IMPORTED_TARGET blosc)
-find_library(L3_AEC aec) # Debian's libaec-dev has no file for pkg-config
-find_path(L3_AEC_INCLUDE libaec.h)
-if(L3_AEC AND L3_AEC_INCLUDE)
-  set(aec_FOUND TRUE)
-  add_library(l3_aec INTERFACE IMPORTED)
-  add_library(PkgConfig::aec ALIAS l3_aec)
-  target_link_libraries(l3_aec INTERFACE ${L3_AEC})
-  target_include_directories(l3_aec SYSTEM INTERFACE ${L3_AEC_INCLUDE})
-endif()
 if(L3_TESTS)
   find_package(GTest REQUIRED)
   find_package(rapidcheck REQUIRED)

@@ -83,6 +83,20 @@ void check_listeners(const daemon_settings& s, std::vector<conflict>& found) {
   }
 }
 
+/// Keys are the default. On loopback, a link without them needs nothing.
+void check_insecure(const daemon_settings& s, std::vector<conflict>& found) {
+  if (!s.forward.secret_key.empty() || s.forward.insecure) return;
+  for (const link_way& way : ways_of(s.forward)) {
+    if (is_on_this_machine(way.to)) continue;
+    found.push_back({{key_of(way, s.forward), "forward.secret_key"},
+                     fmt::format("the link to {} has no keys: set forward.secret_key and "
+                                 "forward.receiver_key (koto-l3 keys), or, on a network where "
+                                 "everybody may read and send, forward.insecure = \"on\"",
+                                 way.to)});
+    return;
+  }
+}
+
 void check_keys(const daemon_settings& s, std::vector<conflict>& found) {
   if (s.forward.secret_key.empty() == s.forward.receiver_key.empty()) return;
   const bool has_secret = !s.forward.secret_key.empty();
@@ -137,6 +151,7 @@ std::vector<conflict> conflicts_in(const daemon_settings& s) {
   check_inputs(s, found);
   check_listeners(s, found);
   check_keys(s, found);
+  check_insecure(s, found);
   check_ways(s, found);
   check_farm(s, found);
   check_selection(s, found);

@@ -63,6 +63,16 @@ bool is_destination(std::string_view endpoint) {
          std::ranges::all_of(host, may_stand);
 }
 
+bool is_loopback(std::string_view host) {
+  return host == "localhost" || host == "::1" ||
+         (host.starts_with("127.") && is_number(std::string(host)));
+}
+
+bool is_on_this_machine(std::string_view endpoint) {
+  const auto address = read_address(endpoint.substr(endpoint.find("//") + 2));
+  return address && is_loopback(address->host);
+}
+
 bool is_number(const std::string& host) { return is_of(AF_INET, host) || is_of(AF_INET6, host); }
 
 std::optional<internet_address> read_address(std::string_view text) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How an end of the output link is written: "tcp://host:port". ZeroMQ itself takes any number for a
 // port and uses what is left of it in 16 bits, so every text from outside is checked here before
-// ZeroMQ gets it. Of ZeroMQ's transports it is the only one of which the kernel says how much has
-// come, and so what a peer makes the program hold (transport/link/connection_watch.hpp).
+// ZeroMQ gets it.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +25,10 @@ namespace l3 {
 
 /// An address of IPv4 or IPv6, as a number.
 [[nodiscard]] bool is_number(const std::string& host);
+
+/// The host of an endpoint or an address is this machine's own loopback.
+[[nodiscard]] bool is_loopback(std::string_view host);
+[[nodiscard]] bool is_on_this_machine(std::string_view endpoint);
 
 struct internet_address {
   std::string host; ///< a number, or a name, which is not looked up

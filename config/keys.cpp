@@ -527,10 +527,15 @@ const std::vector<key>& keys() {
       file_name(
           "forward.secret_key", [](auto& s) -> auto& { return s.forward.secret_key; },
           "This daemon's own key, made with `koto-l3 keys`; \"credential:NAME\" is one that the "
-          "service manager hands over. Without keys the link is neither private nor closed."),
+          "service manager hands over. A link to another machine needs keys, or forward.insecure."),
       file_name(
           "forward.receiver_key", [](auto& s) -> auto& { return s.forward.receiver_key; },
           "The receiver's public key; only that receiver gets data."),
+      choice<>(
+          "forward.insecure", [](auto& s) -> auto& { return s.forward.insecure; },
+          std::vector{std::pair{"off", false}, {"on", true}},
+          "On: a link to another machine may be without keys. Then everybody on the network can "
+          "read it, and send to the receiver in this daemon's place."),
 
       {"farm.etcd",
        "Addresses of etcd, by which one `koto-l3 run start` reaches all nodes or none; [] for a "

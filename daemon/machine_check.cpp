@@ -31,7 +31,6 @@ std::string_view key_behind(std::string_view use) {
   static constexpr std::array rules{
       rule{"shadow menu", "selection.shadow"},
       rule{"outbox", "outbox.memory"},
-      rule{"messages of the receiver", "forward.from"},
       rule{"blocks on their way", "outbox.block"},
       rule{"index of blocks on disk", "spool.size"},
       rule{"connections of senders", "tcp.max_connections"},

@@ -64,8 +64,6 @@ std::vector<memory_use> memory_beside_engines(const daemon_settings& s,
   if (shadow_bytes) all.push_back({"shadow menu", *shadow_bytes});
   all.push_back({"outbox", outbox::memory_plan(s.outbox)});
   const bool spools = !s.spool.folder.empty();
-  const std::size_t links = (spools ? 2 : 1) * ways_of(s.forward).size();
-  all.push_back({"messages of the receiver", links * memory_of_answers.bytes});
   if (spools) {
     const spool::recovery found = disk != nullptr ? disk->found() : spool::recovery();
     all.push_back(

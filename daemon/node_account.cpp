@@ -143,7 +143,6 @@ metrics_snapshot node::snapshot() const {
   s.blocks_stored = p.out.last_stored();
   s.forward = p.fresh.counters();
   s.receiver_connected = p.fresh.connected();
-  s.granted = p.granted();
   s.compute_time = snapshot_of(p.work.compute_time());
   s.drain_time = snapshot_of(p.work.drain_time());
   s.event_latency = snapshot_of(p.out.latency());
@@ -155,14 +154,6 @@ std::vector<std::string> node::parts::hot_inputs() const {
   for (const std::uint32_t n : hot->now_hot())
     names.push_back(to_string(selection->what.address_of(selection->what.at(n))));
   return names;
-}
-
-std::optional<double> node::parts::granted() const {
-  constexpr double bits_per_byte = 8;
-  const double for_fresh = fresh.granted();
-  const double for_old = old ? old->granted() : -1;
-  if (for_fresh < 0 && for_old < 0) return std::nullopt;
-  return (std::max(for_fresh, 0.0) + std::max(for_old, 0.0)) / bits_per_byte;
 }
 
 bool node::parts::records() const { return selection && selection->tables.constants.record != 0; }

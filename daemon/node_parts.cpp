@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <random>
 #include <span>
 #include <sstream>
 #include <stdexcept>
@@ -75,8 +76,16 @@ std::vector<std::optional<std::uint32_t>> counters_of(const loaded_selection& se
   return counters;
 }
 
-block_identity new_lane(const daemon_settings& s, lane_tokens& tokens) {
-  return {tokens.new_session(), s.run.number, s.run.node};
+/// A random number that is not 0.
+std::uint64_t draw_session() {
+  std::random_device random;
+  std::uint64_t session = 0;
+  while (session == 0) session = std::uint64_t{random()} << 32U | random();
+  return session;
+}
+
+block_identity new_lane(const daemon_settings& s) {
+  return {draw_session(), s.run.number, s.run.node};
 }
 
 std::unique_ptr<spool> spool_of(const daemon_settings& s, stop_question stop) {
@@ -88,22 +97,9 @@ std::unique_ptr<spool> spool_of(const daemon_settings& s, stop_question stop) {
   return made;
 }
 
-/// The source of what is on disk, whose lanes can be proven from now on.
-std::unique_ptr<spool_backlog> backlog_of(spool* disk, const daemon_settings& s,
-                                          lane_tokens& tokens) {
-  if (disk == nullptr) return nullptr;
-  const block_identity own = new_lane(s, tokens);
-  std::vector<std::uint64_t> found;
-  for (const auto& lane : disk->found().lanes) found.push_back(lane.session);
-  if (const std::string wrong = tokens.keep_in(s.spool.folder, found); !wrong.empty()) {
-    spdlog::warn("spool: cannot keep the tokens of this start's sessions: {}; another peer that "
-                 "reaches the receiver could speak for them",
-                 wrong);
-  } else {
-    disk->keep_beside(lane_tokens::file_name,
-                      [&tokens](int folder) { (void)tokens.write_again(folder); });
-  }
-  return std::make_unique<spool_backlog>(*disk, own);
+/// The source of what is on disk.
+std::unique_ptr<spool_backlog> backlog_of(spool* disk, const daemon_settings& s) {
+  return disk == nullptr ? nullptr : std::make_unique<spool_backlog>(*disk, new_lane(s));
 }
 
 } // namespace
@@ -112,8 +108,8 @@ node::parts::parts(const daemon_settings& s, std::string configuration, stop_que
                    std::vector<udp_socket> ports, const std::function<void()>& take_up)
     : settings(s), selection(selection_of(s)), shadow(shadow_in(s, selection)),
       compute(s, selection, std::move(configuration)), frames(compute.engine().frames()),
-      out(s.outbox, new_lane(s, tokens), safety, decided_by(s, selection)),
-      disk(spool_of(s, std::move(told_to_stop))), backlog(backlog_of(disk.get(), s, tokens)),
+      out(s.outbox, new_lane(s), safety, decided_by(s, selection)),
+      disk(spool_of(s, std::move(told_to_stop))), backlog(backlog_of(disk.get(), s)),
       spilling(disk ? std::make_unique<spilling_outbox>(
                           s.outbox, s.spool.use, out, *disk, *backlog, safety,
                           largest_packed_event(s.building.crates),
@@ -121,9 +117,8 @@ node::parts::parts(const daemon_settings& s, std::string configuration, stop_que
                           decided_by(s, selection), makes_histograms() ? max_settings_bytes : 0)
                     : std::make_unique<spilling_outbox>(out)),
       pace(s.forward.rate),
-      fresh(
-          s.forward, out, pace, link_pace::share::fresh,
-          [](std::string_view text) { spdlog::warn("output link: {}", text); }, &tokens),
+      fresh(s.forward, out, pace, link_pace::share::fresh,
+            [](std::string_view text) { spdlog::warn("output link: {}", text); }),
       sheds(s.run.number, shed_lines()),
       histograms_stored(makes_histograms() ? std::optional<histogram_stream>(
                                                  std::in_place, *spilling, histograms_of_run(),
@@ -243,9 +238,8 @@ void node::parts::start_backlog() {
                  "are sent now",
                  found.events, found.blocks, found.lanes.size());
   }
-  old.emplace(
-      settings.forward, *backlog, pace, link_pace::share::backlog,
-      [](std::string_view text) { spdlog::warn("output link of the spool: {}", text); }, &tokens);
+  old.emplace(settings.forward, *backlog, pace, link_pace::share::backlog,
+              [](std::string_view text) { spdlog::warn("output link of the spool: {}", text); });
   backlog_thread =
       std::jthread([this](const std::stop_token& stop) { old->run(stop, backlog_drain_time); });
 }

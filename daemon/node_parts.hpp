@@ -41,7 +41,6 @@
 #include "transport/input/tcp_receiver.hpp"
 #include "transport/input/udp_receiver.hpp"
 #include "transport/output/forwarder.hpp"
-#include "transport/output/lane_tokens.hpp"
 #include "transport/output/outbox.hpp"
 #include "transport/output/spilling_outbox.hpp"
 #include "transport/output/spool_backlog.hpp"
@@ -73,8 +72,6 @@ struct node::parts {
   [[nodiscard]] std::vector<line_snapshot> line_snapshots() const;
   /// The addresses of those that are hot.
   [[nodiscard]] std::vector<std::string> hot_inputs() const;
-  /// By the receiver to both forwarders, in bytes a second; nothing: it grants nothing.
-  [[nodiscard]] std::optional<double> granted() const;
 
   daemon_settings settings;
   const time_point started_at = steady_clock::now();
@@ -129,7 +126,6 @@ struct node::parts {
   compute_side compute;
   frame_ring frames;
   safe_batches safety;
-  lane_tokens tokens;
   outbox out;
   std::unique_ptr<spool> disk; // none without spool.folder
   std::unique_ptr<spool_backlog> backlog;

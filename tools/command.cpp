@@ -86,7 +86,7 @@ void take_plain_numbers(CLI::App& command) {
 } // namespace
 
 int run_program(const std::string& name, const std::string& what, std::span<const command> commands,
-                int argc, const char* const* argv, std::string (*footer)()) {
+                int argc, const char* const* argv) {
   // A reader that has gone (`| head`) makes a write fail: the command says so, and cleans up.
   (void)std::signal(SIGPIPE, SIG_IGN);
   (void)std::signal(SIGXFSZ, SIG_IGN); // likewise beyond a limit on the length of files
@@ -107,7 +107,6 @@ int run_program(const std::string& name, const std::string& what, std::span<cons
     return no_such_command(name, asked, commands);
   } else if (asked != "--version") {
     for (const command& c : commands) c.add(program, run);
-    if (footer != nullptr) program.footer(footer());
   }
 
   take_plain_numbers(program);

@@ -26,9 +26,8 @@ struct command {
 };
 
 /// Parses the command line of a program, adds only the wanted command to it, and runs that. Returns
-/// the exit code. `footer` ends the text of --help.
+/// the exit code.
 [[nodiscard]] int run_program(const std::string& name, const std::string& what,
-                              std::span<const command> commands, int argc, const char* const* argv,
-                              std::string (*footer)() = nullptr);
+                              std::span<const command> commands, int argc, const char* const* argv);
 
 } // namespace l3

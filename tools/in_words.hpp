@@ -37,9 +37,4 @@ namespace l3 {
   return told == runs.size() ? text : text + fmt::format(" and {} more", runs.size() - told);
 }
 
-/// "1 count", "2 counts", of the digitizer.
-[[nodiscard]] inline std::string counts_in_words(std::uint32_t counts) {
-  return fmt::format("{} count{}", counts, counts == 1 ? "" : "s");
-}
-
 } // namespace l3

@@ -55,6 +55,7 @@ struct options {
   bool exit_after_goodbye = false;
   bool json = false;
   bool check = false;
+  bool insecure = false;
 };
 
 constexpr auto longest_step = 100ms;
@@ -70,7 +71,6 @@ constexpr auto write_anew_limit = 6s;
 constexpr auto last_look_limit = 4s;
 constexpr auto both_limit = 8s;
 constexpr mode_t folder_mode = 0755;
-constexpr std::uint64_t least_line_rate = 1'000'000; // bits a second
 
 void warn(std::string_view text) { spdlog::warn("{}", text); }
 
@@ -148,7 +148,6 @@ void summarize(const options& o, const ledger& l, const receive_counters& c) {
                                   {"repeated_events", c.repeated_events.get()},
                                   {"unequal_events", c.unequal_events.get()},
                                   {"garbage", c.garbage.get()},
-                                  {"refused_hellos", c.refused_hellos.get()},
                                   {"unseen_blocks", c.unseen.get()},
                                   {"connections_refused", refused_connections(c)},
                                   {"store_errors", c.store_errors.get()}};
@@ -177,9 +176,15 @@ void raise_descriptor_limit() {
   (void)::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-bool stays_on_this_machine(std::string_view endpoint) {
-  return endpoint.starts_with("tcp://127.") || endpoint.starts_with("tcp://localhost:") ||
-         endpoint.starts_with("tcp://[::1]:");
+/// Keys are the default. On loopback, a link without them needs nothing.
+void refuse_no_keys(const options& o) {
+  if (!o.receiver.secret_key.empty() || o.insecure || is_on_this_machine(o.receiver.bind)) return;
+  throw command_error(
+      fmt::format("other machines reach {}, and the link has no keys: make keys with `koto-l3 "
+                  "keys` and give --secret-key and --allow, or, on a network where everybody may "
+                  "send, --insecure",
+                  o.receiver.bind),
+      exit_usage);
 }
 
 /// Whether it is the ledger of a daemon, or what a daemon keeps beside its ledgers.
@@ -283,10 +288,6 @@ int receive_until_told(const options& o, store_writer& store, block_receiver& re
   if (const auto plan = block_receiver::memory_plan(o.receiver).bytes; plan > limit.bytes)
     spdlog::warn("{} has {} MiB, less than that: it would end where peers send all that they may",
                  limit.whose, limit.bytes >> 20);
-  if (o.receiver.line.bits_per_second > 0)
-    spdlog::info(
-        "dividing a line of {} among the daemons",
-        show_amount(static_cast<std::uint64_t>(o.receiver.line.bits_per_second), dimension::rate));
   if (o.monitor) spdlog::info("monitoring on {}", watch.address());
   progress line("receive", 0, "events stored");
   quiet_time quiet(idle_time, steady_clock::now());
@@ -396,6 +397,7 @@ void look_at_addresses(const options& o) {
 /// For --check-config: the options were read, and the keys are what they should be, but for one
 /// that only the service gets.
 int check(const options& o, const std::string& file) {
+  refuse_no_keys(o);
   refuse_folder_of_a_daemon(o.store.folder);
   refuse_ledger(o.ledger);
   look_at_folder(o.store.folder);
@@ -421,11 +423,7 @@ int receive(const options& o) {
   long_start start(manager);
   start_logging("koto-l3 receive", "info");
   raise_descriptor_limit();
-  if (o.receiver.secret_key.empty() && !stays_on_this_machine(o.receiver.bind)) {
-    spdlog::warn("any program that reaches {} may send: make keys with `koto-l3 keys` and give "
-                 "--secret-key and --allow",
-                 o.receiver.bind);
-  }
+  refuse_no_keys(o);
   refuse_folder_of_a_daemon(o.store.folder);
   refuse_ledger(o.ledger);
   make_folder(o.store.folder);
@@ -473,20 +471,6 @@ void add_receive(CLI::App& program, command_body& run) {
       ->check(refuse_no_path);
   c->add_option("--ledger", o->ledger, "ledger to write; by default ledger.json in the store")
       ->check(refuse_no_path);
-  c->add_option_function<std::string>(
-       "--line-rate",
-       [o](const std::string& text) {
-         o->receiver.line.bits_per_second =
-             static_cast<double>(read_amount(text, dimension::rate).value_or(0));
-       },
-       "rate of the line on which all daemons send, as \"4 Gb/s\": each is granted its part of it, "
-       "so that together they never send more; by default each sends at its own forward.rate")
-      ->check([](const std::string& text) -> std::string {
-        const auto rate = read_amount(text, dimension::rate);
-        return rate && *rate >= least_line_rate
-                   ? ""
-                   : text + " is no rate of 1 Mb/s or more, like \"4 Gb/s\"";
-      });
   auto* secret =
       c->add_option("--secret-key", o->receiver.secret_key,
                     "file with the receiver's own key; then only daemons with keys are taken")
@@ -496,6 +480,8 @@ void add_receive(CLI::App& program, command_body& run) {
                     ->check(refuse_no_name);
   secret->needs(allow);
   allow->needs(secret);
+  c->add_flag("--insecure", o->insecure,
+              "take daemons of other machines without keys: everybody on the network may send");
   c->add_option_function<std::string>(
        "--monitor", [o](const std::string& text) { o->monitor = read_address(text); },
        "address for /metrics, /healthz, /readyz, /status and a page, as 127.0.0.1:9421")

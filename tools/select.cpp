@@ -18,7 +18,6 @@
 #include "tools/evaluate/recorded_run.hpp"
 #include "tools/evaluate/stored_readout.hpp"
 #include "tools/evaluate/stored_settings.hpp"
-#include "tools/in_words.hpp"
 #include "tools/print.hpp"
 #include "tools/skip_damaged_option.hpp"
 #include "tools/verify/store_folder.hpp"
@@ -84,7 +83,6 @@ json::object to_json(const decided_event& e, const std::vector<std::string>& lin
           {"payload", name_of(s.payload)},
           {"asked_by", names_of(s.asked, lines)},
           {"control_of", names_of(s.control, lines)},
-          {"greatest_error", s.greatest_error},
           {"trigger", s.trigger},
           {"fired", names_of(s.fired, lines)},
           {"kept_by", names_of(s.kept_by, lines)},
@@ -113,7 +111,6 @@ void print_text(const decided_event& e, const std::vector<std::string>& lines) {
       if ((s.asked >> n & 1) != 0) by.push_back(lines[n]);
     fired += fmt::format(", {} by {}", name_of(s.payload), fmt::join(by, " and "));
   }
-  if (s.greatest_error != 0) fired += fmt::format(", within {}", counts_in_words(s.greatest_error));
   constexpr double kev_per_mev = 1000;
   print_plain("{:5} {:8}  {:<8} {:#06x} {:3} {:10.1f} {:#010x}  {}\n", e.event.spill,
               e.event.number,

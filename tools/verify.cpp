@@ -154,7 +154,6 @@ void print_missing(std::uint64_t missing, const event_fates& f) {
 std::string verdict_on(const comparison& c, bool damage_skipped, bool selected) {
   if (!c.holds()) return "what was stored is NOT what was sent";
   const bool limited = c.payloads.events() > 0;
-  const bool rounded = !c.payloads.rounded().empty();
   if (!limited && !damage_skipped)
     return selected ? "every event that was sent and not rejected is stored, byte for byte"
                     : "every event that was sent is stored, byte for byte";
@@ -162,11 +161,8 @@ std::string verdict_on(const comparison& c, bool damage_skipped, bool selected) 
                      : damage_skipped
                          ? "what could be read is, as far as it was kept, as it was sent"
                          : "what is kept of every stored event is as it was sent";
-  text += rounded
-              ? "; of some, samples are rounded on purpose, each within the error that its event "
-                "says"
-          : limited ? ", byte for byte; of some, waveforms were left out on purpose"
-                    : ", byte for byte";
+  text +=
+      limited ? ", byte for byte; of some, waveforms were left out on purpose" : ", byte for byte";
   if (damage_skipped) text += "; the rest is damaged, and was left out";
   return text;
 }
@@ -236,27 +232,25 @@ void print_json(const comparison& c, const boost::json::object& payloads,
   l3::print_json("{}\n", json::serialize(all));
 }
 
-/// Decides every event that was sent as if it were of this run and packed by this codec. `expected`
-/// is empty, or has the same decisions for another codec.
-void decide_for(std::uint32_t run, codec_id codec, const options& o,
-                std::vector<expected_event>& expected, interrupt& signals) {
+/// Decides every event that was sent as if it were of this run.
+std::vector<expected_event> decide_for(std::uint32_t run, const options& o, interrupt& signals) {
   file_batches in(o.sent);
   const loaded_selection selection = load_selection(o.selection, in.crates(), run);
   const auto compute =
-      make_selecting_engine(o.selection, in.capacity(o.selection.batch), selection, codec);
-  std::size_t next = 0;
+      make_selecting_engine(o.selection, in.capacity(o.selection.batch), selection);
+  std::vector<expected_event> expected;
   for_each_decided(
       in, *compute,
       [&](const decided_event& e) {
-        const bool kept = e.summary.kept != 0;
-        if (next == expected.size())
-          expected.push_back({kept, kept ? summary_of(e) : std::vector<std::byte>(), {}});
-        expected_event& to = expected[next++];
-        if (!kept) return;
+        expected_event& to = expected.emplace_back();
+        to.kept = e.summary.kept != 0;
+        if (!to.kept) return;
+        to.summary = summary_of(e);
         const auto packed = packed_event_view::parse(e.packed);
-        to.payload_crcs[expected_event::place_of(codec)] = packed ? crc_of_payload(*packed) : 0;
+        to.payload_crc = packed ? crc_of_payload(*packed) : 0;
       },
       "select", signals);
+  return expected;
 }
 
 /// The selection's decisions on every event that was sent. Over UDP the daemon's run may differ
@@ -266,11 +260,11 @@ expected_events decide_all(const options& o, std::uint32_t run_sent,
   if (o.loops != 1)
     throw command_error("--loop and --selection exclude each other: prescales go by spill numbers",
                         exit_usage);
-  std::set<std::pair<std::uint32_t, codec_id>> needed;
-  for (const event_index::session& s : stored) needed.emplace(s.run, s.codec);
-  if (needed.empty()) needed.emplace(run_sent, codec_id::koto);
+  std::set<std::uint32_t> runs;
+  for (const event_index::session& s : stored) runs.insert(s.run);
+  if (runs.empty()) runs.insert(run_sent);
   expected_events expected;
-  for (const auto& [run, codec] : needed) decide_for(run, codec, o, expected[run], signals);
+  for (const std::uint32_t run : runs) expected[run] = decide_for(run, o, signals);
   return expected;
 }
 

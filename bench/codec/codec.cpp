@@ -24,8 +24,6 @@ struct codec_options {
   std::uint64_t cold_bytes = 32 << 20;
   std::uint32_t hot_rounds = 101;
   std::uint32_t cold_rounds = 15;
-  std::string waveforms;
-  std::string plot;
   bool as_json = false;
 };
 
@@ -33,15 +31,11 @@ class codec_bench {
 public:
   codec_bench(codec_direction direction, codec_options o)
       : direction_(direction), options_(std::move(o)),
-        samples_(
-            options_.waveforms.empty()
-                ? made_up_waveforms(options_.cold_bytes / waveform_bytes)
-                : recorded_waveforms(options_.waveforms, options_.cold_bytes / waveform_bytes)) {}
+        samples_(made_up_waveforms(options_.cold_bytes / waveform_bytes)) {}
 
   int run() {
     const codec_report r = report();
-    const int code = print_report(to_json(r), options_.as_json, r.all_right());
-    return options_.plot.empty() || plot_by_size() ? code : exit_failure;
+    return print_report(to_json(r), options_.as_json, r.all_right());
   }
 
 private:
@@ -54,9 +48,7 @@ private:
   codec_report report() const {
     codec_report r;
     r.bench = name();
-    r.waveforms = options_.waveforms.empty() ? "waveforms made up" : options_.waveforms;
     r.by_n = count_by_n(samples_);
-    r.left_out = codecs_left_out(codec_set::fast);
     r.hot_bytes = samples_of(options_.hot_bytes).size_bytes();
     r.cold_bytes = samples_of(options_.cold_bytes).size_bytes();
 
@@ -73,33 +65,6 @@ private:
       r.rows.push_back({cold[i].what.name, ratio, hot_times[i], cold_times[i]});
     }
     return r;
-  }
-
-  /// Time against size, from one waveform to what was measured from memory. Returns whether all
-  /// outputs were right.
-  bool plot_by_size() const {
-    constexpr std::uint32_t rounds = 7;
-    constexpr std::size_t step = 4;
-    constexpr std::size_t bytes_of_a_timing = 1 << 20;
-    plot p{std::string("Time to ") + name() + " on one core of " + processor_name(),
-           "waveforms (bytes)",
-           "time (s)",
-           {}};
-    bool right = true;
-    for (std::size_t bytes = waveform_bytes; bytes <= samples_.size() * sizeof samples_[0];
-         bytes *= step) {
-      const auto entrants = codec_entrants(direction_, samples_of(bytes));
-      const auto passes = static_cast<std::uint32_t>(bytes_of_a_timing / bytes);
-      const auto times = measure(entrants_of(entrants), {rounds, std::max(1U, passes), start::hot});
-      p.lines.resize(entrants.size());
-      for (std::size_t i = 0; i < entrants.size(); ++i) {
-        p.lines[i].name = entrants[i].what.name;
-        p.lines[i].points.emplace_back(static_cast<double>(bytes), times[i].median);
-        right = right && times[i].right;
-      }
-    }
-    write_plot(options_.plot, p);
-    return right;
   }
 
   codec_direction direction_;
@@ -119,9 +84,6 @@ void add_codec_bench(CLI::App& program, command_body& run, codec_direction direc
   add_count(*c, "--hot-rounds", o->hot_rounds, "How often each takes its turn when hot", 1, 10'000);
   add_count(*c, "--cold-rounds", o->cold_rounds, "How often each takes its turn from memory", 1,
             10'000);
-  c->add_option("--waveforms", o->waveforms,
-                "Recorded waveforms in place of made-up ones: little-endian u16, 64 samples each");
-  c->add_option("--plot", o->plot, "Write time against size to this file, as SVG");
   c->add_flag("--json", o->as_json, "Report as JSON");
   c->callback([o, &run, direction] {
     if (o->hot_bytes > o->cold_bytes) throw CLI::ValidationError("--hot", "is above --cold");

@@ -14,7 +14,6 @@
 #include "gpu/codec/waveforms.hpp"
 #include "tools/command_error.hpp"
 #include "tools/pack/strong_file.hpp"
-#include "transport/format/rounding.hpp"
 #include "transport/system/input_file.hpp"
 
 namespace l3::bench {
@@ -71,29 +70,6 @@ general_codec strong_groups(std::uint32_t samples) {
                               all.begin() + static_cast<std::ptrdiff_t>(whole));
             return out.size();
           }};
-}
-
-/// The codec for samples that are rounded before, as those of events may be.
-general_codec within(std::uint32_t error, const general_codec& exact) {
-  const auto multiples = std::make_shared<std::vector<std::uint16_t>>();
-  return {fmt::format("{}, within {}", exact.name, error),
-          [=](input in, output out) {
-            const sample_rounding by(error);
-            const auto all = samples_in(in);
-            multiples->resize(all.size());
-            std::ranges::transform(all, multiples->begin(), [&](std::uint16_t sample) {
-              return static_cast<std::uint16_t>(by.multiple_of(sample));
-            });
-            return exact.compress(std::as_bytes(std::span(*multiples)), out);
-          },
-          [=](input in, output out) {
-            const std::size_t bytes = exact.decompress(in, out);
-            for (std::uint16_t& s : samples_in(out.first(bytes)))
-              s = static_cast<std::uint16_t>(rounded_sample(s, error, 0xffff));
-            return bytes;
-          },
-          {},
-          error};
 }
 
 /// What `koto-l3 pack` writes, with all heads and checksums.
@@ -161,15 +137,6 @@ bool comparison_report::all_right() const {
       rows, [](const comparison_row& r) { return r.encode.right && r.decode.right; });
 }
 
-std::vector<general_codec> own_codecs(std::uint32_t samples) {
-  std::vector<general_codec> all{koto_records(), strong_groups(samples)};
-  for (const std::uint32_t error : {1, 2, 3}) {
-    all.push_back(within(error, all[0]));
-    all.push_back(within(error, all[1]));
-  }
-  return all;
-}
-
 std::vector<std::uint16_t> waveforms_of(const std::string& file, std::uint32_t samples) {
   constexpr std::uint64_t most = 1 << 30; // lz4 counts in ints
   const input_text in = read_input(file, most);
@@ -187,7 +154,7 @@ std::vector<std::uint16_t> waveforms_of(const std::string& file, std::uint32_t s
 
 void compare(const std::string& file, std::uint32_t rounds, comparison_report& to) {
   const auto samples = waveforms_of(file, to.samples);
-  std::vector<general_codec> codecs = own_codecs(to.samples);
+  std::vector<general_codec> codecs{koto_records(), strong_groups(to.samples)};
   std::ranges::move(general_codecs(codec_set::wide), std::back_inserter(codecs));
   const auto encoders = codec_entrants(codec_direction::pack, samples, codecs);
   const auto encoded = measure(entrants_of(encoders), {rounds});
@@ -202,15 +169,13 @@ void compare(const std::string& file, std::uint32_t rounds, comparison_report& t
     if (codecs[i].name == strong_name) bytes = packed_file_bytes(file, to.samples, pack_strong);
     to.rows.push_back({name, codecs[i].name, bytes, encoded[i], decoded[i]});
   }
-  for (const codec_limit& l :
-       {entropy_limit(samples, to.samples), adaptive_limit(samples, to.samples)})
-    to.rows.push_back({name, l.what, l.bytes});
+  const codec_limit limit = entropy_limit(samples, to.samples);
+  to.rows.push_back({name, limit.what, limit.bytes});
 }
 
 json::object to_json(const comparison_report& r) {
   json::object report = report_of("codecs");
   report["samples"] = r.samples;
-  report["left_out"] = json::value_from(r.left_out);
 
   json::array rows;
   double koto_bytes = 0;
@@ -250,8 +215,6 @@ json::object to_json(const comparison_report& r) {
     }
     over_files.push_back(std::move(o));
   }
-  for (const std::string& why : r.left_out)
-    over_files.push_back(json::object{{"what", why.substr(0, why.find(':')) + ": not built in"}});
   report["over_files"] = std::move(over_files);
   report["files"] = files;
   if (xz != each) {
@@ -261,20 +224,6 @@ json::object to_json(const comparison_report& r) {
     report["files_where_strong_is_shorter_than_xz_6"] = better;
   }
   return report;
-}
-
-plot plot_of(const comparison_report& r) {
-  plot p{"Ratio against speed, decoding to encoding (dot), one core of " + processor_name(),
-         "waveforms (bytes/s)",
-         "ratio",
-         {}};
-  p.dots = true;
-  for (std::size_t place = 0; place < r.rows.size() / r.plain_bytes.size(); ++place) {
-    const means m = means_of(r, place);
-    if (m.encode <= 0) continue;
-    p.lines.push_back({r.rows[place].what, {{m.decode, m.ratio}, {m.encode, m.ratio}}});
-  }
-  return p;
 }
 
 } // namespace l3::bench

@@ -22,18 +22,12 @@ struct comparison_row {
 };
 
 struct comparison_report {
-  std::uint32_t samples = 0; ///< of a waveform
-  std::vector<std::string> left_out;
+  std::uint32_t samples = 0;        ///< of a waveform
   std::vector<comparison_row> rows; ///< file by file, each in the same order
   std::vector<double> plain_bytes;  ///< by file
 
   [[nodiscard]] bool all_right() const;
 };
-
-/// KOTO records and the strong codec, each in its first form on this processor, exact and with
-/// samples rounded within 1, 2 and 3 counts. They code whole buffers, as `koto-l3 pack` does
-/// between its heads and checksums.
-[[nodiscard]] std::vector<general_codec> own_codecs(std::uint32_t samples);
 
 /// Reads bare waveforms of `samples` each. Throws command_error for what holds none, or no whole
 /// number of them.
@@ -46,8 +40,5 @@ void compare(const std::string& file, std::uint32_t rounds, comparison_report& t
 /// `ratio` is of the bytes of the waveforms, `koto_ratio` of the bytes of KOTO records: how many
 /// times fewer there are. A mean over files is geometric.
 [[nodiscard]] boost::json::object to_json(const comparison_report& r);
-
-/// Ratio against speed, a line for each codec: from decoding to encoding, with a dot there.
-[[nodiscard]] plot plot_of(const comparison_report& r);
 
 } // namespace l3::bench

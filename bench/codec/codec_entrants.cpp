@@ -2,7 +2,6 @@
 #include "bench/codec/codec_entrants.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 #include "bench/codec/general_codecs.hpp"
@@ -76,7 +75,7 @@ public:
       const auto bytes = std::as_writable_bytes(std::span(*back));
       std::ranges::fill(bytes, static_cast<std::byte>(poison_byte));
       return c.decompress(m->out.bytes().first(*used), bytes) == bytes.size() &&
-             are_near(*back, samples, c.greatest_error);
+             std::ranges::equal(*back, samples);
     };
     return {entrant_of(
                 c.name, m, [m, used, c] { *used = c.compress(m->in.bytes(), m->out.bytes()); },
@@ -88,12 +87,10 @@ public:
     std::vector<std::byte> packed(max_compressed_bytes(plain_.size()));
     packed.resize(c.compress(plain_, packed));
     const auto m = std::make_shared<memory>(packed, plain_.size());
-    return {entrant_of(
-                c.name, m, [m, c] { c.decompress(m->in.bytes(), m->out.bytes()); },
-                [m, samples = samples_, error = c.greatest_error] {
-                  return are_near(m->out.as<const std::uint16_t>(), samples, error);
-                }),
-            std::make_shared<std::size_t>(packed.size())};
+    return {
+        entrant_of(
+            c.name, m, [m, c] { c.decompress(m->in.bytes(), m->out.bytes()); }, gives_samples(m)),
+        std::make_shared<std::size_t>(packed.size())};
   }
 
 private:
@@ -103,13 +100,6 @@ private:
 
   std::function<bool()> gives_samples(const std::shared_ptr<memory>& m) const {
     return [m, plain = plain_] { return std::ranges::equal(m->out.bytes(), plain); };
-  }
-
-  static bool are_near(std::span<const std::uint16_t> some, std::span<const std::uint16_t> others,
-                       std::uint32_t error) {
-    return std::ranges::equal(some, others, [error](int a, int b) {
-      return static_cast<std::uint32_t>(std::abs(a - b)) <= error;
-    });
   }
 
   static entrant entrant_of(const std::string& name, const std::shared_ptr<memory>& m,

@@ -22,12 +22,10 @@ bool codec_report::all_right() const {
 
 json::object to_json(const codec_report& r) {
   json::object report = report_of(r.bench);
-  report["waveforms"] = r.waveforms;
   report["by_n"] = json::value_from(r.by_n);
   report["hot_bytes"] = r.hot_bytes;
   report["cold_bytes"] = r.cold_bytes;
   report["cold_distance"] = r.cold_distance;
-  report["left_out"] = json::value_from(r.left_out);
   const codec_row& memcpy = r.rows.front();
   json::array rows;
   for (const codec_row& row : r.rows) {

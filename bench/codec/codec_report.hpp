@@ -19,13 +19,11 @@ struct codec_row {
 
 struct codec_report {
   std::string bench;
-  std::string waveforms;         ///< where they are from
   std::vector<std::size_t> by_n; ///< how many have each N
   std::size_t hot_bytes = 0;     ///< of waveforms in a run
   std::size_t cold_bytes = 0;
-  std::size_t cold_distance = 0;     ///< bytes that others touch until one comes back to its own
-  std::vector<codec_row> rows;       ///< the first is memcpy
-  std::vector<std::string> left_out; ///< other codecs, each with the reason
+  std::size_t cold_distance = 0; ///< bytes that others touch until one comes back to its own
+  std::vector<codec_row> rows;   ///< the first is memcpy
 
   [[nodiscard]] bool all_right() const;
 };

@@ -17,8 +17,7 @@ struct comparison_options {
   std::vector<std::string> files;
   std::uint32_t samples = koto::record_samples;
   std::uint32_t rounds = 5;
-  std::string json;
-  std::string svg;
+  bool as_json = false;
 };
 
 int compare_all(const comparison_options& o) {
@@ -26,12 +25,8 @@ int compare_all(const comparison_options& o) {
   for (const std::string& file : o.files) (void)waveforms_of(file, o.samples);
   comparison_report r;
   r.samples = o.samples;
-  r.left_out = codecs_left_out(codec_set::wide);
   for (const std::string& file : o.files) compare(file, o.rounds, r);
-  const auto report = to_json(r);
-  if (!o.json.empty()) write_report(o.json, report);
-  if (!o.svg.empty()) write_plot(o.svg, plot_of(r));
-  return print_report(report, false, r.all_right());
+  return print_report(to_json(r), o.as_json, r.all_right());
 }
 
 } // namespace
@@ -42,8 +37,7 @@ void add_bench_codecs(CLI::App& program, command_body& run) {
   c->add_option("FILES", o->files, "Bare waveforms, as `koto-l3 pack` reads them")->required();
   add_samples(*c, o->samples);
   add_count(*c, "--rounds", o->rounds, "How often each takes its turn", 1, 10'000);
-  c->add_option("--json", o->json, "Write the report to this file, as JSON");
-  c->add_option("--svg", o->svg, "Draw ratio against speed to this file");
+  c->add_flag("--json", o->as_json, "Report as JSON");
   c->callback([o, &run] { run = [o] { return compare_all(*o); }; });
 }
 

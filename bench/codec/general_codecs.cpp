@@ -4,27 +4,15 @@
 #include <algorithm>
 #include <memory>
 
-#include <isa-l/igzip_lib.h>
-#ifdef L3_BENCH_BLOSC
-#include <blosc.h>
-#endif
-#ifdef L3_BENCH_AEC
-#include <libaec.h>
-#endif
 #ifdef L3_BENCH_LZ4
 #include <lz4.h>
 #endif
 #ifdef L3_BENCH_LZMA
 #include <lzma.h>
 #endif
-#ifdef L3_BENCH_ZLIB
-#include <zlib.h>
-#endif
 #ifdef L3_BENCH_ZSTD
 #include <zstd.h>
 #endif
-
-#include "bench/codec/flac_codec.hpp"
 
 namespace l3::bench {
 namespace {
@@ -51,8 +39,6 @@ general_codec zstd(int level) {
                                             in.size()));
           }};
 }
-#else
-general_codec zstd(int level) { return {named("zstd", level), {}, {}, "libzstd"}; }
 #endif
 
 #ifdef L3_BENCH_LZ4
@@ -71,60 +57,7 @@ general_codec lz4() {
                                             static_cast<int>(out.size())));
           }};
 }
-#else
-general_codec lz4() { return {"lz4", {}, {}, "liblz4"}; }
 #endif
-
-#ifdef L3_BENCH_ZLIB
-const Bytef* zlib_bytes(input in) { return reinterpret_cast<const Bytef*>(in.data()); }
-Bytef* zlib_bytes(output out) { return reinterpret_cast<Bytef*>(out.data()); }
-
-general_codec zlib(int level) {
-  return {named("zlib", level),
-          [level](input in, output out) -> std::size_t {
-            uLongf n = out.size();
-            return compress2(zlib_bytes(out), &n, zlib_bytes(in), in.size(), level) == Z_OK ? n : 0;
-          },
-          [](input in, output out) -> std::size_t {
-            uLongf n = out.size();
-            return uncompress(zlib_bytes(out), &n, zlib_bytes(in), in.size()) == Z_OK ? n : 0;
-          }};
-}
-#else
-general_codec zlib(int level) { return {named("zlib", level), {}, {}, "zlib"}; }
-#endif
-
-std::uint8_t* isal_bytes(input in) { // the library takes its input as not const
-  return const_cast<std::uint8_t*>(reinterpret_cast<const std::uint8_t*>(in.data()));
-}
-std::uint8_t* isal_bytes(output out) { return reinterpret_cast<std::uint8_t*>(out.data()); }
-
-general_codec igzip() {
-  const auto level_buffer = std::make_shared<std::vector<std::uint8_t>>(ISAL_DEF_LVL1_DEFAULT);
-  return {"isa-l igzip -1",
-          [=](input in, output out) -> std::size_t {
-            isal_zstream s;
-            isal_deflate_stateless_init(&s);
-            s.level = 1;
-            s.level_buf = level_buffer->data();
-            s.level_buf_size = static_cast<std::uint32_t>(level_buffer->size());
-            s.end_of_stream = 1;
-            s.next_in = isal_bytes(in);
-            s.avail_in = static_cast<std::uint32_t>(in.size());
-            s.next_out = isal_bytes(out);
-            s.avail_out = static_cast<std::uint32_t>(out.size());
-            return isal_deflate_stateless(&s) == COMP_OK ? s.total_out : 0;
-          },
-          [](input in, output out) -> std::size_t {
-            inflate_state s;
-            isal_inflate_init(&s);
-            s.next_in = isal_bytes(in);
-            s.avail_in = static_cast<std::uint32_t>(in.size());
-            s.next_out = isal_bytes(out);
-            s.avail_out = static_cast<std::uint32_t>(out.size());
-            return isal_inflate_stateless(&s) == ISAL_DECOMP_OK ? s.total_out : 0;
-          }};
-}
 
 #ifdef L3_BENCH_LZMA
 const std::uint8_t* lzma_bytes(input in) {
@@ -152,82 +85,24 @@ general_codec xz(int level) {
                        : 0;
           }};
 }
-#else
-general_codec xz(int level) { return {named("xz", level), {}, {}, "liblzma"}; }
 #endif
-
-#ifdef L3_BENCH_AEC
-/// Samples of 16 bits, and a reference sample after 128 blocks of 16.
-aec_stream aec(input in, output out) {
-  aec_stream s{};
-  s.bits_per_sample = 16;
-  s.block_size = 16;
-  s.rsi = 128;
-  s.flags = AEC_DATA_PREPROCESS;
-  s.next_in = reinterpret_cast<const unsigned char*>(in.data());
-  s.avail_in = in.size();
-  s.next_out = reinterpret_cast<unsigned char*>(out.data());
-  s.avail_out = out.size();
-  return s;
-}
-
-general_codec libaec() {
-  return {"libaec",
-          [](input in, output out) -> std::size_t {
-            aec_stream s = aec(in, out);
-            return aec_buffer_encode(&s) == AEC_OK ? s.total_out : 0;
-          },
-          [](input in, output out) -> std::size_t {
-            aec_stream s = aec(in, out);
-            return aec_buffer_decode(&s) == AEC_OK ? s.total_out : 0;
-          }};
-}
-#else
-general_codec libaec() { return {"libaec", {}, {}, "libaec"}; }
-#endif
-
-#ifdef L3_BENCH_BLOSC
-general_codec blosc() {
-  return {"blosc, bits shuffled, zstd -5",
-          [](input in, output out) {
-            constexpr int level = 5;
-            const int n =
-                blosc_compress_ctx(level, BLOSC_BITSHUFFLE, sizeof(std::uint16_t), in.size(),
-                                   in.data(), out.data(), out.size(), BLOSC_ZSTD_COMPNAME, 0, 1);
-            return static_cast<std::size_t>(std::max(n, 0));
-          },
-          [](input in, output out) {
-            const int n = blosc_decompress_ctx(in.data(), out.data(), out.size(), 1);
-            return static_cast<std::size_t>(std::max(n, 0));
-          }};
-}
-#else
-general_codec blosc() { return {"blosc, bits shuffled, zstd -5", {}, {}, "libblosc"}; }
-#endif
-
-/// Debian does not have it, and its licence is another than ours: it is only named.
-general_codec turbo_pfor() { return {"TurboPFor", {}, {}, "TurboPFor, which Debian lacks"}; }
-
-std::vector<general_codec> all_of(codec_set set) {
-  if (set == codec_set::fast) return {zstd(1), lz4(), zlib(1), igzip()};
-  return {zstd(1), zstd(19), lz4(),  zlib(6), igzip(),
-          xz(6),   libaec(), flac(), blosc(), turbo_pfor()};
-}
 
 } // namespace
 
 std::vector<general_codec> general_codecs(codec_set set) {
-  std::vector<general_codec> all = all_of(set);
-  std::erase_if(all, [](const general_codec& c) { return !c.missing.empty(); });
+  const bool is_wide = set == codec_set::wide;
+  std::vector<general_codec> all;
+#ifdef L3_BENCH_ZSTD
+  all.push_back(zstd(1));
+  if (is_wide) all.push_back(zstd(19));
+#endif
+#ifdef L3_BENCH_LZ4
+  all.push_back(lz4());
+#endif
+#ifdef L3_BENCH_LZMA
+  if (is_wide) all.push_back(xz(6));
+#endif
   return all;
-}
-
-std::vector<std::string> codecs_left_out(codec_set set) {
-  std::vector<std::string> names;
-  for (const general_codec& c : all_of(set)) {
-    if (!c.missing.empty()) names.push_back(c.name + ": built without " + c.missing);
-  }
-  return names;
 }
 
 } // namespace l3::bench

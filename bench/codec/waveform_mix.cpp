@@ -4,9 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <fstream>
 #include <random>
-#include <stdexcept>
 
 #include "gpu/codec/koto.hpp"
 
@@ -71,18 +69,6 @@ std::vector<std::uint16_t> made_up_waveforms(std::size_t waveforms) {
     const std::uint32_t bits = draw_n(r);
     (bits <= largest_noise ? make_noise : make_pulse)(all.data() + w * length, bits, r);
   }
-  return all;
-}
-
-std::vector<std::uint16_t> recorded_waveforms(const std::string& file, std::size_t waveforms) {
-  std::ifstream in(file, std::ios::binary);
-  if (!in) throw std::runtime_error("cannot read " + file);
-  std::vector<std::uint16_t> all(waveforms * length);
-  const auto wanted = static_cast<std::streamsize>(all.size() * sizeof all[0]);
-  in.read(reinterpret_cast<char*>(all.data()), wanted);
-  const auto got = static_cast<std::size_t>(in.gcount()) / sizeof all[0] / length * length;
-  if (got == 0) throw std::runtime_error(file + " holds no waveform of 64 samples");
-  for (std::size_t i = got; i < all.size(); ++i) all[i] = all[i - got];
   return all;
 }
 

@@ -13,11 +13,6 @@ namespace l3::bench {
 /// `waveforms` × 64 samples, the same each time.
 [[nodiscard]] std::vector<std::uint16_t> made_up_waveforms(std::size_t waveforms);
 
-/// `waveforms` × 64 samples out of a file of little-endian u16, again from its begin when it ends.
-/// Throws std::runtime_error if it holds no whole waveform.
-[[nodiscard]] std::vector<std::uint16_t> recorded_waveforms(const std::string& file,
-                                                            std::size_t waveforms);
-
 /// How many of the waveforms have each N from 0 to 16.
 [[nodiscard]] std::vector<std::size_t> count_by_n(const std::vector<std::uint16_t>& samples);
 

@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "bench/decode/decode_batch.hpp"
+#include "bench/decode/decoder.hpp"
 #include "bench/device/host_reference.hpp"
 #include "bench/harness/measure.hpp"
 #include "bench/harness/queue_memory.hpp"
-#include "gpu/decode/run.hpp"
 
 namespace l3::bench {
 

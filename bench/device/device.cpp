@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <memory>
 
-#include "bench/device/device_report.hpp"
+#include "bench/device/device_pack.hpp"
 #include "bench/harness/options.hpp"
+#include "bench/harness/report.hpp"
 #include "selection/engine/make_engine.hpp"
 #include "tools/command.hpp"
 
@@ -13,35 +14,51 @@ namespace l3 {
 namespace {
 
 using namespace bench;
+namespace json = boost::json;
 
 struct device_options {
   std::uint32_t events = 2048; // more bytes than any cache holds
   turn_options turns{.rounds = 9};
-  std::string plot;
 };
 
-/// Rounds of the smaller sizes, at which little is measured.
-constexpr std::uint32_t rounds_of_a_size = 3;
+/// Each rate stands beside that of the copy, which is the first row, and each time beside those of
+/// the kernels that KOTO began with.
+json::array json_of(const std::vector<device_pack_row>& rows) {
+  json::array all;
+  const device_pack_row& copy = rows.front();
+  const double copied = static_cast<double>(copy.traffic) / copy.time.median;
+  for (const device_pack_row& row : rows) {
+    json::object o = rated({{"what", row.name}}, "traffic_per_second",
+                           static_cast<double>(row.traffic), row.time);
+    o["of_copy"] = static_cast<double>(row.traffic) / row.time.median / copied;
+    o["bytes_per_second"] = static_cast<double>(row.input_bytes) / row.time.median;
+    json::object times_as_fast_as;
+    for (const device_pack_row& first : rows) {
+      if (first.first_kernel) times_as_fast_as[first.name] = first.time.median / row.time.median;
+    }
+    o["times_as_fast_as"] = std::move(times_as_fast_as);
+    all.push_back(std::move(o));
+  }
+  return all;
+}
 
 int run_device_bench(const device_options& o) {
   if (const std::string why_not = why_no_cuda(); !why_not.empty())
     throw command_error(why_not, exit_missing_resource);
-  const auto measured = [](std::uint32_t events, std::uint32_t rounds) {
-    device_report r = measure_device(events, rounds, [=](const auto& batch, const auto& expected) {
-      return cuda_pack(batch, expected, rounds);
-    });
-    r.device = device_name();
-    return r;
-  };
-  const device_report report = measured(o.events, o.turns.rounds);
-  const int code = print_report(to_json(report), o.turns.as_json, report.all_right());
-  if (o.plot.empty()) return code;
-  std::vector<device_report> by_size;
-  for (const std::uint32_t events : sizes_below(o.events))
-    by_size.push_back(measured(events, rounds_of_a_size));
-  by_size.push_back(report);
-  write_plot(o.plot, to_plot(by_size));
-  return std::ranges::all_of(by_size, &device_report::all_right) ? code : exit_failure;
+  const decode_batch batch(o.events, 0);
+  const device_pack_expected expected(batch);
+  std::vector<device_pack_row> rows = cuda_pack(batch, expected, o.turns.rounds);
+  rows.push_back(pack_on_one_core(expected, o.turns.rounds));
+  json::object report = report_of("device");
+  report["device"] = device_name();
+  report["events"] = o.events;
+  report["input_bytes"] = batch.fragment_bytes();
+  report["ratio"] =
+      static_cast<double>(batch.fragment_bytes()) / static_cast<double>(expected.packed.size());
+  report["rows"] = json_of(rows);
+  return print_report(
+      report, o.turns.as_json,
+      std::ranges::all_of(rows, [](const device_pack_row& r) { return r.time.right; }));
 }
 
 } // namespace
@@ -51,8 +68,6 @@ void add_bench_device(CLI::App& program, command_body& run) {
   auto* c = program.add_subcommand(
       "device", "Packing within a device's memory, beside a copy and the kernels KOTO began with");
   add_count(*c, "--events", o->events, "In the batch", 1, 4096);
-  c->add_option("--plot", o->plot,
-                "Write time against size, up to that of the batch, to this file, as SVG");
   add_turn_options(*c, o->turns);
   c->callback([o, &run] { run = [o] { return run_device_bench(*o); }; });
 }

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "gpu/decode/run.hpp"
+#include "bench/decode/decoder.hpp"
 #include "gpu/executors/serial.hpp"
 #include "selection/engine/frame_parts.hpp"
 #include "selection/packing/two_pass_plan.hpp"

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "bench/decode/decode_batch.hpp"
+#include "bench/decode/decoded_batch.hpp"
 #include "bench/harness/measure.hpp"
-#include "gpu/decode/decoded_batch.hpp"
 #include "gpu/memory/buffer.hpp"
 #include "transport/format/block.hpp"
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <fstream>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -155,21 +154,5 @@ int print_report(const json::object& report, bool as_json, bool right) {
   std::fflush(stdout);
   return right ? 0 : exit_failure;
 }
-
-namespace {
-
-void write_text(const std::string& file, const std::string& text) {
-  std::ofstream out(file);
-  out << text;
-  if (!out.flush()) throw command_error("cannot write " + file);
-}
-
-} // namespace
-
-void write_report(const std::string& file, const json::object& report) {
-  write_text(file, json::serialize(report) + "\n");
-}
-
-void write_plot(const std::string& file, const plot& p) { write_text(file, to_svg(p)); }
 
 } // namespace l3::bench

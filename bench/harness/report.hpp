@@ -10,7 +10,6 @@
 #include <boost/json.hpp>
 
 #include "bench/harness/measure.hpp"
-#include "tools/figures/svg_plot.hpp"
 
 namespace l3::bench {
 
@@ -28,11 +27,5 @@ namespace l3::bench {
 
 /// Prints it, and returns the exit code: it tells whether all that was measured was right.
 [[nodiscard]] int print_report(const boost::json::object& report, bool as_json, bool right);
-
-/// Writes it to a file, as JSON. Throws command_error if that fails.
-void write_report(const std::string& file, const boost::json::object& report);
-
-/// Writes it to an SVG file. Throws command_error if that fails.
-void write_plot(const std::string& file, const plot& p);
 
 } // namespace l3::bench

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The limit of an engine: the same buffers copied to where it computes, as many at a time as it has
 // frames, and nothing computed. The bytes that arrive are compared, as every output of a bench is.
-// For any queue, as copies.hpp; on a CPU one core copies.
+// On a CPU one core copies.
 #pragma once
 
 #include <algorithm>
@@ -23,10 +23,9 @@ template <class Queue>
 class arrivals {
 public:
   /// `from` is memory that the queue's device can read.
-  template <class MakeQueue>
-  arrivals(MakeQueue&& make_queue, std::span<const std::span<const std::byte>> from) {
+  explicit arrivals(std::span<const std::span<const std::byte>> from) {
     for (const auto& bytes : from)
-      lanes_.push_back({Queue::memory::allocate_on_device(bytes.size()), make_queue(), bytes});
+      lanes_.push_back({Queue::memory::allocate_on_device(bytes.size()), Queue(), bytes});
     std::size_t largest = 0;
     for (const lane& l : lanes_) largest = std::max(largest, l.to.size());
     back_ = Queue::memory::allocate(largest);
@@ -92,19 +91,18 @@ struct memcpy_queue {
 };
 
 /// Copies `n` buffers in each run. The memory outlives it.
-template <class Queue, class MakeQueue>
-[[nodiscard]] entrant arrivals_entrant(std::string name, MakeQueue&& make_queue,
+template <class Queue>
+[[nodiscard]] entrant arrivals_entrant(std::string name,
                                        std::span<const std::span<const std::byte>> from,
                                        std::uint32_t n) {
-  const auto by = std::make_shared<arrivals<Queue>>(make_queue, from);
+  const auto by = std::make_shared<arrivals<Queue>>(from);
   return {std::move(name), [by] { by->poison(); }, [by, n] { by->run(n); },
           [by] { return by->is_right(); }};
 }
 
 [[nodiscard]] inline entrant memcpy_arrivals(std::span<const std::span<const std::byte>> from,
                                              std::uint32_t n) {
-  return arrivals_entrant<memcpy_queue>(
-      "memcpy of the same buffers, one core", [] { return memcpy_queue(); }, from, n);
+  return arrivals_entrant<memcpy_queue>("memcpy of the same buffers, one core", from, n);
 }
 
 /// On the CUDA device.

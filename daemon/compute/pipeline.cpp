@@ -207,10 +207,6 @@ void pipeline::append(const frame& f, std::size_t event) {
       f.summaries.empty() ? event_payload::all : f.summaries[event].payload;
   outcomes_.packed_events.add(payload);
   outcomes_.packed_bytes.add(payload, packed.size());
-  if (!f.summaries.empty() && f.summaries[event].greatest_error != 0) {
-    outcomes_.rounded_events.add();
-    outcomes_.rounded_bytes.add(packed.size());
-  }
   kept_.offer(packed, steady_clock::now());
 }
 

@@ -394,11 +394,6 @@ std::vector<family> families_of(const metrics_snapshot& s) {
        "Packed events by what is kept of their waveforms.", counts_of(out.packed_events)},
       {counter, "payload_bytes_total{payload}", "payloads.bytes.{payload}",
        "Bytes of packed events by what is kept of their waveforms.", counts_of(out.packed_bytes)},
-      {counter, "rounded_events_total", "payloads.rounded_events",
-       "Packed events whose samples may be rounded, within the greatest error of their lines.",
-       out.rounded_events},
-      {counter, "rounded_bytes_total", "payloads.rounded_bytes", "Bytes of these events.",
-       out.rounded_bytes},
 
       // Trigger lines.
       {counter, "line_fired_total{line}", "lines[line].fired",
@@ -584,10 +579,6 @@ std::vector<family> families_of(const metrics_snapshot& s) {
        "Claims of the receiver to have blocks that were never sent.", sent.impossible},
       {gauge, "receiver_connected", "receiver.connected", "1 while the receiver answers.",
        s.receiver_connected},
-      {gauge, "granted_bytes_per_second", "receiver.granted",
-       "What a receiver that divides its line lets the daemon send now; absent: it grants nothing, "
-       "and forward.rate alone holds.",
-       s.granted ? json::value(*s.granted) : json::value()},
   };
   std::ranges::move(families_of(s.process), std::back_inserter(all));
   return all;

@@ -169,7 +169,6 @@ struct metrics_snapshot {
   std::uint64_t blocks_stored = 0; ///< as the receiver acknowledged
   forward_counters forward;
   bool receiver_connected = false;
-  std::optional<double> granted; ///< by the receiver, in bytes a second; nothing: it grants nothing
 
   histogram_snapshot compute_time;
   histogram_snapshot drain_time;

@@ -26,13 +26,11 @@ class KotoL3(CMakePackage):
     depends_on("fmt@9:")
     depends_on("highway")
     depends_on("isa-l")
-    depends_on("libsodium")
     depends_on("libzmq@4.3.4: +libsodium")
     depends_on("lz4")
     depends_on("prometheus-cpp")
     depends_on("spdlog@1.10: +fmt_external")
     depends_on("tomlplusplus@3.3:")
-    depends_on("zlib-api")
     depends_on("zstd")
     depends_on("cuda@13:", when="+cuda")
 

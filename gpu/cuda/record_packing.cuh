@@ -66,15 +66,6 @@ struct packed_samples {
     }
   }
 
-  /// Puts the numbers of multiples in the place of the samples, with the samples' tags.
-  __device__ void round(const sample_rounding& by) {
-#pragma unroll
-    for (std::uint32_t q = 0; q < words; ++q) {
-      own[q] = pairs::rounded(own[q], by);
-      other[q] = pairs::rounded(other[q], by);
-    }
-  }
-
   /// The lowest and the highest sample of the record, in both halves of a word.
   __device__ void find_extremes(std::uint32_t& low, std::uint32_t& high) const {
     low = pairs::lowest(own[0], other[0]);

@@ -12,7 +12,6 @@
 #include <cstdint>
 
 #include "transport/format/l2.hpp"
-#include "transport/format/rounding.hpp"
 
 namespace l3::pairs {
 
@@ -44,13 +43,6 @@ inline constexpr std::uint32_t tag_masks = l2::wide_tag_mask * both;
 /// samples, the answer holds for all of those.
 [[nodiscard]] __device__ inline bool wrong(std::uint32_t low, std::uint32_t high) {
   return (((low ^ tags) | (high ^ tags)) & tag_masks) != 0;
-}
-
-/// The multiples of two samples, with the samples' tags.
-[[nodiscard]] __device__ inline std::uint32_t rounded(std::uint32_t pair,
-                                                      const sample_rounding& by) {
-  return tags | by.multiple_of(pair & l2::payload_mask) |
-         by.multiple_of(pair >> 16 & l2::payload_mask) << 16;
 }
 
 /// The half 0 (the lower one) or 1 of a pair.

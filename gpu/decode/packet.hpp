@@ -15,7 +15,6 @@
 #include "gpu/memory/column.hpp"
 #include "transport/format/batch.hpp"
 #include "transport/format/l2.hpp"
-#include "transport/format/rounding.hpp"
 
 namespace l3 {
 
@@ -128,18 +127,6 @@ public:
     for_each(b, 4, packet_rows, [&](std::uint32_t j, std::uint32_t s) {
       store(to + quarter * (4 * s + j),
             load<std::uint64_t>(from + quarter * (packet_rows * j + s)));
-    });
-  }
-
-  /// Puts the numbers of multiples in the place of the samples, with the samples' tags. It stands
-  /// between two sync().
-  template <block B>
-  L3_FN void round(const B& b, board_kind kind, const sample_rounding& by) {
-    std::uint16_t* const words =
-        kind == board_kind::sampling_125_mhz ? words_ + lead + l2::header_words : by_lane_;
-    for_each(b, l2::sample_words, [&](std::uint32_t i) {
-      words[i] =
-          static_cast<std::uint16_t>(l2::sample_tag | by.multiple_of(words[i] & l2::payload_mask));
     });
   }
 

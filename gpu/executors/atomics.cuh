@@ -23,21 +23,6 @@ struct cuda_block;
   return atomicAdd(at + (threadIdx.x >> bits_of_a_thread), n);
 }
 
-/// The first active lane adds for all active lanes of the warp, and each lane takes its share.
-/// Written by hand because ptxas gathers lanes in some kernels and on some devices only; the add
-/// goes through fetch_add_alone so that ptxas does not gather a second time. The test
-/// gathered_atomics reads both in the machine code.
-[[nodiscard]] __device__ inline std::uint32_t fetch_one_of_warp(const cuda_block& b,
-                                                                std::uint32_t* at) {
-  const std::uint32_t here = __activemask();
-  std::uint32_t before_me = 0;
-  asm("mov.u32 %0, %%lanemask_lt;" : "=r"(before_me));
-  const auto mine = static_cast<std::uint32_t>(__popc(here & before_me));
-  std::uint32_t first = 0;
-  if (mine == 0) first = fetch_add_alone(b, at, static_cast<std::uint32_t>(__popc(here)));
-  return __shfl_sync(here, first, __ffs(static_cast<int>(here)) - 1) + mine;
-}
-
 __device__ inline void publish(const cuda_block&, std::uint64_t* at, std::uint64_t value) {
   asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(at), "l"(value) : "memory");
 }

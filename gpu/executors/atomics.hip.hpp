@@ -24,18 +24,6 @@ template <int scope>
   return hip::fetch_add<__HIP_MEMORY_SCOPE_AGENT>(at, n);
 }
 
-/// LLVM makes one atomic for a wavefront where it sees that all lanes use one counter; here that
-/// changes nothing but the time.
-[[nodiscard]] __device__ inline std::uint32_t fetch_add_alone(const hip_block&, std::uint32_t* at,
-                                                              std::uint32_t n) {
-  return hip::fetch_add<__HIP_MEMORY_SCOPE_AGENT>(at, n);
-}
-
-[[nodiscard]] __device__ inline std::uint32_t fetch_one_of_warp(const hip_block&,
-                                                                std::uint32_t* at) {
-  return hip::fetch_add<__HIP_MEMORY_SCOPE_AGENT>(at, 1);
-}
-
 __device__ inline void publish(const hip_block&, std::uint64_t* at, std::uint64_t value) {
   __hip_atomic_store(at, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
 }

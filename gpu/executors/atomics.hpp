@@ -22,20 +22,6 @@ template <block B>
   return std::atomic_ref(*at).fetch_add(n, std::memory_order_relaxed);
 }
 
-/// fetch_add with one atomic for each item, where a device's compiler could make one atomic for a
-/// whole warp. The benchmark of the decoder measures the difference.
-template <block B>
-[[nodiscard]] std::uint32_t fetch_add_alone(const B& b, std::uint32_t* at, std::uint32_t n) {
-  return fetch_add(b, at, n);
-}
-
-/// fetch_add of 1, for items of a for_each that all use one counter. On a device one atomic serves
-/// all lanes of a warp that call it together. A CPU has no warps and adds for each item.
-template <block B>
-[[nodiscard]] std::uint32_t fetch_one_of_warp(const B& b, std::uint32_t* at) {
-  return fetch_add(b, at, 1);
-}
-
 /// Makes `value` visible to other blocks; earlier writes of this block may become visible later.
 template <block B>
 void publish(const B&, std::uint64_t* at, std::uint64_t value) {

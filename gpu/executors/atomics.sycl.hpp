@@ -28,15 +28,6 @@ using shared_within =
   return sycl_device::shared_by_all<std::uint32_t>(*at).fetch_add(n);
 }
 
-[[nodiscard]] inline std::uint32_t fetch_add_alone(const sycl_block& b, std::uint32_t* at,
-                                                   std::uint32_t n) {
-  return fetch_add(b, at, n);
-}
-
-[[nodiscard]] inline std::uint32_t fetch_one_of_warp(const sycl_block& b, std::uint32_t* at) {
-  return fetch_add(b, at, 1);
-}
-
 inline void publish(const sycl_block&, std::uint64_t* at, std::uint64_t value) {
   sycl_device::shared_by_all<std::uint64_t>(*at).store(value);
 }

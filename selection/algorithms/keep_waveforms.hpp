@@ -5,10 +5,6 @@
 // the waveforms that are loud (input_levels), that hold a lit pulse, or that have a neighbour with
 // a high sample. It changes form and length of the event's boards before they are placed.
 //
-// Lines may also allow the samples that they keep an error (transport/format/rounding.hpp). The
-// event, and each of its boards, has the least error that one of its lines allows; the events of
-// control samples have none. Packing rounds (selection/packing/round_boards.hpp).
-//
 // A board that cannot be decoded, or that the readout does not have, is always kept whole and as it
 // came.
 #pragma once
@@ -47,12 +43,6 @@ struct keep_waveforms {
     for_each(b, 1, [&](std::uint32_t) { s.payload = choose(f, event, out.all[e]); });
     b.sync();
     const event_payload payload = s.payload;
-    if (f.tables.board_errors.size() != 0)
-      for_each(b, event.boards, [&](std::uint32_t k) {
-        const std::uint32_t i = event.first_board + k;
-        f.packing.boards.error[i] =
-            static_cast<std::uint8_t>(error_of(f.tables, out.all[e], signals.number[i]));
-      });
     if (payload == event_payload::all) return;
     if (payload == event_payload::suppressed) {
       find_seeds(b, s, f, event, signals);
@@ -77,8 +67,6 @@ struct keep_waveforms {
       const event_summary& s = out.all[e];
       if (((s.asked | s.control) & ~s.kept_by) != 0)
         return "a line asks for waveforms of an event that it does not keep";
-      if (s.greatest_error != 0 && (s.control != 0 || !has_samples(s.payload)))
-        return "samples of a control sample are rounded, or of an event that keeps none";
       const event_entry& event = f.batch.events[e];
       for (std::uint32_t k = 0; k < event.boards; ++k) {
         const std::uint32_t i = event.first_board + k;
@@ -105,19 +93,15 @@ private:
                                                   const event_entry& event, event_summary& out) {
     auto most = event_payload::summary;
     std::uint32_t control = 0;
-    std::uint32_t error = most_greatest_error;
     for (std::uint32_t n = 0; n < out.lines; ++n) {
       if ((out.kept_by >> n & 1) == 0) continue;
       const line_entry& line = f.tables.lines[n];
       if (line.payload < most) most = line.payload;
-      if (has_samples(line.payload) && line.greatest_error < error) error = line.greatest_error;
       if (is_control(f.tables.constants.run, event.spill, event.number, line.id, line.control))
         control |= 1U << n;
     }
     if (control != 0 || out.kept_by == 0) most = event_payload::all;
-    const bool is_exact = control != 0 || out.kept_by == 0 || !has_samples(most);
     out.payload = most;
-    out.greatest_error = static_cast<std::uint8_t>(is_exact ? 0 : error);
     out.control = control;
     out.asked = 0;
     for (std::uint32_t n = 0; n < out.lines; ++n)
@@ -144,20 +128,6 @@ private:
       }
       s.seeds[number] = static_cast<std::uint16_t>(channels);
     });
-  }
-
-  /// The greatest error that the samples of a board may have: the least that a line of the event
-  /// allows. `number` is that of board_signals.
-  [[nodiscard]] L3_FN static std::uint32_t
-  error_of(const selection_tables& tables, const event_summary& event, std::uint32_t number) {
-    std::uint32_t error = event.greatest_error;
-    if (number == board_signals::unread) return 0;
-    for (std::uint32_t n = 0; error != 0 && n < event.lines; ++n) {
-      if ((event.kept_by >> n & 1) == 0) continue;
-      const std::uint32_t allowed = tables.board_errors[n * boards_of(tables) + number];
-      if (allowed < error) error = allowed;
-    }
-    return error;
   }
 
   /// The records of a board that are kept: whole waveforms.

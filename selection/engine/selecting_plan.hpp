@@ -57,7 +57,7 @@ private:
             taken(r, host.inputs),  taken(r, host.crystals),     taken(r, host.neighbours),
             taken(r, host.modules), taken(r, host.vetoes),       taken(r, host.attenuation),
             taken(r, host.lines),   taken(r, host.packed_lines), taken(r, host.packed_payloads),
-            taken(r, host.levels),  taken(r, host.kept_with),    taken(r, host.board_errors)};
+            taken(r, host.levels),  taken(r, host.kept_with)};
   }
   template <class T>
   static void copy(column<const T> from, column<const T> to) {
@@ -79,7 +79,6 @@ private:
     copy(host.packed_payloads, to.packed_payloads);
     copy(host.levels, to.levels);
     copy(host.kept_with, to.kept_with);
-    copy(host.board_errors, to.board_errors);
     return to;
   }
 
@@ -118,8 +117,7 @@ public:
                           tables_.there().packed_payloads,
                           tables_.there().constants.settings,
                           tables_.there().constants.levels,
-                          {},
-                          tables_.there().board_errors.size() != 0};
+                          {}};
     auto* const arena = static_cast<std::byte*>(from.take_bytes(plan_.bytes));
     if (arena == nullptr) return c; // the region only counts
     const slot_memory memory(plan_, capacity_, arena, reinterpret_cast<std::byte*>(summary.data()));

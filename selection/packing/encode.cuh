@@ -39,37 +39,8 @@ struct group_tile {
     return samples + 2 * lane + record;
   }
 
-  /// Puts the numbers of multiples in the place of the samples, which have no tags.
-  __device__ void round(const sample_rounding& by) {
-#pragma unroll 1
-    for (std::uint32_t n = thread(); n < rows * group_records; n += threads)
-      samples[n] = static_cast<std::uint16_t>(by.multiple_of(samples[n]));
-  }
-
   __device__ void clear() {
     for (std::uint32_t n = thread(); n < rows * group_records; n += threads) samples[n] = 0;
-  }
-
-  /// Loads record r of the board as one of the group: every other row of record thread() % 16, so
-  /// that the threads store to different banks. A record that is not there is 0.
-  __device__ void load_record(const board_place& place, board_kind kind, std::uint32_t r,
-                              bool is_there) {
-    const bool is_slow = kind == board_kind::sampling_125_mhz;
-    const std::uint32_t channels = is_slow ? group_records : group_records / 4;
-    const std::uint32_t channel = is_slow ? r : r / 4;
-    const std::uint32_t first = is_slow ? 0 : rows * (r % 4); // sample of the channel
-    const std::uint32_t word = board_place::header + (channels * first + channel) / 2;
-    const std::uint32_t payload = channel % 2 == 0 ? 0x4401 : 0x4423; // bytes of a word
-    constexpr std::uint32_t together = 4;                             // loads that wait at once
-#pragma unroll 1
-    for (std::uint32_t n = thread(); n < rows * group_records; n += together * threads) {
-      std::uint32_t pair[together] = {};
-      if (is_there) place.load(word + channels / 2 * (n / group_records), channels, pair);
-#pragma unroll
-      for (std::uint32_t k = 0; k < together; ++k)
-        samples[n + k * threads] =
-            static_cast<std::uint16_t>(__byte_perm(pair[k], 0, payload) & l2::payload_mask);
-    }
   }
 
   /// Loads the samples of a board, without their tags.
@@ -289,9 +260,8 @@ struct encode_boards_by_warp {
   __device__ void operator()(const cuda_block&, shared& s, const batch_view& in,
                              const frame_columns& columns) const {
     const warp::group_lane mine;
-    const std::uint32_t i =
-        encode_boards::board_of_turn(in, columns, boards * blockIdx.x + mine.group);
-    const bool coded = i != encode_boards::no_board;
+    const std::uint32_t i = boards * blockIdx.x + mine.group;
+    const bool coded = encode_boards::codes(in, columns, i);
     const std::uint32_t all = warp::ballot(coded);
     if (all == 0) return;
     const auto board = [&](std::uint32_t k) { return warp::of_thread(i, strong::lanes * k); };
@@ -304,7 +274,7 @@ struct encode_boards_by_warp {
     for (;;) {
       for_each_group(to_load, [&](std::uint32_t k) { load(s.tiles[k], in, columns, board(k)); });
       if (raw != 0) break;
-      bytes = encode(s, mine, in, columns, i, all);
+      bytes = encode(s, mine, in, columns, i, coded, all);
       raw = warp::ballot(coded && bytes - strong::length_bytes > strong::max_coded_bytes);
       if (raw == 0) break;
       to_load = raw;
@@ -328,15 +298,13 @@ private:
   /// Encodes the loaded groups, of which `all` has the lanes. Returns the length of the lane's own.
   __device__ static std::uint32_t encode(shared& s, const warp::group_lane& mine,
                                          const batch_view& in, const frame_columns& columns,
-                                         std::uint32_t i, std::uint32_t all) {
-    const bool coded = i != encode_boards::no_board;
+                                         std::uint32_t i, bool coded, std::uint32_t all) {
     // Groups that are not there go the same way as others, so that the warp stays together.
     for_each_group(~all, [&](std::uint32_t k) { s.tiles[k].clear(); });
     warp::sync();
     const strong::choice chosen = choose(s, mine, all);
     const strong::shape of =
-        coded ? encode_boards::shape_of(in.boards[i].kind, columns.boards.form[i])
-              : strong::shape::short_ones;
+        coded ? encode_boards::shape_of(in.boards[i].kind) : strong::shape::short_ones;
     model(s, mine, of, chosen);
     warp::sync();
     const warp::first_samples first(mine, s.tiles[mine.group], of);
@@ -354,56 +322,16 @@ private:
       if ((threads >> (strong::lanes * k) & 1) != 0) f(k);
   }
 
-  /// Loads the board's samples, rounds them if its form says so, and copies what its data has
-  /// before the group.
+  /// Loads the board's samples, and copies the words that its data has before the group.
   __device__ static void load(warp::group_tile& tile, const batch_view& in,
                               const frame_columns& columns, std::uint32_t i) {
     const found_packet packet = columns.packets[i];
     const board_place place(in, packet, i);
+    tile.load(place, packet.kind());
     const std::uint32_t form = columns.boards.form[i];
-    if ((form & board_limited) != 0)
-      gather(tile, in, columns, i);
-    else
-      tile.load(place, packet.kind());
-    if (encode_boards::stored_bytes(form) == 0) return;
-    std::byte* to = encode_boards::slot(columns, i);
-    if ((form & board_limited) != 0) {
-      pack_boards_by_warp::put_mask(columns.boards.records[i], to);
-      to += board_mask_bytes;
-    }
-    if ((form & board_rounded) != 0) {
-      const std::uint32_t error = columns.boards.error[i];
-      to += pack_boards_by_warp::put_error(error, to);
-      warp::sync(); // the samples are loaded
-      tile.round(sample_rounding(error));
-    }
-    warp::put_outer_words(warp::outer_words::load(place, packet), form, to);
-  }
-
-  /// Loads what encode_boards::gather copies.
-  __device__ static void gather(warp::group_tile& tile, const batch_view& in,
-                                const frame_columns& columns, std::uint32_t i) {
-    const event_entry event = in.events[in.boards[i].event];
-    const std::uint32_t own = warp::thread() % strong::group_records;
-    std::uint32_t board = i;
-    std::uint32_t record = 0;
-    std::uint32_t records = columns.boards.gathered[i];
-    for (auto n = gather_records::records_before_group(columns.boards, i); n > 0; --n)
-      records &= records - 1;
-    std::uint32_t taken = 0;
-#pragma unroll 1
-    for (std::uint32_t j = i;;) {
-#pragma unroll 1
-      for (; records != 0; records &= records - 1, ++taken) {
-        if (taken != own) continue;
-        board = j;
-        record = ones((records & (0U - records)) - 1);
-      }
-      if (++j == event.first_board + event.boards || taken >= strong::group_records) break;
-      records = columns.boards.gathered[j];
-    }
-    const found_packet packet = columns.packets[board];
-    tile.load_record(board_place(in, packet, board), packet.kind(), record, own < taken);
+    if (pack_boards::stored_words_bytes(form) == 0) return;
+    warp::put_outer_words(warp::outer_words::load(place, packet), form,
+                          encode_boards::slot(columns, i));
   }
 
   __device__ static strong::choice choose(shared& s, const warp::group_lane& mine,
@@ -567,11 +495,11 @@ struct copy_encoded_boards_by_warp {
     if (!result.kept) return;
     std::byte* const to = out.bytes + result.offset + at;
     if ((shape.form & board_raw) != 0) return warp::copy_raw(in, i, shape.bytes, to);
-    if (!encode_boards::has_slot(columns, i, shape.form)) {
-      return pack_boards_by_warp::pack_reduced(board_place(in, packet, i), packet, columns, i,
+    if ((shape.form & board_strong) == 0) {
+      return pack_boards_by_warp::pack_limited(board_place(in, packet, i), packet, columns, i,
                                                shape, s.images[w], to);
     }
-    const std::uint32_t stored = encode_boards::stored_bytes(shape.form);
+    const std::uint32_t stored = pack_boards::stored_words_bytes(shape.form);
     const std::uint32_t group = shape.bytes - stored;
     const std::byte* const slot = encode_boards::slot(columns, i);
     warp::copy_bytes(slot, to, stored);

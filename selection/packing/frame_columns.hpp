@@ -35,13 +35,6 @@ struct board_fields {
   // Only for boards whose form is limited, written by algorithms/keep_waveforms.hpp:
   column<std::uint16_t> records; ///< bit r: record r is kept
   column<std::uint16_t> rows;    ///< bit r: row r of the slot `pulses` is, if the form has features
-  // Written there only if a line rounds samples, for each board of an accepted event:
-  column<std::uint8_t>
-      error; ///< counts, the greatest error of the board's samples; 0: as they came
-  // Only for boards of suppressed events in the strong codec, written by gather_records:
-  column<std::uint16_t> gathered;        ///< bit r: record r is in a group of the event
-  column<std::uint16_t> gathered_before; ///< such records of the event before the board's
-  column<std::uint32_t> turn; ///< the board of the event that is encoded in this one's turn
 };
 using board_columns = soa<board_fields>;
 
@@ -85,7 +78,6 @@ struct selected_columns {
   std::uint32_t settings = 0;                 ///< hash of the settings that decided
   std::uint32_t levels = 0;                   ///< hash of the levels of quiet waveforms
   pulse_rows pulses;                          ///< for events of which only features are kept
-  bool rounds = false;                        ///< whether a line rounds samples
 
   /// Length of the event's packed summary.
   [[nodiscard]] L3_FN std::uint32_t summary_bytes(std::uint32_t event) const {
@@ -102,9 +94,9 @@ struct selected_columns {
 
 /// Room for the data of a board of the strong codec: header and footer words, and a group.
 inline constexpr std::uint32_t encoded_slot_bytes = 2080;
-/// By how much that data may be longer than the board's packet: the length of the group, and the
-/// greatest error of rounded samples or the mask of a limited board.
-inline constexpr std::uint32_t encoded_excess_bytes = 4;
+/// By how much that data may be longer than the board's packet: the length of the group, or the
+/// mask of a limited board.
+inline constexpr std::uint32_t encoded_excess_bytes = 2;
 
 /// All views are writable, also for kernels that only read: pack may read columns that the same
 /// kernel wrote (selection/packing/one_pass_plan.hpp), and read-only views forbid that.

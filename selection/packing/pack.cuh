@@ -78,12 +78,12 @@ struct pack_boards_by_warp {
     std::uint64_t offset = observe(b, &result.offset);
     const board_place place(in, packet, i);
     warp::board_image& image = s.images[w];
-    if ((form & (board_raw | board_reduced)) != 0) {
+    if ((form & (board_raw | board_limited)) != 0) {
       if (!kept) return;
       std::byte* const to = out.bytes + offset + at;
       const board_shape shape{form, columns.boards.bytes[i]};
       if ((form & board_raw) != 0) return warp::copy_raw(in, i, shape.bytes, to);
-      return pack_reduced(place, packet, columns, i, shape, image, to);
+      return pack_limited(place, packet, columns, i, shape, image, to);
     }
     const warp::record_half mine(packet.kind());
     warp::packed_record record;
@@ -99,32 +99,25 @@ struct pack_boards_by_warp {
     if (kept) warp::pack_board(samples, record, mine, outer, form, image, out.bytes + offset + at);
   }
 
-  /// What pack_boards::pack_reduced writes.
-  __device__ static void pack_reduced(const board_place& place, const found_packet& packet,
+  /// What pack_boards::pack_limited writes.
+  __device__ static void pack_limited(const board_place& place, const found_packet& packet,
                                       const frame_columns& columns, std::uint32_t i,
                                       const board_shape& shape, warp::board_image& image,
                                       std::byte* to) {
-    const std::uint32_t kept = records_of(columns.boards, i);
-    std::uint32_t begin = 0;
-    if ((shape.form & board_limited) != 0) {
-      put_mask(kept, to);
-      begin = board_mask_bytes;
-    }
+    const std::uint32_t kept = columns.boards.records[i];
+    put_mask(kept, to);
     std::uint32_t end = shape.bytes;
     if ((shape.form & board_features) != 0) {
       end -= features_bytes(columns.boards.rows[i]);
       put_features(columns, i, to + end);
     }
-    if (end == begin) return;
-    const std::uint32_t error = (shape.form & board_rounded) != 0 ? columns.boards.error[i] : 0;
-    if (error != 0) begin += put_error(error, to + begin);
+    if (end == board_mask_bytes) return;
     const warp::outer_words outer = warp::outer_words::load(place, packet);
-    to = warp::put_outer_words(outer, shape.form, to + begin);
-    if (kept == 0 || (shape.form & board_strong) != 0) return;
+    to = warp::put_outer_words(outer, shape.form, to + board_mask_bytes);
+    if (kept == 0) return;
     const warp::record_half mine(packet.kind());
     warp::packed_samples samples;
     samples.load(place, mine, packet.kind());
-    if (error != 0) samples.round(sample_rounding(error));
     warp::packed_record record;
     record.bits = columns.records.bits[packet_lanes * i + mine.record];
     record.minimum = columns.records.minimum[packet_lanes * i + mine.record];
@@ -132,18 +125,12 @@ struct pack_boards_by_warp {
     warp::pack_kept_records(samples, record, mine, (kept >> mine.record & 1) != 0, image, to);
   }
 
-  /// Writes the greatest error of a rounded board. Returns its length.
-  __device__ static std::uint32_t put_error(std::uint32_t error, std::byte* to) {
-    if (warp::thread() == 0) to[0] = static_cast<std::byte>(error);
-    return board_error_bytes;
-  }
-
+private:
   __device__ static void put_mask(std::uint32_t mask, std::byte* to) {
     if (warp::thread() < board_mask_bytes)
       to[warp::thread()] = static_cast<std::byte>(mask >> 8 * warp::thread());
   }
 
-private:
   __device__ static void put_features(const frame_columns& columns, std::uint32_t i,
                                       std::byte* to) {
     const std::uint32_t rows = columns.boards.rows[i];

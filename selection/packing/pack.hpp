@@ -17,12 +17,8 @@
 #include "selection/packing/frame_columns.hpp"
 #include "selection/packing/limited_board.hpp"
 #include "selection/packing/measure.hpp"
-#include "selection/packing/round_boards.hpp"
 
 namespace l3 {
-
-/// In the form of a board that is not stored as it came, whole and exact.
-inline constexpr std::uint32_t board_reduced = board_limited | board_rounded;
 
 struct pack_boards {
   static constexpr std::uint32_t width = 128;
@@ -56,7 +52,7 @@ struct pack_boards {
     const std::uint32_t form = columns.boards.form[i];
     const std::uint32_t bytes = columns.boards.bytes[i];
     if ((form & board_raw) != 0) return copy_range(b, in, fragment, board.offset, bytes, to);
-    if ((form & board_reduced) != 0) return pack_reduced(b, s, in, columns, i, to);
+    if ((form & board_limited) != 0) return pack_limited(b, s, in, columns, i, to);
     s.packet.stage(b, in, fragment, board);
     take_findings(b, s.found, i, board.kind, columns.records);
     b.sync();
@@ -100,53 +96,27 @@ struct pack_boards {
       write(packet.footer(), l2::footer_words, image + (with_header ? 2 * l2::header_words : 0));
   }
 
-  /// A board of which some waveforms are kept, or none, or whose samples are rounded: the mask of
-  /// its records if it is limited, the greatest error if it is rounded, what every board has of
-  /// words and records, and the rows of its pulses if these are kept. Records that were gathered
-  /// (gather_records.hpp) are not here.
+  /// A board of which some waveforms are kept, or none: the mask of its records, what every board
+  /// has of words and records, and the rows of its pulses if these are kept.
   template <block B>
-  L3_FN static void pack_reduced(const B& b, shared& s, const batch_view& in,
+  L3_FN static void pack_limited(const B& b, shared& s, const batch_view& in,
                                  const frame_columns& columns, std::uint32_t i, std::byte* to) {
     const board_entry board = in.boards[i];
     const std::uint32_t form = columns.boards.form[i];
     const std::uint32_t bytes = columns.boards.bytes[i];
-    const std::uint32_t records = records_of(columns.boards, i);
-    std::uint32_t begin = 0;
-    if ((form & board_limited) != 0) {
-      put_mask(b, records, to);
-      begin = board_mask_bytes;
-    }
+    const std::uint32_t records = columns.boards.records[i];
+    for_each(b, 1, [&](std::uint32_t) { put(b, to, {records, 0}, board_mask_bytes); });
     std::uint32_t end = bytes;
     if ((form & board_features) != 0) {
       end -= features_bytes(columns.boards.rows[i]);
       write_features(b, columns, i, to + end);
     }
-    if (end == begin) return;
+    if (end == board_mask_bytes) return;
     s.packet.stage(b, in, in.fragments[board.fragment], board);
     take_findings(b, s.found, i, board.kind, columns.records);
     b.sync();
-    if ((form & board_rounded) != 0) {
-      put_error(b, columns, i, to + begin);
-      begin += board_error_bytes;
-      s.packet.round(b, board.kind, sample_rounding(columns.boards.error[i]));
-      b.sync();
-    }
-    pack_staged(b, s.packet, s.found, s.lanes, board.kind, {form, bytes}, s.image,
-                (form & board_strong) != 0 ? 0 : records);
-    copy_out(b, s.image, to + begin, end - begin);
-  }
-
-  /// Writes the mask of the records of a limited board.
-  template <block B>
-  L3_FN static void put_mask(const B& b, std::uint32_t records, std::byte* to) {
-    for_each(b, 1, [&](std::uint32_t) { put(b, to, {records, 0}, board_mask_bytes); });
-  }
-
-  /// Writes the greatest error of a rounded board.
-  template <block B>
-  L3_FN static void put_error(const B& b, const frame_columns& columns, std::uint32_t i,
-                              std::byte* to) {
-    for_each(b, 1, [&](std::uint32_t) { to[0] = std::byte{columns.boards.error[i]}; });
+    pack_staged(b, s.packet, s.found, s.lanes, board.kind, {form, bytes}, s.image, records);
+    copy_out(b, s.image, to + board_mask_bytes, end - board_mask_bytes);
   }
 
 private:

@@ -33,7 +33,7 @@ struct pack_events {
     for_each(b, 1, [&](std::uint32_t) {
       packed_event h = header_of(event, result, summary_bytes);
       if (payload_bytes != 0) {
-        h.version = columns.selected.rounds ? 2 : 1;
+        h.version = 1;
         h.payload = columns.selected.summaries[b.index()].payload;
         h.payload_bytes = static_cast<std::uint16_t>(payload_bytes);
       }
@@ -140,8 +140,7 @@ private:
                                  std::byte* to) {
     const event_summary& s = selected.summaries[e];
     for_each(b, 1, [&](std::uint32_t) {
-      store(aligned<packed_alignment>(to),
-            packed_payload{selected.levels, s.asked, s.control, s.greatest_error, {}});
+      store(aligned<packed_alignment>(to), packed_payload{selected.levels, s.asked, s.control, {}});
     });
     for_each(b, selected.payloads.size(), [&](std::uint32_t n) {
       store(

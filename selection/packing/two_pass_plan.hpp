@@ -10,20 +10,17 @@
 
 #include "selection/packing/encode.hpp"
 #include "selection/packing/find_packets.hpp"
-#include "selection/packing/gather_records.hpp"
 #include "selection/packing/keep_all.hpp"
 #include "selection/packing/measure.hpp"
 #include "selection/packing/pack.hpp"
 #include "selection/packing/pack_events.hpp"
 #include "selection/packing/place.hpp"
-#include "selection/packing/round_boards.hpp"
 #include "selection/packing/stage.hpp"
 
 namespace l3 {
 
 /// Enqueues the kernels that find room for the accepted events and pack them. The length of a KOTO
-/// record follows from what was measured, and of rounded samples is measured anew; the strong codec
-/// has to encode before it knows.
+/// record follows from what was measured; the strong codec has to encode before it knows.
 template <class Queue>
 void pack_accepted(Queue& queue, const batch_view& in, const frame_columns& all, output_view out,
                    frame_summary* summary) {
@@ -33,16 +30,11 @@ void pack_accepted(Queue& queue, const batch_view& in, const frame_columns& all,
     queue.run(place_events{}, 1, all, in.events.size(), out.capacity, summary);
     stage(queue, "pack");
   };
-  if (all.selected.rounds) {
-    stage(queue, "round");
-    queue.run(round_boards{}, in.boards.size(), in, all);
-  }
   if (all.encoded.size() == 0) {
     place();
     queue.run(pack_boards{}, in.boards.size(), in, all, out);
   } else if constexpr (can_encode<Queue>) {
     stage(queue, "encode");
-    if (all.selected.payloads.size() != 0) queue.run(gather_records{}, in.events.size(), in, all);
     queue.run(encode_boards{}, encode_boards::blocks(in), in, all);
     place();
     queue.run(copy_encoded_boards{}, in.boards.size(), in, all, out);

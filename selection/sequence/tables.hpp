@@ -118,8 +118,7 @@ struct line_entry {
   unknown_rule unknown = unknown_rule::ignore;
   event_payload payload = event_payload::all; ///< what is kept of the line's events
   std::uint8_t ranges = 0;
-  std::uint8_t greatest_error = 0; ///< counts: the greatest of the line's board_errors
-  std::uint32_t control = 0;       ///< one in so many of them keeps all; 0: none
+  std::uint32_t control = 0; ///< one in so many of them keeps all; 0: none
   range_entry range[max_ranges];
 };
 
@@ -177,10 +176,6 @@ struct selection_tables {
   column<const packed_line_payload> packed_payloads; ///< empty if all lines keep all waveforms
   column<const input_levels> levels;     ///< by input, and one behind the last; or empty
   column<const std::uint16_t> kept_with; ///< numbers of neighbouring inputs, input after input
-  /// By line, then by board of the readout: the greatest error in counts that the line allows the
-  /// board's samples; asks_for_no_samples for a line that keeps none. Empty if no line rounds.
-  column<const std::uint8_t> board_errors;
-  static constexpr std::uint8_t asks_for_no_samples = 0xff;
 };
 
 } // namespace l3

@@ -184,8 +184,6 @@ private:
     e.control = line.control;
     for (const auto& name : line.fired) e.vetoes_on |= bit_of(name);
     for (const auto& name : line.vetoes) e.vetoes_off |= bit_of(name);
-    for (const auto& counter : line.greatest_error.value.counters)
-      check_inputs_of(counter.first, {"default"});
     if (line.all_vetoes) e.vetoes_off = ((1U << d_.vetoes().size()) - 1) & ~e.vetoes_on;
     for (const auto& r : line.ranges) {
       const double steps = unit_of(r.what).steps;
@@ -205,13 +203,11 @@ private:
   }
 
   /// Complains if the name is that of no counter, nor the calorimeter's.
-  void check_inputs_of(const setting<std::string>& name,
-                       std::vector<std::string_view> others = {}) {
+  void check_inputs_of(const setting<std::string>& name) {
     const bool is_there =
         name.value == calorimeter_inputs ||
         std::ranges::any_of(d_.vetoes(), [&](const auto& v) { return v.name == name.value; });
-    others.push_back(calorimeter_inputs);
-    if (!is_there) refuse(name, std::move(others));
+    if (!is_there) refuse(name, {calorimeter_inputs});
   }
 
   void refuse(const setting<std::string>& name, std::vector<std::string_view> names) {

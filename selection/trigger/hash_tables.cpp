@@ -58,7 +58,6 @@ std::uint32_t hash_of(const host_tables& t, const selection_settings& settings) 
   for (const auto& p : t.packed_payloads)
     add(hash, static_cast<std::uint8_t>(p.payload), p.control);
   if (t.constants.levels != 0) hash.add(t.constants.levels);
-  for (const auto error : t.board_errors) hash.add(error);
   return hash.value();
 }
 

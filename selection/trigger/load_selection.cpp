@@ -57,9 +57,8 @@ void check_sequence(const selection_settings& settings) {
                        decide::name));
   const auto keeps = std::ranges::find(names, keep_waveforms::name);
   for (const line_settings& line : settings.lines)
-    if (line.limits() && keeps == names.end())
-      throw bad_file(line.payload.value != event_payload::all ? line.payload.place
-                                                              : line.greatest_error.place,
+    if (line.payload.value != event_payload::all && keeps == names.end())
+      throw bad_file(line.payload.place,
                      "nothing limits what is kept of the events of line {}; end the sequence with "
                      "`{}`",
                      quote(line.name.value), keep_waveforms::name);

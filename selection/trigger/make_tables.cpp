@@ -121,45 +121,6 @@ void add_attenuation(host_tables& t, const detector& d) {
   }
 }
 
-/// The greatest error that the line allows the samples of an input.
-std::uint32_t error_of_input(const error_settings& errors, const detector& d, std::uint32_t input) {
-  const element& e = d.at(input);
-  if (e.what == element::kind::none) return errors.others;
-  const std::string_view name =
-      e.what == element::kind::crystal ? calorimeter_inputs : d.vetoes()[e.index].name;
-  return errors.of(name);
-}
-
-/// A board has one error, the least that an input of it is allowed; inputs to which nothing is
-/// connected do not count on a board with others.
-std::uint8_t error_of_board(const error_settings& errors, const detector& d, std::uint32_t board) {
-  std::uint32_t error = most_greatest_error;
-  bool is_connected = false;
-  for (std::uint32_t c = 0; c < detector::inputs_per_board; ++c) {
-    const std::uint32_t input = detector::inputs_per_board * board + c;
-    if (d.at(input).what == element::kind::none) continue;
-    error = std::min(error, error_of_input(errors, d, input));
-    is_connected = true;
-  }
-  return static_cast<std::uint8_t>(is_connected ? error : errors.others);
-}
-
-void add_errors(host_tables& t, const detector& d, const selection_settings& settings) {
-  const auto rounds = [](const line_settings& l) { return l.greatest_error.value.rounds(); };
-  if (t.constants.record != 0 || std::none_of(settings.lines.begin(), settings.lines.end(), rounds))
-    return;
-  const std::uint32_t boards = d.input_count() / detector::inputs_per_board;
-  for (std::size_t n = 0; n < t.lines.size(); ++n) {
-    line_entry& line = t.lines[n];
-    for (std::uint32_t board = 0; board < boards; ++board) {
-      const std::uint8_t error = error_of_board(settings.lines[n].greatest_error.value, d, board);
-      line.greatest_error = std::max(line.greatest_error, error);
-      t.board_errors.push_back(has_samples(line.payload) ? error
-                                                         : selection_tables::asks_for_no_samples);
-    }
-  }
-}
-
 /// Only for lines that limit what is kept: without one, no table says anything of it. Where every
 /// event is recorded no line limits anything, because the lines are still to be judged.
 void add_payloads(host_tables& t, const detector& d, const calibration& c,
@@ -173,15 +134,11 @@ void add_payloads(host_tables& t, const detector& d, const calibration& c,
   const auto asks_for = [&t](auto&& what) {
     return std::any_of(t.lines.begin(), t.lines.end(), what);
   };
-  add_errors(t, d, settings);
-  if (t.board_errors.empty() &&
-      !asks_for([](const line_entry& l) { return l.payload != event_payload::all; }))
-    return;
+  if (!asks_for([](const line_entry& l) { return l.payload != event_payload::all; })) return;
   for (const line_entry& line : t.lines) {
     packed_line_payload& p = t.packed_payloads.emplace_back();
     p.payload = line.payload;
     p.control = line.control;
-    p.greatest_error = line.greatest_error;
   }
   if (!asks_for([](const line_entry& l) { return l.payload == event_payload::suppressed; })) return;
   auto table = make_level_tables(d, c, settings);
@@ -200,7 +157,7 @@ selection_tables host_tables::view() const {
           column_of(inputs),  column_of(crystals),     column_of(neighbours),
           column_of(modules), column_of(vetoes),       column_of(attenuation),
           column_of(lines),   column_of(packed_lines), column_of(packed_payloads),
-          column_of(levels),  column_of(kept_with),    column_of(board_errors)};
+          column_of(levels),  column_of(kept_with)};
 }
 
 void check_fits(const detector& d, const calibration& c) {

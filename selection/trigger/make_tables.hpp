@@ -28,7 +28,6 @@ struct host_tables {
   std::vector<packed_line_payload> packed_payloads; ///< empty if all lines keep all waveforms
   std::vector<input_levels> levels;
   std::vector<std::uint16_t> kept_with;
-  std::vector<std::uint8_t> board_errors; ///< empty if no line rounds
 
   /// Good as long as the vectors stay what they are.
   [[nodiscard]] selection_tables view() const;

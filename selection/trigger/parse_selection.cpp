@@ -186,63 +186,6 @@ std::optional<setting<event_payload>> payload_of(const toml_table& s) {
   return {};
 }
 
-/// A key as it was meant: toml_value quotes one that has other signs than letters, for messages.
-std::string unquoted(const std::string& key) {
-  return key.size() < 2 || key.front() != '"' ? key : key.substr(1, key.size() - 2);
-}
-
-/// One number for all inputs, or a table of names of counters, `calorimeter` and `default`. Nothing
-/// if it was refused.
-std::optional<error_settings> error_of(const toml_table& s, std::string_view key) {
-  error_settings e;
-  const auto* v = s.find(key);
-  if (v == nullptr) return e;
-  bool refused = false;
-  const auto read = [&](const toml_table& in, std::string_view name) {
-    const setting<std::uint32_t> error =
-        in.count(name, 0, most_greatest_error, most_greatest_error + 1);
-    refused = refused || error.value > most_greatest_error;
-    return error.value;
-  };
-  if (v->as<toml_value::table>() == nullptr)
-    e.others = read(s, key);
-  else
-    s.inner(key, [&](const toml_table& by_counter) {
-      for (const toml_value& one : by_counter.values()) {
-        const std::uint32_t error = read(by_counter, one.key);
-        const source_place place{s.place(one).file, one.key_line, one.key_column};
-        if (one.key == "default")
-          e.others = error;
-        else
-          e.counters.emplace_back(setting<std::string>{unquoted(one.key), place}, error);
-      }
-    });
-  return refused ? std::nullopt : std::optional(e);
-}
-
-/// A line may only round what it keeps, and what keeps everything only if that is said twice. Gives
-/// whether the line rounds, or would if it were not refused.
-bool read_error(const toml_table& s, line_settings& line) {
-  constexpr std::string_view key = "greatest_error";
-  constexpr std::string_view twice = "round_all";
-  const bool rounds_all = s.yes(twice);
-  const auto error = error_of(s, key);
-  if (!error) return true;
-  line.greatest_error = {*error, s.place(key)};
-  const bool rounds = error->rounds();
-  const bool all = line.payload.value == event_payload::all;
-  if (rounds && !has_samples(line.payload.value))
-    s.complain(key, "has no meaning for a line whose events keep no samples; take it out, or set "
-                    "payload = \"suppressed\"");
-  if (rounds && all && !rounds_all)
-    s.complain(key, "would round the samples of events that keep all their waveforms; if that is "
-                    "meant, write round_all = true, too");
-  if (rounds_all && !(rounds && all))
-    s.complain(twice, "has no meaning without a greatest_error above 0 on a line of payload "
-                      "\"all\"; take it out");
-  return rounds || rounds_all;
-}
-
 void read_vetoes_of_line(const toml_table& s, line_settings& line) {
   const auto* vetoes = s.find("vetoes");
   const auto* word = vetoes == nullptr ? nullptr : vetoes->as<std::string>();
@@ -255,9 +198,9 @@ void read_vetoes_of_line(const toml_table& s, line_settings& line) {
 }
 
 line_settings read_line(const toml_table& s) {
-  std::vector<std::string_view> keys = {
-      "trigger",  "not_trigger", "vetoes",  "fired",   "when_unknown",   "undecodable", "overfull",
-      "prescale", "priority",    "payload", "control", "greatest_error", "round_all"};
+  std::vector<std::string_view> keys = {"trigger",      "not_trigger", "vetoes",   "fired",
+                                        "when_unknown", "undecodable", "overfull", "prescale",
+                                        "priority",     "payload",     "control"};
   for (std::uint32_t i = 0; i < quantities; ++i) keys.push_back(name_of(static_cast<quantity>(i)));
   s.allow({"name"}, keys);
   line_settings line;
@@ -281,8 +224,7 @@ line_settings read_line(const toml_table& s) {
   const auto payload = payload_of(s);
   line.payload = payload.value_or(event_payload::all);
   if (s.has("control")) line.control = s.count("control", 1, most_prescale).value;
-  const bool rounds = !payload || read_error(s, line);
-  if (line.control != 0 && payload && payload->value == event_payload::all && !rounds)
+  if (line.control != 0 && payload && payload->value == event_payload::all)
     s.complain("control", "has no meaning for a line whose events all keep everything; take it "
                           "out, or set payload");
   return line;
@@ -352,8 +294,9 @@ selection_settings parse_selection(std::string_view text, const std::string& nam
   whole.for_each_table("line", [&](const toml_table& part) { s.lines.push_back(read_line(part)); });
   check_names(s.counters, "counter", wrong);
   check_lines(s, wrong);
-  if (!whole.has("sequence") &&
-      std::any_of(s.lines.begin(), s.lines.end(), [](const auto& l) { return l.limits(); }))
+  if (!whole.has("sequence") && std::any_of(s.lines.begin(), s.lines.end(), [](const auto& l) {
+        return l.payload.value != event_payload::all;
+      }))
     s.sequence.emplace_back(std::string(keep_waveforms::name));
   wrong.raise();
   return s;

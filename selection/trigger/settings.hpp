@@ -84,34 +84,6 @@ struct range_settings {
 /// What a menu calls the calorimeter, where it names counters by their inputs.
 inline constexpr std::string_view calorimeter_inputs = "calorimeter";
 
-/// By how many counts the samples of a line's events may be off: 0 not at all.
-struct error_settings {
-  std::uint32_t others = 0; ///< of inputs that no name of `counters` has
-  /// By counter of the detector's description, or `calorimeter_inputs`.
-  std::vector<std::pair<setting<std::string>, std::uint32_t>> counters;
-
-  /// Of the counter of this name.
-  [[nodiscard]] std::uint32_t of(std::string_view counter) const {
-    for (const auto& [name, error] : counters)
-      if (name.value == counter) return error;
-    return others;
-  }
-  [[nodiscard]] bool rounds() const {
-    return others != 0 || std::any_of(counters.begin(), counters.end(),
-                                      [](const auto& c) { return c.second != 0; });
-  }
-};
-
-/// What both allow: the lower one of each counter.
-[[nodiscard]] inline error_settings least_of(const error_settings& a, const error_settings& b) {
-  error_settings least;
-  least.others = std::min(a.others, b.others);
-  for (const error_settings* of : {&a, &b})
-    for (const auto& [name, error] : of->counters)
-      least.counters.emplace_back(name, std::min(a.of(name.value), b.of(name.value)));
-  return least;
-}
-
 struct line_settings {
   setting<std::string> name;
   std::uint16_t trigger_any = 0;  ///< trigger_bit: one of these; 0: any event
@@ -127,12 +99,6 @@ struct line_settings {
   std::uint8_t priority = 100; ///< the highest is given up last
   setting<event_payload> payload = event_payload::all;
   std::uint32_t control = 0; ///< one in so many of its events keeps all; 0: none
-  setting<error_settings> greatest_error;
-
-  /// Whether not all of its events are kept as they came.
-  [[nodiscard]] bool limits() const {
-    return payload.value != event_payload::all || greatest_error.value.rounds();
-  }
 };
 
 struct selection_settings {

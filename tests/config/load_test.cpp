@@ -79,6 +79,7 @@ backend = "pool"
 memory = "64 MiB"
 [forward]
 to = "tcp://far.example:9"
+insecure = "on"
 rate = "unlimited"
 )",
                                       "l3.toml");
@@ -97,7 +98,7 @@ rate = "unlimited"
   EXPECT_EQ(c.settings.outbox.memory, mebibytes(64));
   EXPECT_EQ(c.settings.forward.to, "tcp://far.example:9");
   EXPECT_EQ(c.settings.forward.rate, bit_rate{0});
-  EXPECT_EQ(c.origins.at("forward.rate").line, 20U);
+  EXPECT_EQ(c.origins.at("forward.rate").line, 21U);
 }
 
 TEST(load, a_value_out_of_range_is_told_with_place_range_and_default) {
@@ -274,9 +275,26 @@ TEST(load, settings_that_do_not_go_together_are_told_where_they_are_set) {
   EXPECT_EQ(frames[0].find("l3.toml:1:17: frames.events = 4096 makes frames of "), 0U) << frames[0];
 }
 
+TEST(load, a_link_without_keys_to_another_machine_is_asked_for_by_name) {
+  for (const char* here : {"tcp://127.0.0.1:9", "tcp://[::1]:9", "tcp://localhost:9"})
+    EXPECT_EQ(errors_of("forward.to = \"" + std::string(here) + "\""), texts{});
+  for (const char* away : {"tcp://10.1.0.1:9", "tcp://[::2]:9", "tcp://127.example:9"}) {
+    const std::string to = "forward.to = \"" + std::string(away) + "\"\n";
+    const texts errors = errors_of(to);
+    ASSERT_EQ(errors.size(), 1U) << away;
+    EXPECT_NE(errors[0].find("has no keys: set forward.secret_key"), errors[0].npos) << errors[0];
+    EXPECT_EQ(errors_of(to + "forward.insecure = \"on\""), texts{});
+    EXPECT_EQ(errors_of(to + "forward.secret_key = \"a\"\nforward.receiver_key = \"b\""), texts{});
+  }
+  const texts way = errors_of("forward.from = [\"10.1.0.2 to tcp://10.1.0.1:9\"]");
+  ASSERT_EQ(way.size(), 1U);
+  EXPECT_NE(way[0].find("the link to tcp://10.1.0.1:9 has no keys"), way[0].npos) << way[0];
+}
+
 TEST(load, connections_to_the_receiver_are_checked_one_by_one) {
-  const auto c =
-      read_config("forward.from = [\"10.1.0.2\", \"10.2.0.2 to tcp://10.2.0.1:42200\"]", "l3.toml");
+  const auto c = read_config("forward.from = [\"10.1.0.2\", \"10.2.0.2 to "
+                             "tcp://10.2.0.1:42200\"]\nforward.insecure = \"on\"",
+                             "l3.toml");
   ASSERT_TRUE(c.ok());
   const std::vector<link_way> ways{{"10.1.0.2", ""}, {"10.2.0.2", "tcp://10.2.0.1:42200"}};
   EXPECT_EQ(c.settings.forward.from, ways);

@@ -95,6 +95,7 @@ rate = "123456789 b/s"
 acknowledge_time_limit = "20 ms"
 secret_key = "credential:line"
 receiver_key = "receiver.public"
+insecure = "on"
 [farm]
 etcd = ["http://etcd1:2379", "http://[::1]:2380"]
 prefix = "/other/"

@@ -19,24 +19,22 @@ case $what in
   show) echo "table of $(cat "$1")" ;;
   engine) printf '{"args": "%s", "rows":[{"what":"engine, cuda (X), two passes, output mapped","events_per_second":2E4,"of_limit":0.9},' "$*"
     echo '{"what":"engine, cuda (X), two passes, output copied","bytes_per_second":1}]}' ;;
-  nvcomp) [ "$1" = --json ] && echo "{\\"args\\": \\"$*\\"}" || echo "--chunk  Compressed by itself" ;;
   *) echo "{\\"args\\": \\"$*\\"}" ;;
 esac"""
-WITHOUT_NVCOMP = f'[ "$1" = nvcomp ] && exit 69\n{BENCH}'
 TOOL = """case "$1 $2" in
   "demo --backend") [ "$3" = cuda ] ;;
   "--version ") echo koto-l3 ;;
   *) exit 2 ;;
 esac"""
-BENCHES = {"memory": "--backend cuda --json", "device": "--plot OUT/bench-device.svg --json", "nvcomp": "--json", "select": "--backend cuda --json",
+BENCHES = {"memory": "--backend cuda --json", "device": "--json", "select": "--backend cuda --json",
            "decode": "--backend cuda --json", "sort": "--backend cuda --json", "pack": "--json", "unpack": "--json",
            "pipeline": "--backend cuda --sustain 0 --json"}
 COPIES = ["bench-memory", *(f"copies-{size}" for size in ("64KiB", "1MiB", "4MiB", "16MiB", "64MiB"))]
 PRODUCTION = ["bench-engine", "engine-selection", *(f"engine-{n}-frames" for n in (2, 8, 16)), *(f"engine-{n}-events" for n in (1, 16, 256, 1024)), "daemon"]
 CHECKERS = [f"{tool}-executors_cuda_test" for tool in ("memcheck", "racecheck", "synccheck")]
 # What tells most comes first; the checkers take longest.
-ORDER = [*COPIES, *PRODUCTION[:-1], *(f"bench-{b}" for b in BENCHES if b not in ("memory", "nvcomp", "pipeline")), "codec_test",
-         "executors_cuda_test", "daemon", "bench-nvcomp", "demo", "bench-pipeline", "ncu", "ncu-select", *CHECKERS]
+ORDER = [*COPIES, *PRODUCTION[:-1], *(f"bench-{b}" for b in BENCHES if b not in ("memory", "pipeline")), "codec_test",
+         "executors_cuda_test", "daemon", "demo", "bench-pipeline", "ncu", "ncu-select", *CHECKERS]
 NVIDIA_SMI = 'case $* in *-lms*) while :; do echo "250.5, 1980, 40"; sleep 0.01; done ;; *) echo "the card" ;; esac'
 SANITIZER = 'shift 4; case $* in *"--gtest_filter=-"*) exec "$@" ;; esac; exit 3'
 # A host whose own libstdc++ is too old, for tool and test.
@@ -138,7 +136,7 @@ def main():
 
     for broken in ("exit 1", "kill -SEGV $$"):
         code, _, rows, _ = run_check(gpu_check, {"bin/koto-l3": broken, "bin/koto-l3-bench": broken}, SANITIZER)
-        assert code == 1 and {rows[s] for s in rows if s != "bench-nvcomp" and s.startswith(("demo", "daemon", "bench-", "copies-", "engine-"))} == {"FAILED"}, rows
+        assert code == 1 and {rows[s] for s in rows if s.startswith(("demo", "daemon", "bench-", "copies-", "engine-"))} == {"FAILED"}, rows
 
     code, _, rows, _ = run_check(gpu_check, {}, "exit 86")
     assert code == 1 and {rows[c] for c in CHECKERS} == {"FAILED"}, rows
@@ -165,8 +163,6 @@ def main():
 
     _, _, rows, _ = run_check(gpu_check, {}, SANITIZER, ["--only", "production,copies"])
     assert list(rows) == [*COPIES, *PRODUCTION], rows
-    code, _, rows, files = run_check(gpu_check, {"bin/koto-l3-bench": WITHOUT_NVCOMP}, SANITIZER, ["--only", "benches"])
-    assert code == 0 and rows["bench-nvcomp"] == "skipped" and "built without nvCOMP" in files["table.txt"], rows
     _, _, rows, _ = run_check(gpu_check, {"path/nvidia-smi": "exit 9"}, SANITIZER, ["--only", "production"])
     assert set(rows.values()) == {"passed"}, rows
     _, _, rows, _ = run_check(gpu_check, {}, SANITIZER, ["--only", "tests,demo"])

@@ -21,10 +21,10 @@ class Receiver:
         self.store, self.host, self.ports = farm.folder / f"store-{number}", f"10.80.{number}.2", farm.ports
         farm.network.join(f"to_receiver_{number}", farm.network.here, f"10.80.{number}.1", "from_level_2", self.space, self.host)
 
-    def start(self, *more):
+    def start(self):
         self.program = self.farm.keep(harness.Program(
-            [harness.BIN / "koto-l3", "receive", "--bind", f"tcp://*:{self.ports.receiver}", "--out", self.store, "--monitor",
-             f"{self.host}:{self.ports.monitor}", *more], self.farm.folder / f"receiver-{self.number}.log", space=self.space))
+            [harness.BIN / "koto-l3", "receive", "--bind", f"tcp://*:{self.ports.receiver}", "--insecure", "--out", self.store, "--monitor",
+             f"{self.host}:{self.ports.monitor}"], self.farm.folder / f"receiver-{self.number}.log", space=self.space))
         self.program.wait_to_say("monitoring on")
         return self
 
@@ -59,7 +59,7 @@ class Node:
             f"node-{self.number}.toml", run={"number": RUN, "node": self.number, "ledger": str(self.folder / "daemon-ledger.json")},
             udp={"bind": f"{self.host}:{ports.udp}"}, tcp={"bind": f"{self.host}:{ports.tcp}"}, monitor={"bind": f"{self.host}:{ports.monitor}"},
             spool={"folder": str(self.folder / "spool")}, outbox={"block": "16 KiB", "block_age": "100 ms", "memory": "32 MiB"}, frames={"count": 4},
-            forward={"to": f"tcp://{self.receiver_host}:{ports.receiver}"})
+            forward={"to": f"tcp://{self.receiver_host}:{ports.receiver}", "insecure": "on"})
         self.daemon = self.farm.keep(harness.Daemon(config, ports, self.folder, space=self.space))
         self.daemon.host = self.host
         return self
@@ -82,7 +82,7 @@ class Farm(chain.Chain):
 
     def start(self):
         for receiver in self.receivers:
-            receiver.start("--line-rate", "1 Gb/s")
+            receiver.start()
         for node in self.nodes:
             node.begin()
         for node in self.nodes:

@@ -36,7 +36,7 @@ MAY_INCLUDE = {
     "gpu/executors": ["gpu/memory", *FORMAT],
     "gpu/columns": ["gpu/memory", "gpu/executors", *FORMAT],
     "gpu/codec": ["gpu/memory", "gpu/executors", *FORMAT],
-    "gpu/decode": ["gpu/memory", "gpu/executors", "gpu/columns", "gpu/codec", *FORMAT],
+    "gpu/decode": ["gpu/memory", "gpu/executors", *FORMAT],
     "gpu/cuda": ["gpu/memory", "gpu/executors", "gpu/decode", *FORMAT],
     "config/toml": ["transport/system", *FORMAT],
     "selection/packing": GPU,

@@ -70,7 +70,7 @@ class Usage(CommandLine):
 
     def test_every_number_is_refused_with_its_option_and_its_range(self):
         found = 0
-        for command in ("simulate", "replay", "verify", "inspect", "histograms", "pack", "unpack", "select", "evaluate", "reprocess", "plan", "budget",
+        for command in ("simulate", "replay", "verify", "inspect", "histograms", "pack", "unpack", "select", "evaluate", "reprocess", "plan",
                         "demo", "run start"):
             code, usage = self.run_tool(*command.split(), "--help")
             self.assertEqual(code, 0, usage)
@@ -96,9 +96,9 @@ class Usage(CommandLine):
     def test_numbers_that_are_none(self):
         """Not-a-number lies in every range that is checked by two comparisons."""
         out = self.folder / "out"
-        needed = {"simulate": (out,), "replay": (self.sent, "--to", f"udp://{harness.HOST}:{self.ports.udp}"), "budget": (self.sent,)}
+        needed = {"simulate": (out,), "replay": (self.sent, "--to", f"udp://{harness.HOST}:{self.ports.udp}")}
         found = 0
-        for command in ("simulate", "replay", "plan", "budget"):
+        for command in ("simulate", "replay", "plan"):
             code, usage = self.run_tool(command, "--help")
             self.assertEqual(code, 0, usage)
             for option in re.findall(r"^ +(--[a-z-]+) FLOAT", usage, re.MULTILINE):
@@ -163,10 +163,6 @@ class Usage(CommandLine):
             commit = r"[0-9a-f]{12}(-dirty)?" if (SOURCE / ".git").exists() else "unknown"
             self.assertRegex(p.stdout, rf"^{program} \d+\.\d+\.\d+ \(commit {commit}\)\n$")
 
-    def test_what_the_bench_leaves_out_is_told(self):
-        p = subprocess.run([harness.BIN / "koto-l3-bench", "--help"], capture_output=True, text=True, check=True, env={"PATH": ""})
-        self.assertIn("\npipeline leaves out its limit: iperf3 is not in PATH\n", p.stdout)
-
 
 class PlainText(CommandLine):
     """An argument, or the name of a file, commands no terminal and begins no line, wherever it stands and whoever prints it."""
@@ -230,7 +226,7 @@ class PlainText(CommandLine):
         os.rename(self.sent, odd)
         os.rename(self.store, store)
         for arguments in (("info", odd), ("info", store), ("info", store + "/ledger.json"), ("inspect", odd, "--event", "3/1"), ("select", odd),
-                          ("evaluate", odd), ("budget", odd, "--codec", "koto"), ("verify", odd, store), ("extract", store, odd + b".out"),
+                          ("evaluate", odd), ("verify", odd, store), ("extract", store, odd + b".out"),
                           ("efficiency", store), ("histograms", store), ("keys", odd + b".key"), ("simulate", odd + b".l2raw", "--events", "2"),
                           ("cables", "--svg", odd + b".svg"), ("reprocess", store, "--menu", "built-in", "--out", odd + b".out"),
                           ("pack", odd + b".l2raw", odd + b".kr"), ("receive", "--out", odd), ("receive", "--config", odd), ("doctor", "--config", odd)):
@@ -257,7 +253,7 @@ class PlainText(CommandLine):
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as deaf:
             deaf.bind((harness.HOST, 0))
             for arguments in (("simulate", odd + b".l2raw", "--events", "2"), ("info", odd), ("info", store), ("inspect", odd, "--event", "3/1"),
-                              ("select", odd + b".l2raw"), ("evaluate", odd + b".l2raw"), ("budget", odd + b".l2raw"), ("verify", odd, store),
+                              ("select", odd + b".l2raw"), ("evaluate", odd + b".l2raw"), ("verify", odd, store),
                               ("extract", store, odd + b".out"), ("efficiency", store), ("cables", "--svg", odd + b".svg"), ("plan",),
                               ("pack", odd + b".u16", odd + b".kr"), ("unpack", odd + b".kr", odd + b".16"), ("doctor", "--config", odd + b".toml"),
                               ("replay", odd, "--to", f"udp://{harness.HOST}:{deaf.getsockname()[1]}"), ("status", f"{harness.HOST}:1")):

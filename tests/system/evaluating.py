@@ -90,10 +90,6 @@ class Evaluating(harness.SystemTest):
         for text in ((self.folder / "other.l2raw.truth.jsonl").read_text(), right.replace(f'"trigger_bits":{bits}', '"trigger_bits":77', 1)):
             wrong.write_text(text)
             self.refuses("evaluate", "one.l2raw", "--truth", "wrong.jsonl")
-        (self.folder / "one.l2raw.truth.jsonl").write_text(text)
-        self.refuses("budget", "one.l2raw")
-        (self.folder / "one.l2raw.truth.jsonl").write_text(right)
-        run(["budget", "one.l2raw"], self.folder)
 
     def refuses(self, *arguments):
         done = subprocess.run([harness.BIN / "koto-l3", *arguments], cwd=self.folder, capture_output=True, text=True, timeout=harness.PATIENCE)

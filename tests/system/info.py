@@ -67,7 +67,7 @@ class WhatIsWhole(Info):
             self.assertEqual(said["version"], 2, "whose blocks hold settings")
             self.assertEqual(said["spills"], [{"run": 7, "spill": 3, "events": EVENTS}])
             self.assertEqual(sum(s["events"] for s in said["sessions"]), EVENTS)
-            self.assertEqual({(s["run"], s["node"], s["proven"]) for s in said["sessions"]}, {(7, 3, True)})
+            self.assertEqual({(s["run"], s["node"]) for s in said["sessions"]}, {(7, 3)})
             self.assertEqual(sum(s["events"] for s in said["settings"]), EVENTS)
             self.assertEqual((said["events_by_codec"], said["events_by_payload"]), ({"koto": EVENTS}, {"all": EVENTS}))
         data, copy = harness.store_file(self.store).read_bytes(), self.store / "blocks-000002.kl3"
@@ -147,9 +147,6 @@ class WhatIsWhole(Info):
         lanes = self.info(spool / "released.kl3r")
         self.assertEqual((lanes["kind"], len(lanes["lanes"])), ("releases", len(said["sessions"])))
         self.assertEqual(lanes["lanes"][0]["session"], said["sessions"][0]["session"])
-        tokens = self.info(spool / "tokens.kl3t")
-        self.assertEqual((tokens["kind"], set(tokens)), ("tokens", {"path", "kind", "version", "bytes", "lanes", "remarks", "damage"}),
-                         "tokens are secret")
         next(spool.glob("spool-*.kl3")).unlink()
         lacks = r"session [0-9a-f]{16} lacks \d+ blocks of the numbers 1 to \d+ that released.kl3r says were on disk"
         self.assertRegex(" ".join(self.info(spool, FAILED)["damage"]), f"^{lacks}$")
@@ -235,7 +232,7 @@ class WhatIsNot(Info):
 
     def test_versions_that_it_does_not_know(self):
         for name, data in (("a.l2raw", b"KL3R\x02\x04" + bytes(26)), ("blocks-000001.kl3", b"KL3S\x03" + bytes(11)),
-                           ("manifest.kl3m", b"KL3M\x02" + bytes(75)), ("tokens.kl3t", b"KL3T\x02" + bytes(27)),
+                           ("manifest.kl3m", b"KL3M\x02" + bytes(75)),
                            ("a.l3batch", b"KL3D\x02" + bytes(19)), ("l.json.live", b"KL3L\0\0\x02\0" + bytes(80))):
             file = self.folder / name
             file.write_bytes(data)

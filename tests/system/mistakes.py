@@ -203,7 +203,6 @@ TABLE = [
     ("koto-l3 histograms none --svg sent.l2raw", FAILED, "sent.l2raw is there already, and --svg did not write it"),
     ("koto-l3 inspect sent.l2raw --event 3/1 --svg text", FAILED, "text is there already, and --svg did not write it"),
     ("koto-l3 cables --svg store/blocks-000001.kl3", FAILED, "store/blocks-000001.kl3 is there already, and --svg did not write it"),
-    ("koto-l3 budget none --svg sent.l2raw", FAILED, "sent.l2raw is there already, and --svg did not write it"),
     ("koto-l3 simulate sent.l2raw --events 2", FAILED, "sent.l2raw is there already, and simulate did not write it"),
     ("koto-l3 simulate text --events 2", FAILED, "text is there already, and simulate did not write it"),
     ("koto-l3 extract store sent.l2raw", FAILED, "sent.l2raw is there already, and extract did not write it"),
@@ -434,7 +433,6 @@ class DamagedInput(harness.SystemTest):
         self.addCleanup(taker.close)
         taker.bind((harness.HOST, self.ports.udp))
         for *arguments, read in (("select", self.sent, "--totals", "pass_through +100 +19 "), ("evaluate", self.sent, "true type "),
-                                 ("budget", self.sent, "--codec", "koto", "from 19 in the files"),
                                  ("replay", self.sent, "--to", f"udp://{harness.HOST}:{self.ports.udp}+1", "--rate", "unlimited", "events sent +19 ")):
             with self.subTest(arguments[0]):
                 code, text = self.run_tool(*arguments)

@@ -22,7 +22,6 @@ import simulated_constants  # noqa: E402
 
 SUPPRESSED = DEPLOY / "selection-suppressed.toml"
 EVENTS = 60
-FOR_THE_LINE = 200  # events, of which a tenth keeps all: the sum is known to a fifth
 
 OTHERS = """
 [[line]]
@@ -57,8 +56,8 @@ class Payloads(Selecting):
         p = subprocess.run([harness.BIN / "koto-l3", *map(str, arguments)], capture_output=True, text=True, timeout=harness.PATIENCE)
         return p.returncode, p.stdout + p.stderr
 
-    def sent_and_stored(self, event, sent):
-        """(input, its board, is there, words sent, words stored) of every waveform of every board that is not raw."""
+    def waveforms(self, event, sent):
+        """(input, is there, samples sent) of every waveform of every board that is not raw."""
         first_board = 0
         for place, crate in enumerate(self.crates):
             for i, slot in enumerate(level2.SLOTS[:crate.boards]):
@@ -68,14 +67,9 @@ class Payloads(Selecting):
                 channels = level2.CHANNELS[crate.kind]
                 for c in range(channels):
                     there = event.records[place, slot] >> c * 16 // channels & 1
-                    yield 16 * (first_board + i) + c, (place, slot), bool(there), words[c::channels], stored[c::channels]
+                    self.assertEqual(stored[c::channels], words[c::channels] if there else (0,) * (1024 // channels))
+                    yield 16 * (first_board + i) + c, bool(there), [w & 0x3FFF for w in words[c::channels]]
             first_board += crate.boards
-
-    def waveforms(self, event, sent):
-        """(input, is there, samples sent) of every waveform of every board that is not raw."""
-        for n, _, there, words, stored in self.sent_and_stored(event, sent):
-            self.assertEqual(stored, words if there else (0,) * len(words))
-            yield n, there, [w & 0x3FFF for w in words]
 
     def assert_payload(self, event, said, lines):
         p = event.payload
@@ -187,7 +181,7 @@ class Payload(Payloads):
         self.assertEqual(code, 0, text)
 
     def test_of_the_suppressed_menu_in_the_strong_codec(self):
-        """Whole boards are groups, the records of others are gathered, and the check of the daemon finds nothing wrong."""
+        """Whole boards are groups, the others have KOTO records, and the check of the daemon finds nothing wrong."""
         file = self.simulate(EVENTS)
         sent = {(spill, n): event for spill, events in self.events_in(file).items() for n, event in enumerate(events, 1)}
         _, _, stored, daemon = self.run_of(file, SUPPRESSED, "strong")
@@ -200,15 +194,14 @@ class Payload(Payloads):
         self.assertGreater(count["absent"], 3000 * count["suppressed"])
         blocks = list(store_reader.read_store(self.store, read=store_reader.packed))
         self.assertEqual({b.codec for b in blocks}, {store_reader.STRONG_CODEC})
-        gathered = store_reader.LIMITED | store_reader.STRONG
         forms = collections.Counter()
         for b in blocks:
             for packed in b.events:
                 masks = store_reader.read_event(packed, b.codec).records.values()
                 forms.update((form & 0x58, mask != 0) for form, mask in zip(store_reader.board_forms(packed), masks))
         self.assertEqual({(form, there) for form, there in forms if form != store_reader.RAW},
-                         {(store_reader.LIMITED, False), (store_reader.STRONG, True), (gathered, True)})
-        self.assertGreater(forms[gathered, True], 50 * count["suppressed"])
+                         {(store_reader.LIMITED, False), (store_reader.LIMITED, True), (store_reader.STRONG, True)})
+        self.assertGreater(forms[store_reader.LIMITED, True], 50 * count["suppressed"])
         code, verdict = self.verify(file, "--selection", str(SUPPRESSED), "--ledger", daemon.ledger_file)
         self.assertEqual((code, verdict["holds"]), (0, True), verdict)
 
@@ -234,169 +227,6 @@ class Payload(Payloads):
                     board += 1
         self.assertEqual(count.keys(), {"all", "features", "summary", "control", "pulses"})
         self.assertGreater(count["pulses"], 50 * count["features"])
-
-
-class Rounded(Payloads):
-    """Samples of some events are within a bound of those that came, and every program says so."""
-
-    def menu(self):
-        text = SUPPRESSED.read_text()
-        for line, keys in (("three_pi0", "greatest_error = 1\n"), ("klpi0pi0", 'greatest_error = { default = 3, calorimeter = 2, "CV front" = 0 }\n'),
-                           ("calibration", "greatest_error = 4\nround_all = true\n")):
-            text = text.replace(f'name = "{line}"\n', f'name = "{line}"\n{keys}', 1)
-        return text
-
-    def errors(self, event, sent):
-        """(board, error allowed, error) of every waveform that is there."""
-        for n, board, there, words, stored in self.sent_and_stored(event, sent):
-            if there:
-                yield board, event.errors[board], max(abs(a - b) for a, b in zip(words, stored))
-
-    def test_every_sample_is_within_the_error_that_its_event_says(self):
-        self.assert_within("koto")
-
-    def test_so_it_is_with_the_strong_codec(self):
-        self.assert_within("strong")
-
-    def assert_within(self, codec):
-        # The strong codec gathers what may be off by one count as it came: there is nothing to tell of such events.
-        line, error, words = ("three_pi0", 1, "1 count") if codec == "koto" else ("klpi0pi0", 3, "3 counts")
-        file = self.simulate(EVENTS)
-        sent = {(spill, n): event for spill, events in self.events_in(file).items() for n, event in enumerate(events, 1)}
-        menu = self.write(self.menu())
-        said = self.select(file, menu)
-        daemon = self.run_daemon(EVENTS, menu, file=file, codec=codec)
-        ledger = self.finish(daemon)
-        stored = {(e.spill, e.number): e for e in store_reader.events_of(self.store)}
-        packed = store_reader.packed_events_of(self.store)
-        self.assert_summaries(said, packed)
-        by_key = {(e["spill"], e["event"]): e for e in said["events"]}
-        count, boards = collections.Counter(), collections.Counter()
-        for key, event in stored.items():
-            self.assertEqual(event.payload.error, by_key[key]["greatest_error"])
-            count[event.payload.error, event.payload.kept] += 1
-            for board, allowed, off in self.errors(event, sent[key]):
-                self.assertLessEqual(off, allowed)
-                self.assertLessEqual(allowed, event.payload.error)
-                boards[allowed, off != 0] += 1
-                self.assertFalse(codec == "strong" and allowed == 1 and event.records[board] != 0xFFFF, "such records are gathered")
-        self.assertGreater(count[1, "suppressed"], 4)
-        self.assertGreater(count[0, "all"], 2)
-        self.assertGreater(boards[1 if codec == "koto" else 2, True], 100)
-        rounded = {key for key, event in stored.items() if any(event.errors.values())}
-        may_be = {key for key, event in stored.items() if event.payload.error}
-        self.assertEqual(ledger["bytes"]["rounded"], sum(len(packed[key]) for key in may_be))
-
-        code, verdict = self.verify(file, "--selection", menu, "--ledger", daemon.ledger_file)
-        self.assertEqual((code, verdict["holds"]), (0, True), verdict)
-        self.assertEqual(sum(of["events"] for of in verdict["payloads"]["rounded"].values()), len(rounded))
-        code, text = self.tool("verify", file, self.store, "--selection", menu)
-        self.assertEqual(code, 0, text)
-        self.assertIn(f"have samples within {words} of those that came, by line {line} (", text)
-        other = self.write(self.menu().replace("greatest_error = 1\n", "greatest_error = 2\n", 1), "other.toml")
-        code, verdict = self.verify(file, "--selection", other)
-        self.assertEqual((code, verdict["events_hold"]), (FAILED, False))
-
-        code, text = self.tool("extract", self.store, self.folder / "out.bin", "--skip-limited")
-        self.assertEqual(code, 0, text)
-        self.assertIn(f"have samples within {words} of those that came", text)
-        exact = [b"".join(stored[key].fragments.values()) for key in sorted(stored)
-                 if key not in rounded and all(mask == 0xFFFF for mask in stored[key].records.values())]
-        self.assertEqual((self.folder / "out.bin").read_bytes(), b"".join(exact))
-        self.assertEqual(self.run_for_json("info", self.store)["events_with_rounded_samples"], len(rounded))
-        key = next(key for key in sorted(rounded) if stored[key].payload.error == error)
-        code, text = self.tool("inspect", self.store, "--event", f"{key[0]}/{key[1]}", "--selection", menu)
-        self.assertEqual(code, 0, text)
-        self.assertIn(f"samples are within {words} of those that came", text)
-        again = self.run_for_json("select", self.store, "--as-recorded", code=FAILED)
-        self.assertEqual((again["total"]["different"], again["total"]["refused"] > 0), (0, True))
-
-
-class Budget(Selecting):
-    def test_it_reckons_with_each_codec_and_payload(self):
-        file = self.simulate(EVENTS)
-        said = subprocess.run([harness.BIN / "koto-l3", "budget", file, "--selection", SUPPRESSED, "--events", str(EVENTS), "--json"],
-                              capture_output=True, text=True, timeout=harness.PATIENCE, check=True)
-        codecs = json.loads(said.stdout)["codecs"]
-        self.assertEqual(list(codecs), ["koto", "strong"])
-        fired = 0
-        for koto, strong in zip(codecs["koto"]["lines"], codecs["strong"]["lines"]):
-            self.assertEqual((koto["line"], koto["fired"]), (strong["line"], strong["fired"]))
-            costs = [(koto["without_prescale"][p]["bytes"], strong["without_prescale"][p]["bytes"]) for p in store_reader.PAYLOADS]
-            if not koto["fired"]:
-                self.assertEqual(costs, [(0, 0)] * len(costs))
-                continue
-            fired += 1
-            gain = costs[0][0] / costs[0][1]
-            self.assertTrue(1.1 < gain < 1.5, (koto["line"], gain))
-            for (much, _), (less, _) in zip(costs, costs[1:]):
-                self.assertLess(less, much, koto["line"])
-        self.assertGreater(fired, 3)
-        # Events fire the same lines as in `select`.
-        by_line = {line["line"]: line for line in codecs["koto"]["lines"]}
-        packed = json.loads(subprocess.run([harness.BIN / "koto-l3", "select", file, "--selection", SUPPRESSED, "--json", "--totals"],
-                                           capture_output=True, text=True, timeout=harness.PATIENCE, check=True).stdout)["total"]
-        for line in packed["lines"]:
-            self.assertEqual(by_line[line["line"]]["fired"], line["fired"], line)
-        # What a line that keeps all without prescale costs is what its events take in a stream. The events of the built-in menu, which
-        # limits nothing, have no payload table; the budget counts none for lines that keep all.
-        self.finish(self.run_daemon(EVENTS, file=file))
-        stored = store_reader.packed_events_of(self.store).values()
-        seen = 0
-        for n, line in enumerate(codecs["koto"]["lines"]):
-            if (line["payload"], line["prescale"]) != ("all", 1):
-                continue
-            of_line = [len(event) for event in stored if store_reader.summary_of(event).fired >> n & 1]
-            self.assertEqual((line["now"]["events"], line["now"]["bytes"]), (len(of_line), sum(of_line)), line["line"])
-            seen += bool(of_line)
-        self.assertGreater(seen, 0)
-
-    def test_errors_by_counter_are_the_least_of_each(self):
-        """Events of several lines have errors that no line has alone. Without prescales and control samples, the sum is no expected value."""
-        text, lines = SUPPRESSED.read_text().split("[[line]]\n", 1)
-        lines = [re.sub(r"^(prescale|control|payload) = .*\n", "", line, flags=re.M) for line in lines.split("[[line]]\n")]
-        errors = ("{ calorimeter = 0, default = 3 }", "{ calorimeter = 4, default = 0 }", "{ calorimeter = 3, CBAR = 1, default = 3 }")
-        keeps_all = [line for line in lines if 'name = "pass_through"' in line]
-        menu = text + "".join(f'[[line]]\n{line.rstrip()}\npayload = "suppressed"\ngreatest_error = '
-                              f'{2 if line in keeps_all else errors[n % 3 if n > 4 else 0]}\n' for n, line in enumerate(lines))
-        self.assertEqual(len(keeps_all), 1)
-        file, menu = self.simulate(EVENTS), self.write(menu)
-        said = self.run_for_json("budget", file, "--selection", menu, "--events", str(EVENTS))["codecs"]
-        for codec in ("koto", "strong"):
-            ledger = self.finish(self.run_daemon(EVENTS, menu, file=file, codec=codec))
-            total = said[codec]["total"]
-            self.assertEqual((total["events"], round(total["bytes"])), (EVENTS, ledger["bytes"]["out"]), codec)
-            self.assertEqual(round(sum(s["bytes"] for s in said[codec]["by_greatest_error"] if s["greatest_error"])), ledger["bytes"]["rounded"])
-
-    def test_the_suppressed_menu_fits_the_line(self):
-        """Lines of normalisation without prescales, beside pi0nunu in full, of the simulator's mixture: 50 000 events a spill over 4 Gb/s."""
-        file = self.simulate(FOR_THE_LINE)
-        for codec in ("koto", "strong"):
-            p = subprocess.run([harness.BIN / "koto-l3", "budget", file, "--selection", SUPPRESSED, "--codec", codec, "--json"],
-                               capture_output=True, text=True, timeout=harness.PATIENCE, check=True)
-            menu = json.loads(p.stdout)["codecs"][codec]
-            unprescaled = {line["line"] for line in menu["lines"] if line["prescale"] == 1}
-            self.assertLessEqual({"pi0nunu", "klpi0pi0", "five_photon", "three_pi0", "two_gamma"}, unprescaled)
-            self.assertLess(menu["total"]["percent"], 100)
-            self.assertGreater(menu["total"]["percent"], 20)
-
-    def test_it_refuses_the_truth_of_another_file(self):
-        file = self.simulate(6)
-        truth = file.with_name(file.name + ".truth.jsonl")
-        lines = truth.read_text().splitlines(keepends=True)
-        for text, said in ((lines[:-1], "is not the truth of"), (lines + lines[-1:], "goes on behind"),
-                           (lines[1:2] + lines[:1] + lines[2:], "is not the truth of")):
-            truth.write_text("".join(text))
-            code, why = self.run_tool("budget", file, "--codec", "koto")
-            self.assertEqual(code, FAILED, why)
-            self.assertIn(said, why)
-        self.assertEqual(self.run_tool("budget", file, "--codec", "koto", "--no-truth")[0], 0)
-
-    def test_its_lines_are_those_of_the_files_run(self):
-        file = self.simulate(4)
-        table = self.write(f"runs,input,gain,time,threshold,dead\n{RUN}-,0/3/7,,,,1\n", "calibration.csv")
-        said = self.run_for_json("budget", file, "--calibration", table, "--codec", "koto")
-        self.assertIn("pi0nunu", [line["line"] for line in said["codecs"]["koto"]["lines"]])
 
 
 class Golden(harness.SystemTest):
@@ -428,13 +258,8 @@ class Golden(harness.SystemTest):
 
 
 class GoldenStrong(Golden):
-    """The same in a block of the strong codec: whole boards are groups, the others have KOTO records, as at first."""
+    """The same in a block of the strong codec: whole boards are groups, the others have KOTO records."""
     STORE, CODEC = harness.HERE / "golden_payload_strong", "strong"
-
-
-class GoldenGathered(Golden):
-    """The same, and the records of boards that lack some are gathered."""
-    STORE, CODEC = harness.HERE / "golden_payload_gathered", "strong"
 
 
 if __name__ == "__main__":

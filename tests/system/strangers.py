@@ -3,13 +3,11 @@
 """Strangers on every port: they are refused and counted, they take neither memory nor places for long, and the data goes on."""
 import json
 import random
-import resource
 import signal
 import socket
 import struct
 import threading
 import time
-import urllib.request
 
 import harness
 import level2
@@ -183,20 +181,12 @@ class OnTheReceiver(harness.SystemTest):
         self.assertEqual(receiver.stop(), 0)
         self.assert_stored(sent)
 
-    def start_receiver_with(self, descriptors):
-        """A receiver that may have no more of them; its monitoring is at the daemon's number plus 2."""
-        return self.keep(harness.Program(
-            ["prlimit", f"--nofile={descriptors}:{descriptors}", harness.BIN / "koto-l3", "receive", "--bind",
-             f"tcp://{harness.HOST}:{self.ports.receiver}", "--out", self.store, "--monitor", f"{harness.HOST}:{self.ports.monitor + 2}"],
-            self.folder / "few.log"))
-
-    def send_ten(self, daemon, seed, after_each=lambda: None):
+    def send_ten(self, daemon, seed):
         """Ten events of spill 1 over UDP; returns them when they are stored."""
         maker, sender = level2.EventMaker(self.crates, seed), self.udp_sender(daemon)
         sent = {(1, n): maker.fragments(1, n) for n in range(1, 11)}
         for (spill, number), fragments in sent.items():
             sender.event(spill, number, fragments)
-            after_each()
         sender.end(1, 10)
         daemon.wait_for_stored(10)
         return sent
@@ -206,13 +196,11 @@ class OnTheReceiver(harness.SystemTest):
         self.assertEqual(receiver.stop(), 0)
         self.assert_stored(sent)
 
-    def ask_receiver(self):
-        with urllib.request.urlopen(f"http://{harness.HOST}:{self.ports.monitor + 2}/status", timeout=harness.PATIENCE) as answer:
-            return json.loads(answer.read())
-
     def test_connections_where_there_are_few_descriptors(self):
-        """They leave some to the store."""
-        receiver = self.start_receiver_with(1024)
+        """ZeroMQ spins where accept() finds none: the receiver raises its soft limit."""
+        receiver = self.keep(harness.Program(
+            ["prlimit", "--nofile=128:2048", harness.BIN / "koto-l3", "receive", "--bind", f"tcp://{harness.HOST}:{self.ports.receiver}",
+             "--out", self.store], self.folder / "few.log"))
         receiver.wait_to_say("listening")
         strangers = [socket.create_connection((harness.HOST, self.ports.receiver)) for _ in range(700)]
         for s in strangers:
@@ -221,112 +209,6 @@ class OnTheReceiver(harness.SystemTest):
         sent = self.send_ten(daemon, 37)
         self.end_and_compare(daemon, receiver, sent)
         self.assertNotIn("Too many open files", receiver.said())
-
-    def test_connections_that_come_faster_than_they_go(self):
-        """They leave descriptors to the store, to monitoring, and to a daemon."""
-        most = 1024
-        receiver = self.start_receiver_with(most)
-        receiver.wait_to_say("listening")
-        stop, held = threading.Event(), [[], []]
-
-        def come(mine):
-            while not stop.is_set():
-                try:
-                    mine.append(socket.create_connection((harness.HOST, self.ports.receiver), timeout=1))
-                except OSError:
-                    continue
-                if len(mine) > 1000:
-                    mine.pop(0).close()
-
-        opened = 0
-
-        def look():
-            """Monitoring answers, too."""
-            nonlocal opened
-            opened = max(opened, receiver.open_files())
-            self.ask_receiver()
-
-        strangers = [threading.Thread(target=come, args=(mine,), daemon=True) for mine in held]
-        for t in strangers:
-            t.start()
-        try:
-            harness.wait_until(lambda: sum(map(len, held)) > most, "strangers")
-            daemon = self.start_daemon()
-            sent = self.send_ten(daemon, 39, look)
-        finally:
-            stop.set()
-            for t in strangers:
-                t.join()
-            for mine in held:
-                for s in mine:
-                    s.close()
-        # 129 are for monitoring.
-        self.assertLess(opened, most - 129)
-        self.assertGreater(self.ask_receiver()["cut_connections"]["crowded"], 0)
-        self.end_and_compare(daemon, receiver, sent)
-        self.assertNotIn("Too many open files", receiver.said())
-
-    def test_strangers_at_its_monitoring(self):
-        """They have the lowest descriptors, and leave a daemon its place all the same."""
-        receiver = self.start_receiver_with(1024)
-        receiver.wait_to_say("monitoring on")
-        stop, held = threading.Event(), []
-
-        def come():
-            while not stop.is_set():
-                held.append(socket.create_connection((harness.HOST, self.ports.monitor + 2), timeout=harness.PATIENCE))
-                if len(held) > 300:
-                    held.pop(0).close()
-
-        strangers = threading.Thread(target=come, daemon=True)
-        strangers.start()
-        try:
-            harness.wait_until(lambda: receiver.open_files() > 128, "strangers")
-            ours = [self.connect() for _ in range(150)]  # each finds a place
-            daemon = self.start_daemon()
-            sent = self.send_ten(daemon, 41)
-        finally:
-            stop.set()
-            strangers.join()
-        for s in [*held, *ours]:
-            s.close()
-        self.end_and_compare(daemon, receiver, sent)
-
-    def test_too_few_descriptors(self):
-        receiver = self.start_receiver_with(1023)
-        self.assertEqual(receiver.wait(), 69)
-        self.assertIn("the receiver needs 1024 files open at once, and may have 1023: raise LimitNOFILE", receiver.said())
-
-    def test_connections_when_a_hand_has_lowered_the_limit(self):
-        """They wait, and those who are in go on. The receiver asks for them now and then, and does nothing else with its processor."""
-        receiver = self.start_receiver_with(1024)
-        receiver.wait_to_say("listening")
-        daemon = self.start_daemon()
-        harness.wait_until(lambda: daemon.metrics()["koto_l3_receiver_connected"] == 1, "the link")
-        receiver.limit("nofile", receiver.open_files())
-        strangers = [socket.create_connection((harness.HOST, self.ports.receiver)) for _ in range(20)]
-        for s in strangers:
-            self.addCleanup(s.close)
-        before = receiver.processor_seconds()
-        time.sleep(2)
-        self.assertLess(receiver.processor_seconds() - before, 1)
-        sender = self.udp_sender(daemon)
-        sent = {(1, n): level2.EventMaker(self.crates, 40).fragments(1, n) for n in range(1, 11)}
-        for (_, number), fragments in sent.items():
-            sender.event(1, number, fragments)
-        sender.end(1, 10)
-        receiver.limit("nofile", 1024)
-        daemon.wait_for_stored(10)
-        self.end_and_compare(daemon, receiver, sent)
-
-    def test_a_daemon_that_comes_when_a_hand_has_lowered_the_limit(self):
-        """The receiver began with many descriptors, and may have the fewest now."""
-        receiver = self.start_receiver_with(resource.getrlimit(resource.RLIMIT_NOFILE)[1])
-        receiver.wait_to_say("listening")
-        receiver.limit("nofile", 1024)
-        daemon = self.start_daemon()
-        sent = self.send_ten(daemon, 42)
-        self.end_and_compare(daemon, receiver, sent)
 
     def test_messages_that_wait_when_their_connection_is_reset(self):
         """They stay in the library until the receiver reads them, which is suspended."""
@@ -340,41 +222,6 @@ class OnTheReceiver(harness.SystemTest):
         self.assertTrue(receiver.running(), receiver.said())
         daemon = self.start_daemon()
         sent = self.send_ten(daemon, 36)
-        self.end_and_compare(daemon, receiver, sent)
-
-    def test_a_flood_of_empty_messages(self):
-        """Messages of two empty frames cost a peer 4 bytes and the library a hundred times as much until they are read."""
-        receiver = self.start_receiver()
-        daemon = self.start_daemon()
-        before, stop = receiver.memory(), threading.Event()
-
-        def flood():
-            """A connection that sends too much is shut down, and comes again."""
-            message = bytes([line_sender.MORE, 0, 0, 0])
-            while not stop.is_set():
-                try:
-                    with LineSender(harness.HOST, self.ports.receiver, harness.PATIENCE) as peer:
-                        while not stop.is_set():
-                            peer.send_raw(message * 10_000)
-                except (OSError, AssertionError):
-                    continue
-
-        peers = [threading.Thread(target=flood, daemon=True) for _ in range(8)]
-        for p in peers:
-            p.start()
-        sent = {(1, n): level2.EventMaker(self.crates, 37).fragments(1, n) for n in range(1, 31)}
-        udp = self.udp_sender(daemon)
-        most = before
-        for (_, number), fragments in sent.items():
-            udp.event(1, number, fragments)
-            time.sleep(0.1)
-            most = max(most, receiver.memory())
-        udp.end(1, 30)
-        daemon.wait_for_stored(30)
-        stop.set()
-        for p in peers:
-            p.join(harness.PATIENCE)
-        self.assertLess(most - before, 64 << 20)
         self.end_and_compare(daemon, receiver, sent)
 
     def test_an_independent_daemon(self):
@@ -423,25 +270,6 @@ class OnTheReceiver(harness.SystemTest):
         say(line_sender.GOODBYE, 4)
         self.assertEqual(receiver.stop(), 0)
         self.assertEqual(set(self.stored()), {(3, 10), (3, 20), (3, 30), (3, 40), (3, 41), (3, 42)})
-
-    def test_goodbyes_without_end_cost_few_ledgers(self):
-        """Each is of a session with a stored block. To write a ledger takes the longer, the more sessions and files the store has."""
-        receiver, ledger = self.start_receiver(), self.store / "ledger.json"
-        peer, payload = self.connect(), an_event(1, 1)
-        peer.send(*line_sender.hello(5))
-        self.assertEqual(peer.receive()[0], line_sender.WELCOME)
-        peer.send(line_sender.header(line_sender.BLOCK, 5, 1), line_sender.block(5, 1, payload, 1))
-        self.assertEqual(peer.receive()[0], line_sender.ACKNOWLEDGEMENT)
-        written, goodbyes, begun = set(), 0, time.monotonic()
-        while time.monotonic() < begun + 3:
-            peer.send(line_sender.header(line_sender.GOODBYE, 5, 1), b"")
-            peer.send(*line_sender.hello(5, first=2))
-            self.assertEqual(peer.receive()[0], line_sender.WELCOME)
-            goodbyes += 1
-            written.add(ledger.stat().st_mtime_ns)
-        self.assertGreater(goodbyes, 20)
-        self.assertLessEqual(len(written), 6)
-        self.assertEqual(receiver.stop(), 0)
 
     def test_its_ledger_is_written_at_a_goodbye(self):
         """Also while other daemons go on: the blocks of the second one keep the receiver from ever being idle."""

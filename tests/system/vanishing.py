@@ -4,6 +4,7 @@
 acknowledged after that is stored; what was lost is counted; and nothing is written where a link leads."""
 import json
 import os
+import random
 import re
 import shutil
 import struct
@@ -296,23 +297,6 @@ class Vanishing(harness.SystemTest):
     def test_a_segment_that_is_removed(self):
         self.check_spool(os.unlink)
 
-    def test_a_lane_in_a_folder_made_anew_can_still_be_proven(self):
-        """The receiver knows the session, and takes its blocks from nobody who does not show its token."""
-        daemon = self.start_daemon(outbox=LITTLE_MEMORY, spool={"use": "always"})
-        receiver = self.start_receiver()
-        self.replay(1)
-        daemon.wait_for_stored(EVENTS)
-        receiver.signal(harness.signal.SIGSTOP)
-        shutil.rmtree(self.spool)
-        self.replay(2)
-        daemon.kill()
-        daemon = self.start_daemon(outbox=LITTLE_MEMORY)
-        receiver.signal(harness.signal.SIGCONT)
-        harness.wait_until(lambda: not list(self.spool.glob("spool-*.kl3")), "no segment")
-        self.stop_daemon(daemon)
-        self.assertEqual(receiver.stop(), 0, receiver.said())
-        self.assert_stored(self.sent)
-
     def test_a_segment_that_vanishes_while_no_daemon_runs_is_told(self):
         daemon = self.start_daemon(outbox=LITTLE_MEMORY, spool={"use": "always"})
         self.replay(1)
@@ -410,11 +394,10 @@ class LargeFiles(harness.SystemTest):
         return refused, silent
 
     def node(self, number):
-        node = types.SimpleNamespace(number=number, token=os.urandom(16), peer=line_sender.LineSender(harness.HOST, self.ports.receiver, harness.PATIENCE))
+        node = types.SimpleNamespace(number=number, session=random.getrandbits(63) + 1, peer=line_sender.LineSender(harness.HOST, self.ports.receiver, harness.PATIENCE))
         self.addCleanup(node.peer.close)
-        node.session = line_sender.session_of(node.token)
         node.payload = struct.pack("<IIIHHIIII", self.BLOCK, number, 1, 1, 0, 0, 0, 0, 0) + os.urandom(self.BLOCK - 32)
-        node.peer.send(*line_sender.hello(node.session, run=1, node=number, token=node.token))
+        node.peer.send(*line_sender.hello(node.session, run=1, node=number))
         self.assertEqual(node.peer.receive()[0], line_sender.WELCOME)
         return node
 

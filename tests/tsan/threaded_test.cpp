@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cases of the executors, the decoder and the packing on executors with threads, for
+// The cases of the executors and the packing on executors with threads, for
 // ThreadSanitizer. Where lanes are threads it watches every access of a kernel to shared memory;
 // with the pool it watches the accesses of blocks to common memory.
-#include "tests/gpu/decode/decode_cases.hpp"
 #include "tests/gpu/executors/cpu_executors.hpp"
 #include "tests/gpu/executors/executor_cases.hpp"
 #include "tests/selection/engine/hesitant_queue.hpp"
@@ -22,7 +21,6 @@ struct pool {
 
 using with_threads = testing::Types<on_threaded<3>, on_threaded<4>, pool>;
 INSTANTIATE_TYPED_TEST_SUITE_P(threads, executors, with_threads);
-INSTANTIATE_TYPED_TEST_SUITE_P(threads, decoder, with_threads);
 
 using in_both_forms =
     testing::Types<on_threaded<3>, on_threaded<4>, pool, on_hesitant<on_threaded<3>>>;

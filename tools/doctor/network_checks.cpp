@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "config/endpoint.hpp"
 #include "tools/doctor/checks.hpp"
 
 namespace l3 {
@@ -21,10 +22,6 @@ std::vector<std::string> cards_of(const host& h) {
     if (is_card && h.text(folder + "/operstate") != "down") cards.push_back(name);
   }
   return cards;
-}
-
-bool stays_here(const std::string& address) {
-  return address.starts_with("127.") || address == "::1" || address == "localhost";
 }
 
 void check_card(const host& h, const daemon_settings& s, const std::string& card, findings& to) {
@@ -110,7 +107,7 @@ void check_ports(const host& h, const daemon_settings& s, findings& to) {
 void check_network(const host& h, const daemon_settings& s, findings& to) {
   const auto cards = cards_of(h);
   if (cards.empty()) to.push_back({health::ok, "network.cards", "no network card can be seen", ""});
-  if (stays_here(s.udp.bind))
+  if (is_loopback(s.udp.bind))
     to.push_back({health::ok, "network.cards",
                   "udp.bind takes datagrams of this machine alone: cards do not matter", ""});
   else if (!s.udp.bind.empty())

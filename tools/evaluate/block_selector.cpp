@@ -26,9 +26,9 @@ block_selector::block_selector(const selection_options& how, loaded_selection se
 
 /// A stored event does not know the readout, only whether a crate or a board of it was missing.
 bool block_selector::add(const packed_event_view& event) {
-  if (!event.is_exact())
+  if (!event.is_whole())
     throw command_error(fmt::format("event {} of spill {} {}, so that it cannot be decided again",
-                                    event.key().number, event.key().spill, why_not_exact(event)),
+                                    event.key().number, event.key().spill, why_not_whole(event)),
                         exit_bad_configuration);
   const std::uint32_t n = event.fragments();
   if (fragments_.size() < n) fragments_.resize(n);

@@ -83,7 +83,7 @@ private:
       return fmt::format("{} decided it by settings {:08x}, and koto-l3 {} makes {:08x} of the "
                          "same texts: take the version that decided it",
                          peer_text(settings.software), stored->head.settings, version(), mine);
-    if (!event.is_exact()) return "it " + why_not_exact(event, names_of(lines_that_asked(event)));
+    if (!event.is_whole()) return "it " + why_not_whole(event, names_of(lines_that_asked(event)));
     return {};
   }
 

@@ -19,7 +19,7 @@ unreadable_parts for_each_stored(
   std::uint64_t damaged = 0;
   stored_events in(folder, "select", signals);
   while (const auto event = in.next()) {
-    if (!event->is_exact()) {
+    if (!event->is_whole()) {
       limited.add(*event);
       continue;
     }

@@ -14,10 +14,6 @@ const told_settings none{nullptr, nullptr,
                          "no settings are stored with its session: it was written by "
                          "version 0.1.0, or the file that has them is not here"};
 
-std::pair<std::uint64_t, bool> key_of(const block_header& h) {
-  return {h.session, (h.flags & block_proven) != 0};
-}
-
 } // namespace
 
 stored_settings::stored_settings(const std::filesystem::path& folder, interrupt& signals)
@@ -29,7 +25,7 @@ void stored_settings::read() {
   store_reader in(folder_, [&] { return signals_.check(), false; });
   std::vector<std::byte> bytes;
   while (const auto block = in.next()) {
-    told_settings& to = sessions_.try_emplace(key_of(block->header), none).first->second;
+    told_settings& to = sessions_.try_emplace(block->header.session, none).first->second;
     if (block->header.settings_bytes == 0) continue;
     if (!in.read_settings(*block, bytes)) {
       if (!to.all) to.fault = "the block that holds its session's settings is damaged";
@@ -51,9 +47,9 @@ void stored_settings::read() {
 }
 
 const told_settings& stored_settings::of(const block_header& h) {
-  if (const auto found = sessions_.find(key_of(h)); found != sessions_.end()) return found->second;
+  if (const auto found = sessions_.find(h.session); found != sessions_.end()) return found->second;
   read();
-  return sessions_.try_emplace(key_of(h), none).first->second;
+  return sessions_.try_emplace(h.session, none).first->second;
 }
 
 std::vector<std::shared_ptr<const recorded_settings>> stored_settings::known() const {

@@ -47,8 +47,7 @@ private:
   std::filesystem::path folder_;
   interrupt& signals_;
   std::map<std::vector<std::byte>, std::shared_ptr<const recorded_settings>> known_;
-  /// By number, and whether the blocks are its owner's.
-  std::map<std::pair<std::uint64_t, bool>, told_settings> sessions_;
+  std::map<std::uint64_t, told_settings> sessions_; ///< by number
 };
 
 } // namespace l3

@@ -56,10 +56,10 @@ public:
     }
     if (copy == block_copies::kind::first) {
       ++blocks_;
-      ++sessions_[{h.session, (h.flags & block_proven) != 0}].blocks;
+      ++sessions_[h.session].blocks;
     }
     with_settings_ += h.settings_bytes != 0 ? 1 : 0;
-    session_facts& s = sessions_[{h.session, (h.flags & block_proven) != 0}];
+    session_facts& s = sessions_[h.session];
     if (s.first == 0) {
       s.run = h.run;
       s.node = h.node;
@@ -86,11 +86,10 @@ public:
     std::uint64_t events = 0;
     json::array sessions;
     std::set<std::uint32_t> runs;
-    for (const auto& [name, s] : sessions_) {
+    for (const auto& [number, s] : sessions_) {
       events += s.events;
       runs.insert(s.run);
-      sessions.push_back(json::object{{"session", session_text(name.first)},
-                                      {"proven", name.second},
+      sessions.push_back(json::object{{"session", session_text(number)},
                                       {"run", s.run},
                                       {"node", s.node},
                                       {"blocks", s.blocks},
@@ -118,8 +117,6 @@ public:
     for (std::size_t p = 0; p < by_payload_.size(); ++p)
       if (by_payload_[p] > 0) payloads[name_of(static_cast<event_payload>(p))] = by_payload_[p];
     f["events_by_payload"] = std::move(payloads);
-    f["events_with_rounded_samples"] = rounded_;
-    f["greatest_error"] = greatest_error_; // counts
     f["packed_bytes"] = bytes_;
     f["sessions"] = std::move(sessions);
     json::array settings;
@@ -151,10 +148,6 @@ private:
     incomplete_ += (h.flags & event_incomplete) != 0 ? 1 : 0;
     raw_ += (h.flags & event_damaged) != 0 ? 1 : 0;
     opaque_ += (h.flags & event_opaque) != 0 ? 1 : 0;
-    if (event.rounded_boards() != 0) {
-      ++rounded_;
-      greatest_error_ = std::max(greatest_error_, event.greatest_error());
-    }
     ++spills_[{block.run, h.spill}];
     if (h.summary_bytes == 0) {
       ++settings_[std::nullopt];
@@ -165,7 +158,7 @@ private:
     }
   }
 
-  std::map<std::pair<std::uint64_t, bool>, session_facts> sessions_; ///< by number, proven
+  std::map<std::uint64_t, session_facts> sessions_; ///< by number
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> spills_;
   std::map<std::optional<std::uint32_t>, std::uint64_t> settings_;
   std::array<std::uint64_t, 2> by_codec_{}; ///< events: koto, strong
@@ -179,8 +172,6 @@ private:
   std::uint64_t incomplete_ = 0;
   std::uint64_t raw_ = 0;
   std::uint64_t opaque_ = 0;
-  std::uint64_t rounded_ = 0;
-  std::uint32_t greatest_error_ = 0;
   std::uint64_t damaged_blocks_ = 0;
   std::uint64_t damaged_events_ = 0;
   std::uint64_t damaged_summaries_ = 0;

@@ -86,7 +86,6 @@ void describe(stored_format format, const fs::path& file, const reading_progress
   case stored_format::strong_waveforms: return describe_strong_waveforms(file, tell, to);
   case stored_format::manifest: return describe_manifest(file, to);
   case stored_format::releases: return describe_releases(file, to);
-  case stored_format::tokens: return describe_tokens(file, to);
   case stored_format::kept_batch: return describe_kept_batch(file, to);
   case stored_format::run_record: return describe_run_record(file, to);
   case stored_format::ledger: return describe_account(file, tell, to);

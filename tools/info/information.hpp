@@ -61,7 +61,6 @@ void describe_strong_waveforms(const std::filesystem::path& file, const reading_
 void describe_bare_blocks(const std::filesystem::path& file, information& to);
 void describe_manifest(const std::filesystem::path& file, information& to);
 void describe_releases(const std::filesystem::path& file, information& to);
-void describe_tokens(const std::filesystem::path& file, information& to);
 void describe_run_record(const std::filesystem::path& file, information& to);
 
 } // namespace l3

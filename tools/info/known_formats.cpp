@@ -18,7 +18,6 @@ constexpr std::array<known_format, 10> formats{{
      "KL3W", 4},
     {stored_format::manifest, "manifest", "the manifest of a store", "KL3M", 4},
     {stored_format::releases, "releases", "what a spool has noted of its lanes", "KL3R", 4},
-    {stored_format::tokens, "tokens", "the tokens of a spool's lanes", "KL3T", 4},
     {stored_format::kept_batch, "kept_batch", "a kept batch (.l3batch)", "KL3D", 4},
     {stored_format::run_record, "run_record", "the record of a run (LEDGER.live)", "KL3L", 6},
     {stored_format::ledger, "ledger", "a ledger", "{", 0},

@@ -16,7 +16,6 @@ enum class stored_format : std::uint8_t {
   strong_waveforms,
   manifest,
   releases,
-  tokens,
   kept_batch,
   run_record,
   ledger,

@@ -115,13 +115,6 @@ void describe_releases(const fs::path& file, information& to) {
   tell_damage(released.damaged + sent.damaged, to);
 }
 
-/// The tokens themselves are secret.
-void describe_tokens(const fs::path& file, information& to) {
-  const auto table = entries_of<spool_token>(content_of(file), 0, all_entries);
-  to.facts = {{"bytes", table.bytes}, {"lanes", table.entries.size()}};
-  tell_damage(table.damaged, to);
-}
-
 void describe_run_record(const fs::path& file, information& to) {
   const std::string text = content_of(file);
   to.facts["bytes"] = text.size();

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "selection/trigger/quantity_units.hpp"
-#include "tools/in_words.hpp"
 #include "tools/info/small_tables.hpp"
 #include "tools/inspect/summary_names.hpp"
 #include "tools/inspect/waveform_drawing.hpp"
@@ -166,9 +165,6 @@ void add_payload(std::string& text, const inspected_event& e) {
   add(text, "payload", what + fmt::format("{} of {} waveforms", kept, all));
   if (e.event.packed->payload == event_payload::suppressed)
     add(text, "", fmt::format("the others lie within their levels, {:08x}", p.levels));
-  if (p.greatest_error != 0)
-    add(text, "",
-        fmt::format("samples are within {} of those that came", counts_in_words(p.greatest_error)));
 }
 
 json::value payload_json(const inspected_event& e) {
@@ -178,7 +174,6 @@ json::value payload_json(const inspected_event& e) {
                       {"asked_by", list_of(lines_in(e.event.payload->asked, e))},
                       {"control_of", list_of(lines_in(e.event.payload->control, e))},
                       {"levels", fmt::format("{:08x}", e.event.payload->levels)},
-                      {"greatest_error", e.event.payload->greatest_error},
                       {"waveforms", kept},
                       {"waveforms_read_out", all}};
 }

@@ -36,12 +36,9 @@ ledger account_of(const store_writer& store, const receive_counters& c, receiver
   d.malformed["garbage"] = c.garbage;
   d.malformed["gap"] = c.gaps;
   d.malformed["stranger"] = c.strangers;
-  d.malformed["hello"] = c.refused_hellos;
   d.malformed["unknown_key"] = c.connections.unknown_key;
   d.malformed["mechanism"] = c.connections.mechanism;
   d.malformed["handshake"] = c.connections.handshake();
-  d.malformed["oversized"] = c.connections.watch.oversized;
-  d.malformed["crowded"] = c.connections.watch.crowded;
   return l;
 }
 

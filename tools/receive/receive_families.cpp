@@ -131,12 +131,6 @@ std::vector<family> families_of(const receive_snapshot& s) {
        c.unequal_events},
       {counter, "receive_garbage_total", "garbage", "Messages that are none of the output link.",
        c.garbage},
-      {counter, "receive_refused_hellos_total", "refused_hellos",
-       "Hellos that were refused, most often in the name of another peer's session.",
-       c.refused_hellos},
-      {counter, "receive_over_grant_blocks_total", "over_grant",
-       "Blocks of daemons that kept neither to their part of the line nor to their credit.",
-       c.over_grant},
       {counter, "receive_goodbyes_total", "goodbyes", "Daemons that ended with everything stored.",
        c.goodbyes},
       {counter, "receive_connections_accepted_total", "connections.accepted",
@@ -144,15 +138,13 @@ std::vector<family> families_of(const receive_snapshot& s) {
        k.accepted},
       {counter, "receive_connections_total{outcome}", "connections.{outcome}",
        "Connections by what became of them; unknown_key and mechanism (keys on one side only) were "
-       "refused; left: the peer closed it without a word, as a daemon does that asks before a run "
-       "whether a receiver is there.",
+       "refused; left: the peer closed it before the handshake, as a daemon does that asks before "
+       "a "
+       "run whether a receiver is there.",
        json::object{{"let_in", k.let_in.get()},
                     {"unknown_key", k.unknown_key.get()},
                     {"mechanism", k.mechanism.get()},
                     {"left", k.left.get()}}},
-      {counter, "receive_cut_connections_total{reason}", "cut_connections.{reason}",
-       "Connections that were shut down, or for which there was no place.",
-       json::object{{"oversized", k.watch.oversized.get()}, {"crowded", k.watch.crowded.get()}}},
 
       // What is stored.
       {counter, "receive_store_errors_total", "store.errors",
@@ -174,8 +166,6 @@ std::vector<family> families_of(const receive_snapshot& s) {
        s.disk ? or_null(s.disk->seconds_left) : json::value()},
 
       // Who sends.
-      {"line", "Bytes a second of the line that is divided among the daemons; 0: it is not.",
-       s.line},
       {gauge, "receive_daemon_connected{node}", "daemons[node].connected",
        "1 if the daemon has said hello, not goodbye, is not missing, and was heard in the last 5 "
        "s.",
@@ -212,9 +202,6 @@ std::vector<family> families_of(const receive_snapshot& s) {
        each_daemon(s, [](const auto& d) { return json::value(d.events_per_second); })},
       {"daemons[node].bytes_per_second", "Bytes of these.",
        each_daemon(s, [](const auto& d) { return json::value(d.bytes_per_second); })},
-      {gauge, "receive_daemon_granted_bytes_per_second{node}", "daemons[node].granted",
-       "What it may send now, of the line; 0: it is not there, or the line is not divided.",
-       each_daemon(s, [](const auto& d) { return json::value(d.granted); })},
       {gauge, "receive_daemon_lag_seconds{node}", "daemons[node].lag",
        "From sealing its last block to storing it, by the clocks of both machines; absent: none "
        "was "

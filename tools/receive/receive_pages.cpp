@@ -89,12 +89,11 @@ std::string lag_in_words(const daemon_snapshot& d) {
 std::string daemon_row(const daemon_snapshot& d) {
   return fmt::format(
       "<tr{}><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{:.0f}</td>"
-      "<td>{:.1f}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+      "<td>{:.1f}</td><td>{}</td><td>{}</td></tr>\n",
       d.state == node_state::missing ? " class=\"missing\"" : "", d.node, escaped(d.name),
       state_in_words(d), d.run, d.in_store.events, d.events_per_second,
       d.bytes_per_second / megabyte,
-      d.granted > 0 ? fmt::format("{:.1f}", d.granted / megabyte) : "", lag_in_words(d),
-      last_block_in_words(d));
+      lag_in_words(d), last_block_in_words(d));
 }
 
 std::string where_it_breaks_off(const missing_snapshot& m) {
@@ -122,12 +121,10 @@ std::string render_page(const receive_snapshot& s) {
           ", storing in " + escaped(s.folder) + "</p>\n<table>\n";
   page += row("events in the store", std::to_string(s.stored_events));
   page += row("bytes", fmt::format("{:.1f} GB", static_cast<double>(s.stored_bytes) / 1e9));
-  if (s.line > 0)
-    page += row("line, divided among the daemons", fmt::format("{:.1f} MB/s", s.line / megabyte));
   if (s.disk) page += row("disk", disk_in_words(*s.disk));
   page += R"(</table>
 <h2>Nodes</h2>
-<div class="wide"><table><tr><th scope="col">node</th><th scope="col">name</th><th scope="col">state</th><th scope="col">run</th><th scope="col">events</th><th scope="col">a second</th><th scope="col">MB a second</th><th scope="col">of granted</th><th scope="col">lag</th><th scope="col">last block</th></tr>
+<div class="wide"><table><tr><th scope="col">node</th><th scope="col">name</th><th scope="col">state</th><th scope="col">run</th><th scope="col">events</th><th scope="col">a second</th><th scope="col">MB a second</th><th scope="col">lag</th><th scope="col">last block</th></tr>
 )";
   for (const daemon_snapshot& d : s.daemons) page += daemon_row(d);
   page += "</table></div>\n";

@@ -66,7 +66,6 @@ struct daemon_snapshot {
   stored_counts stored; ///< since the receiver's start, wherever it is now; never falls
   double events_per_second = 0;
   double bytes_per_second = 0;
-  double granted = 0;                  ///< of the line, in bytes a second
   std::optional<double> lag;           ///< s from sealing its last block to storing it
   std::optional<double> last_block;    ///< s since that was stored
   std::optional<event_key> last_event; ///< in the store; nothing: none, or it is not known
@@ -102,7 +101,6 @@ struct receive_snapshot {
   std::string store_error;  ///< in words; empty: none
   std::string ledger_error; ///< likewise
   std::uint64_t memory_planned = 0;
-  double line = 0; ///< that is divided among the daemons, in bytes a second; 0: it is not
   std::uint64_t log_lines_left_out = 0;
   process_usage process;
   receive_counters counters;

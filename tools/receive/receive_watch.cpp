@@ -20,7 +20,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto interval = 500ms;
-constexpr double bits_per_byte = 8;
 constexpr double low_seconds = 3600;
 constexpr std::uint64_t low_part = 20; ///< one in so many bytes is free
 
@@ -76,7 +75,6 @@ receive_snapshot receive_watch::snapshot(time_point now, const std::string& ledg
   s.started = started_at_;
   s.uptime = in_seconds(now - started_);
   s.memory_planned = block_receiver::memory_plan(settings_).bytes;
-  s.line = receiver_.line().line() / bits_per_byte;
   s.log_lines_left_out = log_lines_left_out();
   s.process = usage_of_this_process();
   s.counters = receiver_.counters();
@@ -177,7 +175,6 @@ void receive_watch::add_daemons(receive_snapshot& s, time_point now) {
     counts.bytes.note(d.stored.bytes, now);
     d.events_per_second = counts.events.per_second();
     d.bytes_per_second = counts.bytes.per_second();
-    d.granted = receiver_.line().granted_to(d.node, now) / bits_per_byte;
     if (presence_.is_missing(d.node)) {
       d.state = node_state::missing;
       d.connected = false;

@@ -280,7 +280,7 @@ void file_reprocessor::take_block(const stored_block& block, std::span<const std
       ++to.unreadable.events;
       continue;
     }
-    if (!event->is_exact()) {
+    if (!event->is_whole()) {
       limited_.add(*event);
       continue;
     }

@@ -31,11 +31,9 @@ namespace json = boost::json;
 namespace {
 
 /// What a block is known by for ever.
-using block_name = std::tuple<std::uint64_t, bool, std::uint64_t>; ///< session, proven, sequence
+using block_name = std::pair<std::uint64_t, std::uint64_t>; ///< session, sequence
 
-block_name identity_of(const block_header& h) {
-  return {h.session, (h.flags & block_proven) != 0, h.sequence};
-}
+block_name identity_of(const block_header& h) { return {h.session, h.sequence}; }
 
 /// All of a packed event but its summary and its payload table, which reprocessed events lack.
 struct event_content {
@@ -46,7 +44,7 @@ struct event_content {
   std::span<const std::byte> data;
 
   explicit event_content(const packed_event_view& e)
-      : view(e), header(e.header()), limited(!e.is_exact()) {
+      : view(e), header(e.header()), limited(!e.is_whole()) {
     const auto summary = e.summary();
     const auto before = static_cast<std::size_t>(summary.data() - e.bytes().data());
     tables = e.bytes().first(before).subspan(sizeof(packed_event));

@@ -37,8 +37,8 @@ std::string difference(const event_view& sent, const packed_event_view& stored,
     if (!rebuild_fragment(stored, i, rebuilt, strong::decode_all))
       return fmt::format("crate place {} is damaged: it cannot be unpacked", crate);
     if (rebuilt.size() == of_crate->bytes.size()) {
-      settle_loose_words(stored, i, rebuilt,
-                         [&](std::uint32_t at) { return of_crate->bytes.data() + at; });
+      fill_absent_words(stored, i, rebuilt,
+                        [&](std::uint32_t at) { return of_crate->bytes.data() + at; });
     }
     if (rebuilt.size() != of_crate->bytes.size())
       return fmt::format("crate place {}: {} B sent, {} B stored", crate, of_crate->bytes.size(),
@@ -149,8 +149,7 @@ private:
     if (what.empty() && wanted != nullptr &&
         !std::ranges::equal(stored->summary(), wanted->summary))
       what = "its summary differs from the selection's";
-    const auto codec = expected_event::place_of(index_.sessions()[e.session].codec);
-    if (what.empty() && wanted != nullptr && crc_of_payload(*stored) != wanted->payload_crcs[codec])
+    if (what.empty() && wanted != nullptr && crc_of_payload(*stored) != wanted->payload_crc)
       what = "its waveforms are not those that the selection keeps";
     if (what.empty()) result_.payloads.add(*stored);
     return what;

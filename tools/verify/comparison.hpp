@@ -27,13 +27,7 @@ namespace l3 {
 struct expected_event {
   bool kept = true;
   std::vector<std::byte> summary; ///< as it is stored with the event
-  /// crc_of_payload(), in blocks of KOTO records and of the strong codec: which samples are rounded
-  /// depends on it.
-  std::array<std::uint32_t, 2> payload_crcs{};
-
-  [[nodiscard]] static std::size_t place_of(codec_id codec) {
-    return codec == codec_id::strong ? 1 : 0;
-  }
+  std::uint32_t payload_crc = 0;  ///< crc_of_payload()
 };
 
 /// The decisions on all events of a file, in its order, by the run for which they hold: prescales

@@ -157,7 +157,7 @@ extraction extract(const std::filesystem::path& store_folder, const event_index&
       ++result.repeats;
       continue;
     }
-    if (!event->is_exact()) {
+    if (!event->is_whole()) {
       result.payloads.add(*event);
       continue;
     }

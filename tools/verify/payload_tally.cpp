@@ -32,21 +32,18 @@ std::uint32_t crc_of_payload(const packed_event_view& event) {
   std::vector<std::byte> fragment;
   for (std::uint32_t f = 0; f < event.fragments(); ++f) {
     for (const std::uint16_t records : kept_records(event, f)) add(records);
-    const auto errors = greatest_errors(event, f);
-    crc = crc32c(std::as_bytes(std::span(errors)), crc);
     if (has_pulses)
       for (const auto& data : limited_data(event, f)) crc = crc32c(data, crc);
-    else if (!event.is_exact() && rebuild_fragment(event, f, fragment, strong::decode_all))
+    else if (!event.is_whole() && rebuild_fragment(event, f, fragment, strong::decode_all))
       crc = crc32c(fragment, crc);
   }
   return crc;
 }
 
 void payload_tally::add(const packed_event_view& event) {
-  if (event.is_exact()) return;
+  if (event.is_whole()) return;
   ++events_;
-  if (!event.is_whole()) all_[static_cast<std::size_t>(event.header().payload)].add(event);
-  if (event.rounded_boards() != 0) rounded_[event.greatest_error()].add(event);
+  all_[static_cast<std::size_t>(event.header().payload)].add(event);
 }
 
 void payload_tally::kept_so::add(const packed_event_view& event) {

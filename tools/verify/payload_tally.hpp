@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts the stored events of which not all waveforms were kept as they came, by what was kept, by
-// how far samples may be off, and by the lines that asked for it, so that a reader is told whose
-// waveforms are missing or rounded, and why.
+// Counts the stored events of which not all waveforms were kept, by what was kept and by the lines
+// that asked for it, so that a reader is told whose waveforms are missing, and why.
 #pragma once
 
 #include <array>
@@ -26,24 +25,20 @@ public:
     void add(const packed_event_view& event);
   };
 
-  /// Events of which waveforms are missing, or samples are rounded.
-  [[nodiscard]] std::uint64_t events() const { return events_; }
   /// Events of which waveforms are missing.
+  [[nodiscard]] std::uint64_t events() const { return events_; }
   [[nodiscard]] const kept_so& of(event_payload p) const {
     return all_[static_cast<std::size_t>(p)];
   }
-  /// Events with rounded samples, by their greatest error in counts.
-  [[nodiscard]] const std::map<std::uint32_t, kept_so>& rounded() const { return rounded_; }
 
 private:
   std::uint64_t events_ = 0;
   std::array<kept_so, event_payloads> all_;
-  std::map<std::uint32_t, kept_so> rounded_;
 };
 
 /// A checksum of all that the event says of its waveforms: the payload table, which records are
-/// there, the pulses, and the samples of an event that lacks some or has rounded ones. It does not
-/// depend on the codec. 0 if no line limits what is kept.
+/// there, the pulses, and the samples of an event that lacks some. It does not depend on the codec.
+/// 0 if no line limits what is kept.
 [[nodiscard]] std::uint32_t crc_of_payload(const packed_event_view& event);
 
 /// The ids of the lines that asked for the event's payload; none if its summary cannot be read.

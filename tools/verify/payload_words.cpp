@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "tools/in_words.hpp"
-
 namespace l3 {
 namespace {
 
@@ -46,9 +44,6 @@ json::object json_of(const payload_tally& t, const std::map<std::uint32_t, std::
     const auto p = static_cast<event_payload>(k);
     if (t.of(p).events != 0) all[name_of(p)] = json_of(t.of(p), names);
   }
-  json::object rounded;
-  for (const auto& [error, of] : t.rounded()) rounded[fmt::to_string(error)] = json_of(of, names);
-  if (!rounded.empty()) all["rounded"] = std::move(rounded);
   return all;
 }
 
@@ -59,21 +54,13 @@ std::vector<std::string> payload_words(const json::object& tally) {
     if (const auto* const of = tally.if_contains(name_of(p)))
       texts.push_back(words_of(of->as_object(), verb_of(p)));
   }
-  if (const auto* const rounded = tally.if_contains("rounded"))
-    for (const auto& [error, of] : rounded->as_object())
-      texts.push_back(
-          words_of(of.as_object(), fmt::format("have samples within {} count{} of those that came",
-                                               std::string(error), error == "1" ? "" : "s")));
   return texts;
 }
 
-std::string why_not_exact(const packed_event_view& event, const std::vector<std::string>& lines) {
+std::string why_not_whole(const packed_event_view& event, const std::vector<std::string>& lines) {
   const std::string by = lines.empty() ? "" : fmt::format(" by line {}", fmt::join(lines, " and "));
-  if (!event.is_whole())
-    return fmt::format("is {}{}: not all its waveforms were kept", name_of(event.header().payload),
-                       by);
-  return fmt::format("has samples within {} of those that came{}: they were rounded",
-                     counts_in_words(event.greatest_error()), by);
+  return fmt::format("is {}{}: not all its waveforms were kept", name_of(event.header().payload),
+                     by);
 }
 
 } // namespace l3

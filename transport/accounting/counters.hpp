@@ -110,8 +110,6 @@ struct outcome_counters {
   counter waveform_bytes; ///< of these, of packed events, before compression
   reason_counters<event_payload> packed_events; ///< by what is kept of their waveforms
   reason_counters<event_payload> packed_bytes;  ///< of these, after compression
-  counter rounded_events; ///< of the packed events, those whose samples may be rounded
-  counter rounded_bytes;  ///< of these, after compression
 };
 
 /// What the thread of a forwarder counts.

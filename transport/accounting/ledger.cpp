@@ -30,7 +30,7 @@ BOOST_DESCRIBE_STRUCT(event_account, (), (admitted, forwarded, rejected, shed, i
 BOOST_DESCRIBE_STRUCT(datagram_account, (),
                       (received, data, trailers, end_of_spill, duplicate, late, kernel_drops,
                        malformed))
-BOOST_DESCRIBE_STRUCT(byte_account, (), (in, out, payloads, rounded))
+BOOST_DESCRIBE_STRUCT(byte_account, (), (in, out, payloads))
 BOOST_DESCRIBE_STRUCT(spill_account, (), (spill, admitted, incomplete, expected))
 BOOST_DESCRIBE_STRUCT(earlier_spills_account, (), (spills, admitted, incomplete))
 BOOST_DESCRIBE_STRUCT(spool_account, (), (waiting, found, gone, not_compared, lanes))
@@ -128,7 +128,7 @@ void limit_figures(Section& of) {
 }
 
 /// Keys that came after version 0.1.0; a section without one is that of an older program.
-constexpr std::array<std::string_view, 5> newer_keys{"conflicting", "payloads", "rounded", "gone",
+constexpr std::array<std::string_view, 4> newer_keys{"conflicting", "payloads", "gone",
                                                      "not_compared"};
 
 /// 0 in a ledger of an older program, which lacks it.
@@ -233,8 +233,7 @@ std::int64_t unaccounted(const fragment_account& f) {
 
 bool ledger::balanced() const {
   return unaccounted(events) == 0 && unaccounted(fragments) == 0 &&
-         (bytes.payloads.empty() || sum_of(bytes.payloads) == bytes.out) &&
-         bytes.rounded <= bytes.out;
+         (bytes.payloads.empty() || sum_of(bytes.payloads) == bytes.out);
 }
 
 std::string session_text(std::uint64_t session) { return fmt::format("{:016x}", session); }
@@ -275,7 +274,6 @@ void set_outcomes(ledger& to, const outcome_counters& outcomes) {
   to.events.shed = counts_of(outcomes.events_shed);
   to.bytes.payloads = counts_of(outcomes.packed_bytes);
   to.bytes.out = sum_of(to.bytes.payloads);
-  to.bytes.rounded = outcomes.rounded_bytes;
 }
 
 std::string to_json(const ledger& as_counted) {

@@ -80,8 +80,7 @@ struct datagram_account {
 struct byte_account {
   std::uint64_t in = 0;
   std::uint64_t out = 0;
-  reason_counts payloads;    ///< of a daemon: `out` by what is kept of an event; or empty
-  std::uint64_t rounded = 0; ///< of a daemon: those of `out` in events whose samples may be rounded
+  reason_counts payloads; ///< of a daemon: `out` by what is kept of an event; or empty
 
   friend bool operator==(const byte_account&, const byte_account&) = default;
 };

@@ -8,10 +8,6 @@
 
 namespace l3 {
 
-enum block_flag : std::uint16_t {
-  block_proven = 1, ///< who sent it had shown the token of its session
-};
-
 enum class codec_id : std::uint8_t {
   koto = 1,   ///< docs/formats.md, section 5
   strong = 2, ///< the same section
@@ -25,7 +21,7 @@ struct block_header {
   std::array<char, 4> magic{'K', 'L', '3', 'B'};
   std::uint8_t version = 1; ///< 2: with settings
   codec_id codec = codec_id::koto;
-  std::uint16_t flags = 0; ///< block_flag, by the receiver; a daemon writes 0
+  std::uint16_t reserved = 0;
   std::uint32_t payload_bytes = 0;
   std::uint32_t events = 0;
   std::uint64_t session = 0;
@@ -62,7 +58,7 @@ struct packed_event {
   std::uint32_t boards = 0;
   std::uint32_t reference_time = 0;
   std::uint32_t summary_bytes = 0;
-  std::uint8_t version = 0; ///< 1: a payload table follows the summary; 2: lines round samples, too
+  std::uint8_t version = 0;                   ///< 1: a payload table follows the summary
   event_payload payload = event_payload::all; ///< what is kept of its waveforms
   std::uint16_t payload_bytes = 0;            ///< of the payload table
 };
@@ -85,10 +81,7 @@ enum board_form : std::uint8_t {
   board_raw = 8,
   board_limited = 16,  ///< not all waveforms are here: a mask of those that are leads the data
   board_features = 32, ///< of a limited board: the rows of its pulses end the data
-  board_strong = 64,   ///< its samples are a group of the strong codec; if it is limited, its
-                       ///< records are in groups of the event
-  board_rounded = 128, ///< its samples are rounded (transport/format/rounding.hpp); a byte before
-                       ///< the words that are stored has their greatest error
+  board_strong = 64,   ///< its samples are a group of the strong codec; never of a limited board
 };
 
 struct packed_board {
@@ -125,13 +118,6 @@ struct link_hello_body {
   std::uint32_t node = 0;
 };
 static_assert(sizeof(link_hello_body) == 8);
-
-/// The body of a hello that proves its session.
-struct link_proof_body {
-  link_hello_body hello;
-  std::array<std::uint8_t, 16> token{};
-};
-static_assert(sizeof(link_proof_body) == 24);
 
 /// A number beyond it is none: nobody makes so many blocks.
 inline constexpr std::uint64_t last_sequence = (std::uint64_t{1} << 63) - 1;

@@ -4,10 +4,8 @@
 // stream; usable in device code.
 //
 // A line names a payload, and every so many of its events, the control sample, keep all. An event
-// that several lines keep has the most that one of them asks for. A line may also let the samples
-// be rounded (transport/format/rounding.hpp); an event has the least error that one of its lines
-// asks for. What cannot be decoded, and what the selection does not know, is always kept whole and
-// as it came.
+// that several lines keep has the most that one of them asks for. What cannot be
+// decoded, and what the selection does not know, is always kept whole and as it came.
 #pragma once
 
 #include <cstdint>
@@ -24,15 +22,13 @@ struct packed_payload {
   std::uint32_t levels = 0;  ///< hash of the levels below which waveforms count as quiet
   std::uint32_t asked = 0;   ///< bit n: line n kept the event and asks for the payload that it has
   std::uint32_t control = 0; ///< bit n: line n kept the event and took it for its control sample
-  std::uint8_t greatest_error = 0; ///< counts: no sample of the event is farther off; 0: none is
-  std::uint8_t reserved[3] = {};
+  std::uint32_t reserved = 0;
 };
 static_assert(sizeof(packed_payload) == 16);
 
 struct packed_line_payload {
   event_payload payload = event_payload::all;
-  std::uint8_t greatest_error = 0; ///< counts, of any input
-  std::uint8_t reserved[2] = {};
+  std::uint8_t reserved[3] = {};
   std::uint32_t control = 0; ///< one in so many events of the line keeps all; 0: none
 };
 static_assert(sizeof(packed_line_payload) == 8);
@@ -65,11 +61,6 @@ inline constexpr std::uint32_t all_records = 0xffff;
                                               std::uint32_t control) {
   constexpr std::uint32_t salt = 0x6374726c;
   return control != 0 && survives_prescale(run, spill, number, line_id ^ salt, control);
-}
-
-/// Whether an event that a line keeps has samples for that line, as far as the line is asked.
-[[nodiscard]] L3_FN constexpr bool has_samples(event_payload p) {
-  return p <= event_payload::suppressed;
 }
 
 [[nodiscard]] constexpr std::string_view name_of(event_payload p) {

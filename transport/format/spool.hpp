@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The entries of the files that a spool keeps beside its segments (docs/formats.md, section 11): up
-// to which block a session is no longer needed, up to which it may have been sent, and the token
-// that proves it.
+// to which block a session is no longer needed, and up to which it may have been sent.
 #pragma once
 
 #include <array>
@@ -35,15 +34,5 @@ struct spool_sent {
   std::uint32_t crc = 0; ///< of the 28 bytes before it
 };
 static_assert(sizeof(spool_sent) == sizeof(spool_release));
-
-struct spool_token {
-  std::array<char, 4> magic{'K', 'L', '3', 'T'};
-  std::uint8_t version = 1;
-  std::array<std::uint8_t, 3> reserved0{};
-  std::array<std::uint8_t, 16> token{};
-  std::uint32_t reserved1 = 0;
-  std::uint32_t crc = 0; ///< of the 28 bytes before it
-};
-static_assert(sizeof(spool_token) == 32);
 
 } // namespace l3

@@ -115,8 +115,7 @@ struct event_summary {
   std::uint8_t reason[max_lines] = {};        ///< line_reason
   event_payload payload = event_payload::all; ///< what is kept of the waveforms
   std::uint8_t hits = 0;                      ///< in the list below
-  std::uint8_t greatest_error = 0;            ///< counts, of the samples that are kept
-  std::uint8_t reserved = 0;
+  std::uint16_t reserved = 0;
   std::uint32_t asked = 0;   ///< bit n: line n kept the event and asks for this payload
   std::uint32_t control = 0; ///< bit n: line n kept it and took it for its control sample
   photon_summary photon[max_summary_photons];

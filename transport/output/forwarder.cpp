@@ -12,8 +12,6 @@
 
 #include "transport/link/link_keys.hpp"
 #include "transport/link/link_message.hpp"
-#include "transport/link/zeromq_needs.hpp"
-#include "transport/output/lane_tokens.hpp"
 #include "transport/output/link_connection.hpp"
 
 namespace l3 {
@@ -36,14 +34,9 @@ constexpr std::chrono::nanoseconds longest_wait = 1s;
 /// The forwarder takes so many from a connection, and then does other work: a receiver may send
 /// messages without a pause.
 constexpr int messages_in_a_turn = 256;
-/// A receiver that divides its line and grants nothing for so long is told of.
-constexpr auto longest_without_grant = 5s;
 /// A connection leads to another receiver than the others for so long before it is told: where one
 /// was started anew, not all of its connections are known to have broken at first.
 constexpr auto longest_unsettled = 4s;
-/// How the lanes of a daemon divide what its receiver grants it, as link_pace does.
-constexpr std::uint32_t weight_of_fresh = 3;
-constexpr std::uint32_t weight_of_backlog = 1;
 
 /// By chance another one in each process, and never 0.
 std::uint16_t mark_of_process() {
@@ -85,13 +78,11 @@ struct forwarder::way {
 };
 
 forwarder::forwarder(const forward_settings& settings, block_source& from, link_pace& pace,
-                     link_pace::share share, report_function report, const lane_tokens* tokens)
-    : settings_(settings), source_(from), pace_(pace), share_(share), tokens_(tokens),
-      window_(from, settings.to, std::move(report), ways_of(settings).size()),
-      grant_(share == link_pace::share::fresh ? weight_of_fresh : weight_of_backlog) {
+                     link_pace::share share, report_function report)
+    : settings_(settings), source_(from), pace_(pace), share_(share),
+      window_(from, settings.to, std::move(report), ways_of(settings).size()) {
   try {
     for (const link_way& w : ways_of(settings)) {
-      check_needs_of_zeromq();
       auto link = std::make_unique<link_connection>(settings, w);
       ways_.emplace_back(ways_.size(), w, std::move(link));
     }
@@ -177,7 +168,6 @@ void forwarder::not_welcome(way& any_more, bool broke, time_point now) {
     return window_.lost(any_more.number);
   }
   window_.connection_changed(broke, now);
-  grant_.forget();
 }
 
 bool forwarder::others_are_welcome(const way& than) const {
@@ -187,11 +177,11 @@ bool forwarder::others_are_welcome(const way& than) const {
 
 void forwarder::take(way& from, const link_header& header, std::string_view body, time_point now) {
   if (header.session != source_.lane().identity.session) return;
-  const auto bytes = std::as_bytes(std::span(body));
   const bool one_more = window_.is_welcome() && others_are_welcome(from);
-  const auto answer = read_sealed<link_answer_body>(bytes);
+  const auto answer = read_sealed<link_answer_body>(std::as_bytes(std::span(body)));
+  const std::uint32_t receiver = answer ? answer->receiver : 0;
   if (header.type == link_message::welcome && one_more) {
-    if (answer && answer->receiver != 0 && receiver_ != 0 && answer->receiver != receiver_) {
+    if (receiver != receiver_) {
       from.elsewhere_since = std::min(from.elsewhere_since, now);
       from.hello_at = never; // until one of the connections breaks
       return;
@@ -208,14 +198,10 @@ void forwarder::take(way& from, const link_header& header, std::string_view body
   }
   window_.take(header, body, now);
   if (header.type == link_message::welcome) {
-    receiver_ = answer ? answer->receiver : 0;
+    receiver_ = receiver;
     from.elsewhere_since = never;
-    in_any_order_ = answer.has_value();
-    takes_settings_ = answer && (answer->flags & answer_takes_settings) != 0;
-    grant_.welcomed(bytes, now);
     from.is_welcome = window_.is_welcome();
   }
-  if (header.type == link_message::acknowledgement) grant_.take(bytes, now);
   if (!window_.is_welcome() && std::exchange(from.is_welcome, false)) from.hello_at = {};
 }
 
@@ -225,7 +211,6 @@ bool forwarder::leave_lane(time_point now) {
   if (!all_stored() || !source_.next_lane()) return false;
   if (window_.leave()) send(link_message::goodbye, ended, {}, now);
   window_.begin_lane();
-  grant_.forget();
   for (way& w : ways_) {
     w.is_welcome = false;
     w.hello_at = {};
@@ -254,24 +239,9 @@ time_point forwarder::act(time_point now) {
   const auto patience = settings_.acknowledge_time_limit;
   window_.go_back_after(patience, now);
   time_point due = std::min(hello_due, send_blocks(now));
-  due = std::min(due, send_demand(now)); // for what could not go
   if (now >= last_sent_at_ + heartbeat_time) send(link_message::heartbeat, source_.lane(), {}, now);
   if (window_.has_blocks_under_way()) due = std::min(due, window_.go_back_at(patience));
   return std::min(due, std::max(now, last_sent_at_) + heartbeat_time);
-}
-
-/// To a receiver that divides its line; when the next is due.
-time_point forwarder::send_demand(time_point now) {
-  const std::uint64_t waiting = window_.bytes_waiting();
-  if (grant_.demand_at(waiting) <= now) {
-    const link_demand_body demand = grant_.demand(waiting, pace_.rate(), now);
-    window_.demanded(demand.demand);
-    send(link_message::heartbeat, source_.lane(),
-         {reinterpret_cast<const char*>(&demand), sizeof demand}, now);
-    if (waiting > 0 && grant_.missing_for(now) > longest_without_grant)
-      window_.report_once("the receiver divides its line and grants this daemon nothing", now);
-  }
-  return grant_.demand_at(waiting);
 }
 
 /// What they answer makes them be used again.
@@ -314,20 +284,16 @@ time_point forwarder::say_hellos(const lane_state& lane, time_point now) {
 }
 
 bool forwarder::say_hello(way& over, const lane_state& lane, time_point now) {
-  link_proof_body body{{lane.identity.run, lane.identity.node}, {}};
-  const auto* const token = tokens_ != nullptr ? tokens_->find(lane.identity.session) : nullptr;
-  if (token != nullptr) body.token = *token;
+  const link_hello_body body{lane.identity.run, lane.identity.node};
   last_sent_at_ = now;
   // It names the first block that the daemon has.
   return over.link->send(
       make_hello_header(lane.identity.session, lane.stored + 1, mark_of_process()),
-      std::string_view(reinterpret_cast<const char*>(&body),
-                       token != nullptr ? sizeof body : sizeof(link_hello_body)));
+      std::string_view(reinterpret_cast<const char*>(&body), sizeof body));
 }
 
 time_point forwarder::send_blocks(time_point now) {
   while (window_.may_send_next()) {
-    if (const auto wait = grant_.wait(now); wait.count() > 0) return now + wait;
     if (const auto wait = pace_.wait(share_, now); wait.count() > 0) return now + wait;
     way* const over = next_way();
     if (over == nullptr) return now + way_retry_time;
@@ -340,18 +306,10 @@ bool forwarder::send_block(way& over, time_point now) {
   const auto block = source_.hold(window_.next());
   if (!block) return false;
   const std::uint64_t session = source_.lane().identity.session;
-  if (!takes_settings_ && load<block_header>(block.bytes.data()).settings_bytes != 0) {
-    constexpr std::string_view why =
-        "it is older than this daemon, and takes no blocks that hold the settings which decided "
-        "their events; update receivers before daemons";
-    window_.take(make_link_header(link_message::refusal, session, 0), why, now);
-    return false;
-  }
   if (window_.next_is_new() && !source_.may_send(window_.next(), now)) return false;
   const auto head = make_link_header(link_message::block, session, window_.next());
   if (!over.link->send(head, block)) return false;
   pace_.sent(share_, block.bytes.size(), now);
-  grant_.sent(block.bytes.size(), now);
   window_.sent(block, now, over.number);
   last_sent_at_ = now;
   return true;
@@ -376,14 +334,10 @@ bool forwarder::send(link_message type, const lane_state& lane, std::string_view
   return false;
 }
 
-/// Over which the next block goes; null: all have enough to do. A receiver that does not put blocks
-/// in order gets them over one.
+/// Over which the next block goes; null: all have enough to do.
 forwarder::way* forwarder::next_way() {
   std::array<bool, most_link_ways> welcome{};
-  for (const way& w : ways_) {
-    welcome[w.number] = w.is_welcome;
-    if (w.is_welcome && !in_any_order_) break;
-  }
+  for (const way& w : ways_) welcome[w.number] = w.is_welcome;
   const auto chosen = window_.choose_way(welcome);
   return chosen ? &ways_[*chosen] : nullptr;
 }

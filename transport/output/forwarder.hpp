@@ -18,14 +18,12 @@
 
 #include "transport/accounting/counters.hpp"
 #include "transport/format/time.hpp"
-#include "transport/output/link_grant.hpp"
 #include "transport/output/link_pace.hpp"
 #include "transport/output/send_window.hpp"
 #include "transport/output/settings.hpp"
 
 namespace l3 {
 
-class lane_tokens;
 class link_connection;
 
 /// What is wrong with the key files of a daemon, by the names of its settings; empty if nothing is.
@@ -38,9 +36,8 @@ public:
 
   /// Source and pace must outlive the forwarder; forwarders that share the link share its pace.
   /// Throws std::invalid_argument if `to` is not an address.
-  /// `tokens`, which outlives it too, proves the sessions of the source; null: none is proven.
   forwarder(const forward_settings& settings, block_source& from, link_pace& pace,
-            link_pace::share share, report_function report, const lane_tokens* tokens = nullptr);
+            link_pace::share share, report_function report);
   ~forwarder();
   forwarder(const forwarder&) = delete;
   forwarder& operator=(const forwarder&) = delete;
@@ -63,9 +60,6 @@ public:
   /// Any thread.
   [[nodiscard]] std::optional<unknown_receiver> unknown() const;
   [[nodiscard]] const forward_counters& counters() const { return window_.counters(); }
-  /// What a receiver that divides its line lets this lane send, in bits a second; below 0: the
-  /// receiver grants nothing, and this end's own pace alone holds. Any thread.
-  [[nodiscard]] double granted() const { return grant_.granted(); }
   /// Rises every second or more often, whether there is work or not. Any thread.
   [[nodiscard]] std::uint64_t turns() const { return turns_; }
 
@@ -85,7 +79,6 @@ private:
   [[nodiscard]] time_point act(time_point now);
   [[nodiscard]] time_point send_blocks(time_point now);
   [[nodiscard]] bool send_block(way& over, time_point now);
-  [[nodiscard]] time_point send_demand(time_point now);
   void ask_silent_ways(time_point now);
   void tell_of_other_receivers(time_point now);
   [[nodiscard]] time_point say_hellos(const lane_state& lane, time_point now);
@@ -99,14 +92,10 @@ private:
   block_source& source_;
   link_pace& pace_;
   const link_pace::share share_;
-  const lane_tokens* const tokens_;
   send_window window_;
-  link_grant grant_;
   std::vector<way> ways_;
-  std::size_t last_way_ = 0;    ///< over which a message other than a block went
-  std::uint32_t receiver_ = 0;  ///< mark of the one that welcomed the lane; 0: it says none
-  bool in_any_order_ = false;   ///< the receiver puts the blocks of several connections in order
-  bool takes_settings_ = false; ///< the receiver takes blocks that hold them
+  std::size_t last_way_ = 0;   ///< over which a message other than a block went
+  std::uint32_t receiver_ = 0; ///< mark of the one that welcomed the lane
   counter turns_;
   mutable std::mutex unknown_mutex_; ///< guards the next one, which changes seldom
   std::optional<unknown_receiver> unknown_;

@@ -8,6 +8,7 @@
 
 #include <sys/socket.h>
 
+#include "transport/format/endian.hpp"
 #include "transport/link/link_address.hpp"
 #include "transport/link/link_keys.hpp"
 #include "transport/link/link_message.hpp"
@@ -30,19 +31,10 @@ constexpr int linger_ms = 500; ///< for the goodbye
 constexpr int messages_in_line = 1024;
 /// A frame of a receiver: a header, or a text.
 constexpr byte_size largest_answer = kibibytes(64);
-/// Of its messages that were not taken. A receiver that stands still says nothing but ZeroMQ's
-/// heartbeats; after most of an hour of these the connection is made anew.
-constexpr byte_size most_of_a_receiver = kibibytes(256);
-/// The watch bounds the messages that come. At a mark ZeroMQ would stop reading, and if the
-/// receiver then resets the connection, the next heartbeat would end the process (decision 20).
+/// At a mark libzmq 4.3.4 stops reading, and if the receiver then resets the connection, the next
+/// heartbeat aborts the process: no socket has heartbeats and a mark that can be reached.
 constexpr int no_mark = 0;
-/// The kernel's window, so that little comes between two looks of the watch. Answers are small.
-constexpr int receive_buffer = 16 << 10;
-/// See block_receiver.
-constexpr int share_read_buffers = 10;
-constexpr std::size_t most_untold = 1024;
-/// Messages that are none of the output link, at a time.
-constexpr int most_passed_over = 256;
+constexpr const char* event_address = "inproc://link-events";
 /// For the addresses of one kind that a name has, before those of the other are tried.
 constexpr std::chrono::seconds time_for_addresses(1);
 /// Between two questions for the address of a name whose machine does not answer.
@@ -50,10 +42,10 @@ constexpr std::chrono::seconds time_between_look_ups(5);
 /// Without a connection ZeroMQ says something at least after each time limit of 3 s and a pause.
 /// It says no more, and never connects again, once a peer has broken its protocol.
 constexpr std::chrono::seconds longest_silence_of_zeromq(5);
-/// The events that why_not_let_in() understands.
-constexpr int handshake_failures = ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
-                                   ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
-                                   ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
+/// The events that take_events() understands.
+constexpr int events = ZMQ_EVENT_CONNECTED | ZMQ_EVENT_CONNECT_RETRIED | ZMQ_EVENT_DISCONNECTED |
+                       ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
+                       ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
 
 /// A socket that connects to a port of this machine at which no program listens may be given that
 /// very port as its own, and TCP connects it to itself. ZeroMQ accepts such a peer, and no receiver
@@ -106,20 +98,28 @@ std::string why_not_let_in(const forward_settings& settings, std::uint16_t event
          " broke off: it is restarting, or the key in forward.receiver_key is not its own";
 }
 
+/// What happened to the monitored socket, with its value; nothing is left: nothing.
+std::optional<std::pair<std::uint16_t, std::int32_t>> next_event(zmq::socket_t& monitor) {
+  zmq::message_t event;
+  zmq::message_t address;
+  if (!monitor.recv(event, zmq::recv_flags::dontwait)) return std::nullopt;
+  if (event.more()) (void)monitor.recv(address);
+  return std::pair(load<std::uint16_t>(event.data<std::byte>()),
+                   load<std::int32_t>(event.data<std::byte>() + sizeof(std::uint16_t)));
+}
+
 } // namespace
 
 link_connection::link_connection(const forward_settings& settings, const link_way& way)
     : settings_(settings), from_(way.from), key_(key_of(way, settings)),
       endpoint_(endpoint_from(way.from, way.to)), by_name_(names_a_machine(way.to)) {
   settings_.to = way.to;
-  (void)zmq_ctx_set(context_.handle(), share_read_buffers, 0);
   use_keys(socket_, settings);
-  // Not ZMQ_IMMEDIATE: with it, a connection that breaks between two frames which are taken from it
-  // ends the process (decision 20).
+  // Not ZMQ_IMMEDIATE: with it, libzmq 4.3.4 aborts when a connection breaks between two frames of
+  // a message.
   socket_.set(zmq::sockopt::linger, linger_ms);
   socket_.set(zmq::sockopt::sndhwm, messages_in_line);
   socket_.set(zmq::sockopt::rcvhwm, no_mark);
-  socket_.set(zmq::sockopt::rcvbuf, receive_buffer);
   socket_.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(largest_answer.bytes));
   socket_.set(zmq::sockopt::heartbeat_ivl, link_heartbeat_ms);
   socket_.set(zmq::sockopt::heartbeat_timeout, link_silence_ms);
@@ -128,21 +128,8 @@ link_connection::link_connection(const forward_settings& settings, const link_wa
   socket_.set(zmq::sockopt::reconnect_ivl_max, slowest_reconnect_ms);
   socket_.set(zmq::sockopt::connect_timeout, link_silence_ms);
   socket_.set(zmq::sockopt::handshake_ivl, link_silence_ms);
-  const auto keep = [this](auto& list, auto&& item) {
-    const std::lock_guard lock(mutex_);
-    if (list.size() == most_untold) list.erase(list.begin());
-    list.push_back(std::forward<decltype(item)>(item));
-    happened_.wake();
-  };
-  watch_ = std::make_unique<connection_watch>(
-      context_, socket_, "inproc://link-events",
-      ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_CONNECT_RETRIED | handshake_failures,
-      watch_limits{.stranger = most_of_a_receiver, .trusted = most_of_a_receiver, .memory = {}},
-      watched_,
-      [this, keep](std::uint16_t what, std::int32_t value) {
-        keep(events_, std::pair(what, value));
-      },
-      [this, keep](const std::string& text) { keep(texts_, text); });
+  if (zmq_socket_monitor(socket_.handle(), event_address, events) != 0) throw zmq::error_t();
+  monitor_.connect(event_address);
 }
 
 void link_connection::connect_once() {
@@ -155,7 +142,6 @@ void link_connection::connect_once() {
 
 /// ZeroMQ would keep what waits for the connection, and send it over the next one, before a hello.
 void link_connection::leave_broken(time_point now) {
-  watch_->forget(connection_);
   socket_.set(zmq::sockopt::linger, 0);
   socket_.disconnect(endpoint_);
   socket_.set(zmq::sockopt::linger, linger_ms);
@@ -205,23 +191,14 @@ void link_connection::look_up_name(time_point now, const report_function& report
 
 link_connection::news link_connection::take_events(const report_function& report) {
   news since;
-  decltype(events_) events;
-  decltype(texts_) texts;
-  {
-    const std::lock_guard lock(mutex_);
-    happened_.clear();
-    events.swap(events_);
-    texts.swap(texts_);
-  }
-  for (auto& text : texts) report(std::move(text));
   const time_point now = steady_clock::now();
-  if (!events.empty()) last_event_at_ = now;
   bool unanswered = false; // ZeroMQ pauses, after it had no connection
   bool was_up = up_;
-  for (const auto& [what, value] : events) {
-    if (!connecting_) break; // of a connection that was left
+  while (const auto event = next_event(monitor_)) {
+    const auto& [what, value] = *event;
+    last_event_at_ = now;
+    if (!connecting_) continue; // of a connection that was left
     if (what == ZMQ_EVENT_CONNECTED) {
-      connection_ = value;
       leave_itself(value, report);
       unanswered = false;
       continue;
@@ -264,32 +241,22 @@ void link_connection::leave_itself(int socket, const report_function& report) {
   constexpr linger at_once{1, 0}; // so that the port is free when the socket is closed
   (void)::setsockopt(socket, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
   report("no receiver listens at " + settings_.to + ", and the connection came back to itself");
-  watch_->forget(socket); // as long as it has a descriptor of it, the port is not free
   socket_.disconnect(endpoint_);
   socket_.connect(endpoint_);
   up_ = false;
 }
 
 std::optional<link_connection::message> link_connection::receive() {
-  const bool with_keys = !settings_.secret_key.empty();
   zmq::message_t head;
-  for (int passed_over = 0; passed_over < most_passed_over; ++passed_over) {
-    if (!socket_.recv(head, zmq::recv_flags::dontwait)) {
-      watch_->took_all();
-      return std::nullopt;
-    }
+  while (socket_.recv(head, zmq::recv_flags::dontwait)) {
     message got;
     bool more = head.more();
-    const int connection = connection_watch::connection_of(head);
-    std::uint64_t bytes = connection_watch::bytes_on_the_wire(head.size(), with_keys);
     for (int frames = 1; more; ++frames) { // all frames of a message are there at once
       zmq::message_t further;
       (void)socket_.recv(further);
       more = further.more();
-      bytes += connection_watch::bytes_on_the_wire(further.size(), with_keys);
       if (frames == 1) got.body.move(further);
     }
-    watch_->took(connection, bytes);
     if (const auto header = read_link_header({head.data<std::byte>(), head.size()})) {
       got.header = *header;
       return got;
@@ -325,7 +292,7 @@ bool link_connection::wait(std::span<link_connection* const> all, int descriptor
   for (link_connection* const c : all) {
     const auto events = static_cast<short>(ZMQ_POLLIN | (c->blocked_ ? ZMQ_POLLOUT : 0));
     items.push_back({c->socket_.handle(), 0, events, 0});
-    items.push_back({nullptr, c->happened_.descriptor(), ZMQ_POLLIN, 0});
+    items.push_back({c->monitor_.handle(), 0, ZMQ_POLLIN, 0});
     c->blocked_ = false;
   }
   // A signal may end it early, which does no harm.

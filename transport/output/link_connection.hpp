@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A forwarder's connection to the receiver, as ZeroMQ has it: messages of the output link go out
 // and come in whole, and what happens to the connection is told. Nothing here waits but wait(), and
-// nothing queues up for a connection that is not there. A receiver whose messages do not end is
-// hung up on.
+// nothing queues up for a connection that is not there.
 #pragma once
 
 #include <chrono>
 #include <functional>
 #include <future>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,11 +19,9 @@
 
 #include "transport/format/block.hpp"
 #include "transport/format/time.hpp"
-#include "transport/link/connection_watch.hpp"
 #include "transport/output/block_source.hpp"
 #include "transport/output/settings.hpp"
 #include "transport/system/name_lookup.hpp"
-#include "transport/system/wake_event.hpp"
 
 namespace l3 {
 
@@ -55,8 +51,7 @@ public:
     zmq::message_t body;
   };
   /// The next that came, if it is one of the output link; nothing if none is left. What is no
-  /// message of the link is passed over; behind very many of these nothing comes, and wait() ends
-  /// at once.
+  /// message of the link is passed over.
   [[nodiscard]] std::optional<message> receive();
 
   /// False: ZeroMQ takes nothing now.
@@ -84,16 +79,10 @@ private:
   std::string endpoint_; ///< as ZeroMQ has to be told it
   bool by_name_;         ///< the receiver's machine
   zmq::context_t context_{1};
-  wake_event happened_;
-  std::mutex mutex_;                                  ///< guards the next two
-  std::vector<std::pair<std::uint16_t, int>> events_; ///< of the monitor
-  std::vector<std::string> texts_;                    ///< of the watch
-  watch_counters watched_;
-  std::unique_ptr<connection_watch> watch_; ///< ends after the socket
+  zmq::socket_t monitor_{context_, zmq::socket_type::pair}; ///< tells of the next one
   zmq::socket_t socket_{context_, zmq::socket_type::dealer};
   bool connecting_ = false;
   bool up_ = false;
-  int connection_ = -1;                  ///< ZeroMQ's descriptor of the last one
   std::optional<time_point> connect_at_; ///< the last one broke, and the next is begun then
   time_point other_addresses_at_{};
   std::future<found_addresses> looked_up_; ///< valid: the receiver's name is being looked up

@@ -50,22 +50,13 @@ void send_window::connection_changed(bool broke, time_point now) {
 void send_window::take(const link_header& header, std::string_view body, time_point now) {
   const std::uint64_t session = source_.lane().identity.session;
   if (session == 0 || header.session != session) return;
-  answered_at_ = now;
-  heard_of_copy(body, now);
+  answered_at_ = read_at_ = now;
   switch (header.type) {
   case link_message::welcome: return welcomed(header, now);
   case link_message::acknowledgement: acknowledged(header, now); return take_early(body, now);
   case link_message::refusal: return refused(body, now);
   default: return; // nothing that a receiver sends
   }
-}
-
-/// Parts of the line change, and are told, at any time.
-void send_window::heard_of_copy(std::string_view body, time_point now) {
-  constexpr std::uint32_t most_newer = 1U << 31; // numbers go round
-  const auto answer = read_sealed<link_answer_body>(std::as_bytes(std::span(body)));
-  const bool divides = answer && (answer->flags & answer_divides) != 0;
-  if (!divides || answer->demand - demand_before_copy_ - 1 < most_newer) read_at_ = now;
 }
 
 void send_window::welcomed(const link_header& header, time_point now) {
@@ -153,12 +144,8 @@ void send_window::sent(const held_block& block, time_point now, std::size_t way)
   const std::uint64_t sequence = next();
   counters_.blocks.add();
   counters_.bytes.add(block.bytes.size());
-  block_bytes_ = (3 * block_bytes_ + block.bytes.size()) / 4;
   if (sequence <= highest_sent_) counters_.resent.add();
-  if (under_way_.empty()) {
-    progress_at_ = copied_at_ = now;
-    demand_before_copy_ = last_demand_;
-  }
+  if (under_way_.empty()) progress_at_ = copied_at_ = now;
   highest_sent_ = std::max(highest_sent_, sequence);
   last_way_ = way;
   const sent_block as_it_is{block.hold, way, now};
@@ -207,8 +194,7 @@ void send_window::take_early(std::string_view body, time_point now) {
 
 void send_window::joined(const link_header& header, std::string_view body, time_point now) {
   if (header.session != source_.lane().identity.session) return;
-  answered_at_ = now;
-  heard_of_copy(body, now);
+  answered_at_ = read_at_ = now;
   acknowledged(header, now);
   take_early(body, now);
 }

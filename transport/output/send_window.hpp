@@ -57,14 +57,10 @@ public:
   void take(const link_header& header, std::string_view body, time_point now);
   /// The next block went under way.
   void sent(const held_block& block, time_point now, std::size_t way = 0);
-  /// A demand of this number went: the receiver that divides its line names it when it has read it.
-  void demanded(std::uint32_t number) { last_demand_ = number; }
   /// If there was no progress for so long, the first block that is not stored goes once more, and
   /// those behind it, unless its memory is still held: then it has not left, and a second copy
   /// would only stand behind it. Each further copy waits twice as long, up to a limit, and until
-  /// the receiver has said something since the one before went: it has not read that one else. Of a
-  /// receiver that divides its line that is the answer to a later demand: a slow one still answers
-  /// what it was sent before the copy.
+  /// the receiver has said something since the one before went: it has not read that one else.
   void go_back_after(std::chrono::nanoseconds patience, time_point now);
   /// When go_back_after() is due.
   [[nodiscard]] time_point go_back_at(std::chrono::nanoseconds patience) const {
@@ -89,11 +85,6 @@ public:
   /// nothing: all have enough. One that is alone always takes more.
   [[nodiscard]] std::optional<std::size_t> choose_way(std::span<const bool> welcome) const;
   [[nodiscard]] bool is_suspect(std::size_t way) const { return ways_[way].is_suspect; }
-  /// Bytes of sealed blocks that were not sent, or are to be sent again: as many as their number
-  /// times the size that blocks had lately.
-  [[nodiscard]] std::uint64_t bytes_waiting() const {
-    return (source_.lane().sealed + 1 - behind() + again_) * block_bytes_;
-  }
   /// It was not sent before.
   [[nodiscard]] bool next_is_new() const { return next() > highest_sent_; }
   [[nodiscard]] bool has_blocks_under_way() const { return !under_way_.empty(); }
@@ -118,7 +109,6 @@ private:
   void refused(std::string_view text, time_point now);
   [[nodiscard]] bool is_impossible(std::uint64_t stored, time_point now);
   void take_credit(std::uint32_t blocks);
-  void heard_of_copy(std::string_view body, time_point now);
   void take_early(std::string_view body, time_point now);
 
   struct sent_block {
@@ -149,15 +139,12 @@ private:
   std::size_t again_ = 0;            ///< of these, to be sent once more
   std::vector<way_state> ways_;
   std::size_t last_way_ = 0;                           ///< over which a block went
-  std::uint64_t block_bytes_ = std::uint64_t{1} << 20; ///< of the latest blocks, on average
   std::uint64_t highest_sent_ = 0;                     ///< of all connections
   std::uint64_t credit_ = 0;                           ///< blocks that may be under way
   time_point progress_at_; ///< when an acknowledgement last brought news, or blocks went under way
   unsigned copies_ = 0;    ///< that went since without news
   time_point copied_at_;   ///< when the first block under way went
   time_point read_at_;     ///< the receiver last said what shows that it reads what went lately
-  std::uint32_t last_demand_ = 0;
-  std::uint32_t demand_before_copy_ = 0;
   time_point not_before_;
   time_point hello_wanted_at_; ///< when the receiver last asked for one
   time_point wrong_at_;        ///< when it last made an impossible claim

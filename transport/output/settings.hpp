@@ -39,6 +39,7 @@ struct forward_settings {
       std::chrono::seconds(2); ///< then blocks are sent again
   std::string secret_key;      ///< file with the daemon's own key; empty: a link without keys
   std::string receiver_key;    ///< file with the receiver's public key
+  bool insecure = false;       ///< the link to another machine may be one without keys
 };
 
 /// The connections of these settings: one at least, none with an empty `to`.
@@ -63,9 +64,6 @@ struct unknown_receiver {
 
   friend bool operator==(const unknown_receiver&, const unknown_receiver&) = default;
 };
-
-/// That the messages of a receiver take at most, over one connection; more is cut off.
-inline constexpr byte_size memory_of_answers = mebibytes(12);
 
 enum class spool_use : std::uint8_t {
   overflow, ///< what the outbox has no room for

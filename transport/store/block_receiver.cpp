@@ -10,12 +10,7 @@
 
 #include "transport/format/endian.hpp"
 #include "transport/link/link_address.hpp"
-#include "transport/link/link_door.hpp"
 #include "transport/link/link_message.hpp"
-#include "transport/link/link_places.hpp"
-#include "transport/link/peer_share.hpp"
-#include "transport/link/session_token.hpp"
-#include "transport/link/zeromq_needs.hpp"
 #include "transport/store/link_guard.hpp"
 #include "transport/system/time_of_day.hpp"
 
@@ -39,26 +34,14 @@ constexpr int asked_after_s = 2;
 constexpr int asked_again_s = 1;
 constexpr int asked_times = 2;
 constexpr int linger_ms = 200;
-/// For accept(). Of a burst of strangers these are the ones that a daemon has to wait behind.
-constexpr int connections_waiting = 1024;
-constexpr std::size_t most_of_a_peer = 128; ///< connections after a hello
-/// Of a connection over which nothing was said yet but a handshake, hellos and ZeroMQ's heartbeats.
-constexpr byte_size most_of_a_stranger = kibibytes(24);
-constexpr byte_size slack = kibibytes(64); ///< for short messages
+constexpr int connections_waiting = 1024; ///< for accept()
 /// Of the memory for messages that wait, those that came before their turn may have one in so many.
 constexpr std::uint64_t part_of_early = 4;
-/// ZeroMQ's context option 10: frames get memory of their own. Else each small one that comes alone
-/// holds the whole buffer into which it was read, 500 times its size.
-constexpr int share_read_buffers = 10;
-/// Of the program, without messages and blocks; of what a connection takes without them.
-constexpr byte_size program_memory = mebibytes(48);
-constexpr byte_size connection_memory = kibibytes(64);
-constexpr byte_size event_memory{144}; ///< of a remembered one
+constexpr byte_size program_memory = mebibytes(48); ///< without messages and blocks
+constexpr byte_size event_memory{144};              ///< of a remembered one
 /// What is known of the store's files: 16 MiB of all of them, twice while it changes, and 16 MiB of
 /// the blocks and sessions of one.
 constexpr byte_size list_memory = mebibytes(48);
-/// The rest is for what comes before connections are shut down.
-constexpr std::uint64_t most_percent_of_plan = 95;
 constexpr auto retry_time = 1s; ///< after a store error
 /// How old a look at the store's files may be when an answer relies on what they hold, or a
 /// multiple of the time that it took; and how old in any case.
@@ -70,34 +53,20 @@ constexpr int unread_times = 4;
 /// Between two looks for files that have come to their end.
 constexpr auto completion_interval = 500ms;
 
-/// The machine at the other end; empty if ZeroMQ does not say.
+/// The key that the sender has shown, or its address.
 std::string sender_of(const zmq::message_t& frame) {
-  const char* const address = zmq_msg_gets(frame.handle(), "Peer-Address");
-  return address != nullptr ? address : "";
-}
-
-/// Else strangers would leave none for the store's files.
-link_places places_for_connections() {
-  const rlim_t descriptors = link_places::descriptors();
-  if (descriptors < link_places::fewest_descriptors)
-    throw std::runtime_error("the receiver needs " +
-                             std::to_string(link_places::fewest_descriptors) +
-                             " files open at once, and may have " + std::to_string(descriptors) +
-                             ": raise LimitNOFILE or `ulimit -n`");
-  return link_places::of(descriptors);
+  const auto property = [&](const char* name) -> std::string {
+    const char* const text = zmq_msg_gets(frame.handle(), name);
+    return text != nullptr ? text : "";
+  };
+  const std::string key = property("User-Id");
+  return key.empty() ? "address " + property("Peer-Address") : "key " + key;
 }
 
 /// A daemon has blocks under way that are together no longer than so many of the largest: fewer,
 /// the longer its blocks were so far.
 constexpr std::uint64_t largest_under_way = 2;
 constexpr std::uint64_t fewest_under_way = 2;
-
-/// What is under way may come once more after silence; and one block of which only a part has come.
-byte_size most_of_a_daemon(const receive_settings& settings) {
-  const std::uint64_t message =
-      settings.largest_block.bytes + sizeof(block_header) + sizeof(link_header);
-  return {(2 * largest_under_way + 1) * message + slack.bytes};
-}
 
 /// Of a daemon whose blocks were no longer than this; 0: it has sent none yet, and they are as long
 /// as koto-l3d makes them at most, which is half of the largest.
@@ -111,46 +80,36 @@ std::uint32_t credit_for(std::uint64_t longest, const receive_settings& settings
 } // namespace
 
 /// A block, its rest without repeats, and for each of its events, 32 bytes or more, as many until
-/// the commit; what is remembered; connections; messages; the list of what is stored.
+/// the commit; what is remembered; messages; the list of what is stored.
 byte_size block_receiver::memory_plan(const receive_settings& settings) {
   return {program_memory.bytes + settings.waiting.bytes + 3 * settings.largest_block.bytes +
-          remembered_events * event_memory.bytes +
-          link_places::most_connections * connection_memory.bytes + list_memory.bytes};
+          remembered_events * event_memory.bytes + list_memory.bytes};
 }
 
 struct block_receiver::link {
   zmq::context_t context{1};
   link_guard guard;
-  zmq::socket_t socket = router_behind_the_door(context);
+  zmq::socket_t socket{context, zmq::socket_type::router};
 
   /// `address`: where to listen, a number.
   link(const receive_settings& settings, const std::string& address, connection_counters& counters,
        const report_function& report)
       : guard(context, settings, counters, report) {
-    (void)zmq_ctx_set(context.handle(), share_read_buffers, 0);
     socket.set(zmq::sockopt::linger, linger_ms);
-    // Messages of a second peer of one ZeroMQ name would be held for ever and never be read.
-    socket.set(zmq::sockopt::router_handover, true);
     socket.set(zmq::sockopt::rcvhwm, messages_in_line);
     socket.set(zmq::sockopt::sndhwm, messages_in_line);
     socket.set(zmq::sockopt::maxmsgsize,
                static_cast<std::int64_t>(settings.largest_block.bytes + sizeof(block_header)));
     socket.set(zmq::sockopt::handshake_ivl, link_silence_ms);
-    // Not ZeroMQ's heartbeats: one of them ends the process if its connection has stood still at
-    // the mark and the peer then resets it (decision 20).
+    // Not ZeroMQ's heartbeats: libzmq 4.3.4 aborts if a socket at its high-water mark has them and
+    // the peer resets the connection. The kernel's keep-alive finds dead peers.
     socket.set(zmq::sockopt::tcp_keepalive, 1);
     socket.set(zmq::sockopt::tcp_keepalive_idle, asked_after_s);
     socket.set(zmq::sockopt::tcp_keepalive_intvl, asked_again_s);
     socket.set(zmq::sockopt::tcp_keepalive_cnt, asked_times);
     socket.set(zmq::sockopt::tcp_maxrt, link_silence_ms);
     socket.set(zmq::sockopt::backlog, connections_waiting);
-    const link_places places = places_for_connections();
-    guard.guard(socket, {.stranger = most_of_a_stranger,
-                         .trusted = most_of_a_daemon(settings),
-                         .memory = {memory_plan(settings).bytes / 100 * most_percent_of_plan},
-                         .connections = places.connections,
-                         .of_a_peer = std::min(most_of_a_peer, places.connections / 2),
-                         .first_descriptor = places.first_of_watch});
+    guard.guard(socket);
     socket.set(zmq::sockopt::ipv6, is_ipv6(address));
     socket.bind(address);
   }
@@ -159,12 +118,9 @@ struct block_receiver::link {
 block_receiver::block_receiver(receive_settings settings, store_writer& store,
                                report_function report)
     : mark_(1 + std::random_device()() % ~0U), settings_(std::move(settings)), store_(store),
-      before_(store.committed()), report_(std::move(report)), line_(settings_.line),
-      early_({settings_.waiting.bytes / part_of_early}),
-      shares_(most_stored_sessions - std::min(most_stored_sessions, store.sessions().size())),
-      lost_blocks_(blocks_lost()) {
+      before_(store.committed()), report_(std::move(report)),
+      early_({settings_.waiting.bytes / part_of_early}), lost_blocks_(blocks_lost()) {
   recall(recent_, store_.folder());
-  check_needs_of_zeromq();
   try {
     link_ = std::make_unique<link>(settings_, endpoint_to_listen_at(settings_.bind),
                                    counters_.connections, report_);
@@ -176,8 +132,8 @@ block_receiver::block_receiver(receive_settings settings, store_writer& store,
 block_receiver::~block_receiver() = default;
 
 void block_receiver::close() {
+  link_->guard.attend(steady_clock::now());
   link_->socket.close();
-  link_->guard.finish(steady_clock::now());
 }
 
 std::string block_receiver::endpoint() const {
@@ -191,32 +147,20 @@ std::size_t block_receiver::open_sessions(time_point now) const {
 
 bool block_receiver::step(std::chrono::milliseconds wait) {
   link_guard& guard = link_->guard;
-  zmq_pollitem_t items[] = {{link_->socket.handle(), 0, ZMQ_POLLIN, 0},
-                            {guard.questions(), 0, ZMQ_POLLIN, 0}};
-  const time_point begun = steady_clock::now();
-  wait = std::clamp(std::chrono::ceil<std::chrono::milliseconds>(
-                        std::min(line_.due(begun), begun + wait) - begun),
-                    0ms, wait);
+  const auto [questions, events] = guard.to_poll();
+  zmq_pollitem_t items[] = {{link_->socket.handle(), 0, ZMQ_POLLIN, 0}, questions, events};
   (void)zmq_poll(items, static_cast<int>(std::size(items)), wait.count());
   const time_point now = steady_clock::now();
   guard.attend(now);
   if (items[0].revents == 0) {
-    guard.watch().took_all();
-    if (line_.divides()) {
-      divide_the_line(now);
-      answer_all(now);
-    }
     look_now_and_then(now);
     return false;
   }
   for (int i = 0; i < messages_in_a_step && steady_clock::now() <= now + longest_step; ++i) {
-    if (take_message(now)) continue;
-    guard.watch().took_all();
-    break;
+    if (!take_message(now)) break;
   }
-  divide_the_line(now);
   commit(now);
-  answer_all(now);
+  answer_all();
   look_now_and_then(now);
   return true;
 }
@@ -226,20 +170,14 @@ bool block_receiver::take_message(time_point now) {
   // once.
   zmq::message_t frames[3]; // address, header, body
   std::size_t count = 0;
-  std::uint64_t bytes = 0;
-  int connection = -1;
-  link_guard& guard = link_->guard;
   bool more = true;
   while (more) {
     zmq::message_t frame;
     if (!link_->socket.recv(frame, zmq::recv_flags::dontwait)) return false;
     more = frame.more();
-    if (count == 1) connection = connection_watch::connection_of(frame);
-    if (count > 0) bytes += connection_watch::bytes_on_the_wire(frame.size(), guard.with_keys());
     if (count < std::size(frames)) frames[count].move(frame);
     ++count;
   }
-  guard.watch().took(connection, bytes);
   counters_.messages.add();
   auto& [address_frame, head, body_frame] = frames;
   const auto header = read_link_header({head.data<std::byte>(), head.size()});
@@ -249,23 +187,18 @@ bool block_receiver::take_message(time_point now) {
     return true;
   }
   const std::string address = address_frame.to_string();
-  const std::string peer = peer_of(body_frame);
   const std::span<std::byte> body(body_frame.data<std::byte>(), body_frame.size());
 
   if (header->type == link_message::hello) {
-    if (const auto claim = read_hello(*header, body)) {
+    if (header->sequence != 0 && body.size() == sizeof(link_hello_body)) {
       const auto who = load<link_hello_body>(body.data());
-      if (take_hello(
-              *header, *claim,
-              {address, sender_of(body_frame), peer, peer_in_words(body_frame), who.run, who.node},
-              now))
-        guard.watch().trust(connection, peer);
+      take_hello(*header, {address, sender_of(body_frame), who.run, who.node}, now);
     } else {
       counters_.garbage.add();
     }
     return true;
   }
-  link_peer* const speaker = peers_.speaker(header->session, {address, peer});
+  link_peer* const speaker = peers_.speaker(header->session, address);
   if (speaker == nullptr) {
     if (header->type == link_message::block) counters_.strangers.add();
     send(address, link_message::refusal, header->session, 0);
@@ -276,17 +209,10 @@ bool block_receiver::take_message(time_point now) {
   from.heard_at = now;
   switch (header->type) {
   case link_message::block: take_blocks(from, *header, body_frame, now); break;
-  case link_message::heartbeat:
-    from.acknowledge = true;
-    if (const auto wanted = read_sealed<link_demand_body>(body)) {
-      line_.demand(header->session, from.user_of_line(), *wanted, now);
-      from.tell_grant = line_.divides();
-    }
-    break;
+  case link_message::heartbeat: from.acknowledge = true; break;
   case link_message::goodbye:
     if (!std::exchange(from.gone, true) && from.stored) counters_.goodbyes.add();
     store_.end_session(header->session);
-    line_.end(header->session);
     early_.drop_if([&](std::uint64_t s, std::uint64_t) { return s == header->session; });
     break;
   default: counters_.garbage.add();
@@ -301,7 +227,6 @@ void block_receiver::take_blocks(link_peer& from, const link_header& header, zmq
   counters_.bytes.add(body.size());
   from.longest = std::max<std::uint64_t>(from.longest, body.size());
   from.acknowledge = true;
-  note_pace(from, header.session, body.size(), now);
   take_block(from, header, body, now);
   link_header next = header;
   const auto last = [&] { return store_.last_stored(header.session, from.first); };
@@ -345,17 +270,11 @@ void block_receiver::take_block(link_peer& from, const link_header& header, zmq:
     from.refuse = true;
     return;
   }
-  // What the receiver says in the header is not the sender's to say.
-  if (const std::uint16_t flags = from.proven ? block_proven : 0;
-      block.flags != flags || block.repeated != 0) {
-    block.flags = flags;
+  if (block.repeated != 0) { // which is not the sender's to say
     block.repeated = 0;
     seal_header(block);
     l3::store(body.data(), block);
   }
-  const bool is_new = !store_.sessions().contains(header.session);
-  if (const std::string why = is_new ? no_place_for(header.session, from.peer) : ""; !why.empty())
-    return refuse(from.address, "a block of " + from.in_words, header.session, why, now);
   const auto ends = first_and_last();
   const auto rest = without_repeats(body, block, now);
   // What is left out must be on the disk before, and still be there: a power cut could take the
@@ -378,7 +297,6 @@ void block_receiver::take_block(link_peer& from, const link_header& header, zmq:
       from.last_event = ends->second;
   }
   from.lag = block_lag(block.sealed_at, nanoseconds_since_1970());
-  if (is_new) shares_.begin(from.peer, header.session);
   counters_.repeated_events.add(block.repeated);
   recovering_ = static_cast<bool>(store_error_);
 }
@@ -453,41 +371,14 @@ void block_receiver::store_failed(const std::error_code& error, time_point now) 
   report_once("the store cannot be written: " + error.message());
 }
 
-void block_receiver::note_pace(const link_peer& from, std::uint64_t session, std::uint64_t bytes,
-                               time_point now) {
-  const std::uint64_t under_way = from.longest * credit_for(from.longest, settings_);
-  line_.took(session, from.user_of_line(), bytes, under_way, now);
-  if (!line_.is_greedy(session, now)) return;
-  counters_.over_grant.add();
-  report(greedy_told_, now,
-         "node " + std::to_string(from.node) + " (" + from.in_words +
-             ") sends more than its part of the line, and more than it has credit for: its "
-             "acknowledgements wait, and the others' parts are no longer sure; what it sends is "
-             "stored all the same. Does it run a program that is not koto-l3d?");
-}
-
-/// Tells those whose part has changed, and those that asked: before the commit, which may last
-/// longer than a grant, and with what was acknowledged before. A welcome says it of itself.
-void block_receiver::divide_the_line(time_point now) {
-  for (const std::uint64_t session : line_.divide(now)) {
-    if (link_peer* const to = peers_.find(session)) to->tell_grant = true;
-  }
-  for (auto& [session, to] : peers_) {
-    if (std::exchange(to.tell_grant, false) && to.welcomes.empty())
-      send(to.address, link_message::acknowledgement, session, to.acknowledged);
-  }
-}
-
-void block_receiver::answer_all(time_point now) {
+void block_receiver::answer_all() {
   for (auto& [session, to] : peers_) {
     for (const std::string& address : std::exchange(to.welcomes, {})) {
-      to.acknowledged = store_.last_stored(session, to.first);
-      send(address, link_message::welcome, session, to.acknowledged);
+      send(address, link_message::welcome, session, store_.last_stored(session, to.first));
     }
-    if (to.acknowledge && !line_.holds_back(session, now)) {
-      to.acknowledge = false;
-      to.acknowledged = store_.last_stored(session, to.first);
-      send(to.address, link_message::acknowledgement, session, to.acknowledged);
+    if (std::exchange(to.acknowledge, false)) {
+      send(to.address, link_message::acknowledgement, session,
+           store_.last_stored(session, to.first));
     }
     if (std::exchange(to.refuse, false)) {
       send(to.address, link_message::refusal, session, 0,
@@ -499,8 +390,7 @@ void block_receiver::answer_all(time_point now) {
 std::uint32_t block_receiver::credit_of(std::uint64_t session) const {
   const link_peer* const to = peers_.find(session);
   const std::uint64_t longest = to != nullptr ? to->longest : 0;
-  const std::uint32_t credit = credit_for(longest, settings_);
-  return std::min(credit, line_.credit_of(session, longest).value_or(credit));
+  return credit_for(longest, settings_);
 }
 
 void block_receiver::send(const std::string& address, link_message type, std::uint64_t session,
@@ -509,8 +399,6 @@ void block_receiver::send(const std::string& address, link_message type, std::ui
   const bool is_answer = type == link_message::welcome || type == link_message::acknowledgement;
   link_answer_body answer;
   if (is_answer) {
-    answer = line_.grant_of(session).value_or(answer);
-    answer.flags |= answer_takes_settings;
     answer.receiver = mark_;
     const link_peer* const to = peers_.find(session);
     answer.missing = std::max(sequence + 1, to != nullptr ? to->first : 0);

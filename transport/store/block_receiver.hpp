@@ -3,8 +3,8 @@
 // daemons, checks them, stores them, and acknowledges what is stored. All that was waiting is
 // stored in one go and acknowledged once. An event that another session of the run has stored
 // lately, byte by byte, is left out of its block, and counted there: see recent_events. A session
-// belongs to the peer that shows its token, and each connection has to show it again. Whatever is
-// not a message of the link is counted and dropped.
+// says hello over each of its connections. Whatever is not a message of the link is counted and
+// dropped.
 #pragma once
 
 #include <chrono>
@@ -23,14 +23,10 @@
 #include "transport/format/event_key.hpp"
 #include "transport/format/time.hpp"
 #include "transport/format/units.hpp"
-#include "transport/link/session_token.hpp"
-#include "transport/link/watch_limits.hpp"
 #include "transport/store/block.hpp"
 #include "transport/store/early_blocks.hpp"
-#include "transport/store/line_shares.hpp"
 #include "transport/store/link_peers.hpp"
 #include "transport/store/recent_events.hpp"
-#include "transport/store/session_shares.hpp"
 #include "transport/store/store_writer.hpp"
 
 namespace l3 {
@@ -40,7 +36,6 @@ struct receive_settings {
   std::uint32_t credit = 64; ///< blocks that a daemon may have under way; fewer if they are long
   byte_size largest_block = largest_sent_payload; ///< a peer that sends more is cut off
   byte_size waiting = mebibytes(1024);            ///< memory of messages that wait to be stored
-  bit_rate line;                                  ///< divided among the daemons; 0: it is not
   std::string secret_key; ///< file with its own key; empty: a link without keys
   std::string allow;      ///< file with the public keys of those that may send
 };
@@ -51,8 +46,7 @@ struct connection_counters {
   counter let_in;
   counter unknown_key; ///< with a key that is not in the allow-list
   counter mechanism;   ///< without a key where there must be one, or the other way round
-  counter left; ///< closed by the peer before it said anything: it asked whether one listens here
-  watch_counters watch; ///< of those that were let in, and of others
+  counter left; ///< closed by the peer before the handshake: it asked whether one listens here
 
   /// Were not let in for any other reason: garbage, silence, a greeting sealed for another key.
   /// Those that have not come so far yet count as such, for the three seconds that they have.
@@ -75,8 +69,6 @@ struct receive_counters {
   counter gaps;            ///< blocks whose predecessors were missing
   counter early;           ///< blocks that were kept until their predecessors came
   counter strangers;       ///< blocks of a session that has not said hello on their connection
-  counter over_grant;      ///< blocks of daemons that kept neither to their grant nor credit
-  counter refused_hellos;  ///< most often in the name of a session that is another peer's
   counter unseen;          ///< blocks before a hello's first that were never stored here
   counter garbage;         ///< messages that are none of ours
   counter store_errors;
@@ -89,8 +81,6 @@ class block_receiver {
 public:
   using report_function = std::function<void(std::string_view)>;
 
-  /// Of each, a start reads the blocks' headers, and memory has some 250 bytes for good.
-  static constexpr std::size_t most_stored_sessions = std::size_t{1} << 16;
   /// A sender keeps what is not acknowledged, which is never more than what the daemons before it
   /// had under way: some 60 MB for what is remembered, of each of 128 sessions still 2048 events at
   /// their beginning and at their end. A node that was started again has up to four sessions: two,
@@ -113,12 +103,11 @@ public:
   /// steps.
   [[nodiscard]] std::error_code look_at_store();
 
-  /// Lets no peer in any more, and has counted and said afterwards which ones were refused. After
-  /// the last step.
+  /// Lets no peer in any more, and has counted which ones were refused. After the last step.
   void close();
 
   [[nodiscard]] std::string endpoint() const; ///< with the port that was bound
-  /// The most memory that the program takes; connections are shut down beyond it.
+  /// The most memory that the program takes where peers keep to their credit.
   [[nodiscard]] static byte_size memory_plan(const receive_settings& settings);
   [[nodiscard]] const receive_counters& counters() const { return counters_; }
   // For the thread that calls step().
@@ -126,8 +115,6 @@ public:
   [[nodiscard]] std::size_t open_sessions(time_point now) const;
   /// Who said hello, by session.
   [[nodiscard]] const link_peers& peers() const { return peers_; }
-  /// Who may use how much of the line.
-  [[nodiscard]] const line_shares& line() const { return line_; }
   /// Why nothing is stored now; no error: it is.
   [[nodiscard]] std::error_code store_error() const { return store_error_; }
 
@@ -136,21 +123,11 @@ private:
   [[nodiscard]] bool take_message(time_point now);
   struct hello_origin {
     std::string address;  ///< as ZeroMQ knows the connection
-    std::string machine;  ///< for a person
-    std::string peer;     ///< whose share it is in
-    std::string in_words; ///< the same for a person
+    std::string in_words; ///< key or address of the peer
     std::uint32_t run = 0;
     std::uint32_t node = 0;
   };
-  [[nodiscard]] bool take_hello(const link_header& header, session_claim claim,
-                                const hello_origin& origin, time_point now);
-  /// Why it is not taken; empty: it is.
-  [[nodiscard]] std::string wrong_with_hello(std::uint64_t session, session_claim claim,
-                                             const std::string& peer);
-  /// The same of a session that the store may not have yet.
-  [[nodiscard]] std::string no_place_for(std::uint64_t session, const std::string& peer);
-  void refuse(const std::string& address, const std::string& whom, std::uint64_t session,
-              const std::string& why, time_point now);
+  void take_hello(const link_header& header, const hello_origin& origin, time_point now);
   void tell_unseen(std::uint64_t session, std::uint64_t expected, std::uint64_t first,
                    time_point now);
   void take_blocks(link_peer& from, const link_header& header, zmq::message_t& body,
@@ -171,9 +148,7 @@ private:
   [[nodiscard]] std::error_code commit_and_look(time_point now);
   void look_now_and_then(time_point now);
   [[nodiscard]] std::uint64_t blocks_lost() const;
-  void divide_the_line(time_point now);
-  void note_pace(const link_peer& from, std::uint64_t session, std::uint64_t bytes, time_point now);
-  void answer_all(time_point now);
+  void answer_all();
   [[nodiscard]] std::uint32_t credit_of(std::uint64_t session) const;
   void send(const std::string& address, link_message type, std::uint64_t session,
             std::uint64_t sequence, std::string_view body = {});
@@ -187,12 +162,10 @@ private:
   report_function report_;
   std::unique_ptr<link> link_;
   link_peers peers_;
-  line_shares line_;
   early_blocks early_;
-  session_shares shares_;
   recent_events recent_{remembered_events, remembered_sessions};
   struct new_block {
-    block_sender by;
+    std::uint64_t session = 0;
     std::uint64_t sequence = 0;
     std::size_t events = 0;
   };
@@ -211,12 +184,9 @@ private:
   bool recovering_ = false; ///< a block was written since, and is not yet committed
   receive_counters counters_;
   std::string last_report_;
-  occasional refused_hellos_told_{std::chrono::seconds(10)};
-  occasional claims_told_{std::chrono::seconds(10)};
   occasional unseen_told_{std::chrono::seconds(10)};
   occasional wrong_counts_told_{std::chrono::seconds(10)};
   occasional unequal_told_{std::chrono::seconds(10)};
-  occasional greedy_told_{std::chrono::seconds(10)};
 };
 
 } // namespace l3

@@ -17,10 +17,6 @@ namespace {
 /// What is compared with the store for a block, in its own lengths: once for repeats alone.
 constexpr std::uint64_t most_compared = 2;
 
-block_sender sender_of(const block_header& block) {
-  return {block.session, (block.flags & block_proven) != 0};
-}
-
 } // namespace
 
 /// False: the header's number of events is not that of the payload. Ledgers count by headers.
@@ -55,7 +51,6 @@ std::optional<std::pair<event_key, event_key>> block_receiver::first_and_last() 
 std::span<const std::byte> block_receiver::without_repeats(std::span<const std::byte> body,
                                                            block_header& block, time_point now) {
   const auto payload = body.subspan(sizeof(block_header));
-  const block_sender by = sender_of(block);
   stored_copies copies(store_.folder(), store_.names(), most_compared * body.size());
   shortened_.clear();
   std::uint32_t repeated = 0;
@@ -63,8 +58,10 @@ std::span<const std::byte> block_receiver::without_repeats(std::span<const std::
   std::size_t at = 0;
   for (const auto& who : events_) {
     const auto event = payload.subspan(at, who.bytes);
-    const auto match = recent_.find_from_another(
-        by, block.run, who, [&](const event_place& place) { return copies.has(place, event); });
+    const auto match =
+        recent_.find_from_another(block.session, block.run, who, [&](const event_place& place) {
+          return copies.has(place, event);
+        });
     const bool again = match == recent_events::match::equal;
     if (match == recent_events::match::unequal) tell_unequal(block, event, now);
     if (again && repeated++ == 0) {
@@ -102,14 +99,13 @@ void block_receiver::tell_unequal(const block_header& block, std::span<const std
 
 /// They are in the store now, one behind the other.
 void block_receiver::remember_events(const block_header& block) {
-  const block_sender by = sender_of(block);
   const stored_block& at = store_.last_appended();
   event_place place{at.file, at.payload_offset()};
   for (const auto& who : events_) {
-    recent_.add(by, block.run, who, place);
+    recent_.add(block.session, block.run, who, place);
     place.offset += who.bytes;
   }
-  uncommitted_.push_back({by, block.sequence, events_.size()});
+  uncommitted_.push_back({block.session, block.sequence, events_.size()});
   uncommitted_events_.insert(uncommitted_events_.end(), events_.begin(), events_.end());
 }
 
@@ -119,8 +115,8 @@ void block_receiver::forget_what_is_not_stored() {
   auto end = uncommitted_events_.end();
   for (auto block = uncommitted_.rbegin(); block != uncommitted_.rend(); ++block) {
     const auto first = end - static_cast<std::ptrdiff_t>(block->events);
-    if (block->sequence > store_.last_stored(block->by.session)) {
-      for (auto e = end; e != first;) recent_.take_back(block->by, *--e);
+    if (block->sequence > store_.last_stored(block->session)) {
+      for (auto e = end; e != first;) recent_.take_back(block->session, *--e);
       uncommitted_events_.erase(first, end);
       block->events = 0;
     }

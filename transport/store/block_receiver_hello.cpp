@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A receiver's hellos: who may speak for a session (docs/protocol.md).
+// A receiver's hellos (docs/protocol.md).
 #include <algorithm>
 #include <string>
 
@@ -10,62 +10,11 @@
 
 namespace l3 {
 
-std::string block_receiver::no_place_for(std::uint64_t session, const std::string& peer) {
-  const auto& stored = store_.sessions();
-  if (stored.contains(session)) return {};
-  if (stored.size() >= most_stored_sessions)
-    return fmt::format("the store has blocks of {} sessions, and takes no more: start the receiver "
-                       "with a new folder",
-                       most_stored_sessions);
-  if (!shares_.may_begin(peer, [&](std::uint64_t s) { return stored.contains(s); }))
-    return fmt::format("one peer ({}) has begun {} sessions in the store since the receiver was "
-                       "started, which is its share: start the receiver again",
-                       peer, shares_.share());
-  return {};
-}
-
-void block_receiver::refuse(const std::string& address, const std::string& whom,
-                            std::uint64_t session, const std::string& why, time_point now) {
-  counters_.refused_hellos.add();
-  send(address, link_message::refusal, session, 0, why);
-  report(refused_hellos_told_, now, "refused " + whom + ": " + why);
-}
-
-std::string block_receiver::wrong_with_hello(std::uint64_t session, session_claim claim,
-                                             const std::string& peer) {
-  const bool is_proven = claim == session_claim::proven;
-  const link_peer* const known = peers_.find(session);
-  if (claim == session_claim::false_token)
-    return fmt::format("this token is not that of session {:016x}, which belongs to another peer",
-                       session);
-  if (!is_proven && ((known != nullptr && known->proven) || store_.is_proven(session))) {
-    return fmt::format("session {:016x} belongs to a daemon that has shown its token, and this "
-                       "hello shows none: put tokens.kl3t back into the daemon's spool folder, or "
-                       "start the receiver with a new folder",
-                       session);
-  }
-  return no_place_for(session, peer);
-}
-
-/// False: it is refused.
-bool block_receiver::take_hello(const link_header& header, session_claim claim,
-                                const hello_origin& origin, time_point now) {
+void block_receiver::take_hello(const link_header& header, const hello_origin& origin,
+                                time_point now) {
   const std::uint64_t session = header.session;
-  if (const std::string wrong = wrong_with_hello(session, claim, origin.peer); !wrong.empty()) {
-    refuse(origin.address, "a hello from " + origin.machine, session, wrong, now);
-    return false;
-  }
-  const bool is_proven = claim == session_claim::proven;
-  if (is_proven && store_.claim(session)) {
-    report(claims_told_, now,
-           fmt::format("session {:016x} has shown its token: what was stored as this session "
-                       "without it is another peer's, and does not count as stored",
-                       session));
-  }
-  const link_peer* const known = peers_.find(session);
-  const bool is_another = known == nullptr || known->proven != is_proven;
-  early_.drop_if([&](std::uint64_t s, std::uint64_t) { return is_another && s == session; });
-  link_peer& from = peers_.greet(session, origin.address, origin.peer, is_proven, now);
+  const bool is_new = peers_.find(session) == nullptr;
+  link_peer& from = peers_.greet(session, origin.address, now);
   const std::uint64_t last = store_.last_stored(session, header.sequence);
   const std::uint64_t expected =
       std::max({last + 1, from.first, store_.last_archived(session) + 1});
@@ -79,10 +28,9 @@ bool block_receiver::take_hello(const link_header& header, session_claim claim,
   from.node = origin.node;
   from.take_process(process_of_hello(header), now);
   from.stored = last != 0;
-  if (is_another) from.last_event = recent_.last_of({session, is_proven});
+  if (is_new) from.last_event = recent_.last_of(session);
   answers_from_older_files_ = true;
   from.welcomes.push_back(origin.address); // what it says to be stored must be committed first
-  return true;
 }
 
 /// Only the session's own daemon says so: it was told that they are stored.

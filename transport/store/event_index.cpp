@@ -38,9 +38,8 @@ void event_index::keep_events_of(const std::set<std::uint32_t>& runs) {
 void event_index::take_block(const stored_block& block, std::span<const std::byte> payload) {
   ++blocks_;
   const block_header& h = block.header;
-  const bool proven = (h.flags & block_proven) != 0;
-  const auto [known, added] = places_.try_emplace({h.session, proven}, sessions_.size());
-  if (added) sessions_.push_back({h.session, h.run, 0, 0, proven, h.codec, 0});
+  const auto [known, added] = places_.try_emplace(h.session, sessions_.size());
+  if (added) sessions_.push_back({h.session, h.run, 0, 0, 0});
   session& of_session = sessions_[known->second];
   of_session.repeated += block.header.repeated;
   if (seen_.note(h) == block_copies::kind::once_more)

@@ -50,9 +50,6 @@ public:
     std::uint32_t run = 0;
     std::uint64_t events = 0;
     std::uint64_t repeated = 0; ///< left out by the receiver: another session has stored them
-    /// Came with the session's token. What came without it is another peer's, and counts apart.
-    bool proven = false;
-    codec_id codec = codec_id::koto;
     std::uint64_t bytes = 0; ///< of the events
   };
   [[nodiscard]] std::span<const session> sessions() const { return sessions_; }
@@ -83,8 +80,7 @@ private:
 
   std::vector<entry> entries_;
   std::vector<session> sessions_;
-  std::map<std::pair<std::uint64_t, bool>, std::size_t>
-      places_; ///< in sessions_, by number, proven
+  std::map<std::uint64_t, std::size_t> places_; ///< in sessions_, by number
   std::uint64_t blocks_ = 0;
   std::uint64_t bytes_ = 0;
   std::uint64_t damaged_ = 0;

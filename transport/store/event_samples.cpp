@@ -2,9 +2,7 @@
 // Samples out of packed events: the boards of a well-formed event, decoded.
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 
-#include "transport/format/rounding.hpp"
 #include "transport/store/event_view.hpp"
 #include "transport/store/koto_record.hpp"
 #include "transport/store/packed_board.hpp"
@@ -73,71 +71,11 @@ private:
   std::array<std::uint16_t, std::size_t{l2::max_boards} * l2::sample_words> samples_;
 };
 
-/// Decodes the gathered records of an event, a group at a time: goes through its boards once.
-class gathered_records {
-public:
-  gathered_records(const packed_event_view& event, group_decoder decode)
-      : event_(event), decode_(decode), at_(event.start_of(0).first) {}
-
-  /// Brings the records of board `index` to their places; for boards in rising order. False: a
-  /// group of them is damaged.
-  [[nodiscard]] bool unpack(std::uint32_t index, strong_samples& samples) {
-    for (;; ++board_) {
-      for (; in_fragment_ == event_.fragment(fragment_).boards; in_fragment_ = 0) {
-        const packed_fragment passed = event_.fragment(fragment_++);
-        if (passed.form == fragment_form::raw) at_ += passed.bytes;
-      }
-      const packed_board b = event_.board(board_);
-      const auto data = event_.bytes().subspan(at_, b.bytes);
-      const bool is_wanted = board_ == index;
-      if (is_gathered(b) && !pass(b, data, is_wanted ? &samples : nullptr)) return false;
-      ++in_fragment_;
-      at_ += b.bytes;
-      if (is_wanted) break;
-    }
-    ++board_;
-    return true;
-  }
-
-private:
-  /// Goes over the records of a board; false if one that is wanted is damaged.
-  bool pass(packed_board b, std::span<const std::byte> data, strong_samples* samples) {
-    const std::uint32_t records = records_of(b, data);
-    for (unsigned r = 0; r < l2::waveforms_per_board; ++r) {
-      if ((records >> r & 1) == 0) continue;
-      const std::uint32_t of_group = records_++ % l2::waveforms_per_board;
-      if (of_group == 0) {
-        group_ = data.subspan(bytes_before_samples(b));
-        is_decoded_ = false;
-      }
-      if (samples == nullptr) continue;
-      if (!is_decoded_ && !decode_(group_, false, of_group_)) return false;
-      is_decoded_ = true;
-      std::copy_n(of_group_.begin() + of_group * l2::waveform_samples, l2::waveform_samples,
-                  samples->begin() + r * l2::waveform_samples);
-    }
-    return true;
-  }
-
-  const packed_event_view& event_;
-  group_decoder decode_;
-  std::size_t at_;
-  std::uint32_t fragment_ = 0;
-  std::uint32_t in_fragment_ = 0; ///< boards of it that were passed
-  std::uint32_t board_ = 0;
-  std::uint32_t records_ = 0; ///< gathered ones that were passed
-  std::span<const std::byte> group_;
-  bool is_decoded_ = false;
-  strong_samples of_group_{};
-};
-
 /// Writes the packet of a board that is not raw at `to`.
 void rebuild_board(const packed_event& event, packed_board board, std::span<const std::byte> data,
                    std::span<const std::uint16_t> values, std::byte* to) {
   const std::uint32_t records = records_of(board, data);
-  const std::uint32_t error = error_of(board, data);
   if ((board.form & board_limited) != 0) data = data.subspan(board_mask_bytes);
-  if (error != 0) data = data.subspan(stored_error_bytes);
   if ((board.form & board_header_stored) != 0) {
     std::memcpy(to, data.data(), stored_header_bytes);
     data = data.subspan(stored_header_bytes);
@@ -160,9 +98,8 @@ void rebuild_board(const packed_event& event, packed_board board, std::span<cons
   for (unsigned record = 0; record < l2::waveforms_per_board; ++record) {
     if ((records >> record & 1) == 0) continue;
     std::byte* word = samples + 2 * sample_word(board, record, 0);
-    for (unsigned value :
+    for (const unsigned value :
          values.subspan(std::size_t{l2::waveform_samples} * record, l2::waveform_samples)) {
-      if (error != 0) value = rounded_sample(value, error, l2::payload_mask);
       store_big(word, static_cast<std::uint16_t>(l2::sample_tag | value));
       word += step;
     }
@@ -187,7 +124,6 @@ bool rebuild_fragment(const packed_event_view& event, std::uint32_t index,
   std::array<packed_board, l2::max_boards> table;
   for (std::uint32_t j = 0; j < f.boards; ++j) table[j] = event.board(next_board + j);
   fragment_groups groups{std::span(table).first(f.boards), data, decode};
-  gathered_records gathered(event, decode);
   strong_samples of_records{};
   std::size_t taken = 0;
   for (std::uint32_t j = 0; j < f.boards; ++j) {
@@ -197,9 +133,7 @@ bool rebuild_fragment(const packed_event_view& event, std::uint32_t index,
       std::memcpy(to, of_board.data(), of_board.size());
     } else {
       std::span<const std::uint16_t> samples = of_records;
-      if (is_gathered(b)) {
-        if (!gathered.unpack(next_board + j, of_records)) return false;
-      } else if (!is_group(b))
+      if (!is_group(b))
         unpack_records(records_of(b, of_board), of_board.subspan(bytes_before_samples(b)),
                        of_records);
       else
@@ -227,19 +161,11 @@ std::optional<board_waveforms> unpack_board(const packed_event_view& event, std:
   board_waveforms w;
   w.records = records_of(b, data);
   const auto coded = data.subspan(bytes_before_samples(b));
-  if (is_gathered(b)) {
-    if (!gathered_records(event, decode).unpack(index, w.samples)) return std::nullopt;
-  } else if (!is_group(b))
+  if (!is_group(b))
     unpack_records(w.records, coded, w.samples);
   else if (!decode(coded, is_wide(b), w.samples))
     return std::nullopt;
   if (!fit_words(w.samples)) return std::nullopt;
-  if (const std::uint32_t error = error_of(b, data); error != 0) {
-    for (std::size_t i = 0; i < w.samples.size(); ++i)
-      if ((w.records >> i / l2::waveform_samples & 1) != 0)
-        w.samples[i] =
-            static_cast<std::uint16_t>(rounded_sample(w.samples[i], error, l2::payload_mask));
-  }
   return w;
 }
 
@@ -275,38 +201,22 @@ std::vector<std::span<const std::byte>> limited_data(const packed_event_view& ev
   return limited;
 }
 
-std::vector<std::uint8_t> greatest_errors(const packed_event_view& event, std::uint32_t index) {
-  std::vector<std::uint8_t> errors;
-  for_each_board(event, index, [&](const packed_board& b, std::span<const std::byte> data) {
-    errors.push_back(static_cast<std::uint8_t>(error_of(b, data)));
-  });
-  return errors;
-}
-
-std::vector<loose_word> loose_words(const packed_event_view& event, std::uint32_t index) {
-  std::vector<loose_word> loose;
+std::vector<std::uint32_t> absent_words(const packed_event_view& event, std::uint32_t index) {
+  std::vector<std::uint32_t> absent;
   const std::vector<std::uint16_t> kept = kept_records(event, index);
-  const std::vector<std::uint8_t> errors = greatest_errors(event, index);
   const std::uint32_t first_board = event.start_of(index).second;
   std::size_t packet = l2::fragment_header_bytes;
   for (std::uint32_t j = 0; j < kept.size(); ++j) {
     const packed_board b = event.board(first_board + j);
     for (unsigned r = 0; r < l2::waveforms_per_board; ++r) {
-      const std::uint32_t error = (kept[j] >> r & 1) == 0 ? loose_word::absent : errors[j];
-      for (unsigned s = 0; error != 0 && s < l2::waveform_samples; ++s)
-        loose.push_back(
-            {static_cast<std::uint32_t>(packet + stored_header_bytes + 2 * sample_word(b, r, s)),
-             error});
+      if ((kept[j] >> r & 1) != 0) continue;
+      for (unsigned s = 0; s < l2::waveform_samples; ++s)
+        absent.push_back(
+            static_cast<std::uint32_t>(packet + stored_header_bytes + 2 * sample_word(b, r, s)));
     }
     packet += original_bytes(b);
   }
-  return loose;
-}
-
-bool is_near(const std::byte* one, const std::byte* other, std::uint32_t error) {
-  const int a = load_big<std::uint16_t>(one) & l2::payload_mask;
-  const int b = load_big<std::uint16_t>(other) & l2::payload_mask;
-  return static_cast<std::uint32_t>(std::abs(a - b)) <= error;
+  return absent;
 }
 
 } // namespace l3

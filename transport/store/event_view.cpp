@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "transport/format/rounding.hpp"
 #include "transport/format/summary.hpp"
 #include "transport/store/koto_record.hpp"
 #include "transport/store/packed_board.hpp"
@@ -39,12 +38,9 @@ bool are_zeros(std::span<const std::byte> bytes) {
   return std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{0}; });
 }
 
-/// Whether a line's payload is one that there is, its error is one that it may have, and its
-/// reserved bytes are 0.
+/// Whether a line's payload is one that there is, and its reserved bytes are 0.
 bool is_row(packed_line_payload row) {
   return static_cast<std::uint32_t>(row.payload) < event_payloads &&
-         row.greatest_error <= most_greatest_error &&
-         (row.greatest_error == 0 || has_samples(row.payload)) &&
          std::ranges::all_of(row.reserved, [](std::uint8_t b) { return b == 0; });
 }
 
@@ -93,10 +89,6 @@ packed_line_payload packed_event_view::payload_of_line(std::uint32_t index) cons
                                    sizeof(packed_payload) + index * sizeof(packed_line_payload));
 }
 
-std::uint32_t packed_event_view::greatest_error() const {
-  return payload_lines() == 0 ? 0 : payload().greatest_error;
-}
-
 std::size_t packed_event_view::summary_offset() const {
   return round_up(sizeof(packed_event) + header_.fragments * sizeof(packed_fragment) +
                       std::size_t{header_.boards} * sizeof(packed_board),
@@ -129,43 +121,34 @@ bool packed_event_view::payload_well_formed() const {
   if (header_.version == 0)
     return header_.payload == event_payload::all && header_.payload_bytes == 0;
   const std::size_t bytes = header_.payload_bytes;
-  if (header_.version > 2 || bytes < sizeof(packed_payload) ||
+  if (header_.version > 1 || bytes < sizeof(packed_payload) ||
       header_.summary_bytes < sizeof(packed_summary))
     return false;
   const auto by = load<packed_summary>(summary().data());
   if (by.lines > max_lines || bytes != packed_payload_bytes(by.lines)) return false;
   const packed_payload table = payload();
-  if (std::ranges::any_of(table.reserved, [](std::uint8_t b) { return b != 0; }) ||
-      ((table.asked | table.control) & ~by.kept_by) != 0)
-    return false;
+  if (table.reserved != 0 || ((table.asked | table.control) & ~by.kept_by) != 0) return false;
   bool kept = false;
-  bool rounds = false; // a line of the menu
   auto most = event_payload::summary;
-  std::uint32_t error = most_greatest_error;
   for (std::uint32_t n = 0; n < by.lines; ++n) {
     const packed_line_payload row = payload_of_line(n);
     if (!is_row(row)) return false;
-    rounds = rounds || row.greatest_error != 0;
     if ((by.kept_by >> n & 1) == 0) continue;
     kept = true;
     most = std::min(most, row.payload);
-    if (has_samples(row.payload)) error = std::min<std::uint32_t>(error, row.greatest_error);
   }
   if (!kept || table.control != 0) most = event_payload::all;
-  if (!kept || table.control != 0 || !has_samples(most)) error = 0;
-  if (rounds != (header_.version == 2)) return false;
   std::uint32_t asked = 0;
   for (std::uint32_t n = 0; n < by.lines; ++n)
     if (payload_of_line(n).payload == most) asked |= by.kept_by & 1U << n;
-  return header_.payload == most && table.asked == asked && table.greatest_error == error;
+  return header_.payload == most && table.asked == asked;
 }
 
-/// `gathered`: records of the event that were gathered, up to this board.
-bool packed_event_view::board_well_formed(packed_board board, std::size_t at,
-                                          std::uint32_t& gathered) const {
-  if (at + board.bytes > bytes_.size()) return false;
+bool packed_event_view::board_well_formed(packed_board board, std::size_t at) const {
+  constexpr unsigned no_form = 128;
+  if (at + board.bytes > bytes_.size() || (board.form & no_form) != 0) return false;
   if ((board.form & board_raw) != 0)
-    return (board.form & (board_limited | board_features | board_strong | board_rounded)) == 0;
+    return (board.form & (board_limited | board_features | board_strong)) == 0;
   auto data = bytes_.subspan(at, board.bytes);
   const bool limited = (board.form & board_limited) != 0;
   const bool features = (board.form & board_features) != 0;
@@ -178,25 +161,12 @@ bool packed_event_view::board_well_formed(packed_board board, std::size_t at,
     if (records != 0 && header_.payload != event_payload::suppressed) return false;
     if (features != (header_.payload == event_payload::features)) return false;
     if ((board.form & board_256_samples) != 0 && !has_whole_channels(records)) return false;
-  }
-  if ((board.form & board_rounded) != 0) {
-    if (records == 0 || data.empty()) return false;
-    const auto error = std::to_integer<std::uint32_t>(data.front());
-    if (error == 0 || error > greatest_error()) return false;
-    data = data.subspan(stored_error_bytes);
+    if (is_group(board)) return false;
   }
   const std::size_t words = stored_words_bytes(board);
   if (data.size() < words) return false;
   data = data.subspan(words);
-  const bool has_whole_group = !data.empty() && strong_group_bytes(data) == data.size();
-  if (is_gathered(board)) {
-    if (records == 0 || (board.form & board_rounded) != 0) return false;
-    constexpr std::uint32_t group = l2::waveforms_per_board;
-    const std::uint32_t groups_before = (gathered + group - 1) / group;
-    gathered += static_cast<std::uint32_t>(std::popcount(records));
-    return (gathered + group - 1) / group == groups_before ? data.empty() : has_whole_group;
-  }
-  if (is_group(board)) return has_whole_group;
+  if (is_group(board)) return !data.empty() && strong_group_bytes(data) == data.size();
   const auto rest = behind_records(data, records);
   if (!rest) return false;
   if (!features) return rest->empty();
@@ -212,7 +182,6 @@ bool packed_event_view::well_formed(std::optional<codec_id> codec) {
   std::size_t at = data_offset();
   if (at > bytes_.size() || !are_zeros(behind_tables()) || !payload_well_formed()) return false;
   std::uint64_t boards = 0;
-  std::uint32_t gathered = 0;
   int last_crate = -1;
   for (std::uint32_t i = 0; i < header_.fragments; ++i) {
     const packed_fragment f = fragment(i);
@@ -230,17 +199,13 @@ bool packed_event_view::well_formed(std::optional<codec_id> codec) {
         const packed_board b = board(static_cast<std::uint32_t>(boards) + j);
         if (b.slot <= last_slot || b.slot > l2::last_slot) return false;
         last_slot = b.slot;
-        if (!board_well_formed(b, at, gathered)) return false;
-        // Rounded boards have the shorter form, and limited ones were not gathered at first.
-        const bool has_choice = (b.form & (board_rounded | board_limited)) != 0;
-        const bool is_strong = (b.form & board_strong) != 0;
-        if ((b.form & board_raw) == 0 && (is_strong || !has_choice)) {
-          const codec_id of_board = is_strong ? codec_id::strong : codec_id::koto;
+        if (!board_well_formed(b, at)) return false;
+        if ((b.form & (board_raw | board_limited)) == 0) { // a limited board has KOTO records
+          const codec_id of_board = is_group(b) ? codec_id::strong : codec_id::koto;
           if (codec.value_or(of_board) != of_board) return false;
           codec = of_board;
         }
         if ((b.form & board_limited) != 0) ++limited_boards_;
-        if ((b.form & board_rounded) != 0) ++rounded_boards_;
         at += b.bytes;
         original += original_bytes(b);
       }

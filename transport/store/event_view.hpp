@@ -37,14 +37,6 @@ struct board_waveforms {
   }
 };
 
-/// A sample's word that need not be rebuilt as it came.
-struct loose_word {
-  static constexpr std::uint32_t absent = l2::payload_mask; ///< error: its waveform was not kept
-
-  std::uint32_t at = 0;    ///< offset in the fragment
-  std::uint32_t error = 0; ///< counts: by how much its sample may differ at most
-};
-
 class packed_event_view {
 public:
   /// The event at the start of `bytes`, which may go on behind it. `codec` is that of its block;
@@ -70,17 +62,11 @@ public:
   /// Whether all waveforms of all boards are there.
   [[nodiscard]] bool is_whole() const { return limited_boards_ == 0; }
   [[nodiscard]] std::uint32_t limited_boards() const { return limited_boards_; }
-  /// Whether it is whole and each sample is the one that came.
-  [[nodiscard]] bool is_exact() const { return is_whole() && rounded_boards_ == 0; }
-  [[nodiscard]] std::uint32_t rounded_boards() const { return rounded_boards_; }
-  /// Counts: no sample that is there is farther from the one that came.
-  [[nodiscard]] std::uint32_t greatest_error() const;
 
 private:
   packed_event_view() = default;
   [[nodiscard]] bool well_formed(std::optional<codec_id> codec);
-  [[nodiscard]] bool board_well_formed(packed_board board, std::size_t at,
-                                       std::uint32_t& gathered) const;
+  [[nodiscard]] bool board_well_formed(packed_board board, std::size_t at) const;
   [[nodiscard]] bool payload_well_formed() const;
   [[nodiscard]] std::size_t summary_offset() const;
   /// Between the board table and the summary.
@@ -89,21 +75,20 @@ private:
 
   packed_event header_;
   std::uint32_t limited_boards_ = 0;
-  std::uint32_t rounded_boards_ = 0;
   std::span<const std::byte> bytes_;
 };
 
 /// Replaces `out` by the original bytes of fragment `index`; false: a board of it is damaged, and
-/// `out` is of no use. The words of waveforms that were not kept are 0, which is no sample's word,
-/// and rounded samples are near the original ones: callers ask is_exact() or loose_words().
+/// `out` is of no use. The words of waveforms that were not kept are 0, which is no sample's word:
+/// callers ask is_whole() or absent_words().
 /// Allocates only while `out` has not grown to a fragment's size. `decode` decodes the groups;
 /// gpu/codec has a faster one.
 [[nodiscard]] bool rebuild_fragment(const packed_event_view& event, std::uint32_t index,
                                     std::vector<std::byte>& out,
                                     group_decoder decode = unpack_strong_groups);
 
-/// The waveforms of board `index`, counted over all fragments; no other board is decoded. Rounded
-/// samples are near the original ones. Nothing: the board is raw, or damaged.
+/// The waveforms of board `index`, counted over all fragments; no other board is decoded.
+/// Nothing: the board is raw, or damaged.
 [[nodiscard]] std::optional<board_waveforms>
 unpack_board(const packed_event_view& event, std::uint32_t index,
              group_decoder decode = unpack_strong_groups);
@@ -117,28 +102,17 @@ unpack_board(const packed_event_view& event, std::uint32_t index,
 [[nodiscard]] std::vector<std::span<const std::byte>> limited_data(const packed_event_view& event,
                                                                    std::uint32_t index);
 
-/// The greatest error of the samples of each board of fragment `index`, in counts.
-[[nodiscard]] std::vector<std::uint8_t> greatest_errors(const packed_event_view& event,
-                                                        std::uint32_t index);
+/// The offsets, in fragment `index`, of the words of samples whose waveforms were not kept.
+[[nodiscard]] std::vector<std::uint32_t> absent_words(const packed_event_view& event,
+                                                      std::uint32_t index);
 
-/// The words of fragment `index` that need not be rebuilt as they came.
-[[nodiscard]] std::vector<loose_word> loose_words(const packed_event_view& event,
-                                                  std::uint32_t index);
-
-/// Whether the samples in two big-endian words differ by at most `error` counts.
-[[nodiscard]] bool is_near(const std::byte* one, const std::byte* other, std::uint32_t error);
-
-/// Gives the loose words of a fragment that was rebuilt their original bytes, where the two differ
-/// by no more than they may: what is left differs from the original by a mistake. `original(at)`
-/// points to the two bytes that came there.
+/// Gives the absent words of a fragment that was rebuilt their original bytes: what then differs
+/// from the original differs by a mistake. `original(at)` points to the two bytes that came there.
 template <class Original>
-void settle_loose_words(const packed_event_view& event, std::uint32_t index,
-                        std::vector<std::byte>& rebuilt, const Original& original) {
-  for (const loose_word& w : loose_words(event, index)) {
-    const std::byte* const came = original(w.at);
-    if (is_near(came, rebuilt.data() + w.at, w.error))
-      std::memcpy(rebuilt.data() + w.at, came, sizeof(std::uint16_t));
-  }
+void fill_absent_words(const packed_event_view& event, std::uint32_t index,
+                       std::vector<std::byte>& rebuilt, const Original& original) {
+  for (const std::uint32_t at : absent_words(event, index))
+    std::memcpy(rebuilt.data() + at, original(at), sizeof(std::uint16_t));
 }
 
 } // namespace l3

@@ -3,25 +3,23 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
-#include "transport/link/link_door.hpp"
+#include "transport/format/endian.hpp"
 #include "transport/store/block_receiver.hpp"
 
 namespace l3 {
 namespace {
-
-using namespace std::chrono_literals;
 
 constexpr const char* question_address = "inproc://zeromq.zap.01"; // where ZeroMQ asks
 constexpr const char* event_address = "inproc://link-guard-events";
 constexpr int events = ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED |
                        ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL;
 constexpr int most_in_a_turn = 64;
-/// A line of a kind for all of this time.
-constexpr auto report_period = 10s;
+/// Of events: while the receiver writes to a disk, ZeroMQ waits with newcomers beyond these.
+constexpr int most_waiting = 10'000;
 
 // The frames of a question, and of an answer.
 enum question : std::size_t { version, request, domain, address, identity, mechanism, credentials };
@@ -42,7 +40,8 @@ bool send_frames(zmq::socket_t& to, std::initializer_list<std::string_view> fram
 link_guard::link_guard(zmq::context_t& context, const receive_settings& settings,
                        connection_counters& counters, const report_function& report)
     : with_keys_(!settings.secret_key.empty()), allow_file_(settings.allow), counters_(counters),
-      report_(report), context_(context), questions_(context, zmq::socket_type::rep) {
+      report_(report), questions_(context, zmq::socket_type::rep),
+      events_(context, zmq::socket_type::pair) {
   if (with_keys_) {
     secret_ = read_secret_key(settings.secret_key);
     for (auto& [key, name] : read_public_keys(settings.allow))
@@ -52,29 +51,22 @@ link_guard::link_guard(zmq::context_t& context, const receive_settings& settings
   questions_.bind(question_address);
 }
 
-void link_guard::guard(zmq::socket_t& socket, watch_limits limits) {
+void link_guard::guard(zmq::socket_t& socket) {
   if (with_keys_) {
     socket.set(zmq::sockopt::curve_server, true);
     socket.set(zmq::sockopt::curve_secretkey, zmq::buffer(secret_));
     socket.set(zmq::sockopt::zap_domain, "koto-l3");
   }
-  watch_ = std::make_unique<connection_watch>(
-      context_, socket, event_address, events, limits, counters_.watch,
-      [this](std::uint16_t what, std::int32_t value) { take_event(what, value); },
-      [this](const std::string& text) { report(refusal::shut_down, steady_clock::now(), text); });
+  if (zmq_socket_monitor(socket.handle(), event_address, events) != 0) throw zmq::error_t();
+  events_.set(zmq::sockopt::rcvhwm, most_waiting);
+  events_.connect(event_address);
 }
 
 void link_guard::attend(time_point now) {
   for (int i = 0; i < most_in_a_turn && answer_question(now); ++i) {
   }
-  const std::lock_guard lock(mutex_);
-  for (const auto& text : std::exchange(to_say_, {}))
-    if (report_) report_(text);
-}
-
-void link_guard::finish(time_point now) {
-  watch_.reset();
-  attend(now);
+  while (take_event(now)) {
+  }
 }
 
 bool link_guard::answer_question(time_point now) {
@@ -99,53 +91,45 @@ bool link_guard::answer_question(time_point now) {
   }
   (void)send_frames(questions_, {zap_version, number, "400", "not allowed", "", ""});
   counters_.unknown_key.add();
-  report(refusal::unknown_key, now,
+  report(unknown_keys_told_, now,
          "refused a daemon at " + frames[address].to_string() + ": its key " + text_of(key) +
              " is not in " + allow_file_);
   return true;
 }
 
-/// In the watch's thread.
-void link_guard::take_event(std::uint16_t what, std::int32_t value) {
-  const time_point now = steady_clock::now();
+bool link_guard::take_event(time_point now) {
+  zmq::message_t event;
+  zmq::message_t address;
+  if (!events_.recv(event, zmq::recv_flags::dontwait)) return false;
+  if (event.more()) (void)events_.recv(address);
+  const auto what = load<std::uint16_t>(event.data<std::byte>());
+  const auto value = load<std::int32_t>(event.data<std::byte>() + sizeof what);
   if (what == ZMQ_EVENT_ACCEPTED) {
     counters_.accepted.add();
   } else if (what == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
     counters_.let_in.add();
-  } else if (what == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL && value == peer_has_left) {
-    counters_.left.add();
-  } else if (what == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL && value == peer_is_named) {
-    report(refusal::named, now,
-           "refused a connection that chooses a ZeroMQ name (routing id): koto-l3d chooses none, "
-           "and it could be another connection's");
-  } else if (what != ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL) {
-    return;
+  } else if (what == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL) {
+    if (value == EPIPE || value == ECONNRESET) counters_.left.add();
   } else if (value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH) {
     counters_.mechanism.add();
-    report(refusal::mechanism, now,
+    report(mechanisms_told_, now,
            with_keys_ ? "refused a connection without a key (a daemon needs "
                         "forward.secret_key and forward.receiver_key)"
                       : "refused a connection with a key: this receiver was started without "
                         "--secret-key and --allow");
   } else if (value == ZMQ_PROTOCOL_ERROR_ZMTP_CRYPTOGRAPHIC) {
-    report(refusal::sealed_for_another, now,
+    report(sealed_for_another_told_, now,
            "refused a connection that was sealed for another key: a daemon's "
            "forward.receiver_key must be this receiver's public key");
   }
+  return true;
 }
 
-void link_guard::report(refusal what, time_point now, const std::string& text) {
-  const std::lock_guard lock(mutex_);
-  silence& s = silences_[static_cast<std::size_t>(what)];
-  if (now < s.until) {
-    ++s.untold;
-    return;
-  }
-  s.until = now + report_period;
-  const std::uint64_t untold = std::exchange(s.untold, 0);
-  const std::string more =
-      untold > 0 ? " (and " + std::to_string(untold) + " of the kind since the last one)" : "";
-  to_say_.push_back(text + more);
+void link_guard::report(occasional& kind, time_point now, const std::string& text) {
+  const auto times = kind.happened(now);
+  if (!times || !report_) return;
+  report_(*times == 1 ? text
+                      : text + " (and " + std::to_string(*times - 1) + " of the kind before)");
 }
 
 } // namespace l3

@@ -2,9 +2,7 @@
 // The sessions that said hello to a receiver, each with the connections over which it did: only
 // these may speak for it (docs/protocol.md). Both are bounded. A session or a connection that makes
 // way for another loses nothing: its daemon is asked for a hello when it speaks again. Sessions
-// that have ended or are silent make way first, then those that have stored nothing; and a peer
-// beyond its share makes way to itself, so that none can push out the others by saying hello as
-// thousands of sessions.
+// that have ended or are silent make way first, then those that have stored nothing.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +19,6 @@
 #include "transport/format/event_key.hpp"
 #include "transport/format/l2.hpp"
 #include "transport/format/time.hpp"
-#include "transport/store/line_shares.hpp"
 
 namespace l3 {
 
@@ -47,39 +44,26 @@ namespace l3 {
   return is_ahead ? -lag : lag;
 }
 
-/// With keys a listed peer can choose the name of another's connection; it cannot choose its key.
-struct named_connection {
-  std::string name; ///< ZeroMQ's
-  std::string peer; ///< peer_of() what comes over it
-
-  friend bool operator==(const named_connection&, const named_connection&) = default;
-};
-
 struct link_peer {
   /// A daemon sends a heartbeat every second: one that was not heard for so long is not there.
   static constexpr std::chrono::seconds silence_limit{5};
 
-  std::vector<named_connection> connections; ///< that said hello, the last last
-  std::string address;                       ///< the name of the one that was heard last
-  std::string peer;                          ///< whose share it is in (peer_share)
-  std::string in_words;                      ///< the same for a person
-  std::vector<std::string> peers;            ///< that said hello for it, the last last
-  std::uint64_t first = 1;                   ///< the first block that the daemon still has
-  std::uint64_t longest = 0;                 ///< of its blocks, in bytes
-  std::uint32_t node = 0;                    ///< as its hello says
-  std::uint32_t run = 0;                     ///< likewise
-  std::uint16_t process = 0;                 ///< likewise, a mark of the daemon's process; 0: none
-  time_point known_since;                    ///< the first hello of this process
+  std::vector<std::string> connections; ///< that said hello, as ZeroMQ names them, the last last
+  std::string address;                  ///< the name of the one that was heard last
+  std::string in_words;                 ///< key or address of the peer
+  std::uint64_t first = 1;              ///< the first block that the daemon still has
+  std::uint64_t longest = 0;            ///< of its blocks, in bytes
+  std::uint32_t node = 0;               ///< as its hello says
+  std::uint32_t run = 0;                ///< likewise
+  std::uint16_t process = 0;            ///< likewise, a mark of the daemon's process; 0: none
+  time_point known_since;               ///< the first hello of this process
   time_point heard_at;
   std::optional<time_point> stored_at;         ///< a block of it, the last
   std::optional<event_key> first_event;        ///< of those that were stored since it is known
   std::optional<event_key> last_event;         ///< in the store; nothing: none, or it is not known
   std::optional<std::chrono::nanoseconds> lag; ///< block_lag() of its last block
-  bool proven = false;                         ///< its hellos show the token of the session
   bool stored = false;                         ///< a block of it
   std::vector<std::string> welcomes;           ///< at the end of this step, over these connections
-  std::uint64_t acknowledged = 0;              ///< what the last answer said
-  bool tell_grant = false;                     ///< before the commit of this step
   bool acknowledge = false;                    ///< at the end of this step
   bool refuse = false;    ///< at the end of this step: the store cannot be written
   bool gone = false;      ///< it said goodbye
@@ -99,39 +83,31 @@ struct link_peer {
     }
     process = mark;
   }
-  /// Without keys a daemon with several ways has several addresses: the lowest stands for all, and
-  /// is the same for each of its sessions.
-  [[nodiscard]] line_user user_of_line() const {
-    return {peers.empty() ? peer : *std::ranges::min_element(peers), node};
-  }
 };
 
 class link_peers {
 public:
   static constexpr std::size_t most_sessions = 1024;
-  static constexpr std::size_t most_of_a_peer = 128;
   static constexpr std::size_t most_connections = 8; ///< of a session
 
-  /// A hello was taken. The first with a token ends what was said without one.
-  link_peer& greet(std::uint64_t session, const std::string& address, const std::string& peer,
-                   bool proven, time_point now) {
+  /// A hello was taken.
+  link_peer& greet(std::uint64_t session, const std::string& address, time_point now) {
     const bool is_new = !peers_.contains(session);
-    if (is_new) find_place(peer, now);
+    if (is_new) find_place(now);
     link_peer& from = peers_[session];
-    if (from.proven != proven) from = {};
     if (is_new || from.connections.empty()) from.known_since = now;
-    from.proven = proven;
-    from.peer = peer;
-    put_last(from.peers, peer);
-    put_last(from.connections, named_connection{address, peer});
+    std::erase(from.connections, address);
+    if (from.connections.size() == most_connections)
+      from.connections.erase(from.connections.begin());
+    from.connections.push_back(address);
     from.address = address;
     from.heard_at = now;
-    from.tell_grant = from.acknowledge = from.refuse = from.gone = false;
+    from.acknowledge = from.refuse = from.gone = false;
     return from;
   }
 
   /// Null: this session has not said hello over this connection.
-  [[nodiscard]] link_peer* speaker(std::uint64_t session, const named_connection& over) {
+  [[nodiscard]] link_peer* speaker(std::uint64_t session, const std::string& over) {
     const auto found = peers_.find(session);
     if (found == peers_.end()) return nullptr;
     const auto& all = found->second.connections;
@@ -153,21 +129,10 @@ public:
   [[nodiscard]] auto end() const { return peers_.end(); }
 
 private:
-  template <class T>
-  static void put_last(std::vector<T>& all, const T& one) {
-    std::erase(all, one);
-    if (all.size() == most_connections) all.erase(all.begin());
-    all.push_back(one);
-  }
-
-  void find_place(const std::string& peer, time_point now) {
-    const auto is_its = [&](const auto& p) { return p.second.peer == peer; };
-    const auto its = static_cast<std::size_t>(std::ranges::count_if(peers_, is_its));
-    if (its < most_of_a_peer && peers_.size() < most_sessions) return;
-    const bool over_its_share = its >= most_of_a_peer;
+  void find_place(time_point now) {
+    if (peers_.size() < most_sessions) return;
     peers_.erase(std::ranges::min_element(peers_, {}, [&](const auto& p) {
-      return std::tuple(over_its_share && !is_its(p), p.second.is_there(now), p.second.stored,
-                        p.second.heard_at);
+      return std::tuple(p.second.is_there(now), p.second.stored, p.second.heard_at);
     }));
   }
 

@@ -17,7 +17,6 @@ namespace l3 {
 
 inline constexpr std::size_t stored_header_bytes = 2 * l2::header_words;
 inline constexpr std::size_t stored_footer_bytes = 2 * l2::footer_words;
-inline constexpr std::size_t stored_error_bytes = 1;
 
 [[nodiscard]] inline std::size_t stored_words_bytes(packed_board b) {
   return ((b.form & board_header_stored) != 0 ? stored_header_bytes : 0) +
@@ -34,12 +33,6 @@ inline constexpr std::size_t stored_error_bytes = 1;
   return (b.form & board_limited) != 0 ? load<std::uint16_t>(data.data()) : all_records;
 }
 
-/// The greatest error of a board's samples; 0 if it is not rounded.
-[[nodiscard]] inline std::uint32_t error_of(packed_board b, std::span<const std::byte> data) {
-  if ((b.form & board_rounded) == 0) return 0;
-  return std::to_integer<std::uint32_t>(data[(b.form & board_limited) != 0 ? board_mask_bytes : 0]);
-}
-
 [[nodiscard]] inline unsigned channels_of(packed_board b) {
   return (b.form & board_256_samples) != 0 ? 4 : 16;
 }
@@ -53,19 +46,12 @@ inline constexpr std::size_t stored_error_bytes = 1;
 }
 
 /// Whether its samples are one group of the strong codec.
-[[nodiscard]] inline bool is_group(packed_board b) {
-  return (b.form & (board_strong | board_limited)) == board_strong;
-}
-/// Whether the records of the board are in groups of its event.
-[[nodiscard]] inline bool is_gathered(packed_board b) {
-  return (b.form & board_strong) != 0 && (b.form & board_limited) != 0;
-}
+[[nodiscard]] inline bool is_group(packed_board b) { return (b.form & board_strong) != 0; }
 [[nodiscard]] inline bool is_wide(packed_board b) { return (b.form & board_256_samples) != 0; }
 
 /// What stands before the samples in the data of a board.
 [[nodiscard]] inline std::size_t bytes_before_samples(packed_board b) {
-  return ((b.form & board_limited) != 0 ? board_mask_bytes : 0) +
-         ((b.form & board_rounded) != 0 ? stored_error_bytes : 0) + stored_words_bytes(b);
+  return ((b.form & board_limited) != 0 ? board_mask_bytes : 0) + stored_words_bytes(b);
 }
 
 } // namespace l3

@@ -46,8 +46,7 @@ void recall_file(recent_events& to, const held_folder& store, const block_file_n
       event_walk walk(payload, block->header);
       while (const auto event = walk.next()) {
         const auto before = static_cast<std::uint64_t>(event->data() - payload.data());
-        to.add({block->header.session, (block->header.flags & block_proven) != 0},
-               block->header.run, recent_events::identity_of(*event),
+        to.add(block->header.session, block->header.run, recent_events::identity_of(*event),
                {of.number, block->payload_offset() + before});
       }
     }
@@ -63,32 +62,32 @@ recent_events::identity recent_events::identity_of(std::span<const std::byte> pa
   return {e.spill, e.number, static_cast<std::uint32_t>(packed.size()), crc32c(packed)};
 }
 
-recent_events::match recent_events::find_from_another(const block_sender& by, std::uint32_t run,
+recent_events::match recent_events::find_from_another(std::uint64_t session, std::uint32_t run,
                                                       const identity& event,
                                                       const comparison& is_there) const {
   int compared = 0;
   for (auto at = events_.lower_bound({event, run, {}});
        at != events_.end() && at->first.event == event && at->first.run == run; ++at) {
-    if (at->first.by == by) continue;
+    if (at->first.session == session) continue;
     if (is_there(at->second.first)) return match::equal;
     if (++compared == most_compared) break;
   }
   return compared > 0 ? match::unequal : match::none;
 }
 
-void recent_events::add(const block_sender& by, std::uint32_t run, const identity& event,
+void recent_events::add(std::uint64_t session, std::uint32_t run, const identity& event,
                         const event_place& at) {
-  const auto found = sessions_.find(by);
-  session_memory& m = found != sessions_.end() ? found->second : new_session(by, run);
+  const auto found = sessions_.find(session);
+  session_memory& m = found != sessions_.end() ? found->second : new_session(session, run);
   m.used_at = ++time_;
-  const auto added = events_.try_emplace({event, m.run, by}, remembered{0, at}).first;
+  const auto added = events_.try_emplace({event, m.run, session}, remembered{0, at}).first;
   ++added->second.times;
   if (m.last.empty() && m.first.size() < share_) return m.first.push_back(added);
   m.last.push_back(added);
   shorten(m, share_);
 }
 
-recent_events::session_memory& recent_events::new_session(const block_sender& by,
+recent_events::session_memory& recent_events::new_session(std::uint64_t session,
                                                           std::uint32_t run) {
   if (sessions_.size() == most_sessions_) {
     const auto used_at = [](const auto& s) { return s.second.used_at; };
@@ -96,7 +95,7 @@ recent_events::session_memory& recent_events::new_session(const block_sender& by
     shorten(oldest->second, 0);
     sessions_.erase(oldest);
   }
-  session_memory& made = sessions_[by];
+  session_memory& made = sessions_[session];
   made.run = run;
   share_ = most_events_ / std::max(sessions_.size(), fewest_shares) / 2;
   for (auto& [other, m] : sessions_) shorten(m, share_);
@@ -112,8 +111,8 @@ void recent_events::forget(memory::iterator event) {
   if (--event->second.times == 0) events_.erase(event);
 }
 
-void recent_events::take_back(const block_sender& by, const identity& event) {
-  const auto found = sessions_.find(by);
+void recent_events::take_back(std::uint64_t session, const identity& event) {
+  const auto found = sessions_.find(session);
   if (found == sessions_.end()) return;
   auto& of = found->second.last.empty() ? found->second.first : found->second.last;
   if (of.empty() || of.back()->first.event != event) return;
@@ -121,8 +120,8 @@ void recent_events::take_back(const block_sender& by, const identity& event) {
   of.pop_back();
 }
 
-std::optional<event_key> recent_events::last_of(const block_sender& by) const {
-  const auto found = sessions_.find(by);
+std::optional<event_key> recent_events::last_of(std::uint64_t session) const {
+  const auto found = sessions_.find(session);
   if (found == sessions_.end()) return std::nullopt;
   const session_memory& of = found->second;
   std::optional<event_key> last;

@@ -24,16 +24,6 @@
 
 namespace l3 {
 
-/// Whose blocks these are. Those that came without the session's token are another peer's than
-/// those that came with it.
-struct block_sender {
-  std::uint64_t session = 0;
-  bool proven = false;
-
-  friend auto operator<=>(const block_sender&,
-                          const block_sender&) = default; // NOLINT(modernize-use-nullptr)
-};
-
 /// Where the bytes of an event lie in a store.
 struct event_place {
   std::uint64_t file = 0; ///< its number
@@ -66,26 +56,27 @@ public:
     equal,
   };
   /// Asks `is_there` of few places, one a session.
-  [[nodiscard]] match find_from_another(const block_sender& by, std::uint32_t run,
+  [[nodiscard]] match find_from_another(std::uint64_t session, std::uint32_t run,
                                         const identity& event, const comparison& is_there) const;
   /// A new session makes the shares of the others smaller; if there are too many, the one that was
   /// heard longest ago makes way.
-  void add(const block_sender& by, std::uint32_t run, const identity& event, const event_place& at);
-  /// It could not be stored after all. The last one added of the sender first.
-  void take_back(const block_sender& by, const identity& event);
-  /// The last event that is remembered of this sender, by spill and number; nothing: there is none.
-  [[nodiscard]] std::optional<event_key> last_of(const block_sender& by) const;
+  void add(std::uint64_t session, std::uint32_t run, const identity& event, const event_place& at);
+  /// It could not be stored after all. The last one added of the session first.
+  void take_back(std::uint64_t session, const identity& event);
+  /// The last event that is remembered of this session, by spill and number; nothing: there is
+  /// none.
+  [[nodiscard]] std::optional<event_key> last_of(std::uint64_t session) const;
 
 private:
   struct key {
     identity event;
     std::uint32_t run = 0;
-    block_sender by;
+    std::uint64_t session = 0;
 
     friend auto operator<=>(const key&, const key&) = default; // NOLINT(modernize-use-nullptr)
   };
   struct remembered {
-    std::uint32_t times = 0; ///< that the sender has it among those that are remembered
+    std::uint32_t times = 0; ///< that the session has it among those that are remembered
     event_place first;
   };
   /// Ordered, because a peer can choose numbers that a hash table has in one bucket.
@@ -97,7 +88,7 @@ private:
     std::deque<memory::iterator> last;
   };
 
-  session_memory& new_session(const block_sender& by, std::uint32_t run);
+  session_memory& new_session(std::uint64_t session, std::uint32_t run);
   void shorten(session_memory& of, std::size_t share);
   void forget(memory::iterator event);
 
@@ -105,7 +96,7 @@ private:
   std::size_t most_sessions_;
   std::size_t share_ = 0;  ///< of a session, of its first events and of its last
   std::uint64_t time_ = 0; ///< counts additions
-  std::map<block_sender, session_memory> sessions_;
+  std::map<std::uint64_t, session_memory> sessions_;
   memory events_;
 };
 

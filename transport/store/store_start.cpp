@@ -160,14 +160,13 @@ void narrow(block_tally& lost, const block_tally& was, const number_set& found) 
 void store_writer::count_found(const block_file_name& file, const block_scan& scan) {
   const std::uint64_t number = file.number;
   const session_tallies listed = closed_.recalled(number);
-  std::map<std::pair<std::uint64_t, bool>, number_set> here;
+  std::map<std::uint64_t, number_set> here;
   session_tallies of_file;
   session_tallies of_listed;
   std::uint64_t blocks = 0;
   for (const auto& block : scan.blocks) {
     const block_header& h = block.header;
-    const std::pair by(h.session, (h.flags & block_proven) != 0);
-    const bool is_first_here = here[by].add(h.sequence);
+    const bool is_first_here = here[h.session].add(h.sequence);
     const auto copy = found_.note(h);
     const bool counts = copy != block_copies::kind::once_more;
     const bool is_listed = may_have(listed, h);
@@ -192,11 +191,8 @@ void store_writer::count_found(const block_file_name& file, const block_scan& sc
   }
   session_tallies lacking = missing_from(listed, of_listed);
   for (auto& [session, lost] : lacking) {
-    const auto with = here.find({session, true});
-    const auto without = here.find({session, false});
-    if (with != here.end() && without != here.end()) continue; // two peers' numbers
-    if (with != here.end()) narrow(lost, listed.at(session), with->second);
-    if (without != here.end()) narrow(lost, listed.at(session), without->second);
+    const auto found = here.find(session);
+    if (found != here.end()) narrow(lost, listed.at(session), found->second);
   }
   if (file.complete && (listed.empty() || lacking.empty()))
     compare_with_sidecar(file, scan, blocks);

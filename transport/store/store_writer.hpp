@@ -113,15 +113,6 @@ public:
   /// These, and what is more than the manifest lists: the oldest files.
   [[nodiscard]] std::size_t not_compared() const;
 
-  /// The owner of a session has shown its token: blocks that were stored as the session's without
-  /// it are another peer's, and do not count as the owner's. True if there are such blocks.
-  bool claim(std::uint64_t session) { return sessions_.claim(session); }
-  /// The store has blocks of this session whose sender had shown its token.
-  [[nodiscard]] bool is_proven(std::uint64_t session) const {
-    const stored_session* found = sessions_.find(session);
-    return found != nullptr && found->proven;
-  }
-
   [[nodiscard]] const held_folder& folder() const { return folder_; }
   [[nodiscard]] const store_names& names() const { return names_; }
   /// Blocks that were called stored, and whose files were removed, moved, cut or replaced, since

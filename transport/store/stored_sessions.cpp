@@ -6,31 +6,17 @@
 #include "transport/store/block.hpp"
 
 namespace l3 {
-namespace {
-
-void become_proven(stored_session& s) {
-  s.proven = true;
-  s.numbers = {};
-  s.settings_file = 0;
-}
-
-} // namespace
-
 const stored_session* stored_sessions::find(std::uint64_t session) const {
   const auto found = sessions_.find(session);
   return found == sessions_.end() ? nullptr : &found->second;
 }
 
 void stored_sessions::add_number(const block_header& block, bool behind_damage) {
-  auto& s = sessions_[block.session];
-  const bool proven = (block.flags & block_proven) != 0;
-  if (proven && !s.proven) become_proven(s);
-  if (proven == s.proven) {
-    if (behind_damage) {
-      s.numbers.add_behind_damage(block.sequence);
-    } else {
-      s.numbers.add(block.sequence);
-    }
+  stored_numbers& numbers = sessions_[block.session].numbers;
+  if (behind_damage) {
+    numbers.add_behind_damage(block.sequence);
+  } else {
+    numbers.add(block.sequence);
   }
 }
 
@@ -58,16 +44,6 @@ void stored_sessions::take_back() {
     if (before.blocks == 0 && before.numbers.last() == 0) sessions_.erase(session);
   }
   uncommitted_.clear();
-}
-
-bool stored_sessions::claim(std::uint64_t session) {
-  const auto found = sessions_.find(session);
-  if (found == sessions_.end() || found->second.proven) return false;
-  become_proven(found->second);
-  // A commit that fails brings back the session as it was before its new blocks.
-  if (const auto before = uncommitted_.find(session); before != uncommitted_.end())
-    become_proven(before->second);
-  return true;
 }
 
 void stored_sessions::leave_out(const session_tallies& gone) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a store holds of each session: which blocks a daemon may be told of, sums for the ledger,
-// and where the session's settings lie. Blocks without the owner's token do not count for an owner
-// who has shown it. What is not committed yet can be taken back.
+// and where the session's settings lie. What is not committed yet can be taken back.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +17,6 @@ namespace l3 {
 /// What a store holds of one session.
 struct stored_session {
   stored_numbers numbers;
-  /// Its owner has shown its token. Then the numbers are those of the blocks for which it did.
-  bool proven = false;
   std::uint32_t run = 0;
   std::uint32_t node = 0;
   std::uint64_t blocks = 0;
@@ -44,7 +41,6 @@ public:
 
   // --- what was found ---
 
-  /// The block's number, which is that of its sender's token, or of none.
   void add_number(const block_header& block, bool behind_damage);
   void add_events(const block_header& block);
 
@@ -55,8 +51,6 @@ public:
   [[nodiscard]] bool has_uncommitted() const { return !uncommitted_.empty(); }
   void commit() { uncommitted_.clear(); }
   void take_back();
-  /// The owner has shown its token. True if there are blocks that were stored without it.
-  bool claim(std::uint64_t session);
 
   // --- what other programs did ---
 

@@ -151,40 +151,6 @@ TEST_F(without_waveforms, events_are_wrong_if_a_pulse_is_another) {
   EXPECT_GT(changed, 0);
 }
 
-/// What is rounded on purpose is right within its bound, and wrong beyond it.
-TEST(sampled_check, holds_rounded_samples_against_their_error) {
-  const auto selected = make_selected_events(60, 26);
-  const small_selecting s(rounding_selection());
-  engine_limits limits{capacity_for(selected, 1400), 1};
-  limits.batch.events = 1;
-  limits.own_input = false;
-  const selection_program program = s.loaded().program();
-  sampled_check check(1, 1, make_engine({backend::serial, 0}, limits, &program));
-  std::uint64_t beyond = 0;
-  const auto see = [&](const frame& f) {
-    for (std::uint32_t e = 0; e < f.input.used_events; ++e) {
-      const event_result& r = f.results[e];
-      if (!r.kept) continue;
-      EXPECT_EQ(check.wrong_with(f, e), "");
-      const auto view = packed_event_view::parse(f.output.subspan(r.offset, r.bytes));
-      ASSERT_TRUE(view);
-      for (std::uint32_t k = 0; k < view->fragments(); ++k)
-        for (const loose_word& w : loose_words(*view, k)) {
-          if (w.error == loose_word::absent || w.at % 31 != 0) continue;
-          const auto& fragment = f.input.fragments[f.input.events[e].first_fragment + k];
-          auto* const b = const_cast<std::byte*>(
-              byte_of(f.input.bytes.data(), f.input.pieces.data(), fragment, w.at));
-          *b ^= std::byte{0x10}; // 4096 counts
-          EXPECT_NE(check.wrong_with(f, e), "") << "event " << e;
-          *b ^= std::byte{0x10};
-          ++beyond;
-        }
-    }
-  };
-  s.run({backend::serial, 0}, selected, 20, 1, 1, s.loaded().program(), see);
-  EXPECT_GT(beyond, 20U);
-}
-
 TEST(sampled_check, chooses_about_one_in_so_many_and_the_same_ones_everywhere) {
   const sampled_check one(7, 1000);
   const sampled_check same(7, 1000);

@@ -1,26 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""R29: three daemons, each with more to send than the line takes, share the line of one receiver; one of them is killed. R30: a daemon sends
-over four cables, of which one is pulled and plugged in again."""
+"""R30: a daemon sends over four cables, of which one is pulled and plugged in again."""
 import time
 
-import harness
 import ledgers
 import namespaces
 from chain import Chain, unbalanced
 from table import Row
 
-LINE = 60e6
 CABLE = 10e6  # bits a second that each of several takes
-USED = 0.97  # of the line, while any daemon has data
 SHARE = 0.03  # that a pulled cable may cost beyond its own
-
-
-def _judge_use(findings, plan, used, who):
-    """The store grows by whole blocks: one of each daemon may have begun before. How much of the line is used is judged in the long
-    form alone, as this machine may be shared."""
-    findings.see(f"‰ of the line used by {who}", round(1000 * used))
-    findings.check(used <= 1.01, f"{used:.3f} of the line by {who}")
-    findings.check(plan.short or used >= USED, f"only {used:.3f} of the line by {who}")
 
 
 def _growth(chain, seconds):
@@ -28,58 +16,6 @@ def _growth(chain, seconds):
     begun, before = time.monotonic(), chain.stored_bytes()
     time.sleep(seconds)
     return (chain.stored_bytes() - before) * 8 / (time.monotonic() - begun)
-
-
-class Node:
-    """One of several daemons of a chain."""
-
-    def __init__(self, chain, number):
-        self.chain, self.number = chain, number
-        self.ports = harness.Ports()
-        config = chain.write_config(
-            f"node{number}.toml", run={"node": number, "ledger": str(chain.folder / f"ledger{number}.json")},
-            udp={"bind": f"{namespaces.DAEMON}:{self.ports.udp}"}, tcp={"bind": f"{namespaces.DAEMON}:{self.ports.tcp}"},
-            monitor={"bind": f"{harness.HOST}:{self.ports.monitor}"}, frames={"count": 4}, outbox={"block": "64 KiB", "memory": "64 MiB"},
-            spool={"folder": str(chain.folder / f"spool{number}")}, forward={"rate": "unlimited"})
-        self.daemon = chain.keep(harness.Daemon(config, self.ports, chain.folder)).ready()
-
-    def load(self, events, seed):
-        """So many events wait in its memory and on its disk."""
-        sent = ledgers.Sent(self.chain.crates, 1, events, seed, 1)
-        file = sent.write(self.chain.folder / f"sent{self.number}.l2raw")
-        tool = self.chain.keep(harness.Program(
-            [harness.BIN / "koto-l3", "replay", file, "--to", f"tcp://{namespaces.DAEMON}:{self.ports.tcp}", "--rate", "max"],
-            self.chain.folder / f"replay{self.number}.log", space=self.chain.network.sender))
-        self.daemon.wait_for(lambda s: s["events"]["admitted"] >= events, f"{events} events to be taken")
-        self.sent, self.replay = sent, tool
-        return self
-
-
-def shared_line(findings, plan):
-    """Three daemons on one line."""
-    seconds = plan.pick(3, 10)
-    events = plan.pick(16_000, 40_000)
-    with Chain() as c:
-        nodes = [Node(c, n).load(events, plan.seed + n) for n in (1, 2, 3)]
-        receiver = c.start_receiver("--line-rate", f"{LINE / 1e6:.0f} Mb/s")
-        c.wait_for_growth()
-        harness.wait_until(lambda: all((n.daemon.status()["receiver"]["granted"] or 0) * 8 > LINE * 0.3 for n in nodes), "three equal parts")
-        used = _growth(c, seconds) / LINE
-        _judge_use(findings, plan, used, "three")
-        parts = [n.daemon.status()["receiver"]["granted"] * 8 / LINE for n in nodes]
-        findings.check(all(0.3 < p < 0.34 for p in parts), f"parts of three: {parts}")
-        nodes[2].daemon.kill()
-        begun = time.monotonic()
-        harness.wait_until(lambda: all((n.daemon.status()["receiver"]["granted"] or 0) * 8 > LINE * 0.45 for n in nodes[:2]), "halves")
-        findings.time("a dead daemon's part given away", time.monotonic() - begun - 0.5, 1)  # /status is up to half a second old
-        findings.inject("daemons on one line", 3)
-        findings.inject("of them killed", 1)
-        used = _growth(c, seconds) / LINE
-        _judge_use(findings, plan, used, "two")
-        for n in nodes[:2]:
-            n.daemon.wait_for_stored(events)
-            findings.equal(f"exit code of daemon {n.number}", n.daemon.stop(), 0)
-        findings.equal("the receiver's exit code", receiver.stop(), 0)
 
 
 class Cables:
@@ -140,5 +76,4 @@ def several_cables(findings, plan):
         findings.see("events stored once, bit for bit", len(found.stored))
 
 
-ROWS = [Row("R29", "a shared line", "≤ 1.01 and, in the long form, ≥ 0.97 of the line; there a dead one's part ≤ 1 s", shared_line),
-        Row("R30", "several cables, one pulled", "≥ 0.72 of the rate with 3 of 4 (short form: 0.6), 0 lost", several_cables)]
+ROWS = [Row("R30", "several cables, one pulled", "≥ 0.72 of the rate with 3 of 4 (short form: 0.6), 0 lost", several_cables)]

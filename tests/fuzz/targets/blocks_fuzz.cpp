@@ -23,15 +23,10 @@ void read_event(std::span<const std::byte> bytes) {
   for (std::uint32_t f = 0; f < event->fragments(); ++f) {
     if (!rebuild_fragment(*event, f, fragment)) continue;
     require(kept_records(*event, f).size() == event->fragment(f).boards, "a mask a board");
-    for (const std::uint8_t error : greatest_errors(*event, f))
-      require(error <= event->greatest_error(), "a board is no farther off than its event");
-    for (const loose_word& w : loose_words(*event, f)) {
-      require(w.at + 2 <= fragment.size(), "a loose word is one of the fragment");
-      const auto word = load_big<std::uint16_t>(&fragment[w.at]);
-      require(w.error == loose_word::absent ? word == 0
-                                            : (word & l2::wide_tag_mask) == l2::sample_tag,
-              "a loose word is a sample's, or 0 if that is absent");
-      require(w.error != 0 && !event->is_exact(), "loose words are in events that are not exact");
+    for (const std::uint32_t at : absent_words(*event, f)) {
+      require(at + 2 <= fragment.size(), "an absent word is one of the fragment");
+      require(load_big<std::uint16_t>(&fragment[at]) == 0, "an absent word is 0");
+      require(!event->is_whole(), "absent words are in events that are not whole");
     }
     require(fragment.size() == event->fragment(f).bytes, "a fragment is as long as it was");
   }

@@ -130,10 +130,9 @@ private:
     const std::uint32_t place = packed.fragment(i).crate;
     require(rebuild_fragment(packed, i, rebuilt_), "what was packed is unpacked");
     require(rebuilt_.size() == sent[place].size(), "a fragment is as long as it was");
-    for (const loose_word& w : loose_words(packed, i)) {
-      require(w.error == loose_word::absent, "no line rounds");
-      require(load_big<std::uint16_t>(&rebuilt_[w.at]) == 0, "an absent word is no sample's");
-      std::memcpy(&rebuilt_[w.at], &sent[place][w.at], sizeof(std::uint16_t));
+    for (const std::uint32_t at : absent_words(packed, i)) {
+      require(load_big<std::uint16_t>(&rebuilt_[at]) == 0, "an absent word is no sample's");
+      std::memcpy(&rebuilt_[at], &sent[place][at], sizeof(std::uint16_t));
     }
     require(rebuilt_ == sent[place], "what is there comes back as it was");
     if (payload_ == event_payload::suppressed) check_levels(packed, i, sent[place]);

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The output link's far end: any messages to a receiver, right ones and wrong ones, of two
-// sessions, one of which has a token, over two connections, and from a peer that chooses a name for
-// its connection, whose messages never come. It answers what it says it does,
-// acknowledges nothing that is not stored, and its store holds each session's blocks in rising
-// order.
+// sessions, over two connections. It answers what it says it does, acknowledges nothing that is not
+// stored, and its store holds each session's blocks in rising order.
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <map>
 #include <memory>
-#include <set>
 #include <utility>
 
 #include <zmq.hpp>
@@ -18,7 +15,6 @@
 #include "tests/fuzz/targets/scratch_of_fuzz.hpp"
 #include "transport/format/crc32c.hpp"
 #include "transport/link/link_message.hpp"
-#include "transport/link/session_token.hpp"
 #include "transport/store/block_receiver.hpp"
 #include "transport/store/store_reader.hpp"
 
@@ -37,16 +33,11 @@ public:
       near.set(zmq::sockopt::linger, 0);
       near.connect(receiver_->endpoint());
     }
-    named_.set(zmq::sockopt::linger, 0);
-    named_.set(zmq::sockopt::routing_id, "name");
-    named_.connect(receiver_->endpoint());
   }
 
   void take(fuzz_input& in) {
-    ++sessions_[0];
-    store(reinterpret_cast<std::byte*>(token_.data()), sessions_[0]);
-    sessions_[1] = session_of(token_);
-    spoken_for_.clear();
+    sessions_[0] += 2;
+    sessions_[1] = sessions_[0] + 1;
     while (!in.empty()) {
       any_message(in);
       if (in.below(4) == 0) settle();
@@ -64,25 +55,19 @@ private:
 
   void any_message(fuzz_input& in) {
     const std::uint64_t session = in.below(16) == 15 ? in.byte() : sessions_[in.below(2)];
-    spoken_for_.insert(session);
     const auto type = static_cast<link_message>(in.below(16) == 15 ? in.byte() : 1 + in.below(7));
     const std::uint64_t sequence =
         in.below(16) == 15 ? in.number<std::uint64_t>() : std::uint64_t{in.below(8)};
     auto head = make_link_header(type, session, sequence);
     std::vector<std::byte> body;
-    if (type == link_message::hello) {
-      link_proof_body proof;
-      proof.token = token_;
-      body.resize(sizeof proof);
-      store(body.data(), proof);
-      if (in.below(2) == 0) body.resize(in.below(8) == 7 ? in.byte() : sizeof(link_hello_body));
-    }
+    if (type == link_message::hello)
+      body.resize(in.below(8) == 7 ? in.byte() : sizeof(link_hello_body));
     if (type == link_message::block) body = any_block(in, session, sequence);
     std::vector<std::byte> frame(sizeof head);
     store(frame.data(), head);
     if (in.below(16) == 15) in.damage(frame);
     if (in.below(16) == 15) frame.resize(in.byte() % (frame.size() + 1));
-    auto& near = in.below(16) == 15 ? named_ : near_[in.below(2)];
+    auto& near = near_[in.below(2)];
     const auto frames = in.below(16) == 15 ? in.below(4) : 2;
     for (std::uint32_t f = 0; f < frames; ++f) {
       const auto& part = f == 0 ? frame : body;
@@ -90,7 +75,7 @@ private:
                       (f + 1 < frames ? zmq::send_flags::sndmore : zmq::send_flags::none) |
                           zmq::send_flags::dontwait);
     }
-    if (frames > 0 && &near != &named_) ++sent_;
+    if (frames > 0) ++sent_;
   }
 
   /// Few different ones: the receiver leaves out what another session stored.
@@ -130,24 +115,9 @@ private:
     const auto patience = std::chrono::steady_clock::now() + 10s;
     while (receiver_->counters().messages < sent_) {
       (void)receiver_->step(100ms);
-      note_what_is_stored();
       require(std::chrono::steady_clock::now() < patience, "every message is taken");
     }
     for (auto& near : near_) check_answers(near);
-    require(receiver_->counters().messages == sent_, "nothing comes from a peer with a name");
-  }
-
-  void note_what_is_stored() {
-    for (const std::uint64_t session : spoken_for_) {
-      auto& most = stored_[session];
-      most = std::max(most, store_->last_stored(session));
-    }
-  }
-
-  /// When the answer was sent. Its session may have shown its token since then: what was stored for
-  /// it without one counts no more.
-  std::uint64_t most_stored(std::uint64_t session) {
-    return store_->is_proven(session) ? stored_[session] : store_->last_stored(session);
   }
 
   void check_answers(zmq::socket_t& near) {
@@ -158,7 +128,7 @@ private:
       (void)near.recv(frame);
       require(!frame.more(), "of two frames");
       if (head->type == link_message::acknowledgement || head->type == link_message::welcome) {
-        require(head->sequence <= most_stored(head->session),
+        require(head->sequence <= store_->last_stored(head->session),
                 "nothing is acknowledged that is not stored");
         require(head->credit > 0, "there is always credit for one");
       } else {
@@ -174,10 +144,8 @@ private:
     const std::uint64_t fates = c.duplicates + c.gaps + c.damaged.sum() + c.stored_blocks;
     require(fates <= c.blocks && c.blocks <= fates + c.early, "every block has one fate");
     while (const auto block = written_.next()) {
-      const bool proven = (block->header.flags & block_proven) != 0;
-      auto& last = last_[{block->header.session, proven}];
+      auto& last = last_[block->header.session];
       require(block->header.sequence > last, "a session's blocks stand in rising order");
-      require(!proven || block->header.session == sessions_[1], "another session has no token");
       last = block->header.sequence;
     }
   }
@@ -186,15 +154,11 @@ private:
   std::unique_ptr<store_writer> store_;
   std::unique_ptr<block_receiver> receiver_;
   store_reader written_{folder_.path()};
-  std::map<std::pair<std::uint64_t, bool>, std::uint64_t> last_;
-  std::map<std::uint64_t, std::uint64_t> stored_; ///< by session: the most after any step
-  std::set<std::uint64_t> spoken_for_;            ///< sessions of this input
+  std::map<std::uint64_t, std::uint64_t> last_;
   zmq::context_t context_{1};
   std::array<zmq::socket_t, 2> near_{zmq::socket_t{context_, zmq::socket_type::dealer},
                                      zmq::socket_t{context_, zmq::socket_type::dealer}};
-  zmq::socket_t named_{context_, zmq::socket_type::dealer};
-  session_token token_{};
-  std::array<std::uint64_t, 2> sessions_{256}; ///< the second has the token
+  std::array<std::uint64_t, 2> sessions_{256}; ///< those of other inputs are others
   std::uint64_t sent_ = 0;
 };
 

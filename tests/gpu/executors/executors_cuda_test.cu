@@ -3,11 +3,15 @@
 
 #include <thread>
 
+#include "tests/gpu/decode/swap_cases.hpp"
 #include "tests/gpu/executors/executor_cases.hpp"
+#include "tests/gpu/executors/sort_cases.hpp"
 
 namespace l3::test {
 
 INSTANTIATE_TYPED_TEST_SUITE_P(cuda, executors, on_device);
+INSTANTIATE_TYPED_TEST_SUITE_P(cuda, swapping, on_device);
+INSTANTIATE_TYPED_TEST_SUITE_P(cuda, block_sort, on_device);
 
 /// Ends when the host writes a word, or after `patience` reads; it reports which came first.
 struct wait_for_host {

@@ -1,42 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/gpu/executors/executor_cases.hpp"
-
 #include <atomic>
 #include <set>
 #include <thread>
 
-#include "gpu/executors/pool.hpp"
-#include "gpu/executors/serial.hpp"
-#include "gpu/executors/shuffled.hpp"
-#include "gpu/executors/threaded.hpp"
+#include "tests/gpu/decode/swap_cases.hpp"
+#include "tests/gpu/executors/cpu_executors.hpp"
+#include "tests/gpu/executors/executor_cases.hpp"
+#include "tests/gpu/executors/sort_cases.hpp"
 
 namespace l3::test {
 namespace {
 
-template <std::uint32_t width>
-struct serial {
-  static serial_queue make() { return serial_queue(width); }
-};
-template <std::uint32_t width>
-struct shuffled {
-  static shuffled_queue make() { return shuffled_queue(width, 42); }
-};
-template <std::uint32_t width>
-struct threaded {
-  static threaded_queue make() { return threaded_queue(width); }
-};
-template <std::uint32_t threads>
-struct pool {
-  static pool_queue make() {
-    static thread_pool pool(threads);
-    return pool_queue(pool);
-  }
-};
-
-using all =
-    testing::Types<serial<1>, serial<32>, serial<256>, shuffled<1>, shuffled<32>, shuffled<256>,
-                   threaded<1>, threaded<5>, threaded<32>, pool<1>, pool<2>, pool<5>>;
+using all = testing::Types<on_serial<1>, on_serial<32>, on_serial<256>, on_shuffled<1>,
+                           on_shuffled<32>, on_shuffled<256>, on_threaded<1>, on_threaded<5>,
+                           on_threaded<32>, on_pool<1>, on_pool<2>, on_pool<5>>;
 INSTANTIATE_TYPED_TEST_SUITE_P(cpu, executors, all);
+INSTANTIATE_TYPED_TEST_SUITE_P(cpu, swapping, cpu_executors);
+
+using sorting = testing::Types<on_serial<1>, on_serial<7>, on_serial<128>, on_serial<1024>,
+                               on_shuffled<32>, on_threaded<3>, on_threaded<32>, on_pool<3>>;
+INSTANTIATE_TYPED_TEST_SUITE_P(cpu, block_sort, sorting);
 
 TEST(shuffled_executor, shuffles) {
   std::mt19937_64 random(1);

@@ -96,7 +96,7 @@ public:
     return {t.constants,         lend(t.first_board), lend(t.board_vetoes), lend(t.inputs),
             lend(t.crystals),    lend(t.neighbours),  lend(t.modules),      lend(t.vetoes),
             lend(t.attenuation), lend(t.lines),       lend(t.packed_lines), lend(t.packed_payloads),
-            lend(t.levels),      lend(t.kept_with),   lend(t.board_errors)};
+            lend(t.levels),      lend(t.kept_with)};
   }
 
 private:

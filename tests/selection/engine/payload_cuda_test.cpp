@@ -20,7 +20,7 @@ TEST(payloads_on_device, are_those_of_the_textbook) {
   EXPECT_EQ(expect_payloads({backend::cuda, 0}, events, 17, 2), count);
 }
 
-/// Whole boards are groups of the strong codec, and records of the others are gathered into such.
+/// Whole boards are groups of the strong codec, and the others have KOTO records.
 TEST(payloads_on_device, of_the_strong_codec_are_those_of_the_textbook) {
   if (const std::string why_not = why_no_device_here(why_no_cuda()); !why_not.empty())
     GTEST_SKIP() << why_not;
@@ -29,19 +29,6 @@ TEST(payloads_on_device, of_the_strong_codec_are_those_of_the_textbook) {
   const auto count = expect_payloads({backend::serial, 0}, events, 50, 1, codec_id::strong);
   EXPECT_GT(count[static_cast<std::size_t>(event_payload::suppressed)], 1U);
   EXPECT_EQ(expect_payloads({backend::cuda, 0}, events, 17, 2, codec_id::strong), count);
-}
-
-TEST(payloads_on_device, are_rounded_as_in_the_textbook) {
-  if (const std::string why_not = why_no_device_here(why_no_cuda()); !why_not.empty())
-    GTEST_SKIP() << why_not;
-  const bool is_interpreted = std::getenv("L3_DEVICE_SCHEDULE") != nullptr;
-  const auto events = make_selected_events(is_interpreted ? 32 : 400, 26);
-  for (const codec_id codec : {codec_id::koto, codec_id::strong}) {
-    const auto count =
-        expect_payloads({backend::serial, 0}, events, 50, 1, codec, rounding_selection());
-    EXPECT_EQ(expect_payloads({backend::cuda, 0}, events, 17, 2, codec, rounding_selection()),
-              count);
-  }
 }
 
 } // namespace

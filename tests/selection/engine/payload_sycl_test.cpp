@@ -31,15 +31,5 @@ TEST_F(payloads_on_sycl, of_the_strong_codec_are_those_of_the_textbook) {
   EXPECT_EQ(expect_payloads({backend::sycl, 0}, events, 17, 2, codec_id::strong), count);
 }
 
-TEST_F(payloads_on_sycl, are_rounded_as_in_the_textbook) {
-  const auto events = make_selected_events(48, 26);
-  for (const codec_id codec : {codec_id::koto, codec_id::strong}) {
-    const auto count =
-        expect_payloads({backend::serial, 0}, events, 50, 1, codec, rounding_selection());
-    EXPECT_EQ(expect_payloads({backend::sycl, 0}, events, 17, 2, codec, rounding_selection()),
-              count);
-  }
-}
-
 } // namespace
 } // namespace l3::test

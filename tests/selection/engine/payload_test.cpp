@@ -2,7 +2,6 @@
 // What is kept of the events of lines that limit it must be what the page says, byte for byte, on
 // every executor and in every batch.
 #include <cstdint>
-#include <map>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -22,7 +21,7 @@ TEST(payloads, are_those_of_the_textbook_on_every_executor) {
   static_cast<void>(expect_payloads({backend::threaded, 0}, few, 5, 4));
 }
 
-/// Boards that are whole have groups; records of those that lack some are gathered into groups.
+/// Boards that are whole have groups; the others have KOTO records.
 TEST(payloads, of_the_strong_codec_are_those_of_the_textbook) {
   const auto events = make_selected_events(200, 23);
   const auto count = expect_payloads({backend::serial, 0}, events, 50, 1, codec_id::strong);
@@ -30,39 +29,6 @@ TEST(payloads, of_the_strong_codec_are_those_of_the_textbook) {
   EXPECT_EQ(expect_payloads({backend::pool, 3}, events, 7, 2, codec_id::strong), count);
   const std::vector<made_event> few(events.begin(), events.begin() + 24);
   static_cast<void>(expect_payloads({backend::shuffled, 0}, few, 5, 3, codec_id::strong));
-}
-
-/// How many events have rounded samples, by their greatest error.
-std::map<std::uint32_t, std::uint64_t> rounded_events(const std::vector<made_event>& events,
-                                                      codec_id codec) {
-  const small_selecting s(rounding_selection());
-  std::map<std::uint32_t, std::uint64_t> count;
-  for (const outcome& o : s.select({backend::serial, 0}, events, 50, 1, 1, {}, codec)) {
-    if (o.packed.empty()) continue;
-    const auto view = packed_event_view::parse(o.packed);
-    if (!view) ADD_FAILURE();
-    if (view && view->rounded_boards() != 0) ++count[view->greatest_error()];
-  }
-  return count;
-}
-
-TEST(payloads, are_rounded_as_in_the_textbook_on_every_executor) {
-  const auto events = make_selected_events(400, 26);
-  for (const codec_id codec : {codec_id::koto, codec_id::strong}) {
-    const auto count = rounded_events(events, codec);
-    for (const std::uint32_t error : {2U, 3U, 100U}) EXPECT_GE(count.at(error), 3U) << error;
-    const auto expect = [&](backend where, std::uint16_t threads, std::size_t n,
-                            std::uint32_t batch) {
-      const std::vector<made_event> some(events.begin(),
-                                         events.begin() + static_cast<std::ptrdiff_t>(n));
-      static_cast<void>(
-          expect_payloads({where, threads}, some, batch, 1, codec, rounding_selection()));
-    };
-    expect(backend::serial, 0, 400, 50);
-    expect(backend::pool, 3, 400, 7);
-    expect(backend::shuffled, 0, 48, 9);
-    expect(backend::threaded, 0, 12, 5);
-  }
 }
 
 /// The boards of a fragment, each unpacked alone, have the words of the rebuilt fragment.
@@ -85,70 +51,29 @@ void expect_boards_alone(const packed_event_view& event, std::uint32_t f, const 
   }
 }
 
-struct stored_samples {
-  std::uint64_t off = 0;      ///< samples that are not those that came
-  std::uint64_t groups = 0;   ///< whole boards that are rounded, by their form
-  std::uint64_t records = 0;  ///< the same
-  std::uint64_t gathered = 0; ///< boards whose records are
-  std::uint64_t with_two = 0; ///< events with two groups of them
-};
-
-/// Of each event that is stored, from the bytes alone: no sample is farther off than its event and
-/// its board say, what is not rounded is what came, and a board alone has the samples that it has
-/// beside the others.
-stored_samples expect_what_came(const std::vector<made_event>& events, const std::string& menu) {
-  const small_selecting s(menu);
+/// Of each event that is stored, from the bytes alone: what is there is what came, and a board
+/// alone has the samples that it has beside the others.
+TEST(payloads, of_limited_events_have_the_samples_that_came) {
+  const auto events = make_selected_events(200, 28);
+  const small_selecting s(limiting_selection());
+  std::uint64_t limited = 0;
   const auto found = s.select({backend::pool, 2}, events, 50, 1, 1, {}, codec_id::strong);
-  stored_samples count;
   for (std::size_t k = 0; k < events.size(); ++k) {
     if (found[k].packed.empty()) continue;
     const auto view = packed_event_view::parse(found[k].packed);
-    if (!view) {
-      ADD_FAILURE() << "event " << k << " is no packed event";
-      continue;
-    }
-    std::uint64_t groups = 0;
-    for (std::uint32_t n = 0; n < view->header().boards; ++n) {
-      const std::uint32_t form = view->board(n).form;
-      if ((form & board_limited) != 0 && (form & board_strong) != 0) {
-        ++count.gathered;
-        groups += view->board(n).bytes > 2 + 24 ? 1 : 0; // more than mask and stored words
-      }
-      if ((form & board_rounded) == 0 || (form & board_limited) != 0) continue;
-      ++((form & board_strong) != 0 ? count.groups : count.records);
-    }
-    count.with_two += groups > 1 ? 1 : 0;
+    ASSERT_TRUE(view) << "event " << k << " is no packed event";
+    limited += view->limited_boards();
     for (std::uint32_t f = 0; f < view->fragments(); ++f) {
       const bytes& came = events[k].fragments[f].content;
       std::vector<std::byte> rebuilt;
       EXPECT_TRUE(rebuild_fragment(*view, f, rebuilt));
       EXPECT_EQ(rebuilt.size(), came.size());
       expect_boards_alone(*view, f, rebuilt);
-      for (const loose_word& w : loose_words(*view, f)) {
-        if (w.error == loose_word::absent) continue;
-        EXPECT_LE(w.error, view->greatest_error());
-        EXPECT_TRUE(is_near(&rebuilt[w.at], &came[w.at], w.error)) << "event " << k;
-        count.off += is_near(&rebuilt[w.at], &came[w.at], 0) ? 0 : 1;
-      }
-      settle_loose_words(*view, f, rebuilt, [&](std::uint32_t at) { return &came[at]; });
+      fill_absent_words(*view, f, rebuilt, [&](std::uint32_t at) { return &came[at]; });
       EXPECT_TRUE(rebuilt == came) << "event " << k;
     }
   }
-  return count;
-}
-
-TEST(payloads, of_rounded_samples_are_within_their_error) {
-  const auto count = expect_what_came(make_selected_events(200, 27), rounding_selection());
-  EXPECT_GT(count.off, 1000U);
-  EXPECT_GT(count.groups, 20U);
-  EXPECT_GT(count.records, 20U) << "boards that are shorter so than as groups";
-}
-
-TEST(payloads, of_gathered_records_have_the_samples_that_came) {
-  const auto count = expect_what_came(make_selected_events(200, 28), limiting_selection());
-  EXPECT_EQ(count.off, 0U);
-  EXPECT_GT(count.gathered, 50U);
-  EXPECT_GT(count.with_two, 5U);
+  EXPECT_GT(limited, 50U);
 }
 
 /// The decisions and summaries are those of the same menu without payloads, whose packed events are
@@ -156,15 +81,10 @@ TEST(payloads, of_gathered_records_have_the_samples_that_came) {
 TEST(payloads, change_no_decision) {
   const small_selecting plain;
   const small_selecting limiting(limiting_selection());
-  const small_selecting rounding(rounding_selection());
   const auto events = make_selected_events(200, 22);
   const auto one = plain.select({backend::serial, 0}, events, 50, 1, 1);
   const auto other = limiting.select({backend::serial, 0}, events, 50, 1, 1);
-  const auto off = rounding.select({backend::serial, 0}, events, 50, 1, 1);
   for (std::size_t k = 0; k < events.size(); ++k) {
-    const std::uint32_t lines = (1U << one[k].summary.lines) - 1;
-    ASSERT_EQ(one[k].summary.fired, off[k].summary.fired & lines) << "event " << k;
-    ASSERT_EQ(one[k].summary.kept_by, off[k].summary.kept_by & lines) << "event " << k;
     event_summary same = other[k].summary;
     same.payload = event_payload::all;
     same.asked = same.control = 0;

@@ -47,23 +47,6 @@ kept_neighbours = 0
 )";
 }
 
-/// The same, of which two lines let samples be rounded, one of them with all waveforms.
-inline std::string rounding_selection() {
-  std::string text = limiting_selection();
-  const std::map<std::string, std::string> keys{
-      {"name = \"two\"\n", "greatest_error = { default = 3, calorimeter = 1, wall = 0 }\n"},
-      {"name = \"far\"\n", "greatest_error = 2\n"}};
-  for (const auto& [line, with] : keys) text.insert(text.find(line) + line.size(), with);
-  return text + R"(
-[[line]]
-name = "everything"
-trigger = ["two_clusters"]
-greatest_error = { default = 7, barrel = 100 }
-round_all = true
-control = 4
-)";
-}
-
 class payload_textbook {
 public:
   explicit payload_textbook(const loaded_selection& s, codec_id codec)
@@ -75,8 +58,6 @@ public:
     event_payload payload = event_payload::all;
     std::uint32_t asked = 0;
     std::uint32_t control = 0;
-    std::uint32_t error = 0;        ///< counts
-    std::vector<std::size_t> lines; ///< that kept it, and keep samples
   };
   [[nodiscard]] choice choose(const made_event& e, std::uint32_t kept_by) const {
     choice c;
@@ -89,14 +70,9 @@ public:
       if (line.control != 0 && survives_prescale(5, e.spill, e.number, id, line.control))
         c.control |= 1U << n;
       most = std::min(most, static_cast<int>(line.payload.value));
-      if (static_cast<int>(line.payload.value) < 2) c.lines.push_back(n);
     }
     if (c.control != 0) most = 0;
     c.payload = static_cast<event_payload>(most);
-    if (c.control == 0 && most < 2) {
-      c.error = 1000;
-      for (const std::size_t n : c.lines) c.error = std::min(c.error, error_of_line(n));
-    }
     for (std::size_t n = 0; n < s_.settings.lines.size(); ++n)
       if ((kept_by >> n & 1) != 0 && static_cast<int>(s_.settings.lines[n].payload.value) == most)
         c.asked |= 1U << n;
@@ -137,7 +113,7 @@ public:
   /// The packed event with this summary.
   [[nodiscard]] bytes pack(const made_event& e, const choice& c, const bytes& summary,
                            std::uint32_t levels) const {
-    const auto boards = limited_boards(e, c);
+    const auto boards = limited_boards(e, c.payload);
     std::uint32_t flags = e.flags;
     little_endian_writer fragments;
     little_endian_writer table;
@@ -170,9 +146,7 @@ public:
     out.put(count, 4);
     out.put(e.reference_time, 4);
     out.put(summary.size(), 4);
-    bool rounds = false;
-    for (std::size_t n = 0; n < lines; ++n) rounds = rounds || error_of_line(n) != 0;
-    out.put(rounds ? 2 : 1, 1);
+    out.put(1, 1);
     out.put(static_cast<std::uint64_t>(c.payload), 1);
     out.put(16 + 8 * lines, 2);
     out.put(fragments.out);
@@ -182,11 +156,11 @@ public:
     out.put(levels, 4);
     out.put(c.asked, 4);
     out.put(c.control, 4);
-    out.put(c.error, 4);
+    out.put(0, 4);
     for (std::size_t n = 0; n < lines; ++n) {
       const line_settings& line = s_.settings.lines[n];
       out.put(static_cast<std::uint64_t>(line.payload.value), 1);
-      out.put(error_of_line(n), 3);
+      out.put(0, 3);
       out.put(line.control, 4);
     }
     out.put(data.out);
@@ -204,41 +178,8 @@ private:
     textbook_board_pulses pulses;
   };
 
-  /// What the line says of these inputs of a board.
-  [[nodiscard]] std::uint32_t error_of(std::size_t line, std::uint32_t board) const {
-    const error_settings& errors = s_.settings.lines[line].greatest_error.value;
-    std::vector<std::uint32_t> of_inputs;
-    for (std::uint32_t c = 0; c < 16; ++c) {
-      const element& what = s_.what.at(16 * board + c);
-      if (what.what == element::kind::none) continue;
-      const std::string name =
-          what.what == element::kind::crystal ? "calorimeter" : s_.what.vetoes()[what.index].name;
-      const auto named = std::ranges::find_if(
-          errors.counters, [&](const auto& counter) { return counter.first.value == name; });
-      of_inputs.push_back(named == errors.counters.end() ? errors.others : named->second);
-    }
-    return of_inputs.empty() ? errors.others : *std::ranges::min_element(of_inputs);
-  }
-  [[nodiscard]] std::uint32_t error_of_line(std::size_t line) const {
-    std::uint32_t most = 0;
-    for (std::uint32_t board = 0; 16 * board < s_.what.input_count(); ++board)
-      most = std::max(most, error_of(line, board));
-    return most;
-  }
-
-  /// The board with the numbers of multiples in the place of its samples.
-  [[nodiscard]] static made_board rounded(made_board b, std::uint32_t error) {
-    for (std::size_t at = 12; at + 12 < b.packet.size(); at += 2) {
-      const double sample = load_big<std::uint16_t>(&b.packet[at]) & 0x3fff;
-      const auto multiple = static_cast<unsigned>(std::lround(sample / (2 * error + 1)));
-      store_big(&b.packet[at], static_cast<std::uint16_t>(0x8000 | multiple));
-    }
-    return b;
-  }
-
   [[nodiscard]] std::vector<expected_board> limited_boards(const made_event& e,
-                                                           const choice& chosen) const {
-    const event_payload payload = chosen.payload;
+                                                           event_payload payload) const {
     std::vector<seen_board> seen;
     for (const made_fragment& f : e.fragments)
       for (const made_board& b : f.boards) {
@@ -251,65 +192,12 @@ private:
       }
     std::vector<expected_board> boards;
     for (const seen_board& s : seen) {
-      // Of a board that lacks records these are KOTO records here; gather() changes that.
       expected_board x = expect_board(e, *s.board, codec_id::koto);
-      std::uint32_t error = (x.form & 8) == 0 ? chosen.error : 0;
-      for (const std::size_t n : chosen.lines)
-        if (error != 0) error = std::min(error, error_of(n, s.number));
-      const bool is_reduced = payload != event_payload::all && (x.form & 8) == 0;
-      if (is_reduced) limit(x, s, seen, payload);
-      // gather() takes the samples of these as they came.
-      if (error == 1 && codec_ == codec_id::strong && (x.form & 16) != 0) error = 0;
-      const made_board stored = error == 0 ? *s.board : rounded(*s.board, error);
-      x = expect_board(e, stored, codec_id::koto);
-      if (is_reduced) limit(x, s, seen, payload);
-      if ((x.form & 16) == 0) {
-        const expected_board coded = expect_board(e, stored, codec_);
-        if (error == 0 || coded.data.size() < x.data.size()) x = coded;
-      }
-      const bool has_records =
-          (x.form & 16) == 0 || x.data[0] != std::byte{0} || x.data[1] != std::byte{0};
-      if (error != 0 && has_records) {
-        x.form |= 128;
-        x.data.insert(x.data.begin() + ((x.form & 16) != 0 ? 2 : 0), static_cast<std::byte>(error));
-      }
+      if (payload != event_payload::all && (x.form & 8) == 0) limit(x, s, seen, payload);
+      if ((x.form & 16) == 0) x = expect_board(e, *s.board, codec_);
       boards.push_back(std::move(x));
     }
-    if (codec_ == codec_id::strong && payload == event_payload::suppressed) gather(seen, boards);
     return boards;
-  }
-
-  /// The records of boards that lack some, and are not rounded, go into groups of the event.
-  static void gather(const std::vector<seen_board>& seen, std::vector<expected_board>& boards) {
-    struct group {
-      expected_board* at;
-      std::vector<std::uint16_t> samples;
-    };
-    std::vector<group> groups;
-    std::size_t records = 0;
-    for (std::size_t k = 0; k < boards.size(); ++k) {
-      expected_board& x = boards[k];
-      if ((x.form & (16 | 128)) != 16) continue;
-      const auto mask = load<std::uint16_t>(x.data.data());
-      if (mask == 0) continue;
-      x.form |= 64;
-      x.data.resize(2U + ((x.form & 2) != 0 ? 12 : 0) + ((x.form & 4) != 0 ? 12 : 0));
-      for (std::size_t r = 0; r < 16; ++r) {
-        if ((mask >> r & 1) == 0) continue;
-        if (records++ % 16 == 0) groups.push_back({&x, {}});
-        for (std::size_t s = 0; s < 64; ++s) {
-          const std::size_t word = 6 + sample_word(seen[k].board->kind, r, s);
-          const auto as_sent = load_big<std::uint16_t>(&seen[k].board->packet[2 * word]);
-          groups.back().samples.push_back(as_sent & 0x3fff);
-        }
-      }
-    }
-    for (group& g : groups) {
-      g.samples.resize(1024);
-      bytes coded(strong::max_group_bytes);
-      coded.resize(strong::encode_group(g.samples.data(), strong::shape::short_ones, coded.data()));
-      g.at->data.insert(g.at->data.end(), coded.begin(), coded.end());
-    }
   }
 
   void limit(expected_board& x, const seen_board& s, const std::vector<seen_board>& all,
@@ -436,7 +324,6 @@ expect_payloads(const compute_settings& where, const std::vector<made_event>& ev
     EXPECT_EQ(o.summary.payload, expected.payload) << "event " << k;
     EXPECT_EQ(o.summary.asked, expected.asked) << "event " << k;
     EXPECT_EQ(o.summary.control, expected.control) << "event " << k;
-    EXPECT_EQ(o.summary.greatest_error, expected.error) << "event " << k;
     const auto view = packed_event_view::parse(o.packed);
     if (!view) {
       ADD_FAILURE() << "event " << k << " is no packed event";

@@ -182,69 +182,6 @@ TEST(settings, payloads_that_make_no_sense_are_refused) {
             std::string::npos);
 }
 
-constexpr auto rounding = R"(
-[[line]]
-name = "x"
-payload = "suppressed"
-greatest_error = { default = 2, calorimeter = 1, "CV front" = 0 }
-[[line]]
-name = "y"
-greatest_error = 3
-round_all = true
-control = 10
-[[line]]
-name = "z"
-)";
-
-TEST(settings, greatest_errors_arrive) {
-  const auto s = parse_selection(rounding, "s.toml");
-  const error_settings& by_counter = s.lines[0].greatest_error.value;
-  EXPECT_EQ(by_counter.others, 2U);
-  ASSERT_EQ(by_counter.counters.size(), 2U);
-  EXPECT_EQ(by_counter.counters[0].first.value, "CV front");
-  EXPECT_EQ(by_counter.counters[0].second, 0U);
-  EXPECT_EQ(by_counter.counters[1].first.value, "calorimeter");
-  EXPECT_EQ(by_counter.counters[1].second, 1U);
-  EXPECT_TRUE(by_counter.rounds());
-  EXPECT_EQ(s.lines[1].greatest_error.value.others, 3U);
-  EXPECT_EQ(s.lines[1].control, 10U);
-  EXPECT_FALSE(s.lines[2].greatest_error.value.rounds());
-}
-
-/// Without a default, counters that have no name there stay exact.
-TEST(settings, errors_of_counters_that_are_not_named_are_0) {
-  const std::string line = "[[line]]\nname = \"x\"\npayload = \"suppressed\"\ngreatest_error = ";
-  const auto read = [&](const std::string& errors) {
-    return parse_selection(line + errors + "\n", "s.toml").lines[0].greatest_error.value;
-  };
-  EXPECT_EQ(read("{ CBAR = 1 }").of("CBAR"), 1U);
-  EXPECT_EQ(read("{ CBAR = 1 }").of("calorimeter"), 0U);
-  EXPECT_EQ(read("{ CBAR = 1, default = 2 }").of("calorimeter"), 2U);
-  EXPECT_FALSE(read("{}").rounds());
-  const error_settings both = least_of(read("{ CBAR = 1, default = 3 }"), read("2"));
-  EXPECT_EQ(both.of("CBAR"), 1U);
-  EXPECT_EQ(both.of("calorimeter"), 2U);
-  EXPECT_EQ(least_of(read("{ CBAR = 3 }"), read("2")).of("CBAR"), 2U);
-}
-
-TEST(settings, errors_that_make_no_sense_are_refused) {
-  const auto refused = [](const std::string& from, const std::string& to) {
-    return refusal(rounding, from, to);
-  };
-  EXPECT_EQ(refused("greatest_error = 3\nround_all = true\n", "greatest_error = 3\n"),
-            "s.toml:8:18: line.greatest_error = 3 would round the samples of events that keep all "
-            "their waveforms; if that is meant, write round_all = true, too");
-  EXPECT_EQ(refused("greatest_error = 3\n", ""),
-            "s.toml:8:13: line.round_all = true has no meaning without a greatest_error above 0 on "
-            "a line of payload \"all\"; take it out");
-  EXPECT_NE(refused("\"suppressed\"", "\"features\"").find("events keep no samples"),
-            std::string::npos);
-  EXPECT_EQ(refused("\"CV front\" = 0", "\"CV front\" = 101"),
-            "s.toml:5:63: greatest_error.\"CV front\" = 101 is out of range 0..100");
-  EXPECT_EQ(refused("greatest_error = 3", "greatest_error = \"little\""),
-            "s.toml:8:18: line.greatest_error = \"little\" is not an integer");
-}
-
 /// Only a menu whose lines limit something needs the step that does it.
 TEST(settings, a_menu_that_limits_payloads_ends_with_the_step_that_does) {
   const auto last = [](const std::string& more) {
@@ -253,8 +190,6 @@ TEST(settings, a_menu_that_limits_payloads_ends_with_the_step_that_does) {
   EXPECT_EQ(last(""), "decide");
   EXPECT_EQ(last("payload = \"all\"\n"), "decide");
   EXPECT_EQ(last("payload = \"summary\"\n"), "keep_waveforms");
-  EXPECT_EQ(last("greatest_error = 1\nround_all = true\n"), "keep_waveforms");
-  EXPECT_EQ(last("greatest_error = 0\n"), "decide");
 }
 
 TEST(settings, what_is_left_out_has_its_default) {

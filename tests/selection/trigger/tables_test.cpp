@@ -354,8 +354,7 @@ TEST(tables, the_settings_have_a_number_that_changes_with_every_cut) {
     EXPECT_NE(id(one_line + change), same) << change;
   const std::string limited = one_line + "payload = \"suppressed\"\n";
   for (const std::string change :
-       {"control = 5\n", "greatest_error = 1\n", "greatest_error = { CBAR = 1 }\n",
-        "[suppression]\nsigma = 5.1\n", "[suppression]\nseed_sigma = 41.0\n",
+       {"control = 5\n", "[suppression]\nsigma = 5.1\n", "[suppression]\nseed_sigma = 41.0\n",
         "[suppression]\nneighbours = 2\n", "[suppression]\nexempt = [\"CBAR\"]\n",
         "[[counter]]\nname = \"CBAR\"\nkept_neighbours = 0\n"})
     EXPECT_NE(id(limited + change), id(limited)) << change;
@@ -411,60 +410,11 @@ TEST(tables, the_calorimeter_may_be_exempt) {
   EXPECT_FALSE(is_kept(koto().vetoes()[veto_named("CBAR")].inputs[0]));
 }
 
-/// A board has the least error of the counters that are connected to it.
-TEST(tables, errors_are_those_of_the_counters_on_a_board) {
-  const auto made = [](const std::string& error) {
-    return make_tables(koto(), without_offsets(koto()),
-                       parse_selection(one_line +
-                                           "payload = \"suppressed\"\ngreatest_error = " + error +
-                                           "\n[[line]]\nname = \"z\"\npayload = \"summary\"\n",
-                                       "s.toml"),
-                       7);
-  };
-  const auto board_of = [](input_address at) { return koto().number_of(at) / 16; };
-  const std::uint32_t crystal = board_of(koto().crystals()[0].at);
-  const auto& front = koto().vetoes()[veto_named("CV front")];
-  const std::uint32_t boards = koto().input_count() / 16;
-  const auto t = made("{ default = 2, calorimeter = 1, \"CV front\" = 5 }");
-  ASSERT_EQ(t.board_errors.size(), 2 * boards);
-  EXPECT_EQ(t.board_errors[crystal], 1);
-  for (const input_address& at : front.inputs) {
-    std::uint32_t least = 5;
-    for (std::uint8_t c = 0; c < 16; ++c) {
-      const element& other = koto().at(16 * board_of(at) + c);
-      if (other.what == element::kind::veto && koto().vetoes()[other.index].name != "CV front")
-        least = std::min(least, 2U);
-      if (other.what == element::kind::crystal) least = std::min(least, 1U);
-    }
-    EXPECT_EQ(t.board_errors[board_of(at)], least);
-  }
-  EXPECT_EQ(t.board_errors[boards + crystal], selection_tables::asks_for_no_samples);
-  EXPECT_EQ(t.lines[0].greatest_error,
-            *std::max_element(t.board_errors.begin(), t.board_errors.begin() + boards));
-  EXPECT_EQ(t.packed_payloads[0].greatest_error, t.lines[0].greatest_error);
-  EXPECT_EQ(t.packed_payloads[1].greatest_error, 0);
-  EXPECT_TRUE(made("0").board_errors.empty());
-  EXPECT_TRUE(made("{}").board_errors.empty());
-  const auto named = made("{ calorimeter = 1 }"); // without a default the others stay exact
-  EXPECT_EQ(named.board_errors[crystal], 1);
-  EXPECT_EQ(named.board_errors[board_of(koto().vetoes()[veto_named("CBAR")].inputs[0])], 0);
-  try {
-    (void)made("{ nobody = 1 }");
-    ADD_FAILURE() << "there is no such counter";
-  } catch (const std::runtime_error& e) {
-    EXPECT_NE(std::string(e.what()).find("there are default, calorimeter, "), std::string::npos)
-        << e.what();
-  }
-}
-
 TEST(tables, limit_nothing_where_every_event_is_recorded) {
-  const auto t = make_tables(
-      koto(), without_offsets(koto()),
-      parse_selection(one_line + "payload = \"suppressed\"\ncontrol = 9\ngreatest_error = 2\n",
-                      "s.toml"),
-      7, selection_mode::record);
-  EXPECT_TRUE(t.board_errors.empty());
-  EXPECT_EQ(t.lines[0].greatest_error, 0U);
+  const auto t =
+      make_tables(koto(), without_offsets(koto()),
+                  parse_selection(one_line + "payload = \"suppressed\"\ncontrol = 9\n", "s.toml"),
+                  7, selection_mode::record);
   EXPECT_EQ(t.lines[0].payload, event_payload::all);
   EXPECT_EQ(t.lines[0].control, 0U);
   EXPECT_TRUE(t.packed_payloads.empty());

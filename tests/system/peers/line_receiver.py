@@ -3,7 +3,6 @@
 plain sockets. It does nothing by itself: a test says when to welcome, acknowledge, refuse or be silent."""
 import socket
 import struct
-import time
 
 from line_sender import GREETING, COMMAND, Peer
 
@@ -29,22 +28,7 @@ class LineReceiver(Peer):
         self._frame()  # the other's READY
         ready = b"\x05READY" + b"\x0bSocket-Type" + struct.pack(">I", 6) + b"ROUTER"
         self._socket.sendall(bytes([COMMAND, len(ready)]) + ready)
-        self.greeted = len(GREETING) + 2 + len(ready)  # bytes that it said so far
         return self
-
-    def hangs_up_within(self, seconds):
-        """The daemon does; what it says until then is passed over."""
-        end = time.monotonic() + seconds
-        try:
-            while (left := end - time.monotonic()) > 0:
-                self._socket.settimeout(left)
-                if not self._socket.recv(65536):
-                    return True
-        except TimeoutError:
-            pass
-        except OSError:
-            return True
-        return False
 
     def hang_up(self):
         if self._socket:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """An independent daemon's end of the output link, written from section 8 of docs/formats.md: a DEALER in plain sockets (ZMTP 3.0,
 https://rfc.zeromq.org/spec/23, without security), so that a test can also be a stranger on the receiver's port."""
-import hashlib
 import socket
 import struct
 
@@ -19,9 +18,9 @@ def header(kind, session, sequence=0, credit=0, magic=b"KL3L", version=1, crc=No
     return head + struct.pack("<I", crc32c(head) if crc is None else crc)
 
 
-def answer(missing, flags=2) -> bytes:
-    """The body of a welcome of a receiver that takes blocks with settings."""
-    body = struct.pack("<QIIIIQQI", 0, 0, 0, 0, flags, missing, 0, 0)
+def answer(missing) -> bytes:
+    """The body of a welcome."""
+    body = struct.pack("<QQI", missing, 0, 0)
     return body + struct.pack("<I", crc32c(body))
 
 
@@ -109,20 +108,16 @@ class Peer:
 
 
 class LineSender(Peer):
-    def __init__(self, host, port, seconds=10, source=None, identity=b""):
-        """`source`: the address from which it comes, another machine's as far as the receiver can see."""
-        super().__init__(socket.create_connection((host, port), timeout=seconds, source_address=(source, 0) if source else None))
+    def __init__(self, host, port, seconds=10):
+        super().__init__(socket.create_connection((host, port), timeout=seconds))
         self._socket.sendall(GREETING)
         self._take(64)
-        ready = b"\x05READY" + b"\x0bSocket-Type" + struct.pack(">I", 6) + b"DEALER" + b"\x08Identity" + struct.pack(">I", len(identity)) + identity
+        ready = b"\x05READY" + b"\x0bSocket-Type" + struct.pack(">I", 6) + b"DEALER"
         self._socket.sendall(bytes([COMMAND, len(ready)]) + ready)
         self._frame()  # the other's READY
 
 
-def hello(session, first=1, run=7, node=3, token=b""):
-    """Without a token as a daemon of version 0.1.0 says it."""
-    return header(HELLO, session, first), struct.pack("<II", run, node) + token
+def hello(session, first=1, run=7, node=3):
+    return header(HELLO, session, first), struct.pack("<II", run, node)
 
 
-def session_of(token) -> int:
-    return int.from_bytes(hashlib.blake2b(token, digest_size=16).digest()[:8], "little")

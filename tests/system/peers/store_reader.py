@@ -18,11 +18,10 @@ from crc32c import crc32c
 FILE_HEADER = struct.Struct("<4sB3sQ")
 BLOCK_HEADER = struct.Struct("<4sBBHIIQQIIQIIII")
 EVENT_HEADER = struct.Struct("<IIIHHIIIBBH")
-PAYLOAD_HEADER = struct.Struct("<IIIB3s")
-LINE_PAYLOAD = struct.Struct("<BB2sI")
+PAYLOAD_HEADER = struct.Struct("<IIII")
+LINE_PAYLOAD = struct.Struct("<B3sI")
 PULSE = struct.Struct("<HHHBBi")
 PAYLOADS = ["all", "suppressed", "features", "summary"]
-MOST_ERROR, LARGEST_SAMPLE = 100, 0x3FFF
 SUMMARY_HEADER = struct.Struct("<BBBBHBBHHIIIII")
 LINE = struct.Struct("<II")
 PHOTON = struct.Struct("<iihhHH")
@@ -39,7 +38,7 @@ QUANTITIES = ["calorimeter_energy", "crystals", "clusters", "photons", "photon_e
               "photon_inner", "photon_radius", "photon_distance", "photon_time_spread", "centre_radius", "opening", "vertex_z",
               "transverse_momentum"]
 CRATE_MISSING, DAMAGED, OPAQUE = 1, 2, 4
-LONG, HEADER_STORED, FOOTER_STORED, RAW, LIMITED, FEATURES, STRONG, ROUNDED = 1, 2, 4, 8, 16, 32, 64, 128
+LONG, HEADER_STORED, FOOTER_STORED, RAW, LIMITED, FEATURES, STRONG, NO_FORM = 1, 2, 4, 8, 16, 32, 64, 128
 RECORDS_OF_A_BOARD = 16
 KOTO_CODEC, STRONG_CODEC = 1, 2
 
@@ -61,7 +60,6 @@ class Settings(NamedTuple):
 class Block(NamedTuple):
     codec: int
     session: int
-    proven: bool
     sequence: int
     run: int
     node: int
@@ -112,8 +110,7 @@ class Payload(NamedTuple):
     levels: int
     asked: int
     control: int
-    error: int  # counts: no sample is farther from the one that came
-    lines: list  # (payload, control, greatest error)
+    lines: list  # (payload, control)
 
 
 class Event(NamedTuple):
@@ -126,7 +123,6 @@ class Event(NamedTuple):
     payload: Payload  # None if no line limits what is kept
     records: dict  # (place of the crate, slot) -> mask of the records that are there
     pulses: dict  # (place of the crate, slot) -> list of pulses, of boards whose features are kept
-    errors: dict  # (place of the crate, slot) -> by how many counts its samples may be off
 
 
 def need(condition, text):
@@ -166,25 +162,6 @@ def read_pulses(data):
     return [Pulse(row, *PULSE.unpack_from(data, 2 + PULSE.size * n)) for n, row in enumerate(numbers)]
 
 
-class Gathered:
-    """The records of an event whose boards have not all of theirs: each 16 of them are a group, in the data of the board that has the first."""
-
-    def __init__(self):
-        self.count, self.group = 0, None
-
-    def read(self, data, at, mask):
-        """The records of a board whose mask this is, by number, and where its data ends; a group would begin at `at`."""
-        found = {}
-        for record in (r for r in range(RECORDS_OF_A_BOARD) if mask >> r & 1):
-            if self.count % RECORDS_OF_A_BOARD == 0:
-                self.group, used = read_group(data[at:], False)
-                at += used
-            of_group = self.count % RECORDS_OF_A_BOARD
-            found[record] = self.group[64 * of_group:64 * of_group + 64]
-            self.count += 1
-        return found, at
-
-
 def read_group(data, is_long):
     try:
         return strong_reader.read_group(bytes(data), is_long)
@@ -192,24 +169,17 @@ def read_group(data, is_long):
         raise StoreError(str(e)) from None
 
 
-def rebuild_board(data, form, slot, spill, number, reference, gathered, payload=0, most_error=0):
-    """The packet, the mask of its records, its pulses, and by how many counts its samples may be off."""
+def rebuild_board(data, form, slot, spill, number, reference, payload=0):
+    """The packet, the mask of its records, and its pulses."""
+    need(form & NO_FORM == 0, f"board form {form}")
     if form & RAW:
-        need(form & (LIMITED | FEATURES | STRONG | ROUNDED) == 0, f"board form {form}")
-        return bytes(data), 0xFFFF, [], 0
-    at, records, pulses, error = 0, 0xFFFF, [], 0
+        need(form & (LIMITED | FEATURES | STRONG) == 0, f"board form {form}")
+        return bytes(data), 0xFFFF, []
+    at, records, pulses = 0, 0xFFFF, []
     if form & LIMITED:
         records, at = struct.unpack_from("<H", data)[0], 2
         need(payload != 0 and records != 0xFFFF, "a board is limited, and its event is not, or it is whole")
         need(records == 0 or payload == 1, "records of an event that keeps none")
-    if form & ROUNDED:
-        need(records != 0 and at < len(data), "a board is rounded, and has no record or no error")
-        error, at = data[at], at + 1
-        need(1 <= error <= most_error, f"an error of {error} counts in an event of {most_error}")
-
-    def word(stored):
-        return 0x8000 | min(stored * (2 * error + 1), LARGEST_SAMPLE) if error else 0x8000 | stored
-
     need(bool(form & FEATURES) == (bool(form & LIMITED) and payload == 2), "features of a board")
     if form & HEADER_STORED:
         header, at = bytes(data[at:at + 12]), at + 12
@@ -224,10 +194,8 @@ def rebuild_board(data, form, slot, spill, number, reference, gathered, payload=
     channels = 4 if form & LONG else 16
     records_of_a_channel = RECORDS_OF_A_BOARD // channels
     words = array("H", bytes(2048))
-    if form & STRONG and form & LIMITED:
-        need(records != 0 and not error and payload == 1, "a board whose records are gathered, and that has none, or rounded ones")
-        found, at = gathered.read(data, at, records)
-    elif form & STRONG:
+    if form & STRONG:
+        need(not form & LIMITED, "a group of a limited board")
         samples, used = read_group(data[at:], bool(form & LONG))
         found, at = {r: samples[64 * r:64 * r + 64] for r in range(RECORDS_OF_A_BOARD)}, at + used
     else:
@@ -239,11 +207,11 @@ def rebuild_board(data, form, slot, spill, number, reference, gathered, payload=
         there = {record in found for record in of_channel}
         need(len(there) == 1, "a waveform of which a part is there")
         if True in there:
-            words[channel::channels] = array("H", map(word, (sample for record in of_channel for sample in found[record])))
+            words[channel::channels] = array("H", (0x8000 | sample for record in of_channel for sample in found[record]))
     if form & FEATURES:
         pulses, at = read_pulses(data[at:]), len(data)
     need(at == len(data), f"a board of {len(data)} bytes, of which {at} are used")
-    return header + big_endian(words) + footer, records, pulses, error
+    return header + big_endian(words) + footer, records, pulses
 
 
 def line_id(name):
@@ -320,22 +288,18 @@ def is_control(run, spill, number, line, control):
     return control != 0 and survives_prescale(run, spill, number, line ^ 0x6374726C, control)
 
 
-def read_payload(data, version, kept, summary) -> Payload:
+def read_payload(data, kept, summary) -> Payload:
     need(len(data) >= PAYLOAD_HEADER.size and (len(data) - PAYLOAD_HEADER.size) % LINE_PAYLOAD.size == 0, "a payload table")
-    levels, asked, control, error, zero = PAYLOAD_HEADER.unpack_from(data)
+    levels, asked, control, zero = PAYLOAD_HEADER.unpack_from(data)
     rows = [LINE_PAYLOAD.unpack_from(data, at) for at in range(PAYLOAD_HEADER.size, len(data), LINE_PAYLOAD.size)]
-    need(zero == bytes(3) and all(row[0] < len(PAYLOADS) and row[2] == bytes(2) for row in rows), "a payload table's fields")
-    need(all(row[1] <= (MOST_ERROR if row[0] < 2 else 0) for row in rows), "a line's error")
-    need(any(row[1] for row in rows) == (version == 2), f"version {version}, and lines that round or do not")
+    need(zero == 0 and all(row[0] < len(PAYLOADS) and row[1] == bytes(3) for row in rows), "a payload table's fields")
     need(summary is not None and len(rows) == len(summary.lines), "a payload for each line")
     need((asked | control) & ~summary.kept_by == 0, "a line asks for what it does not keep")
     wanted = [row[0] for n, row in enumerate(rows) if summary.kept_by >> n & 1]
     most = 0 if control or not wanted else min(wanted)
     need(kept == most, f"an event keeps {PAYLOADS[kept]}, and its lines ask for {PAYLOADS[most]}")
     need(asked == sum(1 << n for n, row in enumerate(rows) if summary.kept_by >> n & 1 and row[0] == most), "who asked")
-    errors = [row[1] for n, row in enumerate(rows) if summary.kept_by >> n & 1 and row[0] < 2]
-    need(error == (0 if control or not errors else min(errors)), f"an error of {error} counts, and lines that allow {errors}")
-    return Payload(PAYLOADS[kept], levels, asked, control, error, [(PAYLOADS[row[0]], row[3], row[1]) for row in rows])
+    return Payload(PAYLOADS[kept], levels, asked, control, [(PAYLOADS[row[0]], row[2]) for row in rows])
 
 
 def packed(data, _codec) -> bytes:
@@ -350,13 +314,12 @@ def read_event(data, codec=None) -> Event:
     need(length == len(data) and length % 8 == 0 and summary % 8 == 0, "an event's length")
     need(spill <= 511 and number >= 1 and flags < 8 and reference < 1 << 28, "an event's head")
     boards_at = EVENT_HEADER.size + 8 * n_fragments
-    need(version in (1, 2) if table else version == kept == 0, f"an event of version {version}")
+    need(version == 1 if table else version == kept == 0, f"an event of version {version}")
     at = up_to(boards_at + 4 * n_boards, 8) + summary + table
     need(at <= length, "an event's tables")
     found = summary_of(data)
-    payload = read_payload(bytes(data[at - table:at]), version, kept, found) if table else None
-    fragments, next_board, raw_boards, last_place, records, pulses, errors = {}, 0, 0, -1, {}, {}, {}
-    gathered = Gathered()
+    payload = read_payload(bytes(data[at - table:at]), kept, found) if table else None
+    fragments, next_board, raw_boards, last_place, records, pulses = {}, 0, 0, -1, {}, {}
     for i in range(n_fragments):
         place, form, boards, original = struct.unpack_from("<BBHI", data, EVENT_HEADER.size + 8 * i)
         need(place > last_place, "fragments in rising crate place")
@@ -373,13 +336,11 @@ def read_event(data, codec=None) -> Event:
             slot, board_form, size = struct.unpack_from("<BBH", data, boards_at + 4 * next_board)
             next_board += 1
             raw_boards += bool(board_form & RAW)
-            shorter = board_form & (ROUNDED | STRONG) == ROUNDED  # a rounded board has records where they are not longer
-            shorter = shorter or board_form & (LIMITED | STRONG) == LIMITED  # as were all limited boards at first
-            need(codec is None or board_form & RAW or shorter or bool(board_form & STRONG) == (codec == STRONG_CODEC),
+            need(codec is None or board_form & (RAW | LIMITED) or bool(board_form & STRONG) == (codec == STRONG_CODEC),
                  f"a board of form {board_form} in a block of codec {codec}")
             need(at + size <= length, "a board is cut")
-            packet, records[place, slot], pulses[place, slot], errors[place, slot] = rebuild_board(
-                data[at:at + size], board_form, slot, spill, number, reference, gathered, kept, payload.error if payload else 0)
+            packet, records[place, slot], pulses[place, slot] = rebuild_board(
+                data[at:at + size], board_form, slot, spill, number, reference, kept)
             parts.append(packet)
             at += size
         parts.append(struct.pack(">I", 0x24000000))
@@ -388,7 +349,7 @@ def read_event(data, codec=None) -> Event:
              f"a fragment of {original} bytes was rebuilt to {len(fragments[place])}")
     need(next_board == n_boards, "fewer boards than the table has")
     need(up_to(at, 8) == length and not any(data[at:]), "zeros up to a multiple of 8 at the end")
-    return Event(spill, number, flags, fragments, raw_boards, found, payload, records, pulses, errors)
+    return Event(spill, number, flags, fragments, raw_boards, found, payload, records, pulses)
 
 
 def read_block(header, payload, fields, read=read_event) -> Block:
@@ -405,7 +366,7 @@ def read_block(header, payload, fields, read=read_event) -> Block:
         found.append(read(payload[at:at + length], codec))
         at += length
     need(at == len(payload) - settings, "bytes after the last event of a block")
-    return Block(codec, session, bool(flags & 1), sequence, run, node, sealed, found, *(read_entries(payload[at:]) if settings else (None, None)))
+    return Block(codec, session, sequence, run, node, sealed, found, *(read_entries(payload[at:]) if settings else (None, None)))
 
 
 def read_entries(data):
@@ -468,10 +429,10 @@ def read_store(folder, whole=True, read=read_event):
     last = {}
     for path in sorted(pathlib.Path(folder).glob("blocks-*.kl3")):
         for block in read_file(path, read):
-            before = last.get((block.session, block.proven), 0)
+            before = last.get(block.session, 0)
             need(block.sequence == before + 1 or not whole and block.sequence > before,
                  f"session {block.session:016x}: block {block.sequence} after {before}")
-            last[block.session, block.proven] = block.sequence
+            last[block.session] = block.sequence
             yield block
 
 

@@ -15,7 +15,7 @@ class farm {
 public:
   void hello(std::uint64_t session, std::uint32_t node,
              const std::string& peer = "address 10.0.0.1", std::uint16_t process = 0) {
-    link_peer& from = peers_.greet(session, std::to_string(session), peer, true, now_);
+    link_peer& from = peers_.greet(session, std::to_string(session), now_);
     from.in_words = peer;
     from.node = node;
     from.take_process(process, now_);

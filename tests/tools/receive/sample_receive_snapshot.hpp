@@ -28,8 +28,6 @@ inline receive_snapshot sample_receive_snapshot() {
   s.counters.damaged.add(block_fault::length);
   s.counters.connections.accepted.add(4);
   s.counters.connections.let_in.add(3);
-  s.counters.over_grant.add(7);
-  s.line = 500e6;
   s.stored_events = 60'000;
   s.stored_bytes = 9'500'000'000'000;
   s.sessions = 3;
@@ -44,7 +42,6 @@ inline receive_snapshot sample_receive_snapshot() {
   here.events_per_second = 5'000;
   here.bytes_per_second = 400e6;
   here.lag = 0.125;
-  here.granted = 450e6;
   daemon_snapshot away;
   away.node = 2;
   away.run = 76;

@@ -27,7 +27,6 @@ public:
     receiver(s, to);
     receiver_trouble(s, to);
     liar(s, to);
-    hijacker(s, to);
   }
 
 private:
@@ -68,7 +67,6 @@ private:
   void receiver_trouble(const state& s, const visit& to) const;
   void survivors(const state& s, number index, const visit& to) const;
   void begin_receiver(state& n) const;
-  void hijacker(const state& s, const visit& to) const;
 
   rules rules_;
 };

@@ -61,12 +61,11 @@ TEST(chain_model, loses_doubles_and_blocks_nothing) {
   });
 }
 
-TEST(chain_model, believes_no_liar_and_no_hijacker) {
+TEST(chain_model, believes_no_liar) {
   expect_nothing({
       {"lie, kill", {2, 2, {.kills = 1, .lies = 2}}},
       {"lie, stop", {2, 2, {.stops = 1, .lies = 1}}},
-      {"hijack, kill", {2, 2, {.kills = 1, .hijacks = 2}, bounds::sealed_at_once}},
-      {"lie, hijack, death of the receiver", {2, 1, {.deaths = 1, .lies = 1, .hijacks = 1}}},
+      {"lie, death of the receiver", {2, 1, {.deaths = 1, .lies = 1}}},
   });
 }
 
@@ -138,11 +137,6 @@ TEST(chain_model, finds_what_each_rule_is_for) {
       {"believe nothing that was not sent from disk",
        &rules::believe_nothing_unsent,
        {2, 2, {.kills = 1, .lies = 1}, bounds::only_disk},
-       "acknowledged and lost"},
-      {"prove sessions", &rules::prove_sessions, {2, 1, {.hijacks = 1}}, "acknowledged and lost"},
-      {"prove sessions of earlier lives",
-       &rules::prove_sessions,
-       {2, 2, {.kills = 1, .hijacks = 1}, bounds::only_disk},
        "acknowledged and lost"},
       {"an empty block for a missing one",
        &rules::empty_for_missing,

@@ -106,17 +106,6 @@ void machine::survivors(const state& s, number i, const visit& to) const {
   }
 }
 
-/// Another peer knows the number of each session, of this and of earlier lives.
-void machine::hijacker(const state& s, const visit& to) const {
-  if (s.left.hijacks == 0) return;
-  for (number i = 0; i < 2U * (s.life + 1U); ++i) {
-    step(s, to, "another peer's empty block", [&](state& n) {
-      --n.left.hijacks;
-      if (!rules_.prove_sessions) count(n, n.lanes[i], n.lanes[i].expected());
-    });
-  }
-}
-
 void machine::begin_receiver(state& n) const {
   commit(n);
   n.remembered = rules_.recall ? n.holder : decltype(n.holder){};

@@ -28,7 +28,6 @@ struct rules {
   bool begin_where_hello_says = true;      ///< block_receiver::take_block: peer::first
   bool believe_more_of_remainder = true;   ///< send_window::acknowledged: possibly_sent
   bool believe_nothing_unsent = true;      ///< send_window::is_impossible
-  bool prove_sessions = true;              ///< block_receiver::take_hello, link_peers
   bool empty_for_missing = true;           ///< spool::read: a number that the lane leaves out
   bool empty_behind_what_is_stored = true; ///< the same, when what is before it was released
   bool leave_out_repeats = true;           ///< block_receiver::without_repeats
@@ -47,7 +46,6 @@ struct faults {
   std::uint8_t errors = 0;     ///< of the store: a commit fails and takes back
   std::uint8_t damages = 0;    ///< of a block on the daemon's disk while it is down
   std::uint8_t lies = 0;       ///< of the receiver: it claims what it was not sent
-  std::uint8_t hijacks = 0;    ///< of a session: another peer sends an empty block in its name
 };
 
 inline constexpr std::uint8_t most_events = 4;

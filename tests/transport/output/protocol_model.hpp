@@ -20,7 +20,6 @@ public:
     receiver(s, to);
     trouble(s, to);
     liar(s, to);
-    hijacker(s, to);
   }
 
 private:
@@ -140,15 +139,13 @@ private:
   }
 
   void take(state& n, message m, bool present) const {
-    if (m.what != kind::hello && (n.known == 0 || n.proven == 0)) {
+    if (m.what != kind::hello && n.known == 0) {
       if (rules_.answer_strangers && present && n.linked != 0) n.back.put({kind::stranger, 0});
       return;
     }
     n.reachable = present ? 1 : 0;
     if (m.what == kind::hello) {
-      if (n.marked == 0 && rules_.count_only_what_was_proven) claim(n);
-      if (n.proven == 0) n.another = 0;
-      n.known = n.proven = 1;
+      n.known = 1;
       n.first = m.number;
       for (std::uint8_t b = 1; b <= n.first; ++b) n.early &= static_cast<std::uint8_t>(~bit(b));
       n.acknowledge = 0;
@@ -190,19 +187,12 @@ private:
 
   static void append(state& n, std::uint8_t number) {
     n.appended = number;
-    n.marked |= bit(number);
-    n.foreign &= static_cast<std::uint8_t>(~bit(number));
+    n.there |= bit(number);
   }
 
-  /// No block of the owner is there: what is, another peer stored without its token.
-  static void claim(state& n) {
-    if (n.foreign != 0) n.appended = n.committed = n.behind = n.foreign = 0;
-  }
   /// What was appended and not committed is gone, but for these blocks.
   static void take_back(state& n, std::uint8_t whole) {
-    const auto kept = static_cast<std::uint8_t>((2U << n.committed) - 1U) | whole;
-    n.marked &= static_cast<std::uint8_t>(kept);
-    n.foreign &= static_cast<std::uint8_t>(kept);
+    n.there &= static_cast<std::uint8_t>(((2U << n.committed) - 1U) | whole);
   }
 
   static void disconnect(state& n, std::uint8_t unread) {
@@ -217,7 +207,7 @@ private:
     forget(n);
   }
   static void forget(state& n) {
-    n.known = n.proven = n.another = n.first = n.acknowledge = n.welcome = 0;
+    n.known = n.first = n.acknowledge = n.welcome = 0;
     n.early = 0;
   }
 
@@ -226,7 +216,7 @@ private:
   void start_again(state& n, std::uint8_t whole) const {
     const std::uint8_t before = n.appended;
     n.appended = n.committed;
-    whole &= n.marked | n.foreign; // a session that began later has no block before its first
+    whole &= n.there; // a session that began later has no block before its first
     take_back(n, whole);
     for (auto b = static_cast<std::uint8_t>(n.committed + 1); b <= before; ++b) {
       if ((whole & bit(b)) != 0) n.behind |= bit(b);
@@ -275,7 +265,7 @@ private:
           n.behind |= bit(later);
         n.committed = n.appended = static_cast<std::uint8_t>(b - 1);
         n.rotten |= bit(b);
-        n.marked &= static_cast<std::uint8_t>(~bit(b));
+        n.there &= static_cast<std::uint8_t>(~bit(b));
         start_again(n, 0);
       });
     }
@@ -283,7 +273,7 @@ private:
       step(s, to, "store elsewhere", [](state& n) {
         --n.left.moves;
         n.elsewhere = std::max(n.elsewhere, n.committed);
-        n.appended = n.committed = n.behind = n.marked = n.foreign = 0;
+        n.appended = n.committed = n.behind = n.there = 0;
         end_receiver(n);
       });
     }
@@ -314,44 +304,6 @@ private:
         });
       }
     }
-  }
-
-  /// Another peer knows the session's number and not its token. Its blocks are empty. If it chooses
-  /// the name of the daemon's connection, which only keys make possible, that connection ends.
-  void hijacker(const state& s, const visit& to) const {
-    if (s.left.hijacks == 0) return;
-    const bool is_open =
-        (s.known == 0 || s.proven == 0) && (s.marked == 0 || !rules_.mark_what_was_proven);
-    for (std::uint8_t first = 1; first <= s.blocks + 1; ++first) {
-      if (!is_open && rules_.prove_each_hello) break;
-      step(s, to, "another peer's hello", [&](state& n) {
-        --n.left.hijacks;
-        n.known = n.another = 1;
-        n.first = first;
-        n.reachable = 0;
-      });
-    }
-    const bool may_speak = s.another != 0 || (s.known != 0 && !rules_.prove_each_connection);
-    const auto next = std::max(static_cast<std::uint8_t>(last(s, s.first) + 1), s.first);
-    const auto speak = [&](state& n) {
-      n.appended = next;
-      n.foreign |= bit(next);
-      n.reachable = 0;
-      n.acknowledge = 1;
-    };
-    if (may_speak && next <= s.blocks) {
-      step(s, to, "another peer's block", [&](state& n) {
-        --n.left.hijacks;
-        speak(n);
-      });
-    }
-    const bool has_name = s.proven != 0 && s.linked != 0 && s.stale.size == 0;
-    if (!has_name || next > s.blocks) return;
-    step(s, to, "another peer takes the name of the connection", [&](state& n) {
-      --n.left.hijacks;
-      disconnect(n, n.to.size);
-      if (!rules_.know_connections_by_peer) speak(n);
-    });
   }
 
   /// The note of what was acknowledged may be late, and the end of the spool may be torn.

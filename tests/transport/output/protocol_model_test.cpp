@@ -73,20 +73,11 @@ TEST(protocol_model, loses_doubles_and_blocks_nothing) {
   });
 }
 
-TEST(protocol_model, believes_no_liar_and_no_hijacker) {
+TEST(protocol_model, believes_no_liar) {
   expect_nothing({
       {"lie", 3, of([](faults& f) { f.lies = 2; })},
       {"lie, restart of the daemon", 3, of([](faults& f) { f.lies = f.restarts = 1; })},
       {"lie, break", 2, of([](faults& f) { f.lies = f.breaks = 1; })},
-      {"hijack", 3, of([](faults& f) { f.hijacks = 3; })},
-      {"hijack, break", 2, of([](faults& f) { f.hijacks = 2, f.breaks = 1; })},
-      {"hijack, kill of the receiver", 2, of([](faults& f) { f.hijacks = 2, f.kills = 1; })},
-      {"hijack, crash of the receiver's machine", 2,
-       of([](faults& f) { f.hijacks = 2, f.crashes = 1; })},
-      {"hijack, restart of the daemon", 2, of([](faults& f) { f.hijacks = 2, f.restarts = 1; })},
-      {"hijack, forgotten, store error", 2,
-       of([](faults& f) { f.hijacks = 2, f.forgets = f.errors = 1; })},
-      {"hijack, store elsewhere", 2, of([](faults& f) { f.hijacks = 2, f.moves = 1; })},
   });
 }
 
@@ -103,9 +94,6 @@ TEST(protocol_model, loses_doubles_and_blocks_nothing_with_more_faults) {
        of([](faults& f) { f.crashes = f.rots = f.restarts = 1; })},
       {"break, restart of the daemon, damage", 2,
        of([](faults& f) { f.breaks = f.restarts = f.damages = 1; })},
-      {"hijack, forgotten, store error", 2,
-       of([](faults& f) { f.hijacks = 3, f.forgets = f.errors = 1; })},
-      {"hijack, store elsewhere", 2, of([](faults& f) { f.hijacks = 3, f.moves = 1; })},
   });
 }
 
@@ -169,16 +157,6 @@ TEST(protocol_model, finds_what_each_rule_is_for) {
        of([](faults& f) { f.lies = f.restarts = 1; }), "acknowledged and not stored"},
       {"remember what was sent", [](rules& r) { r.remember_what_was_sent = false; },
        of([](faults& f) { f.restarts = 1; }), "no way to the end"},
-      {"prove each hello", [](rules& r) { r.prove_each_hello = false; },
-       of([](faults& f) { f.hijacks = 2; }), "acknowledged and not stored"},
-      {"prove each connection", [](rules& r) { r.prove_each_connection = false; },
-       of([](faults& f) { f.hijacks = 1; }), "acknowledged and not stored"},
-      {"know connections by their peer", [](rules& r) { r.know_connections_by_peer = false; },
-       of([](faults& f) { f.hijacks = 1; }), "acknowledged and not stored"},
-      {"mark what was proven", [](rules& r) { r.mark_what_was_proven = false; },
-       of([](faults& f) { f.hijacks = 2, f.kills = 1; }), "acknowledged and not stored"},
-      {"count only what was proven", [](rules& r) { r.count_only_what_was_proven = false; },
-       of([](faults& f) { f.hijacks = 2; }), "no way to the end"},
       {"believe an acknowledgement about a remainder",
        [](rules& r) { r.believe_acknowledgement_of_remainder = false; },
        of([](faults& f) { f.restarts = 1; }), "no way to the end"},

@@ -31,13 +31,8 @@ struct rules {
   bool believe_welcome_of_remainder = true; ///< send_window::welcomed: possibly_sent
   bool believe_acknowledgement_of_remainder = true; ///< send_window::acknowledged: the same
   bool believe_nothing_unsent = true;               ///< send_window::is_impossible
-  bool remember_what_was_sent = true;     ///< spool_releases::note_sent, lane_state::possibly_sent
-  bool prove_each_hello = true;           ///< block_receiver::wrong_with_hello: the token
-  bool prove_each_connection = true;      ///< block_receiver::take_message: link_peers::speaker
-  bool know_connections_by_peer = true;   ///< zmtp_opening; link_peers::speaker: the peer
-  bool mark_what_was_proven = true;       ///< block_receiver::take_block: block_proven
-  bool count_only_what_was_proven = true; ///< store_writer::claim
-  bool store_early_in_turn = true;        ///< block_receiver::take_blocks
+  bool remember_what_was_sent = true; ///< spool_releases::note_sent, lane_state::possibly_sent
+  bool store_early_in_turn = true;    ///< block_receiver::take_blocks
   bool ask_again_while_first_is_missing = true; ///< block_receiver::take_block
 };
 
@@ -55,8 +50,6 @@ struct faults {
   std::uint8_t lies = 0;     ///< of the receiver: it claims blocks that it was not sent
   /// A block comes before the one that was sent before it, over another connection.
   std::uint8_t overtakes = 0;
-  /// Messages of another peer that uses the session's number or the name of its connection.
-  std::uint8_t hijacks = 0;
 };
 
 inline constexpr std::uint8_t credit = 2;
@@ -134,11 +127,8 @@ struct state {
   std::uint8_t lost = 0;      ///< a bit for each block up to `committed` that is not there
   std::uint8_t rotten = 0;    ///< a bit for each block that was
   std::uint8_t elsewhere = 0; ///< stored in a store before this one
-  std::uint8_t marked = 0;    ///< a bit for each block that its owner sent
-  std::uint8_t foreign = 0;   ///< a bit for each block that counts and is another peer's
+  std::uint8_t there = 0;     ///< a bit for each block that was appended
   std::uint8_t known = 0;
-  std::uint8_t proven = 0;  ///< the known session has shown its token
-  std::uint8_t another = 0; ///< another peer has said its hello
   std::uint8_t first = 0;
   std::uint8_t reachable = 0; ///< it was last heard over the present connection
   std::uint8_t acknowledge = 0;
@@ -158,7 +148,7 @@ constexpr std::uint8_t bit(std::uint8_t block) { return static_cast<std::uint8_t
 
 [[nodiscard]] inline bool is_in_a_store(const state& s, std::uint8_t block) {
   if (block <= s.elsewhere || (s.behind & bit(block)) != 0) return true;
-  return block <= s.committed && ((s.lost | s.foreign) & bit(block)) == 0;
+  return block <= s.committed && (s.lost & bit(block)) == 0;
 }
 
 /// Why a state must not be; null: it may.

@@ -234,42 +234,6 @@ TEST_F(a_send_window, shows_a_block_that_a_receiver_reads_again_and_again_and_do
   EXPECT_FALSE(window_.is_refused());
 }
 
-TEST_F(a_send_window, takes_a_slow_receiver_that_divides_its_line_for_none_that_drops_a_block) {
-  const auto answer = [&](std::uint32_t to_demand) {
-    link_answer_body body;
-    body.flags = answer_divides;
-    body.grant = 1;
-    body.demand = to_demand;
-    body = sealed(body);
-    now_ += 1ns;
-    say(link_message::acknowledgement, 3, 4, {reinterpret_cast<const char*>(&body), sizeof body});
-  };
-  const auto goes_back = [&] {
-    now_ = window_.go_back_at(50ns);
-    window_.go_back_after(50ns, now_);
-    return window_.next() == 4U;
-  };
-  say(link_message::welcome, 3);
-  window_.demanded(1);
-  send_all();
-  EXPECT_TRUE(goes_back());
-  window_.demanded(2);
-  send_all();
-  for (const std::uint32_t old : {1U, 2U, 2U, 1U}) { // what it was sent before the copy
-    answer(old);
-    EXPECT_FALSE(goes_back()) << old;
-  }
-  EXPECT_FALSE(window_.is_refused());
-  window_.demanded(3);
-  answer(3); // it has read the copy
-  EXPECT_TRUE(goes_back());
-  send_all();
-  window_.demanded(4);
-  answer(4);
-  EXPECT_TRUE(goes_back());
-  EXPECT_TRUE(window_.is_refused());
-}
-
 TEST_F(a_send_window, sends_no_third_copy_before_the_second_was_read) {
   say(link_message::welcome, 3);
   send_all();

@@ -137,8 +137,7 @@ TEST_F(several_ways, that_lead_to_two_receivers_have_one_as_long_as_it_is_there)
 TEST_F(several_ways, keep_what_came_early_until_the_missing_block_has_come) {
   played_daemon one(far_.endpoint());
   played_daemon other(far_.endpoint());
-  const session_token token{1, 2, 3};
-  const std::uint64_t session = session_of(token);
+  constexpr std::uint64_t session = 9;
   std::mt19937 random(1);
   std::vector<bytes> blocks;
   for (std::uint64_t n = 1; n <= 4; ++n) {
@@ -146,9 +145,9 @@ TEST_F(several_ways, keep_what_came_early_until_the_missing_block_has_come) {
     recipe.key = {1, static_cast<std::uint32_t>(n)};
     blocks.push_back(make_block({make_event(recipe, random).packed}, session, n));
   }
-  one.hello(token, session, 1);
+  one.hello(session, 1);
   one.expect(link_message::welcome, 0);
-  other.hello(token, session, 1);
+  other.hello(session, 1);
   other.expect(link_message::welcome, 0);
   other.send(link_message::block, session, 3, blocks[2]);
   other.expect(link_message::acknowledgement, 0);

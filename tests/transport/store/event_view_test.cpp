@@ -298,16 +298,10 @@ struct limited_event {
   std::uint16_t rows = 0;
   std::optional<std::uint8_t> line_payload{}; ///< by default that of the event
   bool with_group = false;                    ///< of the strong codec, behind the records
-  std::uint8_t error = 0;                     ///< of the event
-  std::uint8_t line_error = 0;
-  std::optional<std::uint8_t> board_error{}; ///< stands in the data
-  bool second_board = false;                 ///< without records in its data
-  bool second_group = false;                 ///< stands in its data
 
   [[nodiscard]] test::bytes packed() const {
     test::bytes data(2);
     store(data.data(), mask);
-    if (board_error) data.push_back(static_cast<std::byte>(*board_error));
     for (unsigned r = 0; r < 16; ++r) {
       if ((records >> r & 1) == 0) continue;
       const auto record =
@@ -323,18 +317,11 @@ struct limited_event {
       data.resize(at + 2 + std::size_t{12} * static_cast<unsigned>(std::popcount(rows)));
       store(data.data() + at, rows);
     }
-    const std::size_t first_bytes = data.size();
-    if (second_board) {
-      data.resize(first_bytes + 2);
-      store(data.data() + first_bytes, mask);
-      if (second_group) data.insert(data.end(), group.begin(), group.end());
-    }
-    const std::uint16_t boards = second_board ? 2 : 1;
     packed_event head;
     head.spill = 1;
     head.number = 2;
     head.fragments = 1;
-    head.boards = boards;
+    head.boards = 1;
     head.version = version;
     head.payload = static_cast<event_payload>(payload);
     head.payload_bytes = table;
@@ -342,25 +329,20 @@ struct limited_event {
     summary.lines = summary_lines;
     summary.kept_by = kept_by;
     head.summary_bytes = packed_summary_bytes(summary_lines, 0, 0);
-    const std::size_t summary_at = sizeof head + 8 + 8; // for two boards, too
+    const std::size_t summary_at = sizeof head + 8 + 8;
     const std::size_t tables = summary_at + head.summary_bytes;
     head.bytes = static_cast<std::uint32_t>(round_up(tables + table + data.size(), 8));
     test::bytes all(head.bytes);
     store(all.data(), head);
     store(all.data() + sizeof head,
-          packed_fragment{0, fragment_form::boards, boards,
-                          static_cast<std::uint32_t>(l2::fragment_bytes(boards))});
+          packed_fragment{0, fragment_form::boards, 1,
+                          static_cast<std::uint32_t>(l2::fragment_bytes(1))});
     store(all.data() + sizeof head + 8,
-          packed_board{3, form, static_cast<std::uint16_t>(first_bytes)});
-    if (second_board)
-      store(all.data() + sizeof head + 12,
-            packed_board{4, form, static_cast<std::uint16_t>(data.size() - first_bytes)});
+          packed_board{3, form, static_cast<std::uint16_t>(data.size())});
     store(all.data() + summary_at, summary);
-    if (table >= 16)
-      store(all.data() + tables, packed_payload{0, asked, control, error, {reserved}});
+    if (table >= 16) store(all.data() + tables, packed_payload{0, asked, control, reserved});
     for (std::size_t at = 16; at + 8 <= table; at += 8) {
       all[tables + at] = static_cast<std::byte>(line_payload.value_or(payload));
-      all[tables + at + 1] = static_cast<std::byte>(line_error);
       all[tables + at + 3] = static_cast<std::byte>(reserved_of_line);
     }
     std::copy(data.begin(), data.end(), all.begin() + static_cast<std::ptrdiff_t>(tables + table));
@@ -381,13 +363,9 @@ TEST(event_view, tells_which_waveforms_are_there) {
   std::vector<std::byte> fragment;
   EXPECT_TRUE(rebuild_fragment(*view, 0, fragment));
   ASSERT_EQ(fragment.size(), l2::fragment_bytes(1));
-  const auto absent = loose_words(*view, 0);
+  const auto absent = absent_words(*view, 0);
   EXPECT_EQ(absent.size(), 14U * 64);
-  std::set<std::uint32_t> is_absent;
-  for (const loose_word& w : absent) {
-    is_absent.insert(w.at);
-    EXPECT_EQ(w.error, loose_word::absent);
-  }
+  const std::set<std::uint32_t> is_absent(absent.begin(), absent.end());
   for (std::uint32_t w = 0; w < 1024; ++w) {
     const std::uint32_t at = 4 + 12 + 2 * w;
     const std::uint32_t channel = w % 16;
@@ -397,60 +375,13 @@ TEST(event_view, tells_which_waveforms_are_there) {
   }
 }
 
-constexpr limited_event rounded{
-    .version = 2, .form = 144, .error = 3, .line_error = 3, .board_error = 2};
-
-TEST(event_view, gives_rounded_samples_back_within_their_error) {
-  const auto packed = rounded.packed();
-  const auto view = packed_event_view::parse(packed);
-  ASSERT_TRUE(view);
-  EXPECT_FALSE(view->is_exact());
-  EXPECT_EQ(view->rounded_boards(), 1U);
-  EXPECT_EQ(view->greatest_error(), 3U);
-  EXPECT_EQ(greatest_errors(*view, 0), std::vector<std::uint8_t>{2});
-  std::vector<std::byte> fragment;
-  EXPECT_TRUE(rebuild_fragment(*view, 0, fragment));
-  EXPECT_EQ(load_big<std::uint16_t>(&fragment[16 + 2]), 0x8000 + 5 * 101);
-  const auto loose = loose_words(*view, 0);
-  EXPECT_EQ(loose.size(), 16U * 64);
-  test::bytes other = fragment;
-  store_big(&other[16 + 2], static_cast<std::uint16_t>(0x8000 + 5 * 101 - 2));
-  store_big(&other[16 + 6], static_cast<std::uint16_t>(0x8000 + 5 * 103 + 3));
-  settle_loose_words(*view, 0, fragment, [&](std::uint32_t at) { return &other[at]; });
-  EXPECT_EQ(load_big<std::uint16_t>(&fragment[16 + 2]), 0x8000 + 5 * 101 - 2);
-  EXPECT_EQ(load_big<std::uint16_t>(&fragment[16 + 6]), 0x8000 + 5 * 103) << "too far off";
-}
-
-TEST(event_view, refuses_what_no_rounded_event_is) {
-  EXPECT_TRUE(rounded.is_read());
-  const auto with = [](auto&& change) {
-    limited_event e = rounded;
-    change(e);
-    return e.is_read();
-  };
-  EXPECT_FALSE(with([](auto& e) { e.version = 1; })) << "a version without errors";
-  EXPECT_FALSE(with([](auto& e) { e.version = 3; })) << "a version to come";
-  EXPECT_FALSE(with([](auto& e) { e.board_error = 4; })) << "farther off than the event says";
-  EXPECT_FALSE(with([](auto& e) { e.board_error = 0; })) << "rounded, by nothing";
-  EXPECT_FALSE(with([](auto& e) { e.error = 2; })) << "another error than the line's";
-  EXPECT_FALSE(with([](auto& e) { e.line_error = e.error = 101; })) << "more than any may have";
-  EXPECT_FALSE(with([](auto& e) { e.form = 16; })) << "an error, and no form";
-  EXPECT_FALSE(with([](auto& e) { e.board_error.reset(); })) << "the form, and no error";
-  EXPECT_FALSE(with([](auto& e) { e.mask = e.records = 0; })) << "rounded, without a record";
-  EXPECT_FALSE(with([](auto& e) {
-    e.payload = 2;
-    e.form = 128 + 48;
-  })) << "of an event that keeps no samples";
-  EXPECT_FALSE((limited_event{.version = 2}.is_read())) << "no line that rounds";
-}
-
 TEST(event_view, refuses_what_no_limited_event_is) {
   EXPECT_TRUE(limited_event{}.is_read());
   const limited_event features{.payload = 2, .form = 48, .mask = 0, .records = 0, .rows = 0b101};
   EXPECT_TRUE(features.is_read());
   EXPECT_TRUE((limited_event{.payload = 3, .mask = 0, .records = 0}.is_read()));
   EXPECT_FALSE((limited_event{.version = 0}.is_read())) << "a version without payloads";
-  EXPECT_FALSE((limited_event{.version = 3}.is_read())) << "a version to come";
+  EXPECT_FALSE((limited_event{.version = 2}.is_read())) << "a version to come";
   EXPECT_FALSE((limited_event{.payload = 0}.is_read())) << "limited, and all is kept";
   EXPECT_FALSE((limited_event{.payload = 4}.is_read())) << "no such payload";
   EXPECT_FALSE((limited_event{.table = 8}.is_read())) << "a payload table without its head";
@@ -460,6 +391,9 @@ TEST(event_view, refuses_what_no_limited_event_is) {
   EXPECT_FALSE((limited_event{.form = 0}.is_read())) << "records are missing, unsaid";
   EXPECT_FALSE((limited_event{.form = 24}.is_read())) << "raw and limited";
   EXPECT_FALSE((limited_event{.form = 48}.is_read())) << "features of a suppressed event";
+  EXPECT_FALSE((limited_event{.form = 80, .records = 0, .with_group = true}.is_read()))
+      << "limited, and a group";
+  EXPECT_FALSE((limited_event{.form = 144}.is_read())) << "no such form";
   EXPECT_FALSE((limited_event{.form = 17}.is_read())) << "a waveform of which a part is there";
   EXPECT_FALSE((limited_event{.mask = 0xffff, .records = 0xffff}.is_read()))
       << "whole, and limited";
@@ -468,58 +402,6 @@ TEST(event_view, refuses_what_no_limited_event_is) {
   EXPECT_FALSE((limited_event{.payload = 2, .form = 48}.is_read())) << "records beside features";
   EXPECT_FALSE((limited_event{.payload = 2, .mask = 0, .records = 0}.is_read()))
       << "a board without its features";
-}
-
-constexpr limited_event gathered{.form = 80, .records = 0, .with_group = true};
-
-TEST(event_view, gives_gathered_records_back) {
-  limited_event event = gathered;
-  event.second_board = true;
-  const auto packed = event.packed();
-  const auto view = packed_event_view::parse(packed, codec_id::strong);
-  ASSERT_TRUE(view);
-  std::vector<std::byte> fragment;
-  ASSERT_TRUE(rebuild_fragment(*view, 0, fragment));
-  for (std::size_t b = 0; b < 2; ++b)
-    for (std::size_t w = 0; w < 1024; ++w)
-      EXPECT_EQ(load_big<std::uint16_t>(&fragment[4 + 2072 * b + 12 + 2 * w]),
-                w % 16 == 1 || w % 16 == 3 ? 0x8000 + 100 : 0);
-}
-
-/// A group stands where its first record is, and nowhere else.
-TEST(event_view, refuses_what_no_gathered_record_is) {
-  const auto with = [](auto&& change, std::optional<codec_id> codec = codec_id::strong) {
-    limited_event e = gathered;
-    change(e);
-    return packed_event_view::parse(e.packed(), codec).has_value();
-  };
-  EXPECT_TRUE(with([](auto&) {}));
-  EXPECT_TRUE(with([](auto&) {}, std::nullopt));
-  EXPECT_FALSE(with([](auto&) {}, codec_id::koto)) << "of another codec than the block's";
-  EXPECT_FALSE(with([](auto& e) { e.with_group = false; })) << "no group";
-  EXPECT_FALSE(with([](auto& e) { e.records = 0b1010; })) << "records beside the group";
-  EXPECT_FALSE(with([](auto& e) { e.mask = 0; })) << "a group, and no record";
-  EXPECT_FALSE(with([](auto& e) { e.payload = 2; })) << "of an event that keeps features";
-  EXPECT_FALSE(with([](auto& e) {
-    e.version = 2;
-    e.form = 80 + 128;
-    e.error = e.line_error = 3;
-    e.board_error = 2;
-  })) << "rounded";
-  EXPECT_TRUE(with([](auto& e) { e.second_board = true; }));
-  EXPECT_FALSE(with([](auto& e) { e.second_board = e.second_group = true; })) << "a group too many";
-  EXPECT_TRUE(with([](auto& e) {
-    e.mask = 0x1ff; // nine and nine
-    e.second_board = e.second_group = true;
-  }));
-  EXPECT_FALSE(with([](auto& e) {
-    e.mask = 0x1ff;
-    e.second_board = true;
-  })) << "a group too few";
-  EXPECT_TRUE(with([](auto& e) {
-    e.mask = 0xff; // eight and eight
-    e.second_board = true;
-  }));
 }
 
 TEST(event_view, refuses_a_payload_that_does_not_follow_from_its_lines) {

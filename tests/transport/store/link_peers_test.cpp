@@ -10,10 +10,8 @@ std::size_t count(const link_peers& peers) {
   return static_cast<std::size_t>(std::distance(peers.begin(), peers.end()));
 }
 
-/// Each peer has as many as it may.
 void greet(link_peers& peers, std::uint64_t session) {
-  const std::string peer = "peer " + std::to_string(session / link_peers::most_of_a_peer);
-  peers.greet(session, "address", peer, true,
+  peers.greet(session, "address",
               time_point(std::chrono::hours(1)) + std::chrono::microseconds(session));
 }
 
@@ -26,19 +24,6 @@ TEST(link_peers, are_1024_sessions_of_which_the_one_that_is_silent_longest_makes
   EXPECT_EQ(peers.find(0), nullptr);
   EXPECT_NE(peers.find(1), nullptr);
   EXPECT_NE(peers.find(1024), nullptr);
-}
-
-TEST(link_peers, are_128_sessions_of_one_peer_which_makes_way_for_itself) {
-  link_peers peers;
-  const time_point now(std::chrono::hours(1));
-  peers.greet(1000, "address", "another peer", true, now);
-  for (std::uint64_t session = 0; session < 128; ++session)
-    peers.greet(session, "address", "peer", true, now + std::chrono::microseconds(1 + session));
-  EXPECT_EQ(count(peers), 129U);
-  peers.greet(128, "address", "peer", true, now + std::chrono::seconds(1));
-  EXPECT_EQ(count(peers), 129U);
-  EXPECT_EQ(peers.find(0), nullptr);
-  EXPECT_NE(peers.find(1000), nullptr);
 }
 
 } // namespace

@@ -14,7 +14,6 @@
 #include "tests/transport/output/link_ends.hpp"
 #include "transport/format/endian.hpp"
 #include "transport/link/link_message.hpp"
-#include "transport/link/session_token.hpp"
 
 namespace l3::test {
 
@@ -43,13 +42,6 @@ public:
   }
   void hello(std::uint64_t session, std::uint64_t sequence) {
     bytes body(sizeof(link_hello_body));
-    send(link_message::hello, session, sequence, body);
-  }
-  void hello(const session_token& token, std::uint64_t session, std::uint64_t sequence) {
-    link_proof_body proof;
-    proof.token = token;
-    bytes body(sizeof proof);
-    store(body.data(), proof);
     send(link_message::hello, session, sequence, body);
   }
   /// The next message must be a refusal, whose text says this.

@@ -42,7 +42,6 @@ public:
     const std::string ready = "\x05READY\x0bSocket-Type" + std::string(3, '\0') + "\x06" + "DEALER";
     opening += std::string(1, is_command) + static_cast<char>(ready.size()) + ready;
     say(opening);
-    said_ = opening.size();
     // Its own greeting and READY: before, it takes no frame of a message.
     EXPECT_EQ(hear(64).size(), 64U);
     const std::string head = hear(2);
@@ -54,21 +53,6 @@ public:
     const link_header h = make_link_header(link_message::hello, session, 1);
     say(frame(is_more, played_daemon::header_bytes(h)) + frame(0, bytes(sizeof(link_hello_body))));
   }
-  /// So many bytes of frames of one message, of which each says that more follow.
-  void say_more(std::uint64_t count) {
-    constexpr std::uint64_t head = 9;
-    for (std::uint64_t next = 0; count > 0; count -= next) {
-      next = std::min<std::uint64_t>(count, 60'000);
-      const std::string text =
-          next <= head ? std::string(next, '\0')
-                       : frame_head(is_more, next - head) + std::string(next - head, 'x');
-      say(text);
-    }
-  }
-  [[nodiscard]] std::uint64_t said() const { return said_; }
-
-private:
-  std::uint64_t said_ = 0;
 };
 
 bytes block_of(std::uint64_t sequence) {
@@ -79,18 +63,6 @@ bytes block_of(std::uint64_t sequence) {
   return make_block({make_event(recipe, random).packed}, session, sequence);
 }
 
-TEST(a_receiver, takes_24_kib_before_a_hello_and_no_byte_more) {
-  scratch_folder folder;
-  receiving_end far(folder.path());
-  raw_daemon peer(far.endpoint());
-  peer.say_more((24 << 10) - peer.said());
-  EXPECT_FALSE(peer.is_left(500ms));
-  EXPECT_EQ(far.counters().connections.watch.oversized.get(), 0U);
-  peer.say("x");
-  EXPECT_TRUE(peer.is_left(10s));
-  EXPECT_TRUE(eventually([&] { return far.counters().connections.watch.oversized.get() == 1; }));
-}
-
 TEST(a_receiver, gives_a_handshake_3_s) {
   scratch_folder folder;
   receiving_end far(folder.path());
@@ -99,24 +71,6 @@ TEST(a_receiver, gives_a_handshake_3_s) {
   half.say("\xff");
   EXPECT_TRUE(half.is_left(6s));
   EXPECT_GE(steady_clock::now() - begun, 3s);
-}
-
-/// Beside them there is some room for short messages.
-TEST(a_receiver, takes_five_largest_messages_after_a_hello_and_not_much_more) {
-  scratch_folder folder;
-  receive_settings settings;
-  settings.largest_block = kibibytes(64);
-  receiving_end far(folder.path(), 8, settings);
-  const std::uint64_t largest = (64 << 10) + sizeof(block_header) + sizeof(link_header);
-  raw_daemon peer(far.endpoint());
-  peer.hello();
-  ASSERT_TRUE(eventually([&] { return far.counters().messages.get() == 1; }));
-  peer.say_more(5 * largest);
-  EXPECT_FALSE(peer.is_left(500ms));
-  EXPECT_EQ(far.counters().connections.watch.oversized.get(), 0U);
-  peer.say_more(largest);
-  EXPECT_TRUE(peer.is_left(10s));
-  EXPECT_TRUE(eventually([&] { return far.counters().connections.watch.oversized.get() == 1; }));
 }
 
 TEST(a_receiver, takes_a_frame_of_64_mib_and_none_that_is_longer) {

@@ -15,14 +15,13 @@ constexpr std::uint32_t run = 7;
 constexpr std::uint64_t first_session = 100, second_session = 200, third_session = 300;
 
 void add(recent_events& r, std::uint64_t session, std::uint32_t of_run, const identity& event) {
-  r.add({session, true}, of_run, event, {});
+  r.add(session, of_run, event, {});
 }
 
 bool has(const recent_events& r, std::uint64_t session, std::uint32_t of_run,
          const identity& event) {
-  return r.find_from_another({session, true}, of_run, event, [](const event_place&) {
-    return true;
-  }) == recent_events::match::equal;
+  return r.find_from_another(session, of_run, event, [](const event_place&) { return true; }) ==
+         recent_events::match::equal;
 }
 
 TEST(recent_events, are_one_in_two_sessions_of_a_run_and_two_in_one_session) {
@@ -35,7 +34,7 @@ TEST(recent_events, are_one_in_two_sessions_of_a_run_and_two_in_one_session) {
   for (const identity& other : {identity{2, 2, 300, 4}, identity{1, 3, 300, 4},
                                 identity{1, 2, 301, 4}, identity{1, 2, 300, 5}})
     EXPECT_FALSE(has(r, second_session, run, other));
-  r.take_back({first_session, true}, event);
+  r.take_back(first_session, event);
   EXPECT_FALSE(has(r, second_session, run, event));
 }
 
@@ -48,14 +47,13 @@ TEST(recent_events, remember_the_first_and_the_last_of_a_session) {
 
 TEST(recent_events, tell_the_last_of_a_session_though_spill_numbers_begin_again) {
   recent_events r(64, 4); // of up to eight sessions four events of each kind
-  EXPECT_FALSE(r.last_of({first_session, true}));
+  EXPECT_FALSE(r.last_of(first_session));
   add(r, first_session, run, {5, 2, 100, 0});
   add(r, first_session, run, {5, 1, 100, 0});
-  EXPECT_EQ(r.last_of({first_session, true}), (event_key{5, 2}));
+  EXPECT_EQ(r.last_of(first_session), (event_key{5, 2}));
   for (std::uint32_t spill = 6; spill <= 530; ++spill)
     add(r, first_session, run, {spill & l2::spill_mask, 1, 100, 0});
-  EXPECT_EQ(r.last_of({first_session, true}), (event_key{530 & l2::spill_mask, 1}));
-  EXPECT_FALSE(r.last_of({first_session, false})) << "another peer's";
+  EXPECT_EQ(r.last_of(first_session), (event_key{530 & l2::spill_mask, 1}));
 }
 
 TEST(recent_events, do_not_forget_a_silent_session_for_those_that_go_on) {
@@ -76,13 +74,13 @@ TEST(recent_events, are_counted_in_a_session_that_has_them_several_times) {
   recent_events r(64, 4); // of up to eight sessions four events of each kind
   const identity twin{1, 2, 300, 4};
   for (int n = 0; n < 3; ++n) add(r, first_session, run, twin);
-  r.take_back({first_session, true}, twin);
-  r.take_back({first_session, true}, twin);
+  r.take_back(first_session, twin);
+  r.take_back(first_session, twin);
   EXPECT_TRUE(has(r, second_session, run, twin));
   EXPECT_FALSE(has(r, first_session, run, twin));
   add(r, second_session, run, twin);
   EXPECT_TRUE(has(r, first_session, run, twin));
-  r.take_back({first_session, true}, twin);
+  r.take_back(first_session, twin);
   EXPECT_TRUE(has(r, first_session, run, twin));
   EXPECT_FALSE(has(r, second_session, run, twin));
 }
@@ -91,7 +89,7 @@ TEST(recent_events, that_are_taken_back_again_and_again_take_no_place) {
   recent_events r(64, 4);
   for (int attempt = 0; attempt < 100; ++attempt) { // a store that cannot be written
     for (std::uint32_t n = 1; n <= 2; ++n) add(r, first_session, run, {1, n, 100, 0});
-    for (std::uint32_t n = 2; n >= 1; --n) r.take_back({first_session, true}, {1, n, 100, 0});
+    for (std::uint32_t n = 2; n >= 1; --n) r.take_back(first_session, {1, n, 100, 0});
   }
   for (std::uint32_t n = 1; n <= 7; ++n) add(r, first_session, run, {1, n, 100, 0});
   for (std::uint32_t n = 1; n <= 7; ++n)

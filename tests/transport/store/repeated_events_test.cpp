@@ -187,26 +187,5 @@ TEST_F(repeated_events, and_others_are_counted_by_the_receiver_not_by_their_send
 }
 
 /// It read them off the network, and was quicker.
-TEST_F(repeated_events, were_stored_by_a_peer_without_the_sessions_token) {
-  const auto token = draw_session_token();
-  const std::uint64_t session = session_of(token);
-  played_daemon stranger(far_.endpoint());
-  stranger.hello(session, 1);
-  stranger.expect(link_message::welcome, 0);
-  stranger.send(link_message::block, session, 1, make_block({event_of(1)}, session, 1));
-  stranger.expect(link_message::acknowledgement, 1);
-  near_.hello(token, session, 1);
-  near_.expect(link_message::welcome, 0);
-  take(session, 1, {event_of(1), event_of(2)});
-  far_.kill();
-  EXPECT_EQ(stored(), (std::vector<bytes>{event_of(1), event_of(2)}));
-  const event_index index(folder_.path());
-  ASSERT_EQ(index.sessions().size(), 2U) << "what came without the token counts apart";
-  EXPECT_FALSE(index.sessions()[0].proven);
-  EXPECT_TRUE(index.sessions()[1].proven);
-  EXPECT_EQ(index.sessions()[1].events, 1U);
-  EXPECT_EQ(index.sessions()[1].repeated, 1U);
-}
-
 } // namespace
 } // namespace l3

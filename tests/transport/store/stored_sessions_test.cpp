@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::uint64_t session = 42;
 
-block_header block_of(std::uint64_t number, bool proven = false) {
+block_header block_of(std::uint64_t number) {
   block_header h;
   h.session = session;
   h.sequence = number;
@@ -16,7 +16,6 @@ block_header block_of(std::uint64_t number, bool proven = false) {
   h.payload_bytes = 1000;
   h.run = 7;
   h.node = 3;
-  h.flags = proven ? block_proven : 0;
   return h;
 }
 
@@ -55,19 +54,6 @@ TEST(stored_sessions, take_back_what_is_not_committed) {
   (void)none.add(block_of(1));
   none.take_back();
   EXPECT_EQ(none.find(session), nullptr);
-}
-
-TEST(stored_sessions, do_not_count_blocks_without_a_token_for_an_owner_who_shows_it) {
-  stored_sessions all;
-  EXPECT_FALSE(all.claim(session));
-  (void)all.add(block_of(1));
-  all.commit();
-  EXPECT_TRUE(all.claim(session));
-  EXPECT_FALSE(all.claim(session)) << "once";
-  EXPECT_EQ(all.find(session)->numbers.last(), 0U);
-  EXPECT_EQ(all.find(session)->events, 10U) << "they are there all the same";
-  (void)all.add(block_of(1, true));
-  EXPECT_EQ(all.find(session)->numbers.last(), 1U);
 }
 
 TEST(stored_sessions, tell_what_went_and_came_back_since_the_start) {

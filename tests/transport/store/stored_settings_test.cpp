@@ -26,14 +26,6 @@ bytes with(const bytes& block, const bytes& settings) {
   return with_settings(block, header, settings);
 }
 
-bytes proven(bytes block) {
-  auto header = load<block_header>(block.data());
-  header.flags = block_proven;
-  seal_header(header);
-  store(block.data(), header);
-  return block;
-}
-
 struct found_settings {
   std::uint64_t file = 0;
   std::uint64_t sequence = 0;
@@ -137,17 +129,6 @@ TEST(stored_settings, of_a_block_that_was_taken_back_come_with_the_next) {
   const auto found = settings_in(folder.path());
   ASSERT_EQ(found.size(), 2U);
   EXPECT_EQ(found[1].sequence, 2U);
-}
-
-TEST(stored_settings, do_not_come_from_a_block_that_another_peer_sent) {
-  const scratch_folder folder;
-  store_writer store(small_files(folder.path()));
-  ASSERT_FALSE(append(store, with(block_of(1), settings_of("a lie"))));
-  ASSERT_FALSE(store.commit());
-  EXPECT_TRUE(store.claim(session));
-  for (std::uint64_t n = 1; n <= 6; ++n) ASSERT_FALSE(append(store, proven(block_of(n))));
-  ASSERT_FALSE(store.commit());
-  EXPECT_EQ(settings_in(folder.path()).size(), 1U);
 }
 
 TEST(stored_settings, a_block_says_how_long_they_are_and_no_longer_than_it_is) {

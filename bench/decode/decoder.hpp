@@ -1,22 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
-// decode: writes the waveforms of board packets to memory, one block for each board. It strips the
-// tags of the samples, turns their sample-major order into one waveform after the other, finds
-// minimum and N of each waveform, and appends those with a pulse to the list of their event.
+// A decoder: it writes the waveforms of board packets to memory, one block for each board. It
+// strips the tags of the samples, turns their sample-major order into one waveform after the other,
+// finds minimum and N of each waveform, and appends those with a pulse to the list of their event.
 //
-// Packing reads packets directly and does not use the decoder; other users of waveforms do.
+// It has six techniques by which LHCb made the decoding of its raw banks faster, each as a switch.
+// They change the speed of the decoder and never its output. Packing and selection read packets
+// directly, so only the bench uses it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <type_traits>
+#include <vector>
 
+#include "bench/decode/decoded_batch.hpp"
+#include "bench/decode/walk.hpp"
 #include "gpu/codec/koto.hpp"
-#include "gpu/decode/decoded_batch.hpp"
 #include "gpu/decode/packet.hpp"
-#include "gpu/decode/techniques.hpp"
-#include "gpu/decode/walk.hpp"
 #include "gpu/executors/atomics.hpp"
 
 namespace l3 {
+
+struct decode_techniques {
+  /// On: a block reads from the host's table where its board lies. Off: it walks over the packets
+  /// of the crate until it reaches its board.
+  bool table_by_source = true;
+  /// On: only boards with something to decode get a block. Off: every slot of every crate gets one.
+  bool zero_suppression = true;
+  /// On: the hits of a warp take their places in the list by one atomic. Off: each hit takes its
+  /// place by an atomic of its own. (A plain atomicAdd would be neither, as compilers for devices
+  /// gather lanes where they can.) On a CPU, which has no warps, both are the same code.
+  bool warp_aggregation = true;
+  /// On: the boards that take longest come first, so that none of them ends last. Off: boards come
+  /// in the order of the input.
+  bool big_first = true;
+  /// On: samples are compared as 16-bit integers. Off: as 32-bit integers.
+  bool short_registers = true;
+  /// On: there are as many blocks as can run at once, and each fetches one board after the other.
+  /// Off: each board has a block.
+  bool opportunistic = true;
+};
+
+inline constexpr decode_techniques no_technique{false, false, false, false, false, false};
 
 /// Marks every board as not decoded, empties every list, and sets the cursor to the first work.
 struct begin_decoding {
@@ -39,6 +64,36 @@ struct begin_decoding {
     });
   }
 };
+
+/// fetch_add with one atomic for each item. A device has an overload of its own
+/// (gpu/executors/atomics.cuh): its compiler could make one atomic for a whole warp.
+template <block B>
+[[nodiscard]] std::uint32_t fetch_add_alone(const B& b, std::uint32_t* at, std::uint32_t n) {
+  return fetch_add(b, at, n);
+}
+
+/// fetch_add of 1, for items of a for_each that all use one counter. On a device one atomic serves
+/// all lanes of a warp that call it together. A CPU has no warps and adds for each item.
+template <block B>
+[[nodiscard]] std::uint32_t fetch_one_of_warp(const B& b, std::uint32_t* at) {
+  return fetch_add(b, at, 1);
+}
+
+#if defined(__CUDACC__)
+/// The first active lane adds for all active lanes of the warp, and each lane takes its share.
+/// Written by hand because ptxas gathers lanes in some kernels and on some devices only; the add
+/// goes through fetch_add_alone so that ptxas does not gather a second time.
+[[nodiscard]] __device__ inline std::uint32_t fetch_one_of_warp(const cuda_block& b,
+                                                                std::uint32_t* at) {
+  const std::uint32_t here = __activemask();
+  std::uint32_t before_me = 0;
+  asm("mov.u32 %0, %%lanemask_lt;" : "=r"(before_me));
+  const auto mine = static_cast<std::uint32_t>(__popc(here & before_me));
+  std::uint32_t first = 0;
+  if (mine == 0) first = fetch_add_alone(b, at, static_cast<std::uint32_t>(__popc(here)));
+  return __shfl_sync(here, first, __ffs(static_cast<int>(here)) - 1) + mine;
+}
+#endif
 
 /// A piece of work is the number of a board, or `no_board`. Without the technique table_by_source
 /// it is a source: 16 × fragment + slot − first slot.
@@ -240,5 +295,59 @@ private:
   static constexpr std::uint64_t payload_of_four = l2::payload_mask * 0x0001000100010001U;
   static constexpr std::int16_t largest_sample = -0x4001; // 0xbfff
 };
+
+/// The list of work for a batch, whose tables the host can read. With zero suppression the list has
+/// no boards that are missing, opaque or not full packets; without, it has 16 entries a fragment.
+[[nodiscard]] inline std::vector<std::uint32_t> decode_work(const batch_view& in,
+                                                            const decode_techniques& how) {
+  struct entry {
+    std::uint32_t work;
+    bool big;
+  };
+  std::vector<entry> entries;
+  for (std::uint32_t f = 0; f < in.fragments.size(); ++f) {
+    const fragment_entry& fragment = in.fragments[f];
+    std::uint32_t boards[l2::max_boards];
+    std::fill(std::begin(boards), std::end(boards), no_board);
+    for (std::uint32_t k = 0; k < fragment.boards; ++k) {
+      const std::uint32_t i = fragment.first_board + k;
+      const std::uint32_t place = in.boards[i].slot - std::uint32_t{l2::first_slot};
+      if (place < l2::max_boards) boards[place] = i;
+    }
+    for (std::uint32_t place = 0; place < l2::max_boards; ++place) {
+      const std::uint32_t i = boards[place];
+      const bool empty =
+          i == no_board || in.boards[i].opaque != 0 || !is_full_packet(in.boards[i], fragment);
+      if (empty && how.zero_suppression) continue;
+      entries.push_back({how.table_by_source ? i : l2::max_boards * f + place,
+                         !empty && in.boards[i].kind == board_kind::sampling_500_mhz});
+    }
+  }
+  if (how.big_first) {
+    std::stable_partition(entries.begin(), entries.end(), [](const entry& e) { return e.big; });
+  }
+  std::vector<std::uint32_t> work(entries.size());
+  std::transform(entries.begin(), entries.end(), work.begin(),
+                 [](const entry& e) { return e.work; });
+  return work;
+}
+
+/// Enqueues the decoding of a batch. `work` is the list of decode_work in memory that kernels can
+/// read; `at_once` is how many blocks can run at the same time.
+template <decode_techniques how, class Queue>
+void run_decoder(Queue& queue, const batch_view& in, column<const std::uint32_t> work,
+                 std::uint32_t threshold, const decoded_batch& out, std::uint32_t at_once) {
+  constexpr decode_techniques in_kernel{
+      how.table_by_source, true, how.warp_aggregation, true, how.short_registers, how.opportunistic,
+  }; // the other two techniques act on the list and its order only
+  // One core best reads boards that lie side by side, so a block fetches a share of them at a time.
+  // There are several shares for each block, so that all blocks end at about the same time.
+  constexpr std::uint32_t fetches = 8;
+  constexpr std::uint32_t most = 256;
+  const std::uint32_t share = std::clamp(work.size() / (at_once * fetches), 1U, most);
+  const std::uint32_t blocks = how.opportunistic ? std::min(at_once, work.size()) : work.size();
+  queue.run(begin_decoding{}, begin_decoding::blocks(out), out);
+  queue.run(decode_boards<in_kernel>{}, blocks, in, work, share, threshold, out);
+}
 
 } // namespace l3
