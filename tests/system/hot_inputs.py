@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Inputs that have pulses all the time: log, status and metrics name them, and nothing else changes. The rule is that of
 docs/selection.md, applied here to the histograms of each spill in the store."""
+import json
 import re
 import statistics
 
@@ -32,7 +33,9 @@ class HotInputs(Selecting):
         code, said = self.run_tool("replay", file, "--to", f"tcp://{harness.HOST}:{self.ports.tcp}", "--rate", "max")
         self.assertEqual(code, 0, said)
         daemon.wait_for_stored(EVENTS)
-        status = daemon.wait_for(lambda s: s["hot_inputs"], "hot inputs")
+        harness.wait_until(lambda: (h := json.loads(daemon.get("/histograms")[1]))["run"]["events"] == EVENTS and h["spill"], "the spill's end")
+        before = daemon.wait_for(lambda s: s["hot_inputs"], "hot inputs")
+        status = daemon.wait_for(lambda s: s["uptime"] > before["uptime"] + 1, "two looks later")
         self.assertEqual(status["problem"]["name"], "hot_inputs")
         first = status["hot_inputs"][0]
         self.assertIn(f"hot: {first}", status["problem"]["text"])
@@ -42,7 +45,7 @@ class HotInputs(Selecting):
         self.assertEqual(daemon.stop(), 0, daemon.said())
         self.programs[0].stop()
         heat = {}
-        for block in store_reader.read_store(self.store, read=store_reader.packed):
+        for block in sorted(store_reader.read_store(self.store, read=store_reader.packed), key=lambda b: b.sequence):
             if block.histograms:
                 heat.update(heat_in(block.histograms))
         self.assertGreaterEqual(sum(heat.values()), 2, "or this says little")
