@@ -200,7 +200,7 @@ public:
 private:
   static constexpr auto interval = std::chrono::milliseconds(500);
 
-  [[nodiscard]] bool ends() { return makes_way_ || signals_.told_to_stop(); }
+  [[nodiscard]] bool ends() { return makes_way_ || !why_ended_.empty() || signals_.told_to_stop(); }
 
   void await_reload() {
     signals_.reload.async_wait([this](const boost::system::error_code& error, int /*number*/) {
@@ -220,6 +220,7 @@ private:
     // Without a word from the daemon the manager restarts it.
     if (books_.runs.stuck().empty() && !books_.steps.overdue(now)) manager_.alive();
     if (!ends() && renewal_is_due(now)) makes_way_ = true;
+    if (!ends()) why_ended_ = books_.runs.why_ended();
     advance();
     timer_.expires_after(interval);
     timer_.async_wait([this](const boost::system::error_code& error) {
@@ -247,7 +248,9 @@ private:
     said_ = true;
     manager_.stopping();
     if (books_.farm != nullptr) books_.farm->leave();
-    if (signals_.stopped_by == 0)
+    if (!why_ended_.empty())
+      spdlog::error("draining: {}", why_ended_);
+    else if (signals_.stopped_by == 0)
       spdlog::warn("draining: a new process shall have the device (exit code {})", exit_start_anew);
     else
       spdlog::info("{}: draining", signals_.stopped_by == SIGTERM ? "SIGTERM" : "SIGINT");
@@ -260,6 +263,7 @@ private:
   bool controlled_;
   time_point earliest_renewal_;
   bool makes_way_ = false; // for a new process, which alone can have the device again
+  std::string why_ended_;  // empty: nothing but the above ends the daemon
   bool said_ = false;
   boost::asio::steady_timer timer_{signals_.io};
 };

@@ -64,7 +64,7 @@ bool node::device_hangs() const { return parts_->compute.engine().hangs(); }
 device_view node::device() const {
   const parts& p = *parts_;
   const auto frames = p.frames.count_states();
-  const bool disk = p.disk && !p.spilling->disk_full() && !p.spilling->disk_vanishing();
+  const bool disk = p.disk && !p.spilling->disk_full();
   return {p.compute.engine().lost(),
           frames[static_cast<std::size_t>(frame_state::held)] == p.compute.engine().frames().size(),
           p.pause.is_one(), disk || p.sums().events.in_flight == 0};

@@ -70,9 +70,8 @@ public:
 
   // Any thread.
   void set_output_rate(bit_rate rate);
-  /// A ledger that stays has account(), with the blocks of earlier starts that are gone: no other
-  /// run counts those behind the last block of a lane that is there.
-  void is_in_a_ledger() const;
+  /// Why the daemon has to end: a file of the spool is gone. Empty: it need not.
+  [[nodiscard]] std::string why_ended() const;
   /// Not even the CPU could compute a frame: the process should be restarted.
   [[nodiscard]] bool failed() const;
   /// Events that were called safe, by this start or an earlier one, and then could not be read from

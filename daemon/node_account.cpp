@@ -44,7 +44,6 @@ ledger node::parts::sums() const {
     a.spool.emplace();
     a.spool->found = p.disk->found().events;
     a.spool->gone = p.blocks_gone();
-    a.spool->not_compared = p.disk->unread();
     for (const backlog_lane& l : p.backlog->found())
       a.spool->lanes.push_back(
           {l.identity.session, l.delivered, p.disk->lost_events(l.identity.session)});
@@ -68,7 +67,7 @@ ledger node::parts::sums() const {
   a.ended = p.state.report().now == phase::stopped;
   a.clean = a.ended && a.events.in_flight == (a.spool ? a.spool->waiting : 0) &&
             p.outcomes.events_shed[shed::drain] == 0 && p.lost_on_disk() == 0 &&
-            p.blocks_gone() == 0 && (!a.spool || a.spool->not_compared == 0);
+            p.blocks_gone() == 0;
   return a;
 }
 
@@ -81,8 +80,8 @@ std::uint64_t node::parts::lost_on_disk() const {
 
 std::uint64_t node::parts::blocks_gone() const { return disk ? disk->totals().missing : 0; }
 
-void node::is_in_a_ledger() const {
-  if (parts_->disk) parts_->disk->forget_what_is_gone();
+std::string node::why_ended() const {
+  return parts_->disk ? parts_->disk->why_ended() : std::string();
 }
 
 std::uint64_t node::lost_on_disk() const { return parts_->lost_on_disk(); }

@@ -31,7 +31,6 @@ void node::look_around() {
   p.tell(trouble::spilling, p.spilling->spilling());
   p.tell(trouble::spool_full, p.spilling->disk_full());
   p.tell(trouble::spool_fails, p.spilling->disk_failing());
-  p.tell(trouble::spool_vanishing, p.spilling->disk_vanishing());
   p.tell(trouble::shedding, p.sheds.active());
   p.tell(trouble::outbox_full, p.work.waiting_for_outbox());
   p.tell(trouble::device_lost, p.compute.engine().lost());
@@ -64,7 +63,7 @@ void node::look_around() {
   if (p.tcp) p.not_accepting.tell(p.tcp->not_accepted());
   if (p.disk) {
     p.damaging.tell(p.disk->totals().damaged - p.disk->found().damaged);
-    p.vanishing.tell(p.disk->totals().missing);
+    p.disappearing.tell(p.disk->totals().missing);
   }
   p.tell_spills(ended, a);
   p.tell_changes();

@@ -111,7 +111,7 @@ struct node::parts {
       "senders over TCP could not be accepted, because the daemon has as many files open as it "
       "may: raise LimitNOFILE of its unit, or `ulimit -n`"};
   rising_count damaging{"blocks on disk are damaged: their events are lost, and counted"};
-  rising_count vanishing{"blocks are missing on disk, whose files are gone: their events are lost"};
+  rising_count disappearing{"blocks are missing on disk: their events are lost"};
   progress_watch progress{std::chrono::seconds(5)};
   spill_pause pause; // for the thread of look_around()
   mutable std::mutex look_mutex;

@@ -291,11 +291,9 @@ int efficiency(const options& o) {
                            {"settings", std::move(all)},
                            {"sessions_without_ledger", ledgers.unknown_of(e.sessions)},
                            {"not_selected", e.without_summary},
-                           {"duplicated", lost.duplicated},
                            {"unreadable", json::object{{"places", lost.places},
                                                        {"blocks", lost.blocks},
                                                        {"events", lost.events},
-                                                       {"files", lost.files.size()},
                                                        {"torn_ends", lost.torn_ends.size()}}}}));
   if (e.without_summary > 0) print_error("of {} events no selection ran\n", e.without_summary);
   const int damage = tell(lost, o.skip_damaged);

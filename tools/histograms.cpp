@@ -48,11 +48,8 @@ shown_histograms read_file(const options& o, const std::string& name, const stor
                     o.skip_damaged ? "" : " (--skip-damaged accepts that)");
         whole = false;
       };
-      const auto tell_noted = [](const std::string& line) {
-        print_error("{}\n", plain_lines(line));
-      };
       return read_stored_histograms(
-          name, choice, [&] { return signals.check(), false; }, tell_missed, tell_noted);
+          name, choice, [&] { return signals.check(), false; }, tell_missed);
     }
     return read_histogram_file(name);
   } catch (const command_error&) {

@@ -84,7 +84,6 @@ int inspect(options o) {
         line.update(done, all);
       });
   line.clear();
-  for (const std::string& text : event.misnamed) print_error("{}\n", text);
   if (!event.all_read)
     print_error("{}: a part of it cannot be read, as `koto-l3 info` tells\n", o.path);
   const auto selection = names_for(o, event);

@@ -29,9 +29,6 @@
 #include "tools/verify/store_folder.hpp"
 #include "tools/whole_number.hpp"
 #include "transport/format/plain_text.hpp"
-#include "transport/store/expected_files.hpp"
-#include "transport/store/expected_lanes.hpp"
-#include "transport/store/sidecar.hpp"
 
 namespace l3 {
 namespace {
@@ -124,8 +121,7 @@ reprocess_plan make_plan(const options& o, const reprocess_folder& folder, inter
   return plan;
 }
 
-/// Its record is of these settings, its input and output have the lengths that it tells, and the
-/// output's sidecar lies beside it.
+/// Its record is of these settings, and its input and output have the lengths that it tells.
 bool is_done(const reprocess_folder& folder, const reprocess_plan& plan,
              const reprocess_task& task) {
   const auto record = read_record(folder, task.number);
@@ -139,11 +135,9 @@ bool is_done(const reprocess_folder& folder, const reprocess_plan& plan,
   // An input that was archived since is as it was.
   const bool input_is_same =
       !std::filesystem::exists(input, error) || has_length(input, record->input.bytes);
-  if (events_lacking(input, record->input.events) > 0) return false;
   const std::filesystem::path output = folder.store() / record->output.name;
   return input_is_same &&
-         (record->output.name.empty() ||
-          (has_length(output, record->output.bytes) && read_sidecar(output).said.has_value()));
+         (record->output.name.empty() || has_length(output, record->output.bytes));
 }
 
 std::vector<std::uint64_t> open_tasks(const reprocess_folder& folder, const reprocess_plan& plan) {
@@ -242,54 +236,6 @@ reprocess_totals totals_of(const reprocess_folder& folder, const reprocess_plan&
   return totals;
 }
 
-/// A sentence on each lane that lacks blocks. Reads the headers of those that are there.
-std::vector<std::string> gone_from_spool(const std::string& spool, interrupt& signals) {
-  expected_lanes lanes(spool);
-  store_reader in(spool, [&] { return signals.check(), false; });
-  while (const auto block = in.next()) lanes.note(block->header);
-  return lanes.faults();
-}
-
-/// A sentence on each file, or lane of a spool, that should be in the plan's folders and is not.
-/// One of many tasks that run side by side does not read all spools.
-std::vector<std::string> gone_from(const reprocess_plan& plan, bool is_one_task,
-                                   interrupt& signals) {
-  std::vector<std::string> all;
-  for (const std::string& store : plan.stores) {
-    if (!std::filesystem::is_directory(store)) continue;
-    const bool is_spool = kind_of(store) == store_kind::spool;
-    if (is_spool && is_one_task) continue;
-    for (const std::string& text :
-         is_spool ? gone_from_spool(store, signals) : expected_files(store).gone())
-      all.push_back(fmt::format("{}: {}", store, text));
-  }
-  return all;
-}
-
-/// A sentence on each input that is there and has another number in its head than in its name.
-std::vector<std::string> misnamed_in(const reprocess_plan& plan) {
-  std::vector<std::string> all;
-  for (const reprocess_task& t : plan.tasks) {
-    const std::filesystem::path file = t.path();
-    if (!std::filesystem::exists(file)) continue; // archived since
-    const std::uint64_t number = listed_file(file, t.kind).number();
-    if (number != 0 && number != t.file) all.push_back(misnaming_of(file.string(), number));
-  }
-  return all;
-}
-
-/// A sentence on each complete input without a sidecar.
-std::vector<std::string> without_sidecar(const reprocess_plan& plan) {
-  std::vector<std::string> all;
-  for (const reprocess_task& t : plan.tasks) {
-    const std::filesystem::path file = t.path();
-    if (t.kind != store_kind::store || !std::filesystem::exists(file)) continue;
-    if (const std::string text = missing_sidecar(file); !text.empty())
-      all.push_back(fmt::format("{}: {}", file.parent_path().string(), text));
-  }
-  return all;
-}
-
 /// No person reads more of a kind; --json has all.
 constexpr std::size_t most_findings_told = 40;
 
@@ -297,22 +243,9 @@ std::span<const std::string> told_of(const std::vector<std::string>& texts) {
   return std::span(texts).first(std::min(texts.size(), most_findings_told));
 }
 
-void tell_findings(const std::vector<std::string>& texts, std::string_view behind = {}) {
-  for (const std::string& text : told_of(texts)) print_error("{}{}\n", text, behind);
-  if (texts.size() > most_findings_told)
-    print_error("… and {} more of the kind\n", texts.size() - most_findings_told);
-}
-
 /// 0 if all of the inputs could be decided again, or what could not is accepted.
-int judge_inputs(const options& o, const reprocess_plan& plan, const reprocess_totals& t,
-                 const std::vector<std::string>& gone) {
+int judge_inputs(const options& o, const reprocess_totals& t) {
   int code = 0;
-  const std::string accepted = o.skip_damaged ? "" : " (--skip-damaged accepts that)";
-  const auto alone = without_sidecar(plan);
-  tell_findings(misnamed_in(plan));
-  tell_findings(gone, "; these events are in no output" + accepted);
-  tell_findings(alone, accepted);
-  if (!(gone.empty() && alone.empty()) && !o.skip_damaged) code = exit_failure;
   if (!t.unreadable.none()) {
     print_error(
         "{} places, {} blocks and {} events of the inputs could not be read, first of {}, and "
@@ -332,9 +265,7 @@ int check(const options& o, const reprocess_folder& folder) {
   interrupt signals;
   const reprocess_plan plan = read_plan(folder);
   const auto verdict = check_reprocessed(folder, plan, [&] { return signals.came(); });
-  const auto gone = gone_from(plan, false, signals);
-  const bool all_read =
-      verdict.totals.unreadable.none() && gone.empty() && without_sidecar(plan).empty();
+  const bool all_read = verdict.totals.unreadable.none();
   const bool all_whole = verdict.totals.limited == 0;
   const bool all_once = verdict.repeated.empty();
   const bool holds = verdict.holds() && (all_read || o.skip_damaged) &&
@@ -376,7 +307,7 @@ int check(const options& o, const reprocess_folder& folder) {
                     : "each event that could be decided again is in exactly one output, or "
                       "was rejected");
   }
-  const int inputs = judge_inputs(o, plan, verdict.totals, gone);
+  const int inputs = judge_inputs(o, verdict.totals);
   if (!all_once)
     print_error("{} events came in more than once, from stores or sessions to which level 2 gave "
                 "them one after the other{}\n",
@@ -432,7 +363,7 @@ int reprocess(const options& o) {
   } else {
     print_totals(totals, plan.tasks.size());
   }
-  return judge_inputs(o, plan, totals, gone_from(plan, o.task.has_value(), signals));
+  return judge_inputs(o, totals);
 }
 
 } // namespace

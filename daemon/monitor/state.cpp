@@ -47,14 +47,10 @@ std::string advice_on(trouble t, std::string_view receiver) {
                        receiver);
   case trouble::spool_fails:
     return "the disk of spool.folder refuses blocks, and not for want of room (`the disk refuses a "
-           "block of the spool: …` in the log says why): each is written again until the disk "
-           "takes "
-           "it, and TCP senders wait meanwhile: look at that disk (dmesg, smartctl), and at the "
-           "limits of the process";
-  case trouble::spool_vanishing:
-    return "files of spool.folder, or the folder, were removed, moved, cut or replaced while the "
-           "daemon uses them: find the person or the cleaning job that does it, and stop it; what "
-           "is lost is counted (`spool: …` in the log)";
+           "block of the spool: …` in the log says why): it is written again, TCP senders wait, "
+           "and "
+           "after a minute the daemon ends: look at that disk (dmesg, smartctl), and at the limits "
+           "of the process";
   case trouble::no_pause:
     return "crates send without a pause of 0.4 s, and no run can begin before they pause";
   case trouble::spool_waits:
@@ -121,13 +117,13 @@ bool state_report::ready() const {
 std::optional<trouble> state_report::worst() const {
   // What loses events now, what will, what costs only speed.
   constexpr std::array by_weight{
-      trouble::engine_error,      trouble::wrong_results,    trouble::outbox_full,
-      trouble::no_frame,          trouble::shedding,         trouble::crate_fault,
-      trouble::events_incomplete, trouble::spool_vanishing,  trouble::spool_fails,
-      trouble::spool_full,        trouble::receiver_refuses, trouble::receiver_wrong,
-      trouble::receiver_absent,   trouble::no_pause,         trouble::spool_waits,
-      trouble::hot_inputs,        trouble::inputs_changed,   trouble::histograms_changed,
-      trouble::device_lost,       trouble::spilling,         trouble::engine_bypassed,
+      trouble::engine_error,      trouble::wrong_results,      trouble::outbox_full,
+      trouble::no_frame,          trouble::shedding,           trouble::crate_fault,
+      trouble::events_incomplete, trouble::spool_fails,        trouble::spool_full,
+      trouble::receiver_refuses,  trouble::receiver_wrong,     trouble::receiver_absent,
+      trouble::no_pause,          trouble::spool_waits,        trouble::hot_inputs,
+      trouble::inputs_changed,    trouble::histograms_changed, trouble::device_lost,
+      trouble::spilling,          trouble::engine_bypassed,
   };
   static_assert(by_weight.size() == troubles);
   const auto found =

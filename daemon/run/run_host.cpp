@@ -102,12 +102,10 @@ void run_host::tell_of(const run_record& crashed) {
 
 void run_host::go_without_run() {
   const std::lock_guard lock(mutex_);
-  const bool looks_at_spool = settings_.spool.folder.empty() || (spool_ && !spool_->is_stopped());
-  if (without_run_ && looks_at_spool) return;
   if (!without_run_)
     without_run_ =
         std::make_unique<unattended_ports>(ports_, settings_.udp.allow, settings_.building);
-  if (!looks_at_spool) spool_ = std::make_unique<unattended_spool>(settings_.spool);
+  if (!disks_) disks_ = std::make_unique<disk_watch>(settings_);
 }
 
 void run_host::stop_going_without_run() {
@@ -123,7 +121,6 @@ bool run_host::start_beginning(const run_order& order, std::function<void()> tak
   const bool quiet = pauses(); // until the moment from which the ports keep what comes
   stop_going_without_run();
   if (!quiet) return false;
-  if (spool_) spool_->stop(); // the node takes the folder
   prepare(order);
   job_.start([this, take_up = std::move(take_up)] { make_node(take_up); });
   return true;
@@ -168,7 +165,6 @@ void run_host::take_node() {
   const std::lock_guard lock(mutex_);
   node_ = std::move(made_);
   node_->add_event_pages(event_pages_);
-  spool_.reset();
   used_numbers_.insert(of_next_.run.number);
   number_that_begins_.reset();
   ledger_file_ = ledgers_.none() ? std::string() : ledgers_.file_of(account());
@@ -183,8 +179,6 @@ ledger run_host::account() const {
 void run_host::announce() {
   const ledger first = account();
   if (!ledgers_.none()) begin_ledger(first);
-  // The next start writes over a ledger that is always the same file.
-  if (ledgers_.none() || ledgers_.is_folder()) node_->is_in_a_ledger();
   spdlog::info("ready: run {}, node {}, kernels on {}", first.run, settings_.run.node,
                node_->backend());
 }
@@ -209,7 +203,6 @@ bool run_host::end_ledger(const ledger& account) {
   bool written = true;
   try {
     write_ledger(ledger_file_, account);
-    node_->is_in_a_ledger(); // as it may not have been before
     spdlog::info("ledger written to {}", ledger_file_);
   } catch (const std::exception& e) {
     spdlog::error("run {} has no ledger at its end: {}", account.run, reason_of(e));
@@ -251,15 +244,13 @@ run_host::ended_run run_host::finish_ending() {
     spdlog::error("{} blocks that were called safe are in no file of the spool any more: see "
                   "spool.gone in the ledger",
                   blocks_gone);
-  if (last.spool && last.spool->not_compared > 0)
-    spdlog::warn("it is not known whether {} files of the spool are as they were written",
-                 last.spool->not_compared);
   ended.well = last.balanced() && !node_->failed() && drained_clean_ && lost == 0 &&
-               blocks_gone == 0 && written;
+               blocks_gone == 0 && written && node_->why_ended().empty();
   std::unique_ptr<node> gone;
   const std::lock_guard lock(mutex_);
   last_ = ended;
   event_pages_.clear();
+  if (disks_) disks_->count_spool();
   if (!ended.device_hangs) gone = std::move(node_); // its destructor would wait for the device
   return ended;
 }
@@ -280,7 +271,7 @@ metrics_snapshot run_host::snapshot() const {
     s.receiver = settings_.forward.to;
     s.process = usage_of_this_process();
     s.no_pause = why_no_pause();
-    if (const auto on_disk = spool_ ? spool_->holds() : std::nullopt)
+    if (const auto on_disk = disks_ ? disks_->spool() : std::nullopt)
       s.spool = {on_disk->totals, on_disk->room};
   }
   s.state = state();
@@ -302,7 +293,7 @@ void run_host::tick() {
 }
 
 void run_host::tell_of_spool() {
-  const auto on_disk = spool_ ? spool_->holds() : std::nullopt;
+  const auto on_disk = disks_ ? disks_->spool() : std::nullopt;
   const std::uint64_t waiting = on_disk ? on_disk->totals.events : 0;
   if (waiting != 0 && waiting != waiting_told_)
     spdlog::warn("spool: {} {}", waiting, advice_on(trouble::spool_waits, settings_.forward.to));
@@ -334,12 +325,14 @@ state_report run_host::state() const {
   if (node_) {
     r = node_->state();
   } else {
-    const auto on_disk = spool_ ? spool_->holds() : std::nullopt;
+    const auto on_disk = disks_ ? disks_->spool() : std::nullopt;
     set(trouble::spool_waits, on_disk && on_disk->totals.events != 0);
     set(trouble::no_pause, no_pause);
   }
   return r;
 }
+
+std::string run_host::why_ended() const { return node_ ? node_->why_ended() : std::string(); }
 
 std::string run_host::stuck() const {
   const std::lock_guard lock(mutex_);

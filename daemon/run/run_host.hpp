@@ -22,10 +22,10 @@
 #include "daemon/monitor/ledger_place.hpp"
 #include "daemon/monitor/run_record.hpp"
 #include "daemon/node.hpp"
+#include "daemon/run/disk_watch.hpp"
 #include "daemon/run/run_control.hpp"
 #include "daemon/run/side_job.hpp"
 #include "transport/input/unattended_ports.hpp"
-#include "transport/output/unattended_spool.hpp"
 #include "transport/system/time_of_day.hpp"
 
 namespace l3 {
@@ -91,6 +91,8 @@ public:
   /// on disk.
   void tick();
   void set_output_rate(bit_rate rate); ///< of this run, and of those to come
+  /// Why the daemon has to end; empty: it need not.
+  [[nodiscard]] std::string why_ended() const;
   /// Whether the beam pauses.
   [[nodiscard]] bool pauses() const;
 
@@ -155,8 +157,7 @@ private:
   std::unique_ptr<node> node_;
   http_pages event_pages_; ///< its
   std::unique_ptr<unattended_ports> without_run_;
-  /// None without spool.folder. While a run begins it is stopped, and says what it saw last.
-  std::unique_ptr<unattended_spool> spool_;
+  std::unique_ptr<disk_watch> disks_;  ///< none before the first time without a run
   std::uint64_t datagrams_before_ = 0; ///< without a run, before the latest one
   std::optional<ended_run> last_;
   std::set<std::uint32_t> used_numbers_; ///< of runs that have begun since the start

@@ -3,10 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdint>
-#include <filesystem>
 #include <future>
-#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -14,16 +11,13 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <fmt/format.h>
-#include <sys/statvfs.h>
 
 #include "config/endpoint.hpp"
 #include "config/toml/complaints.hpp"
 #include "daemon/machine_check.hpp"
-#include "daemon/words.hpp"
+#include "daemon/run/disk_watch.hpp"
 #include "selection/trigger/load_selection.hpp"
-#include "transport/output/spool.hpp"
 #include "transport/system/name_lookup.hpp"
-#include "transport/system/nearest_folder.hpp"
 #include "transport/system/reason_of.hpp"
 
 namespace l3 {
@@ -63,30 +57,7 @@ std::string why_none_listens(const std::string& endpoint) {
   return connected ? std::string() : none_answers;
 }
 
-constexpr std::uint64_t room_for_ledger = 1 << 20;
-
-/// The room of the file system that a folder is on, or will be; nothing: it cannot be asked.
-std::optional<std::uint64_t> room_in(const std::filesystem::path& folder) {
-  struct statvfs disk {};
-  if (::statvfs(nearest_folder(folder).c_str(), &disk) != 0) return std::nullopt;
-  return std::uint64_t{disk.f_bavail} * disk.f_frsize;
-}
-
 } // namespace
-
-std::vector<std::string> disk_shortages(const daemon_settings& s) {
-  std::vector<std::string> all;
-  const auto needs = [&](const std::string& folder, std::uint64_t bytes, std::string_view why) {
-    const auto room = folder.empty() ? std::nullopt : room_in(folder);
-    if (room && *room < bytes)
-      all.push_back(fmt::format("the disk of {} is short: {} are free, {} are needed ({})", folder,
-                                size_in_words(*room), size_in_words(bytes), why));
-  };
-  needs(s.spool.folder, s.spool.floor.bytes + spool::segment_bytes(s.spool),
-        "spool.floor and spool.segment");
-  if (s.run.ledger.ends_with('/')) needs(s.run.ledger, room_for_ledger, "the ledger");
-  return all;
-}
 
 std::string reason_in(const complaint& c, const selection_files& files, std::string_view menu) {
   const std::string& file = c.at.file;

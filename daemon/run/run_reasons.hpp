@@ -16,9 +16,6 @@
 
 namespace l3 {
 
-/// A sentence for each disk that is short of room for a run, now.
-[[nodiscard]] std::vector<std::string> disk_shortages(const daemon_settings& s);
-
 /// `s`: the newest snapshot. Looks up a name and opens a connection, for two seconds at most.
 [[nodiscard]] std::vector<std::string> reasons_against(const run_order& order,
                                                        const daemon_settings& settings,

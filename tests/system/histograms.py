@@ -310,10 +310,6 @@ class Histograms(Selecting):
         rest = json.loads(p.stdout)["run"]
         lost = next(h for b, h in found if b.sequence == store_reader.BLOCK_HEADER.unpack_from(data, block)[7])
         self.assertEqual(rest["events"], whole["events"] - lost["events"])
-        # It has come again: that copy counts, and once.
-        again = self.store / "blocks-000002.kl3"
-        again.write_bytes(data[:8] + (2).to_bytes(8, "little") + data[block:end] + data[block:end])
-        self.assertEqual(self.as_json(self.store)["run"]["events"], whole["events"])
 
     def test_of_spills_that_end_with_the_run_are_stored_without_events(self):
         file = self.simulate_with("sent.l2raw", events=20, spills=2)

@@ -131,14 +131,6 @@ class Selecting(harness.SystemTest):
                 p.stop()
         return ledger
 
-    def copy_first_file(self):
-        """The first file of the store stands there once more, with another number. How many events it has."""
-        first = min(self.store.glob("blocks-*.kl3"))
-        data, head = first.read_bytes(), store_reader.FILE_HEADER
-        number = 90
-        (self.store / f"blocks-{number:06}.kl3").write_bytes(head.pack(*head.unpack_from(data)[:3], number) + data[head.size:])
-        return sum(len(b.events) for b in store_reader.read_file(first))
-
     def verify(self, file, *more, store=None):
         return self.ask_for_json("verify", file, store or self.store, *more)[:2]
 

@@ -41,7 +41,6 @@ void settings_efficiency::add(const summary_view& event, reference_sample& to) c
     line_efficiency& line = to.lines[n];
     const bool fired = (event.head.fired >> n & 1) != 0;
     line.of_all.add(fired);
-    if (event.reasons.empty()) continue;
     const std::uint8_t reason = event.reasons[n];
     if (reason != line_trigger) line.of_triggered.add(fired);
     if (!fired) ++line.refused[reason];

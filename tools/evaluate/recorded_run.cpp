@@ -74,10 +74,7 @@ private:
   [[nodiscard]] std::string why_not(const packed_event_view& event,
                                     const recorded_settings& settings) const {
     const auto stored = summary_view::parse(event.summary());
-    if (!stored) return "its summary is of a later version, or damaged";
-    if (stored->head.version != packed_summary{}.version)
-      return fmt::format("its summary is of version {}, and this program makes version {}",
-                         stored->head.version, packed_summary{}.version);
+    if (!stored) return "its summary is of another version, or damaged";
     const std::uint32_t mine = with_->selection().tables.constants.settings;
     if (stored->head.settings != mine)
       return fmt::format("{} decided it by settings {:08x}, and koto-l3 {} makes {:08x} of the "

@@ -15,7 +15,7 @@ namespace l3 {
 /// Takes what settings in this file or folder say. Throws command_error if others say another one.
 void agree(std::optional<readout>& stored, const readout& crates, const std::string& where);
 
-/// What is stored; else, of daemons of version 0.1.0, what `--crates` says, or KOTO's. Throws
+/// What is stored; without stored settings what `--crates` says, or KOTO's. Throws
 /// command_error if `--crates` says another one than what is stored.
 [[nodiscard]] readout readout_of(const std::optional<readout>& stored,
                                  const std::vector<std::string>& crates);

@@ -11,8 +11,8 @@ namespace l3 {
 namespace {
 
 const told_settings none{nullptr, nullptr,
-                         "no settings are stored with its session: it was written by "
-                         "version 0.1.0, or the file that has them is not here"};
+                         "no settings are stored with its session: the file that has them is not "
+                         "here"};
 
 } // namespace
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was written down beside the data: ledgers, and the sidecars of a store's files, which are
-// held against these files.
+// What was written down beside the data: ledgers, and the sidecars of a store's files.
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -12,9 +11,7 @@
 #include "tools/command_error.hpp"
 #include "tools/info/information.hpp"
 #include "transport/accounting/ledger.hpp"
-#include "transport/format/crc32c.hpp"
 #include "transport/store/block_file.hpp"
-#include "transport/store/sidecar.hpp"
 #include "transport/system/input_file.hpp"
 #include "transport/system/reason_of.hpp"
 
@@ -35,33 +32,6 @@ std::optional<json::object> object_in(const fs::path& file) {
   json::value v = json::parse(in.text, error);
   if (error || !v.is_object()) return std::nullopt;
   return std::move(v.as_object());
-}
-
-std::uint32_t checksum_of(const fs::path& file, const reading_progress& tell) {
-  const input_file in = open_input(file);
-  if (!in.refusal.empty())
-    throw command_error(file.string() + " " + in.refusal, exit_missing_resource);
-  constexpr std::uint64_t step = std::uint64_t{1} << 20;
-  std::vector<std::byte> part;
-  std::uint32_t crc = 0;
-  for (std::uint64_t at = 0; at < in.bytes; at += part.size()) {
-    tell(at, in.bytes);
-    part.resize(std::min(step, in.bytes - at));
-    if (const auto error = read_all(in.file.get(), at, part))
-      throw command_error(file.string() + " " + cannot_be_read(error), exit_missing_resource);
-    crc = crc32c(part, crc);
-  }
-  return crc;
-}
-
-/// The file is as long as its sidecar says, and has its checksum.
-void compare(const sidecar& said, const fs::path& file, const reading_progress& tell,
-             information& to) {
-  if (std::string fault = length_fault(file, said); !fault.empty())
-    to.damage.push_back(std::move(fault));
-  else if (const std::uint32_t is = checksum_of(file, tell); said.crc != is)
-    to.damage.push_back(fmt::format("{} has checksum {:08x}; its sidecar says otherwise",
-                                    file.filename().string(), is));
 }
 
 struct reprocess_file {
@@ -134,7 +104,7 @@ bool is_lock(const fs::path& file) {
 
 } // namespace
 
-void describe_account(const fs::path& file, const reading_progress& tell, information& to) {
+void describe_account(const fs::path& file, information& to) {
   const auto object = object_in(file);
   if (object && describe_reprocessing(file, *object, to)) return;
   if (!is_sidecar_name(file.filename().string()) && !(object && object->contains("sidecar"))) {
@@ -145,21 +115,11 @@ void describe_account(const fs::path& file, const reading_progress& tell, inform
   }
   to.kind = "sidecar";
   to.title = "the sidecar of a complete file of a store";
-  if (object) to.facts = *object;
-  to.facts.stable_erase("sidecar");
-  const sidecar_look look = read_sidecar(fs::path(file).replace_extension(".kl3"));
-  if (look.said)
-    compare(*look.said, fs::path(file).replace_extension(".kl3"), tell, to);
+  if (object && object->contains("sidecar"))
+    to.facts = *object;
   else
-    to.damage.push_back(look.fault);
-}
-
-void compare_with_sidecar(const fs::path& file, const reading_progress& tell, information& to) {
-  const sidecar_look beside = read_sidecar(file);
-  if (beside.said)
-    compare(*beside.said, file, tell, to);
-  else if (std::string fault = sidecar_fault(file); !fault.empty())
-    to.damage.push_back(std::move(fault));
+    to.damage.emplace_back("it is no JSON object with a key `sidecar`");
+  to.facts.stable_erase("sidecar");
 }
 
 bool describe_ledgers(const fs::path& folder, information& to) {

@@ -16,9 +16,7 @@
 #include "tools/verify/store_folder.hpp"
 #include "transport/file/l2raw.hpp"
 #include "transport/store/block.hpp"
-#include "transport/store/block_copies.hpp"
 #include "transport/store/event_view.hpp"
-#include "transport/store/sidecar.hpp"
 
 namespace l3 {
 namespace {
@@ -100,7 +98,6 @@ public:
 
   /// False: a part of the block is not what the format says.
   [[nodiscard]] bool take(const block_header& block, std::span<const std::byte> payload) {
-    if (taken_.note(block) == block_copies::kind::once_more) return true;
     bool all_read = true;
     event_walk walk(payload, block);
     while (const auto bytes = walk.next()) {
@@ -153,22 +150,12 @@ private:
   wanted_event wanted_;
   std::optional<readout> crates_;
   std::map<std::uint64_t, std::optional<readout>> told_; ///< by session
-  block_copies taken_;
   std::optional<found_event> found_;
   seen_events seen_;
 };
 
-bool is_whole(const store_file& reader, const fs::path& file) {
-  return !reader.torn().has_value() && sidecar_fault(file).empty();
-}
-bool is_whole(const store_reader& reader, const fs::path&) {
-  return reader.torn_ends().empty() && reader.file_faults().empty();
-}
-
-std::vector<std::string> misnamed_files(const store_file&) { return {}; }
-std::vector<std::string> misnamed_files(const store_reader& reader) {
-  return reader.misnamed_files();
-}
+bool has_torn_end(const store_file& reader) { return reader.torn().has_value(); }
+bool has_torn_end(const store_reader& reader) { return !reader.torn_ends().empty(); }
 
 /// Adds to `done` what it has read.
 template <class Reader>
@@ -183,10 +170,8 @@ found_event search(Reader& reader, std::uint64_t& done, const fs::path& path,
       all_read = false;
     done += block->end() - block->offset;
   }
-  all_read = all_read && reader.damaged() == 0 && is_whole(reader, path);
-  found_event found = looking.finish(path, all_read);
-  found.misnamed = misnamed_files(reader);
-  return found;
+  all_read = all_read && reader.damaged() == 0 && !has_torn_end(reader);
+  return looking.finish(path, all_read);
 }
 
 template <class Tell>

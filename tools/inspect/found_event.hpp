@@ -41,7 +41,6 @@ struct found_event {
   std::optional<packed_payload> payload{}; ///< if lines limit what is kept
   std::uint64_t more = 0;                  ///< stored events of the same key behind it
   bool more_of_other_runs = false;         ///< one of these at least
-  std::vector<std::string> misnamed{};     ///< a sentence on each such file of the store
   bool all_read = true; ///< false: a part of the store is damaged, or of this file of it
 };
 

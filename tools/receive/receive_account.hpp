@@ -9,10 +9,9 @@
 
 namespace l3 {
 
-enum class receiver_is : std::uint8_t { running, ended, ended_with_a_whole_store };
+/// `failing`: it ends, and its store cannot be written.
+enum class receiver_is : std::uint8_t { running, failing, ended };
 
-/// What was stored and is not there any more is counted as shed. That a store is whole needs a look
-/// at the files; where it is not known what they hold, the ledger is not clean.
 [[nodiscard]] ledger account_of(const store_writer& store, const receive_counters& c,
                                 receiver_is now);
 

@@ -23,7 +23,6 @@ namespace l3 {
 enum class receive_trouble : std::uint8_t {
   store_fails,  ///< nothing is stored, and daemons are refused
   disk_low,     ///< full within an hour at the present rate, or to 95 %
-  blocks_lost,  ///< files of the store with blocks that were called stored are gone or changed
   node_missing, ///< a daemon fell silent without a goodbye (node_presence.hpp)
   same_node,    ///< several daemons say one node number
   ledger_fails, ///< the ledger cannot be written; blocks are stored
@@ -63,7 +62,7 @@ struct daemon_snapshot {
   bool connected = false;
   std::optional<double> silent; ///< s since it was heard; nothing: not since the receiver's start
   stored_counts in_store;
-  stored_counts stored; ///< since the receiver's start, wherever it is now; never falls
+  stored_counts stored; ///< since the receiver's start; never falls
   double events_per_second = 0;
   double bytes_per_second = 0;
   std::optional<double> lag;           ///< s from sealing its last block to storing it
@@ -107,8 +106,6 @@ struct receive_snapshot {
   std::uint64_t stored_events = 0; ///< in the store
   std::uint64_t stored_bytes = 0;  ///< of payload
   std::uint64_t sessions = 0;
-  std::uint64_t lost_blocks = 0;
-  std::uint64_t lost_events = 0;
   std::optional<disk_snapshot> disk;    ///< nothing: the file system does not say
   std::vector<daemon_snapshot> daemons; ///< by node
   std::uint64_t daemons_left_out = 0;

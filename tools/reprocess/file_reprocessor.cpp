@@ -21,7 +21,6 @@
 #include "transport/format/prescale.hpp"
 #include "transport/store/block.hpp"
 #include "transport/store/file_contents.hpp"
-#include "transport/store/sidecar.hpp"
 #include "transport/system/file_io.hpp"
 #include "transport/system/input_file.hpp"
 
@@ -76,25 +75,12 @@ recorded_file look_through(const fs::path& file, const stop_question& stop) {
   return seen;
 }
 
-std::uint64_t events_lacking(const fs::path& file, std::uint64_t events) {
-  const auto name = block_file_name::read(file.filename().string());
-  if (!name || !name->complete) return 0;
-  const sidecar_look beside = read_sidecar(file);
-  return beside.said && beside.said->events > events ? beside.said->events - events : 0;
-}
-
 namespace {
 
-/// Whether a complete file is not what its name and its sidecar say. The checksum is of all bytes:
-/// where damage was counted already, it says nothing more.
+/// A complete file ends with a block.
 bool is_cut(const fs::path& file, const task_record& r) {
   const auto name = block_file_name::read(file.filename().string());
-  if (!name || !name->complete) return false;
-  const sidecar_look beside = read_sidecar(file);
-  if (r.unreadable.torn_bytes > 0) return true;
-  if (!beside.said) return !beside.fault.empty(); // where it is missing, the file may be whole
-  return beside.said->bytes != r.input.bytes ||
-         (r.unreadable.none() && beside.said->crc != r.input.crc);
+  return name && name->complete && r.unreadable.torn_bytes > 0;
 }
 
 } // namespace
@@ -153,7 +139,7 @@ public:
 private:
   std::span<const std::byte> head() {
     store_file_header h;
-    h.reserved[0] = file_is_renamed;
+    h.reserved[0] = 1;
     h.number = number_;
     std::memcpy(head_, &h, sizeof h);
     return head_;
@@ -238,9 +224,6 @@ task_record file_reprocessor::run(const reprocess_task& task) {
   r.unreadable.places = in.damaged();
   if (const auto torn = in.torn()) r.unreadable.torn_bytes = torn->bytes;
   if (is_cut(path, r)) ++r.unreadable.places;
-  const std::uint64_t lacking = events_lacking(path, r.input.events);
-  r.input.events += lacking;
-  r.unreadable.events += lacking;
 
   if (totals_) {
     r.kept = totals_->kept;

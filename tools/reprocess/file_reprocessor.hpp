@@ -35,10 +35,6 @@ namespace l3 {
 [[nodiscard]] recorded_file look_through(const std::filesystem::path& file,
                                          const stop_question& stop);
 
-/// Events that the sidecar of a complete file says are in it, beyond these; 0: none, or it has no
-/// sidecar.
-[[nodiscard]] std::uint64_t events_lacking(const std::filesystem::path& file, std::uint64_t events);
-
 class file_reprocessor {
 public:
   /// `how`: where the kernels run. The plan must outlive it. For one thread.

@@ -53,7 +53,6 @@ struct comparison {
   bool skip_damaged = false;           ///< what is damaged is left out
   left_out sent_left_out;              ///< only then
   std::uint64_t unchecked = 0;         ///< only then: stored, and perhaps sent where damage is
-  std::vector<std::string> gone_files; ///< a sentence on each that went away behind the index
   payload_tally payloads;              ///< events that are stored without some of their waveforms
   std::vector<std::string> examples;   ///< the first few differences
 

@@ -15,7 +15,7 @@ bool may_differ(const ledger& l) { return l.program == daemon_program && !l.ende
 /// Crates that sum up to a figure are worth a line once; each figure that differs is. Those of
 /// crates are read last: only less than the whole is a fault where they may differ.
 void add_crates(const ledger& l, std::vector<agreement>& to) {
-  if (l.crates.empty()) return; // another program's, or of 0.1.0
+  if (l.crates.empty()) return; // another program's
   const auto compare = [&](std::string_view what, std::uint64_t whole, auto of_crate) {
     std::uint64_t sum = 0;
     for (const auto& crate : l.crates) sum += of_crate(crate);
@@ -55,14 +55,12 @@ void add_balances(const ledger& l, std::vector<agreement>& to) {
     to.push_back({l.program + ": fragments seen, and what became of them", f.seen, ended});
 }
 
-/// A ledger of 0.1.0 has no earlier spills, and a replay none.
 void add_spills(const ledger& l, std::vector<agreement>& to) {
   const bool is_daemon = l.program == daemon_program;
   if (!is_daemon && l.program != replay_program) return;
   std::uint64_t by_spill = l.earlier_spills.admitted;
   for (const auto& s : l.spills) by_spill += s.admitted;
-  const bool says_all = l.ended && (!is_daemon || !l.crates.empty());
-  if (says_all || by_spill > l.events.admitted)
+  if (l.ended || by_spill > l.events.admitted)
     to.push_back({l.program + ": events admitted, and by spill", l.events.admitted, by_spill});
 }
 

@@ -31,7 +31,7 @@ struct fragment_account {
   reason_counts malformed;
   std::uint64_t late = 0;
   std::uint64_t duplicate = 0;
-  std::uint64_t conflicting = 0; ///< 0 in ledgers of 0.1.0, which lack it
+  std::uint64_t conflicting = 0;
 
   friend bool operator==(const fragment_account&, const fragment_account&) = default;
 };
@@ -115,21 +115,9 @@ struct spool_account {
   std::uint64_t waiting = 0; ///< of this process's events, those in flight that a next start finds
   std::uint64_t found = 0;   ///< at the start, of earlier processes
   std::uint64_t gone = 0;    ///< blocks that were called safe, and that no file has any more
-  std::uint64_t not_compared = 0; ///< files that may not be as they were
-  std::vector<lane> lanes;        ///< of earlier processes
+  std::vector<lane> lanes;   ///< of earlier processes
 
   friend bool operator==(const spool_account&, const spool_account&) = default;
-};
-
-/// Blocks that a receiver had stored and that are not there any more.
-struct lost_account {
-  std::uint64_t session = 0;
-  std::uint64_t first = 0; ///< the lowest of their numbers
-  std::uint64_t last = 0;
-  std::uint64_t blocks = 0; ///< those between that are there are not among them
-  std::uint64_t events = 0;
-
-  friend bool operator==(const lost_account&, const lost_account&) = default;
 };
 
 struct ledger {
@@ -149,11 +137,8 @@ struct ledger {
   byte_account bytes;
   std::vector<crate_account> crates;  ///< of a daemon, in the order of the readout
   std::optional<spool_account> spool; ///< of a daemon that has one
-  std::vector<lost_account> lost;     ///< of a receiver, by session
-  std::uint64_t unseen = 0; ///< likewise: blocks that daemons had let go, and that it never stored
-  std::uint64_t not_compared = 0;        ///< likewise: files that may not be as they were
-  std::vector<spill_account> spills;     ///< the latest
-  earlier_spills_account earlier_spills; ///< zeros in ledgers of 0.1.0, which lack it
+  std::vector<spill_account> spills;  ///< the latest
+  earlier_spills_account earlier_spills;
 
   friend bool operator==(const ledger&, const ledger&) = default;
 

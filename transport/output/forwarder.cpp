@@ -306,7 +306,6 @@ bool forwarder::send_block(way& over, time_point now) {
   const auto block = source_.hold(window_.next());
   if (!block) return false;
   const std::uint64_t session = source_.lane().identity.session;
-  if (window_.next_is_new() && !source_.may_send(window_.next(), now)) return false;
   const auto head = make_link_header(link_message::block, session, window_.next());
   if (!over.link->send(head, block)) return false;
   pace_.sent(share_, block.bytes.size(), now);

@@ -85,8 +85,6 @@ public:
   /// nothing: all have enough. One that is alone always takes more.
   [[nodiscard]] std::optional<std::size_t> choose_way(std::span<const bool> welcome) const;
   [[nodiscard]] bool is_suspect(std::size_t way) const { return ways_[way].is_suspect; }
-  /// It was not sent before.
-  [[nodiscard]] bool next_is_new() const { return next() > highest_sent_; }
   [[nodiscard]] bool has_blocks_under_way() const { return !under_way_.empty(); }
   // Any thread.
 

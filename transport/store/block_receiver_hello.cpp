@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // A receiver's hellos (docs/protocol.md).
-#include <algorithm>
 #include <string>
 
 #include <fmt/format.h>
@@ -16,9 +15,6 @@ void block_receiver::take_hello(const link_header& header, const hello_origin& o
   const bool is_new = peers_.find(session) == nullptr;
   link_peer& from = peers_.greet(session, origin.address, now);
   const std::uint64_t last = store_.last_stored(session, header.sequence);
-  const std::uint64_t expected =
-      std::max({last + 1, from.first, store_.last_archived(session) + 1});
-  if (header.sequence > expected) tell_unseen(session, expected, header.sequence, now);
   from.first = header.sequence;
   early_.drop_if([&](std::uint64_t s, std::uint64_t number) {
     return s == session && number <= header.sequence;
@@ -29,20 +25,7 @@ void block_receiver::take_hello(const link_header& header, const hello_origin& o
   from.take_process(process_of_hello(header), now);
   from.stored = last != 0;
   if (is_new) from.last_event = recent_.last_of(session);
-  answers_from_older_files_ = true;
   from.welcomes.push_back(origin.address); // what it says to be stored must be committed first
-}
-
-/// Only the session's own daemon says so: it was told that they are stored.
-void block_receiver::tell_unseen(std::uint64_t session, std::uint64_t expected, std::uint64_t first,
-                                 time_point now) {
-  const std::uint64_t most = UINT64_MAX - counters_.unseen; // a peer may say any number
-  counters_.unseen.add(std::min(first - expected, most));
-  report(unseen_told_, now,
-         fmt::format("session {:016x} goes on with block {}: blocks {} to {} were never seen here; "
-                     "another receiver has stored them, they were archived long ago, or they are "
-                     "lost",
-                     session, first, expected, first - 1));
 }
 
 void block_receiver::report(occasional& kind, time_point now, const std::string& text) {

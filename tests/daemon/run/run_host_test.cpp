@@ -169,34 +169,6 @@ TEST_F(hosts_of_runs, a_run_that_is_stopped_while_its_node_is_made_takes_nothing
   EXPECT_FALSE(steps.failed());
 }
 
-TEST_F(hosts_of_runs, a_run_that_comes_to_nothing_leaves_what_is_gone_to_the_next_ledger) {
-  daemon_settings s = settings();
-  s.spool.folder = folder_.path() + "/spool";
-  {
-    spool disk(s.spool);
-    for (std::uint64_t n = 1; n <= 3; ++n) ASSERT_FALSE(disk.append(test::spool_block(1, n)));
-  }
-  std::filesystem::remove(test::segment_path(s.spool.folder, 1));
-  make_host(s);
-  host_->keep_ports();
-  const auto begin = [&](const std::function<void()>& take_up) {
-    host_->go_without_run();
-    ASSERT_TRUE(test::eventually([&] { return host_->pauses(); }));
-    ASSERT_TRUE(host_->start_beginning({7, "", ""}, take_up));
-    ASSERT_TRUE(test::eventually([&] { return !host_->busy(); }));
-  };
-  begin([] { throw run_forgotten(); });
-  EXPECT_THROW(host_->finish_beginning(), run_forgotten);
-  const auto gone_in_run = [&] {
-    begin({});
-    host_->finish_beginning();
-    host_->announce();
-    return read_ledger(end().ledger).spool->gone;
-  };
-  EXPECT_EQ(gone_in_run(), 3U);
-  EXPECT_EQ(gone_in_run(), 0U) << "counted once";
-}
-
 TEST_F(hosts_of_runs, a_menu_that_needs_more_memory_than_there_is_begins_no_run) {
   selections_fit_ = false;
   daemon_settings s = settings();
