@@ -365,11 +365,6 @@ const std::vector<key>& keys() {
           "Senders beyond this number are refused. Each place is planned with memory for the "
           "longest "
           "event."),
-      duration(
-          "tcp.silence_limit", [](auto& s) -> auto& { return s.tcp.silence_limit; }, 1s, 1h,
-          "When all places are taken, a sender of which no whole record has come for this long "
-          "gives "
-          "its place to a new one."),
       networks(
           "tcp.allow", [](auto& s) -> auto& { return s.tcp.allow; },
           "From where senders may connect; all other connections are closed at once."),
@@ -579,6 +574,7 @@ const std::vector<gone_key>& gone_keys() {
       {"compute.restarts", "the device is tried again as long as it fails; delete the line"},
       {"selection.hot_inputs", "hot inputs are only reported; mark an input as dead in "
                                "selection.calibration"},
+      {"tcp.silence_limit", "the kernel's keep-alive finds a dead sender; delete the line"},
   };
   return all;
 }

@@ -2,6 +2,7 @@
 #include "monitor/http_server.hpp"
 
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -21,10 +22,12 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <fmt/format.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 
+#include "transport/system/file_descriptor.hpp"
 #include "transport/system/name_lookup.hpp"
-#include "transport/system/other_process.hpp"
 #include "transport/system/reason_of.hpp"
 #include "transport/system/thread_name.hpp"
 
@@ -204,6 +207,16 @@ private:
   std::size_t discarded_ = 0;
 };
 
+/// Whether a program serves this unix socket.
+bool is_served(const std::string& unix_socket) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  unix_socket.copy(address.sun_path, sizeof address.sun_path - 1);
+  const file_descriptor s(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  return ::connect(s.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ||
+         errno == EAGAIN; // more wait to be served than may wait
+}
+
 } // namespace
 
 // Accepts and bounds the connections. It runs on one thread.
@@ -233,9 +246,8 @@ public:
 
   void listen(const std::string& unix_socket) {
     try {
-      if (const auto other = socket_server(unix_socket))
-        throw std::runtime_error("another program" + process_text(other) +
-                                 ", serves it: give each its own");
+      if (is_served(unix_socket))
+        throw std::runtime_error("another program serves it: give each its own");
       std::error_code none;
       if (std::filesystem::is_socket(unix_socket, none)) std::filesystem::remove(unix_socket, none);
       make_socket(unix_socket);

@@ -19,8 +19,6 @@
 #include <utility>
 #include <vector>
 
-#include <sys/types.h>
-
 #include "transport/accounting/ledger.hpp"
 #include "transport/format/run_record.hpp"
 #include "transport/system/file_descriptor.hpp"
@@ -64,7 +62,7 @@ private:
   [[nodiscard]] std::string wrong() const;
   [[nodiscard]] std::string lock_file() const;
   [[nodiscard]] std::string cannot_write(std::string_view why) const;
-  [[nodiscard]] std::string taken_text(std::optional<pid_t> process) const;
+  [[nodiscard]] std::string taken_text() const;
 
   std::string setting_;
   std::uint32_t node_;

@@ -152,12 +152,11 @@ TEST_F(ledger_places, a_place_belongs_to_one_daemon_and_a_folder_to_several_of_o
   };
   const std::string here = (folder_ / "ledgers/").string();
   const std::string file = (folder_ / "ledger.json").string();
-  const std::string me = std::to_string(::getpid());
-  const std::string of_folder = "run.ledger: node 3 in " + here +
-                                " is in use by another daemon, process " + me +
-                                ": give each its own run.node, or its own run.ledger";
-  const std::string of_file = "run.ledger: " + file + " is in use by another daemon, process " +
-                              me + ": give each its own run.ledger";
+  const std::string of_folder =
+      "run.ledger: node 3 in " + here +
+      " is in use by another daemon: give each its own run.node, or its own run.ledger";
+  const std::string of_file =
+      "run.ledger: " + file + " is in use by another daemon: give each its own run.ledger";
   {
     ledger_place first = place();
     first.prepare();
