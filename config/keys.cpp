@@ -358,11 +358,6 @@ const std::vector<key>& keys() {
           "Senders beyond this number are refused. Each place is planned with memory for the "
           "longest "
           "event."),
-      duration(
-          "tcp.silence_limit", [](auto& s) -> auto& { return s.tcp.silence_limit; }, 1s, 1h,
-          "When all places are taken, a sender of which no whole record has come for this long "
-          "gives "
-          "its place to a new one."),
       networks(
           "tcp.allow", [](auto& s) -> auto& { return s.tcp.allow; },
           "From where senders may connect; all other connections are closed at once."),
@@ -594,7 +589,9 @@ const std::vector<key>& keys() {
 }
 
 const std::vector<gone_key>& gone_keys() {
-  static const std::vector<gone_key> all{};
+  static const std::vector<gone_key> all{
+      {"tcp.silence_limit", "the kernel's keep-alive finds a dead sender; delete the line"},
+  };
   return all;
 }
 

@@ -28,7 +28,6 @@
 #include "transport/system/local_address.hpp"
 #include "transport/system/name_lookup.hpp"
 #include "transport/system/nearest_folder.hpp"
-#include "transport/system/other_process.hpp"
 #include "transport/system/reason_of.hpp"
 
 namespace l3 {
@@ -134,9 +133,6 @@ void look_at_spool(const spool_settings& s, start_outlook& to) {
     to.doubts.push_back(fmt::format(
         "spool.segment: {} is more than a quarter of spool.size, {}: files get {}",
         size_in_words(s.segment.bytes), size_in_words(s.size.bytes), size_in_words(segment)));
-  if (const auto other = lock_holder(s.folder))
-    to.doubts.push_back(fmt::format("spool.folder: {} is in use by another {}: give each its own",
-                                    s.folder, program_text("daemon", other)));
 }
 
 /// Without an address the daemon starts, and its events wait. No name server is waited for long.
@@ -170,9 +166,6 @@ void look_at_control(const std::string& name, start_outlook& to) {
   std::string wrong = wrong_with_unix_socket(name);
   if (!wrong.empty()) wrong += " (run.control)";
   look_at_name("run.control", name, wrong, to);
-  if (const auto other = socket_server(name))
-    to.doubts.push_back(fmt::format("run.control: another program{}, serves {}: give each its own",
-                                    process_text(other), name));
 }
 
 /// Without it the daemon starts, and compares with nothing.
@@ -253,7 +246,6 @@ start_outlook outlook_of_start(const daemon_settings& s) {
   look_at_spool(s.spool, found);
   const ledger_place ledgers(s.run.ledger, s.run.node);
   if (!ledgers.none()) look_at_name("run.ledger", s.run.ledger, ledgers.wrong(), found);
-  if (std::string taken = ledgers.taken_by(); !taken.empty()) doubts.push_back(std::move(taken));
   if (!s.run.control.empty()) look_at_control(s.run.control, found);
   if (!s.histograms.reference.empty()) look_at_reference(s.histograms.reference, doubts);
   if (std::string wrong = s.compute.dumps.empty() ? "" : why_no_folder(s.compute.dumps);

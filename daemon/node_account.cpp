@@ -118,7 +118,6 @@ metrics_snapshot node::snapshot() const {
   s.fragments_in_flight = p.builder.open_fragments();
   {
     const std::lock_guard lock(p.look_mutex);
-    s.conflict = p.conflict;
     s.crates = p.crates.reports();
   }
   if (p.selection) s.lines = p.line_snapshots();

@@ -58,9 +58,7 @@ void node::look_around() {
   p.tell(trouble::events_incomplete,
          p.incomplete.look(p.building.events_incomplete, p.building.events_admitted));
   p.repeating.tell(a.fragments.duplicate);
-  p.tell_conflicts(p.builder.fetch_conflicts());
   p.dropping.tell(a.datagrams.kernel_drops);
-  if (p.tcp) p.not_accepting.tell(p.tcp->not_accepted());
   if (p.disk) {
     p.damaging.tell(p.disk->totals().damaged - p.disk->found().damaged);
     p.disappearing.tell(p.disk->totals().missing);
@@ -126,13 +124,6 @@ void node::parts::tell_changes() {
   state.set(trouble::histograms_changed, now->histograms != 0);
   if (const auto line = histograms_changed.look(now->histograms, now->which_histograms))
     spdlog::warn("{}", *line);
-}
-
-void node::parts::tell_conflicts(const std::vector<event_conflict>& found) {
-  for (const std::string& line : conflicts_told.note(found, steady_clock::now()))
-    spdlog::warn("{}", line);
-  const std::lock_guard lock(look_mutex);
-  if (!found.empty()) conflict = found.back().key;
 }
 
 } // namespace l3

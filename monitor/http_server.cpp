@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -21,12 +22,13 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <fmt/format.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include "transport/system/file_descriptor.hpp"
 #include "transport/system/name_lookup.hpp"
 #include "transport/system/nearest_folder.hpp"
-#include "transport/system/other_process.hpp"
 #include "transport/system/reason_of.hpp"
 #include "transport/system/thread_name.hpp"
 
@@ -230,6 +232,16 @@ std::string cannot_listen(const std::string& unix_socket, std::string_view why) 
   return fmt::format("cannot listen on {}: {}", unix_socket, why);
 }
 
+/// Whether a program serves this unix socket, whose name is short enough.
+bool is_served(const std::string& unix_socket) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  unix_socket.copy(address.sun_path, sizeof address.sun_path - 1);
+  const file_descriptor s(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  return ::connect(s.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ||
+         errno == EAGAIN; // more wait to be served than may wait
+}
+
 } // namespace
 
 std::string wrong_with_unix_socket(const std::string& name) {
@@ -273,9 +285,9 @@ public:
   void listen(const std::string& unix_socket) {
     if (const std::string wrong = wrong_with_unix_socket(unix_socket); !wrong.empty())
       throw std::runtime_error(wrong);
-    if (const auto other = socket_server(unix_socket))
-      throw std::runtime_error(cannot_listen(unix_socket, "another program" + process_text(other) +
-                                                              ", serves it: give each its own"));
+    if (is_served(unix_socket))
+      throw std::runtime_error(
+          cannot_listen(unix_socket, "another program serves it: give each its own"));
     std::remove(unix_socket.c_str());
     name_ = unix_socket;
     make_socket();

@@ -31,7 +31,6 @@
 #include "tools/verify/agreement.hpp"
 #include "tools/verify/quiet_time.hpp"
 #include "transport/accounting/ledger.hpp"
-#include "transport/accounting/ledger_name.hpp"
 #include "transport/format/units.hpp"
 #include "transport/link/link_keys.hpp"
 #include "transport/store/block_file.hpp"

@@ -59,11 +59,6 @@ std::vector<std::string_view> troubles_of(const state_report& r) {
   return names;
 }
 
-json::value conflict_in(const metrics_snapshot& s) {
-  if (!s.conflict) return nullptr;
-  return json::object{{"spill", s.conflict->spill}, {"event", s.conflict->number}};
-}
-
 /// What is wrong in the farm, and not with this node's data.
 std::string farm_problem(const metrics_snapshot& s) {
   if (!s.farm) return {};
@@ -302,16 +297,12 @@ std::vector<family> families_of(const metrics_snapshot& s) {
        f.seen},
       {counter, "fragments_total{outcome}", "fragments.{outcome}",
        "Fragments by what became of them; duplicate: came again, counted once for each event and "
-       "crate, and dropped; conflicting: came again with other bytes, and was dropped.",
+       "crate, and dropped.",
        json::object{{"admitted", f.admitted},
                     {"incomplete", f.incomplete},
                     {"malformed", sum_of(f.malformed)},
                     {"late", f.late},
-                    {"duplicate", f.duplicate},
-                    {"conflicting", f.conflicting}}},
-      {"latest_conflict",
-       "The latest spill in which an event came again with other bytes, and its first such event.",
-       conflict_in(s)},
+                    {"duplicate", f.duplicate}}},
       {counter, "fragments_malformed_total{reason}", "fragments.malformed.{reason}",
        "Fragments whose content was wrong.", f.malformed},
       {gauge, "fragments_in_flight", "fragments.in_flight",
@@ -349,12 +340,11 @@ std::vector<family> families_of(const metrics_snapshot& s) {
        each(a.crates, &crate_account::alone)},
       {"crates[crate].astray", "Datagrams of a crate that were refused as `wrong_spill`.",
        each(a.crates, &crate_account::astray)},
-      {"crates[crate].admitted", "This and the following four: a crate's part of `fragments`.",
+      {"crates[crate].admitted", "This and the following three: a crate's part of `fragments`.",
        each(a.crates, &crate_account::admitted)},
       {"crates[crate].incomplete", "The same.", each(a.crates, &crate_account::incomplete)},
       {"crates[crate].late", "The same.", each(a.crates, &crate_account::late)},
       {"crates[crate].duplicate", "The same.", each(a.crates, &crate_account::duplicate)},
-      {"crates[crate].conflicting", "The same.", each(a.crates, &crate_account::conflicting)},
       {"crates[crate].malformed",
        "A crate's malformed fragments, by reason; reasons without any "
        "are left out.",

@@ -16,12 +16,11 @@
 #include <fmt/format.h>
 #include <sys/file.h>
 
-#include "transport/accounting/ledger_name.hpp"
+#include "transport/accounting/ledger.hpp"
 #include "transport/system/file_io.hpp"
 #include "transport/system/input_file.hpp"
 #include "transport/system/missing_name.hpp"
 #include "transport/system/nearest_folder.hpp"
-#include "transport/system/other_process.hpp"
 
 namespace l3 {
 namespace {
@@ -72,18 +71,13 @@ std::string ledger_place::lock_file() const {
   return is_folder() ? fmt::format("{}node{}.lock", setting_, node_) : setting_ + ".lock";
 }
 
-std::string ledger_place::taken_text(std::optional<pid_t> process) const {
+std::string ledger_place::taken_text() const {
   if (!is_folder())
-    return fmt::format("run.ledger: {} is in use by another daemon{}: give each its own run.ledger",
-                       setting_, process_text(process));
-  return fmt::format("run.ledger: node {} in {} is in use by another daemon{}: give each its own "
+    return fmt::format("run.ledger: {} is in use by another daemon: give each its own run.ledger",
+                       setting_);
+  return fmt::format("run.ledger: node {} in {} is in use by another daemon: give each its own "
                      "run.node, or its own run.ledger",
-                     node_, setting_, process_text(process));
-}
-
-std::string ledger_place::taken_by() const {
-  const auto process = none() ? std::nullopt : lock_holder(lock_file());
-  return process ? taken_text(process) : std::string();
+                     node_, setting_);
 }
 
 /// The lock's file stays: who removed it could take away the name of a lock that another has.
@@ -98,7 +92,7 @@ void ledger_place::take() {
         fmt::format("run.ledger: cannot lock {}: {}", file, last_error().message()));
   // A file system without locks is no reason to take no data.
   if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-    throw std::runtime_error(taken_text(lock_holder(file)));
+    throw std::runtime_error(taken_text());
 }
 
 void ledger_place::keep() {

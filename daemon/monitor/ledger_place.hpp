@@ -20,8 +20,6 @@
 #include <utility>
 #include <vector>
 
-#include <sys/types.h>
-
 #include "transport/accounting/ledger.hpp"
 #include "transport/format/run_record.hpp"
 #include "transport/system/file_descriptor.hpp"
@@ -43,9 +41,6 @@ public:
   /// Empty, or why no ledger can be written here, whichever user and daemon it is: a folder is
   /// missing, or something else has its name. For those who only check, too.
   [[nodiscard]] std::string wrong() const;
-  /// Empty, or which other daemon has this place now, as far as the system shows it. For those who
-  /// only check: nothing is taken.
-  [[nodiscard]] std::string taken_by() const;
 
   /// Makes the lock's file again if a cleaning job has removed it: without its name another daemon
   /// would not see the lock. By one thread, between prepare() and the end.
@@ -81,7 +76,7 @@ private:
   void take();
   [[nodiscard]] std::string lock_file() const;
   [[nodiscard]] std::string cannot_write(std::string_view why) const;
-  [[nodiscard]] std::string taken_text(std::optional<pid_t> process) const;
+  [[nodiscard]] std::string taken_text() const;
 
   std::string setting_;
   std::uint32_t node_;

@@ -148,7 +148,6 @@ struct metrics_snapshot {
   std::vector<crate_report> crates; ///< as those of the account
   outcome_counters outcomes;
   std::uint64_t fragments_in_flight = 0; ///< seen, and their event neither admitted nor given up
-  std::optional<event_key> conflict;     ///< the latest event that came again with other bytes
   std::vector<line_snapshot> lines;      ///< at most 32; none where no selection runs
   std::uint64_t events_not_judged = 0;
   std::string selection_mode; ///< empty where no selection runs

@@ -97,8 +97,6 @@ run_host::run_host(const daemon_settings& settings, render_function renders, mem
 void run_host::keep_ports() {
   if (!settings_.udp.bind.empty())
     naming_key("udp.bind", [&] { ports_ = bind_ports(settings_.udp); });
-  if (!settings_.tcp.bind.empty() && settings_.tcp.port != 0)
-    naming_key("tcp.bind", [&] { tcp_port_ = hold_port(settings_.tcp); });
 }
 
 void run_host::tell_of_crashes() {

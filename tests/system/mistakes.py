@@ -262,7 +262,7 @@ class Mistakes(harness.SystemTest):
         (self.folder / "bad.secret").chmod(0o600)
         (self.folder / "folder").mkdir()
         ledger = {"ledger": 1, "run": 7, "ended": True, "clean": True, "earlier_spills": {"spills": 0, "admitted": 0, "incomplete": 0}, "spills": [],
-                  "fragments": dict.fromkeys(("seen", "admitted", "incomplete", "late", "duplicate", "conflicting"), 0) | {"malformed": {}},
+                  "fragments": dict.fromkeys(("seen", "admitted", "incomplete", "late", "duplicate"), 0) | {"malformed": {}},
                   "events": dict.fromkeys(("admitted", "forwarded", "rejected", "in_flight"), 0) | {"shed": {}},
                   "datagrams": dict.fromkeys(("received", "data", "trailers", "end_of_spill", "duplicate", "late", "kernel_drops"), 0) | {"malformed": {}},
                   "bytes": {"in": 0, "out": 0, "payloads": {}}}

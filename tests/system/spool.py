@@ -262,9 +262,7 @@ class Spool(harness.SystemTest):
         second = self.keep(harness.Program([harness.BIN / "koto-l3d", "--config", config], self.folder / "second.log"))
         self.assertNotEqual(second.wait(), 0)
         self.assertIn("spool.folder", second.said())
-        self.assertIn(f"in use by another daemon, process {first.process.pid}: give each its own", second.said())
-        said = subprocess.run([harness.BIN / "koto-l3d", "--check-config", "--config", config], capture_output=True, text=True).stderr
-        self.assertIn(f"in use by another daemon, process {first.process.pid}: give each its own", said)
+        self.assertIn("in use by another daemon: give each its own", second.said())
 
     def test_a_folder_of_a_store(self):
         self.store.mkdir()
@@ -285,9 +283,7 @@ class Spool(harness.SystemTest):
         config = self.write_config("other.toml", monitor={"bind": f"{harness.HOST}:{other.monitor}"},
                                    tcp={"bind": f"{harness.HOST}:{other.tcp}"}, udp={"bind": f"{harness.HOST}:{other.udp}"},
                                    spool={"folder": ""})
-        said = subprocess.run([harness.BIN / "koto-l3d", "--check-config", "--config", config], capture_output=True, text=True).stderr
-        sentence = f"{first.ledger_file} is in use by another daemon, process {first.process.pid}: give each its own run.ledger"
-        self.assertIn(sentence, said)
+        sentence = f"{first.ledger_file} is in use by another daemon: give each its own run.ledger"
         second = self.keep(harness.Program([harness.BIN / "koto-l3d", "--config", config], self.folder / "second.log"))
         harness.wait_until(lambda: second.process.poll() is not None, "the second daemon's refusal")
         second.wait_to_say(sentence)

@@ -133,13 +133,10 @@ std::vector<family> families_of(const receive_snapshot& s) {
        k.accepted},
       {counter, "receive_connections_total{outcome}", "connections.{outcome}",
        "Connections by what became of them; unknown_key and mechanism (keys on one side only) were "
-       "refused; left: the peer closed it before the handshake, as a daemon does that asks before "
-       "a "
-       "run whether a receiver is there.",
+       "refused.",
        json::object{{"let_in", k.let_in.get()},
                     {"unknown_key", k.unknown_key.get()},
-                    {"mechanism", k.mechanism.get()},
-                    {"left", k.left.get()}}},
+                    {"mechanism", k.mechanism.get()}}},
 
       // What is stored.
       {counter, "receive_store_errors_total", "store.errors",

@@ -29,7 +29,6 @@ void add_crates(const ledger& l, std::vector<agreement>& to) {
   compare("incomplete", f.incomplete, [](const crate_account& c) { return c.incomplete; });
   compare("late", f.late, [](const crate_account& c) { return c.late; });
   compare("duplicate", f.duplicate, [](const crate_account& c) { return c.duplicate; });
-  compare("conflicting", f.conflicting, [](const crate_account& c) { return c.conflicting; });
 
   reason_counts reasons = f.malformed; // and those that only a crate has
   for (const auto& crate : l.crates)
@@ -47,7 +46,7 @@ void add_balances(const ledger& l, std::vector<agreement>& to) {
   const auto& f = l.fragments;
   const std::uint64_t settled = e.forwarded + e.rejected + sum_of(e.shed);
   const std::uint64_t ended =
-      f.admitted + f.incomplete + sum_of(f.malformed) + f.late + f.duplicate + f.conflicting;
+      f.admitted + f.incomplete + sum_of(f.malformed) + f.late + f.duplicate;
   if (!may_differ(l) || settled + e.in_flight == e.admitted || settled > e.admitted)
     to.push_back({l.program + ": events admitted, and what became of them", e.admitted,
                   settled + e.in_flight});

@@ -22,10 +22,10 @@ namespace json = boost::json;
 
 // The keys of each section are the names of its members, in this order.
 BOOST_DESCRIBE_STRUCT(fragment_account, (),
-                      (seen, admitted, incomplete, malformed, late, duplicate, conflicting))
+                      (seen, admitted, incomplete, malformed, late, duplicate))
 BOOST_DESCRIBE_STRUCT(crate_account, (),
-                      (crate, seen, admitted, incomplete, malformed, late, duplicate, conflicting,
-                       missing, overdue, alone, astray))
+                      (crate, seen, admitted, incomplete, malformed, late, duplicate, missing,
+                       overdue, alone, astray))
 BOOST_DESCRIBE_STRUCT(event_account, (), (admitted, forwarded, rejected, shed, in_flight))
 BOOST_DESCRIBE_STRUCT(datagram_account, (),
                       (received, data, trailers, end_of_spill, duplicate, late, kernel_drops,
@@ -187,7 +187,7 @@ std::int64_t unaccounted(const event_account& e) {
 
 std::int64_t unaccounted(const fragment_account& f) {
   return static_cast<std::int64_t>(f.seen - f.admitted - f.incomplete - sum_of(f.malformed) -
-                                   f.late - f.duplicate - f.conflicting);
+                                   f.late - f.duplicate);
 }
 
 bool ledger::balanced() const {
@@ -213,8 +213,7 @@ void set_building(ledger& to, const building_counters& b) {
   d.late = b.late_chunks;
   to.fragments = {b.fragments_seen,       b.fragments_admitted,
                   b.fragments_incomplete, counts_of(b.fragments_malformed),
-                  b.fragments_late,       b.fragments_duplicate,
-                  b.fragments_conflicting};
+                  b.fragments_late,       b.fragments_duplicate};
   to.events.admitted = b.events_admitted;
 }
 
@@ -222,9 +221,8 @@ void set_crates(ledger& to, const building_counters& b, const readout& crates) {
   for (std::size_t c = 0; c < crates.size(); ++c) {
     to.crates.push_back({crates.crates[c].number, b.fragments_seen[c], b.fragments_admitted[c],
                          b.fragments_incomplete[c], counts_of(b.fragments_malformed.of(c)),
-                         b.fragments_late[c], b.fragments_duplicate[c], b.fragments_conflicting[c],
-                         b.fragments_missing[c], b.fragments_overdue[c], b.fragments_alone[c],
-                         b.astray[c]});
+                         b.fragments_late[c], b.fragments_duplicate[c], b.fragments_missing[c],
+                         b.fragments_overdue[c], b.fragments_alone[c], b.astray[c]});
   }
 }
 

@@ -31,7 +31,6 @@ struct fragment_account {
   reason_counts malformed;
   std::uint64_t late = 0;
   std::uint64_t duplicate = 0;
-  std::uint64_t conflicting = 0;
 
   friend bool operator==(const fragment_account&, const fragment_account&) = default;
 };
@@ -45,7 +44,6 @@ struct crate_account {
   reason_counts malformed;
   std::uint64_t late = 0;
   std::uint64_t duplicate = 0;
-  std::uint64_t conflicting = 0;
   std::uint64_t missing = 0; ///< this and the rest: as in building_counters
   std::uint64_t overdue = 0;
   std::uint64_t alone = 0;
@@ -179,6 +177,18 @@ void set_outcomes(ledger& to, const outcome_counters& outcomes);
 
 /// Whether a file with these first 64 bytes is a ledger that this program wrote.
 [[nodiscard]] bool is_ledger_of(std::string_view program, std::string_view begin);
+
+/// A name that no ledger may have. A ledger takes the place of the file of its name, and a store or
+/// a spool makes its files when it needs them: one would replace the other, or be read as one. Of a
+/// file's name without its folder: a store or a spool may give it to a file of its own, as
+/// blocks-000001-run000007-node3.json.
+[[nodiscard]] constexpr bool is_name_of_stored_data(std::string_view name) {
+  for (const std::string_view beginning : {"blocks-", "spool-"})
+    if (name.starts_with(beginning) && name.size() > beginning.size() &&
+        name[beginning.size()] >= '0' && name[beginning.size()] <= '9')
+      return true;
+  return name.find(".kl3") != name.npos;
+}
 
 /// All or nothing: a reader finds the old ledger or the new one. Throws std::system_error.
 void write_ledger(const std::filesystem::path& path, const ledger& l);

@@ -178,7 +178,7 @@ bool forwarder::others_are_welcome(const way& than) const {
 void forwarder::take(way& from, const link_header& header, std::string_view body, time_point now) {
   if (header.session != source_.lane().identity.session) return;
   const bool one_more = window_.is_welcome() && others_are_welcome(from);
-  const auto answer = read_sealed<link_answer_body>(std::as_bytes(std::span(body)));
+  const auto answer = read_answer(std::as_bytes(std::span(body)));
   const std::uint32_t receiver = answer ? answer->receiver : 0;
   if (header.type == link_message::welcome && one_more) {
     if (receiver != receiver_) {

@@ -181,7 +181,7 @@ void send_window::came(sent_block& block, time_point now) {
 
 /// A block that came early is not stored yet: it is kept here until it is.
 void send_window::take_early(std::string_view body, time_point now) {
-  const auto answer = read_sealed<link_answer_body>(std::as_bytes(std::span(body)));
+  const auto answer = read_answer(std::as_bytes(std::span(body)));
   if (!answer || answer->early == 0) return;
   const std::uint64_t first = source_.lane().stored + 1;
   for (unsigned bit = 0; bit < 64; ++bit) {

@@ -46,12 +46,12 @@ struct connection_counters {
   counter let_in;
   counter unknown_key; ///< with a key that is not in the allow-list
   counter mechanism;   ///< without a key where there must be one, or the other way round
-  counter left; ///< closed by the peer before the handshake: it asked whether one listens here
 
-  /// Were not let in for any other reason: garbage, silence, a greeting sealed for another key.
-  /// Those that have not come so far yet count as such, for the three seconds that they have.
+  /// Were not let in for any other reason: garbage, silence, a greeting sealed for another key, or
+  /// a daemon that asked before a run whether a receiver listens. Those that have not come so far
+  /// yet count as such, for the three seconds that they have.
   [[nodiscard]] std::uint64_t handshake() const {
-    const std::uint64_t others = let_in + unknown_key + mechanism + left;
+    const std::uint64_t others = let_in + unknown_key + mechanism;
     return accepted > others ? accepted - others : 0;
   }
 };

@@ -8,7 +8,6 @@
 #include <sys/file.h>
 
 #include "transport/system/file_io.hpp"
-#include "transport/system/other_process.hpp"
 
 namespace l3 {
 namespace {
@@ -29,8 +28,7 @@ held_folder::held_folder(std::filesystem::path path, std::string_view program)
     throw std::runtime_error("cannot open the folder " + path_.string() + ": " +
                              last_error().message());
   if (::flock(folder_.get(), LOCK_EX | LOCK_NB) != 0)
-    throw std::runtime_error(path_.string() + " is in use by another " +
-                             program_text(std::string(program), lock_holder(path_)) +
+    throw std::runtime_error(path_.string() + " is in use by another " + std::string(program) +
                              ": give each its own");
   if (::faccessat(folder_.get(), ".", W_OK | X_OK, AT_EACCESS) != 0)
     throw std::runtime_error("cannot write to the folder " + path_.string() + ": " +

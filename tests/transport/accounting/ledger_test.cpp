@@ -28,7 +28,7 @@ ledger arbitrary_ledger() {
     l.spool = {number(), number(), number(), {{number(), number(), number()}, {number(), 0, 0}}};
   }
   l.fragments = {number(), number(), number(), {{"truncated", number()}, {"wrong_slot", 0}},
-                 number(), number(), number()};
+                 number(), number()};
   l.events = {number(), number(), number(), {{"drain", number()}}, number()};
   l.datagrams = {number(), number(), number(), number(),
                  number(), number(), number(), {{"too_short", number()}}};
@@ -80,13 +80,12 @@ struct run_counters {
       input.kernel_drops.add(1);
       input.refused.add(refused::too_short, 2);
     }
-    building.fragments_seen.add(2, 46);
+    building.fragments_seen.add(2, 40);
     building.fragments_admitted.add(2, 30);
     building.fragments_incomplete.add(2, 4);
     building.fragments_malformed.add(2, malformed::wrong_slot, 3);
     building.fragments_late.add(2, 2);
     building.fragments_duplicate.add(2, 1);
-    building.fragments_conflicting.add(2, 6);
     building.fragments_missing.add(2, 4);
     building.events_admitted.add(15);
     outcomes.events_rejected.add(2);

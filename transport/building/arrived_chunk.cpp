@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "transport/building/chunk_summary.hpp"
+#include "transport/building/arrived_chunk.hpp"
 
-#include <algorithm>
-#include <array>
 #include <bit>
-#include <cstring>
 
-#include "transport/building/board_borders.hpp"
+#include "transport/building/fragment_index.hpp"
 
 namespace l3 {
 namespace {
-
-/// Bytes at either end of a chunk that count in its mark.
-constexpr std::size_t marked_bytes = 16;
 
 /// Where a fragment of full boards has the first header that begins at or behind `offset`, from
 /// `offset` on.
@@ -59,22 +53,9 @@ std::size_t add_boards(chunk_summary& s, std::span<const std::byte> chunk, std::
 
 } // namespace
 
-chunk_mark mark_of(std::span<const std::byte> chunk) {
-  std::array<std::byte, marked_bytes> padded{};
-  const std::byte* first = chunk.data();
-  const std::byte* last = chunk.data() + chunk.size() - marked_bytes;
-  if (chunk.size() < marked_bytes) {
-    std::ranges::copy(chunk, padded.begin());
-    first = last = padded.data();
-  }
-  const std::uint64_t all = mixed_bytes(last, mixed_bytes(first, chunk.size()));
-  return std::max<chunk_mark>(static_cast<chunk_mark>(all >> 48), 1);
-}
-
 void summarize(std::span<const std::byte> chunk, std::uint32_t offset, std::uint32_t event_number,
                bool is_last, chunk_summary& s) {
   s = {};
-  s.mark = mark_of(chunk);
   std::size_t at = header_in_chunk(offset);
   const bool has_header = at + board_header::bytes <= chunk.size();
   if (has_header) {
@@ -102,16 +83,17 @@ void summarize(std::span<const std::byte> chunk, std::uint32_t offset, std::uint
   s.plain = true;
 }
 
-std::optional<plain_fragment> join(std::span<const chunk_note> chunks, const fragment_sums& sums,
-                                   std::uint32_t bytes, const crate_readout& crate) {
+std::optional<plain_fragment> join(std::span<const std::uint16_t> slots_of_chunks,
+                                   const fragment_sums& sums, std::uint32_t bytes,
+                                   const crate_readout& crate) {
   if (!sums.plain) return std::nullopt;
   plain_fragment found;
   found.digest = bytes + sums.digest;
   found.time = sums.time;
   std::uint32_t slots = 0;
-  for (const chunk_note& c : chunks) {
-    if (c.slots != 0 && std::uint32_t{1} << std::countr_zero(c.slots) <= slots) return std::nullopt;
-    slots |= c.slots;
+  for (const std::uint16_t s : slots_of_chunks) {
+    if (s != 0 && std::uint32_t{1} << std::countr_zero(s) <= slots) return std::nullopt;
+    slots |= s;
   }
   found.slots = static_cast<std::uint16_t>(slots);
   found.boards = static_cast<std::uint16_t>(std::popcount(slots));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What chunks say by themselves: an event ends in the same way, with the same tables and marks,
 // whether its fragments are walked or follow from the summaries of their chunks.
-#include "transport/building/chunk_summary.hpp"
+#include "transport/building/arrived_chunk.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -44,14 +44,14 @@ struct cut_fragment {
       std::copy_n(fragment.begin() + at, n, memory.begin() + pieces.back());
       const auto s =
           summary_of({memory.data() + pieces.back(), n}, at, key.number, n < chunk_bytes);
-      chunks.push_back({s.mark, s.slots});
+      slots.push_back(s.slots);
       sums.add(s, key.spill);
     }
   }
   std::uint32_t size;
   bytes memory;
   std::vector<piece_offset> pieces;
-  std::vector<chunk_note> chunks;
+  std::vector<std::uint16_t> slots; // of the chunks
   fragment_sums sums;
 };
 
@@ -62,7 +62,6 @@ struct ending {
   std::uint32_t flags = 0;
   std::uint32_t mark = 0;
   std::optional<std::uint32_t> time;
-  std::vector<chunk_mark> chunk_marks;
   std::vector<std::array<std::uint32_t, 7>> boards;
   friend bool operator==(const ending&, const ending&) = default;
 };
@@ -79,7 +78,7 @@ ending end(const cut_fragment& f, std::uint32_t chunk_bytes, bool walk) {
   arrived.whole = true;
   arrived.where = {f.memory.data(), f.pieces.data(), chunk_bytes, f.size};
   if (!walk) {
-    arrived.chunks = f.chunks;
+    arrived.slots_of_chunks = f.slots;
     arrived.sums = f.sums;
   }
   event.fragments = {arrived};
@@ -90,7 +89,6 @@ ending end(const cut_fragment& f, std::uint32_t chunk_bytes, bool walk) {
   e.flags = event.flags;
   e.mark = event.digest.mark();
   e.time = event.reference_time;
-  e.chunk_marks = event.chunk_marks;
   std::vector<event_entry> events(1);
   std::vector<fragment_entry> fragments(1);
   std::vector<piece_offset> pieces(f.pieces.size());
@@ -103,7 +101,7 @@ ending end(const cut_fragment& f, std::uint32_t chunk_bytes, bool walk) {
   return e;
 }
 
-bool joins(const cut_fragment& f) { return join(f.chunks, f.sums, f.size, crate).has_value(); }
+bool joins(const cut_fragment& f) { return join(f.slots, f.sums, f.size, crate).has_value(); }
 
 TEST(chunk_summary, full_boards_in_chunks_of_8000_bytes_are_not_walked) {
   for (const std::uint32_t boards : {1U, 4U, 12U, 16U}) {
@@ -134,11 +132,6 @@ TEST(chunk_summary, wherever_a_fragment_is_cut_it_ends_as_if_it_were_walked) {
   EXPECT_GT(joined, 0U);
 }
 
-TEST(chunk_summary, boards_beyond_those_of_the_crate_are_walked) {
-  const cut_fragment f(full_fragment(16), 8000);
-  EXPECT_EQ(join(f.chunks, f.sums, f.size, {7, 15, crate.kind}), std::nullopt);
-}
-
 TEST(chunk_summary, names_the_spill_where_a_board_begins) {
   const auto f = full_fragment(4);
   for (const std::uint32_t chunk : {1400U, 4000U, 8000U}) {
@@ -167,14 +160,6 @@ TEST(chunk_summary, does_not_believe_what_is_no_header_of_this_event) {
   other[4 + 9] &= std::byte{0xe0}; // slot 0
   EXPECT_EQ(summary_of(other, 0, key.number, false).spill, std::nullopt);
   EXPECT_EQ(summary_of(std::span(f).first(15), 0, key.number, false).spill, std::nullopt);
-}
-
-TEST(chunk_summary, is_not_plain_with_a_slot_that_does_not_exist) {
-  auto f = full_fragment(4);
-  EXPECT_TRUE(summary_of(f, 0, key.number, true).plain);
-  std::byte& slot = f[4 + 3 * l2::board_bytes + 9];
-  slot = (slot & std::byte{0xe0}) | std::byte{l2::last_slot + 1};
-  EXPECT_FALSE(summary_of(f, 0, key.number, true).plain);
 }
 
 /// Each bit of both ends of each board, of the first and the last word.

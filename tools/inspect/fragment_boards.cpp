@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "transport/building/fragment_boards.hpp"
+#include "tools/inspect/fragment_boards.hpp"
 
 #include <algorithm>
 
