@@ -15,7 +15,6 @@ import l2raw
 import level2
 import line_sender
 from line_sender import LineSender
-from reprocess_stage import block_of, blocks_in, packed_in, write_file
 
 FAILED, MISSING, BAD = 1, 69, 78
 TERM, INT, HUP = signal.SIGTERM, signal.SIGINT, signal.SIGHUP
@@ -228,14 +227,10 @@ class Tools(Ending):
         whole = harness.store_file(self.filled_store())
         head = whole.read_bytes()
         store = self.long_files(self.folder / "long", "blocks-{:06}.kl3", head)
-        # Without settings: of those the built-in detector is of another readout.
-        write_file(self.folder / "old", 1, [block_of(fields, packed_in(payload)) for fields, payload in blocks_in(whole)])
-        old = self.long_files(self.folder / "long-old", "blocks-{:06}.kl3", harness.store_file(self.folder / "old").read_bytes())
         self.start_all([("verify", INTERRUPTED, "verify", self.file, store), ("extract", INTERRUPTED, "extract", store, "OWN"),
                         ("info", INTERRUPTED, "info", store), ("inspect", INTERRUPTED, "inspect", store, "--event", "1/1"),
                         ("select", INTERRUPTED, "select", store), ("histograms", INTERRUPTED, "histograms", store),
-                        ("efficiency", INTERRUPTED, "efficiency", store),
-                        ("reprocess", INTERRUPTED, "reprocess", old, "--out", "OWN", "--menu", "built-in")])
+                        ("efficiency", INTERRUPTED, "efficiency", store)])
         for n, way in enumerate(WAYS):
             self.start("receive", way, ENDED_ITS_START, "receive", "--bind", f"tcp://{harness.HOST}:{self.ports.receiver + n}",
                        "--out", self.long_files(self.folder / f"long-{n}", "blocks-{:06}.kl3", head))

@@ -11,7 +11,6 @@ import struct
 import subprocess
 import threading
 import tomllib
-import xml.etree.ElementTree
 
 import harness
 import level2
@@ -187,13 +186,9 @@ class Histograms(Selecting):
         self.assertEqual(json.loads(daemon.get("/histograms/short")[1])["changed"], said["changed"])
         self.assert_told(daemon, len(stuck))
 
-        address, drawing = f"{harness.HOST}:{self.ports.monitor}", self.folder / "histograms.svg"
-        told = self.tool(address, "--reference", reference, "--svg", drawing, code=FAILED)
+        address = f"{harness.HOST}:{self.ports.monitor}"
+        told = self.tool(address, "--reference", reference, code=FAILED)
         self.assertIn(f"{len(stuck)} inputs changed since the reference", told)
-        picture = xml.etree.ElementTree.parse(drawing).getroot()
-        words = " ".join(e.text or "" for e in picture.iter("{http://www.w3.org/2000/svg}text"))
-        for name in ("pedestal by input", "vertex_z", "pion_mass", "CBAR"):
-            self.assertIn(name, words)
         as_json = self.as_json(address, "--reference", reference, code=FAILED)
         self.assertEqual(as_json["changed"], said["changed"])
         self.assertEqual(as_json["run"], said["run"])

@@ -116,8 +116,6 @@ class WhatIsWhole(Info):
             self.assertEqual(self.info(packed, FAILED)["damage"], [damage])
 
 
-
-
 class WhatIsNot(Info):
     def test_level_2_that_is_cut(self):
         whole = self.sent.read_bytes()

@@ -7,7 +7,6 @@
 
 #include "tools/command.hpp"
 #include "tools/rehearsal/child_process.hpp"
-#include "tools/rehearsal/log_tail.hpp"
 #include "tools/whole_number.hpp"
 
 namespace l3 {
