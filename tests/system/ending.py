@@ -252,14 +252,12 @@ class Tools(Ending):
 class Daemon(Ending):
     limit = OF_THE_DAEMON
 
-    def daemons(self, state, ends, to=None, pipe=None, long_spool=False, load=False, run=None, **sections):
-        """One for each way, each with ports and a folder of its own, in which a pipe may have the name of one of its files."""
+    def daemons(self, state, ends, to=None, long_spool=False, load=False, run=None, **sections):
+        """One for each way, each with ports and a folder of its own."""
         for way in WAYS:
             self.ports = harness.Ports()
             folder = self.folder / str(len(self.rows))
             folder.mkdir()
-            if pipe:
-                os.mkfifo(folder / pipe)
             if long_spool:
                 self.long_files(folder / "spool", "spool-{:06}.kl3")
             settings = {"run": {"ledger": str(folder / "ledger.json"), "drain_time_limit": f"{DRAIN} s"},
@@ -327,8 +325,6 @@ class Daemon(Ending):
         pipe = self.pipe("pipe")
         self.start_all([("a pipe as configuration", REFUSED, "--config", pipe)], program="koto-l3d")
         self.daemons("a pipe as selection", REFUSED, selection={"lines": str(pipe)})
-        for name in ("ledger.json", "ledger.json.trial", "ledger.json.new", "ledger.json.live"):
-            self.daemons(f"a pipe as {name}", ({0, FAILED, MISSING}, "."), pipe=name)
         self.all_end()
 
 

@@ -100,6 +100,11 @@ class Ports:
 
 # Programs
 
+def failing(fault):
+    """The environment of a daemon whose device fails so: config/fault_text.hpp."""
+    return {"KOTO_L3_TEST_FAULT": fault}
+
+
 class Program:
     def __init__(self, arguments, log, environment=None, space=None, answer=None, user=None):
         """`space`: an open file of the network namespace in which it shall run. `answer`: a file for standard output alone, where what

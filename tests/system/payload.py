@@ -82,7 +82,7 @@ class Payloads(Selecting):
 
     def run_of(self, file, selection, codec="koto"):
         said = self.select(file, selection)
-        daemon = self.run_daemon(EVENTS, selection, file=file, backend="pool", codec=codec)
+        daemon = self.run_daemon(EVENTS, selection, file=file, codec=codec)
         m = daemon.metrics()
         self.assertGreater(m["koto_l3_verified_events_total"], 0)
         self.assertEqual(m["koto_l3_wrong_events_total"], 0)
