@@ -44,7 +44,6 @@ ledger node::parts::sums() const {
     a.spool.emplace();
     a.spool->found = p.disk->found().events;
     a.spool->gone = p.blocks_gone();
-    a.spool->not_compared = p.disk->unread();
     for (const backlog_lane& l : p.backlog->found())
       a.spool->lanes.push_back(
           {l.identity.session, l.delivered, p.disk->lost_events(l.identity.session)});
@@ -68,7 +67,7 @@ ledger node::parts::sums() const {
   a.ended = p.state.report().now == phase::stopped;
   a.clean = a.ended && a.events.in_flight == (a.spool ? a.spool->waiting : 0) &&
             p.outcomes.events_shed[shed::drain] == 0 && p.lost_on_disk() == 0 &&
-            p.blocks_gone() == 0 && (!a.spool || a.spool->not_compared == 0);
+            p.blocks_gone() == 0;
   return a;
 }
 
@@ -81,8 +80,8 @@ std::uint64_t node::parts::lost_on_disk() const {
 
 std::uint64_t node::parts::blocks_gone() const { return disk ? disk->totals().missing : 0; }
 
-void node::is_in_a_ledger() const {
-  if (parts_->disk) parts_->disk->forget_what_is_gone();
+std::string node::why_ended() const {
+  return parts_->disk ? parts_->disk->why_ended() : std::string();
 }
 
 std::uint64_t node::lost_on_disk() const { return parts_->lost_on_disk(); }
@@ -119,7 +118,6 @@ metrics_snapshot node::snapshot() const {
   s.fragments_in_flight = p.builder.open_fragments();
   {
     const std::lock_guard lock(p.look_mutex);
-    s.conflict = p.conflict;
     s.crates = p.crates.reports();
   }
   if (p.selection) s.lines = p.line_snapshots();
@@ -130,8 +128,6 @@ metrics_snapshot node::snapshot() const {
   if (p.histograms_stored) s.histograms_not_stored = p.histograms_stored->not_stored();
   if (p.histograms_shown) s.since_reference = p.histograms_shown->since_reference();
   if (p.hot) s.hot_inputs = p.hot_inputs();
-  for (const input_address& at : p.settings.selection.masked)
-    s.masked_inputs.push_back(to_string(at));
   s.frames = p.frames.count_states();
   s.frame_events = p.settings.frames.events;
   s.engine = p.compute.snapshot();
@@ -153,7 +149,7 @@ metrics_snapshot node::snapshot() const {
 
 std::vector<std::string> node::parts::hot_inputs() const {
   std::vector<std::string> names;
-  for (const std::uint32_t n : hot->hot_for(1))
+  for (const std::uint32_t n : hot->now_hot())
     names.push_back(to_string(selection->what.address_of(selection->what.at(n))));
   return names;
 }

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include "daemon/monitor/first_names.hpp"
 #include "daemon/node_parts.hpp"
+#include "daemon/words.hpp"
 
 namespace l3 {
 
@@ -31,7 +31,6 @@ void node::look_around() {
   p.tell(trouble::spilling, p.spilling->spilling());
   p.tell(trouble::spool_full, p.spilling->disk_full());
   p.tell(trouble::spool_fails, p.spilling->disk_failing());
-  p.tell(trouble::spool_vanishing, p.spilling->disk_vanishing());
   p.tell(trouble::shedding, p.sheds.active());
   p.tell(trouble::outbox_full, p.work.waiting_for_outbox());
   p.tell(trouble::device_lost, p.compute.engine().lost());
@@ -59,12 +58,10 @@ void node::look_around() {
   p.tell(trouble::events_incomplete,
          p.incomplete.look(p.building.events_incomplete, p.building.events_admitted));
   p.repeating.tell(a.fragments.duplicate);
-  p.tell_conflicts(p.builder.fetch_conflicts());
   p.dropping.tell(a.datagrams.kernel_drops);
-  if (p.tcp) p.not_accepting.tell(p.tcp->not_accepted());
   if (p.disk) {
     p.damaging.tell(p.disk->totals().damaged - p.disk->found().damaged);
-    p.vanishing.tell(p.disk->totals().missing);
+    p.disappearing.tell(p.disk->totals().missing);
   }
   p.tell_spills(ended, a);
   p.tell_changes();
@@ -94,7 +91,7 @@ void node::parts::tell_crate_faults() {
 
 void node::parts::tell_hot_inputs() {
   if (!hot) return;
-  auto now = hot->hot_for(1);
+  auto now = hot->now_hot();
   state.set(trouble::hot_inputs, !now.empty());
   if (now == hot_before) return;
   hot_before = std::move(now);
@@ -109,8 +106,10 @@ void node::parts::tell_hot_inputs() {
                                   selection->what.name_of(e)));
     }
     text = fmt::format("{}: more than {} % of their waveforms in a spill have a pulse, and five "
-                       "times as many as of the median input of their counter",
-                       first_names(names), settings.histograms.hot_above);
+                       "times as many as of the median input of their counter; the line {},,,,1 in "
+                       "selection.calibration takes the first one out of the next run",
+                       first_names(names), settings.histograms.hot_above,
+                       to_string(selection->what.address_of(selection->what.at(hot_before[0]))));
   }
   if (*left_out > 0) text += fmt::format(" ({} such lines left out)", *left_out);
   spdlog::warn("hot inputs: {}", text);
@@ -127,13 +126,6 @@ void node::parts::tell_changes() {
   state.set(trouble::histograms_changed, now->histograms != 0);
   if (const auto line = histograms_changed.look(now->histograms, now->which_histograms))
     spdlog::warn("{}", *line);
-}
-
-void node::parts::tell_conflicts(const std::vector<event_conflict>& found) {
-  for (const std::string& line : conflicts_told.note(found, steady_clock::now()))
-    spdlog::warn("{}", line);
-  const std::lock_guard lock(look_mutex);
-  if (!found.empty()) conflict = found.back().key;
 }
 
 } // namespace l3

@@ -14,7 +14,7 @@
 
 #include "config/toml/complaints.hpp"
 #include "daemon/memory_plan.hpp"
-#include "daemon/naming_key.hpp"
+#include "daemon/words.hpp"
 #include "gpu/memory/numa.hpp"
 #include "transport/format/batch_capacity.hpp"
 #include "transport/system/thread_name.hpp"
@@ -130,7 +130,7 @@ node::parts::parts(const daemon_settings& s, std::string configuration, stop_que
               : std::nullopt),
       histograms(histogram_inputs(s, selection),
                  [this](std::uint32_t spill, const histogram_sums& sums, std::uint64_t left_out) {
-                   hot->note(spill, sums);
+                   hot->note(sums);
                    histograms_stored->add(spill, sums, left_out);
                  }),
       work(
@@ -213,20 +213,16 @@ std::vector<shedding::line> node::parts::shed_lines() const {
 void node::parts::tell_what_is_wrong_on_disk() const {
   const auto& found = disk->found();
   if (found.damaged + found.torn_tails + found.unreadable != 0) {
-    spdlog::warn("spool: {} damaged places ({} events or more) and {} torn ends ({} bytes) were "
-                 "set aside, {} files cannot be read",
+    spdlog::warn("spool: {} damaged places ({} events or more) are left out, {} torn ends ({} "
+                 "bytes) were cut off, {} files cannot be read",
                  found.damaged, found.damaged_events, found.torn_tails, found.torn_bytes,
                  found.unreadable);
   }
   for (const auto& gone :
        std::span(found.gone).first(std::min(found.gone.size(), most_lanes_told))) {
-    spdlog::warn("spool: blocks {} to {} of session {:016x} were on disk, and their file is gone: "
-                 "their events are lost, unless the receiver has them",
+    spdlog::warn("spool: blocks {} to {} of session {:016x} were on disk and are in no file: their "
+                 "events are lost, unless the receiver has them",
                  gone.first, gone.last, gone.session);
-  }
-  for (const std::string& name : found.strangers) {
-    spdlog::warn("spool: {} is a link, a pipe, a device or a folder, and no file: it is left alone",
-                 (std::filesystem::path(settings.spool.folder) / name).string());
   }
 }
 

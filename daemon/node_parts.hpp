@@ -22,7 +22,6 @@
 #include "daemon/compute/frame_ring.hpp"
 #include "daemon/compute/pipeline.hpp"
 #include "daemon/compute/shedding.hpp"
-#include "daemon/monitor/conflict_lines.hpp"
 #include "daemon/monitor/crate_watch.hpp"
 #include "daemon/monitor/event_display.hpp"
 #include "daemon/monitor/histogram_page.hpp"
@@ -61,7 +60,6 @@ struct node::parts {
   void tell_crate_faults();
   void tell_hot_inputs();
   void tell_changes();
-  void tell_conflicts(const std::vector<event_conflict>& found);
 
   /// The account without its spills.
   [[nodiscard]] ledger sums() const;
@@ -97,7 +95,6 @@ struct node::parts {
 
   spill_list spills;
   spill_lines spills_told;
-  conflict_lines conflicts_told{settings.building.crates, settings.run.number};
   rising_count sheds_rise{"events shed, by reason in koto_l3_events_shed_total"};
   rising_count refusing{"datagrams or records refused, by reason in koto_l3_refused_total"};
   rising_count malforming{"fragments malformed, by reason in koto_l3_fragments_malformed_total"};
@@ -107,18 +104,14 @@ struct node::parts {
                          "sent twice, or another sender uses the same numbers in this run"};
   rising_count dropping{
       "datagrams dropped by the kernel: the receive threads or the socket buffers are too small"};
-  rising_count not_accepting{
-      "senders over TCP could not be accepted, because the daemon has as many files open as it "
-      "may: raise LimitNOFILE of its unit, or `ulimit -n`"};
   rising_count damaging{"blocks on disk are damaged: their events are lost, and counted"};
-  rising_count vanishing{"blocks are missing on disk, whose files are gone: their events are lost"};
+  rising_count disappearing{"blocks are missing on disk: their events are lost"};
   progress_watch progress{std::chrono::seconds(5)};
   spill_pause pause; // for the thread of look_around()
   mutable std::mutex look_mutex;
   // As the last look_around() found them, under the mutex.
   std::string stuck;
   crate_watch crates{settings.building.crates};
-  std::optional<event_key> conflict; // the first event of the latest spill with any
 
   std::vector<memory_use> memory; // the plan
   std::optional<loaded_selection> selection;

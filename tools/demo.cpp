@@ -76,7 +76,6 @@ void print_table(const std::vector<column>& columns) {
   row("+ malformed", columns, [](result r) { return sum(r.daemon.fragments.malformed); });
   row("+ late", columns, [](result r) { return r.daemon.fragments.late; });
   row("+ duplicate", columns, [](result r) { return r.daemon.fragments.duplicate; });
-  row("+ conflicting", columns, [](result r) { return r.daemon.fragments.conflicting; });
   row("both sums balance", columns, [](result r) { return r.daemon.balanced() ? "yes" : "NO"; });
   row("every event verified, bit for bit", columns,
       [](result r) { return r.verified ? "yes" : "NO"; });

@@ -31,19 +31,6 @@ struct options {
   bool json = false;
 };
 
-/// `faults` of files, or of a spool's lanes, were told, and are counted among the damages: a file
-/// may be too long, and lack nothing.
-std::string damage_in_words(std::uint64_t damages, std::uint64_t faults) {
-  const std::uint64_t places = damages - std::min(damages, faults);
-  std::string text;
-  if (places > 0)
-    text = fmt::format("{} places of the store are damaged; the events there are left out", places);
-  if (faults > 0)
-    text += fmt::format("{}{} fault{} of files, told above: events may be missing",
-                        text.empty() ? "" : "; ", faults, faults == 1 ? "" : "s");
-  return text;
-}
-
 int extract_store(const options& o) {
   check_folder(o.folder);
   check_store(o.folder);
@@ -62,26 +49,22 @@ int extract_store(const options& o) {
                                                    ? stored_settings(o.folder, signals).line_names()
                                                    : std::map<std::uint32_t, std::string>{});
   if (o.json) {
-    const boost::json::object all{{"events", done.events}, {"fragments", done.fragments},
-                                  {"bytes", done.bytes},   {"repeats", done.repeats},
-                                  {"copies", done.copies}, {"damaged", done.damaged},
-                                  {"left_out", left_out},  {"torn_ends", stored.torn_ends().size()},
+    const boost::json::object all{{"events", done.events},
+                                  {"fragments", done.fragments},
+                                  {"bytes", done.bytes},
+                                  {"repeats", done.repeats},
+                                  {"damaged", done.damaged},
+                                  {"left_out", left_out},
+                                  {"torn_ends", stored.torn_ends().size()},
                                   {"file", o.out}};
     print_json("{}\n", boost::json::serialize(all));
   } else {
     print_plain("{}: {} events, {} fragments, {:.1f} MB\n", o.out, done.events, done.fragments,
                 static_cast<double>(done.bytes) / 1e6);
   }
-  for (const auto& text : stored.misnamed_files()) print_error("{}\n", text);
-  if (done.copies > 0)
-    print_error("left out: {} events of {} blocks that stand here twice; they are written once\n",
-                done.copies, stored.copies().size());
   if (done.repeats > 0)
     print_error("{} events were stored more than once and are written once\n", done.repeats);
   for (const auto& end : stored.torn_ends()) print_error("{}\n", text_of(end));
-  auto faults = stored.file_faults();
-  faults.insert(faults.end(), done.gone_files.begin(), done.gone_files.end());
-  for (const auto& fault : faults) print_error("{}\n", fault);
   for (const auto& text : payload_words(left_out)) print_error("left out: {}\n", text);
   if (done.payloads.events() > 0 && !o.skip_limited)
     throw command_error(
@@ -89,7 +72,8 @@ int extract_store(const options& o) {
                     "their fragments cannot be written (--skip-limited accepts "
                     "that)",
                     done.payloads.events()));
-  const std::string damage = damage_in_words(done.damaged, faults.size());
+  const std::string damage = fmt::format(
+      "{} places of the store are damaged; the events there are left out", done.damaged);
   if (done.damaged > 0 && o.skip_damaged)
     print_error("{}\n", damage);
   else if (done.damaged > 0)

@@ -26,12 +26,10 @@
 #include "tools/pending_file.hpp"
 #include "tools/print.hpp"
 #include "tools/progress.hpp"
-#include "tools/receive/receive_account.hpp"
 #include "tools/receive/receive_watch.hpp"
 #include "tools/verify/agreement.hpp"
 #include "tools/verify/quiet_time.hpp"
 #include "transport/accounting/ledger.hpp"
-#include "transport/accounting/ledger_name.hpp"
 #include "transport/format/units.hpp"
 #include "transport/link/link_keys.hpp"
 #include "transport/store/block_file.hpp"
@@ -61,16 +59,8 @@ struct options {
 constexpr auto longest_step = 100ms;
 constexpr auto pause_for_ledger = 5s; // after one that could not be written
 constexpr auto idle_time = 1s; // without a block: then the ledger is written, as at a goodbye
-// Between two ledgers of a receiver that runs: a peer may say goodbye as often as it likes. Or so
-// many times as long as one takes, which grows with the store.
-constexpr auto pause_between_ledgers = 1s;
-constexpr int pause_per_ledger = 20;
-// The program has 10 s to end, and files to complete: for what it writes anew, for the last look,
-// and for both.
-constexpr auto write_anew_limit = 6s;
-constexpr auto last_look_limit = 4s;
-constexpr auto both_limit = 8s;
-constexpr mode_t folder_mode = 0755;
+constexpr auto pause_between_ledgers = 1s; // a peer may say goodbye as often as it likes
+constexpr mode_t folder_mode = 0750;
 
 void warn(std::string_view text) { spdlog::warn("{}", text); }
 
@@ -80,13 +70,42 @@ bool is_want_of_room(const std::error_code& error) {
          error == std::error_code(EDQUOT, std::generic_category());
 }
 
+/// `failing`: it ends, and its store cannot be written.
+enum class receiver_is : std::uint8_t { running, failing, ended };
+
+/// What the store holds, and what came over the link since the start.
+ledger account_of(const store_writer& store, const receive_counters& c, receiver_is now) {
+  ledger l;
+  l.program = "receive";
+  l.run = store.last_run();
+  l.ended = now != receiver_is::running;
+  l.clean = now == receiver_is::ended;
+  for (const auto& [session, s] : store.sessions()) {
+    l.sessions.push_back(session);
+    l.events.admitted += s.events;
+    l.bytes.out += s.bytes;
+  }
+  l.events.forwarded = l.events.admitted;
+  l.bytes.in = c.bytes;
+  auto& d = l.datagrams;
+  d.received = c.messages;
+  d.data = c.blocks;
+  d.duplicate = c.duplicates;
+  d.malformed = counts_of(c.damaged);
+  d.malformed.erase(std::string(name_of(block_fault::none)));
+  d.malformed["garbage"] = c.garbage;
+  d.malformed["gap"] = c.gaps;
+  d.malformed["stranger"] = c.strangers;
+  d.malformed["unknown_key"] = c.connections.unknown_key;
+  d.malformed["mechanism"] = c.connections.mechanism;
+  d.malformed["handshake"] = c.connections.handshake();
+  return l;
+}
+
 /// Writes the ledger; reports the first of several failures only.
 class ledger_file {
 public:
-  /// `store`: the folder of which the ledger tells.
-  ledger_file(std::filesystem::path path, const held_folder& store)
-      : path_(std::move(path)), store_(store),
-        is_in_store_(weakly_canonical(path_).parent_path() == weakly_canonical(store.path())) {}
+  explicit ledger_file(std::filesystem::path path) : path_(std::move(path)) {}
 
   /// Throws command_error where that would never work. A full disk may have room later, and the
   /// receiver that waits for it says so to its daemons.
@@ -98,7 +117,6 @@ public:
   }
   bool write(const ledger& l) {
     try {
-      check_folder();
       write_ledger(path_, l);
       if (!std::exchange(trouble_, {}).empty()) spdlog::info("the ledger can be written again");
     } catch (const std::system_error& e) {
@@ -116,16 +134,9 @@ public:
   }
 
 private:
-  /// Under the folder's name may lie another receiver's store, with its ledger.
-  void check_folder() const {
-    if (const auto fault = is_in_store_ ? store_.check() : std::error_code())
-      throw std::system_error(fault, "cannot write " + path_.string());
-  }
   void tell() const { spdlog::error("the ledger: {}; it is tried again", trouble_); }
 
   std::filesystem::path path_;
-  const held_folder& store_;
-  bool is_in_store_;
   bool began_ = false;
   std::string trouble_;
   std::error_code error_;
@@ -146,9 +157,7 @@ void summarize(const options& o, const ledger& l, const receive_counters& c) {
                                   {"blocks_stored", c.stored_blocks.get()},
                                   {"duplicates", c.duplicates.get()},
                                   {"repeated_events", c.repeated_events.get()},
-                                  {"unequal_events", c.unequal_events.get()},
                                   {"garbage", c.garbage.get()},
-                                  {"unseen_blocks", c.unseen.get()},
                                   {"connections_refused", refused_connections(c)},
                                   {"store_errors", c.store_errors.get()}};
     print_json("{}\n", boost::json::serialize(all));
@@ -262,23 +271,10 @@ void refuse_ledger(const std::string& ledger) {
   check_replaced("--ledger", ledger, is_ledger_of_receive);
 }
 
-/// Files that other programs have touched are read as far as the time allows.
-std::error_code take_last_look(block_receiver& receiver, const store_writer& store,
-                               time_point ending) {
-  const time_point until = std::min(steady_clock::now() + last_look_limit, ending + both_limit);
-  std::error_code first;
-  do {
-    const auto fault = receiver.look_at_store();
-    if (!first) first = fault;
-  } while (store.unread() > 0 && steady_clock::now() < until);
-  return first;
-}
-
 int receive_until_told(const options& o, store_writer& store, block_receiver& receiver,
                        const service_manager& manager, interrupt& signals) {
   ledger_file file(o.ledger.empty() ? o.store.folder / "ledger.json"
-                                    : std::filesystem::path(o.ledger),
-                   store.folder());
+                                    : std::filesystem::path(o.ledger));
   // After a crash the ledger that is found must be this receiver's, not an earlier one's.
   file.begin(account_of(store, receiver.counters(), receiver_is::running));
   receive_watch watch(o.monitor, o.receiver, store, receiver, manager);
@@ -300,13 +296,10 @@ int receive_until_told(const options& o, store_writer& store, block_receiver& re
     const auto& c = receiver.counters();
     const bool goodbye = std::exchange(goodbyes, c.goodbyes.get()) != c.goodbyes.get();
     ledger_is_due = quiet.over(c.blocks.get(), steady_clock::now()) || goodbye || ledger_is_due;
-    if (const time_point begin = steady_clock::now(); ledger_is_due && begin >= next_ledger) {
+    if (const time_point now = steady_clock::now(); ledger_is_due && now >= next_ledger) {
       ledger_is_due = false;
-      (void)receiver.look_at_store();
+      next_ledger = now + pause_between_ledgers;
       file.write(account_of(store, c, receiver_is::running));
-      const time_point end = steady_clock::now();
-      next_ledger = end + std::max<std::chrono::nanoseconds>(pause_between_ledgers,
-                                                             pause_per_ledger * (end - begin));
     } else if (file.is_to_be_tried(steady_clock::now())) {
       file.write(account_of(store, c, receiver_is::running));
     }
@@ -317,37 +310,17 @@ int receive_until_told(const options& o, store_writer& store, block_receiver& re
   line.clear();
   watch.stopping();
   receiver.close();
-  const time_point ending = steady_clock::now();
-  store.write_rest_anew([&] { return steady_clock::now() >= ending + write_anew_limit; });
-  if (const auto error = store.complete_all_files(); error || store.files_to_complete() > 0)
-    spdlog::warn("not all files of the store are complete: the next start completes them");
-  store.find_unread_files();
-  const std::error_code fault = take_last_look(receiver, store, ending);
-  if (fault) spdlog::error("the store is not as it was written: {}", fault.message());
-  const bool whole = !fault && store.lost().empty() && store.not_as_written() == 0;
-  const ledger l = account_of(store, receiver.counters(),
-                              whole ? receiver_is::ended_with_a_whole_store : receiver_is::ended);
+  const std::error_code fault = store.complete_all_files();
+  if (fault) spdlog::error("the store cannot be written: {}", fault.message());
+  for (const std::string& text : store.take_news()) warn(text);
+  const ledger l =
+      account_of(store, receiver.counters(), fault ? receiver_is::failing : receiver_is::ended);
   summarize(o, l, receiver.counters());
-  if (!store.lost().empty())
-    spdlog::error("{} events that were called stored are lost: see the ledger's lost",
-                  l.events.shed.at("vanished"));
-  if (store.not_as_written() > 0)
-    spdlog::error("{} files of the store are not as they were written, or are not read: the log "
-                  "says which",
-                  store.not_as_written());
-  if (l.unseen > 0)
-    spdlog::warn("{} blocks were never seen here that daemons had let go: another receiver has "
-                 "stored them, they were archived long ago, or they are lost",
-                 l.unseen);
-  if (l.not_compared > 0)
-    spdlog::warn("it is not known whether {} files of the store are as they were written",
-                 l.not_compared);
   if (!file.write(l)) {
     spdlog::error("no ledger of this end: {}", file.trouble());
     return exit_failure;
   }
-  store.forget_losses();
-  return whole ? 0 : exit_failure;
+  return fault ? exit_failure : 0;
 }
 
 /// Refuses what a shell should have replaced (config/path_text.hpp).
@@ -435,10 +408,8 @@ int receive(const options& o) {
       return signals.came();
     };
     store_writer store(settings);
-    if (store.torn_tails() > 0) spdlog::warn("a torn tail was set aside as .torn");
-    if (store.torn_tails_left() > 0)
-      spdlog::warn("a torn tail cannot be set aside for want of room: it stays where it is until a "
-                   "later start");
+    if (store.torn_ends() > 0)
+      spdlog::warn("{} torn ends of files were cut off", store.torn_ends());
     if (store.damaged() > 0) spdlog::warn("{} places of the store are damaged", store.damaged());
     for (const std::string& text : store.take_news()) warn(text);
     block_receiver receiver(o.receiver, store, warn);

@@ -82,13 +82,11 @@ struct remarks {
   std::set<std::uint32_t> not_compared; ///< others that are stored
   std::uint32_t run_sent = 0;           ///< of the .l2raw file
   std::vector<std::string> torn_ends;
-  std::vector<std::string> files; ///< that are missing, lack blocks, or have another's number
   std::optional<bool> receiver_final;
-  std::vector<std::string> does_not_know; ///< paths of receivers' ledgers
-  std::vector<std::string> not_final;     ///< paths of daemons' ledgers
-  std::vector<std::string> unfinished;    ///< paths of replay clients' ledgers
-  std::vector<std::string> objections;    ///< what is wrong with ledgers, beside their figures
-  std::size_t without_ledger = 0;         ///< sessions
+  std::vector<std::string> not_final;  ///< paths of daemons' ledgers
+  std::vector<std::string> unfinished; ///< paths of replay clients' ledgers
+  std::vector<std::string> objections; ///< what is wrong with ledgers, beside their figures
+  std::size_t without_ledger = 0;      ///< sessions
   std::optional<event_fates> fates;
 };
 
@@ -99,14 +97,10 @@ void print_remarks(const remarks& r) {
   if (!r.runs.empty() && !r.runs.contains(r.run_sent))
     print_plain("the file is of run {}, and compared with {}\n", r.run_sent, words_of(r.runs));
   for (const auto& end : r.torn_ends) print_plain("{}\n", end);
-  for (const auto& text : r.files) print_plain("{}\n", text);
   if (r.receiver_final == false)
     print_plain(
         "the receiver's ledger is not final: the receiver still runs or was killed; it may say "
         "less than is stored\n");
-  for (const auto& path : r.does_not_know)
-    print_plain("{}: the receiver did not know whether its store is whole (unseen, not_compared)\n",
-                path);
   for (const auto& path : r.not_final)
     print_plain(
         "{} is not final: the daemon still runs or was killed; it may say less than is stored, and "
@@ -191,7 +185,6 @@ void print_json(const comparison& c, const boost::json::object& payloads,
   json::object events;
   for (const auto& row : rows_of(c)) events[row.name] = row.count;
   json::array examples(c.examples.begin(), c.examples.end());
-  json::array does_not_know(r.does_not_know.begin(), r.does_not_know.end());
   json::array not_final(r.not_final.begin(), r.not_final.end());
   json::array unfinished(r.unfinished.begin(), r.unfinished.end());
   json::array objections(r.objections.begin(), r.objections.end());
@@ -224,10 +217,8 @@ void print_json(const comparison& c, const boost::json::object& payloads,
       {"torn_ends", r.torn_ends.size()},
       {"receiver_ledger_final",
        r.receiver_final ? json::value(*r.receiver_final) : json::value(nullptr)},
-      {"receiver_ledgers_unsure", does_not_know},
       {"daemon_ledgers_not_final", not_final},
       {"replay_ledgers_unfinished", unfinished},
-      {"files", json::array(r.files.begin(), r.files.end())},
       {"objections", objections}};
   l3::print_json("{}\n", json::serialize(all));
 }
@@ -291,7 +282,6 @@ int verify(const options& o) {
   for (const auto& [path, l, of_folder] : given) {
     ledgers.push_back(l);
     if (l.program == daemon_program && !l.ended) said.not_final.push_back(path);
-    if (l.ended && (l.unseen > 0 || l.not_compared > 0)) said.does_not_know.push_back(path);
     if (l.program == replay_program && !l.clean) said.unfinished.push_back(path);
   }
   said.receiver_final = receiver_is_final(given);
@@ -316,10 +306,6 @@ int verify(const options& o) {
       });
   line.clear();
   for (const auto& end : stored.torn_ends()) said.torn_ends.push_back(text_of(end));
-  said.files = stored.file_faults();
-  said.files.insert(said.files.end(), c.gone_files.begin(), c.gone_files.end());
-  said.files.insert(said.files.end(), stored.misnamed_files().begin(),
-                    stored.misnamed_files().end());
   said.without_ledger = sessions_without_ledger(ledgers, sessions);
   said.fates = fates_of(ledgers, sessions, c, !expected.empty());
   said.objections = objections_to(
@@ -356,8 +342,8 @@ void add_verify(CLI::App& program, command_body& run) {
       "Ends with 0 only if every event is stored as it was sent and no ledger is wrong: a ledger "
       "is wrong if its sums do not balance or are not what it says of them, if its figures differ "
       "from the other ledgers' or from what lies in the folder, if it is of another run or store, "
-      "or twice of the same start of a daemon, and if a receiver lost what it had acknowledged; a "
-      "store must have its receiver's ledger. What is only not known is told, and is no fault: a "
+      "or twice of the same start of a daemon; a store must have its receiver's ledger. "
+      "What is only not known is told, and is no fault: a "
       "ledger that is not final, a session without a ledger. An event that was sent again to a "
       "daemon started anew, and so stored twice, counts as repeated, which is no difference. Of an "
       "event that lacks waveforms every byte is compared that is there; which waveforms are not, "

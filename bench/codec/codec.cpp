@@ -1,15 +1,72 @@
 // SPDX-License-Identifier: Apache-2.0
 // `koto-l3-bench pack` and `koto-l3-bench unpack`: waveforms to KOTO records and back on one core,
 // hot and from memory, beside memcpy of the same waveforms, a plain loop and general compressors.
+#include <algorithm>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "bench/codec/codec_entrants.hpp"
-#include "bench/codec/codec_report.hpp"
 #include "bench/codec/general_codecs.hpp"
 #include "bench/codec/waveform_mix.hpp"
 #include "bench/harness/options.hpp"
+#include "bench/harness/report.hpp"
 #include "gpu/codec/koto.hpp"
 #include "tools/command.hpp"
+
+namespace l3::bench {
+namespace {
+
+struct codec_row {
+  std::string name;
+  double ratio = 0; ///< of compression; 0: it is a copy
+  timing hot;
+  timing cold;
+};
+
+struct codec_report {
+  std::string bench;
+  std::vector<std::size_t> by_n; ///< how many have each N
+  std::size_t hot_bytes = 0;     ///< of waveforms in a run
+  std::size_t cold_bytes = 0;
+  std::size_t cold_distance = 0; ///< bytes that others touch until one comes back to its own
+  std::vector<codec_row> rows;   ///< the first is memcpy
+
+  [[nodiscard]] bool all_right() const;
+};
+
+namespace json = boost::json;
+
+json::object beside_memcpy(std::size_t bytes, const timing& t, const timing& memcpy) {
+  json::object o = rated({}, "bytes_per_second", static_cast<double>(bytes), t);
+  o["of_memcpy"] = memcpy.median / t.median;
+  return o;
+}
+
+bool codec_report::all_right() const {
+  return std::ranges::all_of(rows, [](const codec_row& r) { return r.hot.right && r.cold.right; });
+}
+
+json::object to_json(const codec_report& r) {
+  json::object report = report_of(r.bench);
+  report["by_n"] = json::value_from(r.by_n);
+  report["hot_bytes"] = r.hot_bytes;
+  report["cold_bytes"] = r.cold_bytes;
+  report["cold_distance"] = r.cold_distance;
+  const codec_row& memcpy = r.rows.front();
+  json::array rows;
+  for (const codec_row& row : r.rows) {
+    rows.push_back(json::object{{"what", row.name},
+                                {"ratio", row.ratio},
+                                {"hot", beside_memcpy(r.hot_bytes, row.hot, memcpy.hot)},
+                                {"cold", beside_memcpy(r.cold_bytes, row.cold, memcpy.cold)}});
+  }
+  report["rows"] = std::move(rows);
+  return report;
+}
+
+} // namespace
+} // namespace l3::bench
 
 namespace l3 {
 namespace {

@@ -3,10 +3,39 @@
 // on one core and, if there is one, on a device.
 #include <algorithm>
 #include <memory>
+#include <span>
+#include <string>
 
 #include "bench/harness/options.hpp"
-#include "bench/selection/sort_report.hpp"
+#include "bench/harness/report.hpp"
+#include "bench/selection/sorting.hpp"
 #include "tools/command.hpp"
+
+namespace l3::bench {
+namespace {
+
+/// `no_device`: why no device was measured.
+boost::json::object sort_report(std::span<const sort_row> sorted, const std::string& no_device) {
+  boost::json::object report = report_of("sort");
+  report["no_device"] = no_device;
+  boost::json::array rows;
+  for (const sort_row& row : sorted) {
+    boost::json::object o = rated({{"where", row.where},
+                                   {"segments", row.segments},
+                                   {"keys_per_segment", row.keys_per_segment}},
+                                  "keys_per_second", row.keys(), row.ours);
+    o["library"] = row.library;
+    o["library_keys_per_second"] = row.keys() / row.theirs.median;
+    o["of_library"] = row.theirs.median / row.ours.median;
+    o["right"] = row.right();
+    rows.push_back(std::move(o));
+  }
+  report["rows"] = std::move(rows);
+  return report;
+}
+
+} // namespace
+} // namespace l3::bench
 
 namespace l3 {
 namespace {

@@ -83,8 +83,7 @@ void crate_watch::look(const building_counters& counted, time_point now, double 
 
 void crate_watch::read(const building_counters& counted, std::size_t place) {
   crate& c = crates_[place];
-  const std::uint64_t repeated =
-      counted.fragments_duplicate[place] + counted.fragments_conflicting[place];
+  const std::uint64_t repeated = counted.fragments_duplicate[place];
   const counts now{counted.fragments_seen[place],
                    counted.fragments_missing[place],
                    counted.fragments_overdue[place],

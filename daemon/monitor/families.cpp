@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/monitor/metrics.hpp"
+#include "daemon/monitor/status.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "daemon/monitor/first_names.hpp"
+#include "daemon/words.hpp"
 
 namespace l3 {
 namespace {
@@ -59,11 +59,6 @@ std::vector<std::string_view> troubles_of(const state_report& r) {
   return names;
 }
 
-json::value conflict_in(const metrics_snapshot& s) {
-  if (!s.conflict) return nullptr;
-  return json::object{{"spill", s.conflict->spill}, {"event", s.conflict->number}};
-}
-
 /// What is wrong in the farm, and not with this node's data.
 std::string farm_problem(const metrics_snapshot& s) {
   if (!s.farm) return {};
@@ -95,8 +90,6 @@ json::value problem_text(const metrics_snapshot& s) {
   if (*worst == trouble::receiver_absent && s.unknown) text = advice_on(*s.unknown);
   if (const crate_report* r = worst_of(s.crates); r != nullptr && *worst == trouble::crate_fault)
     text = r->text + "; " + text;
-  if (*worst == trouble::spool_full && !s.disk_shortages.empty())
-    text = fmt::format("{}: no run can begin until there is room", s.disk_shortages.front());
   if (*worst == trouble::no_pause && !s.no_pause.empty()) text = s.no_pause;
   if (*worst == trouble::spool_waits && s.spool) text = fmt::format("{} {}", s.spool->events, text);
   if (*worst == trouble::hot_inputs && s.hot_inputs)
@@ -302,16 +295,12 @@ std::vector<family> families_of(const metrics_snapshot& s) {
        f.seen},
       {counter, "fragments_total{outcome}", "fragments.{outcome}",
        "Fragments by what became of them; duplicate: came again, counted once for each event and "
-       "crate, and dropped; conflicting: came again with other bytes, and was dropped.",
+       "crate, and dropped.",
        json::object{{"admitted", f.admitted},
                     {"incomplete", f.incomplete},
                     {"malformed", sum_of(f.malformed)},
                     {"late", f.late},
-                    {"duplicate", f.duplicate},
-                    {"conflicting", f.conflicting}}},
-      {"latest_conflict",
-       "The latest spill in which an event came again with other bytes, and its first such event.",
-       conflict_in(s)},
+                    {"duplicate", f.duplicate}}},
       {counter, "fragments_malformed_total{reason}", "fragments.malformed.{reason}",
        "Fragments whose content was wrong.", f.malformed},
       {gauge, "fragments_in_flight", "fragments.in_flight",
@@ -349,12 +338,11 @@ std::vector<family> families_of(const metrics_snapshot& s) {
        each(a.crates, &crate_account::alone)},
       {"crates[crate].astray", "Datagrams of a crate that were refused as `wrong_spill`.",
        each(a.crates, &crate_account::astray)},
-      {"crates[crate].admitted", "This and the following four: a crate's part of `fragments`.",
+      {"crates[crate].admitted", "This and the following three: a crate's part of `fragments`.",
        each(a.crates, &crate_account::admitted)},
       {"crates[crate].incomplete", "The same.", each(a.crates, &crate_account::incomplete)},
       {"crates[crate].late", "The same.", each(a.crates, &crate_account::late)},
       {"crates[crate].duplicate", "The same.", each(a.crates, &crate_account::duplicate)},
-      {"crates[crate].conflicting", "The same.", each(a.crates, &crate_account::conflicting)},
       {"crates[crate].malformed",
        "A crate's malformed fragments, by reason; reasons without any "
        "are left out.",
@@ -485,12 +473,6 @@ std::vector<family> families_of(const metrics_snapshot& s) {
        "The first 100 of the inputs that have pulses most of the time; null: no histograms are "
        "made.",
        s.hot_inputs ? json::value(listed(*s.hot_inputs)) : json::value()},
-      {gauge, "masked_inputs", "",
-       "Inputs that are out of the selection because they were hot in runs before.",
-       s.masked_inputs.size()},
-      {"masked_inputs",
-       "The inputs that are out of the selection because they were hot in runs before.",
-       listed(s.masked_inputs)},
 
       // The compute side.
       {gauge, "frames{state}", "frames.{state}", "Frames by state.",
@@ -559,15 +541,11 @@ std::vector<family> families_of(const metrics_snapshot& s) {
        "Events that went to disk for lack of room in memory.", in_spool(&spool_snapshot::spilled)},
       {counter, "spool_write_errors_total", "spool.write_errors",
        "Blocks that the disk did not take at once.", in_spool(&spool_snapshot::write_errors)},
-      {counter, "spool_damaged_total", "spool.damaged",
-       "Places on disk where blocks were damaged and set aside.",
+      {counter, "spool_damaged_total", "spool.damaged", "Places on disk where blocks are damaged.",
        in_spool(&spool_snapshot::damaged)},
       {counter, "spool_missing_blocks_total", "spool.missing",
-       "Blocks whose file is gone from the spool, with unknown numbers of events.",
+       "Blocks that were on disk and are in no file of the spool, with unknown numbers of events.",
        in_spool(&spool_snapshot::missing)},
-      {counter, "spool_vanished_files_total", "spool.vanished",
-       "Files of the spool that were removed, moved, cut or replaced while the daemon used them.",
-       in_spool(&spool_snapshot::vanished)},
       {gauge, "outbox_bytes", "outbox.bytes",
        "Bytes in the outbox: not yet stored by the receiver.", s.outbox_bytes},
       {gauge, "outbox_capacity_bytes", "outbox.capacity", "Bytes that the outbox can hold.",

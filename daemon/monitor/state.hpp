@@ -34,9 +34,7 @@ enum class trouble : std::uint8_t {
   spilling,           ///< events go to disk for lack of room in memory
   spool_full,         ///< there is no room on disk
   spool_fails,        ///< the disk refuses blocks for another reason than want of room
-  spool_vanishing,    ///< another program removes, moves or changes the files on disk
   no_pause,           ///< no run is in force, and what comes does not pause: none can begin
-  control_lost,       ///< something else has the name of run.control, or its folder is gone
   spool_waits,        ///< no run is in force, and events on disk wait for the next one
   shedding,           ///< events of low priority are given up
   outbox_full,        ///< events are shed

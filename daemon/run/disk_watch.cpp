@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/run/disk_watch.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -10,7 +11,7 @@
 #include <fmt/format.h>
 #include <sys/statvfs.h>
 
-#include "daemon/size_in_words.hpp"
+#include "daemon/words.hpp"
 #include "transport/output/spool.hpp"
 #include "transport/system/nearest_folder.hpp"
 #include "transport/system/thread_name.hpp"
@@ -47,16 +48,44 @@ disk_watch::disk_watch(const daemon_settings& s, std::chrono::nanoseconds interv
     : settings_(s), thread_([this, interval](const std::stop_token& stop) {
         name_this_thread("disk watch");
         while (!stop.stop_requested()) {
-          std::vector<std::string> found = disk_shortages(settings_);
+          look(stop);
           std::unique_lock lock(mutex_);
-          shortages_ = std::move(found);
-          next_.wait_for(lock, stop, interval, [] { return false; });
+          next_.wait_for(lock, stop, interval, [this] { return counts_; });
         }
       }) {}
 
-std::vector<std::string> disk_watch::shortages() const {
+/// The lock is never held while a disk is asked.
+void disk_watch::look(const std::stop_token& stop) {
+  std::optional<spool_content> content = spool();
+  bool counts = false;
+  {
+    const std::lock_guard lock(mutex_);
+    counts = std::exchange(counts_, false);
+  }
+  const std::string& folder = settings_.spool.folder;
+  if (counts && !folder.empty())
+    content = spool_content{totals_in_spool(folder, [&] { return stop.stop_requested(); })};
+  if (content) content->room = room_for(content->totals);
   const std::lock_guard lock(mutex_);
-  return shortages_;
+  spool_ = content;
+}
+
+std::uint64_t disk_watch::room_for(const spool_totals& totals) const {
+  const auto above = [](std::uint64_t a, std::uint64_t b) { return a > b ? a - b : 0; };
+  return std::min(above(settings_.spool.size.bytes, totals.disk_bytes),
+                  above(room_in(settings_.spool.folder).value_or(0), settings_.spool.floor.bytes));
+}
+
+std::optional<disk_watch::spool_content> disk_watch::spool() const {
+  const std::lock_guard lock(mutex_);
+  return spool_;
+}
+
+void disk_watch::count_spool() {
+  const std::lock_guard lock(mutex_);
+  counts_ = true;
+  spool_.reset();
+  next_.notify_all();
 }
 
 } // namespace l3

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the disks have room for a run: asked by run control before one begins, and watched while
-// none is in force, when no node looks. A disk that hangs holds up the watch's own thread alone.
+// Whether the disks have room for a run, which run control asks before a run begins, and what waits
+// on the spool's disk while none is active, when no node looks. A disk that hangs holds up the
+// watch's own thread alone.
 #pragma once
 
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "daemon/settings.hpp"
+#include "config/settings.hpp"
+#include "transport/output/spool_index.hpp"
 
 namespace l3 {
 
@@ -21,16 +24,27 @@ class disk_watch {
 public:
   explicit disk_watch(const daemon_settings& s, std::chrono::nanoseconds interval = longest_wait);
 
-  /// As of the last look, a second ago at most. Any thread.
-  [[nodiscard]] std::vector<std::string> shortages() const;
+  struct spool_content {
+    spool_totals totals;
+    std::uint64_t room = 0; ///< bytes that may still be written
+  };
+  /// Of the last look, a second ago at most; nothing: the blocks have not been counted yet, or
+  /// there is no spool.folder.
+  [[nodiscard]] std::optional<spool_content> spool() const;
+  /// The next look counts the blocks in spool.folder. The first one does without being asked.
+  void count_spool();
 
 private:
   static constexpr std::chrono::nanoseconds longest_wait = std::chrono::seconds(1);
 
+  void look(const std::stop_token& stop);
+  [[nodiscard]] std::uint64_t room_for(const spool_totals& totals) const;
+
   const daemon_settings settings_;
   mutable std::mutex mutex_;
   std::condition_variable_any next_;
-  std::vector<std::string> shortages_;
+  bool counts_ = true;
+  std::optional<spool_content> spool_;
   std::jthread thread_; // the last member: it uses the others
 };
 

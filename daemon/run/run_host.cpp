@@ -13,9 +13,7 @@
 #include <spdlog/spdlog.h>
 #include <sys/mman.h>
 
-#include "daemon/monitor/first_names.hpp"
-#include "daemon/naming_key.hpp"
-#include "daemon/run/hot_inputs_file.hpp"
+#include "daemon/words.hpp"
 #include "monitor/pages.hpp"
 #include "monitor/version.hpp"
 #include "selection/trigger/load_selection.hpp"
@@ -48,13 +46,6 @@ void log_memory(const std::vector<memory_use>& plan) {
     total += use.bytes;
   }
   line(total, "in all; it does not grow");
-}
-
-std::string first_addresses(const std::vector<input_address>& inputs) {
-  std::vector<std::string> names;
-  names.reserve(inputs.size());
-  for (const input_address& at : inputs) names.push_back(to_string(at));
-  return first_names(names);
 }
 
 } // namespace
@@ -90,62 +81,29 @@ run_host::run_host(const daemon_settings& settings, render_function renders, mem
       job_(std::move(done)) {
   if (ledgers_.none()) return;
   ledgers_.prepare();
-  if (const std::string wrong = wrong_with_numbers(); !wrong.empty())
-    spdlog::warn("run.ledger: {}; `koto-l3 run start` wants a number until a run has begun", wrong);
 }
 
 void run_host::keep_ports() {
   if (!settings_.udp.bind.empty())
     naming_key("udp.bind", [&] { ports_ = bind_ports(settings_.udp); });
-  if (!settings_.tcp.bind.empty() && settings_.tcp.port != 0)
-    naming_key("tcp.bind", [&] { tcp_port_ = hold_port(settings_.tcp); });
 }
 
 void run_host::tell_of_crashes() {
-  constexpr std::size_t most_told = 100; // the log would leave lines out
-  const std::vector<run_record> all = ledgers_.take_crashed();
-  const std::size_t older = all.size() - std::min(all.size(), most_told);
-  std::uint64_t lost = 0;
-  for (const run_record& r : std::span(all).first(older)) {
-    count(r);
-    lost += in_memory(r);
-  }
-  if (older > 0)
-    spdlog::warn("{} older runs did not end properly, with up to {} events in memory: `koto-l3 "
-                 "info` reads their records, …json.crashed (run.ledger)",
-                 older, lost);
-  for (const run_record& r : std::span(all).subspan(older)) tell_of(r);
+  for (const run_record& r : ledgers_.take_crashed()) tell_of(r);
 }
 
 void run_host::tell_of(const run_record& crashed) {
   spdlog::warn("{}", describe_crash(crashed));
-  count(crashed);
-}
-
-void run_host::count(const run_record& crashed) {
   crashed_ = true;
   lost_by_crashes_ += in_memory(crashed);
 }
 
 void run_host::go_without_run() {
   const std::lock_guard lock(mutex_);
-  const bool looks_at_spool = settings_.spool.folder.empty() || (spool_ && !spool_->is_stopped());
-  if (disks_ && without_run_ && looks_at_spool) return;
-  std::string why; // each has a thread
-  try {
-    if (!without_run_)
-      without_run_ =
-          std::make_unique<unattended_ports>(ports_, settings_.udp.allow, settings_.building);
-    if (!disks_) disks_ = std::make_unique<disk_watch>(settings_);
-    if (!looks_at_spool) spool_ = std::make_unique<unattended_spool>(settings_.spool);
-  } catch (const std::system_error& e) {
-    why = e.code().message();
-  }
-  if (!why.empty() && why != ports_told_)
-    spdlog::warn("without a run nothing reads the ports now: {}; what comes waits in the kernel's "
-                 "buffers, and is the next run's",
-                 why);
-  ports_told_ = why;
+  if (!without_run_)
+    without_run_ =
+        std::make_unique<unattended_ports>(ports_, settings_.udp.allow, settings_.building);
+  if (!disks_) disks_ = std::make_unique<disk_watch>(settings_);
 }
 
 void run_host::stop_going_without_run() {
@@ -161,7 +119,6 @@ bool run_host::start_beginning(const run_order& order, std::function<void()> tak
   const bool quiet = pauses(); // until the moment from which the ports keep what comes
   stop_going_without_run();
   if (!quiet) return false;
-  if (spool_) spool_->stop(); // the node takes the folder
   prepare(order);
   job_.start([this, take_up = std::move(take_up)] { make_node(take_up); });
   return true;
@@ -194,7 +151,6 @@ void run_host::prepare(const run_order& order) {
 void run_host::make_node(const std::function<void()>& take_up) {
   std::vector<udp_socket> ports;
   for (const udp_socket& p : ports_) ports.push_back(p.copy());
-  of_next_.selection.masked = masked_inputs();
   // The files may have changed since the run was asked for.
   if (const std::string wrong = guard_(of_next_); !wrong.empty()) throw std::runtime_error(wrong);
   made_ = std::make_unique<node>(of_next_, renders_(of_next_), stop_, std::move(ports), take_up);
@@ -202,36 +158,11 @@ void run_host::make_node(const std::function<void()>& take_up) {
   log_memory(made_->memory_plan());
 }
 
-std::vector<input_address> run_host::masked_inputs() const {
-  if (!of_next_.selection.mask_hot) return {};
-  const std::string file = ledgers_.hot_inputs();
-  const auto found =
-      read_hot_inputs(file, load_detector(of_next_.selection, of_next_.building.crates));
-  if (!found.refusal.empty()) spdlog::warn("hot inputs: {}", found.refusal);
-  if (!found.inputs.empty())
-    spdlog::warn("hot inputs: {} masked in run {}: {}; to take one back, remove its line from {}",
-                 found.inputs.size(), of_next_.run.number, first_addresses(found.inputs), file);
-  return found.inputs;
-}
-
-void run_host::keep_hot_inputs() const {
-  if (!settings_.selection.mask_hot) return;
-  const auto hot = node_->inputs_to_mask();
-  if (hot.empty()) return;
-  const std::string file = ledgers_.hot_inputs();
-  const auto added = add_hot_inputs(file, hot, node_->selected_detector());
-  if (!added.refusal.empty()) spdlog::warn("hot inputs: {}", added.refusal);
-  if (!added.inputs.empty())
-    spdlog::warn("hot inputs: {} more masked from the next run on: {}; {} lists them all",
-                 added.inputs.size(), first_addresses(added.inputs), file);
-}
-
 void run_host::take_node() {
   made_->set_output_rate(settings_.forward.rate); // a reload may have changed it meanwhile
   const std::lock_guard lock(mutex_);
   node_ = std::move(made_);
   node_->add_event_pages(event_pages_);
-  spool_.reset();
   used_numbers_.insert(of_next_.run.number);
   number_that_begins_.reset();
   ledger_file_ = ledgers_.none() ? std::string() : ledgers_.file_of(account());
@@ -246,8 +177,6 @@ ledger run_host::account() const {
 void run_host::announce() {
   const ledger first = account();
   if (!ledgers_.none()) begin_ledger(first);
-  // The next start writes over a ledger that is always the same file.
-  if (ledgers_.none() || ledgers_.is_folder()) node_->is_in_a_ledger();
   spdlog::info("ready: run {}, node {}, kernels on {}", first.run, settings_.run.node,
                node_->backend());
 }
@@ -260,9 +189,8 @@ void run_host::begin_ledger(const ledger& account) {
     spdlog::warn("run.ledger: the number {} is not noted beside the ledgers: {}; without its "
                  "ledger a later start does not know that it was used",
                  account.run, error.message());
-  record_.emplace(
-      ledger_place::record_beside(ledger_file_), record_of(account),
-      [](std::string_view text) { spdlog::warn("{}", text); }, [this] { ledgers_.keep(); });
+  record_.emplace(ledger_place::record_beside(ledger_file_), record_of(account),
+                  [](std::string_view text) { spdlog::warn("{}", text); });
   if (record_->crashed()) tell_of(*record_->crashed());
   tell_of_crashes();
 }
@@ -273,7 +201,6 @@ bool run_host::end_ledger(const ledger& account) {
   bool written = true;
   try {
     write_ledger(ledger_file_, account);
-    node_->is_in_a_ledger(); // as it may not have been before
     spdlog::info("ledger written to {}", ledger_file_);
   } catch (const std::exception& e) {
     spdlog::error("run {} has no ledger at its end: {}", account.run, reason_of(e));
@@ -295,8 +222,7 @@ void run_host::start_ending(sockets_hold what) {
 run_host::ended_run run_host::finish_ending() {
   job_.finish();
   node_->look_around();
-  device_lost_ = device_lost_ || node_->device_view().device_lost;
-  keep_hot_inputs();
+  device_lost_ = device_lost_ || node_->device().lost;
   const ledger last = account();
   const bool written = end_ledger(last);
   ended_run ended{last.run, where_events_are(last), written ? ledger_file_ : std::string(), false,
@@ -316,21 +242,19 @@ run_host::ended_run run_host::finish_ending() {
     spdlog::error("{} blocks that were called safe are in no file of the spool any more: see "
                   "spool.gone in the ledger",
                   blocks_gone);
-  if (last.spool && last.spool->not_compared > 0)
-    spdlog::warn("it is not known whether {} files of the spool are as they were written",
-                 last.spool->not_compared);
   ended.well = last.balanced() && !node_->failed() && drained_clean_ && lost == 0 &&
-               blocks_gone == 0 && written;
+               blocks_gone == 0 && written && node_->why_ended().empty();
   std::unique_ptr<node> gone;
   const std::lock_guard lock(mutex_);
   last_ = ended;
   event_pages_.clear();
+  if (disks_) disks_->count_spool();
   if (!ended.device_hangs) gone = std::move(node_); // its destructor would wait for the device
   return ended;
 }
 
-renewal_view run_host::device_view() const {
-  return node_ ? node_->device_view() : renewal_view{device_lost_, false, true, true};
+device_view run_host::device() const {
+  return node_ ? node_->device() : device_view{device_lost_, false, true, true};
 }
 
 metrics_snapshot run_host::snapshot() const {
@@ -344,9 +268,8 @@ metrics_snapshot run_host::snapshot() const {
     s.node = settings_.run.node;
     s.receiver = settings_.forward.to;
     s.process = usage_of_this_process();
-    if (disks_) s.disk_shortages = disks_->shortages();
     s.no_pause = why_no_pause();
-    if (const auto on_disk = spool_ ? spool_->holds() : std::nullopt)
+    if (const auto on_disk = disks_ ? disks_->spool() : std::nullopt)
       s.spool = {on_disk->totals, on_disk->room};
   }
   s.state = state();
@@ -360,7 +283,6 @@ metrics_snapshot run_host::snapshot() const {
 
 void run_host::tick() {
   if (!node_) {
-    tell_of_disks();
     tell_of_spool();
     return tell_of_pause();
   }
@@ -368,22 +290,8 @@ void run_host::tick() {
   if (record_) record_->note(record_of(node_->account()));
 }
 
-void run_host::tell_of_disks() {
-  if (!disks_) return;
-  auto now = disks_->shortages();
-  const auto name = [](const std::string& text) { return text.substr(0, text.find(':')); };
-  const auto has = [&](const std::vector<std::string>& all, const std::string& text) {
-    return std::ranges::any_of(all, [&](const auto& one) { return name(one) == name(text); });
-  };
-  for (const std::string& text : now)
-    if (!has(disks_told_, text)) spdlog::warn("{}: no run can begin until there is room", text);
-  for (const std::string& text : disks_told_)
-    if (!has(now, text)) spdlog::warn("{} no longer", name(text));
-  disks_told_ = std::move(now);
-}
-
 void run_host::tell_of_spool() {
-  const auto on_disk = spool_ ? spool_->holds() : std::nullopt;
+  const auto on_disk = disks_ ? disks_->spool() : std::nullopt;
   const std::uint64_t waiting = on_disk ? on_disk->totals.events : 0;
   if (waiting != 0 && waiting != waiting_told_)
     spdlog::warn("spool: {} {}", waiting, advice_on(trouble::spool_waits, settings_.forward.to));
@@ -415,14 +323,14 @@ state_report run_host::state() const {
   if (node_) {
     r = node_->state();
   } else {
-    const auto on_disk = spool_ ? spool_->holds() : std::nullopt;
-    set(trouble::spool_full, disks_ && !disks_->shortages().empty());
+    const auto on_disk = disks_ ? disks_->spool() : std::nullopt;
     set(trouble::spool_waits, on_disk && on_disk->totals.events != 0);
     set(trouble::no_pause, no_pause);
   }
-  set(trouble::control_lost, control_lost_);
   return r;
 }
+
+std::string run_host::why_ended() const { return node_ ? node_->why_ended() : std::string(); }
 
 std::string run_host::stuck() const {
   const std::lock_guard lock(mutex_);
@@ -444,7 +352,6 @@ http_response run_host::event_page(const std::string& path) const {
 }
 
 std::optional<std::uint32_t> run_host::next_number(const run_control::report& asked) const {
-  if (!wrong_with_numbers().empty()) return std::nullopt;
   const std::optional<std::uint32_t> in_folder = ledgers_.highest_run();
   const std::lock_guard lock(mutex_);
   // Nothing is less than any number.

@@ -159,7 +159,7 @@ def unbalanced(ledger):
     ends = events["forwarded"] + events["rejected"] + sum(events["shed"].values()) + events["in_flight"]
     if events["admitted"] != ends:
         found.append(f"{events['admitted']} events admitted, {ends} ends of them")
-    ends = sum(fragments[fate] for fate in ("admitted", "incomplete", "late", "duplicate", "conflicting")) + sum(fragments["malformed"].values())
+    ends = sum(fragments[fate] for fate in ("admitted", "incomplete", "late", "duplicate")) + sum(fragments["malformed"].values())
     if fragments["seen"] != ends:
         found.append(f"{fragments['seen']} fragments seen, {ends} ends of them")
     if not ledger["balanced"]:

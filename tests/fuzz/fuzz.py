@@ -31,7 +31,7 @@ def uncommented(toml: str) -> str:
 def texts(target: str) -> list[str]:
     """What we write ourselves, as first inputs."""
     ledger = {"ledger": 1, "program": "koto-l3d", "run": 7, "session": "00000000000000a1", "ended": True, "clean": True,
-              "fragments": {"seen": 9, "admitted": 6, "incomplete": 1, "malformed": {"truncated": 2}, "late": 0, "duplicate": 0, "conflicting": 0},
+              "fragments": {"seen": 9, "admitted": 6, "incomplete": 1, "malformed": {"truncated": 2}, "late": 0, "duplicate": 0},
               "events": {"admitted": 5, "forwarded": 2, "rejected": 1, "shed": {"drain": 1}, "in_flight": 1},
               "datagrams": {k: 1 for k in ("received", "data", "trailers", "end_of_spill", "duplicate", "late", "kernel_drops")} | {"malformed": {}},
               "bytes": {"in": 3, "out": 2},

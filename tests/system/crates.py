@@ -61,7 +61,7 @@ class CratesTest(harness.SystemTest):
         crates = ledger["crates"]
         self.assertEqual([c["crate"] for c in crates], [0, 1, 2])
         self.assertEqual([c["missing"] for c in crates], [0, 60, 0])
-        for name in ("seen", "admitted", "incomplete", "late", "duplicate", "conflicting"):
+        for name in ("seen", "admitted", "incomplete", "late", "duplicate"):
             self.assertEqual(sum(c[name] for c in crates), ledger["fragments"][name], name)
 
     def test_a_crate_that_is_a_spill_behind(self):

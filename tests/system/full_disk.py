@@ -6,7 +6,6 @@ import os
 import unittest
 
 import harness
-import l2raw
 import level2
 import own_space
 
@@ -107,50 +106,6 @@ class FullDisk(harness.SystemTest):
         receiver.stop()
         self.assert_stored(sent)
 
-    def test_a_torn_tail_that_finds_no_room_stays_where_it_is(self):
-        receiver = self.start_receiver()
-        daemon = self.start_daemon(outbox={"block": "32 KiB"}, forward={"acknowledge_time_limit": "300 ms"})
-        maker, sent = level2.EventMaker(self.crates, 73), {}
-        sender = self.udp_sender(daemon)
-
-        def send(spill):
-            for number in range(1, 41):
-                sent[spill, number] = maker.fragments(spill, number)
-                sender.event(spill, number, sent[spill, number])
-            sender.end(spill, 40)
-
-        send(1)
-        daemon.wait_for_stored(len(sent))
-        receiver.kill()
-        file = self.store / "blocks-000001.kl3"
-        whole = file.read_bytes()
-        torn = file.with_suffix(".torn")
-        tail = largest_block(whole)[:-1000]  # a header, and not all of its payload
-        file.write_bytes(whole + tail)
-        self.fill(leave=8_000)
-        receiver = self.start_receiver()
-        receiver.wait_to_say("a torn tail cannot be set aside for want of room")
-        self.assertFalse(torn.exists())
-        self.assertTrue(file.with_suffix(".damaged").exists())
-        self.assertTrue(file.read_bytes() == whole + tail)
-        # It receives, and what it says is stored is: all that was before, and what comes as soon as there is room.
-        (self.disk / "other").unlink()
-        send(2)
-        daemon.wait_for_stored(len(sent))
-        self.stop_daemon(daemon)
-        self.assertEqual(receiver.stop(), 0)
-        self.assert_stored(sent)
-        self.assert_extracted(sent)
-        l2raw.write(self.folder / "sent.l2raw", self.crates, {s: [sent[s, n] for n in range(1, 41)] for s in (1, 2)})
-        code, said = self.run_tool("verify", self.folder / "sent.l2raw", self.store, "--ledger", daemon.ledger_file)
-        self.assertEqual(code, 0, said)
-
-        receiver = self.start_receiver()
-        receiver.wait_to_say("a torn tail was set aside")
-        self.assertEqual(receiver.stop(), 0)
-        self.assertTrue(harness.store_file(self.store).read_bytes() == whole)
-        self.assertTrue(torn.read_bytes() == tail)
-        self.assert_stored(sent)
 
 
 if __name__ == "__main__":

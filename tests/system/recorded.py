@@ -9,7 +9,7 @@ import subprocess
 
 import harness
 import store_reader
-from selection_stage import BAD_CONFIGURATION, DETECTOR, FAILED, RUN, SELECTION, USAGE, Selecting
+from selection_stage import DETECTOR, FAILED, RUN, SELECTION, USAGE, Selecting
 
 CALIBRATION = "input,gain,time,threshold,dead\n0/3/7,0.09,,,\n12/4/0,,,,1\n"
 
@@ -62,8 +62,9 @@ class Recorded(Selecting):
     def reprocessed(self, both):
         """What is made of a store holds its own settings."""
         out = self.folder / "out"
-        code, said = self.run_tool("reprocess", self.store, "--menu", "built-in", "--out", out)
-        self.assertEqual(code, 0, said)
+        for file in sorted(self.store.glob("blocks-*.kl3")):
+            code, said = self.run_tool("reprocess", file, out, "--menu", "built-in")
+            self.assertEqual(code, 0, said)
         total = self.again(out)["total"]
         self.assertEqual(total["as_stored"], total["events"])
         self.assertGreater(total["events"], 2)
@@ -73,7 +74,7 @@ class Recorded(Selecting):
         self.assertIn("no unbiased sample: these events were decided again", said)
 
     def damaged(self, both):
-        """A store whose only copy of the settings is damaged, one of version 0.1.0, and one whose blocks say other settings."""
+        """A store whose only copy of the settings is damaged, and one whose blocks say other settings."""
         first = min(self.store.glob("blocks-*.kl3"))
         data = first.read_bytes()
         head = store_reader.FILE_HEADER.size
@@ -90,10 +91,7 @@ class Recorded(Selecting):
         self.assertIn(f"{both - self.kept[RUN]} are decided as they are stored", said)
         if refused:
             self.assertIn("the block that holds its session's settings is damaged", said)
-        golden = harness.HERE / "golden/0.1.0/store"
-        old = self.again(golden, code=FAILED)
-        self.assertEqual(list(old["total"]["reasons"]), ["no settings are stored with its session: it was written by version 0.1.0, "
-                                                         "or the file that has them is not here"])
+
         def change(old, new):
             """Other words of the same length in the recorded text, with right checksums."""
             changed = data[:end].replace(old, new, 1)
@@ -139,7 +137,6 @@ class Recorded(Selecting):
         self.with_damage()
         self.being_written()
         self.with_damage_under_right_checksums(file)
-        self.twice(of)
 
     def ledgers_of_efficiency(self, ledger):
         """What was given up by priority leaves no sample without a bias: a ledger says it, or it is not known."""
@@ -167,29 +164,9 @@ class Recorded(Selecting):
         """What says nothing of this store is refused."""
         of, = self.run_for_json("efficiency", self.store, "--reference", "pass_through")["settings"]
         self.assertEqual([s["reference"] for s in of["samples"]], ["pass_through", "all events"])
-        selection, mistake = self.write(SELECTION), self.write('[[line]]\nnome = "first"\n', "mistake.toml")
-        golden = harness.HERE / "golden/0.1.0/store"  # its sessions have no settings
-        for store, options, code, text in (
-                (self.store, ("--reference", "pas_through"), USAGE, "--reference pas_through: there is no such line; there are "),
-                (self.store, ("--selection", selection), USAGE, "holds the settings of all its sessions; leave the option out"),
-                (self.store, ("--selection", mistake), BAD_CONFIGURATION, "mistake.toml:2:1: "),
-                (golden, ("--selection", selection, "--reference", "pass_through"), USAGE, "there are first, second")):
-            with self.subTest(options):
-                got, said = self.run_tool("efficiency", store, *options)
-                self.assertEqual(got, code, said)
-                self.assertIn(text, said)
-
-    def twice(self, of):
-        """Events of blocks that stand twice in a store count once."""
-        twice = self.copy_first_file()
-        told = self.run_for_json("efficiency", self.store)
-        nothing = {"places": 0, "blocks": 0, "events": 0, "files": 0, "torn_ends": 0}
-        self.assertEqual((told["settings"], told["duplicated"], told["unreadable"]), ([of], twice, nothing))
-        self.assertEqual(self.again(self.store)["total"]["as_stored"], 80)
-        for command in (("efficiency",), ("select", "--totals"), ("select", "--as-recorded")):
-            code, said = self.run_tool(*command, self.store)
-            self.assertEqual(code, 0, said)
-            self.assertIn(f"left out: {twice} events of ", said)
+        code, said = self.run_tool("efficiency", self.store, "--reference", "pas_through")
+        self.assertEqual(code, USAGE, said)
+        self.assertIn("--reference pas_through: there is no such line; there are ", said)
 
     def with_damage(self):
         """A damaged block fails each command that reads a store, unless it is told to leave out what is damaged."""
@@ -215,7 +192,6 @@ class Recorded(Selecting):
         shutil.copytree(self.store, store)
         file = harness.store_file(store)
         file.with_suffix(".json").unlink()
-        (store / "manifest.kl3m").unlink()
         opened = file.rename(store / f"{file.name[:len('blocks-000001')]}.kl3")
         with open(opened, "r+b") as f:
             f.truncate(opened.stat().st_size - 8)

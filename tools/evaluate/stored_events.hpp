@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The events of a store or a spool, one after the other, each with the header of its block. A block
-// that stands there twice, as in a file that was copied, is read once, from a copy that is whole.
-// What cannot be read is left out and counted.
+// The events of a store or a spool, one after the other, each with the header of its block. What
+// cannot be read is left out and counted.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +10,12 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "tools/interrupt.hpp"
 #include "tools/progress.hpp"
 #include "tools/verify/payload_tally.hpp"
 #include "transport/store/block.hpp"
-#include "transport/store/block_name.hpp"
 #include "transport/store/event_view.hpp"
 #include "transport/store/store_reader.hpp"
 
@@ -27,20 +24,13 @@ namespace l3 {
 /// What was left out.
 struct unreadable_parts {
   std::uint64_t places = 0; ///< where no block begins, or a block is not what its header says
-  std::uint64_t blocks = 0; ///< whose payload is not what was written, in any copy that is there
+  std::uint64_t blocks = 0; ///< whose payload is not what was written
   std::uint64_t events = 0; ///< in these, and others that break a rule of the format
-  /// No loss: a receiver may be writing there. That of a complete file is among `files`, too.
-  std::vector<torn_end> torn_ends;
-  std::vector<std::string> files;    ///< a sentence on each that is missing, or lacks blocks
-  std::vector<std::string> misnamed; ///< a sentence on each; nothing is missing there
+  std::vector<torn_end> torn_ends; ///< no loss: a receiver may be writing there
   payload_tally limited; ///< events of which not all waveforms were kept; they are whole otherwise
   std::map<std::uint32_t, std::string> lines; ///< names of those that limited events
-  std::uint64_t duplicated_blocks = 0; ///< which stand in the folder once more, and were read there
-  std::uint64_t duplicated = 0;        ///< events in these
-  std::uint64_t damaged_copies = 0;    ///< damaged blocks of which another copy was read
-
-  /// Nothing is lost: what is duplicated is not.
-  [[nodiscard]] bool none() const { return places + blocks + events + files.size() == 0; }
+  /// Nothing is lost.
+  [[nodiscard]] bool none() const { return places + blocks + events == 0; }
 };
 
 /// Says on standard error what was left out. The exit code: 0 if no event is missing, or what is
@@ -61,11 +51,6 @@ public:
   [[nodiscard]] unreadable_parts left_out() const;
 
 private:
-  struct damaged_block {
-    std::uint64_t copies = 0;
-    std::uint64_t events = 0; ///< in one of them
-  };
-
   [[nodiscard]] bool next_block();
 
   store_reader in_;
@@ -74,8 +59,6 @@ private:
   block_header block_;
   std::vector<std::byte> payload_;
   event_walk walk_{{}, {}};
-  std::map<block_name, bool> seen_; ///< blocks that were read; true: not only an empty one
-  std::map<block_name, damaged_block> damaged_;
   unreadable_parts lost_;
 };
 

@@ -17,8 +17,6 @@
 #include "tools/verify/store_folder.hpp"
 #include "transport/format/block_entries.hpp"
 #include "transport/histograms/addition.hpp"
-#include "transport/store/block_name.hpp"
-#include "transport/store/sidecar.hpp"
 
 namespace l3 {
 namespace {
@@ -32,34 +30,22 @@ class adder {
 public:
   adder(std::string from, const stored_choice& choice) : from_(std::move(from)), choice_(choice) {}
 
-  /// Whether it may hold histograms, those of its run and node are asked for, and its number has
-  /// not been taken yet.
+  /// Whether it may hold histograms, and those of its run and node are asked for.
   [[nodiscard]] bool wants(const block_header& block) {
     ++blocks_;
     if (block.settings_bytes == 0) return false;
     runs_.insert(block.run);
     return choice_.run.value_or(block.run) == block.run &&
-           choice_.node.value_or(block.node) == block.node && !taken_.contains(name_of(block));
+           choice_.node.value_or(block.node) == block.node;
   }
   void take(const block_header& block, std::span<const std::byte> entries) {
-    taken_.insert(name_of(block));
     entry_walk walk(entries);
     while (const auto entry = walk.next())
       if (entry->key == histograms_key) take(block, entry->content);
   }
-  /// Unless another copy of it is whole.
-  void miss(const block_header& block, const std::string& why) {
-    missed_.try_emplace(name_of(block), why);
-  }
-  void miss(const std::string& why) { unread_.push_back(why); }
+  void miss(const std::string& why) { missed_.push_back(why); }
   /// What cannot be read, a line for each block.
-  [[nodiscard]] std::vector<std::string> missed() const {
-    std::vector<std::string> all;
-    for (const auto& [number, why] : missed_)
-      if (!taken_.contains(number)) all.push_back(why);
-    all.insert(all.end(), unread_.begin(), unread_.end());
-    return all;
-  }
+  [[nodiscard]] const std::vector<std::string>& missed() const { return missed_; }
 
   [[nodiscard]] shown_histograms sum() {
     if (!sum_ && choice_.run && !runs_.empty() && !runs_.contains(*choice_.run))
@@ -72,7 +58,7 @@ public:
 private:
   [[nodiscard]] std::string why_none() const {
     if (blocks_ == 0) return "holds no block, and so no histograms";
-    if (!missed().empty()) return "holds no histograms that can be read: see above";
+    if (!missed_.empty()) return "holds no histograms that can be read: see above";
     if (others_ > 0) return "holds no such histograms: those that it holds are of other spills";
     if (choice_.run || choice_.node)
       return "holds no such histograms: no block of that run and node has any";
@@ -87,9 +73,9 @@ private:
       if (h.run != block.run || h.node != block.node)
         throw std::runtime_error("they are of another run or node than their block");
     } catch (const std::runtime_error& e) {
-      unread_.push_back(fmt::format("{}: block {} of session {:016x} holds no histograms that this "
-                                    "version reads: {}",
-                                    from_, block.sequence, block.session, e.what()));
+      miss(fmt::format("{}: block {} of session {:016x} holds no histograms that this "
+                       "version reads: {}",
+                       from_, block.sequence, block.session, e.what()));
       return;
     }
     if (choice_.spill && h.spill != choice_.spill) {
@@ -109,24 +95,13 @@ private:
 
   std::string from_;
   stored_choice choice_;
-  std::set<block_name> taken_;
   std::set<std::uint32_t> runs_; ///< of blocks that may hold histograms
-  std::map<block_name, std::string> missed_;
-  std::vector<std::string> unread_;
+  std::vector<std::string> missed_;
   std::uint64_t blocks_ = 0;
   std::uint64_t others_ = 0; ///< histograms of spills that are not asked for
   std::optional<shown_histograms> sum_;
   std::string first_;
 };
-
-/// Files of a store that is written end within a block at times: that is no damage.
-std::vector<std::string> faults_of(const store_reader& in, const std::filesystem::path&) {
-  return in.file_faults();
-}
-std::vector<std::string> faults_of(const store_file&, const std::filesystem::path& file) {
-  const std::string fault = sidecar_fault(file);
-  return fault.empty() ? std::vector<std::string>() : std::vector{fault};
-}
 
 template <class Reader>
 void read_all(Reader& in, adder& to, const std::filesystem::path& from) {
@@ -136,15 +111,13 @@ void read_all(Reader& in, adder& to, const std::filesystem::path& from) {
     if (in.read_entries(*block, entries))
       to.take(block->header, entries);
     else
-      to.miss(block->header,
-              fmt::format("{}: block {} of session {:016x}, which may hold histograms, is damaged: "
+      to.miss(fmt::format("{}: block {} of session {:016x}, which may hold histograms, is damaged: "
                           "`koto-l3 info` shows what is",
                           from.string(), block->header.sequence, block->header.session));
   }
   if (in.damaged() > 0)
     to.miss(fmt::format("{}: at {} places no good block begins where one should", from.string(),
                         in.damaged()));
-  for (const std::string& fault : faults_of(in, from)) to.miss(fault);
 }
 
 } // namespace
@@ -160,14 +133,12 @@ bool is_stored(const std::filesystem::path& name) {
 
 shown_histograms read_stored_histograms(const std::filesystem::path& from,
                                         const stored_choice& choice, const stop_question& stop,
-                                        const std::function<void(const std::string&)>& missed,
-                                        const std::function<void(const std::string&)>& noted) {
+                                        const std::function<void(const std::string&)>& missed) {
   adder to(from.string(), choice);
   if (std::filesystem::is_directory(from)) {
     check_store(from);
     store_reader in(from, stop);
     read_all(in, to, from);
-    for (const std::string& text : in.misnamed_files()) noted(text);
   } else {
     const bool spool = from.filename().string().starts_with("spool-");
     store_file in(from, spool ? store_kind::spool : store_kind::store, stop);

@@ -23,12 +23,11 @@ struct stored_choice {
 [[nodiscard]] bool is_stored(const std::filesystem::path& name);
 
 /// Of a store or a spool, or of one file of one; `missed` is told why some of them are not in the
-/// sum, or may not be, `noted` which files have another file's name. Throws command_error if none
-/// are there, or if what is there cannot be added up.
+/// sum, or may not be. Throws command_error if none are there, or if what is there cannot be added
+/// up.
 [[nodiscard]] shown_histograms
 read_stored_histograms(const std::filesystem::path& from, const stored_choice& choice,
                        const stop_question& stop,
-                       const std::function<void(const std::string&)>& missed,
-                       const std::function<void(const std::string&)>& noted);
+                       const std::function<void(const std::string&)>& missed);
 
 } // namespace l3

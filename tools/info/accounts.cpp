@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was written down beside the data: ledgers, and the sidecars of a store's files, which are
-// held against these files.
+// What was written down beside the data: ledgers, and the sidecars of a store's files.
 #include <algorithm>
-#include <array>
-#include <string_view>
 #include <vector>
 
 #include <boost/json.hpp>
@@ -12,9 +9,7 @@
 #include "tools/command_error.hpp"
 #include "tools/info/information.hpp"
 #include "transport/accounting/ledger.hpp"
-#include "transport/format/crc32c.hpp"
 #include "transport/store/block_file.hpp"
-#include "transport/store/sidecar.hpp"
 #include "transport/system/input_file.hpp"
 #include "transport/system/reason_of.hpp"
 
@@ -37,95 +32,6 @@ std::optional<json::object> object_in(const fs::path& file) {
   return std::move(v.as_object());
 }
 
-std::uint32_t checksum_of(const fs::path& file, const reading_progress& tell) {
-  const input_file in = open_input(file);
-  if (!in.refusal.empty())
-    throw command_error(file.string() + " " + in.refusal, exit_missing_resource);
-  constexpr std::uint64_t step = std::uint64_t{1} << 20;
-  std::vector<std::byte> part;
-  std::uint32_t crc = 0;
-  for (std::uint64_t at = 0; at < in.bytes; at += part.size()) {
-    tell(at, in.bytes);
-    part.resize(std::min(step, in.bytes - at));
-    if (const auto error = read_all(in.file.get(), at, part))
-      throw command_error(file.string() + " " + cannot_be_read(error), exit_missing_resource);
-    crc = crc32c(part, crc);
-  }
-  return crc;
-}
-
-/// The file is as long as its sidecar says, and has its checksum.
-void compare(const sidecar& said, const fs::path& file, const reading_progress& tell,
-             information& to) {
-  if (std::string fault = length_fault(file, said); !fault.empty())
-    to.damage.push_back(std::move(fault));
-  else if (const std::uint32_t is = checksum_of(file, tell); said.crc != is)
-    to.damage.push_back(fmt::format("{} has checksum {:08x}; its sidecar says otherwise",
-                                    file.filename().string(), is));
-}
-
-struct reprocess_file {
-  std::string_view key; ///< the first one, which no other file begins with
-  std::string_view kind;
-  std::string_view title;
-  std::uint32_t newest = 1; ///< version; a record of a task has none
-};
-
-constexpr std::array reprocess_files{
-    reprocess_file{"plan", "reprocess_plan", "the plan of a reprocessing (`reprocess`)", 2},
-    reprocess_file{"task", "reprocess_task", "the record of a reprocessed file (`reprocess`)"},
-    reprocess_file{"manifest", "reprocess_manifest",
-                   "the manifest of a reprocessing (`reprocess --check`)"},
-};
-
-/// Of a record of a task the figures, without those of its lines.
-json::object row_of(const json::object& task) {
-  const auto of = [](const json::object& o, std::string_view key) {
-    const json::value* const found = o.if_contains(key);
-    return found != nullptr ? *found : json::value();
-  };
-  const auto in = [&](std::string_view part, std::string_view key) {
-    const json::value whole = of(task, part);
-    return whole.is_object() ? of(whole.as_object(), key) : json::value();
-  };
-  return {{"task", of(task, "task")},
-          {"file", in("input", "file")},
-          {"events", in("input", "events")},
-          {"kept", of(task, "kept")},
-          {"rejected", of(task, "rejected")},
-          {"limited", of(task, "limited")},
-          {"unreadable", in("unreadable", "events")},
-          {"bytes_in", in("input", "bytes")},
-          {"bytes_out", in("output", "bytes")}};
-}
-
-/// What `reprocess` writes beside its output; false: it is something else.
-bool describe_reprocessing(const fs::path& file, const json::object& object, information& to) {
-  const auto is = std::ranges::find_if(reprocess_files, [&](const reprocess_file& f) {
-    return !object.empty() && object.begin()->key() == f.key;
-  });
-  if (is == reprocess_files.end()) return false;
-  const bool has_version = is->key != "task"; // there the key is the number of the task
-  if (has_version) {
-    const json::value& version = object.begin()->value();
-    json::error_code error;
-    to.version = version.to_number<std::uint32_t>(error);
-    if (error || to.version == 0 || to.version > is->newest)
-      throw command_error(fmt::format("{} is {}, of version {}; this koto-l3 reads {}",
-                                      file.string(), is->title, json::serialize(version),
-                                      is->newest == 1 ? "version 1" : "versions 1 and 2"));
-  }
-  to.kind = is->kind;
-  to.title = is->title;
-  to.facts = object;
-  if (has_version) to.facts.stable_erase(is->key);
-  if (json::value* const files = to.facts.if_contains("files");
-      files != nullptr && files->is_array())
-    for (json::value& f : files->as_array())
-      if (f.is_object()) f = row_of(f.as_object());
-  return true;
-}
-
 /// Of a daemon: it locks the folder.
 bool is_lock(const fs::path& file) {
   const std::string name = file.filename();
@@ -134,9 +40,8 @@ bool is_lock(const fs::path& file) {
 
 } // namespace
 
-void describe_account(const fs::path& file, const reading_progress& tell, information& to) {
+void describe_account(const fs::path& file, information& to) {
   const auto object = object_in(file);
-  if (object && describe_reprocessing(file, *object, to)) return;
   if (!is_sidecar_name(file.filename().string()) && !(object && object->contains("sidecar"))) {
     const ledger l = read_ledger(file); // says what is wrong
     to.facts = json::parse(to_json(l)).as_object();
@@ -145,21 +50,11 @@ void describe_account(const fs::path& file, const reading_progress& tell, inform
   }
   to.kind = "sidecar";
   to.title = "the sidecar of a complete file of a store";
-  if (object) to.facts = *object;
-  to.facts.stable_erase("sidecar");
-  const sidecar_look look = read_sidecar(fs::path(file).replace_extension(".kl3"));
-  if (look.said)
-    compare(*look.said, fs::path(file).replace_extension(".kl3"), tell, to);
+  if (object && object->contains("sidecar"))
+    to.facts = *object;
   else
-    to.damage.push_back(look.fault);
-}
-
-void compare_with_sidecar(const fs::path& file, const reading_progress& tell, information& to) {
-  const sidecar_look beside = read_sidecar(file);
-  if (beside.said)
-    compare(*beside.said, file, tell, to);
-  else if (std::string fault = sidecar_fault(file); !fault.empty())
-    to.damage.push_back(std::move(fault));
+    to.damage.emplace_back("it is no JSON object with a key `sidecar`");
+  to.facts.stable_erase("sidecar");
 }
 
 bool describe_ledgers(const fs::path& folder, information& to) {

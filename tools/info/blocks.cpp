@@ -15,10 +15,7 @@
 #include "transport/accounting/ledger.hpp"
 #include "transport/format/endian.hpp"
 #include "transport/store/block.hpp"
-#include "transport/store/block_copies.hpp"
-#include "transport/store/block_name.hpp"
 #include "transport/store/event_view.hpp"
-#include "transport/store/store_manifest.hpp"
 #include "transport/store/store_reader.hpp"
 #include "transport/store/summary_view.hpp"
 #include "transport/system/input_file.hpp"
@@ -42,24 +39,15 @@ struct session_facts {
   std::uint64_t sealed_last = 0;
 };
 
-/// What the blocks of a file or a folder hold; one that stands twice counts once. The memory it
-/// takes grows with the blocks that do not follow each other, the spills and the settings, not with
-/// the events.
+/// What the blocks of a file or a folder hold. The memory it takes grows with the sessions, the
+/// spills and the settings, not with the events.
 class block_facts {
 public:
   void take(const block_header& h, std::span<const std::byte> payload) {
-    const auto copy = seen_.note(h);
-    if (copy == block_copies::kind::once_more) {
-      ++copies_;
-      events_in_copies_ += h.events;
-      return;
-    }
-    if (copy == block_copies::kind::first) {
-      ++blocks_;
-      ++sessions_[h.session].blocks;
-    }
+    ++blocks_;
     with_settings_ += h.settings_bytes != 0 ? 1 : 0;
     session_facts& s = sessions_[h.session];
+    ++s.blocks;
     if (s.first == 0) {
       s.run = h.run;
       s.node = h.node;
@@ -103,7 +91,6 @@ public:
     json::object& f = to.facts;
     f["runs"] = json::array(runs.begin(), runs.end());
     f["blocks"] = blocks_;
-    f["stand_twice"] = json::object{{"blocks", copies_}, {"events", events_in_copies_}};
     f["blocks_with_settings"] = with_settings_;
     f["events"] = events;
     f["events_incomplete"] = incomplete_;
@@ -135,7 +122,7 @@ public:
       to.damage.push_back(fmt::format("{} events break the format", damaged_events_));
     if (damaged_summaries_ > 0)
       to.damage.push_back(
-          fmt::format("{} summaries are of a later version, or are cut", damaged_summaries_));
+          fmt::format("{} summaries are of another version, or are cut", damaged_summaries_));
   }
 
 private:
@@ -163,10 +150,7 @@ private:
   std::map<std::optional<std::uint32_t>, std::uint64_t> settings_;
   std::array<std::uint64_t, 2> by_codec_{}; ///< events: koto, strong
   std::array<std::uint64_t, event_payloads> by_payload_{};
-  block_copies seen_;
   std::uint64_t blocks_ = 0;
-  std::uint64_t copies_ = 0; ///< whole blocks that stand there once more
-  std::uint64_t events_in_copies_ = 0;
   std::uint64_t with_settings_ = 0;
   std::uint64_t bytes_ = 0;
   std::uint64_t incomplete_ = 0;
@@ -207,7 +191,6 @@ public:
   void take(const block_header& h) {
     const auto noted = released_.find(h.session);
     if (noted != released_.end() && h.sequence <= noted->second) return;
-    if (!seen_.insert(name_of(h)).second) return;
     ++blocks_;
     events_ += h.events;
   }
@@ -215,7 +198,6 @@ public:
 
 private:
   std::map<std::uint64_t, std::uint64_t> released_;
-  std::set<block_name> seen_;
   std::uint64_t blocks_ = 0;
   std::uint64_t events_ = 0;
 };
@@ -229,52 +211,14 @@ std::uint32_t version_of(const fs::path& file) {
   return head.magic == store_file_header{}.magic ? head.version : 1;
 }
 
-/// No damage: a store of which all files were archived is so, too, but then the manifest has the
-/// highest number.
-void tell_empty_manifest(const fs::path& folder, bool has_number, information& to) {
-  if (has_number) {
-    to.facts["manifest"] = "lists no file: all were archived, or a ledger has told their loss";
-    return;
-  }
-  std::uint64_t stored = 0;
+/// The ledger in the folder.
+void look_at_ledger(const fs::path& folder, information& to) {
+  const fs::path file = folder / "ledger.json";
+  if (!fs::exists(file)) return;
   try {
-    stored = read_ledger(folder / "ledger.json").events.forwarded;
-  } catch (const std::runtime_error&) { // there is none, or its damage is told below
-  }
-  to.facts["manifest"] =
-      stored == 0 ? "empty, as before the first block"
-                  : fmt::format("empty, and ledger.json tells of {} events: their files are "
-                                "gone with what the manifest listed",
-                                stored);
-}
-
-/// What lies beside the blocks of a store: the manifest and the ledger.
-void look_at_what_is_beside(const fs::path& folder, information& to) {
-  const auto look = [&](const fs::path& file) {
-    information of_file;
-    if (!fs::exists(file)) return of_file;
-    try {
-      of_file = read_information(file, [](std::uint64_t, std::uint64_t) {});
-    } catch (const std::runtime_error& e) {
-      of_file.damage.emplace_back(reason_of(e));
-    }
-    return of_file;
-  };
-  for (const fs::path& file : {folder / store_manifest::file_name, folder / "ledger.json"}) {
-    information seen = look(file);
-    std::error_code error;
-    const bool is_empty = fs::file_size(file, error) == 0 && !error;
-    const bool lists_nothing = file.filename() == store_manifest::file_name &&
-                               (is_empty || (seen.damage.empty() && seen.facts["blocks"] == 0));
-    if (lists_nothing && to.facts["blocks"] == 0) {
-      tell_empty_manifest(folder, !is_empty, to);
-      continue;
-    }
-    if (!seen.damage.empty()) seen = look(file); // a receiver may have been writing it
-    for (const std::string& d : seen.damage)
-      to.damage.push_back(d.find(file.filename()) == d.npos
-                              ? fmt::format("{}: {}", file.filename().string(), d)
-                              : d);
+    (void)read_ledger(file);
+  } catch (const std::runtime_error& e) {
+    to.damage.emplace_back(reason_of(e));
   }
 }
 
@@ -313,10 +257,7 @@ void describe_block_file(const fs::path& file, const reading_progress& tell, inf
                    spool ? store_kind::spool : store_kind::store, to);
   const auto name = block_file_name::read(file.filename().string(),
                                           spool ? store_kind::spool : store_kind::store);
-  if (name && reader.number() != 0 && reader.number() != name->number)
-    to.remarks.push_back(misnaming_of(file.filename().string(), reader.number()));
   to.facts["complete"] = name && name->complete;
-  if (name && name->complete) compare_with_sidecar(file, tell, to);
 }
 
 void describe_folder(const fs::path& folder, const reading_progress& tell, information& to) {
@@ -341,13 +282,11 @@ void describe_folder(const fs::path& folder, const reading_progress& tell, infor
   waiting_blocks waiting(folder);
   read_all_blocks(reader, done, to, [&](const block_header& h) { waiting.take(h); });
   tell_torn_ends(reader.torn_ends(), folder, kind, to);
-  for (const auto& fault : reader.file_faults()) to.damage.push_back(fault);
-  for (const auto& text : reader.misnamed_files()) to.remarks.push_back(text);
   if (kind == store_kind::spool) {
     to.facts["waiting"] = waiting.object();
     return;
   }
-  look_at_what_is_beside(folder, to);
+  look_at_ledger(folder, to);
 }
 
 void describe_bare_blocks(const fs::path& file, information& to) {

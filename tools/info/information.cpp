@@ -10,7 +10,6 @@
 #include "tools/verify/store_folder.hpp"
 #include "transport/file/batch_file.hpp"
 #include "transport/format/plain_text.hpp"
-#include "transport/store/store_manifest.hpp"
 #include "transport/system/input_file.hpp"
 
 namespace l3 {
@@ -84,11 +83,10 @@ void describe(stored_format format, const fs::path& file, const reading_progress
   case stored_format::store_file: return describe_block_file(file, tell, to);
   case stored_format::block: return describe_bare_blocks(file, to);
   case stored_format::strong_waveforms: return describe_strong_waveforms(file, tell, to);
-  case stored_format::manifest: return describe_manifest(file, to);
   case stored_format::releases: return describe_releases(file, to);
   case stored_format::kept_batch: return describe_kept_batch(file, to);
   case stored_format::run_record: return describe_run_record(file, to);
-  case stored_format::ledger: return describe_account(file, tell, to);
+  case stored_format::ledger: return describe_account(file, to);
   }
 }
 
@@ -178,8 +176,7 @@ information read_information(const fs::path& path, const reading_progress& tell)
   std::error_code error;
   if (fs::is_directory(path, error)) {
     const store_kind kind = kind_of(path);
-    const bool has_blocks =
-        !block_files_in(path, kind).empty() || fs::exists(path / store_manifest::file_name);
+    const bool has_blocks = !block_files_in(path, kind).empty();
     if (!has_blocks && describe_ledgers(path, i)) return i;
     if (!has_blocks && kind == store_kind::store) check_store(path);
     describe_folder(path, tell, i);
@@ -197,7 +194,6 @@ std::string text_of(const fs::path& path, const information& i) {
   std::string text =
       fmt::format("{}: {}, version {}\n", plain_line(path.string()), i.title, i.version);
   for (const auto& [key, value] : i.facts) add_fact(key, value, text);
-  for (const std::string& r : i.remarks) text += "  NOTE: " + plain_line(r) + "\n";
   for (const std::string& d : i.damage) text += "  DAMAGED: " + plain_line(d) + "\n";
   return text;
 }
@@ -205,7 +201,6 @@ std::string text_of(const fs::path& path, const information& i) {
 std::string json_of(const fs::path& path, const information& i) {
   json::object all{{"path", path.string()}, {"kind", i.kind}, {"version", i.version}};
   for (const auto& [key, value] : i.facts) all[key] = value;
-  all["remarks"] = json::array(i.remarks.begin(), i.remarks.end());
   all["damage"] = json::array(i.damage.begin(), i.damage.end());
   return json::serialize(all) + "\n";
 }

@@ -22,7 +22,6 @@ struct information {
   std::string title;         ///< for people
   std::uint32_t version = 1; ///< of a folder: the highest of its files
   boost::json::object facts;
-  std::vector<std::string> remarks; ///< nothing is missing there
   std::vector<std::string> damage;
 };
 
@@ -36,7 +35,7 @@ using reading_progress = std::function<void(std::uint64_t done, std::uint64_t al
 [[nodiscard]] information read_information(const std::filesystem::path& path,
                                            const reading_progress& tell);
 
-/// For people: a line or a table for each fact, then remarks and damage.
+/// For people: a line or a table for each fact, then the damage.
 [[nodiscard]] std::string text_of(const std::filesystem::path& path, const information& i);
 [[nodiscard]] std::string json_of(const std::filesystem::path& path, const information& i);
 
@@ -45,21 +44,16 @@ void describe_level2(const std::filesystem::path& file, const reading_progress& 
                      information& to);
 void describe_block_file(const std::filesystem::path& file, const reading_progress& tell,
                          information& to);
-/// A ledger, or the sidecar of a store's file, which is held against the file.
-void describe_account(const std::filesystem::path& file, const reading_progress& tell,
-                      information& to);
+/// A ledger, or the sidecar of a store's file.
+void describe_account(const std::filesystem::path& file, information& to);
 /// False: it is no folder of ledgers.
 [[nodiscard]] bool describe_ledgers(const std::filesystem::path& folder, information& to);
-/// Of a complete file of a store: its length and its checksum.
-void compare_with_sidecar(const std::filesystem::path& file, const reading_progress& tell,
-                          information& to);
 /// A store or a spool.
 void describe_folder(const std::filesystem::path& folder, const reading_progress& tell,
                      information& to);
 void describe_strong_waveforms(const std::filesystem::path& file, const reading_progress& tell,
                                information& to);
 void describe_bare_blocks(const std::filesystem::path& file, information& to);
-void describe_manifest(const std::filesystem::path& file, information& to);
 void describe_releases(const std::filesystem::path& file, information& to);
 void describe_run_record(const std::filesystem::path& file, information& to);
 

@@ -10,13 +10,12 @@
 namespace l3 {
 namespace {
 
-constexpr std::array<known_format, 10> formats{{
+constexpr std::array<known_format, 9> formats{{
     {stored_format::level2, "level2", "a file of level-2 data (.l2raw)", "KL3R", 4},
     {stored_format::store_file, "store_file", "a file of a store or a spool", "KL3S", 4, 2},
     {stored_format::block, "block", "bare output blocks, as they are set aside", "KL3B", 4, 2},
     {stored_format::strong_waveforms, "strong_waveforms", "waveforms of the strong codec (`pack`)",
      "KL3W", 4},
-    {stored_format::manifest, "manifest", "the manifest of a store", "KL3M", 4},
     {stored_format::releases, "releases", "what a spool has noted of its lanes", "KL3R", 4},
     {stored_format::kept_batch, "kept_batch", "a kept batch (.l3batch)", "KL3D", 4},
     {stored_format::run_record, "run_record", "the record of a run (LEDGER.live)", "KL3L", 6},

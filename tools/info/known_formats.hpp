@@ -14,7 +14,6 @@ enum class stored_format : std::uint8_t {
   store_file,
   block,
   strong_waveforms,
-  manifest,
   releases,
   kept_batch,
   run_record,

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <ctime>
-#include <set>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
@@ -14,7 +13,6 @@
 #include "transport/format/crc32c.hpp"
 #include "transport/format/endian.hpp"
 #include "transport/format/run_record.hpp"
-#include "transport/format/store_manifest.hpp"
 #include "transport/system/input_file.hpp"
 
 namespace l3 {
@@ -23,8 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 namespace json = boost::json;
 
-/// 131 072 entries of a manifest, and those of the file that is written.
-constexpr std::uint64_t most_bytes = 16U << 20;
+constexpr std::uint64_t most_bytes = 1U << 20;
 
 std::string content_of(const fs::path& file) {
   input_text in = read_input(file, most_bytes);
@@ -44,17 +41,13 @@ void take_entry(const char* bytes, table_of<Entry>& to) {
 }
 
 template <class Entry>
-table_of<Entry> entries_of(const std::string& text, std::size_t first, std::size_t most) {
+table_of<Entry> entries_of(const std::string& text) {
   table_of<Entry> table;
   table.bytes = text.size();
-  for (std::size_t at = first * sizeof(Entry), n = 0; at + sizeof(Entry) <= text.size() && n < most;
-       at += sizeof(Entry), ++n)
+  for (std::size_t at = 0; at + sizeof(Entry) <= text.size(); at += sizeof(Entry))
     take_entry(text.data() + at, table);
   return table;
 }
-
-constexpr std::size_t all_entries = most_bytes;
-constexpr std::size_t release_places = 1024; ///< and as many that say how far a lane was sent
 
 void tell_damage(std::uint64_t damaged, information& to) {
   if (damaged > 0)
@@ -73,46 +66,18 @@ std::string utc_text(std::uint64_t ns_since_1970) {
 }
 
 table_of<spool_release> read_releases(const fs::path& file) {
-  return entries_of<spool_release>(content_of(file), 0, release_places);
-}
-
-void describe_manifest(const fs::path& file, information& to) {
-  const auto table = entries_of<store_manifest_entry>(content_of(file), 0, all_entries);
-  std::set<std::uint64_t> files;
-  std::set<std::uint64_t> sessions;
-  std::uint64_t blocks = 0;
-  std::uint64_t events = 0;
-  for (const store_manifest_entry& e : table.entries) {
-    if (e.blocks == 0) continue; // numbers of files that are not listed any more
-    files.insert(e.file);
-    sessions.insert(e.session);
-    blocks += e.blocks;
-    events += e.events;
-  }
-  if (table.bytes % sizeof(store_manifest_entry) != 0)
-    to.damage.emplace_back("it ends within an entry");
-  to.facts = {{"bytes", table.bytes},  {"entries", table.entries.size()},
-              {"files", files.size()}, {"sessions", sessions.size()},
-              {"blocks", blocks},      {"events", events}};
-  tell_damage(table.damaged, to);
+  return entries_of<spool_release>(content_of(file));
 }
 
 void describe_releases(const fs::path& file, information& to) {
   const std::string text = content_of(file);
-  const auto released = entries_of<spool_release>(text, 0, release_places);
-  const auto sent = entries_of<spool_sent>(text, release_places, release_places);
+  const auto released = entries_of<spool_release>(text);
   json::array lanes;
-  for (const spool_release& e : released.entries) {
-    json::object lane{{"session", session_text(e.session)},
-                      {"released", e.sequence},
-                      {"on_disk", e.waiting},
-                      {"sent_at_most", nullptr}};
-    const auto its = std::ranges::find(sent.entries, e.session, &spool_sent::session);
-    if (its != sent.entries.end()) lane["sent_at_most"] = its->sequence;
-    lanes.push_back(std::move(lane));
-  }
+  for (const spool_release& e : released.entries)
+    lanes.push_back(json::object{
+        {"session", session_text(e.session)}, {"released", e.sequence}, {"on_disk", e.waiting}});
   to.facts = {{"bytes", text.size()}, {"lanes", std::move(lanes)}};
-  tell_damage(released.damaged + sent.damaged, to);
+  tell_damage(released.damaged, to);
 }
 
 void describe_run_record(const fs::path& file, information& to) {

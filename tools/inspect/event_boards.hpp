@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tools/inspect/found_event.hpp"
-#include "transport/building/fragment_boards.hpp"
+#include "tools/inspect/fragment_boards.hpp"
 
 namespace l3 {
 

@@ -16,9 +16,7 @@
 #include "tools/verify/store_folder.hpp"
 #include "transport/file/l2raw.hpp"
 #include "transport/store/block.hpp"
-#include "transport/store/block_copies.hpp"
 #include "transport/store/event_view.hpp"
-#include "transport/store/sidecar.hpp"
 
 namespace l3 {
 namespace {
@@ -59,33 +57,19 @@ struct seen_events {
                                   seen.last_spill, of_runs, unread));
 }
 
-/// The kinds of an event's crates, as far as its boards show them.
-readout shown_readout(const packed_event_view& event) {
-  readout shown;
+/// Throws command_error if the event has a board that the readout has not.
+void check_fits(const packed_event_view& event, const readout& whole) {
   std::uint32_t board = 0;
   for (std::uint32_t i = 0; i < event.fragments(); ++i) {
     const packed_fragment f = event.fragment(i);
-    while (shown.size() <= f.crate)
-      shown.crates.push_back({static_cast<std::uint8_t>(shown.size()), l2::max_boards, {}});
-    for (std::uint32_t b = 0; b < f.boards; ++b)
-      if ((event.board(board++).form & board_256_samples) != 0)
-        shown.crates[f.crate].kind = board_kind::sampling_500_mhz;
+    bool fits = f.crate < whole.size() && f.boards <= whole.crates[f.crate].boards;
+    for (std::uint32_t b = 0; fits && b < f.boards; ++b)
+      fits = ((event.board(board++).form & board_256_samples) != 0) ==
+             (whole.crates[f.crate].kind == board_kind::sampling_500_mhz);
+    if (!fits)
+      throw command_error("the event is of another readout than that of the settings, or of "
+                          "--config");
   }
-  return shown;
-}
-
-readout readout_of(const packed_event_view& event, const std::optional<readout>& given) {
-  readout shown = shown_readout(event);
-  readout whole = given ? *given : readout::koto();
-  bool fits = shown.size() <= whole.size();
-  for (std::uint32_t i = 0; fits && i < event.fragments(); ++i) {
-    const packed_fragment f = event.fragment(i);
-    fits = f.boards <= whole.crates[f.crate].boards &&
-           (f.boards == 0 || shown.crates[f.crate].kind == whole.crates[f.crate].kind);
-  }
-  if (fits) return whole;
-  if (given) throw command_error("the event is of another readout than the configuration's");
-  return shown;
 }
 
 class stored_search {
@@ -100,7 +84,6 @@ public:
 
   /// False: a part of the block is not what the format says.
   [[nodiscard]] bool take(const block_header& block, std::span<const std::byte> payload) {
-    if (taken_.note(block) == block_copies::kind::once_more) return true;
     bool all_read = true;
     event_walk walk(payload, block);
     while (const auto bytes = walk.next()) {
@@ -133,7 +116,8 @@ private:
     to.key = event.key();
     to.run = block.run;
     const auto told = told_.find(block.session);
-    to.crates = readout_of(event, crates_ || told == told_.end() ? crates_ : told->second);
+    to.crates = crates_ ? *crates_ : told != told_.end() ? told->second : readout::koto();
+    check_fits(event, to.crates);
     to.block = block;
     to.packed = event.header();
     for (std::uint32_t i = 0; i < event.fragments(); ++i) {
@@ -152,23 +136,13 @@ private:
 
   wanted_event wanted_;
   std::optional<readout> crates_;
-  std::map<std::uint64_t, std::optional<readout>> told_; ///< by session
-  block_copies taken_;
+  std::map<std::uint64_t, readout> told_; ///< by session
   std::optional<found_event> found_;
   seen_events seen_;
 };
 
-bool is_whole(const store_file& reader, const fs::path& file) {
-  return !reader.torn().has_value() && sidecar_fault(file).empty();
-}
-bool is_whole(const store_reader& reader, const fs::path&) {
-  return reader.torn_ends().empty() && reader.file_faults().empty();
-}
-
-std::vector<std::string> misnamed_files(const store_file&) { return {}; }
-std::vector<std::string> misnamed_files(const store_reader& reader) {
-  return reader.misnamed_files();
-}
+bool has_torn_end(const store_file& reader) { return reader.torn().has_value(); }
+bool has_torn_end(const store_reader& reader) { return !reader.torn_ends().empty(); }
 
 /// Adds to `done` what it has read.
 template <class Reader>
@@ -183,10 +157,8 @@ found_event search(Reader& reader, std::uint64_t& done, const fs::path& path,
       all_read = false;
     done += block->end() - block->offset;
   }
-  all_read = all_read && reader.damaged() == 0 && is_whole(reader, path);
-  found_event found = looking.finish(path, all_read);
-  found.misnamed = misnamed_files(reader);
-  return found;
+  all_read = all_read && reader.damaged() == 0 && !has_torn_end(reader);
+  return looking.finish(path, all_read);
 }
 
 template <class Tell>

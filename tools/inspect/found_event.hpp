@@ -41,14 +41,12 @@ struct found_event {
   std::optional<packed_payload> payload{}; ///< if lines limit what is kept
   std::uint64_t more = 0;                  ///< stored events of the same key behind it
   bool more_of_other_runs = false;         ///< one of these at least
-  std::vector<std::string> misnamed{};     ///< a sentence on each such file of the store
   bool all_read = true; ///< false: a part of the store is damaged, or of this file of it
 };
 
 /// Reads all of what `path` names. `crates` is the readout of a store; without one it is what the
-/// event's session says. Where that says none, it is KOTO's, or where the event is of another, as
-/// much of it as the event shows. Throws command_error: 69 for what cannot be read, 1 for another
-/// kind of file and if there is no such event.
+/// event's session says. Where that says none, it is KOTO's. Throws command_error: 69 for what
+/// cannot be read, 1 for another kind of file and if there is no such event.
 [[nodiscard]] found_event
 find_event(const std::filesystem::path& path, const wanted_event& wanted,
            const std::optional<readout>& crates,

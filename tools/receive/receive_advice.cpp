@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/receive/receive_advice.hpp"
+#include "tools/receive/receive_snapshot.hpp"
 
 #include <cstddef>
 
@@ -38,10 +38,6 @@ std::string advice(const receive_snapshot& s) {
   if (!s.ready())
     return "Nothing is stored: " + s.store_error +
            ". The daemons keep what they have; make room, or mend the disk of " + s.folder + ".";
-  if (has(receive_trouble::blocks_lost))
-    return fmt::format("{} events that were called stored are gone from {}: find out what removes "
-                       "files there, and stop it.",
-                       s.lost_events, s.folder);
   if (has(receive_trouble::node_missing))
     return "Missing: " + who_is_missing(s) + ". Look at the node, and at what became of it.";
   if (has(receive_trouble::same_node))

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/receive/receive_families.hpp"
+#include "tools/receive/receive_snapshot.hpp"
 
 #include <algorithm>
 #include <functional>
 #include <iterator>
 #include <string>
 
-#include "tools/receive/receive_advice.hpp"
 #include "transport/accounting/ledger.hpp"
 
 namespace l3 {
@@ -121,14 +120,9 @@ std::vector<family> families_of(const receive_snapshot& s) {
        "Damaged blocks by what was wrong.", damaged(c)},
       {counter, "receive_unknown_blocks_total", "unknown_blocks",
        "Blocks of a session that had not said hello on their connection.", c.strangers},
-      {counter, "receive_unseen_blocks_total", "unseen_blocks",
-       "Blocks before a daemon's first that were never stored here.", c.unseen},
       {counter, "receive_events_total", "events", "Events stored.", c.stored_events},
       {counter, "receive_repeated_events_total", "repeated_events",
        "Events left out because another session had stored them.", c.repeated_events},
-      {counter, "receive_unequal_events_total", "unequal_events",
-       "Events stored beside one of equal number, length and checksum, with other bytes.",
-       c.unequal_events},
       {counter, "receive_garbage_total", "garbage", "Messages that are none of the output link.",
        c.garbage},
       {counter, "receive_goodbyes_total", "goodbyes", "Daemons that ended with everything stored.",
@@ -138,13 +132,10 @@ std::vector<family> families_of(const receive_snapshot& s) {
        k.accepted},
       {counter, "receive_connections_total{outcome}", "connections.{outcome}",
        "Connections by what became of them; unknown_key and mechanism (keys on one side only) were "
-       "refused; left: the peer closed it before the handshake, as a daemon does that asks before "
-       "a "
-       "run whether a receiver is there.",
+       "refused.",
        json::object{{"let_in", k.let_in.get()},
                     {"unknown_key", k.unknown_key.get()},
-                    {"mechanism", k.mechanism.get()},
-                    {"left", k.left.get()}}},
+                    {"mechanism", k.mechanism.get()}}},
 
       // What is stored.
       {counter, "receive_store_errors_total", "store.errors",
@@ -154,9 +145,6 @@ std::vector<family> families_of(const receive_snapshot& s) {
        s.stored_bytes},
       {gauge, "receive_store_sessions", "store.sessions",
        "Sessions of which the store has blocks; it takes 65536.", s.sessions},
-      {gauge, "receive_lost_blocks", "store.lost_blocks",
-       "Blocks that were called stored, and are gone or changed.", s.lost_blocks},
-      {gauge, "receive_lost_events", "store.lost_events", "Events in these.", s.lost_events},
       {gauge, "receive_disk_bytes", "disk.bytes", "Size of the file system of the store.",
        on_disk(&disk_snapshot::bytes)},
       {gauge, "receive_disk_free_bytes", "disk.free", "Bytes of it that may still be written.",
@@ -185,7 +173,7 @@ std::vector<family> families_of(const receive_snapshot& s) {
        "Since it was heard; absent: not since the receiver's start.",
        each_daemon(s, [](const auto& d) { return or_null(d.silent); })},
       {counter, "receive_daemon_blocks_total{node}", "daemons[node].stored.blocks",
-       "Its blocks that were stored since the receiver's start, wherever they are now.",
+       "Its blocks that were stored since the receiver's start.",
        each_daemon(s, [](const auto& d) { return json::value(d.stored.blocks); })},
       {counter, "receive_daemon_events_total{node}", "daemons[node].stored.events",
        "Events in these.",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a receiver tells about itself at one moment, as plain numbers. Its thread fills a snapshot
-// twice a second; an answer over HTTP is made of the latest one. receive_families.hpp describes
+// twice a second; an answer over HTTP is made of the latest one. receive_families.cpp describes
 // each number to its readers.
 #pragma once
 
@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "monitor/family.hpp"
 #include "monitor/process_usage.hpp"
 #include "transport/accounting/enumerator_names.hpp"
 #include "transport/format/event_key.hpp"
@@ -23,7 +24,6 @@ namespace l3 {
 enum class receive_trouble : std::uint8_t {
   store_fails,  ///< nothing is stored, and daemons are refused
   disk_low,     ///< full within an hour at the present rate, or to 95 %
-  blocks_lost,  ///< files of the store with blocks that were called stored are gone or changed
   node_missing, ///< a daemon fell silent without a goodbye (node_presence.hpp)
   same_node,    ///< several daemons say one node number
   ledger_fails, ///< the ledger cannot be written; blocks are stored
@@ -63,7 +63,7 @@ struct daemon_snapshot {
   bool connected = false;
   std::optional<double> silent; ///< s since it was heard; nothing: not since the receiver's start
   stored_counts in_store;
-  stored_counts stored; ///< since the receiver's start, wherever it is now; never falls
+  stored_counts stored; ///< since the receiver's start; never falls
   double events_per_second = 0;
   double bytes_per_second = 0;
   std::optional<double> lag;           ///< s from sealing its last block to storing it
@@ -107,8 +107,6 @@ struct receive_snapshot {
   std::uint64_t stored_events = 0; ///< in the store
   std::uint64_t stored_bytes = 0;  ///< of payload
   std::uint64_t sessions = 0;
-  std::uint64_t lost_blocks = 0;
-  std::uint64_t lost_events = 0;
   std::optional<disk_snapshot> disk;    ///< nothing: the file system does not say
   std::vector<daemon_snapshot> daemons; ///< by node
   std::uint64_t daemons_left_out = 0;
@@ -120,5 +118,15 @@ struct receive_snapshot {
   /// "receiving", "receiving, degraded: disk_low".
   [[nodiscard]] std::string state_text() const;
 };
+
+/// What a receiver tells about itself: the description of each of its numbers, in the order of
+/// /metrics. The number of series depends on that of the daemons only.
+[[nodiscard]] std::vector<family> families_of(const receive_snapshot& s);
+
+/// "event 17 of spill 5".
+[[nodiscard]] std::string event_in_words(const event_key& event);
+/// What a person is told to do about the worst trouble of a receiver: one sentence for its page,
+/// its /status and its /readyz; empty: nothing is wrong.
+[[nodiscard]] std::string advice(const receive_snapshot& s);
 
 } // namespace l3

@@ -79,10 +79,6 @@ receive_snapshot receive_watch::snapshot(time_point now, const std::string& ledg
   s.process = usage_of_this_process();
   s.counters = receiver_.counters();
   s.sessions = store_.sessions().size();
-  for (const auto& [session, lost] : store_.lost()) {
-    s.lost_blocks += lost.blocks;
-    s.lost_events += lost.events;
-  }
   if (const auto error = receiver_.store_error()) s.store_error = error.message();
   s.ledger_error = ledger_error;
   add_daemons(s, now);
@@ -90,7 +86,6 @@ receive_snapshot receive_watch::snapshot(time_point now, const std::string& ledg
   s.disk = look_at_disk(s.stored_bytes, now);
   const auto set = [&](receive_trouble t, bool is) { s.has[static_cast<std::size_t>(t)] = is; };
   set(receive_trouble::store_fails, !s.ready());
-  set(receive_trouble::blocks_lost, s.lost_blocks > 0);
   set(receive_trouble::node_missing, presence_.any_missing());
   set(receive_trouble::same_node, !s.same_nodes.empty());
   set(receive_trouble::ledger_fails, !s.ledger_error.empty());
@@ -129,9 +124,6 @@ std::map<std::uint32_t, daemon_snapshot> receive_watch::find_nodes(receive_snaps
     d.in_store.blocks += stored.blocks;
     d.in_store.events += stored.events;
     d.in_store.bytes += stored.bytes;
-    d.stored.blocks += stored.blocks + stored.gone.blocks - stored.found.blocks;
-    d.stored.events += stored.events + stored.gone.events - stored.found.events;
-    d.stored.bytes += stored.bytes + stored.gone.bytes - stored.found.bytes;
     s.stored_events += stored.events;
     s.stored_bytes += stored.bytes;
     if (const link_peer* const peer = peers.find(session))
@@ -152,7 +144,7 @@ void receive_watch::add_daemons(receive_snapshot& s, time_point now) {
   auto nodes = find_nodes(s, now);
   if (!at_start_) {
     at_start_.emplace();
-    for (const auto& [node, d] : nodes) at_start_->emplace(node, d.stored);
+    for (const auto& [node, d] : nodes) at_start_->emplace(node, d.in_store);
   }
   for (auto& [node, d] : nodes) s.daemons.push_back(std::move(d));
   if (s.daemons.size() > receive_snapshot::most_daemons) {
@@ -169,7 +161,8 @@ void receive_watch::add_daemons(receive_snapshot& s, time_point now) {
   for (daemon_snapshot& d : s.daemons) {
     node_counts& counts = counts_[d.node];
     const auto before = at_start_->find(d.node);
-    counts.stored.rise_to(d.stored, before == at_start_->end() ? stored_counts() : before->second);
+    counts.stored.rise_to(d.in_store,
+                          before == at_start_->end() ? stored_counts() : before->second);
     d.stored = counts.stored;
     counts.events.note(d.stored.events, now);
     counts.bytes.note(d.stored.bytes, now);

@@ -5,7 +5,6 @@
 #include <iterator>
 #include <set>
 
-#include "tools/verify/own_sums.hpp"
 
 namespace l3 {
 
@@ -98,8 +97,7 @@ bool all_came_once(std::span<const ledger> ledgers) {
   return std::ranges::all_of(ledgers, [](const ledger& l) {
     if (l.program == replay_program) return l.ended;
     return l.program != daemon_program ||
-           (sum_of(l.datagrams.malformed) == 0 && l.fragments.duplicate == 0 &&
-            l.fragments.conflicting == 0);
+           (sum_of(l.datagrams.malformed) == 0 && l.fragments.duplicate == 0);
   });
 }
 
@@ -192,7 +190,7 @@ std::vector<agreement> check_ledgers(std::span<const ledger> ledgers,
     // An event that came twice, because it was not acknowledged, was sent once. It came again to
     // another start with all its fragments.
     const std::uint64_t fragments_seen = total(ledgers, daemon_program, [](const ledger& l) {
-      return l.fragments.seen - l.fragments.duplicate - l.fragments.conflicting;
+      return l.fragments.seen - l.fragments.duplicate;
     });
     const std::uint64_t events_admitted =
         total(ledgers, daemon_program, [](const ledger& l) { return l.events.admitted; });

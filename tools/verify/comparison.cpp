@@ -105,7 +105,6 @@ public:
       ++result_.extra;
       example(index_.entries()[i].key, "extra");
     }
-    result_.gone_files = reader_.gone_files();
     return std::move(result_);
   }
 

@@ -31,7 +31,6 @@ class repeat_finder {
 public:
   repeat_finder(const std::filesystem::path& folder, const event_index& stored)
       : stored_(stored), reader_(folder) {}
-  [[nodiscard]] std::vector<std::string> gone_files() const { return reader_.gone_files(); }
 
   /// Whether an equal event stands before this entry, whose event is loaded. For the entries in
   /// their order.
@@ -144,10 +143,6 @@ extraction extract(const std::filesystem::path& store_folder, const event_index&
   repeat_finder repeats(store_folder, stored);
   std::vector<std::vector<std::byte>> fragments;
   for (const auto& e : stored.entries()) {
-    if (stored.is_in_copy(e)) {
-      ++result.copies;
-      continue;
-    }
     const auto event = reader.read(e);
     if (!event) {
       ++result.damaged;
@@ -174,12 +169,6 @@ extraction extract(const std::filesystem::path& store_folder, const event_index&
     if (progress) progress(result.events);
   }
   file.finish();
-  // A file that is gone for one of the readers may still be open in the other.
-  result.gone_files = reader.gone_files();
-  for (std::string& text : repeats.gone_files())
-    if (std::ranges::find(result.gone_files, text) == result.gone_files.end())
-      result.gone_files.push_back(std::move(text));
-  result.damaged += result.gone_files.size();
   return result;
 }
 

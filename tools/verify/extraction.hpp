@@ -7,8 +7,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <string>
-#include <vector>
 
 #include "tools/verify/payload_tally.hpp"
 #include "transport/store/event_index.hpp"
@@ -20,10 +18,8 @@ struct extraction {
   std::uint64_t fragments = 0;
   std::uint64_t bytes = 0;
   std::uint64_t repeats = 0; ///< events left out: the same event of the run was written already
-  std::uint64_t copies = 0;  ///< events left out: they are in blocks that were written already
-  std::uint64_t damaged = 0; ///< unreadable places in the store, and `gone_files`
+  std::uint64_t damaged = 0; ///< unreadable places in the store
   payload_tally payloads;    ///< events left out: not all their waveforms were kept as they came
-  std::vector<std::string> gone_files; ///< a sentence on each that went away behind the index
 };
 
 /// Makes or replaces the file when all is written. Throws std::runtime_error if it cannot be

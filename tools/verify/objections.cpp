@@ -85,11 +85,6 @@ private:
   void look_at_receiver(const given_ledger& given) {
     const ledger& l = given.content;
     receiver_ = true;
-    for (const lost_account& gone : l.lost)
-      object("{}: {} blocks with {} events that the receiver had acknowledged are lost, of session "
-             "{} from block {} to {}",
-             given.path, gone.blocks, gone.events, session_text(gone.session), gone.first,
-             gone.last);
     const std::set<std::uint64_t> named(l.sessions.begin(), l.sessions.end());
     const auto unnamed = std::ranges::count_if(
         data_.stored, [&](const auto& s) { return !named.contains(s.number); });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is wrong with ledgers although their figures agree: they are of another run, of another
-// program, of the same start twice, the store's own is missing, or a receiver says in its own that
-// it lost what it had acknowledged. Each is a sentence, and `verify` fails for each.
+// program, of the same start twice, or the store's own is missing. Each is a sentence, and `verify`
+// fails for each.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/verify/own_sums.hpp"
+#include "tools/verify/agreement.hpp"
 
 #include <algorithm>
 #include <string_view>
@@ -15,7 +15,7 @@ bool may_differ(const ledger& l) { return l.program == daemon_program && !l.ende
 /// Crates that sum up to a figure are worth a line once; each figure that differs is. Those of
 /// crates are read last: only less than the whole is a fault where they may differ.
 void add_crates(const ledger& l, std::vector<agreement>& to) {
-  if (l.crates.empty()) return; // another program's, or of 0.1.0
+  if (l.crates.empty()) return; // another program's
   const auto compare = [&](std::string_view what, std::uint64_t whole, auto of_crate) {
     std::uint64_t sum = 0;
     for (const auto& crate : l.crates) sum += of_crate(crate);
@@ -29,7 +29,6 @@ void add_crates(const ledger& l, std::vector<agreement>& to) {
   compare("incomplete", f.incomplete, [](const crate_account& c) { return c.incomplete; });
   compare("late", f.late, [](const crate_account& c) { return c.late; });
   compare("duplicate", f.duplicate, [](const crate_account& c) { return c.duplicate; });
-  compare("conflicting", f.conflicting, [](const crate_account& c) { return c.conflicting; });
 
   reason_counts reasons = f.malformed; // and those that only a crate has
   for (const auto& crate : l.crates)
@@ -47,7 +46,7 @@ void add_balances(const ledger& l, std::vector<agreement>& to) {
   const auto& f = l.fragments;
   const std::uint64_t settled = e.forwarded + e.rejected + sum_of(e.shed);
   const std::uint64_t ended =
-      f.admitted + f.incomplete + sum_of(f.malformed) + f.late + f.duplicate + f.conflicting;
+      f.admitted + f.incomplete + sum_of(f.malformed) + f.late + f.duplicate;
   if (!may_differ(l) || settled + e.in_flight == e.admitted || settled > e.admitted)
     to.push_back({l.program + ": events admitted, and what became of them", e.admitted,
                   settled + e.in_flight});
@@ -55,14 +54,12 @@ void add_balances(const ledger& l, std::vector<agreement>& to) {
     to.push_back({l.program + ": fragments seen, and what became of them", f.seen, ended});
 }
 
-/// A ledger of 0.1.0 has no earlier spills, and a replay none.
 void add_spills(const ledger& l, std::vector<agreement>& to) {
   const bool is_daemon = l.program == daemon_program;
   if (!is_daemon && l.program != replay_program) return;
   std::uint64_t by_spill = l.earlier_spills.admitted;
   for (const auto& s : l.spills) by_spill += s.admitted;
-  const bool says_all = l.ended && (!is_daemon || !l.crates.empty());
-  if (says_all || by_spill > l.events.admitted)
+  if (l.ended || by_spill > l.events.admitted)
     to.push_back({l.program + ": events admitted, and by spill", l.events.admitted, by_spill});
 }
 

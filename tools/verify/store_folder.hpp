@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "tools/command_error.hpp"
-#include "transport/store/store_manifest.hpp"
 #include "transport/store/store_reader.hpp"
 #include "transport/system/reason_of.hpp"
 
@@ -31,9 +30,6 @@ inline void check_store(const std::filesystem::path& folder) {
     throw command_error(folder.string() +
                             " is a spool in which no block waits for the receiver: nothing is "
                             "stored there",
-                        exit_missing_resource);
-  if (std::filesystem::exists(folder / store_manifest::file_name))
-    throw command_error(folder.string() + " is a store without a block: nothing is stored there",
                         exit_missing_resource);
   const char* const and_empty =
       std::filesystem::is_empty(folder)

@@ -79,7 +79,6 @@ struct building_counters {
   crate_reasons<l3::malformed> fragments_malformed;
   crate_counts fragments_late;
   crate_counts fragments_duplicate;
-  crate_counts fragments_conflicting; ///< of events that came again with other bytes
 
   // What tells a crate with a fault from the others; no part of the sum of fragments.
   crate_counts fragments_missing; ///< not here, or not whole, when their event ended, although at

@@ -22,10 +22,10 @@ namespace json = boost::json;
 
 // The keys of each section are the names of its members, in this order.
 BOOST_DESCRIBE_STRUCT(fragment_account, (),
-                      (seen, admitted, incomplete, malformed, late, duplicate, conflicting))
+                      (seen, admitted, incomplete, malformed, late, duplicate))
 BOOST_DESCRIBE_STRUCT(crate_account, (),
-                      (crate, seen, admitted, incomplete, malformed, late, duplicate, conflicting,
-                       missing, overdue, alone, astray))
+                      (crate, seen, admitted, incomplete, malformed, late, duplicate, missing,
+                       overdue, alone, astray))
 BOOST_DESCRIBE_STRUCT(event_account, (), (admitted, forwarded, rejected, shed, in_flight))
 BOOST_DESCRIBE_STRUCT(datagram_account, (),
                       (received, data, trailers, end_of_spill, duplicate, late, kernel_drops,
@@ -33,7 +33,7 @@ BOOST_DESCRIBE_STRUCT(datagram_account, (),
 BOOST_DESCRIBE_STRUCT(byte_account, (), (in, out, payloads))
 BOOST_DESCRIBE_STRUCT(spill_account, (), (spill, admitted, incomplete, expected))
 BOOST_DESCRIBE_STRUCT(earlier_spills_account, (), (spills, admitted, incomplete))
-BOOST_DESCRIBE_STRUCT(spool_account, (), (waiting, found, gone, not_compared, lanes))
+BOOST_DESCRIBE_STRUCT(spool_account, (), (waiting, found, gone, lanes))
 
 namespace {
 
@@ -43,12 +43,10 @@ constexpr std::uint64_t most_bytes = 64 << 20;
 constexpr std::size_t most_reasons = 256;
 constexpr std::size_t most_text = 4096;                  // of a comment, or a name
 constexpr std::size_t most_lanes = std::size_t{1} << 16; // as many sessions as a store takes
-constexpr std::array<std::string_view, 4> programs{"koto-l3d", "replay", "receive", "reprocess"};
+constexpr std::array<std::string_view, 3> programs{"koto-l3d", "replay", "receive"};
 
-/// Of a program that writes a store: it names all sessions of it.
-bool is_of_store(std::string_view program) {
-  return program == "receive" || program == "reprocess";
-}
+/// Of a receiver: it names all sessions of its store.
+bool is_of_store(std::string_view program) { return program == "receive"; }
 /// Of a reason: it goes to a terminal.
 constexpr std::size_t longest_reason = 64;
 
@@ -127,26 +125,11 @@ void limit_figures(Section& of) {
   boost::mp11::mp_for_each<members>([&](auto member) { limit_figure(of.*member.pointer); });
 }
 
-/// Keys that came after version 0.1.0; a section without one is that of an older program.
-constexpr std::array<std::string_view, 4> newer_keys{"conflicting", "payloads", "gone",
-                                                     "not_compared"};
-
-/// 0 in a ledger of an older program, which lacks it.
-std::uint64_t figure(const json::object& from, std::string_view key) {
-  const auto* n = from.if_contains(key);
-  if (n == nullptr) return 0;
-  const auto figure = n->to_number<std::uint64_t>();
-  check_figure(figure);
-  return figure;
-}
-
 /// Passes over keys that it does not know.
 template <class Section>
 void read(const json::value& from, Section& to) {
   using members = boost::describe::describe_members<Section, boost::describe::mod_public>;
   boost::mp11::mp_for_each<members>([&](auto member) {
-    const bool is_newer = std::ranges::find(newer_keys, member.name) != newer_keys.end();
-    if (is_newer && !from.as_object().contains(member.name)) return;
     auto& field = to.*member.pointer;
     field =
         json::value_to<std::remove_reference_t<decltype(field)>>(from.as_object().at(member.name));
@@ -154,28 +137,16 @@ void read(const json::value& from, Section& to) {
   });
 }
 
-/// What stands in for `ended` in a ledger of an older program: events are shed at a stop only.
-bool has_ended_by_the_rest(const ledger& l) {
-  const auto at_stop = l.events.shed.find(name_of(shed::drain));
-  return l.clean || (at_stop != l.events.shed.end() && at_stop->second > 0);
-}
-
 /// As its readers take it.
 ledger within_limits(ledger l) {
   each_section(l, [](std::string_view, auto& section) { limit_figures(section); });
   for (crate_account& c : l.crates) limit_figures(c);
   if (l.spool) limit_figures(*l.spool);
-  for (lost_account& gone : l.lost) {
-    limit_figure(gone.blocks);
-    limit_figure(gone.events);
-  }
   for (spill_account& s : l.spills) limit_figures(s);
   limit_figures(l.earlier_spills);
   limit_text(l.menu);
   limit_text(l.comment);
   limit_figure(l.recorded);
-  limit_figure(l.unseen);
-  limit_figure(l.not_compared);
   return l;
 }
 
@@ -202,20 +173,6 @@ spool_account::lane tag_invoke(json::value_to_tag<spool_account::lane>, const js
           v.at("damaged").to_number<std::uint64_t>()};
 }
 
-void tag_invoke(json::value_from_tag, json::value& to, const lost_account& l) {
-  to = {{"session", session_text(l.session)},
-        {"first", l.first},
-        {"last", l.last},
-        {"blocks", l.blocks},
-        {"events", l.events}};
-}
-
-lost_account tag_invoke(json::value_to_tag<lost_account>, const json::value& v) {
-  const auto number = [&](const char* key) { return v.at(key).to_number<std::uint64_t>(); };
-  return {session_from(v.at("session")), number("first"), number("last"), number("blocks"),
-          number("events")};
-}
-
 std::uint64_t sum_of(const reason_counts& counts) {
   return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0},
                          [](std::uint64_t s, const auto& entry) { return s + entry.second; });
@@ -228,7 +185,7 @@ std::int64_t unaccounted(const event_account& e) {
 
 std::int64_t unaccounted(const fragment_account& f) {
   return static_cast<std::int64_t>(f.seen - f.admitted - f.incomplete - sum_of(f.malformed) -
-                                   f.late - f.duplicate - f.conflicting);
+                                   f.late - f.duplicate);
 }
 
 bool ledger::balanced() const {
@@ -254,8 +211,7 @@ void set_building(ledger& to, const building_counters& b) {
   d.late = b.late_chunks;
   to.fragments = {b.fragments_seen,       b.fragments_admitted,
                   b.fragments_incomplete, counts_of(b.fragments_malformed),
-                  b.fragments_late,       b.fragments_duplicate,
-                  b.fragments_conflicting};
+                  b.fragments_late,       b.fragments_duplicate};
   to.events.admitted = b.events_admitted;
 }
 
@@ -263,9 +219,8 @@ void set_crates(ledger& to, const building_counters& b, const readout& crates) {
   for (std::size_t c = 0; c < crates.size(); ++c) {
     to.crates.push_back({crates.crates[c].number, b.fragments_seen[c], b.fragments_admitted[c],
                          b.fragments_incomplete[c], counts_of(b.fragments_malformed.of(c)),
-                         b.fragments_late[c], b.fragments_duplicate[c], b.fragments_conflicting[c],
-                         b.fragments_missing[c], b.fragments_overdue[c], b.fragments_alone[c],
-                         b.astray[c]});
+                         b.fragments_late[c], b.fragments_duplicate[c], b.fragments_missing[c],
+                         b.fragments_overdue[c], b.fragments_alone[c], b.astray[c]});
   }
 }
 
@@ -299,11 +254,6 @@ std::string to_json(const ledger& as_counted) {
     spool["session"] = session_text(l.sessions.back());
     for (const auto& [key, value] : account.as_object()) spool[key] = value;
   }
-  if (l.program == "receive") {
-    o["lost"] = json::value_from(l.lost);
-    o["unseen"] = l.unseen;
-    o["not_compared"] = l.not_compared;
-  }
   o["spills"] = json::value_from(l.spills);
   o["earlier_spills"] = json::value_from(l.earlier_spills);
   o["balanced"] = l.balanced();
@@ -329,9 +279,8 @@ ledger ledger_from_json(std::string_view text) {
     if (const auto* list = o.if_contains("sessions"); list != nullptr && of_store)
       for (const auto& s : list->as_array()) l.sessions.push_back(session_from(s));
     l.clean = o.at("clean").as_bool();
-    const auto* const ended = o.if_contains("ended");
-    if (ended != nullptr) l.ended = ended->as_bool();
-    if (ended != nullptr && l.clean && !l.ended)
+    l.ended = o.at("ended").as_bool();
+    if (l.clean && !l.ended)
       throw std::runtime_error("it says that it is clean, and that its program has not ended");
     if (const auto* menu = o.if_contains("menu")) l.menu = short_text(*menu);
     if (const auto* comment = o.if_contains("comment")) l.comment = short_text(*comment);
@@ -340,21 +289,10 @@ ledger ledger_from_json(std::string_view text) {
       check_figure(*l.recorded);
     }
     each_section(l, [&](std::string_view key, auto& section) { read(o.at(key), section); });
-    if (ended == nullptr) l.ended = has_ended_by_the_rest(l);
     if (const auto* spool = o.if_contains("spool"); spool != nullptr && !of_store) {
       if (l.sessions.empty()) throw std::runtime_error("a spool without a session");
       l.sessions.push_back(session_from(spool->at("session")));
       read(*spool, l.spool.emplace());
-    }
-    if (const auto* lost = o.if_contains("lost"); lost != nullptr && of_store)
-      l.lost = json::value_to<std::vector<lost_account>>(*lost);
-    for (const lost_account& gone : l.lost) {
-      check_figure(gone.blocks);
-      check_figure(gone.events);
-    }
-    if (of_store) {
-      l.unseen = figure(o, "unseen");
-      l.not_compared = figure(o, "not_compared");
     }
     if (const auto* crates = o.if_contains("crates"); crates != nullptr && !of_store) {
       if (crates->as_array().size() > most_crates)
@@ -362,7 +300,7 @@ ledger ledger_from_json(std::string_view text) {
       for (const auto& crate : crates->as_array()) read(crate, l.crates.emplace_back());
     }
     for (const auto& spill : o.at("spills").as_array()) read(spill, l.spills.emplace_back());
-    if (const auto* earlier = o.if_contains("earlier_spills")) read(*earlier, l.earlier_spills);
+    read(o.at("earlier_spills"), l.earlier_spills);
     if (const auto* balanced = o.if_contains("balanced");
         balanced != nullptr && balanced->as_bool() != l.balanced())
       throw std::runtime_error(l.balanced()

@@ -31,7 +31,6 @@ struct fragment_account {
   reason_counts malformed;
   std::uint64_t late = 0;
   std::uint64_t duplicate = 0;
-  std::uint64_t conflicting = 0; ///< 0 in ledgers of 0.1.0, which lack it
 
   friend bool operator==(const fragment_account&, const fragment_account&) = default;
 };
@@ -45,7 +44,6 @@ struct crate_account {
   reason_counts malformed;
   std::uint64_t late = 0;
   std::uint64_t duplicate = 0;
-  std::uint64_t conflicting = 0;
   std::uint64_t missing = 0; ///< this and the rest: as in building_counters
   std::uint64_t overdue = 0;
   std::uint64_t alone = 0;
@@ -115,21 +113,9 @@ struct spool_account {
   std::uint64_t waiting = 0; ///< of this process's events, those in flight that a next start finds
   std::uint64_t found = 0;   ///< at the start, of earlier processes
   std::uint64_t gone = 0;    ///< blocks that were called safe, and that no file has any more
-  std::uint64_t not_compared = 0; ///< files that may not be as they were
-  std::vector<lane> lanes;        ///< of earlier processes
+  std::vector<lane> lanes;   ///< of earlier processes
 
   friend bool operator==(const spool_account&, const spool_account&) = default;
-};
-
-/// Blocks that a receiver had stored and that are not there any more.
-struct lost_account {
-  std::uint64_t session = 0;
-  std::uint64_t first = 0; ///< the lowest of their numbers
-  std::uint64_t last = 0;
-  std::uint64_t blocks = 0; ///< those between that are there are not among them
-  std::uint64_t events = 0;
-
-  friend bool operator==(const lost_account&, const lost_account&) = default;
 };
 
 struct ledger {
@@ -149,11 +135,8 @@ struct ledger {
   byte_account bytes;
   std::vector<crate_account> crates;  ///< of a daemon, in the order of the readout
   std::optional<spool_account> spool; ///< of a daemon that has one
-  std::vector<lost_account> lost;     ///< of a receiver, by session
-  std::uint64_t unseen = 0; ///< likewise: blocks that daemons had let go, and that it never stored
-  std::uint64_t not_compared = 0;        ///< likewise: files that may not be as they were
-  std::vector<spill_account> spills;     ///< the latest
-  earlier_spills_account earlier_spills; ///< zeros in ledgers of 0.1.0, which lack it
+  std::vector<spill_account> spills;  ///< the latest
+  earlier_spills_account earlier_spills;
 
   friend bool operator==(const ledger&, const ledger&) = default;
 
@@ -194,6 +177,18 @@ void set_outcomes(ledger& to, const outcome_counters& outcomes);
 
 /// Whether a file with these first 64 bytes is a ledger that this program wrote.
 [[nodiscard]] bool is_ledger_of(std::string_view program, std::string_view begin);
+
+/// A name that no ledger may have. A ledger takes the place of the file of its name, and a store or
+/// a spool makes its files when it needs them: one would replace the other, or be read as one. Of a
+/// file's name without its folder: a store or a spool may give it to a file of its own, as
+/// blocks-000001-run000007-node3.json.
+[[nodiscard]] constexpr bool is_name_of_stored_data(std::string_view name) {
+  for (const std::string_view beginning : {"blocks-", "spool-"})
+    if (name.starts_with(beginning) && name.size() > beginning.size() &&
+        name[beginning.size()] >= '0' && name[beginning.size()] <= '9')
+      return true;
+  return name.find(".kl3") != name.npos;
+}
 
 /// All or nothing: a reader finds the old ledger or the new one. Throws std::system_error.
 void write_ledger(const std::filesystem::path& path, const ledger& l);

@@ -16,9 +16,8 @@ void admission::look_into(candidate_event& event) const {
   event.used_boards = event.flags = 0;
   event.reference_time.reset();
   event.digest = {};
-  std::ranges::fill(event.chunk_marks, no_mark);
   const auto must_be_walked = [](const auto& f) {
-    return f.whole && f.where.memory != nullptr && f.chunks.empty();
+    return f.whole && f.where.memory != nullptr && f.slots_of_chunks.empty();
   };
   for (std::size_t i = 0; i < event.fragments.size(); ++i) {
     if (i + 1 < event.fragments.size() && must_be_walked(event.fragments[i + 1]))
@@ -31,16 +30,7 @@ void admission::look_into(candidate_event& event) const {
 void admission::look_into(candidate_event& event, arrived_fragment& f) const {
   const auto& crate = settings_.crates.crates[f.crate];
   f.kind = crate.kind;
-  const std::uint32_t max_chunks = settings_.max_chunks();
-  const auto marks = std::span(event.chunk_marks).subspan(f.crate * max_chunks, max_chunks);
-  if (f.chunks.empty()) {
-    const fragment_chunks chunks(f.where, settings_.chunk_bytes);
-    chunks.prefetch();
-    chunks.mark(marks);
-  } else {
-    std::ranges::transform(f.chunks, marks.begin(), &chunk_note::mark);
-  }
-  if (const auto plain = join(f.chunks, f.sums, f.where.bytes, crate)) {
+  if (const auto plain = join(f.slots_of_chunks, f.sums, f.where.bytes, crate)) {
     event.digest.add(f.crate, plain->digest);
     if (f.problem) return;
     f.slots = plain->slots;

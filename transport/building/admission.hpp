@@ -2,9 +2,9 @@
 // The end of event building: judges an event whose fragments have arrived or are given up, counts
 // it, and writes it into the tables of a batch. It counts every fragment under exactly one name.
 // `seen` is counted elsewhere, so that the sum `seen = admitted + incomplete + malformed + late +
-// duplicate + conflicting` is a check and not a definition. Events from datagrams and from records
-// come in by this one door. Guarded by the event builder's lock, except look_into() and write(),
-// which do most of the work.
+// duplicate` is a check and not a definition. Events from datagrams and from records come in by
+// this one door. Guarded by the event builder's lock, except look_into() and write(), which do most
+// of the work.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 #include <span>
 #include <vector>
 
+#include "transport/building/arrived_chunk.hpp"
 #include "transport/building/fragment_index.hpp"
-#include "transport/building/known_chunks.hpp"
 #include "transport/building/known_events.hpp"
 #include "transport/building/settings.hpp"
 #include "transport/format/input_batch.hpp"
@@ -27,8 +27,8 @@ struct arrived_fragment {
   bool whole = false;               ///< all its bytes are here
   std::optional<malformed> problem; ///< known before its bytes are looked at, or found in them
   fragment_pieces where; ///< of a whole fragment; memory = nullptr: its bytes were not kept
-  std::span<const chunk_note> chunks; ///< of a whole fragment that came in chunks
-  fragment_sums sums;                 ///< of these
+  std::span<const std::uint16_t> slots_of_chunks; ///< of a whole fragment that came in chunks
+  fragment_sums sums;                             ///< of these
 
   [[nodiscard]] std::uint32_t number_of_pieces() const {
     return (where.bytes + where.piece_bytes - 1) / where.piece_bytes;
@@ -46,9 +46,7 @@ struct arrived_fragment {
 /// An event that ends now. Reuse one for many events: it then allocates nothing.
 struct candidate_event {
   explicit candidate_event(const building_settings& settings)
-      : boards(settings.crates.boards()),
-        chunk_marks(settings.crates.size() * settings.max_chunks()),
-        pieces_(settings.crates.size()) {
+      : boards(settings.crates.boards()), pieces_(settings.crates.size()) {
     fragments.reserve(settings.crates.size());
   }
 
@@ -58,16 +56,10 @@ struct candidate_event {
   std::uint32_t used_boards = 0;
   std::uint32_t flags = 0;
   std::optional<std::uint32_t> reference_time;
-  event_digest digest;                 ///< of the bytes of all fragments, for known_events
-  std::vector<chunk_mark> chunk_marks; ///< by crate, then chunk, for known_chunks
+  event_digest digest; ///< of the bytes of all fragments, for known_events
 
   /// The offset of a fragment that lies in one piece.
   [[nodiscard]] piece_offset& own_piece(std::uint32_t crate) { return pieces_[crate]; }
-
-  [[nodiscard]] std::span<const chunk_mark> marks_of(std::uint32_t crate) const {
-    const std::size_t chunks = chunk_marks.size() / pieces_.size();
-    return std::span(chunk_marks).subspan(crate * chunks, chunks);
-  }
 
 private:
   std::vector<piece_offset> pieces_;

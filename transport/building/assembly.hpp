@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Events being assembled from chunks: which chunks of which fragment are here, and where they lie.
 // A fixed number of such records exists from the start, in the order in which their events began:
-// in that order they run out of time. Guarded by the event builder's lock.
+// in that order they run out of time. Memory is set aside for a bounded number of events that are
+// incomplete when their batch closes. Guarded by the event builder's lock.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "transport/accounting/counters.hpp"
-#include "transport/building/chunk_summary.hpp"
-#include "transport/building/landing.hpp"
+#include "transport/building/arrived_chunk.hpp"
+#include "transport/building/held_batches.hpp"
+#include "transport/building/settings.hpp"
 #include "transport/building/spill_table.hpp"
 #include "transport/format/batch.hpp"
 #include "transport/format/time.hpp"
@@ -22,15 +26,13 @@ namespace l3 {
 struct alignas(64) fragment_assembly {
   std::uint64_t have = 0;       ///< bit i: chunk i is here
   std::uint64_t in_batch = 0;   ///< bit i: it lies in the batch, in a slot or among short ones
-  std::uint64_t named = 0;      ///< bit i: it names its spill
   fragment_sums sums;           ///< of the chunks that are here
   std::uint32_t last_bytes = 0; ///< length of the last chunk, once that is here
   std::uint8_t chunks = 0;      ///< of the whole fragment; 0: not known yet
   bool seen = false;
-  bool repeated = false;    ///< a chunk came twice
-  bool conflicting = false; ///< another chunk came, which names its spill or came during judgement
-  bool gathered = false;    ///< the last chunk lies among other short ones
-  bool trailer = false;     ///< its trailer has come
+  bool repeated = false; ///< a chunk came twice
+  bool gathered = false; ///< the last chunk lies among other short ones
+  bool trailer = false;  ///< its trailer has come
   /// A chunk came before any datagram that names its spill: it may be another spill's. Then the
   /// true chunk comes before the trailer or shortly after it.
   bool early = false;
@@ -71,7 +73,7 @@ struct event_assembly {
 
   std::span<fragment_assembly> fragments; ///< by crate
   std::span<piece_offset> pieces;         ///< of each fragment `max_chunks`; offsets in the batch
-  std::span<chunk_note> notes;            ///< the same
+  std::span<std::uint16_t> board_slots;   ///< the same; of the chunks' summaries
 
   /// A thread uses it without the lock: it must not end.
   [[nodiscard]] bool busy() const {
@@ -91,7 +93,7 @@ public:
   [[nodiscard]] static std::size_t memory_plan(std::uint32_t events, std::uint32_t crates,
                                                std::uint32_t max_chunks) {
     const std::size_t of_a_fragment =
-        sizeof(fragment_assembly) + max_chunks * (sizeof(piece_offset) + sizeof(chunk_note));
+        sizeof(fragment_assembly) + max_chunks * (sizeof(piece_offset) + sizeof(std::uint16_t));
     return std::size_t{events} *
            (crates * of_a_fragment + sizeof(event_assembly) + sizeof(std::uint32_t));
   }
@@ -117,11 +119,53 @@ public:
 private:
   std::vector<fragment_assembly> fragments_;
   std::vector<piece_offset> pieces_;
-  std::vector<chunk_note> notes_;
+  std::vector<std::uint16_t> board_slots_;
   std::vector<event_assembly> events_;
   std::vector<std::uint32_t> free_;
   std::uint32_t oldest_ = event_assembly::none;
   std::uint32_t youngest_ = event_assembly::none;
+};
+
+/// Memory for events that wait outside the frames. A parked fragment is contiguous: chunk i lies at
+/// i × chunk_bytes.
+class parking {
+public:
+  parking(std::uint32_t events, std::uint32_t crates, std::uint32_t chunk_bytes,
+          std::uint32_t max_chunks)
+      : chunk_bytes_(chunk_bytes), fragment_bytes_(std::size_t{chunk_bytes} * max_chunks),
+        event_bytes_(fragment_bytes_ * crates), memory_(event_bytes_ * events) {
+    free_.reserve(events);
+    for (std::uint32_t s = events; s > 0; --s) free_.push_back(s - 1);
+  }
+
+  [[nodiscard]] std::uint32_t free() const { return static_cast<std::uint32_t>(free_.size()); }
+  [[nodiscard]] std::uint32_t take() {
+    const auto slot = free_.back();
+    free_.pop_back();
+    return slot;
+  }
+  void give_back(std::uint32_t slot) { free_.push_back(slot); }
+  [[nodiscard]] static std::size_t memory_plan(const building_settings& s) {
+    return std::size_t{s.chunk_bytes} * s.max_chunks() * s.crates.size() * s.parked_events;
+  }
+
+  [[nodiscard]] std::byte* fragment(std::uint32_t slot, std::uint32_t crate) {
+    return memory_.data() + slot * event_bytes_ + crate * fragment_bytes_;
+  }
+  [[nodiscard]] std::byte* chunk(std::uint32_t slot, std::uint32_t crate, std::uint32_t index) {
+    return fragment(slot, crate) + std::size_t{index} * chunk_bytes_;
+  }
+  void put(std::uint32_t slot, std::uint32_t crate, std::uint32_t index,
+           std::span<const std::byte> bytes) {
+    std::memcpy(chunk(slot, crate, index), bytes.data(), bytes.size());
+  }
+
+private:
+  std::size_t chunk_bytes_;
+  std::size_t fragment_bytes_;
+  std::size_t event_bytes_;
+  std::vector<std::byte> memory_;
+  std::vector<std::uint32_t> free_;
 };
 
 } // namespace l3

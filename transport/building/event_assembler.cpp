@@ -59,8 +59,10 @@ void event_assembler::add_chunk(std::uint32_t handle, const arrived_chunk& c, ti
   const bool ended_before = f.ended();
   const std::uint32_t chunk = c.header.chunk;
   const std::uint64_t bit = std::uint64_t{1} << chunk;
-  if (e.state == assembly_state::judged && (f.have & bit) == 0)
-    return add_late(e, c.place.crate, true);
+  if (e.state == assembly_state::judged) {
+    counters_.late_chunks.add();
+    return (f.have & bit) != 0 ? count_repeat(e, c.place.crate) : add_late(e, c.place.crate);
+  }
   see(e, c.place.crate);
   hear_of(e, now);
   if (f.problem == malformed::chunk_count) return;
@@ -82,10 +84,9 @@ void event_assembler::add_chunk(std::uint32_t handle, const arrived_chunk& c, ti
     }
     const bool placed = e.place == event_place::batch && place_in_batch(e, f, c);
     if (!placed) place_elsewhere(handle, c);
-    note(e, c.place.crate, chunk) = {c.summary.mark, c.summary.slots};
+    e.board_slots[c.place.crate * max_chunks_ + chunk] = c.summary.slots;
     f.sums.add(c.summary, *e.spill->number);
     f.have |= bit;
-    if (c.summary.spill) f.named |= bit;
     if (c.strip == nullptr) f.early = true;
   }
   end_if_ended(handle, ended_before, f, now);
@@ -95,7 +96,7 @@ void event_assembler::add_trailer(std::uint32_t handle, std::uint32_t crate, std
                                   time_point now) {
   event_assembly& e = events_[handle];
   fragment_assembly& f = e.fragments[crate];
-  if (e.state == assembly_state::judged) return add_late(e, crate, false);
+  if (e.state == assembly_state::judged) return add_late(e, crate);
   e.verified = true;
   const bool ended_before = f.ended();
   see(e, crate);
@@ -119,16 +120,6 @@ bool event_assembler::has_chunks(std::uint32_t handle, std::uint32_t crate) cons
   return events_[handle].fragments[crate].have != 0;
 }
 
-bool event_assembler::has_another(std::uint32_t handle, std::uint32_t crate,
-                                  std::span<const chunk_mark> marks) const {
-  const event_assembly& e = events_[handle];
-  for (std::uint64_t left = e.fragments[crate].named; left != 0; left &= left - 1) {
-    const auto i = static_cast<std::uint32_t>(std::countr_zero(left));
-    if (marks[i] != no_mark && note(e, crate, i).mark != marks[i]) return true;
-  }
-  return false;
-}
-
 void event_assembler::see(const event_assembly& e, std::uint32_t crate) {
   fragment_assembly& f = e.fragments[crate];
   if (f.seen) return;
@@ -144,36 +135,30 @@ void event_assembler::hear_of(event_assembly& e, time_point now) {
 }
 
 /// Its event is being judged without it.
-void event_assembler::add_late(const event_assembly& e, std::uint32_t crate, bool is_chunk) {
-  if (is_chunk) counters_.late_chunks.add();
+void event_assembler::add_late(const event_assembly& e, std::uint32_t crate) {
   if (e.fragments[crate].seen) return;
   see(e, crate);
   counters_.fragments_late.add(crate);
 }
 
-/// The event that is judged already ends as it is.
 void event_assembler::compare_chunk(event_assembly& e, const arrived_chunk& c) {
   fragment_assembly& f = e.fragments[c.place.crate];
   const std::uint32_t chunk = c.header.chunk;
   const std::byte* kept = memory_of(e, c.place.crate, chunk);
   const bool same = c.bytes.size() == length_of(f, chunk) &&
-                    (kept == nullptr ? c.summary.mark == note(e, c.place.crate, chunk).mark
-                                     : std::memcmp(kept, c.bytes.data(), c.bytes.size()) == 0);
+                    (kept == nullptr || std::memcmp(kept, c.bytes.data(), c.bytes.size()) == 0);
   if (!same) {
-    if (e.state != assembly_state::judged) {
-      f.problem = malformed::conflicting_chunks;
-      if (c.summary.spill) f.conflicting = true;
-    } else if (!std::exchange(f.conflicting, true)) {
-      counters_.fragments_seen.add(c.place.crate);
-      counters_.fragments_conflicting.add(c.place.crate);
-    }
+    f.problem = malformed::conflicting_chunks;
     return;
   }
   counters_.duplicate_chunks.add();
-  if (f.repeated) return;
-  f.repeated = true;
-  counters_.fragments_seen.add(c.place.crate);
-  counters_.fragments_duplicate.add(c.place.crate);
+  count_repeat(e, c.place.crate);
+}
+
+void event_assembler::count_repeat(const event_assembly& e, std::uint32_t crate) {
+  if (std::exchange(e.fragments[crate].repeated, true)) return;
+  counters_.fragments_seen.add(crate);
+  counters_.fragments_duplicate.add(crate);
 }
 
 void event_assembler::place_elsewhere(std::uint32_t handle, const arrived_chunk& c) {
@@ -324,7 +309,7 @@ void event_assembler::collect(std::uint32_t handle, candidate_event& out) {
     a.whole = f.whole() && f.problem != malformed::chunk_count;
     a.where.bytes = a.whole ? bytes_of(f) : 0;
     if (a.whole) {
-      a.chunks = e.notes.subspan(c * max_chunks_, f.chunks);
+      a.slots_of_chunks = e.board_slots.subspan(c * max_chunks_, f.chunks);
       a.sums = f.sums;
     }
     if (a.whole && e.place == event_place::batch) {

@@ -20,7 +20,6 @@
 #include "transport/building/assembly.hpp"
 #include "transport/building/held_batches.hpp"
 #include "transport/building/landing_strip.hpp"
-#include "transport/building/parking.hpp"
 #include "transport/building/settings.hpp"
 #include "transport/format/batch_capacity.hpp"
 
@@ -55,10 +54,6 @@ public:
   [[nodiscard]] bool wants(std::uint32_t handle, const arrived_chunk& c) const;
   /// Whether a chunk of the crate's fragment is there.
   [[nodiscard]] bool has_chunks(std::uint32_t handle, std::uint32_t crate) const;
-  /// Whether it has a chunk, which names its spill, with another mark than the fragment's of a
-  /// record. Chunks that the record lacks are not compared.
-  [[nodiscard]] bool has_another(std::uint32_t handle, std::uint32_t crate,
-                                 std::span<const chunk_mark> marks) const;
 
   // The queue of events that end next. None of these gives a busy event.
 
@@ -109,7 +104,8 @@ public:
 private:
   void see(const event_assembly& e, std::uint32_t crate);
   static void hear_of(event_assembly& e, time_point now);
-  void add_late(const event_assembly& e, std::uint32_t crate, bool is_chunk);
+  void add_late(const event_assembly& e, std::uint32_t crate);
+  void count_repeat(const event_assembly& e, std::uint32_t crate);
   void compare_chunk(event_assembly& e, const arrived_chunk& c);
   [[nodiscard]] bool place_in_batch(event_assembly& e, fragment_assembly& f,
                                     const arrived_chunk& c);
@@ -121,10 +117,6 @@ private:
   [[nodiscard]] std::uint32_t bytes_of(const fragment_assembly& f) const;
   [[nodiscard]] piece_offset& piece(event_assembly& e, std::uint32_t crate, std::uint32_t chunk) {
     return e.pieces[crate * max_chunks_ + chunk];
-  }
-  [[nodiscard]] chunk_note& note(const event_assembly& e, std::uint32_t crate,
-                                 std::uint32_t chunk) const {
-    return e.notes[crate * max_chunks_ + chunk];
   }
   [[nodiscard]] const std::byte* memory_of(event_assembly& e, std::uint32_t crate,
                                            std::uint32_t chunk);

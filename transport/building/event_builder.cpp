@@ -44,17 +44,14 @@ event_builder::event_builder(const building_settings& settings, const batch_capa
     : settings_(checked(settings, capacity)), crates_(settings.crates.size()),
       max_chunks_(settings.max_chunks()), batch_age_(batch_age), counters_(counters),
       outcomes_(outcomes), on_end_of_spill_(std::move(on_end_of_spill)), spills_(settings_),
-      known_chunks_(settings.remembered_chunks_of, settings.crates.size(), settings.max_chunks()),
       batches_(pool, settings.chunk_bytes), events_(settings_, capacity, batches_, counters),
-      resolver_(settings_, spills_, events_, known_chunks_), admission_(settings_, counters) {}
+      resolver_(settings_, spills_, events_), admission_(settings_, counters) {}
 
 event_builder::memory event_builder::memory_plan(const building_settings& settings,
                                                  const batch_capacity& capacity) {
-  return {parking::memory_plan(settings),
-          spill_tracker::memory_plan(settings) + spill_resolver::memory_plan(settings) +
-              known_chunks::memory_plan(settings.remembered_chunks_of, settings.crates.size(),
-                                        settings.max_chunks()) +
-              event_assembler::memory_plan(settings, capacity)};
+  return {parking::memory_plan(settings), spill_tracker::memory_plan(settings) +
+                                              spill_resolver::memory_plan(settings) +
+                                              event_assembler::memory_plan(settings, capacity)};
 }
 
 /// Takes the lock and sets the clock.
@@ -232,11 +229,6 @@ bool event_builder::end_all(bool with_those_without_room, locked& lock) {
     settle(lock);
   }
   return events_.open_events() == 0;
-}
-
-std::vector<event_conflict> event_builder::fetch_conflicts() {
-  const std::lock_guard lock(mutex_);
-  return std::exchange(conflicts_, {});
 }
 
 std::uint32_t event_builder::open_events() const {

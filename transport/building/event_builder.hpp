@@ -17,16 +17,14 @@
 // has room.
 //
 // The life of a chunk: it lands in a slot of a thread's strip; land() looks at the boards in it
-// (chunk_summary.hpp); take() finds its spill, its event, its fragment. A chunk that does not name
+// (arrived_chunk.hpp); take() finds its spill, its event, its fragment. A chunk that does not name
 // its spill goes to the spill of the latest sibling in its fragment, if that fragment lacks it;
 // otherwise a copy of it waits for the next sibling. The slot of a new chunk becomes a piece (a
 // short chunk is copied beside other short ones, and its slot is free again). A chunk is copied if
 // it waited, if its event is parked, or if its slot belongs to another batch than its event. A
 // chunk that came before is compared. When the last chunk of the last fragment is there, the
 // builder looks into the fragments and admits the event. At the time limit it gives an incomplete
-// event up, or forwards it with a flag. A chunk that comes after the end of its event is counted as
-// late if the event was not complete; if it was, as a duplicate, or as conflicting if its mark is
-// another than that of the chunk before (known_chunks.hpp).
+// event up, or forwards it with a flag. A chunk that comes after the end of its event is late.
 //
 // The life of a batch: it is current while events begin in it, and closes when it is full or old.
 // Its open events may end in it while their datagrams come; those that do not are parked. It is
@@ -45,26 +43,14 @@
 #include "transport/building/admission.hpp"
 #include "transport/building/event_assembler.hpp"
 #include "transport/building/held_batches.hpp"
-#include "transport/building/known_chunks.hpp"
 #include "transport/building/landing_strip.hpp"
-#include "transport/building/reading_rounds.hpp"
 #include "transport/building/spill_resolver.hpp"
 #include "transport/building/spill_tracker.hpp"
-#include "transport/building/stream_landing.hpp"
 #include "transport/file/record_parser.hpp"
 #include "transport/format/batch_capacity.hpp"
 #include "transport/system/spinning_mutex.hpp"
 
 namespace l3 {
-
-/// An event that came with other bytes than it has.
-struct event_conflict {
-  event_key key;
-  std::uint64_t crates = 0; ///< whose bytes differ, a bit for each place; 0: it is not known
-  bool at_once = false;     ///< chunks of both came before it ended: neither fragment is taken
-
-  friend bool operator==(const event_conflict&, const event_conflict&) = default;
-};
 
 class event_builder {
 public:
@@ -123,8 +109,6 @@ public:
 
   // Both.
 
-  /// Events that came again with other bytes, the first of each spill; each is returned once.
-  [[nodiscard]] std::vector<event_conflict> fetch_conflicts();
   /// Looks at time limits, the age of the batch, ends of spill. Call it every few milliseconds.
   void tick(time_point now);
   /// Call when all receivers have stopped. Ends every event except complete ones for which no frame
@@ -138,6 +122,8 @@ public:
   [[nodiscard]] std::uint64_t open_fragments() const { return events_.open_fragments(); }
   /// Events admitted into batches that are not submitted yet. Any thread, without the lock.
   [[nodiscard]] std::uint64_t batched_events() const { return batches_.events(); }
+  /// No event is open, and none waits for its batch to be submitted: time limits end nothing.
+  [[nodiscard]] bool is_quiet() const { return open_fragments() == 0 && batched_events() == 0; }
   struct memory {
     std::size_t parking = 0;
     std::size_t tables = 0;
@@ -177,9 +163,6 @@ private:
   [[nodiscard]] bool end_all(bool with_those_without_room, locked& lock);
   void end(std::uint32_t handle, locked& lock);
   [[nodiscard]] bool is_repeat(const event_assembly& e) const;
-  [[nodiscard]] bool is_another(const candidate_event& repeat) const;
-  void name_conflict(const event_conflict& found);
-  void count_repeat(const candidate_event& repeat, bool is_another);
   void end_as_late(std::uint32_t handle);
   void admit(std::uint32_t handle, candidate_event& candidate, locked& lock);
   [[nodiscard]] bool store(const event_assembly& e, candidate_event& candidate, locked& lock);
@@ -206,8 +189,7 @@ private:
   void on_chunk(const arrived_chunk& c, input_counters& input);
   void on_trailer(const l2::datagram_header& h, input_counters& input);
   void on_end_of_spill(const l2::datagram_header& h, input_counters& input);
-  using named_by = spill_resolver::named_by;
-  void take_chunk(const arrived_chunk& c, const spill_resolver::answer& where);
+  void take_chunk(const arrived_chunk& c, spill_table& spill);
   void take_waiting(std::uint32_t fragment_id, spill_table* spill, input_counters& input);
   void take_unnamed(const spill_resolver::unnamed_chunk& c);
   void take_trailer(spill_table& spill, const l2::datagram_header& h);
@@ -215,7 +197,6 @@ private:
   void count_late(spill_table& spill, l2::fragment_place place);
   void count_as_seen(event_key key, std::uint32_t crate);
   void refuse_spill(event_key named, std::uint32_t crate, input_counters& input);
-  void count_repeat(const arrived_chunk& c, const spill_resolver::answer& where);
 
   // Streams (event_builder_streams.cpp).
   [[nodiscard]] bool make_room(stream_landing& stream, std::size_t bytes);
@@ -231,7 +212,7 @@ private:
                                           locked& lock);
   [[nodiscard]] bool is_repeat(const candidate_event& record, const spill_table* spill) const;
   [[nodiscard]] stream_result take_repeat(const candidate_event& record);
-  [[nodiscard]] bool give_way_to_record(spill_table& spill, const candidate_event& record);
+  [[nodiscard]] bool give_way_to_record(spill_table& spill, std::uint32_t event_number);
   void admit_record(stream_landing& stream, candidate_event& candidate, spill_table* spill,
                     locked& lock);
   void leave_spill(stream_landing& stream);
@@ -247,7 +228,6 @@ private:
   mutable spinning_mutex mutex_;
   time_point now_{}; // the latest time that any thread has told
   spill_tracker spills_;
-  known_chunks known_chunks_;
   held_batches batches_;
   event_assembler events_;
   spill_resolver resolver_;
@@ -258,7 +238,6 @@ private:
   std::vector<std::unique_ptr<candidate_event>> candidates_; // free ones, as many as threads
   std::vector<stream_landing*> streams_;
   std::uint64_t streams_attached_ = 0;
-  std::vector<event_conflict> conflicts_; // at most one a spill number until they are fetched
   std::vector<spill_summary> due_;
   bool submitting_ = false; // a thread is, without the lock
   bool reporting_ = false;  // the same

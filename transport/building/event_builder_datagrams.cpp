@@ -48,12 +48,12 @@ void event_builder::on_chunk(const arrived_chunk& c, input_counters& input) {
   if (c.bytes.empty()) return;
   const auto where = resolver_.resolve(c, now_);
   if (!where) return;
-  if (where->spill != nullptr) {
-    take_chunk(c, *where);
+  if (*where != nullptr) {
+    take_chunk(c, **where);
   } else {
     refuse_spill({*c.summary.spill, c.place.event_number}, c.place.crate, input);
   }
-  if (where->by == named_by::itself) take_waiting(c.header.fragment_id, where->spill, input);
+  if (c.summary.spill) take_waiting(c.header.fragment_id, *where, input);
 }
 
 /// The spill is too far from the one being taken.
@@ -63,17 +63,14 @@ void event_builder::refuse_spill(event_key named, std::uint32_t crate, input_cou
   counters_.latest.set(crate, named);
 }
 
-void event_builder::take_chunk(const arrived_chunk& c, const spill_resolver::answer& where) {
-  spill_table& spill = *where.spill;
+void event_builder::take_chunk(const arrived_chunk& c, spill_table& spill) {
   counters_.data_chunks.add();
-  const auto state = spill.state(c.place.event_number);
-  if (state == spill_table::event_state::whole) return count_repeat(c, where);
-  if (state == spill_table::event_state::given_up) {
+  if (spill.has_ended(c.place.event_number)) {
     counters_.late_chunks.add();
     return count_late(spill, c.place);
   }
   const auto handle = event_of(spill, c.place.event_number);
-  if (where.by == named_by::itself) events_[handle].verified = true;
+  if (c.summary.spill) events_[handle].verified = true;
   events_.add_chunk(handle, c, now_);
 }
 
@@ -82,7 +79,7 @@ void event_builder::take_waiting(std::uint32_t fragment_id, spill_table* spill,
                                  input_counters& input) {
   while (const auto waiting = resolver_.take_waiting(fragment_id)) {
     if (spill != nullptr) {
-      take_chunk(*waiting, {spill, named_by::sibling});
+      take_chunk(*waiting, *spill);
     } else {
       input.refused.add(refused::wrong_spill);
     }
@@ -91,7 +88,7 @@ void event_builder::take_waiting(std::uint32_t fragment_id, spill_table* spill,
 
 /// No sibling came after the chunk. It is late if there is no spill at all.
 void event_builder::take_unnamed(const spill_resolver::unnamed_chunk& c) {
-  if (c.where.spill != nullptr) return take_chunk(c.chunk, c.where);
+  if (c.spill != nullptr) return take_chunk(c.chunk, *c.spill);
   counters_.data_chunks.add();
   counters_.late_chunks.add();
 }
@@ -140,31 +137,13 @@ void event_builder::on_end_of_spill(const l2::datagram_header& h, input_counters
                       t.count);
 }
 
-/// A datagram of an event that was given up.
+/// A datagram of an event that has ended. Its fragment counts once: as a duplicate if the event was
+/// whole, as late if the event was given up without it.
 void event_builder::count_late(spill_table& spill, l2::fragment_place place) {
-  if (!spill.first_touch(place.event_number, place.crate)) return;
-  counters_.fragments_late.add(place.crate);
+  const bool whole = spill.state(place.event_number) == spill_table::event_state::whole;
+  if (!spill.first_late(place.event_number, place.crate)) return;
+  (whole ? counters_.fragments_duplicate : counters_.fragments_late).add(place.crate);
   count_as_seen({*spill.number, place.event_number}, place.crate);
-}
-
-/// A chunk of an event that was whole. Its fragment counts at most once as a duplicate, and at most
-/// once as conflicting: a chunk with other bytes counts also if it is not the first that comes
-/// again. The bytes of a chunk that may be of another spill are not compared.
-void event_builder::count_repeat(const arrived_chunk& c, const spill_resolver::answer& where) {
-  spill_table& spill = *where.spill;
-  const event_key key{*spill.number, c.place.event_number};
-  const std::uint32_t crate = c.place.crate;
-  if (resolver_.is_certain(spill, where.by, c) &&
-      known_chunks_.has_another(key, crate, c.header.chunk, c.summary.mark)) {
-    if (!known_chunks_.set_conflicting(key, crate)) return;
-    counters_.fragments_conflicting.add(crate);
-    count_as_seen(key, crate);
-    return name_conflict({key, std::uint64_t{1} << crate});
-  }
-  counters_.duplicate_chunks.add();
-  if (!spill.first_repeat(key.number, crate)) return;
-  counters_.fragments_duplicate.add(crate);
-  count_as_seen(key, crate);
 }
 
 /// A fragment that is of no event under way.

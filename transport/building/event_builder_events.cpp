@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How events end: when they are due, one after another, and into which batch they go.
+// How events end: when they are due, one after another, and into which batch they go. When batches
+// close, and where the open events of a closed one go.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -61,7 +62,7 @@ void event_builder::end(std::uint32_t handle, locked& lock) {
   admission_.look_into(*candidate);
   lock.lock();
   if (is_repeat(e)) { // it was admitted when its spill came before, or came meanwhile as a record
-    count_repeat(*candidate, is_another(*candidate));
+    for (const auto& f : candidate->fragments) counters_.fragments_duplicate.add(f.crate);
     finish_in_table(e, true, false);
     events_.release(handle, false);
   } else {
@@ -72,26 +73,6 @@ void event_builder::end(std::uint32_t handle, locked& lock) {
 
 bool event_builder::is_repeat(const event_assembly& e) const {
   return e.verified && spills_.is_repeat({*e.spill->number, e.number});
-}
-
-/// Whether an event that came again has other bytes. An event that lacks any, now or before, is not
-/// compared: what datagrams were lost may come with its repeat.
-bool event_builder::is_another(const candidate_event& repeat) const {
-  const auto is_here = [](const arrived_fragment& f) { return f.where.memory != nullptr; };
-  return repeat.fragments.size() == settings_.crates.size() &&
-         std::ranges::all_of(repeat.fragments, is_here) && spills_.known().has_whole(repeat.key) &&
-         spills_.known().has_another(repeat.key, repeat.digest.mark());
-}
-
-void event_builder::name_conflict(const event_conflict& found) {
-  if (spills_.known().first_conflict(found.key)) conflicts_.push_back(found);
-}
-
-/// Counts the fragments of an event that was taken before, as it was when it was looked into.
-void event_builder::count_repeat(const candidate_event& repeat, bool is_another) {
-  auto& as = is_another ? counters_.fragments_conflicting : counters_.fragments_duplicate;
-  for (const auto& f : repeat.fragments) as.add(f.crate);
-  if (is_another) name_conflict({repeat.key});
 }
 
 void event_builder::end_as_late(std::uint32_t handle) {
@@ -109,15 +90,7 @@ void event_builder::admit(std::uint32_t handle, candidate_event& candidate, lock
   if (verdict.admit && !stored)
     outcomes_.events_shed.add(e.place == event_place::parking ? without_room_ : shed::no_frame);
   finish_in_table(e, verdict.complete, verdict.admit);
-  if (verdict.complete) known_chunks_.remember(candidate.key, candidate.chunk_marks);
-  std::uint64_t conflicting = 0;
-  for (std::uint32_t c = 0; c < e.fragments.size(); ++c) {
-    if (!e.fragments[c].conflicting) continue;
-    if (verdict.complete) known_chunks_.set_conflicting(candidate.key, c);
-    conflicting |= std::uint64_t{1} << c;
-  }
-  if (conflicting != 0) name_conflict({candidate.key, conflicting, !verdict.complete});
-  if (stored) spills_.set_admitted(candidate.key, candidate.digest.mark(), verdict.complete);
+  if (stored) spills_.set_admitted(candidate.key, candidate.digest.mark());
   events_.release(handle, stored);
 }
 
@@ -175,6 +148,78 @@ std::unique_ptr<candidate_event> event_builder::take_candidate() {
   auto candidate = std::move(candidates_.back());
   candidates_.pop_back();
   return candidate;
+}
+
+bool event_builder::close_batch(bool without_next) {
+  auto* next = batches_.try_take();
+  if (next == nullptr && !without_next) return false;
+  auto* old = batches_.current();
+  batches_.move_to(next, now_);
+  for (auto* stream : streams_) { // those that wait for a sender
+    if (stream->at_ != nullptr && stream->at_ == old && !stream->inside_ && stream->filled_ == 0)
+      set_aside(*stream);
+  }
+  return true;
+}
+
+void event_builder::close_if_full() {
+  const auto* batch = batches_.current();
+  if (batch == nullptr) return;
+  const bool is_done = batch->batch->used_events == batch->batch->events.size();
+  if (is_done || !batch->landing.has_slot()) {
+    close_batch(true);
+  } else if (batch->is_full()) {
+    close_batch(false);
+  }
+}
+
+/// A batch that is not full is submitted only if the compute side takes it at once. Otherwise it
+/// would wait there, nearly empty, in a frame that later events need.
+void event_builder::close_if_old() {
+  const auto* batch = batches_.current();
+  if (batch == nullptr || batch->batch->used_events == 0) return;
+  if (now_ - batch->first_admitted >= batch_age_ && batches_.idle()) close_batch(false);
+}
+
+/// Whether the event can be stored; a parked one needs room in the current batch.
+bool event_builder::make_room_for(const event_assembly& e) {
+  if (e.place != event_place::parking) return true;
+  const std::size_t bytes = events_.parked_bytes(e);
+  if (batches_.current() == nullptr) return false;
+  if (batches_.current()->has_room(bytes)) return true;
+  return close_batch(false) && batches_.current()->has_room(bytes);
+}
+
+/// Moves one open event, or one half-read record, out of the batch. When the parking area is full,
+/// its oldest event is due. False if other threads are at work on all that is left.
+bool event_builder::empty(batch_in_use& batch, locked& lock) {
+  for (auto* stream : streams_) {
+    if (stream->at_ != &batch || stream->inside_) continue;
+    set_aside(*stream);
+    return true;
+  }
+  const auto handle = events_.oldest([&](const event_assembly& e) { return e.batch == &batch; });
+  if (handle == event_assembly::none) return false;
+  if (events_.parking_is_full()) {
+    const auto parked =
+        events_.oldest([](const event_assembly& e) { return e.place == event_place::parking; });
+    events_.queue(parked != event_assembly::none ? parked : handle);
+    return true;
+  }
+  std::vector<event_assembler::chunk_copy> copies;
+  events_.begin_move(handle, copies);
+  lock.unlock();
+  event_assembler::copy(copies);
+  lock.lock();
+  events_.end_move(handle);
+  return true;
+}
+
+/// Gives the strip slots of the current batch, or of its own memory if no batch has room.
+void event_builder::refill(landing_strip& strip) {
+  if (strip.refill(batches_)) return;
+  close_batch(false); // the batch has no bytes left
+  if (!strip.refill(batches_)) strip.use_own_memory(batches_);
 }
 
 } // namespace l3

@@ -146,7 +146,7 @@ event_builder::stream_result event_builder::take_record(stream_landing& stream,
     spill_table* spill = spills_.recorded(key.spill, now_);
     if (is_repeat(candidate, spill)) return take_repeat(candidate);
     if (spill != nullptr && spill->state(key.number) == spill_table::event_state::open &&
-        !give_way_to_record(*spill, candidate))
+        !give_way_to_record(*spill, key.number))
       return {stream_outcome::wait};
     if (in_batch || stream.at_ != nullptr) {
       admit_record(stream, candidate, spill, lock);
@@ -165,10 +165,12 @@ bool event_builder::is_repeat(const candidate_event& record, const spill_table* 
 }
 
 event_builder::stream_result event_builder::take_repeat(const candidate_event& record) {
-  const bool another = spills_.known().has_another(record.key, record.digest.mark());
-  for (const auto& f : record.fragments) count_as_seen(record.key, f.crate);
-  count_repeat(record, another);
-  if (another) return {stream_outcome::refused, 0, refused::stream_conflict, false, record.key};
+  if (spills_.was_another(record.key, record.digest.mark()))
+    return {stream_outcome::refused, 0, refused::stream_conflict, false, record.key};
+  for (const auto& f : record.fragments) {
+    count_as_seen(record.key, f.crate);
+    counters_.fragments_duplicate.add(f.crate);
+  }
   auto result = counted();
   result.known = spills_.was_admitted(record.key);
   return result;
@@ -176,19 +178,13 @@ event_builder::stream_result event_builder::take_repeat(const candidate_event& r
 
 /// Drops an event that datagrams have begun: its record has all of it, so the datagrams are the
 /// repeats. False if the event is whole too, and just being judged.
-bool event_builder::give_way_to_record(spill_table& spill, const candidate_event& record) {
-  const auto handle = spill.handle(record.key.number);
+bool event_builder::give_way_to_record(spill_table& spill, std::uint32_t event_number) {
+  const auto handle = spill.handle(event_number);
   const event_assembly& e = events_[handle];
   if (e.busy()) return false;
-  std::uint64_t conflicting = 0;
-  for (std::uint32_t c = 0; c < crates_; ++c) {
-    if (!e.fragments[c].seen) continue;
-    const bool another = events_.has_another(handle, c, record.marks_of(c));
-    (another ? counters_.fragments_conflicting : counters_.fragments_duplicate).add(c);
-    if (another) conflicting |= std::uint64_t{1} << c;
-  }
-  if (conflicting != 0) name_conflict({record.key, conflicting});
-  spill.forget(record.key.number);
+  for (std::uint32_t c = 0; c < crates_; ++c)
+    if (e.fragments[c].seen) counters_.fragments_duplicate.add(c);
+  spill.forget(event_number);
   events_.release(handle, false);
   return true;
 }
@@ -210,12 +206,8 @@ void event_builder::admit_record(stream_landing& stream, candidate_event& candid
     counters_.older_admitted.add(verdict.admit ? 1 : 0);
     counters_.older_incomplete.add(verdict.complete ? 0 : 1);
   }
-  // Chunks of a spill without a table are compared with nothing: their marks would take the places
-  // of a spill's whose datagrams still come.
-  if (verdict.complete && spill != nullptr)
-    known_chunks_.remember(candidate.key, candidate.chunk_marks);
   if (!verdict.admit) return;
-  spills_.set_admitted(candidate.key, candidate.digest.mark(), verdict.complete);
+  spills_.set_admitted(candidate.key, candidate.digest.mark());
   stream.at_ = nullptr; // the event has its room now
   stream.room_ = 0;
   write(candidate, batch, lock); // the table of the spill may be another's after it

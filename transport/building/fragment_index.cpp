@@ -4,8 +4,6 @@
 #include <array>
 #include <cstring>
 
-#include "transport/building/board_borders.hpp"
-
 namespace l3 {
 namespace {
 

@@ -5,17 +5,98 @@
 // scanned word by word to its end.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 
 #include "transport/accounting/counters.hpp"
 #include "transport/format/batch.hpp"
+#include "transport/format/endian.hpp"
 #include "transport/format/event_key.hpp"
+#include "transport/format/l2.hpp"
 #include "transport/format/readout.hpp"
 
 namespace l3 {
+
+/// The six words of a board header, the first four and the last two together.
+class board_header {
+public:
+  static constexpr std::uint32_t bytes = 2 * l2::header_words;
+
+  explicit board_header(const std::byte* at)
+      : first_(load_big<std::uint64_t>(at)), last_(load_big<std::uint32_t>(at + sizeof first_)) {}
+
+  [[nodiscard]] bool tagged() const {
+    constexpr std::uint64_t tags = l2::header_tag * 0x0001'0001'0001'0001U;
+    constexpr auto last_tags = static_cast<std::uint32_t>(tags);
+    return (first_ & tags) == tags && (last_ & last_tags) == last_tags;
+  }
+  [[nodiscard]] bool compressed() const { return (word(1) & l2::compressed_bit) != 0; }
+  /// Neither compressed nor wrongly tagged, as far as the first four words tell.
+  [[nodiscard]] bool begins_plain() const {
+    constexpr std::uint64_t tags = l2::header_tag * 0x0001'0001'0001'0001U;
+    constexpr std::uint64_t compressed = std::uint64_t{l2::compressed_bit} << 32;
+    return (first_ & (tags | compressed)) == tags;
+  }
+  /// The last two words without the slot: tags, spill, event.
+  [[nodiscard]] std::uint32_t place() const { return last_ & ~(l2::slot_of(0xffff) << 16); }
+  [[nodiscard]] std::uint32_t time() const {
+    return (word(2) & l2::payload_mask) << 14 | (word(3) & l2::payload_mask);
+  }
+  [[nodiscard]] std::uint32_t spill() const { return l2::spill_of(word4()); }
+  [[nodiscard]] std::uint32_t slot() const { return l2::slot_of(word4()); }
+  [[nodiscard]] bool slot_exists() const {
+    return slot() >= l2::first_slot && slot() <= l2::last_slot;
+  }
+  [[nodiscard]] bool is_of_event(std::uint32_t number) const {
+    return (last_ & l2::payload_mask) == (number & l2::payload_mask);
+  }
+  /// The first two words.
+  [[nodiscard]] std::uint32_t begin() const { return static_cast<std::uint32_t>(first_ >> 32); }
+
+private:
+  /// One of the first four.
+  [[nodiscard]] std::uint32_t word(std::uint32_t n) const {
+    return static_cast<std::uint32_t>(first_ >> (48 - 16 * n)) & 0xffffU;
+  }
+  [[nodiscard]] std::uint16_t word4() const { return static_cast<std::uint16_t>(last_ >> 16); }
+
+  std::uint64_t first_;
+  std::uint32_t last_;
+};
+
+/// Bytes at either end of a board that count in the digest. A board has at least 24.
+inline constexpr std::uint32_t digested_bytes = 16;
+inline constexpr std::uint32_t border_bytes = 2 * digested_bytes; // the end of one, and the next
+
+/// Both halves of the product: each bit of it depends on all bits of both factors.
+[[nodiscard]] inline std::uint64_t folded_product(std::uint64_t a, std::uint64_t b) {
+  __extension__ using wide = unsigned __int128;
+  const wide product = wide{a} * b;
+  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+}
+
+/// A number made of 16 bytes and of `salt`.
+[[nodiscard]] inline std::uint64_t mixed_bytes(const std::byte* from, std::uint64_t salt) {
+  constexpr std::uint64_t one = 0x9e3779b97f4a7c15U;
+  constexpr std::uint64_t other = 0xc2b2ae3d27d4eb4fU;
+  std::array<std::uint64_t, 2> words;
+  std::memcpy(words.data(), from, sizeof words);
+  return folded_product((words[0] ^ one) + salt, words[1] ^ other);
+}
+
+/// A summand of the digest of a fragment: `count` bytes, and the offset at which they stand.
+template <std::uint32_t count>
+[[nodiscard]] std::uint64_t digest_of(const std::byte* from, std::uint32_t offset) {
+  static_assert(count % digested_bytes == 0);
+  std::uint64_t sum = 0;
+  for (std::uint32_t at = 0; at < count; at += digested_bytes)
+    sum += mixed_bytes(from + at, offset + at);
+  return sum;
+}
 
 /// A fragment as it arrived: pieces of equal length (the last may be shorter) anywhere in memory. A
 /// view, owns nothing.

@@ -31,7 +31,7 @@ void event_digest::add(std::uint32_t crate, std::uint64_t digest) {
 }
 
 std::uint32_t event_digest::mark() const {
-  return std::max<std::uint32_t>(static_cast<std::uint32_t>(sum_ >> 33), 1);
+  return std::max<std::uint32_t>(static_cast<std::uint32_t>(sum_ >> 32), 1);
 }
 
 known_events::known_events(std::uint32_t max_events_per_spill, std::size_t marks)
@@ -57,7 +57,7 @@ std::size_t known_events::bit_of(event_key key) const {
   return range_of(key) * page_marks + key.number % page_marks;
 }
 
-void known_events::add(event_key key, std::uint32_t mark, bool whole) {
+void known_events::add(event_key key, std::uint32_t mark) {
   const std::size_t range = range_of(key);
   if (page_of_[range] == no_events) {
     constexpr std::size_t words = page_marks / word_bits;
@@ -66,8 +66,7 @@ void known_events::add(event_key key, std::uint32_t mark, bool whole) {
   if (page_of_[range] >= forgotten) take_page(range);
   const std::size_t bit = bit_of(key);
   bits_[bit / word_bits] |= std::uint64_t{1} << (bit % word_bits);
-  marks_[std::size_t{page_of_[range]} * page_marks + key.number % page_marks] =
-      mark << 1 | (whole ? 1 : 0);
+  marks_[std::size_t{page_of_[range]} * page_marks + key.number % page_marks] = mark;
 }
 
 void known_events::take_page(std::size_t range) {
@@ -86,30 +85,16 @@ bool known_events::has(event_key key) const {
          (bits_[bit / word_bits] >> (bit % word_bits) & 1) != 0;
 }
 
-/// 0: it has none.
-std::uint32_t known_events::kept_mark(event_key key) const {
-  const std::uint32_t page = page_of_[range_of(key)];
-  if (!has(key) || page == forgotten) return 0;
-  return marks_[std::size_t{page} * page_marks + key.number % page_marks];
-}
-
 bool known_events::has_another(event_key key, std::uint32_t mark) const {
-  const std::uint32_t kept = kept_mark(key);
-  return kept != 0 && kept >> 1 != mark;
+  const std::uint32_t page = page_of_[range_of(key)];
+  if (!has(key) || page == forgotten) return false;
+  const std::uint32_t kept = marks_[std::size_t{page} * page_marks + key.number % page_marks];
+  return kept != 0 && kept != mark;
 }
-
-bool known_events::has_whole(event_key key) const { return (kept_mark(key) & 1) != 0; }
 
 void known_events::forget(std::uint32_t spill) {
   const std::size_t ranges = ranges_per_spill_;
   std::ranges::fill(std::span(page_of_).subspan(spill * ranges, ranges), no_events);
-  conflicting_.reset(spill);
-}
-
-bool known_events::first_conflict(event_key key) {
-  const bool first = !conflicting_[key.spill];
-  conflicting_.set(key.spill);
-  return first;
 }
 
 } // namespace l3

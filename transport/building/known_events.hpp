@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The events that were admitted, of all 512 spill numbers: senders send records again that were not
 // acknowledged, and the daemon takes each event once. It remembers a bit of each event, and of the
-// latest millions a mark: 31 bits made of the digests of the event's fragments
-// (fragment_index.hpp), and whether the event was whole. An event that comes again under the same
-// numbers with another mark is another event. Guarded by the event builder's lock.
+// latest millions a mark: 32 bits made of the digests of the event's fragments
+// (fragment_index.hpp). A record that comes under the same numbers with another mark is another
+// event. Guarded by the event builder's lock.
 //
 // The marks lie in pages, each for 1024 event numbers of a spill. All memory is taken at the start.
 // When every page is in use, the one that was taken first is used again, and the marks in it are
 // forgotten.
 #pragma once
 
-#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -25,7 +24,7 @@ class event_digest {
 public:
   /// `digest` of the fragment of the crate at this place of the readout list.
   void add(std::uint32_t crate, std::uint64_t digest);
-  [[nodiscard]] std::uint32_t mark() const; ///< of 31 bits, never 0
+  [[nodiscard]] std::uint32_t mark() const; ///< never 0
 
 private:
   std::uint64_t sum_ = 0;
@@ -36,18 +35,13 @@ public:
   /// With room for so many marks, rounded to whole pages.
   known_events(std::uint32_t max_events_per_spill, std::size_t marks);
 
-  /// `mark` is of the fragments that were taken; `whole`: these are all.
-  void add(event_key key, std::uint32_t mark, bool whole = true);
+  /// `mark` is of the fragments that were taken.
+  void add(event_key key, std::uint32_t mark);
   [[nodiscard]] bool has(event_key key) const;
   /// It has the event, with another mark. False if the mark is forgotten.
   [[nodiscard]] bool has_another(event_key key, std::uint32_t mark) const;
-  /// It has the event, and had all of it. False if the mark is forgotten.
-  [[nodiscard]] bool has_whole(event_key key) const;
   /// The spill number stands for another spill from now on.
   void forget(std::uint32_t spill);
-
-  /// An event that it has came again with another mark. True for the first one of its spill.
-  [[nodiscard]] bool first_conflict(event_key key);
 
   [[nodiscard]] static std::size_t memory_plan(std::uint32_t max_events_per_spill,
                                                std::size_t marks);
@@ -57,16 +51,14 @@ private:
 
   [[nodiscard]] std::size_t bit_of(event_key key) const;
   [[nodiscard]] std::size_t range_of(event_key key) const;
-  [[nodiscard]] std::uint32_t kept_mark(event_key key) const;
   void take_page(std::size_t range);
 
-  std::uint32_t ranges_per_spill_;   // of 1024 event numbers each
-  std::vector<std::uint64_t> bits_;  // by spill number, then event number; see page_of_
-  std::vector<std::uint32_t> marks_; // in pages; the last bit: whole; 0: forgotten, or of no event
+  std::uint32_t ranges_per_spill_;     // of 1024 event numbers each
+  std::vector<std::uint64_t> bits_;    // by spill number, then event number; see page_of_
+  std::vector<std::uint32_t> marks_;   // in pages; 0: forgotten, or of no event
   std::vector<std::uint32_t> page_of_; // of a range of a spill, or that it has no event, or no page
   std::vector<std::uint32_t> owners_;  // of a page: the range that took it last
   std::uint32_t next_page_ = 0;        // to be taken
-  std::bitset<spills> conflicting_;    // spills in which an event came again with another mark
 };
 
 } // namespace l3

@@ -2,12 +2,13 @@
 #include "transport/building/spill_resolver.hpp"
 
 #include <algorithm>
+#include <cassert>
+#include <cstring>
 
 namespace l3 {
 namespace {
 
 using event_state = spill_table::event_state;
-using sibling_kind = unstated_chunks::sibling_kind;
 
 /// A number by which datagrams that name a spill differ.
 std::uint64_t statement_of(const l2::datagram_header& h, bool is_trailer) {
@@ -18,26 +19,72 @@ std::uint64_t statement_of(const l2::datagram_header& h, bool is_trailer) {
 
 } // namespace
 
-spill_resolver::spill_resolver(const building_settings& settings, spill_tracker& spills,
-                               const event_assembler& events, const known_chunks& known)
-    : settings_(settings), spills_(spills), events_(events), known_(known),
-      waiting_(settings.chunk_bytes) {}
+unstated_chunks::unstated_chunks(std::uint32_t chunk_bytes)
+    : chunk_bytes_(chunk_bytes), siblings_(remembered), expected_(remembered),
+      memory_(chunk_bytes_ * places) {
+  waiting_.reserve(places);
+  free_.reserve(places);
+  for (std::uint32_t slot = places; slot > 0; --slot) free_.push_back(slot - 1);
+}
 
-std::optional<spill_resolver::answer> spill_resolver::resolve(const arrived_chunk& c,
-                                                              time_point now) {
+std::optional<std::uint32_t> unstated_chunks::spill_of(std::uint32_t fragment_id,
+                                                       time_point now) const {
+  const sibling& s = siblings_[index_of(fragment_id)];
+  if (s.fragment_id != fragment_id || now >= s.time + patience) return std::nullopt;
+  return s.spill;
+}
+
+void unstated_chunks::hold(const l2::datagram_header& header, std::span<const std::byte> bytes,
+                           time_point now) {
+  assert(!full());
+  const std::uint32_t slot = free_.back();
+  free_.pop_back();
+  std::memcpy(memory_.data() + slot * chunk_bytes_, bytes.data(), bytes.size());
+  waiting_.push_back({header, static_cast<std::uint32_t>(bytes.size()), slot, now});
+  ++expected_[index_of(header.fragment_id)];
+}
+
+std::optional<unstated_chunks::waiting_chunk> unstated_chunks::take(std::uint32_t fragment_id) {
+  const auto at = std::ranges::find_if(waiting_, [fragment_id](const waiting_chunk& c) {
+    return c.header.fragment_id == fragment_id;
+  });
+  if (at == waiting_.end()) return std::nullopt;
+  return remove(at);
+}
+
+std::optional<unstated_chunks::waiting_chunk> unstated_chunks::take_oldest() {
+  if (waiting_.empty()) return std::nullopt;
+  return remove(waiting_.begin());
+}
+
+std::optional<unstated_chunks::waiting_chunk> unstated_chunks::take_expired(time_point now) {
+  if (waiting_.empty() || now - waiting_.front().since < patience) return std::nullopt;
+  return remove(waiting_.begin());
+}
+
+unstated_chunks::waiting_chunk unstated_chunks::remove(std::vector<waiting_chunk>::iterator at) {
+  const waiting_chunk c = *at;
+  waiting_.erase(at);
+  free_.push_back(c.slot);
+  --expected_[index_of(c.header.fragment_id)];
+  return c;
+}
+
+spill_resolver::spill_resolver(const building_settings& settings, spill_tracker& spills,
+                               const event_assembler& events)
+    : settings_(settings), spills_(spills), events_(events), waiting_(settings.chunk_bytes) {}
+
+std::optional<spill_table*> spill_resolver::resolve(const arrived_chunk& c, time_point now) {
   const std::uint32_t fragment = c.header.fragment_id;
   if (const auto named = c.summary.spill) {
-    auto* spill = spills_.stated(*named, statement_of(c.header, false), now);
-    const bool again = spill != nullptr && spill->state(c.place.event_number) == event_state::whole;
-    waiting_.note(fragment, *named, again ? sibling_kind::repeated_chunk : sibling_kind::chunk,
-                  now);
-    return answer{spill, named_by::itself};
+    waiting_.note(fragment, *named, now);
+    return spills_.stated(*named, statement_of(c.header, false), now);
   }
   // If the fragment does not want it, it may be a duplicate, or belong to the next spill's fragment
   // with this id: the next sibling tells.
   if (const auto named = waiting_.spill_of(fragment, now)) {
     auto* spill = spills_.find(*named);
-    if (spill != nullptr && is_wanted(*spill, c)) return answer{spill, named_by::sibling};
+    if (spill != nullptr && is_wanted(*spill, c)) return spill;
   }
   waiting_.hold(c.header, c.bytes, now);
   return std::nullopt;
@@ -46,7 +93,7 @@ std::optional<spill_resolver::answer> spill_resolver::resolve(const arrived_chun
 spill_table* spill_resolver::resolve_trailer(const l2::datagram_header& h, time_point now) {
   const std::uint32_t named = l2::trailer::unpack(h.discriminator).spill;
   auto* spill = spills_.stated(named, statement_of(h, true), now);
-  waiting_.note(h.fragment_id, named, sibling_kind::trailer, now);
+  waiting_.note(h.fragment_id, named, now);
   return spill;
 }
 
@@ -65,24 +112,6 @@ bool spill_resolver::is_wanted(const spill_table& spill, const arrived_chunk& c)
   return events_.wants(handle, c) && (spill.proven || events_.has_chunks(handle, c.place.crate));
 }
 
-bool spill_resolver::is_certain(const spill_table& spill, named_by by,
-                                const arrived_chunk& c) const {
-  return by == named_by::itself || (by == named_by::sibling && !may_be_of_another(spill, c));
-}
-
-/// Whether the chunk, which does not name its spill, may be a late one of another spill than its
-/// sibling's: that lacks it, or had the same one.
-bool spill_resolver::may_be_of_another(const spill_table& spill, const arrived_chunk& c) const {
-  return std::ranges::any_of(spills_.in_use(), [&](const spill_table* other) {
-    if (other == nullptr || other == &spill) return false;
-    const event_key key{*other->number, c.place.event_number};
-    const auto state = other->state(key.number);
-    if (state == event_state::untouched && other->all_arrived()) return false;
-    return state != event_state::whole ||
-           !known_.has_another(key, c.place.crate, c.header.chunk, c.summary.mark);
-  });
-}
-
 std::optional<arrived_chunk> spill_resolver::arrived(const std::optional<waiting_chunk>& w) const {
   if (!w) return std::nullopt;
   arrived_chunk c{.header = w->header,
@@ -93,16 +122,14 @@ std::optional<arrived_chunk> spill_resolver::arrived(const std::optional<waiting
   return c;
 }
 
-/// If a sibling came shortly before the chunk, the chunk is a duplicate, and of that spill for
-/// certain if others of the fragment came again, too; otherwise its siblings were lost.
+/// If a sibling came shortly before the chunk, the chunk is a repeat; otherwise its siblings were
+/// lost.
 std::optional<spill_resolver::unnamed_chunk>
 spill_resolver::without_sibling(const std::optional<waiting_chunk>& w) {
   const auto c = arrived(w);
   if (!c) return std::nullopt;
   const auto named = waiting_.spill_of(w->header.fragment_id, w->since);
-  auto* spill = named ? spills_.find(*named) : spills_.unstated(c->place.event_number);
-  const bool certain = named && waiting_.is_repeated(w->header.fragment_id);
-  return unnamed_chunk{*c, {spill, certain ? named_by::sibling : named_by::guess}};
+  return unnamed_chunk{*c, named ? spills_.find(*named) : spills_.unstated(c->place.event_number)};
 }
 
 } // namespace l3

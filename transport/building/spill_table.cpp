@@ -18,7 +18,7 @@ constexpr std::uint64_t bit(std::uint32_t n) { return std::uint64_t{1} << n; }
 } // namespace
 
 spill_table::spill_table(std::uint32_t max_events, std::uint32_t crates)
-    : events_(max_events + 1), seen_(max_events + 1), repeated_(max_events + 1), ends_(crates) {
+    : events_(max_events + 1), counted_(max_events + 1), ends_(crates) {
   stream_ends_.reserve(max_stream_ends);
 }
 
@@ -32,8 +32,7 @@ void spill_table::begin(std::uint32_t spill, std::uint64_t nth, time_point now) 
 void spill_table::clear() {
   assert(open_ == 0);
   std::fill_n(events_.begin(), highest_ + 1, untouched);
-  std::fill_n(seen_.begin(), highest_ + 1, 0);
-  std::fill_n(repeated_.begin(), highest_ + 1, 0);
+  std::fill_n(counted_.begin(), highest_ + 1, 0);
   std::fill(ends_.begin(), ends_.end(), crate_end{});
   number.reset();
   confirmed = proven = closed = false;
@@ -66,8 +65,7 @@ void spill_table::finish(std::uint32_t event_number, const outcome& o) {
   count(event, ~std::uint64_t{0}); // takes it out of the sums, if it was in
   event = o.whole ? (o.admitted ? whole : repeat) : (o.admitted ? forwarded : given_up);
   count(event, 1);
-  seen_[event_number] = o.seen;
-  repeated_[event_number] = o.repeated;
+  counted_[event_number] = o.whole ? o.repeated : o.seen;
   unreported_ = true;
 }
 
@@ -83,15 +81,9 @@ void spill_table::forget(std::uint32_t event_number) {
   --begun_;
 }
 
-bool spill_table::first_touch(std::uint32_t event_number, std::uint32_t crate) {
-  const bool first = (seen_[event_number] & bit(crate)) == 0;
-  seen_[event_number] |= bit(crate);
-  return first;
-}
-
-bool spill_table::first_repeat(std::uint32_t event_number, std::uint32_t crate) {
-  const bool first = (repeated_[event_number] & bit(crate)) == 0;
-  repeated_[event_number] |= bit(crate);
+bool spill_table::first_late(std::uint32_t event_number, std::uint32_t crate) {
+  const bool first = (counted_[event_number] & bit(crate)) == 0;
+  counted_[event_number] |= bit(crate);
   return first;
 }
 

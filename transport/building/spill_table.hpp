@@ -85,10 +85,9 @@ public:
   void finish(std::uint32_t event_number, const outcome& o);
   void forget(std::uint32_t event_number); ///< an open event is untouched again
 
-  /// For a finished event: true once for each crate whose fragment was not seen; marks it as seen.
-  [[nodiscard]] bool first_touch(std::uint32_t event_number, std::uint32_t crate);
-  /// For a finished event: true once for each crate.
-  [[nodiscard]] bool first_repeat(std::uint32_t event_number, std::uint32_t crate);
+  /// Something of a finished event came: true once for each crate whose fragment was not counted
+  /// before. Of a whole event that is a fragment that came once, of another one that never came.
+  [[nodiscard]] bool first_late(std::uint32_t event_number, std::uint32_t crate);
 
   [[nodiscard]] std::uint32_t open_events() const { return open_; }
 
@@ -105,7 +104,7 @@ public:
 
   /// Memory of the tables by event.
   [[nodiscard]] static std::size_t memory_plan(std::uint32_t max_events) {
-    return (std::size_t{max_events} + 1) * (sizeof(std::uint32_t) + 2 * sizeof(std::uint64_t));
+    return (std::size_t{max_events} + 1) * (sizeof(std::uint32_t) + sizeof(std::uint64_t));
   }
 
   /// The sums, if the spill has ended and they are not yet reported.
@@ -128,9 +127,8 @@ private:
 
   void count(std::uint32_t state, std::uint64_t events);
 
-  std::vector<std::uint32_t> events_;   // by event number: a state, or a handle above the states
-  std::vector<std::uint64_t> seen_;     // of finished events: a bit per crate
-  std::vector<std::uint64_t> repeated_; // the same
+  std::vector<std::uint32_t> events_;  // by event number: a state, or a handle above the states
+  std::vector<std::uint64_t> counted_; // of finished events: a bit per crate, see first_late()
   std::vector<crate_end> ends_;
   std::uint64_t nth_ = 0;
   std::size_t complete_ends_ = 0;

@@ -158,10 +158,10 @@ void spill_tracker::prove(spill_table& table) {
   if (&table == current_ && previous_ != nullptr) previous_->closed = true;
 }
 
-void spill_tracker::set_admitted(event_key key, std::uint32_t mark, bool whole) {
+void spill_tracker::set_admitted(event_key key, std::uint32_t mark) {
   if (auto* table = find(key.spill); table != nullptr) prove(*table);
   forget_events(key.spill);
-  known_.add(key, mark, whole);
+  known_.add(key, mark);
 }
 
 void spill_tracker::is_over(spill_table*& table) {

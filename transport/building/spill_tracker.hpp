@@ -85,9 +85,11 @@ public:
     return is_older(key.spill) && was_admitted(key);
   }
   /// That proves its spill.
-  void set_admitted(event_key key, std::uint32_t mark, bool whole);
-  [[nodiscard]] known_events& known() { return known_; }
-  [[nodiscard]] const known_events& known() const { return known_; }
+  void set_admitted(event_key key, std::uint32_t mark);
+  /// It was admitted, with another mark. False if the mark is forgotten.
+  [[nodiscard]] bool was_another(event_key key, std::uint32_t mark) const {
+    return known_.has_another(key, mark);
+  }
 
   /// The connection is gone: a later one may repeat its records.
   void stream_gone(std::uint64_t stream);

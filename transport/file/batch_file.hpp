@@ -54,7 +54,14 @@ void write_batch_file(const std::filesystem::path& name, const batch_file& batch
 /// Whether a file has the magic number. Throws std::runtime_error if it cannot be read.
 [[nodiscard]] bool is_batch_file(const std::filesystem::path& name);
 
-/// Reads a file, checks every checksum, and that kernels may run on its tables (check_batch.hpp);
+/// Whether kernels may trust the tables of a batch that came from a file: its entries point inside
+/// it and hold no more than admission lets pass, and its fragments together are no longer than the
+/// input, so that an engine's output has room for every event. Only the number of results is
+/// checked: the device's results may be wrong, and that is why the batch was kept. Returns the
+/// first fault found; empty if there is none.
+[[nodiscard]] std::string wrong_with(const batch_file& b);
+
+/// Reads a file, checks every checksum, and that kernels may run on its tables (wrong_with());
 /// its results may hold any values. Throws std::runtime_error.
 [[nodiscard]] batch_file read_batch_file(const std::filesystem::path& name);
 

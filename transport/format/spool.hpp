@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The entries of the files that a spool keeps beside its segments (docs/formats.md, section 11): up
-// to which block a session is no longer needed, and up to which it may have been sent.
+// to which block a session is no longer needed.
 #pragma once
 
 #include <array>
@@ -23,16 +23,5 @@ struct spool_release {
   friend bool operator==(const spool_release&, const spool_release&) = default;
 };
 static_assert(sizeof(spool_release) == 32);
-
-struct spool_sent {
-  std::array<char, 4> magic{'K', 'L', '3', 'X'};
-  std::uint8_t version = 1;
-  std::array<std::uint8_t, 3> reserved0{};
-  std::uint64_t session = 0;
-  std::uint64_t sequence = 0; ///< no block behind this one was sent
-  std::uint32_t reserved1 = 0;
-  std::uint32_t crc = 0; ///< of the 28 bytes before it
-};
-static_assert(sizeof(spool_sent) == sizeof(spool_release));
 
 } // namespace l3

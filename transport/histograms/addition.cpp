@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include "transport/histograms/comparison.hpp"
-#include "transport/histograms/sum_columns.hpp"
 
 namespace l3 {
 namespace {

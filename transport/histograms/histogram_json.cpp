@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include "transport/format/plain_text.hpp"
-#include "transport/histograms/sum_columns.hpp"
 #include "transport/system/input_file.hpp"
 #include "transport/system/reason_of.hpp"
 

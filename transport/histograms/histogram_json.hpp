@@ -3,6 +3,7 @@
 // what a reference run is kept as (docs/formats.md).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -12,6 +13,23 @@
 #include "transport/histograms/histogram_set.hpp"
 
 namespace l3 {
+
+/// The sums of an input, by the names that documents give them.
+struct sum_column {
+  const char* name;
+  std::uint64_t channel_sums::*of;
+};
+
+/// All but `time`, which has a sign.
+inline constexpr std::array sum_columns{
+    sum_column{"waveforms", &channel_sums::waveforms},
+    sum_column{"lit", &channel_sums::lit},
+    sum_column{"timed", &channel_sums::timed},
+    sum_column{"quiet", &channel_sums::quiet},
+    sum_column{"pedestal", &channel_sums::pedestal},
+    sum_column{"pedestal_squares", &channel_sums::pedestal_squares},
+    sum_column{"noise_log", &channel_sums::noise_log},
+    sum_column{"noise_log_squares", &channel_sums::noise_log_squares}};
 
 /// A histogram as it was written, with its own binning.
 struct named_histogram {

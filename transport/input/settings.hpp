@@ -11,6 +11,11 @@
 
 namespace l3 {
 
+/// How often the receivers' threads look at the time limits of event building. They do so rarely
+/// while there is nothing that a limit could end: a daemon without input should cost nothing.
+inline constexpr auto tick_period = std::chrono::milliseconds(2);
+inline constexpr auto quiet_tick_period = std::chrono::milliseconds(100);
+
 struct udp_settings {
   std::string bind = "127.0.0.1"; ///< address; empty: no UDP input
   std::uint16_t port = 42000;     ///< the first
@@ -24,8 +29,6 @@ struct tcp_settings {
   std::string bind = "127.0.0.1"; ///< address; empty: no TCP input
   std::uint16_t port = 42100;
   std::uint16_t max_connections = 16;
-  /// A connection without a whole record for so long makes way for another when no place is left.
-  std::chrono::nanoseconds silence_limit = std::chrono::seconds(10);
   source_list allow; ///< connections of other sources are closed at once
 };
 

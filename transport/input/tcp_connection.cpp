@@ -48,8 +48,7 @@ tcp_connection::tcp_connection(asio::ip::tcp::socket socket, std::uint32_t run,
                                event_builder& builder, input_counters& input,
                                const safe_batches& safe)
     : socket_(std::move(socket)), hello_limit_(socket_.get_executor()), run_(run),
-      builder_(builder), input_(input), safe_(safe), heard_at_(steady_clock::now()),
-      to_write_(socket_.get_executor()) {
+      builder_(builder), input_(input), safe_(safe), to_write_(socket_.get_executor()) {
   error_code ignored;
   socket_.non_blocking(true, ignored);
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
@@ -105,11 +104,6 @@ void tcp_connection::close() {
   to_write_.cancel();
 }
 
-std::optional<time_point> tcp_connection::silent_since() const {
-  if (!reading_ || refusal_ || !waiting_.empty()) return std::nullopt;
-  return heard_at_;
-}
-
 asio::awaitable<void> tcp_connection::read_records() {
   problem wrong;
   while (!wrong && !ended_by_peer_) {
@@ -151,7 +145,6 @@ asio::awaitable<tcp_connection::problem> tcp_connection::read_record() {
     // acknowledged after them.
     if (sequence_ + 1 == hello_) waiting_.add_as_safe_as_the_last(hello_);
     input_.datagrams.add();
-    heard_at_ = steady_clock::now();
     to_write_.cancel();
     heard_();
   }
@@ -199,7 +192,7 @@ asio::awaitable<tcp_connection::problem> tcp_connection::read_event(const record
     co_return stream_error{refused::stream_length,
                            "an event is longer than the readout can make it"};
   while (!builder_.reserve(*landing_, header.body_bytes, steady_clock::now()))
-    co_await wait_for_frame();
+    co_await pause(frame_wait);
 
   std::uint32_t crc = 0;
   for (std::size_t filled = 0; filled < header.body_bytes;) {
@@ -222,7 +215,7 @@ asio::awaitable<tcp_connection::problem> tcp_connection::store_event(const recor
   using outcome = event_builder::stream_outcome;
   auto taken = builder_.take_event(*landing_, header.spill, steady_clock::now());
   while (taken.outcome == outcome::wait) {
-    co_await wait_for_frame();
+    co_await pause(frame_wait);
     taken = builder_.take_event(*landing_, header.spill, steady_clock::now());
   }
   if (taken.outcome == outcome::refused) {
@@ -267,12 +260,6 @@ std::ptrdiff_t tcp_connection::receive(std::byte* to, std::size_t bytes) {
 
 asio::awaitable<void> tcp_connection::readable() {
   co_await socket_.async_wait(asio::ip::tcp::socket::wait_read, use_awaitable);
-}
-
-/// The peer does not count as silent while the daemon reads nothing.
-asio::awaitable<void> tcp_connection::wait_for_frame() {
-  co_await pause(frame_wait);
-  heard_at_ = steady_clock::now();
 }
 
 asio::awaitable<void> tcp_connection::pause(std::chrono::nanoseconds time) {

@@ -38,9 +38,6 @@ public:
   void close();
 
   [[nodiscard]] bool closed() const { return !socket_.is_open(); }
-  /// Since when the peer has sent no whole record; nothing if it waits for an acknowledgement.
-  /// Bytes that never make a record keep no place.
-  [[nodiscard]] std::optional<time_point> silent_since() const;
 
 private:
   /// Why a stream must end.
@@ -68,7 +65,6 @@ private:
   task<void> send_refusal();
   task<void> pause(std::chrono::nanoseconds time);
   task<void> readable();
-  task<void> wait_for_frame();
   [[nodiscard]] std::ptrdiff_t receive(std::byte* to, std::size_t bytes);
 
   boost::asio::ip::tcp::socket socket_;
@@ -81,7 +77,6 @@ private:
   acknowledgements waiting_;
   std::uint64_t sequence_ = 0; // of the last record read, except the hello
   std::uint64_t hello_ = 0;    // sequence number of the hello; 0: not read yet
-  time_point heard_at_;        // the last whole record
   bool reading_ = true;
   bool ended_by_peer_ = false;
   bool finishing_ = false;

@@ -8,19 +8,14 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <cerrno>
 #include <future>
 #include <stdexcept>
 #include <thread>
 #include <vector>
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
 
-#include "transport/input/taken_port.hpp"
 #include "transport/input/tcp_connection.hpp"
-#include "transport/input/ticks.hpp"
 #include "transport/system/name_lookup.hpp"
 #include "transport/system/thread_name.hpp"
 
@@ -40,47 +35,30 @@ constexpr std::uint64_t connection_bytes = 16 << 10;
 /// Connections beyond the limit that are being refused with a text; further ones are just closed.
 constexpr std::size_t max_refusals = 64;
 
-/// Calls `then` with the acceptor when it is bound.
-template <class Then>
-void bind_to(const tcp_settings& s, tcp::acceptor& acceptor, const Then& then) {
+void listen_to(const tcp_settings& s, tcp::acceptor& acceptor) {
   error_code failed;
   const auto number = asio::ip::make_address(listening_address(s.bind), failed);
   const tcp::endpoint where(number, s.port);
   if (!failed) acceptor.open(where.protocol(), failed);
   if (!failed) acceptor.set_option(tcp::acceptor::reuse_address(true), failed);
   if (!failed) acceptor.bind(where, failed);
-  if (!failed) then(failed);
+  if (!failed) acceptor.listen(tcp::acceptor::max_listen_connections, failed);
   if (failed)
-    throw std::runtime_error(fmt::format("cannot receive TCP on {}:{}: {}{}", s.bind, s.port,
-                                         failed.message(), advice_on_port(failed.value())));
-}
-
-bool is_want_of_descriptors(const error_code& failed) {
-  return failed == boost::system::errc::too_many_files_open ||
-         failed == boost::system::errc::too_many_files_open_in_system;
+    throw std::runtime_error(
+        fmt::format("cannot receive TCP on {}:{}: {}", s.bind, s.port, failed.message()));
 }
 
 } // namespace
-
-file_descriptor hold_port(const tcp_settings& settings) {
-  asio::io_context none;
-  tcp::acceptor acceptor(none);
-  file_descriptor held;
-  bind_to(settings, acceptor, [&](error_code& failed) {
-    held = file_descriptor(::fcntl(acceptor.native_handle(), F_DUPFD_CLOEXEC, 0));
-    if (!held) failed = error_code(errno, boost::system::system_category());
-  });
-  return held;
-}
 
 class tcp_server {
 public:
   tcp_server(const tcp_settings& settings, std::uint32_t run, event_builder& builder,
              tcp_receiver::safe_batches safe)
       : run_(run), builder_(builder), safe_(std::move(safe)),
-        max_connections_(settings.max_connections), silence_limit_(settings.silence_limit),
-        allow_(settings.allow), acceptor_(context_), tick_(context_) {
-    listen(settings);
+        max_connections_(settings.max_connections), allow_(settings.allow), acceptor_(context_),
+        tick_(context_) {
+    listen_to(settings, acceptor_);
+    port_ = acceptor_.local_endpoint().port();
     accept();
     tick();
     thread_ = std::thread([this] {
@@ -118,39 +96,21 @@ public:
   [[nodiscard]] const input_counters& input() const { return input_; }
   [[nodiscard]] std::uint32_t connections() const { return readers_; }
   [[nodiscard]] std::uint64_t turns() const { return turns_; }
-  [[nodiscard]] std::uint64_t not_accepted() const { return not_accepted_; }
 
 private:
-  void listen(const tcp_settings& settings) {
-    bind_to(settings, acceptor_, [this](error_code& failed) {
-      acceptor_.listen(tcp::acceptor::max_listen_connections, failed);
-    });
-    port_ = acceptor_.local_endpoint().port();
-  }
-
   void accept() {
     acceptor_.async_accept([this](const error_code& failed, tcp::socket socket) {
       if (stopping_ || !acceptor_.is_open()) return;
       if (!failed) take(std::move(socket));
-      if (is_want_of_descriptors(failed)) count_who_waits();
-      if (!failed) is_counted_ = false; // the one that waited
-      accept_again_ = failed.failed();  // no descriptor is free: the next tick accepts again
+      accept_again_ = failed.failed(); // no descriptor is free: the next tick accepts again
       if (!accept_again_) accept();
     });
-  }
-
-  /// The system asks for a descriptor first, also if no connection waits.
-  void count_who_waits() {
-    pollfd listener{acceptor_.native_handle(), POLLIN, 0};
-    const bool waits = ::poll(&listener, 1, 0) == 1;
-    if (waits && !is_counted_) not_accepted_.add();
-    is_counted_ = waits;
   }
 
   void take(tcp::socket socket) {
     if (!may_send(socket)) return input_.refused.add(refused::source);
     forget_closed();
-    const bool wanted = readers_ < max_connections_ || make_place();
+    const bool wanted = readers_ < max_connections_;
     if (!wanted) input_.refused.add(refused::connection_limit);
     if (!wanted && connections_.size() >= max_connections_ + max_refusals) return;
     connections_.push_back(
@@ -169,22 +129,6 @@ private:
                                      : ip_address::ipv6(from.to_v6().to_bytes()));
   }
 
-  /// Closes the connection that has been silent longest, if that is too long. Its peer may connect
-  /// again.
-  bool make_place() {
-    tcp_connection* most_silent = nullptr;
-    time_point since = steady_clock::now();
-    for (const auto& c : connections_) {
-      if (const auto s = c->silent_since(); s && *s < since) {
-        since = *s;
-        most_silent = c.get();
-      }
-    }
-    if (most_silent == nullptr || steady_clock::now() - since < silence_limit_) return false;
-    most_silent->close();
-    return true;
-  }
-
   void forget_closed() {
     std::erase_if(connections_, [](const auto& c) { return c->closed(); });
   }
@@ -195,7 +139,7 @@ private:
   }
 
   void tick() {
-    quiet_ = !accept_again_ && is_quiet(builder_);
+    quiet_ = !accept_again_ && builder_.is_quiet();
     tick_.expires_after(quiet_ ? quiet_tick_period : tick_period);
     tick_.async_wait([this](const error_code&) {
       if (stopping_) return;
@@ -225,7 +169,6 @@ private:
   event_builder& builder_;
   tcp_receiver::safe_batches safe_;
   std::size_t max_connections_;
-  std::chrono::nanoseconds silence_limit_;
   source_list allow_;
   asio::io_context context_{1};
   // The context runs until the destructor stops it, even with nothing to read.
@@ -234,14 +177,12 @@ private:
   asio::steady_timer tick_;
   std::vector<std::shared_ptr<tcp_connection>> connections_;
   input_counters input_;
-  counter turns_;        ///< of the timer, for progress_watch
-  counter not_accepted_; ///< senders that waited for want of descriptors
+  counter turns_; ///< of the timer, for progress_watch
   std::uint16_t port_ = 0;
   std::atomic<std::uint32_t> readers_ = 0;
   bool stopping_ = false;
   bool accept_again_ = false;
-  bool is_counted_ = false; ///< the connection that waits for a descriptor
-  bool quiet_ = false;      ///< the next tick is far off
+  bool quiet_ = false; ///< the next tick is far off
   std::thread thread_;
 };
 
@@ -261,6 +202,5 @@ std::uint16_t tcp_receiver::port() const { return server_->port(); }
 const input_counters& tcp_receiver::input() const { return server_->input(); }
 std::uint64_t tcp_receiver::turns() const { return server_->turns(); }
 std::uint32_t tcp_receiver::connections() const { return server_->connections(); }
-std::uint64_t tcp_receiver::not_accepted() const { return server_->not_accepted(); }
 
 } // namespace l3

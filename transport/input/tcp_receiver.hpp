@@ -12,16 +12,10 @@
 #include "transport/accounting/counters.hpp"
 #include "transport/building/event_builder.hpp"
 #include "transport/input/settings.hpp"
-#include "transport/system/file_descriptor.hpp"
 
 namespace l3 {
 
 class tcp_server;
-
-/// The port of these settings, bound: as long as a program has it, the system gives the port to no
-/// connection that another program of this machine makes. A tcp_receiver can listen there all the
-/// same, and without one a sender is refused as if nothing had the port. Throws as tcp_receiver.
-[[nodiscard]] file_descriptor hold_port(const tcp_settings& settings);
 
 class tcp_receiver {
 public:
@@ -50,9 +44,6 @@ public:
   /// Rises every few milliseconds, whether there is work or not. Any thread.
   [[nodiscard]] std::uint64_t turns() const;
   [[nodiscard]] std::uint32_t connections() const; ///< open now
-  /// Senders that could not be accepted at once, for want of descriptors: each counts once, however
-  /// long it waits, and none of those behind it. Any thread.
-  [[nodiscard]] std::uint64_t not_accepted() const;
 
 private:
   std::unique_ptr<tcp_server> server_;

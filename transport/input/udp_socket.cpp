@@ -6,7 +6,6 @@
 #include <linux/sock_diag.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -15,8 +14,6 @@
 #include <stdexcept>
 #include <system_error>
 #include <utility>
-
-#include "transport/input/taken_port.hpp"
 
 namespace l3 {
 namespace {
@@ -39,10 +36,8 @@ std::uint64_t grow_buffer(int descriptor, std::uint64_t wanted) {
 udp_socket::udp_socket(const std::string& address, std::uint16_t port, byte_size buffer)
     : port_(port) {
   const auto fail = [&](int error) {
-    if (descriptor_ >= 0) ::close(descriptor_);
     throw std::runtime_error("cannot receive UDP on " + address + ":" + std::to_string(port) +
-                             ": " + std::generic_category().message(error) +
-                             std::string(advice_on_port(error)));
+                             ": " + std::generic_category().message(error));
   };
   sockaddr_storage where{};
   socklen_t length = 0;
@@ -60,34 +55,19 @@ udp_socket::udp_socket(const std::string& address, std::uint16_t port, byte_size
     throw std::runtime_error("cannot receive UDP on " + address + ": not an IP address");
   }
   auto* generic = reinterpret_cast<sockaddr*>(&where);
-  descriptor_ = ::socket(where.ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (descriptor_ < 0) fail(errno);
-  buffer_ = {grow_buffer(descriptor_, buffer.bytes)};
-  if (::bind(descriptor_, generic, length) != 0) fail(errno);
-  if (::getsockname(descriptor_, generic, &length) != 0) fail(errno);
+  constexpr int kind = SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
+  descriptor_ = file_descriptor(::socket(where.ss_family, kind, 0));
+  if (!descriptor_) fail(errno);
+  buffer_ = {grow_buffer(descriptor(), buffer.bytes)};
+  if (::bind(descriptor(), generic, length) != 0) fail(errno);
+  if (::getsockname(descriptor(), generic, &length) != 0) fail(errno);
   port_ = ntohs(where.ss_family == AF_INET ? v4->sin_port : v6->sin6_port);
-}
-
-udp_socket::~udp_socket() {
-  if (descriptor_ >= 0) ::close(descriptor_);
-}
-
-udp_socket::udp_socket(udp_socket&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)), port_(other.port_), buffer_(other.buffer_),
-      drops_told_(other.drops_told_) {}
-
-udp_socket& udp_socket::operator=(udp_socket&& other) noexcept {
-  std::swap(descriptor_, other.descriptor_);
-  std::swap(port_, other.port_);
-  std::swap(buffer_, other.buffer_);
-  std::swap(drops_told_, other.drops_told_);
-  return *this;
 }
 
 udp_socket udp_socket::copy() const {
   udp_socket same;
-  same.descriptor_ = ::fcntl(descriptor_, F_DUPFD_CLOEXEC, 0);
-  if (same.descriptor_ < 0) throw std::system_error(errno, std::generic_category(), "a UDP port");
+  same.descriptor_ = file_descriptor(::fcntl(descriptor(), F_DUPFD_CLOEXEC, 0));
+  if (!same.descriptor_) throw std::system_error(errno, std::generic_category(), "a UDP port");
   same.port_ = port_;
   same.buffer_ = buffer_;
   same.drops_told_ = drops_told_;
@@ -95,7 +75,7 @@ udp_socket udp_socket::copy() const {
 }
 
 std::uint32_t udp_socket::take_dropped() const {
-  const std::uint32_t dropped = dropped_datagrams(descriptor_);
+  const std::uint32_t dropped = dropped_datagrams(descriptor());
   return dropped - std::exchange(*drops_told_, dropped); // wraps as the kernel's counter does
 }
 

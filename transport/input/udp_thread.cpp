@@ -9,7 +9,7 @@
 #include <system_error>
 #include <utility>
 
-#include "transport/input/ticks.hpp"
+#include "transport/input/settings.hpp"
 #include "transport/system/thread_name.hpp"
 
 namespace l3 {
@@ -214,9 +214,9 @@ void udp_thread::tick(time_point now) {
   tick_at_ = now + (quiet ? quiet_tick_period : tick_period);
 }
 
-/// Nothing is there that a time limit shorter than a second could end.
+/// No open event has a timeout shorter than one second.
 bool udp_thread::is_quiet(time_point now) const {
-  return now - received_at_ >= silence && l3::is_quiet(builder_);
+  return now - received_at_ >= silence && builder_.is_quiet();
 }
 
 void udp_thread::count_drops() {

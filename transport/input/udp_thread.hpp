@@ -17,7 +17,6 @@
 
 #include "transport/building/event_builder.hpp"
 #include "transport/format/source_list.hpp"
-#include "transport/input/datagram_source.hpp"
 #include "transport/input/receive_nap.hpp"
 #include "transport/input/udp_socket.hpp"
 #include "transport/system/file_descriptor.hpp"

@@ -8,7 +8,6 @@
 #include <iterator>
 #include <utility>
 
-#include "transport/input/datagram_source.hpp"
 #include "transport/system/thread_name.hpp"
 
 namespace l3 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The head of every message on the output link (docs/formats.md, section 8): made and checked in
-// one place for both ends.
+// The head of every message on the output link, and the body of an answer (docs/formats.md, section
+// 8): made and checked in one place for both ends.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +11,18 @@
 #include "transport/format/block.hpp"
 #include "transport/format/crc32c.hpp"
 #include "transport/format/endian.hpp"
-#include "transport/format/link_body.hpp"
 
 namespace l3 {
+
+/// The body of a welcome and of an acknowledgement: which blocks have come before their turn, over
+/// another connection.
+struct link_answer_body {
+  std::uint64_t missing = 0;  ///< the block that the receiver waits for
+  std::uint64_t early = 0;    ///< bit i: block missing + 1 + i has come, and is kept
+  std::uint32_t receiver = 0; ///< by chance another one in each
+  std::uint32_t body_crc = 0; ///< CRC-32C of the bytes before it
+};
+static_assert(sizeof(link_answer_body) == 24);
 
 [[nodiscard]] inline link_header make_link_header(link_message type, std::uint64_t session,
                                                   std::uint64_t sequence,
@@ -28,7 +37,7 @@ namespace l3 {
 }
 
 /// Of a hello. `process`: a mark of the daemon's process, the same in all its sessions; it stands
-/// where other messages have a reserved field, and is 0 where an older daemon says none.
+/// where other messages have a reserved field.
 [[nodiscard]] inline link_header make_hello_header(std::uint64_t session, std::uint64_t sequence,
                                                    std::uint16_t process) {
   link_header h = make_link_header(link_message::hello, session, sequence);
@@ -51,18 +60,16 @@ namespace l3 {
   return h;
 }
 
-/// A demand or a grant with its checksum.
-template <class Body>
-[[nodiscard]] Body sealed(Body body) {
+/// With its checksum.
+[[nodiscard]] inline link_answer_body sealed(link_answer_body body) {
   body.body_crc = header_crc(body);
   return body;
 }
 
-/// Nothing if these bytes are no such body. What a later version appends to it is passed over.
-template <class Body>
-[[nodiscard]] std::optional<Body> read_sealed(std::span<const std::byte> bytes) {
-  if (bytes.size() < sizeof(Body)) return std::nullopt;
-  const auto body = load<Body>(bytes.data());
+/// Nothing if these bytes are no answer. What a later version appends to it is passed over.
+[[nodiscard]] inline std::optional<link_answer_body> read_answer(std::span<const std::byte> bytes) {
+  if (bytes.size() < sizeof(link_answer_body)) return std::nullopt;
+  const auto body = load<link_answer_body>(bytes.data());
   if (body.body_crc != header_crc(body)) return std::nullopt;
   return body;
 }

@@ -46,11 +46,6 @@ public:
   /// Nothing if the block is stored already, not sealed yet, or cannot be held now: then ask again
   /// a little later. One block may be held several times.
   [[nodiscard]] virtual held_block hold(std::uint64_t sequence) = 0;
-  /// Asked before this block, and none behind it, is sent for the first time. False: not yet, ask
-  /// again a little later.
-  [[nodiscard]] virtual bool may_send(std::uint64_t /*sequence*/, time_point /*now*/) {
-    return true;
-  }
   /// The receiver has stored every block up to this one. Numbers that are not news, or not
   /// possible, are ignored.
   virtual void stored_up_to(std::uint64_t sequence, time_point now) = 0;

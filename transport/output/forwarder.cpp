@@ -178,7 +178,7 @@ bool forwarder::others_are_welcome(const way& than) const {
 void forwarder::take(way& from, const link_header& header, std::string_view body, time_point now) {
   if (header.session != source_.lane().identity.session) return;
   const bool one_more = window_.is_welcome() && others_are_welcome(from);
-  const auto answer = read_sealed<link_answer_body>(std::as_bytes(std::span(body)));
+  const auto answer = read_answer(std::as_bytes(std::span(body)));
   const std::uint32_t receiver = answer ? answer->receiver : 0;
   if (header.type == link_message::welcome && one_more) {
     if (receiver != receiver_) {
@@ -306,7 +306,6 @@ bool forwarder::send_block(way& over, time_point now) {
   const auto block = source_.hold(window_.next());
   if (!block) return false;
   const std::uint64_t session = source_.lane().identity.session;
-  if (window_.next_is_new() && !source_.may_send(window_.next(), now)) return false;
   const auto head = make_link_header(link_message::block, session, window_.next());
   if (!over.link->send(head, block)) return false;
   pace_.sent(share_, block.bytes.size(), now);

@@ -74,19 +74,13 @@ class link_pace {
 public:
   enum class share : std::uint8_t { fresh, backlog };
 
-  explicit link_pace(bit_rate rate) : rate_(rate), pacer_(rate, burst) {}
+  explicit link_pace(bit_rate rate) : pacer_(rate, burst) {}
 
   /// For both, from now on.
   void set_rate(bit_rate rate, time_point now) {
     const std::lock_guard guard(lock_);
     pacer_.set_rate(rate, now);
-    rate_ = rate;
     waits_until_ = {}; // by the old rate
-  }
-
-  [[nodiscard]] bit_rate rate() {
-    const std::lock_guard guard(lock_);
-    return rate_;
   }
 
   /// Zero if a block may go now; else ask again then.
@@ -121,7 +115,6 @@ private:
   [[nodiscard]] share preferred() const { return owed_ > 0 ? share::backlog : share::fresh; }
 
   std::mutex lock_;
-  bit_rate rate_;
   pacer pacer_;
   std::array<time_point, 2> waits_until_{};
   std::int64_t owed_ = 0; ///< to the backlog, lately, in fresh bytes

@@ -34,8 +34,6 @@ constexpr std::uint64_t fewest_times = 1024;
 /// first block, because another one stored it, has them soon.
 constexpr std::uint64_t settings_once_in = 256;
 constexpr std::uint64_t least_between_settings = std::uint64_t{16} << 20;
-/// A disk that hangs must not keep fresh blocks from leaving.
-constexpr std::chrono::seconds longest_hold_up(1);
 
 std::uint64_t capacity_of(const outbox_settings& s) { return round_up(s.memory.bytes, page); }
 
@@ -243,18 +241,6 @@ void outbox::let_go(slot& held) {
 void outbox::secured(std::uint64_t sequence) {
   const std::lock_guard guard(lock_);
   if (sequence > stored_) safety_.secured(slot_of(sequence).ticket);
-}
-
-/// The number first, then the limit, as limit_sending() and last_sent() are used the other way
-/// round: of two threads that do so at once, one sees what the other did.
-bool outbox::may_send(std::uint64_t sequence, time_point now) {
-  if (sequence > sent_) sent_ = sequence;
-  if (sequence <= send_limit_) {
-    held_up_since_.reset();
-    return true;
-  }
-  if (!held_up_since_) held_up_since_ = now;
-  return now >= *held_up_since_ + longest_hold_up;
 }
 
 void outbox::stored_up_to(std::uint64_t sequence, time_point now) {

@@ -16,7 +16,6 @@
 #include <cstdint>
 #include <deque>
 #include <mutex>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -77,7 +76,6 @@ public:
     return {identity_, last_sealed(), last_stored()};
   }
   [[nodiscard]] held_block hold(std::uint64_t sequence) override; ///< any thread
-  [[nodiscard]] bool may_send(std::uint64_t sequence, time_point now) override;
   void stored_up_to(std::uint64_t sequence, time_point now) override;
 
   // --- any thread ---
@@ -90,12 +88,6 @@ public:
   [[nodiscard]] std::uint64_t last_stored() const {
     return stored_.load(std::memory_order_acquire);
   }
-  /// The last block that was sent, or is about to be.
-  [[nodiscard]] std::uint64_t last_sent() const { return sent_; }
-  /// Blocks behind this one wait before they are sent, but not for longer than a second.
-  static constexpr std::uint64_t unlimited = ~std::uint64_t{0};
-  void limit_sending(std::uint64_t sequence) { send_limit_ = sequence; }
-  [[nodiscard]] std::uint64_t send_limit() const { return send_limit_; }
   [[nodiscard]] std::uint64_t blocks_waiting() const;
 
   [[nodiscard]] std::uint64_t events_appended() const { return events_appended_; }
@@ -175,13 +167,9 @@ private:
   std::uint64_t since_settings_ = 0;        ///< bytes of blocks since the last that has them
   std::deque<std::vector<std::byte>> once_; ///< waits for a block each
 
-  std::optional<time_point> held_up_since_; ///< the emptying thread's own: by the limit
-
   std::mutex lock_; ///< guards the slots' holds, and the moves of what follows
   std::condition_variable room_;
   std::atomic<std::uint64_t> sealed_{0}; ///< last sequence numbers
-  std::atomic<std::uint64_t> sent_{0};
-  std::atomic<std::uint64_t> send_limit_{unlimited};
   std::atomic<std::uint64_t> stored_{0};
   std::atomic<std::uint64_t> reused_{0};
   std::atomic<std::uint64_t> tail_{0};      ///< where the oldest block begins whose memory is taken

@@ -11,7 +11,7 @@
 namespace l3 {
 namespace {
 
-constexpr std::chrono::seconds retry_time(1); ///< after a refusal
+constexpr std::chrono::seconds pause_after_refusal(1);
 /// A block that the receiver was sent so often, and did not take, is told of: after 14 s with the
 /// default of forward.acknowledge_time_limit.
 constexpr unsigned times_not_taken = 3;
@@ -62,7 +62,7 @@ void send_window::take(const link_header& header, std::string_view body, time_po
 void send_window::welcomed(const link_header& header, time_point now) {
   const lane_state lane = source_.lane();
   if (is_impossible(header.sequence, now)) {
-    not_before_ = now + retry_time;
+    not_before_ = now + pause_after_refusal;
     return;
   }
   if (header.sequence < lane.stored) {
@@ -127,7 +127,8 @@ void send_window::refused(std::string_view text, time_point now) {
   if (text.empty()) { // the receiver was started anew, and does not know the lane
     if (!welcomed_.exchange(false)) return;
     // One that welcomes and forgets by turns would else keep the link busy with hellos.
-    not_before_ = now < hello_wanted_at_ + retry_time ? now + retry_time : time_point();
+    not_before_ =
+        now < hello_wanted_at_ + pause_after_refusal ? now + pause_after_refusal : time_point();
     hello_wanted_at_ = now;
     return;
   }
@@ -137,7 +138,7 @@ void send_window::refused(std::string_view text, time_point now) {
   // Try again with a single block, until one is taken.
   forget_under_way();
   credit_ = 1;
-  progress_at_ = not_before_ = now + retry_time;
+  progress_at_ = not_before_ = now + pause_after_refusal;
 }
 
 void send_window::sent(const held_block& block, time_point now, std::size_t way) {
@@ -181,7 +182,7 @@ void send_window::came(sent_block& block, time_point now) {
 
 /// A block that came early is not stored yet: it is kept here until it is.
 void send_window::take_early(std::string_view body, time_point now) {
-  const auto answer = read_sealed<link_answer_body>(std::as_bytes(std::span(body)));
+  const auto answer = read_answer(std::as_bytes(std::span(body)));
   if (!answer || answer->early == 0) return;
   const std::uint64_t first = source_.lane().stored + 1;
   for (unsigned bit = 0; bit < 64; ++bit) {

@@ -85,8 +85,6 @@ public:
   /// nothing: all have enough. One that is alone always takes more.
   [[nodiscard]] std::optional<std::size_t> choose_way(std::span<const bool> welcome) const;
   [[nodiscard]] bool is_suspect(std::size_t way) const { return ways_[way].is_suspect; }
-  /// It was not sent before.
-  [[nodiscard]] bool next_is_new() const { return next() > highest_sent_; }
   [[nodiscard]] bool has_blocks_under_way() const { return !under_way_.empty(); }
   // Any thread.
 
@@ -138,9 +136,9 @@ private:
   std::deque<sent_block> under_way_; ///< the blocks behind the stored ones
   std::size_t again_ = 0;            ///< of these, to be sent once more
   std::vector<way_state> ways_;
-  std::size_t last_way_ = 0;                           ///< over which a block went
-  std::uint64_t highest_sent_ = 0;                     ///< of all connections
-  std::uint64_t credit_ = 0;                           ///< blocks that may be under way
+  std::size_t last_way_ = 0;       ///< over which a block went
+  std::uint64_t highest_sent_ = 0; ///< of all connections
+  std::uint64_t credit_ = 0;       ///< blocks that may be under way
   time_point progress_at_; ///< when an acknowledgement last brought news, or blocks went under way
   unsigned copies_ = 0;    ///< that went since without news
   time_point copied_at_;   ///< when the first block under way went

@@ -18,14 +18,9 @@ constexpr auto patience = 1s;
 /// TCP senders wait for what is in the open block on its way to the disk.
 constexpr auto spilled_block_age = 100ms;
 constexpr std::size_t blocks_on_their_way = 8;
-constexpr std::uint64_t sent_ahead = 4096; ///< blocks, in the note of what was sent
-constexpr std::uint64_t unlimited = outbox::unlimited;
-constexpr auto retry_time = 100ms; ///< after an error
-constexpr auto telling_time = 1s;  ///< of errors
-constexpr auto looking_time = 1s;  ///< between two looks at the files on disk
-/// The same while segments are being read that another program has touched: a look reads for 0.1 s.
-constexpr auto reading_time = 500ms;
-constexpr auto alarm_time = 60s; ///< after files vanished, and after an error
+constexpr auto pause_after_error = 100ms;
+constexpr auto telling_time = 1s; ///< of errors
+constexpr auto alarm_time = 60s;  ///< after an error
 constexpr int look_around_ms = 20;
 constexpr int look_around_idle_ms = 100; ///< while no block waits in memory
 
@@ -50,21 +45,12 @@ spilling_outbox::spilling_outbox(const outbox_settings& settings, spool_use use,
     : memory_(memory), disk_(&disk), backlog_(&backlog), report_(std::move(report)), use_(use),
       block_room_(room_of_block(settings, largest_event, decided_by.size(), largest_once)),
       progress_at_(steady_clock::now()) {
-  disk.keep_in_memory(memory.lane().identity.session);
   way_to_disk_.emplace(way_to_disk(settings, block_room_), backlog.own().identity, safety,
                        decided_by);
-  disk.open_lane(memory.lane().identity.session);
-  disk.open_lane(backlog.own().identity.session);
   writer_ = std::jthread([this](const std::stop_token& stop) { write(stop); });
 }
 
-/// The forwarders have ended: it is known exactly how far they sent.
-spilling_outbox::~spilling_outbox() {
-  finish(steady_clock::now());
-  if (disk_ == nullptr) return;
-  disk_->note_sent(memory_.lane().identity.session, memory_.last_sent());
-  disk_->note_sent(backlog_->own().identity.session, backlog_->own_sent());
-}
+spilling_outbox::~spilling_outbox() { finish(steady_clock::now()); }
 
 // --- the drain thread ---
 
@@ -133,7 +119,6 @@ bool spilling_outbox::all_on_disk() const {
 void spilling_outbox::finish(time_point deadline) {
   if (!writer_.joinable()) return;
   deadline_ = deadline;
-  disk_->end_by(deadline);
   writer_.request_stop();
   way_to_disk_->bell().wake();
   writer_.join();
@@ -147,7 +132,7 @@ std::uint64_t spilling_outbox::events_waiting() const {
 }
 
 std::uint64_t spilling_outbox::events_on_disk() const {
-  if (!way_to_disk_ || !disk_->is_in_place()) return 0;
+  if (!way_to_disk_ || !disk_->why_ended().empty()) return 0;
   const auto copies = disk_->lane(memory_.lane().identity.session);
   const auto spilled = disk_->lane(backlog_->own().identity.session);
   return (copies ? copies->events : 0) + (spilled ? spilled->events : 0);
@@ -167,7 +152,6 @@ void spilling_outbox::write(const std::stop_token& stop) {
   bool last_time = false;
   while (true) {
     const time_point now = steady_clock::now();
-    look(now, last_time);
     const bool wrote = write_spilled(now);
     const bool copied = copy_memory(now);
     release_copies();
@@ -175,37 +159,16 @@ void spilling_outbox::write(const std::stop_token& stop) {
     disk_room_ = disk_->capacity();
     disk_full_ = disk_->full();
     disk_failing_ = failed_at_ && now < *failed_at_ + alarm_time;
-    if (stop.stop_requested() && steady_clock::now() >= deadline_.load())
-      return look(steady_clock::now(), true);
-    if (wrote || copied || (last_time && disk_->unread() != 0)) continue;
+    if (stop.stop_requested() && steady_clock::now() >= deadline_.load()) return;
+    if (wrote || copied) continue;
     if (last_time) return; // all is written, or the disk takes no more
     pollfd bell{way_to_disk_->bell().descriptor(), POLLIN, 0};
     const bool waits = memory_.blocks_waiting() + way_to_disk_->blocks_waiting() != 0;
     (void)::poll(&bell, 1, waits ? look_around_ms : look_around_idle_ms);
     way_to_disk_->bell().clear();
     last_time = stop.stop_requested();
-    if (!last_time) continue;
-    not_before_ = {};
-    disk_->end_pause();
+    if (last_time) not_before_ = {};
   }
-}
-
-/// At the end, too: what a ledger says of the disk is what is there. Blocks in memory whose copies
-/// are gone get new ones.
-void spilling_outbox::look(time_point now, bool at_once) {
-  const auto pause = disk_->unread() == 0 ? std::chrono::milliseconds(looking_time) : reading_time;
-  if (!at_once && now < looked_at_ + pause) return;
-  looked_at_ = now;
-  disk_->look();
-  tell_what_vanished(now);
-}
-
-void spilling_outbox::tell_what_vanished(time_point now) {
-  for (const std::string& text : disk_->take_news()) {
-    vanished_at_ = now;
-    if (report_) report_("spool: " + text);
-  }
-  disk_vanishing_ = !disk_->is_in_place() || (vanished_at_ && now < *vanished_at_ + alarm_time);
 }
 
 /// One block; false if none waits, or the disk takes none.
@@ -221,8 +184,6 @@ bool spilling_outbox::write_spilled(time_point now) {
 
 /// One block; false if none is due, or the disk takes none.
 bool spilling_outbox::copy_memory(time_point now) {
-  if (const auto lowest = disk_->take_vanished(); lowest != 0)
-    copied_ = std::min(copied_.load(), lowest - 1);
   const std::uint64_t stored = memory_.last_stored();
   const std::uint64_t sequence = std::max<std::uint64_t>(copied_, stored) + 1;
   copied_ = sequence - 1;
@@ -235,7 +196,6 @@ bool spilling_outbox::copy_memory(time_point now) {
   }
   // What was stored without a copy must not look like a copy that is gone to the next start.
   if (sequence - 1 == stored) (void)disk_->release(memory_.lane().identity.session, stored);
-  note_what_is_sent(); // before the first copy is there
   if (!to_disk(copy_)) return false;
   memory_.secured(sequence);
   copied_ = sequence;
@@ -255,26 +215,6 @@ void spilling_outbox::release_copies() {
   const lane_state now = memory_.lane();
   const auto copies = disk_->lane(now.identity.session);
   if (copies && copies->first <= now.stored) (void)disk_->release(now.identity.session, now.stored);
-  if (copies) {
-    note_what_is_sent();
-  } else {
-    noted_sent_ = unlimited;
-    memory_.limit_sending(unlimited);
-  }
-}
-
-/// Before a copy is there, and while copies are: without one the next process finds nothing of the
-/// lane. The note is ahead of the fresh blocks, so that they wait for it only at the first one.
-void spilling_outbox::note_what_is_sent() {
-  std::uint64_t sent = memory_.last_sent();
-  if (noted_sent_ != unlimited && (sent == 0 || sent + sent_ahead / 2 <= noted_sent_)) return;
-  do {
-    sent = memory_.last_sent();
-    noted_sent_ = sent == 0 ? 0 : sent + sent_ahead;
-    if (noted_sent_ < memory_.send_limit()) memory_.limit_sending(noted_sent_);
-  } while (memory_.last_sent() > noted_sent_);
-  disk_->note_sent(memory_.lane().identity.session, noted_sent_);
-  memory_.limit_sending(noted_sent_);
 }
 
 bool spilling_outbox::to_disk(std::span<const std::byte> block) {
@@ -282,18 +222,16 @@ bool spilling_outbox::to_disk(std::span<const std::byte> block) {
   const time_point now = steady_clock::now();
   if (error) {
     write_errors_.add();
-    not_before_ = now + retry_time;
+    not_before_ = now + pause_after_error;
     note_failure(error, now);
   }
   tell(error, now);
-  tell_what_vanished(now);
   return !error;
 }
 
-/// One error is enough: a disk that takes every second block holds up senders as well. Names that
-/// lead elsewhere are told as files that vanish.
+/// One error is enough: a disk that takes every second block holds up senders as well.
 void spilling_outbox::note_failure(const std::error_code& error, time_point now) {
-  if (error == std::errc::no_space_on_device || is_name_fault(error)) return;
+  if (error == std::errc::no_space_on_device) return;
   failed_at_ = now;
   if (disk_failing_.exchange(true) || !report_) return;
   report_("the disk refuses a block of the spool: " + error.message() +

@@ -89,9 +89,6 @@ public:
   [[nodiscard]] bool disk_full() const { return disk_full_; }
   /// The disk has refused a block within the last minute, and not for want of room.
   [[nodiscard]] bool disk_failing() const { return disk_failing_; }
-  /// Files of the spool were removed, moved, cut or replaced within the last minute, or its folder
-  /// is not in its place.
-  [[nodiscard]] bool disk_vanishing() const { return disk_vanishing_; }
   /// Memory beside the outbox's, with what the backlog reads; `settings_bytes`: of `decided_by`;
   /// `longest_found`: of the blocks that an earlier process left on disk, which may have had longer
   /// ones.
@@ -102,13 +99,10 @@ public:
 
 private:
   void write(const std::stop_token& stop);
-  void look(time_point now, bool at_once);
-  void tell_what_vanished(time_point now);
   [[nodiscard]] bool write_spilled(time_point now);
   [[nodiscard]] bool copy_memory(time_point now);
   [[nodiscard]] bool copies_are_due(time_point now);
   void release_copies();
-  void note_what_is_sent();
   [[nodiscard]] bool to_disk(std::span<const std::byte> block);
   void tell(const std::error_code& error, time_point now);
   void note_failure(const std::error_code& error, time_point now);
@@ -127,8 +121,6 @@ private:
   // The disk's thread.
   std::atomic<std::uint64_t> copied_{0}; ///< the last block in memory that has, or had, a copy
   std::uint64_t seen_stored_ = 0;
-  std::uint64_t noted_sent_ =
-      outbox::unlimited; ///< of memory's lane: the disk knows that no block behind was sent
   time_point progress_at_;
   time_point not_before_;
   std::optional<time_point> refused_since_; ///< by the disk; none: it took the last block
@@ -138,9 +130,6 @@ private:
   std::atomic<std::uint64_t> disk_room_{0};
   std::atomic<bool> disk_full_{false};
   std::atomic<bool> disk_failing_{false};
-  std::atomic<bool> disk_vanishing_{false};
-  time_point looked_at_;
-  std::optional<time_point> vanished_at_;
   std::optional<time_point> failed_at_; ///< last
   std::atomic<time_point> deadline_{never};
 

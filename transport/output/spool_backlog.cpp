@@ -5,15 +5,6 @@
 
 namespace l3 {
 
-namespace {
-
-constexpr std::uint64_t blocks_a_note = 256;
-/// A daemon of version 0.1.0 did not note how far it had sent a lane, and may have sent blocks of
-/// which there is no copy on the disk: as many as it made within a few seconds.
-constexpr std::uint64_t most_unknown_sent = std::uint64_t{1} << 20;
-
-} // namespace
-
 spool_backlog::spool_backlog(spool& disk, const block_identity& own) : disk_(disk) {
   own_.identity = own;
   for (const block_identity& l : disk.found().lanes) found_.emplace_back().identity = l;
@@ -23,22 +14,12 @@ spool_backlog::spool_backlog(spool& disk, const block_identity& own) : disk_(dis
 lane_state spool_backlog::lane() const {
   if (current_ == nullptr) return {};
   const auto waiting = disk_.lane(current_->identity.session);
-  // Before a large hole the lane ends, for as long as something is sent from there.
-  const std::uint64_t sealed = !waiting || is_behind_hole(*waiting) ? stored_ : waiting->end;
-  return {current_->identity, sealed, stored_, possibly_sent_};
-}
-
-bool spool_backlog::is_behind_hole(const spool::waiting_lane& waiting) const {
-  return waiting.first > stored_ && waiting.first - stored_ > most_numbers_left_out;
+  const std::uint64_t sealed = waiting ? waiting->last : stored_;
+  const bool is_found = current_ != &own_; // an earlier process may have sent more than is left
+  return {current_->identity, sealed, stored_, is_found ? last_sequence : 0};
 }
 
 bool spool_backlog::next_lane() {
-  const auto rest = current_ == nullptr ? std::nullopt : disk_.lane(current_->identity.session);
-  if (rest && is_behind_hole(*rest)) {
-    disk_.count_missing(rest->first - 1 - stored_);
-    stored_ = rest->first - 1;
-    return true;
-  }
   backlog_lane* next = nullptr;
   if (next_found_ < found_.size()) {
     next = &found_[next_found_++];
@@ -48,24 +29,9 @@ bool spool_backlog::next_lane() {
   if (next == current_) return false;
   current_ = next;
   // What comes before the first block on disk was stored and released.
-  stored_ = possibly_sent_ = noted_ = 0;
+  stored_ = 0;
   if (next == nullptr) return true;
-  const auto waiting = disk_.lane(next->identity.session);
-  stored_ = waiting->first - 1;
-  if (next != &own_) {
-    possibly_sent_ =
-        disk_.sent_at_most(next->identity.session).value_or(waiting->last + most_unknown_sent);
-  }
-  return true;
-}
-
-/// A note for each block would keep the disk busy; one that is too far ahead says too little.
-bool spool_backlog::may_send(std::uint64_t sequence, time_point /*now*/) {
-  const std::uint64_t session = current_->identity.session;
-  if (current_ == &own_) own_sent_ = std::max<std::uint64_t>(own_sent_, sequence);
-  if (sequence <= std::max(noted_, possibly_sent_)) return true;
-  noted_ = std::max(sequence + blocks_a_note, disk_.sent_at_most(session).value_or(0));
-  disk_.note_sent(session, noted_);
+  stored_ = disk_.lane(next->identity.session)->first - 1;
   return true;
 }
 

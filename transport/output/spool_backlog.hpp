@@ -3,12 +3,10 @@
 // earlier processes left behind, the oldest first, then the lane to which this process adds. A lane
 // keeps its session and its numbers across a restart, so the receiver recognizes every block that
 // it has already. A block that was damaged on disk is sent empty: what was in it is counted, by the
-// spool. Numbers that a lane leaves out are sent as empty blocks, too, unless they are very many:
-// the daemon then says hello again, with the first block behind them.
+// spool. Numbers that a lane leaves out are sent as empty blocks, too.
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -36,13 +34,11 @@ public:
   [[nodiscard]] lane_state lane() const override;
   [[nodiscard]] bool next_lane() override;
   [[nodiscard]] held_block hold(std::uint64_t sequence) override;
-  [[nodiscard]] bool may_send(std::uint64_t sequence, time_point now) override;
   void stored_up_to(std::uint64_t sequence, time_point now) override;
 
   // --- any thread ---
 
   [[nodiscard]] const backlog_lane& own() const { return own_; }
-  [[nodiscard]] std::uint64_t own_sent() const { return own_sent_; } ///< the last block of it
   /// The lanes that earlier processes left, whether their turn has come or not.
   [[nodiscard]] const std::deque<backlog_lane>& found() const { return found_; }
   /// Memory for blocks on their way to the link; each grows to the size of the largest ones.
@@ -51,18 +47,13 @@ public:
 private:
   using buffer = std::vector<std::byte>;
 
-  [[nodiscard]] bool is_behind_hole(const spool::waiting_lane& waiting) const;
-
   spool& disk_;
   backlog_lane own_;
   std::deque<backlog_lane> found_;
   std::size_t next_found_ = 0;
   backlog_lane* current_ = nullptr; ///< null: there is nothing to send
   std::uint64_t stored_ = 0;        ///< of the current lane
-  std::uint64_t possibly_sent_ = 0; ///< of it, by earlier processes
-  std::uint64_t noted_ = 0;         ///< of it: no block behind was sent
-  std::atomic<std::uint64_t> own_sent_{0};
-  std::mutex lock_; ///< guards what follows
+  std::mutex lock_;                 ///< guards what follows
   std::array<buffer, buffers> buffers_;
   std::vector<buffer*> unused_;
 };

@@ -61,9 +61,6 @@ bool spool_index::add_block(const block_header& header, std::uint64_t number,
     discount(of, *at);
     let_go(std::exchange(*at, place).segment);
   } else {
-    // The usual block is the lane's next one.
-    if (at != of.blocks.end() || header.sequence - of.end > most_numbers_left_out) of.end = 0;
-    if (of.end != 0) of.end = header.sequence;
     of.blocks.insert(at, place);
     ++all_.blocks;
   }
@@ -82,29 +79,7 @@ spool_index::released spool_index::release(std::uint64_t session, std::uint64_t 
     ++gone.blocks;
     gone.events += first.events;
   }
-  if (of.end <= up_to) of.end = 0;
   return gone;
-}
-
-void spool_index::drop(std::uint64_t session, std::uint64_t sequence) {
-  auto& of = lanes_.at(session);
-  const auto at = find_in(of.blocks, sequence);
-  discount(of, *at);
-  let_go(at->segment);
-  of.blocks.erase(at);
-  of.end = 0;
-  --all_.blocks;
-}
-
-std::uint64_t spool_index::end_before_hole(std::uint64_t session) {
-  auto& of = lanes_.at(session);
-  if (of.end != 0 || of.blocks.empty()) return of.end;
-  of.end = of.blocks.front().sequence;
-  for (const spool_place& next : of.blocks) {
-    if (next.sequence - of.end > most_numbers_left_out) break;
-    of.end = next.sequence;
-  }
-  return of.end;
 }
 
 const spool_place* spool_index::find_block(std::uint64_t session, std::uint64_t sequence) const {
@@ -133,21 +108,6 @@ void spool_index::mark_missing(std::uint64_t session, std::uint64_t sequence) {
 void spool_index::forget_segment(std::uint64_t number) {
   all_.disk_bytes -= segments_.at(number).bytes;
   segments_.erase(number);
-}
-
-std::vector<std::pair<std::uint64_t, spool_place>>
-spool_index::blocks_in(const std::set<std::uint64_t>& segments) const {
-  std::vector<std::pair<std::uint64_t, spool_place>> found;
-  for (const auto& [session, of] : lanes_)
-    for (const spool_place& place : of.blocks)
-      if (place.bytes != 0 && segments.contains(place.segment)) found.emplace_back(session, place);
-  return found;
-}
-
-std::vector<std::pair<std::uint64_t, std::uint64_t>> spool_index::segments() const {
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> all;
-  for (const auto& [number, of] : segments_) all.emplace_back(number, of.bytes);
-  return all;
 }
 
 bool spool_index::on_disk(std::uint64_t session) const {

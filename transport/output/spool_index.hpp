@@ -33,15 +33,10 @@ struct spool_totals {
   std::uint64_t disk_bytes = 0; ///< of segment files
   std::uint64_t damaged = 0;    ///< blocks, or stretches without a good block, found so far
   std::uint64_t missing = 0;    ///< numbers read of which no segment has a block, so far
-  std::uint64_t vanished = 0;   ///< files removed, moved, cut or replaced while in use
 };
 
 /// Memory of a block in the index, with its part of what holds the places.
 inline constexpr std::size_t index_bytes_a_block = 40;
-
-/// More numbers than this that a lane leaves out are passed over with a new hello, and not filled
-/// with empty blocks.
-inline constexpr std::uint64_t most_numbers_left_out = 4096;
 
 class spool_index {
 public:
@@ -52,8 +47,7 @@ public:
     std::uint64_t missing = 0;      ///< the highest number that was found missing
     std::deque<spool_place> blocks; ///< that are needed
     std::uint64_t events = 0;       ///< in those
-    std::uint64_t lost = 0;         ///< events of blocks that were found damaged or gone
-    std::uint64_t end = 0; ///< the last block before a hole that is passed over; 0: to be found
+    std::uint64_t lost = 0;         ///< events of blocks that were found damaged
   };
   struct released {
     std::uint64_t blocks = 0; ///< that were needed
@@ -74,23 +68,13 @@ public:
   /// Null: no segment has such a block, or it is not needed.
   [[nodiscard]] const spool_place* find_block(std::uint64_t session, std::uint64_t sequence) const;
   void mark_damaged(std::uint64_t session, std::uint64_t sequence);
-  /// The block is no longer on the disk, but somewhere else: it is forgotten here.
-  void drop(std::uint64_t session, std::uint64_t sequence);
-  /// The last of the lane's blocks that follow the first one without a large hole.
-  [[nodiscard]] std::uint64_t end_before_hole(std::uint64_t session);
   void mark_missing(std::uint64_t session, std::uint64_t sequence);
   void count_damaged(std::uint64_t stretches) { all_.damaged += stretches; }
   void count_missing(std::uint64_t numbers) { all_.missing += numbers; }
-  void count_vanished() { ++all_.vanished; }
 
   /// The segments whose files may go; each is told once.
   [[nodiscard]] std::vector<std::uint64_t> take_free() { return std::exchange(free_, {}); }
   void forget_segment(std::uint64_t number); ///< its file is gone
-  /// Needed blocks that lie in one of these segments, each with its session.
-  [[nodiscard]] std::vector<std::pair<std::uint64_t, spool_place>>
-  blocks_in(const std::set<std::uint64_t>& segments) const;
-  /// Of all segments, the length that each file should have.
-  [[nodiscard]] std::vector<std::pair<std::uint64_t, std::uint64_t>> segments() const;
   /// A segment holds a block of the session, needed or not.
   [[nodiscard]] bool on_disk(std::uint64_t session) const;
 

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The small file in which a spool notes how far the blocks of each session are no longer needed, so
-// that what the receiver has stored does not come again after a crash, and how far they may have
-// been sent at most, so that nothing else can count as stored (docs/formats.md, section 11). Each
-// session has two places of its own, written over and over: the file does not grow, needs no room
-// on a disk that is full, and survives the death of this process. What is noted as released may be
-// late, never early: at the worst a block is sent again, which the far end recognises. What is
-// noted as sent is early, and on the disk before it is sent.
+// that what the receiver has stored does not come again after a crash (docs/formats.md, section
+// 11). Each session has a place of its own, written over and over: the file does not grow, needs no
+// room on a disk that is full, and survives the death of this process. A note may be late, never
+// early: at the worst a block is sent again, which the far end recognises.
 #pragma once
 
 #include <algorithm>
@@ -18,14 +16,11 @@
 #include <limits>
 #include <map>
 #include <mutex>
-#include <optional>
 #include <span>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 #include <fcntl.h>
-#include <sys/stat.h>
 
 #include "transport/format/crc32c.hpp"
 #include "transport/format/spool.hpp"
@@ -40,12 +35,12 @@ public:
   /// More sessions than this at a time are not noted: their blocks would come again.
   static constexpr std::size_t most_sessions = 1024;
 
-  /// Reads what an earlier process noted; entries that are damaged are ignored. Without a file that
-  /// can be written it notes nothing. Throws std::system_error if the disk refuses what was noted.
+  /// Reads what an earlier process noted; entries that are damaged are ignored. Throws
+  /// std::system_error if the file cannot be read or made.
   explicit spool_releases(const held_folder& folder)
-      : file_(file_at_start(folder)), places_(most_sessions), sent_(most_sessions) {
-    std::error_code error = read();
-    if (error) error = read();
+      : file_(opened(folder)), places_(most_sessions) {
+    std::error_code error = read(file_, places_);
+    if (error) error = read(file_, places_); // an error of the disk may pass
     if (error) refuse(folder, error);
   }
 
@@ -55,7 +50,7 @@ public:
   read_in(const std::filesystem::path& folder) {
     std::vector<spool_release> places(most_sessions);
     const input_file in = open_input(folder / file_name);
-    if (in.refusal.empty()) static_cast<void>(read(in.file, places, 0));
+    if (in.refusal.empty()) static_cast<void>(read(in.file, places));
     return released_of(places);
   }
 
@@ -73,53 +68,10 @@ public:
     auto* place = place_of(session);
     if (place == nullptr) place = place_of(0);
     if (place == nullptr) return;
-    spool_release e;
-    e.session = session;
-    e.sequence = std::max(up_to, place->sequence);
     const std::uint64_t before = place->sequence + place->waiting;
-    const std::uint64_t end = std::max({last, before, e.sequence});
-    e.waiting = static_cast<std::uint32_t>(
-        std::min<std::uint64_t>(end - e.sequence, std::numeric_limits<std::uint32_t>::max()));
-    if (e.sequence == place->sequence && e.waiting == place->waiting) return;
-    e.crc = header_crc(e);
-    write(*place, e);
-  }
-  /// A lane of this process, of which nothing has been sent: what is noted of it stays.
-  void open_lane(std::uint64_t session) {
-    const std::lock_guard guard(lock_);
-    own_.push_back(session);
-    if (auto* const place = place_in(sent_, 0)) write_sent(*place, session, 0);
-  }
-  /// No block behind this one was sent; the machine may die then. Where it is not known how far a
-  /// lane was sent, it stays so.
-  void note_sent(std::uint64_t session, std::uint64_t up_to) {
-    {
-      const std::lock_guard guard(lock_);
-      auto* const place = place_in(sent_, session);
-      if (place == nullptr) return;
-      write_sent(*place, session, up_to);
-    }
-    (void)::fdatasync(file_.get());
-  }
-  /// Nothing: it is not known.
-  [[nodiscard]] std::optional<std::uint64_t> sent_at_most(std::uint64_t session) const {
-    const std::lock_guard guard(lock_);
-    const auto found = std::ranges::find(sent_, session, &spool_sent::session);
-    return found == sent_.end() ? std::nullopt : std::optional(found->sequence);
-  }
-  /// Those of which it is noted how far they were sent, but for the lanes of this process.
-  [[nodiscard]] std::vector<std::uint64_t> sent_before() const {
-    const std::lock_guard guard(lock_);
-    std::vector<std::uint64_t> sessions;
-    for (const spool_sent& e : sent_)
-      if (e.session != 0 && std::ranges::find(own_, e.session) == own_.end())
-        sessions.push_back(e.session);
-    return sessions;
-  }
-  /// Nothing of the session is on the disk any more, and nothing will be.
-  void forget_sent(std::uint64_t session) {
-    const std::lock_guard guard(lock_);
-    if (auto* const place = place_in(sent_, session)) write(sent_, *place, {}, most_sessions);
+    const spool_release e =
+        entry(session, std::max(up_to, place->sequence), std::max(last, before));
+    if (e.sequence != place->sequence || e.waiting != place->waiting) write(*place, e);
   }
   /// All notes, each with the numbers that were on disk.
   [[nodiscard]] std::vector<spool_release> notes() const {
@@ -129,15 +81,10 @@ public:
                          [](const spool_release& e) { return e.session != 0; });
     return noted;
   }
-  /// It is known that those behind this one are gone.
-  void forget_behind(std::uint64_t session, std::uint64_t last) {
+  /// The lane that an earlier process left has these blocks, whatever was noted.
+  void set(std::uint64_t session, std::uint64_t released, std::uint64_t last) {
     const std::lock_guard guard(lock_);
-    auto* const place = place_of(session);
-    if (place == nullptr || place->sequence + place->waiting <= last) return;
-    spool_release e = *place;
-    e.waiting = static_cast<std::uint32_t>(std::max(last, e.sequence) - e.sequence);
-    e.crc = header_crc(e);
-    write(*place, e);
+    if (auto* const place = place_of(session)) write(*place, entry(session, released, last));
   }
   /// Nothing of the session is on the disk any more; unless more was noted since.
   void forget(const spool_release& noted) {
@@ -146,75 +93,37 @@ public:
     if (place != nullptr && *place == noted) write(*place, {});
   }
 
-  /// If the file's name does not lead to the file any more, or the file was cut: writes all notes,
-  /// into a new one or again.
-  void check(const held_folder& folder) {
-    const std::lock_guard guard(lock_);
-    const auto ours = look_at(file_.get());
-    if (file_ && !ours) return; // another look tells
-    std::error_code error;
-    const auto seen = folder.look(file_name, error);
-    const bool is_in_place = ours && seen && seen->who == ours->who;
-    if (error || (is_in_place && seen->bytes >= file_bytes)) return;
-    if (is_in_place) {
-      take_room(file_);
-    } else {
-      file_descriptor file = file_in(folder, error);
-      if (error) return;
-      file_ = std::move(file);
-    }
-    for (spool_release& place : places_)
-      if (place.session != 0) write(place, spool_release(place));
-    for (spool_sent& place : sent_)
-      if (place.session != 0) write(sent_, place, spool_sent(place), most_sessions);
-  }
-
 private:
   static constexpr const char* file_name = spool_releases_name;
-  static constexpr std::size_t file_bytes =
-      most_sessions * (sizeof(spool_release) + sizeof(spool_sent));
 
-  /// What is no regular file makes way, and so does one that has a second name elsewhere: writing
-  /// would change that one, too. What the disk refuses to give is not known, and stays.
-  static file_descriptor file_in(const held_folder& folder, std::error_code& refused) {
-    file_descriptor file = folder.open(file_name, O_RDWR, refused);
-    struct stat s {};
-    if (file && ask_again([&] { return ::fstat(file.get(), &s); }) != 0) refused = last_error();
-    const bool goes = refused == std::errc::no_such_file_or_directory ||
-                      refused == std::errc::permission_denied ||
-                      refused == name_fault::not_a_file || s.st_nlink > 1;
-    if (goes) {
-      refused.clear();
-      std::error_code unknown;
-      (void)folder.remove(file_name);
-      file = folder.create(file_name, unknown);
-      // Entries have their places: nothing may be put behind the end instead.
-      if (file) (void)::fcntl(file.get(), F_SETFL, 0);
-    }
-    take_room(file);
-    return file;
-  }
-  static file_descriptor file_at_start(const held_folder& folder) {
-    std::error_code error;
-    file_descriptor file = file_in(folder, error);
-    if (error) refuse(folder, error);
+  static file_descriptor opened(const held_folder& folder) {
+    file_descriptor file = create_file(folder.path() / file_name, O_RDWR | O_NOFOLLOW);
+    if (!file) refuse(folder, last_error());
+    // Now, so that it can be written when the disk is full.
+    (void)::posix_fallocate(file.get(), 0, most_sessions * sizeof(spool_release));
     return file;
   }
   [[noreturn]] static void refuse(const held_folder& folder, const std::error_code& why) {
     throw std::system_error(why, "cannot read " + (folder.path() / file_name).string());
   }
-  /// Now, so that it can be written when the disk is full.
-  static void take_room(const file_descriptor& file) {
-    if (file) (void)::posix_fallocate(file.get(), 0, file_bytes);
+  [[nodiscard]] static spool_release entry(std::uint64_t session, std::uint64_t released,
+                                           std::uint64_t last) {
+    spool_release e;
+    e.session = session;
+    e.sequence = released;
+    e.waiting = static_cast<std::uint32_t>(std::min<std::uint64_t>(
+        std::max(last, released) - released, std::numeric_limits<std::uint32_t>::max()));
+    e.crc = header_crc(e);
+    return e;
+  }
+  [[nodiscard]] static bool is_good(const spool_release& e) {
+    const spool_release ours;
+    return e.magic == ours.magic && e.version == ours.version && e.crc == header_crc(e);
   }
   /// Of session 0: a vacant one. Null: there is none.
   [[nodiscard]] spool_release* place_of(std::uint64_t session) {
-    return place_in(places_, session);
-  }
-  template <class Entry>
-  [[nodiscard]] static Entry* place_in(std::vector<Entry>& places, std::uint64_t session) {
-    const auto found = std::ranges::find(places, session, &Entry::session);
-    return found == places.end() ? nullptr : &*found;
+    const auto found = std::ranges::find(places_, session, &spool_release::session);
+    return found == places_.end() ? nullptr : &*found;
   }
   [[nodiscard]] static std::map<std::uint64_t, std::uint64_t>
   released_of(const std::vector<spool_release>& places) {
@@ -223,54 +132,31 @@ private:
       if (e.session != 0) released.emplace(e.session, e.sequence);
     return released;
   }
-  [[nodiscard]] std::error_code read() {
-    const auto error = read(file_, places_, 0);
-    return error ? error : read(file_, sent_, most_sessions);
-  }
   /// No error: up to the end of the file.
-  template <class Entry>
-  [[nodiscard]] static std::error_code read(const file_descriptor& file, std::vector<Entry>& places,
-                                            std::size_t first) {
-    for (std::size_t n = 0; file && n < places.size(); ++n) {
-      Entry e;
+  [[nodiscard]] static std::error_code read(const file_descriptor& file,
+                                            std::vector<spool_release>& places) {
+    for (std::size_t n = 0; n < places.size(); ++n) {
+      spool_release e;
       const auto error =
-          read_all(file.get(), (first + n) * sizeof e, std::as_writable_bytes(std::span(&e, 1)));
+          read_all(file.get(), n * sizeof e, std::as_writable_bytes(std::span(&e, 1)));
       if (error == std::errc::result_out_of_range) return {};
       if (error) return error;
-      if (is_good(e) && place_in(places, e.session) == nullptr) places[n] = e;
+      if (is_good(e)) places[n] = e;
     }
     return {};
   }
-  void write(spool_release& place, const spool_release& entry) { write(places_, place, entry, 0); }
-  void write_sent(spool_sent& place, std::uint64_t session, std::uint64_t up_to) {
-    spool_sent e;
-    e.session = session;
-    e.sequence = up_to;
-    e.crc = header_crc(e);
-    write(sent_, place, e, most_sessions);
-  }
   /// An entry that cannot be written stays what it was.
-  template <class Entry>
-  void write(const std::vector<Entry>& places, Entry& place, const Entry& entry,
-             std::size_t first) {
-    place = entry;
-    std::array<std::byte, sizeof entry> bytes{};
-    if (entry.session != 0) std::memcpy(bytes.data(), &entry, sizeof entry);
-    const auto n = first + static_cast<std::size_t>(&place - places.data());
-    (void)write_all(file_.get(), n * sizeof entry, bytes);
-  }
-
-  template <class Entry>
-  static bool is_good(const Entry& e) {
-    const Entry ours;
-    return e.magic == ours.magic && e.version == ours.version && e.crc == header_crc(e);
+  void write(spool_release& place, const spool_release& e) {
+    place = e;
+    std::array<std::byte, sizeof e> bytes{};
+    if (e.session != 0) std::memcpy(bytes.data(), &e, sizeof e);
+    const auto n = static_cast<std::size_t>(&place - places_.data());
+    (void)write_all(file_.get(), n * sizeof e, bytes);
   }
 
   file_descriptor file_;
   mutable std::mutex lock_; ///< guards the places, and the order in which they are written
   std::vector<spool_release> places_; ///< those of the file; vacant ones have session 0
-  std::vector<spool_sent> sent_;      ///< likewise, behind them
-  std::vector<std::uint64_t> own_;    ///< lanes of this process
 };
 
 } // namespace l3

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -20,8 +21,6 @@ namespace l3 {
 namespace {
 
 constexpr std::size_t fewest_digits = 6;
-constexpr std::uint64_t copy_step = std::uint64_t{1} << 20;
-
 constexpr const char* extension = ".kl3";
 
 std::string prefix_of(store_kind kind) { return kind == store_kind::spool ? "spool-" : "blocks-"; }
@@ -40,27 +39,6 @@ bool take(std::string_view& from, std::string_view text, Number& number) {
   const auto [end, error] = std::from_chars(from.data(), from.data() + from.size(), number);
   from.remove_prefix(static_cast<std::size_t>(end - from.data()));
   return error == std::errc();
-}
-
-/// By rising number; of one number, the one that is read first.
-std::vector<block_file_name> all_block_files_in(const std::filesystem::path& folder,
-                                                store_kind kind) {
-  std::vector<block_file_name> files;
-  for (const auto& entry : std::filesystem::directory_iterator(folder))
-    if (const auto name = block_file_name::read(entry.path().filename().string(), kind))
-      files.push_back(*name);
-  std::ranges::sort(files, {}, [](const block_file_name& f) {
-    return std::tuple(f.number, !f.complete, f.text());
-  });
-  return files;
-}
-
-/// One that gets its other name while the folder is listed may be listed under both.
-bool are_two_files(const std::filesystem::path& one, const std::filesystem::path& other) {
-  struct stat first {
-  }, second{};
-  return ::lstat(one.c_str(), &first) == 0 && ::lstat(other.c_str(), &second) == 0 &&
-         (first.st_dev != second.st_dev || first.st_ino != second.st_ino);
 }
 
 } // namespace
@@ -115,26 +93,20 @@ std::optional<block_file_name> block_file_name::read(const std::string& name, st
 }
 
 std::vector<block_file_name> block_files_in(const std::filesystem::path& folder, store_kind kind) {
-  std::vector<block_file_name> files = all_block_files_in(folder, kind);
-  const auto is_one_number = [](const block_file_name& a, const block_file_name& b) {
+  std::vector<block_file_name> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    if (const auto name = block_file_name::read(entry.path().filename().string(), kind))
+      files.push_back(*name);
+  std::ranges::sort(files, {},
+                    [](const block_file_name& f) { return std::tuple(f.number, !f.complete); });
+  const auto have_one_number = [&](const block_file_name& a, const block_file_name& b) {
+    if (a.number == b.number && a.complete && b.complete && a.complete != b.complete)
+      throw std::runtime_error(folder.string() + ": " + a.text() + " and " + b.text() +
+                               " have one number: move one of them into another folder");
     return a.number == b.number;
   };
-  files.erase(std::unique(files.begin(), files.end(), is_one_number), files.end());
+  files.erase(std::unique(files.begin(), files.end(), have_one_number), files.end());
   return files;
-}
-
-std::vector<std::string> unread_files_in(const std::filesystem::path& folder) {
-  const auto files = all_block_files_in(folder, store_kind::store);
-  std::vector<std::string> unread;
-  const block_file_name* read = nullptr;
-  for (const block_file_name& f : files) {
-    if (read == nullptr || read->number != f.number)
-      read = &f;
-    else if (are_two_files(folder / read->text(), folder / f.text()))
-      unread.push_back(f.text() + " is not read, because " + read->text() +
-                       " has its number: move it into a folder of its own, with its sidecar");
-  }
-  return unread;
 }
 
 std::vector<std::uint64_t> store_file_numbers(const std::filesystem::path& folder,
@@ -157,39 +129,28 @@ std::filesystem::path find_store_file(const std::filesystem::path& folder,
 
 std::error_code block_file::open(const held_folder& folder, std::uint64_t number, store_kind kind,
                                  flush_function flush_name) {
-  block_file made;
-  made.name_ = store_file_name(number, kind);
+  const std::string name = store_file_name(number, kind);
   std::error_code error;
-  file_descriptor file = folder.create(made.name_, error);
+  block_file made;
+  made.file_ = std::make_shared<const file_descriptor>(folder.create(name, error));
   if (error) return error;
-  const auto seen = look_at(file.get());
-  if (!seen) {
-    error = last_error();
-    (void)folder.remove(made.name_);
-    return error;
-  }
-  made.file_ = std::make_shared<const file_descriptor>(std::move(file));
-  made.who_ = seen->who;
-  made.changed_ = seen->changed;
   made.number_ = number;
   store_file_header head;
   head.number = number;
-  if (kind == store_kind::store) head.reserved[0] = file_is_renamed;
+  if (kind == store_kind::store) head.reserved[0] = 1;
   error = made.append(std::as_bytes(std::span(&head, 1)));
   if (!error && flush_name != nullptr && flush_name(folder.get()) != 0) error = last_error();
   if (error) {
-    (void)folder.remove(made.name_);
+    (void)folder.remove(name);
   } else {
     *this = std::move(made);
   }
   return error;
 }
 
-/// The file is open for appending: bytes always go to its end, so its length tells if it was cut.
+/// The file is open for appending: bytes always go to its end.
 std::error_code block_file::append(std::span<const std::byte> block) {
-  (void)is_suspect();
   const auto error = append_all(file_->get(), block);
-  note_time();
   if (error) {
     if (error != std::errc::no_space_on_device) sound_ = false;
     cut(end_);
@@ -199,78 +160,26 @@ std::error_code block_file::append(std::span<const std::byte> block) {
   return {};
 }
 
-file_look block_file::as_it_is() const {
-  if (const auto now = look_at(file_->get())) return *now;
-  return {who_, end_, file_look::never, true, file_look::never};
-}
-
-void block_file::note_time() {
-  if (const auto now = look_at(file_->get())) changed_ = now->changed;
-}
-
-bool block_file::is_suspect() {
-  const auto now = look_at(file_->get());
-  if (now && std::exchange(changed_, now->changed) != now->changed) {
-    suspect_ = true;
-    ++touches_;
-  }
-  return suspect_ || !now;
-}
-
 std::error_code block_file::flush(flush_function how) {
   if (how(file_->get()) == 0) return {};
   sound_ = false;
   return last_error();
 }
 
-std::error_code block_file::check(const held_folder& folder) const {
-  if (const auto error = folder.check()) return error;
-  std::error_code error;
-  const auto seen = folder.look(name_, error);
-  if (error) return error;
-  if (!seen) return name_fault::file_gone;
-  if (seen->who != who_) return name_fault::file_taken;
-  if (uncut_ && seen->bytes > end_) return name_fault::file_not_cut;
-  return seen->bytes == end_ && !tampered_ ? std::error_code() : name_fault::file_changed;
+std::error_code block_file::check() const {
+  struct stat seen {};
+  if (ask_again([&] { return ::fstat(file_->get(), &seen); }) != 0) return last_error();
+  return seen.st_nlink != 0 ? std::error_code()
+                            : std::make_error_code(std::errc::no_such_file_or_directory);
 }
 
-/// A file that another program has made shorter or longer is not changed any more: it could get the
-/// right length, with the wrong bytes. Behind what this object has appended there is only a block
-/// that the disk took a part of.
 void block_file::cut(std::uint64_t end) {
-  (void)is_suspect();
-  const auto seen = look_at(file_->get());
-  if (seen && (seen->bytes < end_ || (end < end_ && seen->bytes > end_))) tampered_ = true;
   end_ = end;
-  uncut_ =
-      !tampered_ &&
-      (!seen || (seen->bytes > end && ::ftruncate(file_->get(), static_cast<off_t>(end)) != 0));
-  note_time();
-  if (tampered_ || uncut_) sound_ = false;
+  if (::ftruncate(file_->get(), static_cast<off_t>(end)) != 0) sound_ = false;
 }
 
 bool block_file::is_full_for(std::uint64_t block_bytes, std::uint64_t limit) const {
   return end_ > sizeof(store_file_header) && end_ + block_bytes > limit;
-}
-
-std::error_code set_aside(int from, std::uint64_t offset, std::uint64_t bytes, int folder,
-                          const std::string& name) {
-  (void)::unlinkat(folder, name.c_str(), 0);
-  constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-  const file_descriptor copy(::openat(folder, name.c_str(), flags, 0644));
-  if (!copy) return last_error();
-  std::error_code error;
-  std::vector<std::byte> part;
-  for (std::uint64_t at = next_data(from, offset, offset + bytes); !error && at < offset + bytes;
-       at = next_data(from, at + part.size(), offset + bytes)) {
-    part.resize(std::min(copy_step, offset + bytes - at));
-    error = read_all(from, at, part);
-    if (!error) error = write_all(copy.get(), at - offset, part);
-  }
-  if (!error && ::ftruncate(copy.get(), static_cast<off_t>(bytes)) != 0) error = last_error();
-  if (!error && ::fsync(copy.get()) != 0) error = last_error();
-  if (error) (void)::unlinkat(folder, name.c_str(), 0);
-  return error;
 }
 
 } // namespace l3

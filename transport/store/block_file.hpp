@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -24,9 +23,6 @@ namespace l3 {
 
 /// They differ in their files' names, and in what a wrong head means.
 enum class store_kind : std::uint8_t { store, spool };
-/// In the first reserved byte of a file's header: the file gets another name when nothing is added
-/// to it any more. Those of version 0.1.0, and a spool's segments, keep theirs.
-inline constexpr std::uint8_t file_is_renamed = 1;
 /// What the files of a folder say: a store, unless all are a spool's, of which there may be no
 /// segment left.
 [[nodiscard]] store_kind kind_of(const std::filesystem::path& folder);
@@ -43,8 +39,7 @@ struct file_owner {
 /// Of a file of a store or a spool, from 1; an index of events has 32 bits for it.
 inline constexpr std::uint64_t highest_file_number = 0xFFFF'FFFF;
 
-/// As it is called while it is written. Segments of a spool keep that name, and so do files of a
-/// store of version 0.1.0.
+/// As it is called while it is written. Segments of a spool keep that name.
 [[nodiscard]] std::filesystem::path store_file_path(const std::filesystem::path& folder,
                                                     std::uint64_t number,
                                                     store_kind kind = store_kind::store);
@@ -68,13 +63,12 @@ struct block_file_name {
     return complete ? complete_file_name(number, *complete) : store_file_name(number, kind);
   }
 };
-/// The block files in a folder, by rising number, one of each: a complete one rather than another.
-/// Throws std::system_error if there is no such folder.
+/// The block files in a folder, by rising number. One that gets its complete name meanwhile may be
+/// listed under both: it is given once, by that name. Throws std::system_error if there is no such
+/// folder, and std::runtime_error if two complete files have one number, as where two stores were
+/// copied into one folder.
 [[nodiscard]] std::vector<block_file_name> block_files_in(const std::filesystem::path& folder,
                                                           store_kind kind = store_kind::store);
-/// A sentence on each of the others: nobody reads it. Stores that were copied into one folder have
-/// files of the same numbers.
-[[nodiscard]] std::vector<std::string> unread_files_in(const std::filesystem::path& folder);
 /// The file of this number, whatever its name is now; as it is called while it is written, if there
 /// is none. It may get its other name at any time. It lists the folder where nothing has the name
 /// `listed`: of many files, give their names as they were listed once.
@@ -87,41 +81,10 @@ struct block_file_name {
   return find_store_file(folder, {number, std::nullopt}, kind);
 }
 
-/// The names of a store's files, for its writer.
-class store_names {
-public:
-  void complete(std::uint64_t number, const file_owner& owner) { complete_[number] = owner; }
-  [[nodiscard]] std::string of(std::uint64_t number) const {
-    const auto found = complete_.find(number);
-    return found == complete_.end() ? store_file_name(number)
-                                    : complete_file_name(number, found->second);
-  }
-
-private:
-  std::map<std::uint64_t, file_owner> complete_;
-};
-
-[[nodiscard]] inline std::filesystem::path torn_file_path(const std::filesystem::path& folder,
-                                                          std::uint64_t number) {
-  return store_file_path(folder, number).replace_extension(".torn");
-}
-/// Path of the empty file that says: this block file holds blocks whose payloads are wrong.
-[[nodiscard]] inline std::filesystem::path damage_mark_path(const std::filesystem::path& folder,
-                                                            std::uint64_t number) {
-  return store_file_path(folder, number).replace_extension(".damaged");
-}
-/// Path of the empty file by which a person says: this block file was taken out on purpose.
-[[nodiscard]] inline std::filesystem::path archive_mark_path(const std::filesystem::path& folder,
-                                                             std::uint64_t number) {
-  return store_file_path(folder, number).replace_extension(".archived");
-}
 /// Numbers of the block files in a folder, rising. Throws std::system_error if there is no such
 /// folder.
 [[nodiscard]] std::vector<std::uint64_t> store_file_numbers(const std::filesystem::path& folder,
                                                             store_kind kind = store_kind::store);
-
-/// A file of a store has no more blocks than this.
-inline constexpr std::size_t most_blocks_in_file = std::size_t{1} << 16;
 
 class block_file {
 public:
@@ -142,56 +105,25 @@ public:
   [[nodiscard]] std::error_code append(std::span<const std::byte> block);
   /// After an error it is not known which bytes are on the disk, and a second flush would not tell.
   [[nodiscard]] std::error_code flush(flush_function how);
-  /// No error: the folder's name and the file's name lead to this file, and it is as long as what
-  /// was written. What was appended before is then safe. Two calls of the system, for each block.
-  [[nodiscard]] std::error_code check(const held_folder& folder) const;
-  /// Since it was trusted, another program has written to it or cut it, and its length may be right
-  /// all the same: it was changed at another time than that of the last append. What it holds has
-  /// to be read. An older kernel's times have steps of some milliseconds.
-  [[nodiscard]] bool is_suspect();
-  /// As it was known last.
-  [[nodiscard]] bool was_suspect() const { return suspect_; }
-  /// How often that was seen.
-  [[nodiscard]] std::uint64_t touches() const { return touches_; }
-  /// It was read since is_suspect() was asked last, and holds what was written.
-  void trust() { suspect_ = false; }
-  void distrust() { tampered_ = true; }
-  /// Takes back the blocks behind this place. Should the disk refuse, the next block overwrites
-  /// them, or the next start steps over them.
+  /// No error: the file has a name. `no_such_file_or_directory`: it was removed. What was appended
+  /// before is safe only after this.
+  [[nodiscard]] std::error_code check() const;
+  /// Takes back the blocks behind this place. Should the disk refuse, the next start steps over
+  /// them.
   void cut(std::uint64_t end);
 
   [[nodiscard]] std::uint64_t number() const { return number_; }
-  [[nodiscard]] const std::string& name() const { return name_; }
-  [[nodiscard]] const file_identity& identity() const { return who_; }
   /// What another thread may read while this one appends, and as long as it holds it.
   [[nodiscard]] std::shared_ptr<const file_descriptor> descriptor() const { return file_; }
-  /// As it is now. Where the disk does not say so: as it was written, but as if another program had
-  /// touched it, so that a look at it reads it.
-  [[nodiscard]] file_look as_it_is() const;
   [[nodiscard]] std::uint64_t end() const { return end_; } ///< where the next block will begin
   /// It has blocks, and this one would make it longer than `limit`.
   [[nodiscard]] bool is_full_for(std::uint64_t block_bytes, std::uint64_t limit) const;
 
 private:
-  void note_time();
-
   std::shared_ptr<const file_descriptor> file_;
-  std::string name_;
-  file_identity who_;
   std::uint64_t number_ = 0;
   std::uint64_t end_ = 0;
   bool sound_ = true;
-  std::int64_t changed_ = 0; ///< by this program, at last
-  bool suspect_ = false;
-  std::uint64_t touches_ = 0;
-  bool tampered_ = false; ///< it was found shorter than it was written, or without its blocks
-  bool uncut_ = false;    ///< it may be longer than its blocks
 };
-
-/// Copies bytes of a block file to a new file of this name in a folder, which what has that name
-/// makes way for; what a link leads to stays. Stretches without data stay so. After an error there
-/// is no copy.
-[[nodiscard]] std::error_code set_aside(int from, std::uint64_t offset, std::uint64_t bytes,
-                                        int folder, const std::string& name);
 
 } // namespace l3

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include <fmt/format.h>
 #include <zmq.hpp>
 
 #include "transport/format/endian.hpp"
@@ -39,17 +40,9 @@ constexpr int connections_waiting = 1024; ///< for accept()
 constexpr std::uint64_t part_of_early = 4;
 constexpr byte_size program_memory = mebibytes(48); ///< without messages and blocks
 constexpr byte_size event_memory{144};              ///< of a remembered one
-/// What is known of the store's files: 16 MiB of all of them, twice while it changes, and 16 MiB of
-/// the blocks and sessions of one.
-constexpr byte_size list_memory = mebibytes(48);
+/// What is known of the store's files, and of the sessions and spills in those that are written.
+constexpr byte_size files_memory = mebibytes(16);
 constexpr auto retry_time = 1s; ///< after a store error
-/// How old a look at the store's files may be when an answer relies on what they hold, or a
-/// multiple of the time that it took; and how old in any case.
-constexpr auto fresh_look = 100ms;
-constexpr int fresh_look_times = 20;
-constexpr auto look_interval = 10s;
-/// What other programs have touched is read in a fifth of the time.
-constexpr int unread_times = 4;
 /// Between two looks for files that have come to their end.
 constexpr auto completion_interval = 500ms;
 
@@ -80,10 +73,10 @@ std::uint32_t credit_for(std::uint64_t longest, const receive_settings& settings
 } // namespace
 
 /// A block, its rest without repeats, and for each of its events, 32 bytes or more, as many until
-/// the commit; what is remembered; messages; the list of what is stored.
+/// the commit; what is remembered; messages; what is known of files.
 byte_size block_receiver::memory_plan(const receive_settings& settings) {
   return {program_memory.bytes + settings.waiting.bytes + 3 * settings.largest_block.bytes +
-          remembered_events * event_memory.bytes + list_memory.bytes};
+          remembered_events * event_memory.bytes + files_memory.bytes};
 }
 
 struct block_receiver::link {
@@ -119,7 +112,7 @@ block_receiver::block_receiver(receive_settings settings, store_writer& store,
                                report_function report)
     : mark_(1 + std::random_device()() % ~0U), settings_(std::move(settings)), store_(store),
       before_(store.committed()), report_(std::move(report)),
-      early_({settings_.waiting.bytes / part_of_early}), lost_blocks_(blocks_lost()) {
+      early_({settings_.waiting.bytes / part_of_early}) {
   recall(recent_, store_.folder());
   try {
     link_ = std::make_unique<link>(settings_, endpoint_to_listen_at(settings_.bind),
@@ -153,7 +146,7 @@ bool block_receiver::step(std::chrono::milliseconds wait) {
   const time_point now = steady_clock::now();
   guard.attend(now);
   if (items[0].revents == 0) {
-    look_now_and_then(now);
+    complete_files(now);
     return false;
   }
   for (int i = 0; i < messages_in_a_step && steady_clock::now() <= now + longest_step; ++i) {
@@ -161,7 +154,7 @@ bool block_receiver::step(std::chrono::milliseconds wait) {
   }
   commit(now);
   answer_all();
-  look_now_and_then(now);
+  complete_files(now);
   return true;
 }
 
@@ -220,6 +213,25 @@ bool block_receiver::take_message(time_point now) {
   return true;
 }
 
+void block_receiver::take_hello(const link_header& header, const hello_origin& origin,
+                                time_point now) {
+  const std::uint64_t session = header.session;
+  const bool is_new = peers_.find(session) == nullptr;
+  link_peer& from = peers_.greet(session, origin.address, now);
+  const std::uint64_t last = store_.last_stored(session, header.sequence);
+  from.first = header.sequence;
+  early_.drop_if([&](std::uint64_t s, std::uint64_t number) {
+    return s == session && number <= header.sequence;
+  });
+  from.in_words = origin.in_words;
+  from.run = origin.run;
+  from.node = origin.node;
+  from.take_process(process_of_hello(header), now);
+  from.stored = last != 0;
+  if (is_new) from.last_event = recent_.last_of(session);
+  from.welcomes.push_back(origin.address); // what it says to be stored must be committed first
+}
+
 /// And those behind it that came before their turn.
 void block_receiver::take_blocks(link_peer& from, const link_header& header, zmq::message_t& body,
                                  time_point now) {
@@ -238,10 +250,7 @@ void block_receiver::take_block(link_peer& from, const link_header& header, zmq:
                                 time_point now) {
   const std::span<std::byte> body(message.data<std::byte>(), message.size());
   const std::uint64_t last = store_.last_stored(header.session, from.first);
-  if (header.sequence <= last) {
-    answers_from_older_files_ = true;
-    return counters_.duplicates.add();
-  }
+  if (header.sequence <= last) return counters_.duplicates.add();
   // Blocks before the daemon's first were acknowledged by somebody: there is no gap before that
   // one.
   const std::uint64_t missing = std::max(last + 1, from.first);
@@ -276,15 +285,14 @@ void block_receiver::take_block(link_peer& from, const link_header& header, zmq:
     l3::store(body.data(), block);
   }
   const auto ends = first_and_last();
-  const auto rest = without_repeats(body, block, now);
-  // What is left out must be on the disk before, and still be there: a power cut could take the
-  // block that has it and leave this one, and a person may have removed its file.
-  auto error = block.repeated != 0 ? commit_and_look(now) : std::error_code();
+  const auto rest = without_repeats(body, block);
+  // What is left out must be on the disk before: a power cut could take the block that has it and
+  // leave this one.
+  auto error = block.repeated != 0 ? store_.commit() : std::error_code();
   if (!error) error = store_.append(rest, block);
   if (error) {
     forget_what_is_not_stored();
     store_failed(error, now);
-    tell_what_was_lost();
     from.refuse = true;
     return;
   }
@@ -301,55 +309,25 @@ void block_receiver::take_block(link_peer& from, const link_header& header, zmq:
   recovering_ = static_cast<bool>(store_error_);
 }
 
-std::error_code block_receiver::commit_and_look(time_point now) {
-  const auto age = std::max<std::chrono::nanoseconds>(fresh_look, fresh_look_times * look_took_);
-  return now < looked_at_ + age ? store_.commit() : look_at_store();
-}
-
-std::error_code block_receiver::look_at_store() {
-  const time_point begin = steady_clock::now();
-  const auto error = store_.look();
-  looked_at_ = steady_clock::now();
-  look_took_ = looked_at_ - begin;
-  tell_what_was_lost();
-  return error;
-}
-
-/// With nothing uncommitted. Files that are gone are news, and told as that.
-void block_receiver::look_now_and_then(time_point now) {
-  if (now >= completed_at_ + completion_interval) {
-    completed_at_ = now;
-    store_.complete_idle_files();
-    tell_what_was_lost();
-  }
-  std::chrono::nanoseconds interval = look_interval;
-  if (store_.unread() + store_.files_to_read() != 0)
-    interval = std::max<std::chrono::nanoseconds>(fresh_look, unread_times * look_took_);
-  if (store_.to_write_anew() != 0) interval = {}; // nothing is stored until it is done
-  if (now < looked_at_ + interval) return;
+/// With nothing uncommitted.
+void block_receiver::complete_files(time_point now) {
+  if (now < completed_at_ + completion_interval) return;
+  completed_at_ = now;
   early_.drop_if([&](std::uint64_t session, std::uint64_t) {
     const link_peer* const from = peers_.find(session);
     return from == nullptr || !from->is_there(now);
   });
-  const auto error = look_at_store();
-  if (error && error != name_fault::file_gone)
-    report_once("the store cannot be looked at: " + error.message());
-}
-
-std::uint64_t block_receiver::blocks_lost() const {
-  std::uint64_t blocks = 0;
-  for (const auto& [session, lost] : store_.lost()) blocks += lost.blocks;
-  return blocks;
+  store_.complete_idle_files();
+  for (const std::string& text : store_.take_news())
+    if (report_) report_(text);
 }
 
 /// Blocks count as stored when they are committed: if that fails, they are taken back, and the
 /// daemons that wait for an acknowledgement are told why it does not come.
 void block_receiver::commit(time_point now) {
-  const bool look = std::exchange(answers_from_older_files_, false);
-  if (const auto error = look ? commit_and_look(now) : store_.commit()) {
+  if (const auto error = store_.commit()) {
     forget_what_is_not_stored();
     store_failed(error, now);
-    tell_what_was_lost();
     for (auto& [session, from] : peers_) from.refuse = from.refuse || from.acknowledge;
   }
   uncommitted_.clear();
@@ -363,7 +341,11 @@ void block_receiver::commit(time_point now) {
   counters_.stored_events.add(all.events - before_.events - counters_.stored_events);
 }
 
+/// A store whose files are removed while they are written is of no use: this program ends.
 void block_receiver::store_failed(const std::error_code& error, time_point now) {
+  if (error == std::errc::no_such_file_or_directory)
+    throw std::runtime_error(store_.folder().path().string() +
+                             ": the folder, or a file in it that is written, was removed");
   counters_.store_errors.add();
   store_error_ = error;
   recovering_ = false;
@@ -418,6 +400,12 @@ void block_receiver::report_once(std::string text) {
   if (text == last_report_) return;
   last_report_ = std::move(text);
   if (report_) report_(last_report_);
+}
+
+void block_receiver::report(occasional& kind, time_point now, const std::string& text) {
+  const auto times = kind.happened(now);
+  if (!times || !report_) return;
+  report_(*times == 1 ? text : fmt::format("{} (and {} more of the kind)", text, *times - 1));
 }
 
 } // namespace l3

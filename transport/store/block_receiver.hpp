@@ -2,7 +2,7 @@
 // The far end of the output link (docs/formats.md, section 8): takes blocks of any number of
 // daemons, checks them, stores them, and acknowledges what is stored. All that was waiting is
 // stored in one go and acknowledged once. An event that another session of the run has stored
-// lately, byte by byte, is left out of its block, and counted there: see recent_events. A session
+// lately is left out of its block, and counted there: see recent_events. A session
 // says hello over each of its connections. Whatever is not a message of the link is counted and
 // dropped.
 #pragma once
@@ -46,12 +46,12 @@ struct connection_counters {
   counter let_in;
   counter unknown_key; ///< with a key that is not in the allow-list
   counter mechanism;   ///< without a key where there must be one, or the other way round
-  counter left; ///< closed by the peer before the handshake: it asked whether one listens here
 
-  /// Were not let in for any other reason: garbage, silence, a greeting sealed for another key.
-  /// Those that have not come so far yet count as such, for the three seconds that they have.
+  /// Were not let in for any other reason: garbage, silence, a greeting sealed for another key, or
+  /// a daemon that asked before a run whether a receiver listens. Those that have not come so far
+  /// yet count as such, for the three seconds that they have.
   [[nodiscard]] std::uint64_t handshake() const {
-    const std::uint64_t others = let_in + unknown_key + mechanism + left;
+    const std::uint64_t others = let_in + unknown_key + mechanism;
     return accepted > others ? accepted - others : 0;
   }
 };
@@ -64,12 +64,10 @@ struct receive_counters {
   counter stored_blocks; ///< and committed
   counter stored_events;
   counter repeated_events; ///< left out of their blocks: another session has stored them
-  counter unequal_events;  ///< stored beside one of equal key, length and checksum
   counter duplicates;      ///< blocks that were stored already
   counter gaps;            ///< blocks whose predecessors were missing
   counter early;           ///< blocks that were kept until their predecessors came
   counter strangers;       ///< blocks of a session that has not said hello on their connection
-  counter unseen;          ///< blocks before a hello's first that were never stored here
   counter garbage;         ///< messages that are none of ours
   counter store_errors;
   counter goodbyes;                     ///< daemons that ended with everything stored; not nothing
@@ -96,12 +94,8 @@ public:
   block_receiver& operator=(const block_receiver&) = delete;
 
   /// Waits for messages, takes those that are there, stores, acknowledges. False: there was none to
-  /// take.
+  /// take. Throws std::runtime_error if the store's folder or files were removed.
   bool step(std::chrono::milliseconds wait);
-
-  /// Commits, looks at the store's files, and reports those that are not there any more. Between
-  /// steps.
-  [[nodiscard]] std::error_code look_at_store();
 
   /// Lets no peer in any more, and has counted which ones were refused. After the last step.
   void close();
@@ -128,8 +122,6 @@ private:
     std::uint32_t node = 0;
   };
   void take_hello(const link_header& header, const hello_origin& origin, time_point now);
-  void tell_unseen(std::uint64_t session, std::uint64_t expected, std::uint64_t first,
-                   time_point now);
   void take_blocks(link_peer& from, const link_header& header, zmq::message_t& body,
                    time_point now);
   void take_block(link_peer& from, const link_header& header, zmq::message_t& message,
@@ -138,16 +130,12 @@ private:
                                      time_point now);
   [[nodiscard]] std::optional<std::pair<event_key, event_key>> first_and_last() const;
   [[nodiscard]] std::span<const std::byte> without_repeats(std::span<const std::byte> body,
-                                                           block_header& block, time_point now);
-  void tell_unequal(const block_header& block, std::span<const std::byte> event, time_point now);
+                                                           block_header& block);
   void remember_events(const block_header& block);
   void forget_what_is_not_stored();
   void commit(time_point now);
-  void tell_what_was_lost();
   void store_failed(const std::error_code& error, time_point now);
-  [[nodiscard]] std::error_code commit_and_look(time_point now);
-  void look_now_and_then(time_point now);
-  [[nodiscard]] std::uint64_t blocks_lost() const;
+  void complete_files(time_point now);
   void answer_all();
   [[nodiscard]] std::uint32_t credit_of(std::uint64_t session) const;
   void send(const std::string& address, link_message type, std::uint64_t session,
@@ -174,19 +162,12 @@ private:
   std::vector<recent_events::identity> events_; ///< of the block at hand, then without its repeats
   std::vector<std::byte> shortened_;            ///< a block without its repeats
   std::error_code store_error_;                 ///< set: the store could not be written
-  std::uint64_t lost_blocks_ = 0;               ///< of the store, as they were told last
-  std::uint64_t times_moved_ = 0;               ///< likewise
-  time_point looked_at_{};                      ///< the store's files
-  std::chrono::nanoseconds look_took_{};
-  time_point completed_at_{};             ///< files that have come to their end
-  bool answers_from_older_files_ = false; ///< this step has a hello, or a block that was stored
+  time_point completed_at_{};                   ///< files that have come to their end
   time_point retry_at_;
   bool recovering_ = false; ///< a block was written since, and is not yet committed
   receive_counters counters_;
   std::string last_report_;
-  occasional unseen_told_{std::chrono::seconds(10)};
   occasional wrong_counts_told_{std::chrono::seconds(10)};
-  occasional unequal_told_{std::chrono::seconds(10)};
 };
 
 } // namespace l3

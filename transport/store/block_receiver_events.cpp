@@ -6,18 +6,9 @@
 #include <fmt/format.h>
 
 #include "transport/format/crc32c.hpp"
-#include "transport/format/endian.hpp"
 #include "transport/store/block_receiver.hpp"
-#include "transport/store/stored_copies.hpp"
 
 namespace l3 {
-
-namespace {
-
-/// What is compared with the store for a block, in its own lengths: once for repeats alone.
-constexpr std::uint64_t most_compared = 2;
-
-} // namespace
 
 /// False: the header's number of events is not that of the payload. Ledgers count by headers.
 bool block_receiver::identify_events(std::span<const std::byte> body, const block_header& block,
@@ -49,21 +40,15 @@ std::optional<std::pair<event_key, event_key>> block_receiver::first_and_last() 
 
 /// The block as it is, or with a new header and the rest of its events.
 std::span<const std::byte> block_receiver::without_repeats(std::span<const std::byte> body,
-                                                           block_header& block, time_point now) {
+                                                           block_header& block) {
   const auto payload = body.subspan(sizeof(block_header));
-  stored_copies copies(store_.folder(), store_.names(), most_compared * body.size());
   shortened_.clear();
   std::uint32_t repeated = 0;
   std::size_t kept = 0;
   std::size_t at = 0;
   for (const auto& who : events_) {
     const auto event = payload.subspan(at, who.bytes);
-    const auto match =
-        recent_.find_from_another(block.session, block.run, who, [&](const event_place& place) {
-          return copies.has(place, event);
-        });
-    const bool again = match == recent_events::match::equal;
-    if (match == recent_events::match::unequal) tell_unequal(block, event, now);
+    const bool again = recent_.has_from_another(block.session, block.run, who);
     if (again && repeated++ == 0) {
       shortened_.assign(body.begin(),
                         body.begin() + static_cast<std::ptrdiff_t>(sizeof(block_header) + at));
@@ -86,25 +71,8 @@ std::span<const std::byte> block_receiver::without_repeats(std::span<const std::
   return shortened_;
 }
 
-void block_receiver::tell_unequal(const block_header& block, std::span<const std::byte> event,
-                                  time_point now) {
-  counters_.unequal_events.add();
-  const auto e = load<packed_event>(event.data());
-  report(unequal_told_, now,
-         fmt::format("session {:016x}: event {} of spill {} has key, length and checksum of one "
-                     "that another session stored, but not its bytes, or these cannot be read: "
-                     "it is stored, too",
-                     block.session, e.number, e.spill));
-}
-
-/// They are in the store now, one behind the other.
 void block_receiver::remember_events(const block_header& block) {
-  const stored_block& at = store_.last_appended();
-  event_place place{at.file, at.payload_offset()};
-  for (const auto& who : events_) {
-    recent_.add(block.session, block.run, who, place);
-    place.offset += who.bytes;
-  }
+  for (const auto& who : events_) recent_.add(block.session, block.run, who);
   uncommitted_.push_back({block.session, block.sequence, events_.size()});
   uncommitted_events_.insert(uncommitted_events_.end(), events_.begin(), events_.end());
 }
@@ -123,19 +91,6 @@ void block_receiver::forget_what_is_not_stored() {
     end = first;
   }
   std::erase_if(uncommitted_, [](const new_block& b) { return b.events == 0; });
-}
-
-/// An event of a lost block is not left out when it comes again; and no event is looked for where
-/// it lay before.
-void block_receiver::tell_what_was_lost() {
-  for (const std::string& text : store_.take_news())
-    if (report_) report_(text);
-  const std::uint64_t blocks = blocks_lost();
-  const bool lost = blocks != std::exchange(lost_blocks_, blocks);
-  const bool moved = store_.times_moved() != std::exchange(times_moved_, store_.times_moved());
-  if (!lost && !moved) return;
-  recent_ = recent_events(remembered_events, remembered_sessions);
-  recall(recent_, store_.folder());
 }
 
 } // namespace l3

@@ -2,8 +2,6 @@
 #include "transport/store/event_index.hpp"
 
 #include <algorithm>
-#include <iterator>
-#include <system_error>
 #include <utility>
 
 #include "transport/format/crc32c.hpp"
@@ -23,10 +21,6 @@ event_index::event_index(const std::filesystem::path& folder, stop_question stop
   }
   damaged_ += reader.damaged();
   torn_ends_ = reader.torn_ends();
-  file_faults_ = reader.file_faults();
-  misnamed_files_ = reader.misnamed_files();
-  damaged_ += file_faults_.size();
-  seen_ = {};
   // Stable: what was stored first stays first.
   std::ranges::stable_sort(entries_, {}, &entry::key);
 }
@@ -42,8 +36,6 @@ void event_index::take_block(const stored_block& block, std::span<const std::byt
   if (added) sessions_.push_back({h.session, h.run, 0, 0, 0});
   session& of_session = sessions_[known->second];
   of_session.repeated += block.header.repeated;
-  if (seen_.note(h) == block_copies::kind::once_more)
-    copies_.push_back({block.file, block.offset, block.end(), h.events});
   event_walk walk(payload, h);
   while (const auto bytes = walk.next()) {
     const auto event = packed_event_view::parse(*bytes, block.header.codec);
@@ -66,16 +58,6 @@ void event_index::take_block(const stored_block& block, std::span<const std::byt
   if (!walk.complete()) ++damaged_;
 }
 
-/// The reader goes through files and blocks in rising order.
-bool event_index::is_in_copy(const entry& e) const {
-  const auto behind =
-      std::ranges::upper_bound(copies_, std::pair(std::uint64_t{e.file}, e.offset), {},
-                               [](const block_copy& c) { return std::pair(c.file, c.offset); });
-  if (behind == copies_.begin()) return false;
-  const block_copy& before = *std::prev(behind);
-  return before.file == e.file && e.offset < before.end;
-}
-
 std::span<const event_index::entry> event_index::find(event_key key) const {
   entry wanted;
   wanted.key = key;
@@ -92,35 +74,18 @@ block_file_name event_reader::name_of(std::uint64_t file) {
   return of != listed_.end() && of->number == file ? *of : block_file_name{file, std::nullopt};
 }
 
-const store_file* event_reader::opened(std::uint64_t file) {
-  if (const auto open = files_.find(file); open != files_.end()) return &open->second;
-  if (gone_.contains(file)) return nullptr;
-  const block_file_name name = name_of(file);
-  try {
-    store_file now(folder_, name, kind_);
-    if (files_.size() == most_files) files_.clear();
-    return &files_.emplace(file, std::move(now)).first->second;
-  } catch (const std::system_error&) {
-    const auto path = find_store_file(folder_, name, kind_);
-    if (std::filesystem::exists(std::filesystem::symlink_status(path))) throw;
-    gone_.emplace(file, name.text(kind_));
-    return nullptr;
-  }
+const store_file& event_reader::opened(std::uint64_t file) {
+  if (const auto open = files_.find(file); open != files_.end()) return open->second;
+  store_file now(folder_, name_of(file), kind_);
+  if (files_.size() == most_files) files_.clear();
+  return files_.emplace(file, std::move(now)).first->second;
 }
 
 std::optional<packed_event_view> event_reader::read(const event_index::entry& at) {
-  const store_file* const file = opened(at.file);
+  const store_file& file = opened(at.file);
   bytes_.resize(at.bytes);
-  if (file == nullptr || !file->read(at.offset, bytes_) || crc32c(bytes_) != at.crc)
-    return std::nullopt;
+  if (!file.read(at.offset, bytes_) || crc32c(bytes_) != at.crc) return std::nullopt;
   return packed_event_view::parse(bytes_);
-}
-
-std::vector<std::string> event_reader::gone_files() const {
-  std::vector<std::string> sentences;
-  for (const auto& [number, name] : gone_)
-    sentences.push_back(name + " went away while the folder was read: events in it are not read");
-  return sentences;
 }
 
 } // namespace l3

@@ -16,7 +16,6 @@
 
 #include "transport/format/block.hpp"
 #include "transport/format/event_key.hpp"
-#include "transport/store/block_copies.hpp"
 #include "transport/store/event_view.hpp"
 #include "transport/store/store_reader.hpp"
 
@@ -50,30 +49,17 @@ public:
     std::uint32_t run = 0;
     std::uint64_t events = 0;
     std::uint64_t repeated = 0; ///< left out by the receiver: another session has stored them
-    std::uint64_t bytes = 0; ///< of the events
+    std::uint64_t bytes = 0;    ///< of the events
   };
   [[nodiscard]] std::span<const session> sessions() const { return sessions_; }
 
   [[nodiscard]] std::uint64_t blocks() const { return blocks_; }
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; } ///< of packed events
-  /// Places in the files, blocks and events that could not be read, and file_faults(); what was in
-  /// them is not in the index.
+  /// Places in the files, blocks and events that could not be read; what was in them is not in the
+  /// index.
   [[nodiscard]] std::uint64_t damaged() const { return damaged_; }
   /// Not among these: the store may be being written.
   [[nodiscard]] const std::vector<torn_end>& torn_ends() const { return torn_ends_; }
-  // As store_reader's:
-  [[nodiscard]] const std::vector<std::string>& file_faults() const { return file_faults_; }
-  [[nodiscard]] const std::vector<std::string>& misnamed_files() const { return misnamed_files_; }
-
-  /// Blocks that stand in the folder once more. Their events are in the index.
-  struct block_copy {
-    std::uint64_t file = 0;
-    std::uint64_t offset = 0; ///< of the first byte
-    std::uint64_t end = 0;    ///< behind the last
-    std::uint64_t events = 0;
-  };
-  [[nodiscard]] std::span<const block_copy> copies() const { return copies_; }
-  [[nodiscard]] bool is_in_copy(const entry& e) const;
 
 private:
   void take_block(const stored_block& block, std::span<const std::byte> payload);
@@ -85,10 +71,6 @@ private:
   std::uint64_t bytes_ = 0;
   std::uint64_t damaged_ = 0;
   std::vector<torn_end> torn_ends_;
-  std::vector<std::string> file_faults_;
-  std::vector<std::string> misnamed_files_;
-  block_copies seen_;
-  std::vector<block_copy> copies_; ///< by file and offset
 };
 
 /// Reads events at the places of an index, with some files kept open: events of one spill may lie
@@ -97,23 +79,19 @@ class event_reader {
 public:
   explicit event_reader(std::filesystem::path folder)
       : folder_(std::move(folder)), kind_(kind_of(folder_)) {}
-  /// The event, valid until the next call; nothing if its bytes changed since the index was made,
-  /// or its file is not there any more.
+  /// The event, valid until the next call; nothing if its bytes changed since the index was made.
+  /// Throws std::runtime_error if its file is not there any more.
   [[nodiscard]] std::optional<packed_event_view> read(const event_index::entry& at);
-  /// A sentence on each file that was there for the index, and was gone when an event was read.
-  [[nodiscard]] std::vector<std::string> gone_files() const;
 
 private:
   [[nodiscard]] block_file_name name_of(std::uint64_t file);
-  /// Null: it is not there.
-  [[nodiscard]] const store_file* opened(std::uint64_t file);
+  [[nodiscard]] const store_file& opened(std::uint64_t file);
 
   std::filesystem::path folder_;
   store_kind kind_;
   std::vector<block_file_name> listed_; ///< by number
   static constexpr std::size_t most_files = 32;
   std::map<std::uint64_t, store_file> files_; ///< by number
-  std::map<std::uint64_t, std::string> gone_; ///< names by number
   std::vector<std::byte> bytes_;
 };
 

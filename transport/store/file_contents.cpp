@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <ctime>
 #include <iterator>
+#include <stdexcept>
 #include <vector>
 
 #include <fmt/format.h>
@@ -43,6 +44,15 @@ std::optional<std::uint32_t> settings_of(std::span<const std::byte> event) {
 
 file_contents::file_contents(std::span<const std::byte> head)
     : bytes_(head.size()), crc_(crc32c(head)) {}
+
+void file_contents::block_tally::add(const block_header& block) {
+  first = blocks == 0 ? block.sequence : std::min(first, block.sequence);
+  last = std::max(last, block.sequence);
+  ++blocks;
+  events += block.events;
+  bytes += events_bytes(block);
+  repeated += block.repeated;
+}
 
 void file_contents::add(std::span<const std::byte> block, const block_header& header) {
   const file_owner owner{header.run, header.node, false};
@@ -116,37 +126,25 @@ std::string file_contents::sidecar(std::uint64_t number, const std::string& soft
                      sessions, software);
 }
 
-bool contents_reading::go_on(const held_folder& folder, const std::string& name,
-                             std::uint64_t number, const stop_question& enough) {
-  enough_ = &enough;
+std::optional<file_contents> read_contents(const held_folder& folder, const std::string& name,
+                                           std::uint64_t number, const stop_question& stop) {
   try {
-    if (!file_)
-      file_.emplace(folder, name, number, store_kind::store,
-                    [this] { return *enough_ && (*enough_)(); });
-    read_blocks();
-  } catch (const scan_stopped&) { // the next step goes on where this one was
-    return false;
-  } catch (const std::runtime_error&) { // gone, or of another kind
-    found_.reset();
+    store_file file(folder, name, number, store_kind::store, stop);
+    std::vector<std::byte> bytes(sizeof(store_file_header));
+    if (!file.read(0, bytes)) return std::nullopt;
+    file_contents found(bytes);
+    while (const auto block = file.next()) {
+      block_header header;
+      bytes.resize(block->end() - block->offset);
+      if (block->offset != found.bytes() || !file.read(block->offset, bytes) ||
+          check_block(bytes, header) != block_fault::none)
+        return std::nullopt;
+      found.add(bytes, header);
+    }
+    return found.bytes() == file.size() ? std::optional(std::move(found)) : std::nullopt;
+  } catch (const std::runtime_error&) { // it cannot be read
+    return std::nullopt;
   }
-  return true;
-}
-
-void contents_reading::read_blocks() {
-  std::vector<std::byte> bytes(sizeof(store_file_header));
-  if (!found_ && file_->read(0, bytes)) found_.emplace(bytes);
-  while (found_) {
-    const auto block = file_->next();
-    if (!block) break;
-    block_header header;
-    bytes.resize(block->end() - block->offset);
-    if (block->offset == found_->bytes() && file_->read(block->offset, bytes) &&
-        check_block(bytes, header) == block_fault::none)
-      found_->add(bytes, header);
-    else
-      found_.reset();
-  }
-  if (found_ && found_->bytes() != file_->size()) found_.reset();
 }
 
 } // namespace l3

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -15,8 +14,8 @@ namespace {
 
 constexpr const char* question_address = "inproc://zeromq.zap.01"; // where ZeroMQ asks
 constexpr const char* event_address = "inproc://link-guard-events";
-constexpr int events = ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED |
-                       ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL;
+constexpr int events =
+    ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL;
 constexpr int most_in_a_turn = 64;
 /// Of events: while the receiver writes to a disk, ZeroMQ waits with newcomers beyond these.
 constexpr int most_waiting = 10'000;
@@ -108,8 +107,6 @@ bool link_guard::take_event(time_point now) {
     counters_.accepted.add();
   } else if (what == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
     counters_.let_in.add();
-  } else if (what == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL) {
-    if (value == EPIPE || value == ECONNRESET) counters_.left.add();
   } else if (value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH) {
     counters_.mechanism.add();
     report(mechanisms_told_, now,

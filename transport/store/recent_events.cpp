@@ -19,23 +19,10 @@ namespace {
 
 /// Fewer sessions leave room for more.
 constexpr std::size_t fewest_shares = 8;
-/// Peers that make others of one checksum cost no more than this; what is right is then stored
-/// twice at worst.
-constexpr int most_compared = 4;
-
 /// Of the end of a store, at its restart.
 constexpr std::uint64_t recalled_bytes = std::uint64_t{256} << 20;
 
-/// Rising; none if the folder was removed.
-std::vector<block_file_name> files_in(const held_folder& store) {
-  try {
-    return block_files_in(store.path());
-  } catch (const std::filesystem::filesystem_error&) {
-    return {};
-  }
-}
-
-/// A file that another program has made unreadable ends here, and the receiver goes on.
+/// A file that cannot be read costs no more than an event that is stored twice.
 void recall_file(recent_events& to, const held_folder& store, const block_file_name& of,
                  std::uint64_t skipped) {
   std::vector<std::byte> payload;
@@ -44,11 +31,8 @@ void recall_file(recent_events& to, const held_folder& store, const block_file_n
     while (const auto block = file.next()) {
       if (block->offset < skipped || !file.read_payload(*block, payload)) continue;
       event_walk walk(payload, block->header);
-      while (const auto event = walk.next()) {
-        const auto before = static_cast<std::uint64_t>(event->data() - payload.data());
-        to.add(block->header.session, block->header.run, recent_events::identity_of(*event),
-               {of.number, block->payload_offset() + before});
-      }
+      while (const auto event = walk.next())
+        to.add(block->header.session, block->header.run, recent_events::identity_of(*event));
     }
   } catch (const std::runtime_error&) {
     return;
@@ -62,26 +46,20 @@ recent_events::identity recent_events::identity_of(std::span<const std::byte> pa
   return {e.spill, e.number, static_cast<std::uint32_t>(packed.size()), crc32c(packed)};
 }
 
-recent_events::match recent_events::find_from_another(std::uint64_t session, std::uint32_t run,
-                                                      const identity& event,
-                                                      const comparison& is_there) const {
-  int compared = 0;
+bool recent_events::has_from_another(std::uint64_t session, std::uint32_t run,
+                                     const identity& event) const {
   for (auto at = events_.lower_bound({event, run, {}});
-       at != events_.end() && at->first.event == event && at->first.run == run; ++at) {
-    if (at->first.session == session) continue;
-    if (is_there(at->second.first)) return match::equal;
-    if (++compared == most_compared) break;
-  }
-  return compared > 0 ? match::unequal : match::none;
+       at != events_.end() && at->first.event == event && at->first.run == run; ++at)
+    if (at->first.session != session) return true;
+  return false;
 }
 
-void recent_events::add(std::uint64_t session, std::uint32_t run, const identity& event,
-                        const event_place& at) {
+void recent_events::add(std::uint64_t session, std::uint32_t run, const identity& event) {
   const auto found = sessions_.find(session);
   session_memory& m = found != sessions_.end() ? found->second : new_session(session, run);
   m.used_at = ++time_;
-  const auto added = events_.try_emplace({event, m.run, session}, remembered{0, at}).first;
-  ++added->second.times;
+  const auto added = events_.try_emplace({event, m.run, session}, 0).first;
+  ++added->second;
   if (m.last.empty() && m.first.size() < share_) return m.first.push_back(added);
   m.last.push_back(added);
   shorten(m, share_);
@@ -108,7 +86,7 @@ void recent_events::shorten(session_memory& of, std::size_t share) {
 }
 
 void recent_events::forget(memory::iterator event) {
-  if (--event->second.times == 0) events_.erase(event);
+  if (--event->second == 0) events_.erase(event);
 }
 
 void recent_events::take_back(std::uint64_t session, const identity& event) {
@@ -136,13 +114,10 @@ std::optional<event_key> recent_events::last_of(std::uint64_t session) const {
 void recall(recent_events& to, const held_folder& store) {
   std::vector<block_file_name> newest; // the newest first
   std::uint64_t bytes = 0;
-  const std::vector<block_file_name> all = files_in(store);
-  for (auto file = all.rbegin(); file != all.rend(); ++file) {
-    std::error_code error;
-    const auto seen = store.look(file->text(), error);
-    if (!seen || !seen->is_file) continue;
+  const std::vector<block_file_name> all = block_files_in(store.path());
+  for (auto file = all.rbegin(); file != all.rend() && bytes < recalled_bytes; ++file) {
     newest.push_back(*file);
-    if ((bytes += seen->bytes) >= recalled_bytes) break;
+    bytes += std::filesystem::file_size(store.path() / file->text());
   }
   std::uint64_t skipped = bytes > recalled_bytes ? bytes - recalled_bytes : 0;
   for (auto file = newest.rbegin(); file != newest.rend(); ++file)

@@ -4,17 +4,14 @@
 // another session: the numbers of blocks cannot tell that, only the event can. Remembered are the
 // first and the last events of each session that was heard lately: what a dead daemon had under way
 // comes at the beginning of the next one's session, perhaps long before the dead one's own blocks
-// come from its disk. Two events may be one if run, spill, number, length and checksum are equal:
-// whether they are, their bytes in the store tell. Within a session they are two all the same,
-// because spill numbers wrap. A lookup costs no more if a peer sends one event, or events of one
-// key, a million times.
+// come from its disk. Two events are one if run, spill, number, length and checksum are equal.
+// Within a session they are two all the same, because spill numbers wrap.
 #pragma once
 
 #include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -23,12 +20,6 @@
 #include "transport/store/held_folder.hpp"
 
 namespace l3 {
-
-/// Where the bytes of an event lie in a store.
-struct event_place {
-  std::uint64_t file = 0; ///< its number
-  std::uint64_t offset = 0;
-};
 
 class recent_events {
 public:
@@ -48,19 +39,12 @@ public:
   recent_events(std::size_t events, std::size_t sessions)
       : most_events_(events), most_sessions_(sessions) {}
 
-  /// Whether the store has the event's bytes at this place.
-  using comparison = std::function<bool(const event_place& at)>;
-  enum class match : std::uint8_t {
-    none,    ///< no other session of this run has stored such an event
-    unequal, ///< one has, but `is_there` found the bytes at none of the places that it was asked of
-    equal,
-  };
-  /// Asks `is_there` of few places, one a session.
-  [[nodiscard]] match find_from_another(std::uint64_t session, std::uint32_t run,
-                                        const identity& event, const comparison& is_there) const;
+  /// Another session of this run has stored the event.
+  [[nodiscard]] bool has_from_another(std::uint64_t session, std::uint32_t run,
+                                      const identity& event) const;
   /// A new session makes the shares of the others smaller; if there are too many, the one that was
   /// heard longest ago makes way.
-  void add(std::uint64_t session, std::uint32_t run, const identity& event, const event_place& at);
+  void add(std::uint64_t session, std::uint32_t run, const identity& event);
   /// It could not be stored after all. The last one added of the session first.
   void take_back(std::uint64_t session, const identity& event);
   /// The last event that is remembered of this session, by spill and number; nothing: there is
@@ -75,12 +59,8 @@ private:
 
     friend auto operator<=>(const key&, const key&) = default; // NOLINT(modernize-use-nullptr)
   };
-  struct remembered {
-    std::uint32_t times = 0; ///< that the session has it among those that are remembered
-    event_place first;
-  };
-  /// Ordered, because a peer can choose numbers that a hash table has in one bucket.
-  using memory = std::map<key, remembered>;
+  /// How many times the session has it among those that are remembered.
+  using memory = std::map<key, std::uint32_t>;
   struct session_memory {
     std::uint32_t run = 0;
     std::uint64_t used_at = 0;

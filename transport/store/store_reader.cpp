@@ -26,11 +26,10 @@ file_descriptor opened(const std::string& path) {
   file_descriptor file(
       ask_again([&] { return ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC); }));
   if (!file) throw std::system_error(errno, std::generic_category(), "cannot read " + path);
-  const auto seen = look_at(file.get());
-  if (!seen) throw std::system_error(last_error(), "cannot look at " + path);
-  if (!seen->is_file)
-    throw std::runtime_error("cannot read " + path + ": " +
-                             make_error_code(name_fault::not_a_file).message());
+  struct stat seen {};
+  if (ask_again([&] { return ::fstat(file.get(), &seen); }) != 0)
+    throw std::system_error(last_error(), "cannot look at " + path);
+  if (!S_ISREG(seen.st_mode)) throw std::runtime_error("cannot read " + path + ": it is no file");
   return file;
 }
 
@@ -64,23 +63,8 @@ store_file::store_file(const std::filesystem::path& file, store_kind kind, stop_
 
 store_file::store_file(const held_folder& folder, const std::string& name, std::uint64_t number,
                        store_kind kind, stop_question stop)
-    : number_(number), kind_(kind), path_((folder.path() / name).string()), stop_(std::move(stop)) {
-  std::error_code error;
-  file_ = folder.open(name, O_RDONLY, error);
-  if (error) throw std::system_error(error, "cannot read " + path_);
-}
-
-bool store_file::is_renamed() const {
-  std::byte bytes[sizeof(store_file_header)];
-  if (!read(0, bytes)) return false;
-  const auto head = load<store_file_header>(bytes);
-  return head.magic == store_file_header{}.magic && (head.reserved[0] & file_is_renamed) != 0;
-}
-
-header_checksum store_file::checksum_of_head() const {
-  std::byte bytes[sizeof(store_file_header)];
-  return read(0, bytes) ? header_checksum(bytes) : header_checksum();
-}
+    : number_(number), kind_(kind), path_((folder.path() / name).string()), file_(opened(path_)),
+      stop_(std::move(stop)) {}
 
 void store_file::stop_if_told() const {
   if (stop_ && stop_()) throw scan_stopped();
@@ -105,9 +89,11 @@ bool store_file::read(std::uint64_t offset, std::span<std::byte> to) const {
 }
 
 std::uint64_t store_file::size() const {
-  const auto seen = look_at(file_.get());
-  if (!seen) refused_ = last_error();
-  return seen ? seen->bytes : 0;
+  struct stat seen {};
+  if (ask_again([&] { return ::fstat(file_.get(), &seen); }) == 0)
+    return static_cast<std::uint64_t>(seen.st_size);
+  refused_ = last_error();
+  return 0;
 }
 
 std::optional<stored_block> store_file::whole_block_at(std::uint64_t offset) const {
@@ -158,14 +144,11 @@ void store_file::check_head() {
     if (refused_) throw std::system_error(refused_, "cannot read " + path_);
     throw std::runtime_error(path_ + text);
   };
-  if (head.magic == ours.magic && (head.version < 1 || head.version > ours.version)) {
+  if (head.magic == ours.magic && head.version != ours.version) {
     refuse(" is of version " + std::to_string(head.version) +
            " of the store; this program knows version " + std::to_string(ours.version));
   }
-  if (head.magic == ours.magic) {
-    if (head.number != number_) other_number_ = head.number;
-    return;
-  }
+  if (head.magic == ours.magic) return;
   if (kind_ == store_kind::store && !whole_block_at(sizeof head)) {
     refuse(" is no file of a store");
   }
@@ -244,9 +227,7 @@ block_scan scan_once(const held_folder& folder, const std::string& name, std::ui
                      store_kind kind, bool thorough, const stop_question& stop) {
   store_file file(folder, name, number, kind, stop);
   block_scan found;
-  found.is_renamed = file.is_renamed();
   found.bytes = file.size();
-  header_checksum checksum = file.checksum_of_head();
   found.good_end = found.bytes < sizeof(store_file_header) ? 0 : sizeof(store_file_header);
   std::uint64_t seen_end = found.good_end;
   while (const auto block = file.next()) {
@@ -258,13 +239,10 @@ block_scan scan_once(const held_folder& folder, const std::string& name, std::ui
       continue;
     }
     found.good_end = block->end();
-    checksum.add(block->header);
-    const bool behind_damage = file.damaged() > 0 || !found.damaged.empty() || file.other_number();
+    const bool behind_damage = file.damaged() > 0 || !found.damaged.empty();
     found.blocks.push_back({*block, behind_damage});
   }
   found.stepped_over = file.damaged();
-  found.other_number = file.other_number();
-  found.crc = checksum.value();
   if (found.bytes > seen_end) found.torn = {seen_end, found.bytes - seen_end};
 
   // What was passed over was perhaps not bad, but only out of reach.
@@ -284,43 +262,22 @@ block_scan scan_block_file(const held_folder& folder, const std::string& name, s
   return found.readable ? found : scan_once(folder, name, number, kind, thorough, stop);
 }
 
-/// "blocks-000002.kl3 has the number 1 in its head: …"
-std::string misnaming_of(const std::string& name, std::uint64_t number) {
-  return name + " has the number " + std::to_string(number) +
-         " in its head: it was copied or renamed, or the head is damaged";
-}
-
 store_reader::store_reader(std::filesystem::path folder, stop_question stop)
-    : folder_(std::move(folder)), kind_(kind_of(folder_)),
-      expected_(kind_ == store_kind::store ? expected_files(folder_) : expected_files()),
-      expected_lanes_(kind_ == store_kind::spool ? expected_lanes(folder_) : expected_lanes()),
-      stop_(std::move(stop)) {
-  while (const auto first = following()) { // throws if there is no such folder
-    auto file = opened_file(*first);
-    if (!file) continue;
-    begin(*first, std::move(*file));
-    break;
-  }
+    : folder_(std::move(folder)), kind_(kind_of(folder_)), stop_(std::move(stop)) {
+  listed_ = block_files_in(folder_, kind_); // throws if there is no such folder
+  std::ranges::reverse(listed_);
 }
 
-/// Nothing: it was archived since the folder was listed. What should be there is missed at the end.
+/// Nothing: it was removed since the folder was listed, as a daemon removes segments of its spool.
 std::optional<store_file> store_reader::opened_file(const block_file_name& name) {
   try {
     return store_file(folder_, name, kind_, stop_);
   } catch (const std::system_error& e) {
-    const auto path = find_store_file(folder_, name, kind_);
-    if (std::filesystem::exists(std::filesystem::symlink_status(path))) throw;
+    if (e.code() != std::errc::no_such_file_or_directory) throw;
     if (stop_ && stop_()) throw scan_stopped();
     listed_.pop_back();
     return std::nullopt;
   }
-}
-
-void store_reader::begin(const block_file_name& name, store_file file) {
-  file_ = std::move(file);
-  name_ = name;
-  events_ = 0;
-  if (name.complete) checksum_ = file_->checksum_of_head();
 }
 
 /// The number of the file after the present one, if it is there. Looks into the folder when all
@@ -337,20 +294,9 @@ std::optional<block_file_name> store_reader::following() {
 }
 
 std::optional<stored_block> store_reader::next() {
-  const auto next_of_file = [this] {
-    auto block = file_->next();
-    if (block) {
-      events_ += block->header.events;
-      if (name_.complete) checksum_.add(block->header);
-      expected_.note(file_->number(), block->header);
-      expected_lanes_.note(block->header);
-      copies_.note(block->header);
-    }
-    return block;
-  };
   while (true) {
     if (file_) {
-      if (auto block = next_of_file()) return block;
+      if (auto block = file_->next()) return block;
     }
     const auto name = following();
     if (!name) return std::nullopt;
@@ -359,45 +305,24 @@ std::optional<stored_block> store_reader::next() {
     // Blocks may have come between the two looks. What a receiver adds to this file now, while it
     // writes another one, too, a later reader finds.
     if (file_) {
-      if (auto block = next_of_file()) return block;
-      damaged_ += file_->damaged();
-      if (auto end = file_->torn()) torn_ends_.push_back(std::move(*end));
-      read_.push_back(present());
-      if (const auto& number = file_->other_number())
-        misnamed_.push_back(misnaming_of(name_.text(kind_), *number));
+      if (auto block = file_->next()) return block;
+      damaged_ += damaged_in_file();
+      torn_ends_ = torn_ends();
     }
-    begin(*name, std::move(*file));
+    file_ = std::move(*file);
+    is_complete_ = name->complete.has_value();
   }
 }
 
-file_as_read store_reader::present() const {
-  return {name_, events_, checksum_.value(), file_->torn().has_value(), file_->damaged() > 0};
+/// Nothing is added to a complete file any more.
+std::uint64_t store_reader::damaged_in_file() const {
+  return file_->damaged() + (is_complete_ && file_->torn() ? 1 : 0);
 }
 
 std::vector<torn_end> store_reader::torn_ends() const {
   auto all = torn_ends_;
-  if (file_)
+  if (file_ && !is_complete_)
     if (auto end = file_->torn()) all.push_back(std::move(*end));
-  return all;
-}
-
-std::vector<std::string> store_reader::file_faults() const {
-  std::vector<std::string> sentences;
-  if (kind_ == store_kind::store) {
-    auto all = read_;
-    if (file_) all.push_back(present());
-    sentences = expected_.faults(all);
-  } else {
-    sentences = expected_lanes_.faults();
-  }
-  for (auto& s : copies_.others_in(folder_, kind_, stop_)) sentences.push_back(std::move(s));
-  return sentences;
-}
-
-std::vector<std::string> store_reader::misnamed_files() const {
-  auto all = misnamed_;
-  if (file_ && file_->other_number())
-    all.push_back(misnaming_of(name_.text(kind_), *file_->other_number()));
   return all;
 }
 

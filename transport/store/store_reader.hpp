@@ -17,11 +17,7 @@
 #include <vector>
 
 #include "transport/format/block.hpp"
-#include "transport/store/block_copies.hpp"
 #include "transport/store/block_file.hpp"
-#include "transport/store/expected_files.hpp"
-#include "transport/store/expected_lanes.hpp"
-#include "transport/store/header_checksum.hpp"
 
 namespace l3 {
 
@@ -43,9 +39,6 @@ struct torn_end {
 };
 [[nodiscard]] std::string text_of(const torn_end& end);
 
-/// A sentence on a file that has this number in its head, and another one in its name.
-[[nodiscard]] std::string misnaming_of(const std::string& name, std::uint64_t number);
-
 /// Asked while a file is read, once a block and once a MiB: true ends the reading.
 using stop_question = std::function<bool()>;
 struct scan_stopped : std::exception {
@@ -65,16 +58,11 @@ public:
              stop_question stop = {});
   /// A file of any name. Its number is what its head says.
   store_file(const std::filesystem::path& file, store_kind kind, stop_question stop = {});
-  /// Of a folder that this program has: no link is followed.
+  /// Of a folder that this program has.
   store_file(const held_folder& folder, const std::string& name, std::uint64_t number,
              store_kind kind, stop_question stop = {});
 
   [[nodiscard]] std::uint64_t number() const { return number_; }
-  [[nodiscard]] const file_descriptor& descriptor() const { return file_; }
-  /// Of its first bytes.
-  [[nodiscard]] header_checksum checksum_of_head() const;
-  /// Its head says that it gets another name when nothing is added to it any more.
-  [[nodiscard]] bool is_renamed() const;
   /// The bytes at this place can be read, whatever they are.
   [[nodiscard]] bool can_be_read(std::uint64_t offset, std::uint64_t bytes) const;
   /// The next whole block; nothing if none is there yet. Damaged bytes before it are stepped over.
@@ -98,9 +86,6 @@ public:
   [[nodiscard]] const std::error_code& refused() const { return refused_; }
   /// Stretches stepped over because no good header began where one should.
   [[nodiscard]] std::uint64_t damaged() const { return damaged_; }
-  /// The number in its head, where it is another one than that of its name: it was copied, say. Its
-  /// blocks are what they are.
-  [[nodiscard]] const std::optional<std::uint64_t>& other_number() const { return other_number_; }
 
 private:
   void check_head();
@@ -117,7 +102,6 @@ private:
   std::uint64_t searched_ = 0; ///< no good block begins between the next place and this one
   std::uint64_t damaged_ = 0;
   bool head_checked_ = false;
-  std::optional<std::uint64_t> other_number_;
   mutable std::error_code refused_;
 };
 
@@ -130,7 +114,7 @@ struct damaged_stretch {
 };
 
 struct found_block : stored_block {
-  bool behind_damage = false; ///< something before it in the file is damaged, or it was copied
+  bool behind_damage = false; ///< something before it in the file is damaged
 };
 
 /// What a block file holds when a receiver or a daemon finds it at its start: whole blocks,
@@ -142,10 +126,7 @@ struct block_scan {
   std::optional<damaged_stretch> torn;  ///< all that is behind it
   std::uint64_t good_end = 0;           ///< end of the last of `blocks`, or of the file's head
   std::uint64_t stepped_over = 0;       ///< the head, and places where no good header begins
-  std::optional<std::uint64_t> other_number; ///< as of store_file
-  std::uint32_t crc = 0;   ///< of the file up to `good_end`, if nothing before it is damaged
-  bool readable = true;    ///< false: the disk refuses a part; what lies there is not known
-  bool is_renamed = false; ///< when nothing is added to it any more
+  bool readable = true; ///< false: the disk refuses a part; what lies there is not known
 };
 
 /// Reads 64 bytes a block, and all once more where the disk refuses a part; a thorough scan reads
@@ -176,41 +157,24 @@ public:
                                   std::vector<std::byte>& entries) const {
     return file_->read_entries(block, entries);
   }
-  [[nodiscard]] std::uint64_t damaged() const { return damaged_ + (file_ ? file_->damaged() : 0); }
-  // Of all files, once next() gives nothing:
-
+  [[nodiscard]] std::uint64_t damaged() const { return damaged_ + (file_ ? damaged_in_file() : 0); }
+  /// Of all files, once next() gives nothing. Those of complete files count as damaged places.
   [[nodiscard]] std::vector<torn_end> torn_ends() const;
-  /// A sentence on each file that should be there and is not, on each that is not what its sidecar
-  /// or the manifest says, and on each with blocks that have the names of others; of a spool also
-  /// on each lane that lacks blocks: events are missing.
-  [[nodiscard]] std::vector<std::string> file_faults() const;
-  /// A sentence on each file with another number in its head than in its name. Nothing is missing.
-  [[nodiscard]] std::vector<std::string> misnamed_files() const;
 
 private:
   [[nodiscard]] std::optional<block_file_name> following();
   [[nodiscard]] std::optional<store_file> opened_file(const block_file_name& name);
-  void begin(const block_file_name& name, store_file file);
-  /// The file at hand, as far as it is read.
-  [[nodiscard]] file_as_read present() const;
+  [[nodiscard]] std::uint64_t damaged_in_file() const;
 
   std::filesystem::path folder_;
   store_kind kind_;
-  expected_files expected_;
-  expected_lanes expected_lanes_; ///< of a spool
   stop_question stop_;
   std::vector<block_file_name>
       listed_; ///< the files that were there at the last look, the next last
   std::optional<store_file> file_;
-  block_file_name name_;     ///< of that file
-  std::uint64_t events_ = 0; ///< in it
-  header_checksum checksum_; ///< of it, if it is complete
-  block_copies copies_;
-  std::uint64_t damaged_ = 0;
-  // Of the files before this one.
-  std::vector<torn_end> torn_ends_;
-  std::vector<file_as_read> read_;
-  std::vector<std::string> misnamed_;
+  bool is_complete_ = false;        ///< that file
+  std::uint64_t damaged_ = 0;       ///< in the files before this one
+  std::vector<torn_end> torn_ends_; ///< likewise
 };
 
 } // namespace l3

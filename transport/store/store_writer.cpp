@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstdio>
 #include <stdexcept>
 #include <utility>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "transport/store/block.hpp"
-#include "transport/store/store_reader.hpp"
 #include "transport/system/file_io.hpp"
 
 namespace l3 {
@@ -23,11 +26,6 @@ constexpr std::ptrdiff_t most_open = 16;
 constexpr auto pause_that_makes_room = 10s;
 constexpr auto pause_after_end = 1s;
 constexpr auto longest_idle = 10min;
-/// So many files may come to their end before they are full or idle for so long, and then one more
-/// in this time: else a peer that says goodbye all the time, or run after run, would fill the
-/// folder with small files, and memory with their names.
-constexpr int most_early_ends = 1024;
-constexpr auto pause_for_early_end = 10s;
 
 std::optional<file_contents> contents_of_new(const block_file& file) {
   std::byte head[sizeof(store_file_header)];
@@ -41,6 +39,12 @@ store_writer::~store_writer() {
   if (sessions_.has_uncommitted()) (void)commit();
 }
 
+std::string store_writer::name_of(std::uint64_t number) const {
+  const auto found = complete_.find(number);
+  return found == complete_.end() ? store_file_name(number)
+                                  : complete_file_name(number, found->second);
+}
+
 /// Those that the block must take along; empty: none.
 std::vector<std::byte> store_writer::settings_for(open_file& to, const block_header& block) const {
   const stored_session* known = sessions_.find(block.session);
@@ -52,22 +56,14 @@ std::vector<std::byte> store_writer::settings_for(open_file& to, const block_hea
   std::vector<std::byte> settings(sizeof(block_header));
   try {
     const std::uint64_t number = known->settings_file;
-    const store_file file(folder_, names_.of(number), number, store_kind::store);
+    const store_file file(folder_, name_of(number), number, store_kind::store);
     if (file.read(from.offset, settings) &&
         read_block_header(settings, from.header) == block_fault::none &&
         from.header.session == block.session && file.read_settings(from, settings))
       return settings;
-  } catch (const std::runtime_error&) { // another program has taken the file away
+  } catch (const std::runtime_error&) { // the file was taken away: the events matter more
   }
   return {};
-}
-
-void store_writer::note_settings(open_file& in, const stored_block& block) {
-  if (block.header.settings_bytes == 0) return;
-  in.with_settings.insert(block.header.session);
-  stored_session& s = sessions_.of(block.header.session);
-  s.settings_file = block.file;
-  s.settings_offset = block.offset;
 }
 
 std::error_code store_writer::append(std::span<const std::byte> block, const block_header& given) {
@@ -86,12 +82,14 @@ std::error_code store_writer::append(std::span<const std::byte> block, const blo
   stored_session& s = sessions_.add(header);
   s.file = to->file.number();
   s.mixed = s.mixed || to->owner.several;
-  to->blocks.push_back({header, to->file.number(), offset});
-  note_settings(*to, to->blocks.back());
+  if (header.settings_bytes != 0) {
+    to->with_settings.insert(header.session);
+    s.settings_file = s.file;
+    s.settings_offset = offset;
+  }
   if (to->contents) to->contents->add(block, header);
   to->used_at = settings_.now();
   to->ended = false;
-  last_appended_ = to->blocks.back();
   ++appended_.blocks;
   appended_.events += header.events;
   appended_.run = header.run;
@@ -107,36 +105,28 @@ std::error_code store_writer::file_for(const block_header& header, std::size_t b
   if (is_known && (known->mixed || known->run != header.run || known->node != header.node))
     wanted = {0, 0, true};
   const auto find = [&] { return std::ranges::find(open_, wanted, &open_file::owner); };
-  const auto too_old = [&] { return is_known && to->file.number() < known->file; };
   to = find();
   if (to == open_.end()) {
     if (const auto error = make_room(wanted)) return error;
     to = find();
   }
-  if (to != open_.end() && (to->file.is_full_for(bytes, settings_.file_bytes) || too_old())) {
+  const auto is_of_no_use = [&](const open_file& f) {
+    const bool is_too_old = is_known && f.file.number() < known->file;
+    return !f.file.is_sound() || is_too_old || f.file.is_full_for(bytes, settings_.file_bytes);
+  };
+  if (to != open_.end() && is_of_no_use(*to)) {
     if (const auto error = close_file(to)) return error;
     to = open_.end();
-  }
-  std::size_t blocks = 0;
-  for (const open_file& f : open_) blocks += f.blocks.size();
-  if (blocks >= stored_files::most_blocks) {
-    const auto longest =
-        std::ranges::max_element(open_, {}, [](const open_file& f) { return f.blocks.size(); });
-    const bool was_wanted = longest == to;
-    if (const auto error = close_file(longest)) return error;
-    if (was_wanted) to = open_.end();
   }
   return to == open_.end() ? open_next_file(wanted, to) : std::error_code();
 }
 
-/// One file more can be opened, or `wanted` becomes the one that takes all that have no place: a
-/// peer that changes its run with each block shall not make a file for each.
+/// One file more can be opened, or `wanted` becomes the one that takes all that have no place.
 std::error_code store_writer::make_room(file_owner& wanted) {
   const auto is_of_one = [](const open_file& f) { return !f.owner.several; };
   if (wanted.several || std::ranges::count_if(open_, is_of_one) < most_open) return {};
   const auto oldest = std::ranges::min_element(open_, {}, &open_file::used_at);
-  if (settings_.now() - oldest->used_at >= pause_that_makes_room && may_end_early())
-    return close_file(oldest);
+  if (settings_.now() - oldest->used_at >= pause_that_makes_room) return close_file(oldest);
   wanted = {0, 0, true};
   return {};
 }
@@ -158,23 +148,52 @@ std::error_code store_writer::open_next_file(const file_owner& owner, open_files
   return {};
 }
 
-/// Commits all that is open. What cannot be completed now is tried again. A file that was touched,
-/// and is not read yet, is closed as one that is not what it was: looks read it.
+/// Commits all that is open.
 std::error_code store_writer::close_file(open_files::iterator file) {
-  examine(*file, look_is_long_enough());
   if (const auto error = commit()) return error;
   const std::uint64_t number = file->file.number();
-  file_look as = file->file.as_it_is();
-  if (file->file.was_suspect()) as.modified = file_look::never;
-  closed_.close(number, as);
-  save_list(false);
-  const auto contents = std::move(file->contents);
+  auto contents = std::move(file->contents);
+  const bool is_empty = file->file.end() <= sizeof(store_file_header);
   open_.erase(file);
-  if (contents)
-    completion_.complete(number, *contents);
+  if (is_empty)
+    (void)folder_.remove(store_file_name(number));
   else
-    completion_.read_first(number);
+    complete(number, std::move(contents));
   return {};
+}
+
+/// What the disk refuses, the next start does: the file can be read all the same.
+void store_writer::complete(std::uint64_t number, std::optional<file_contents> contents) {
+  const std::string name = store_file_name(number);
+  if (!contents) contents = read_contents(folder_, name, number);
+  if (!contents || contents->is_empty()) return;
+  if (const auto error = try_to_complete(number, *contents))
+    news_.push_back("cannot complete " + (folder_.path() / name).string() + ": " + error.message() +
+                    "; the next start of the receiver tries it again");
+}
+
+/// The sidecar comes first: a file whose name says that it is complete has one, whatever ends this
+/// process.
+std::error_code store_writer::try_to_complete(std::uint64_t number, const file_contents& contents) {
+  const file_owner owner = contents.owner();
+  const std::string sidecar = sidecar_name(number, owner);
+  const std::string fresh = sidecar + ".new";
+  const std::string text = contents.sidecar(number, settings_.software);
+  std::error_code error;
+  (void)folder_.remove(fresh);
+  const file_descriptor file = folder_.create(fresh, error);
+  if (!error) error = append_all(file.get(), std::as_bytes(std::span(text)));
+  if (!error && settings_.sync && settings_.flush(file.get()) != 0) error = last_error();
+  const auto rename = [&](const std::string& from, const std::string& to, unsigned flags) {
+    if (!error && ::renameat2(folder_.get(), from.c_str(), folder_.get(), to.c_str(), flags) != 0)
+      error = last_error();
+  };
+  rename(fresh, sidecar, 0);
+  if (error && file) (void)folder_.remove(fresh);
+  rename(store_file_name(number), complete_file_name(number, owner), RENAME_NOREPLACE);
+  if (error) return error;
+  complete_[number] = owner;
+  return settings_.sync && ::fsync(folder_.get()) != 0 ? last_error() : std::error_code();
 }
 
 void store_writer::end_session(std::uint64_t session) {
@@ -184,21 +203,13 @@ void store_writer::end_session(std::uint64_t session) {
     if (f.file.number() == found->file) f.ended = true;
 }
 
-bool store_writer::may_end_early() {
-  const auto now = settings_.now();
-  if (early_ends_until_ - now >= most_early_ends * pause_for_early_end) return false;
-  early_ends_until_ = std::max(early_ends_until_, now) + pause_for_early_end;
-  return true;
-}
-
 /// An error shows in the next commit, too.
 void store_writer::complete_idle_files() {
   const auto now = settings_.now();
   for (auto at = open_.begin(); at != open_.end();) {
     const auto file = at++;
     const auto idle = now - file->used_at;
-    const bool due =
-        idle >= longest_idle || (file->ended && idle >= pause_after_end && may_end_early());
+    const bool due = idle >= longest_idle || (file->ended && idle >= pause_after_end);
     if (due && close_file(file)) return;
   }
 }
@@ -206,39 +217,20 @@ void store_writer::complete_idle_files() {
 std::error_code store_writer::complete_all_files() {
   while (!open_.empty())
     if (const auto error = close_file(open_.begin())) return error;
-  completion_.go_on(settings_.stop);
-  return {};
-}
-
-/// The folder, and every open file: their names lead to what was written.
-std::error_code store_writer::check_files() const {
-  if (open_.empty()) return folder_.check();
-  for (const open_file& f : open_)
-    if (const auto fault = f.file.check(folder_)) return fault;
   return {};
 }
 
 /// After a failed flush it is not known what is on the disk: these blocks were never there, and
 /// come again.
-std::error_code store_writer::commit(const stop_question& enough) {
-  if (sessions_.has_uncommitted() && settings_.sync) {
-    for (open_file& f : open_) {
-      if (f.file.end() == f.committed_end) continue;
-      if (const auto error = f.file.flush(settings_.flush)) {
-        take_back();
-        return error;
-      }
-    }
-  }
-  if (const auto fault = check_files()) {
+std::error_code store_writer::commit() {
+  if (!sessions_.has_uncommitted()) return {};
+  for (open_file& f : open_) {
+    if (f.file.end() == f.committed_end) continue;
+    auto error = settings_.sync ? f.file.flush(settings_.flush) : std::error_code();
+    if (!error) error = f.file.check();
+    if (!error) continue;
     take_back();
-    const auto error = write_anew(enough);
-    return error ? error : fault;
-  }
-  abandon_copy(); // all that was taken is in its place again
-  if (sessions_.has_uncommitted()) {
-    for (const open_file& f : open_) add_to_list(f);
-    save_list(false);
+    return error;
   }
   for (open_file& f : open_) f.committed_end = f.file.end();
   sessions_.commit();
@@ -246,30 +238,12 @@ std::error_code store_writer::commit(const stop_question& enough) {
   return {};
 }
 
-/// Before its blocks are acknowledged: the next writer has to know of them.
-void store_writer::add_to_list(const open_file& of) {
-  const auto first = std::ranges::lower_bound(of.blocks, of.committed_end, {},
-                                              [](const stored_block& b) { return b.offset; });
-  for (auto b = first; b != of.blocks.end(); ++b) {
-    closed_.add(of.file.number(), b->header);
-    if (lost_.empty() || !closed_.has_come_again(b->header)) continue;
-    const auto lost = lost_.find(b->header.session);
-    if (lost == lost_.end()) continue;
-    block_tally one;
-    one.add(b->header);
-    lost->second = less(lost->second, one);
-    if (lost->second.blocks == 0) lost_.erase(lost);
-  }
-}
-
 void store_writer::take_back() {
   for (open_file& f : open_) {
-    if (f.file.end() != f.committed_end) f.contents.reset();
+    if (f.file.end() == f.committed_end) continue;
+    f.contents.reset();
     f.file.cut(f.committed_end);
-    while (!f.blocks.empty() && f.blocks.back().offset >= f.committed_end) f.blocks.pop_back();
-    f.with_settings.clear(); // as of what stays; no harm if a block brings some once more
-    for (const stored_block& b : f.blocks)
-      if (b.header.settings_bytes != 0) f.with_settings.insert(b.header.session);
+    f.with_settings.clear(); // no harm if a block brings some once more
   }
   sessions_.take_back();
   appended_ = committed_;

@@ -3,16 +3,57 @@
 // and where the session's settings lie. What is not committed yet can be taken back.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <map>
-#include <vector>
 
 #include "transport/format/block.hpp"
-#include "transport/store/block_tally.hpp"
-#include "transport/store/store_manifest.hpp"
-#include "transport/store/stored_numbers.hpp"
 
 namespace l3 {
+
+/// Which blocks of a session a store holds, as far as its daemon has to know. A power cut may have
+/// left a block whole on the disk and one before it damaged: the daemon still has both, and must
+/// not be told that the later one is the last that is stored, or it would let the earlier go.
+/// Blocks behind such damage therefore wait here until nothing before them is missing: because it
+/// has come again, or because the daemon itself says that it has no need of it.
+class stored_numbers {
+public:
+  /// The last number up to which nothing is missing, for a daemon whose first block is `first`:
+  /// what comes before that one was stored, and perhaps damaged since.
+  [[nodiscard]] std::uint64_t last(std::uint64_t first = 0) const {
+    const auto behind = waiting_.upper_bound(first);
+    return behind == waiting_.begin() ? last_ : std::prev(behind)->second;
+  }
+
+  /// Is stored, and so is what comes before it, here or elsewhere.
+  void add(std::uint64_t number) {
+    last_ = std::max(last_, number);
+    while (!waiting_.empty() && waiting_.begin()->first - 1 <= last_) {
+      last_ = std::max(last_, waiting_.begin()->second);
+      waiting_.erase(waiting_.begin());
+    }
+  }
+
+  /// The block is stored. It is unknown which blocks the damage before it took away.
+  void add_behind_damage(std::uint64_t number) {
+    if (number <= last_ || number - 1 == last_) return add(number);
+    const auto next = waiting_.upper_bound(number);
+    const bool goes_on = next != waiting_.begin() && number - 1 <= std::prev(next)->second;
+    const auto here = goes_on ? std::prev(next) : waiting_.emplace_hint(next, number, number);
+    here->second = std::max(here->second, number);
+    if (next != waiting_.end() && next->first - 1 == here->second) {
+      here->second = next->second;
+      waiting_.erase(next);
+    }
+  }
+
+private:
+  std::uint64_t last_ = 0;
+  /// First and last numbers of stretches, rising, all above last_ + 1. Between two of them a number
+  /// is missing.
+  std::map<std::uint64_t, std::uint64_t> waiting_;
+};
 
 /// What a store holds of one session.
 struct stored_session {
@@ -23,8 +64,6 @@ struct stored_session {
   std::uint64_t events = 0;
   std::uint64_t bytes = 0;         ///< of packed events
   std::uint64_t repeated = 0;      ///< events left out, because another session has stored them
-  block_tally gone;                ///< since the start: what was in the store, and is not any more
-  block_tally found;               ///< since the start: what had gone before, and is back
   std::uint64_t file = 0;          ///< of its last block: they rise with its numbers
   bool mixed = false;              ///< it changed its run or node: it has no file of either
   std::uint64_t settings_file = 0; ///< where its latest block with settings lies; 0: nowhere
@@ -34,28 +73,15 @@ struct stored_session {
 class stored_sessions {
 public:
   [[nodiscard]] const std::map<std::uint64_t, stored_session>& all() const { return sessions_; }
-  /// Null: the store had no block of it since the start.
+  /// Null: the store has no block of it.
   [[nodiscard]] const stored_session* find(std::uint64_t session) const;
-  /// Of a block that is there.
-  [[nodiscard]] stored_session& of(std::uint64_t session) { return sessions_[session]; }
-
-  // --- what was found ---
-
-  void add_number(const block_header& block, bool behind_damage);
-  void add_events(const block_header& block);
-
-  // --- what is written ---
-
+  /// A block that a start has found.
+  stored_session& add_found(const block_header& block, bool behind_damage);
   /// A block that may be taken back.
-  [[nodiscard]] stored_session& add(const block_header& block);
+  stored_session& add(const block_header& block);
   [[nodiscard]] bool has_uncommitted() const { return !uncommitted_.empty(); }
   void commit() { uncommitted_.clear(); }
   void take_back();
-
-  // --- what other programs did ---
-
-  void leave_out(const session_tallies& gone);
-  void take_up(const listed_blocks& back);
 
 private:
   std::map<std::uint64_t, stored_session> sessions_;

@@ -26,11 +26,10 @@ std::optional<summary_view> summary_view::parse(std::span<const std::byte> bytes
   summary_view view;
   view.head = load<packed_summary>(bytes.data());
   const packed_summary& h = view.head;
-  const std::size_t wanted = sizeof(packed_summary) + h.lines * sizeof(packed_line) +
-                             h.photons * sizeof(photon_summary) +
-                             h.quantities * sizeof(std::int32_t) +
-                             (h.version == 1 ? 0 : h.hits * sizeof(veto_hit_summary) + h.lines);
-  if (h.version == 0 || h.version > packed_summary{}.version || h.lines > max_lines ||
+  const std::size_t wanted =
+      sizeof(packed_summary) + h.lines * sizeof(packed_line) + h.photons * sizeof(photon_summary) +
+      h.quantities * sizeof(std::int32_t) + h.hits * sizeof(veto_hit_summary) + h.lines;
+  if (h.version != packed_summary{}.version || h.lines > max_lines ||
       h.photons > max_summary_photons || h.hits > max_summary_hits || bytes.size() < wanted)
     return std::nullopt;
   bytes = bytes.subspan(sizeof(packed_summary));
@@ -40,7 +39,6 @@ std::optional<summary_view> summary_view::parse(std::span<const std::byte> bytes
   bytes = bytes.subspan(of_quantities.size());
   auto known = of_quantities;
   view.quantities = take<std::int32_t>(known, std::min<std::size_t>(h.quantities, l3::quantities));
-  if (h.version == 1) return view;
   view.hits = take<veto_hit_summary>(bytes, h.hits);
   view.reasons = take<std::uint8_t>(bytes, h.lines);
   const auto is_zero = [](std::byte b) { return b == std::byte{0}; };

@@ -20,9 +20,9 @@ struct summary_view {
   std::vector<photon_summary> photons;
   std::vector<std::int32_t> quantities; ///< in the order of `quantity`
   std::vector<veto_hit_summary> hits;
-  std::vector<std::uint8_t> reasons; ///< line_reason of each line; empty in version 1
+  std::vector<std::uint8_t> reasons; ///< line_reason of each line
 
-  /// Nothing: the bytes are no summary of a version up to this one.
+  /// Nothing: the bytes are no summary of this version.
   [[nodiscard]] static std::optional<summary_view> parse(std::span<const std::byte> bytes);
 };
 

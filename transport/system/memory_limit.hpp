@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much memory this process may have: of the machine, of each control group (cgroup v1 and v2)
-// that it is in, and by the limit of its addresses.
+// How much memory this process may have: of the machine, of each control group (cgroup v2) that it
+// is in, and by the limit of its addresses.
 #pragma once
 
 #include <cstdint>

@@ -82,9 +82,8 @@ inline metrics_snapshot sample_snapshot() {
   for (std::size_t c = 0; c < number_source::crates; ++c)
     b.fragments_seen.add(c, b.fragments_admitted[c] + b.fragments_incomplete[c] +
                                 b.fragments_malformed.of(c).sum() + b.fragments_late[c] +
-                                b.fragments_duplicate[c] + b.fragments_conflicting[c]);
+                                b.fragments_duplicate[c]);
   b.events_admitted = 100'000;
-  s.conflict = {511, 17};
   for (const input_snapshot& input : s.inputs) add_input(s.account, input);
   set_building(s.account, b);
   set_crates(s.account, b, {{{3}, {11}}});
@@ -104,7 +103,6 @@ inline metrics_snapshot sample_snapshot() {
   s.since_reference = {3, "0/3/7, 0/3/8, 12/4/0 (noise)", 1,
                        "calorimeter_energy (mean 1323 MeV, now 910 MeV)"};
   s.hot_inputs = {{"0/3/7", "12/4/0"}};
-  s.masked_inputs = {"0/3/8"};
   s.frames = {101, 102, 103, 104, 199};
   next.fill<engine_counters>(s.engine);
   s.engine.batches_dumped = next;

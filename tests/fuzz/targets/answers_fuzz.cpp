@@ -43,10 +43,7 @@ public:
       lane_.sealed += blocks;
   }
   [[nodiscard]] std::uint64_t told() const { return told_; }
-  bool may_send(std::uint64_t sequence, time_point) override {
-    sent_ = sequence;
-    return true;
-  }
+  void note_sent(std::uint64_t sequence) { sent_ = std::max(sent_, sequence); }
 
 private:
   void begin() {
@@ -99,7 +96,7 @@ private:
     while (window_.is_welcome() && window_.may_send_next() && in_.below(4) != 3) {
       const auto n = window_.next();
       require(n <= source_.lane().sealed, "what is sent was sealed");
-      if (window_.next_is_new()) require(source_.may_send(n, now_), "it may always");
+      source_.note_sent(n);
       window_.sent({{}, in_.flag() ? in_memory_ : nullptr}, now_);
     }
   }

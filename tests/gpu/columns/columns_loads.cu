@@ -8,14 +8,13 @@ namespace l3::test {
 template <template <class> class column>
 struct loaded_fields {
   column<std::uint32_t> number;
-  column<vector_of<float, 2>> position;
-  column<scalar<std::uint16_t>> factor;
+  column<float> position;
 };
 using loaded = soa<loaded_fields>;
 
 template <class View>
 __device__ float sum(const View& v, std::uint32_t i) {
-  return static_cast<float>(v.number[i] + v[i].number + *v.factor) + v.position[i][1];
+  return static_cast<float>(v.number[i] + v[i].number) + v.position[i];
 }
 
 extern "C" __global__ void by_view(loaded::view v, float* out) { *out = sum(v, threadIdx.x); }

@@ -91,7 +91,7 @@ class Summary(NamedTuple):
     photons: list
     quantities: dict  # name -> value, None if the event does not have it
     hits: list  # (counter, module, energy, time)
-    reasons: list  # of each line, 0 if it kept the event; None in version 1
+    reasons: list  # of each line, 0 if it kept the event
 
 
 class Pulse(NamedTuple):
@@ -243,14 +243,14 @@ def read_summary(data) -> Summary:
     need(len(data) >= SUMMARY_HEADER.size, "a summary's head is cut")
     (version, n_lines, n_photons, n_quantities, trigger, status, n_hits, found, zero, settings, fired, kept_by, vetoes,
      unknown) = SUMMARY_HEADER.unpack_from(data)
-    need(version in (1, 2), f"summary version {version}")
+    need(version == 2, f"summary version {version}")
     need(n_lines <= MOST_LINES and n_photons <= MOST_PHOTONS and n_quantities == len(QUANTITIES), "a summary's tables")
-    need(status <= (7 if version == 1 else 15) and zero == 0 and (version > 1 or n_hits == 0) and trigger < 1 << 14, "a summary's head")
+    need(status <= 15 and zero == 0 and trigger < 1 << 14, "a summary's head")
     photons_at = SUMMARY_HEADER.size + LINE.size * n_lines
     quantities_at = photons_at + PHOTON.size * n_photons
     hits_at = quantities_at + 4 * n_quantities
     reasons_at = hits_at + HIT.size * n_hits
-    end = reasons_at + (n_lines if version > 1 else 0)
+    end = reasons_at + n_lines
     need(up_to(end, 8) == len(data) and not any(data[end:]), f"a summary of {len(data)} bytes, of which {end} are used")
     lines = [LINE.unpack_from(data, SUMMARY_HEADER.size + LINE.size * n) for n in range(n_lines)]
     photons = [PHOTON.unpack_from(data, photons_at + PHOTON.size * n) for n in range(n_photons)]
@@ -263,8 +263,8 @@ def read_summary(data) -> Summary:
     need(hits == sorted(hits, key=lambda h: (h[3], -h[0])), "hits out of order")
     need(all(a[3] != b[3] for a, b in zip(hits, hits[MOST_HITS_OF_A_COUNTER:])), "too many hits of a counter")
     need(not status & RECORDED or kept_by == 0, "an event is recorded that a line kept")
-    reasons = list(data[reasons_at:end]) if version > 1 else None
-    for n, reason in enumerate(reasons or []):
+    reasons = list(data[reasons_at:end])
+    for n, reason in enumerate(reasons):
         need(reason <= LAST_REASON or 16 <= reason < 16 + n_quantities, f"reason {reason}")
         need((reason == 0) == bool(kept_by >> n & 1), "a reason of a line that kept the event, or none")
         need((reason in (0, PRESCALED)) == bool(fired >> n & 1), "a reason against a line that fired")
@@ -405,7 +405,7 @@ def read_file(path, read=read_event):
     if len(data) < FILE_HEADER.size:
         return
     magic, version, _, number = FILE_HEADER.unpack_from(data)
-    need(magic == b"KL3S" and version in (1, 2), f"{path.name}: not a store file")
+    need(magic == b"KL3S" and version == 2, f"{path.name}: not a store file")
     need(number == int(re.fullmatch(r"blocks-(\d{6})(-several|-run\d{6}-node\d+)?\.kl3", path.name)[1]), f"{path.name}: says it is file {number}")
     at, view = FILE_HEADER.size, memoryview(data)
     while at + BLOCK_HEADER.size <= len(data):

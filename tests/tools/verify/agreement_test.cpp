@@ -76,13 +76,6 @@ TEST(agreement, finds_an_event_that_was_not_admitted) {
   EXPECT_EQ(r.differences(), 1);
 }
 
-TEST(agreement, leaves_out_fragments_that_were_refused_for_their_other_bytes) {
-  run r;
-  r.node.fragments.seen += 3; // of another sender, whose ledger is not given
-  r.node.fragments.conflicting = 3;
-  EXPECT_EQ(r.differences(), 0);
-}
-
 TEST(agreement, counts_each_daemon_by_its_own_session) {
   run r;
   r.stored.push_back({6, 1, 4}); // of a daemon whose ledger is not given

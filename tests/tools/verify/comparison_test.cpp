@@ -110,41 +110,6 @@ TEST(extraction, takes_very_many_events_of_one_key) {
   EXPECT_EQ(done.repeats, 0U);
 }
 
-/// The name of the newest file of the store.
-std::filesystem::path newest_in(const std::string& folder) {
-  return folder + "/" + block_files_in(folder).back().text();
-}
-
-TEST(extraction, tells_of_a_file_that_goes_away_behind_the_index) {
-  trial t(5);
-  auto packed = t.all();
-  const auto last = std::move(packed.back());
-  packed.pop_back();
-  t.store(packed);
-  t.store({last});
-  const event_index stored(t.folder.path());
-  const auto gone = newest_in(t.folder.path());
-  std::filesystem::remove(gone);
-  const auto done = extract(t.folder.path(), stored, t.folder.path() + "/out", nullptr);
-  EXPECT_EQ(done.events, 4U);
-  EXPECT_EQ(done.damaged, 2U) << "the event, and the file";
-  ASSERT_EQ(done.gone_files.size(), 1U);
-  EXPECT_TRUE(done.gone_files[0].starts_with("blocks-000002")) << done.gone_files[0];
-}
-
-TEST(comparison, tells_of_a_file_that_goes_away_behind_the_index) {
-  trial t(2);
-  t.send();
-  t.store(t.all());
-  const event_index stored(t.folder.path());
-  std::filesystem::remove(newest_in(t.folder.path()));
-  const auto c = compare(t.sent(), t.folder.path(), stored, 1, {}, false, nullptr);
-  EXPECT_FALSE(c.holds());
-  EXPECT_EQ(c.different, 2U);
-  ASSERT_EQ(c.gone_files.size(), 1U);
-  EXPECT_TRUE(c.gone_files[0].starts_with("blocks-000001")) << c.gone_files[0];
-}
-
 TEST(comparison, holds_if_everything_is_stored_in_any_order) {
   trial t(6);
   t.send();

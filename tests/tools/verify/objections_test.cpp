@@ -130,15 +130,6 @@ TEST(objections, has_none_to_a_receiver_that_still_runs) {
   EXPECT_TRUE(r.objections().empty());
 }
 
-TEST(objections, tells_a_receiver_of_another_store_that_lost_blocks) {
-  run r;
-  r.receiver.content.clean = false;
-  r.receiver.content.unseen = 1;
-  r.receiver.content.sessions = {9};
-  r.expect("receive.json does not name 1 of the sessions that are stored: it is of another store, "
-           "or of an earlier time");
-}
-
 TEST(objections, has_none_to_a_daemon_of_a_later_run_that_only_had_what_was_on_disk) {
   run r;
   r.more.push_back(r.node);
@@ -147,13 +138,6 @@ TEST(objections, has_none_to_a_daemon_of_a_later_run_that_only_had_what_was_on_d
   r.expect("koto-l3d.json is of run 8, and no block of run 8 is stored");
   r.more.back().content.events = {};
   EXPECT_TRUE(r.objections().empty());
-}
-
-TEST(objections, tells_what_a_receiver_lost) {
-  run r;
-  r.receiver.content.lost.push_back({5, 3, 9, 4, 20});
-  r.expect("receive.json: 4 blocks with 20 events that the receiver had acknowledged are lost, of "
-           "session 0000000000000005 from block 3 to 9");
 }
 
 TEST(objections, tells_that_a_spool_does_not_hold_what_its_daemon_left) {

@@ -25,11 +25,10 @@ ledger arbitrary_ledger() {
   if (l.program == "koto-l3d" && *rc::gen::arbitrary<bool>()) l.recorded = number();
   if (l.program == "koto-l3d" && l.clean) {
     l.sessions.push_back(number());
-    l.spool = {
-        number(), number(), number(), number(), {{number(), number(), number()}, {number(), 0, 0}}};
+    l.spool = {number(), number(), number(), {{number(), number(), number()}, {number(), 0, 0}}};
   }
   l.fragments = {number(), number(), number(), {{"truncated", number()}, {"wrong_slot", 0}},
-                 number(), number(), number()};
+                 number(), number()};
   l.events = {number(), number(), number(), {{"drain", number()}}, number()};
   l.datagrams = {number(), number(), number(), number(),
                  number(), number(), number(), {{"too_short", number()}}};
@@ -45,15 +44,6 @@ RC_GTEST_PROP(ledger, comes_back_from_json, ()) {
   RC_ASSERT(ledger_from_json(to_json(l)) == l);
 }
 
-TEST(ledger, of_0_1_0_has_no_earlier_spills) {
-  ledger old;
-  old.program = "koto-l3d";
-  std::string text = to_json(old);
-  const auto from = text.find("  \"earlier_spills\"");
-  text.erase(from, text.find('\n', from) + 1 - from);
-  EXPECT_EQ(ledger_from_json(text), old);
-}
-
 TEST(ledger, that_is_clean_is_of_a_program_that_ended) {
   ledger l;
   l.program = "koto-l3d";
@@ -61,22 +51,6 @@ TEST(ledger, that_is_clean_is_of_a_program_that_ended) {
   EXPECT_THROW((void)ledger_from_json(to_json(l)), std::runtime_error);
   l.ended = true;
   EXPECT_EQ(ledger_from_json(to_json(l)), l);
-}
-
-TEST(ledger, of_0_1_0_has_ended_if_it_is_clean_or_gave_up_events_at_a_stop) {
-  const auto has_ended = [](bool clean, std::uint64_t at_stop) {
-    ledger old;
-    old.program = "koto-l3d";
-    old.clean = old.ended = clean;
-    old.events.admitted = old.events.shed["drain"] = at_stop;
-    std::string text = to_json(old);
-    const auto from = text.find("  \"ended\"");
-    text.erase(from, text.find('\n', from) + 1 - from);
-    return ledger_from_json(text).ended;
-  };
-  EXPECT_TRUE(has_ended(true, 0));
-  EXPECT_TRUE(has_ended(false, 1));
-  EXPECT_FALSE(has_ended(false, 0));
 }
 
 template <class Reason>
@@ -106,13 +80,12 @@ struct run_counters {
       input.kernel_drops.add(1);
       input.refused.add(refused::too_short, 2);
     }
-    building.fragments_seen.add(2, 46);
+    building.fragments_seen.add(2, 40);
     building.fragments_admitted.add(2, 30);
     building.fragments_incomplete.add(2, 4);
     building.fragments_malformed.add(2, malformed::wrong_slot, 3);
     building.fragments_late.add(2, 2);
     building.fragments_duplicate.add(2, 1);
-    building.fragments_conflicting.add(2, 6);
     building.fragments_missing.add(2, 4);
     building.events_admitted.add(15);
     outcomes.events_rejected.add(2);
@@ -154,41 +127,12 @@ TEST(ledger, tells_the_crates_apart) {
                std::runtime_error);
 }
 
-TEST(ledger, of_an_older_program_has_no_crates) {
+TEST(ledger, of_another_program_has_no_crates) {
   ledger l = run_counters().account(2);
   l.crates.clear();
   const std::string text = to_json(l);
   EXPECT_EQ(text.find("crates"), std::string::npos);
   EXPECT_EQ(ledger_from_json(text), l);
-}
-
-TEST(ledger, of_a_receiver_says_which_blocks_are_lost) {
-  ledger l;
-  l.program = "receive";
-  l.sessions = {0xabc};
-  l.lost = {{0xabc, 3, 9, 5, 40}};
-  l.events.admitted = 100;
-  l.events.forwarded = 60;
-  l.events.shed["vanished"] = 40;
-  EXPECT_TRUE(l.balanced());
-  EXPECT_EQ(ledger_from_json(to_json(l)), l);
-  const std::string many = R"("events":)" + std::to_string(std::uint64_t{1} << 60);
-  EXPECT_THROW((void)ledger_from_json(replaced(to_json(l), R"("events":40)", many)),
-               std::runtime_error);
-}
-
-TEST(ledger, of_a_receiver_says_what_it_does_not_know) {
-  ledger l;
-  l.program = "receive";
-  l.unseen = 7;
-  l.not_compared = 3;
-  std::string text = to_json(l);
-  EXPECT_EQ(ledger_from_json(text), l);
-  text.replace(text.find("not_compared"), 12, "something_el");
-  l.not_compared = 0;
-  EXPECT_EQ(ledger_from_json(text), l) << "of an older program";
-  text.replace(text.find(": 7"), 3, ": -7");
-  EXPECT_THROW((void)ledger_from_json(text), std::runtime_error);
 }
 
 TEST(ledger, is_made_of_the_counters) {
@@ -222,12 +166,6 @@ TEST(ledger, that_says_otherwise_of_its_sums_than_its_figures_is_refused) {
   EXPECT_THROW((void)ledger_from_json(bad), std::runtime_error);
   EXPECT_THROW((void)ledger_from_json(replaced(good, says_so, says_not)), std::runtime_error);
   EXPECT_FALSE(ledger_from_json(replaced(bad, says_so, says_not)).balanced());
-}
-
-TEST(ledger, of_0_1_0_has_no_conflicting_fragments) {
-  const std::string old =
-      replaced(to_json(run_counters().account(2)), R"("late":2)", R"("late":8)");
-  EXPECT_EQ(ledger_from_json(replaced(old, R"(,"conflicting":6)", "")).fragments.conflicting, 0U);
 }
 
 TEST(ledger, without_another_key_is_refused) {

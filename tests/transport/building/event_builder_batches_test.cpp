@@ -13,16 +13,6 @@ namespace {
 using namespace std::chrono_literals;
 using datagrams = std::vector<wire_datagram>;
 
-datagrams operator+(datagrams a, const datagrams& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
-
-datagrams without(datagrams all, std::size_t i) {
-  all.erase(all.begin() + static_cast<std::ptrdiff_t>(i));
-  return all;
-}
-
 class batches : public testing::Test {
 protected:
   void end(rig& r) {
@@ -47,23 +37,6 @@ TEST_F(batches, a_closed_batch_waits_a_moment_for_its_open_events) {
   EXPECT_EQ(r.counters.parked, 0U);
   EXPECT_EQ(r.pool.received.at({1, 1}).serial, r.pool.received.at({1, 2}).serial);
   EXPECT_EQ(r.pool.received.at({1, 3}).serial, r.pool.received.at({1, 2}).serial + 1);
-}
-
-TEST_F(batches, a_closed_batch_waits_on_while_something_of_its_events_comes) {
-  rig r; // 4 events a batch
-  const auto all = r.event({1, 1});
-  r.send(r.event({1, 2}) + datagrams{all[0]});
-  r.pass(5ms);
-  const std::size_t last = all.size() - 2; // chunk; the trailer is not needed
-  for (std::size_t i = 1; i < last; ++i) {
-    r.pass(2ms);
-    r.send(all[i]);
-  }
-  EXPECT_EQ(r.pool.submitted(), 0U);
-  r.send(all[last]);
-  EXPECT_EQ(r.pool.submitted(), 1U);
-  end(r);
-  EXPECT_EQ(r.counters.parked, 0U);
 }
 
 TEST_F(batches, a_closed_batch_does_not_wait_for_a_sender_that_is_too_slow) {
@@ -137,21 +110,6 @@ TEST_F(batches, events_open_when_their_batch_closes_are_parked_and_finish_later)
   EXPECT_EQ(r.counters.parked, 3U);
 }
 
-TEST_F(batches, parked_chunks_are_compared_too) {
-  rig r;
-  auto all = r.event({1, 1});
-  r.send(r.event({1, 2}) + datagrams(all.begin(), all.begin() + 2));
-  r.pass(5ms);
-  auto other = all[1];
-  other.payload[3] ^= std::byte{1};
-  r.send(all[0]);
-  EXPECT_EQ(r.counters.duplicate_chunks, 1U);
-  r.send(other);
-  r.send(datagrams(all.begin() + 2, all.end()));
-  end(r);
-  EXPECT_EQ(r.counters.fragments_malformed[malformed::conflicting_chunks], 1U);
-}
-
 TEST_F(batches, a_full_parking_area_gives_up_its_oldest_event) {
   rig r; // 4 places
   for (std::uint32_t n = 1; n <= 6; ++n) {
@@ -166,20 +124,6 @@ TEST_F(batches, a_full_parking_area_gives_up_its_oldest_event) {
   r.send(r.fragment({1, 6}, 1) + r.fragment({1, 6}, 2));
   end(r);
   EXPECT_TRUE(r.pool.received.contains({1, 6}));
-}
-
-TEST_F(batches, more_open_events_than_the_batches_and_the_parking_area_hold) {
-  rig r;
-  datagrams first;
-  datagrams rest;
-  for (std::uint32_t n = 1; n <= 200; ++n) {
-    first = first + r.fragment({1, n}, 0);
-    rest = rest + r.fragment({1, n}, 1) + r.fragment({1, n}, 2);
-  }
-  r.send(first + rest);
-  end(r);
-  EXPECT_EQ(r.counters.events_admitted + r.counters.events_incomplete, 200U);
-  EXPECT_GE(r.counters.events_incomplete, 100U);
 }
 
 /// Events that can be open before the oldest is given up for the next one.
@@ -227,26 +171,6 @@ TEST_F(batches, without_a_frame_events_are_counted_and_shed) {
   EXPECT_TRUE(r.pool.received.contains({1, 6}));
   EXPECT_FALSE(r.pool.received.contains({1, 3}));
   EXPECT_EQ(r.counters.events_incomplete, 1U);
-}
-
-TEST_F(batches, whole_events_that_wait_for_a_frame_cost_nothing_for_each_datagram) {
-  rig_options o;
-  o.batches = 2;
-  o.strip = 64;
-  rig r(o);
-  r.pool.hold(true);
-  r.send(r.event({1, 1}) + r.fragment({1, 2}, 0) + r.fragment({1, 3}, 0));
-  r.pass(5ms);
-  for (std::uint32_t n = 11; n <= 14; ++n) r.send(r.event({1, n}));
-  for (const std::uint32_t n : {2U, 3U}) r.send(r.fragment({1, n}, 1) + r.fragment({1, n}, 2));
-  ASSERT_EQ(r.builder.open_events(), 2U);
-  const auto before = r.pool.asked;
-  const auto more = r.event({1, 4}) + r.event({1, 5}) + r.event({1, 6});
-  r.send(more);
-  EXPECT_LT(r.pool.asked - before, more.size());
-  r.pool.hold(false);
-  end(r);
-  EXPECT_EQ(r.pool.received.size(), 7U);
 }
 
 /// The frame becomes free while no thread has the lock: which of them closes the full batch?
@@ -331,33 +255,6 @@ TEST_F(batches, a_drain_submits_what_is_full_and_goes_on_with_the_next) {
   EXPECT_EQ(r.pool.received.size(), 6U);
 }
 
-TEST_F(batches, a_parked_event_that_ends_closes_a_batch_without_room) {
-  rig_options o;
-  o.incomplete = incomplete_events::forward;
-  o.batch_events = 1;
-  rig r(o);
-  r.send(r.fragment({1, 1}, 0));
-  r.send(r.event({1, 2})); // the first is parked
-  r.send(r.fragment({1, 3}, 0));
-  r.pass(1500ms);
-  EXPECT_EQ(r.outcomes.events_shed.sum(), 0U);
-  end(r);
-  EXPECT_EQ(r.pool.received.size(), 3U);
-  EXPECT_EQ(r.counters.parked, 2U);
-}
-
-TEST_F(batches, parked_events_that_are_left_at_the_end_fill_batch_after_batch) {
-  rig_options o;
-  o.incomplete = incomplete_events::forward;
-  o.batch_events = 2;
-  o.parked = 8;
-  rig r(o);
-  for (std::uint32_t n = 1; n <= 7; ++n) r.send(r.fragment({1, n}, 0));
-  end(r);
-  EXPECT_EQ(r.outcomes.events_shed.sum(), 0U);
-  EXPECT_EQ(r.pool.received.size(), 7U);
-}
-
 TEST_F(batches, events_that_leave_a_full_parking_area_go_into_the_next_batch) {
   rig_options o;
   o.incomplete = incomplete_events::forward;
@@ -368,21 +265,6 @@ TEST_F(batches, events_that_leave_a_full_parking_area_go_into_the_next_batch) {
   end(r);
   EXPECT_EQ(r.outcomes.events_shed.sum(), 0U);
   EXPECT_EQ(r.pool.received.size(), 7U);
-}
-
-TEST_F(batches, an_old_batch_waits_while_compute_is_busy) {
-  rig r;
-  r.pool.hold(true);
-  r.send(r.event({1, 1}));
-  r.pass(5ms);
-  EXPECT_EQ(r.pool.submitted(), 1U);
-  r.send(r.event({1, 2}));
-  r.pass(5ms);
-  EXPECT_EQ(r.pool.submitted(), 1U) << "it would only wait there";
-  r.pool.hold(false);
-  r.pass(1ms);
-  EXPECT_EQ(r.pool.submitted(), 2U);
-  end(r);
 }
 
 TEST_F(batches, while_compute_stands_still_every_frame_fills_before_an_event_is_shed) {
@@ -406,24 +288,6 @@ TEST_F(batches, while_compute_stands_still_every_frame_fills_before_an_event_is_
   EXPECT_EQ(r.pool.received.size(), 10U);
 }
 
-TEST_F(batches, behind_a_thread_that_stays_in_a_closed_batch_the_next_one_fills) {
-  rig r;
-  landing_strip stays(8, 1400);
-  r.send(r.event({1, 1}));
-  r.builder.enter(stays, r.now);
-  r.pass(5ms); // closed, but it cannot be submitted
-  for (std::uint32_t n = 2; n <= 9; ++n) {
-    r.send(r.event({1, n}));
-    r.pass(50ms);
-  }
-  EXPECT_EQ(r.pool.submitted(), 0U);
-  EXPECT_EQ(r.outcomes.events_shed.sum(), 0U);
-  r.builder.leave(stays, r.input, r.now);
-  EXPECT_EQ(r.pool.submitted(), 3U);
-  end(r);
-  EXPECT_EQ(r.pool.received.size(), 9U);
-}
-
 TEST_F(batches, a_batch_is_not_submitted_while_a_thread_may_write_into_it) {
   rig r;
   landing_strip other(8, 1400);
@@ -442,17 +306,6 @@ TEST_F(batches, a_batch_is_not_submitted_while_a_thread_may_write_into_it) {
   r.builder.leave(other, r.input, r.now);
   end(r);
   EXPECT_EQ(r.pool.received.size(), 2U);
-}
-
-TEST_F(batches, slots_of_events_given_up_are_used_again) {
-  rig r;
-  for (std::uint32_t n = 1; n <= 500; ++n) {
-    r.send(without(r.event({1, n}), 0));
-    r.now += 1500ms;
-    r.builder.tick(r.now);
-  }
-  EXPECT_EQ(r.pool.submitted(), 0U) << "one batch was enough";
-  end(r);
 }
 
 TEST_F(batches, making_room_for_a_chunk_may_end_its_event) {

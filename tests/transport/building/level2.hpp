@@ -125,6 +125,12 @@ inline wire_datagram end_of_spill(std::uint32_t spill, std::uint32_t crate_numbe
   return {part, parts, discriminator(count, spill, crate_number), {}};
 }
 
+inline std::vector<wire_datagram> operator+(std::vector<wire_datagram> a,
+                                            const std::vector<wire_datagram>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
 /// Three crates, two boards each: small enough to throw many events.
 inline readout small_readout() {
   return {{{4, 2, board_kind::sampling_125_mhz},

@@ -32,9 +32,7 @@ protected:
     r.builder.leave(stream, upto);
   }
   event_builder::stream_result send(event_key key, const bytes& body) {
-    EXPECT_TRUE(begin(body));
-    write(body, 0, body.size());
-    return r.builder.take_event(stream, key.spill, r.now);
+    return r.send(stream, key.spill, body);
   }
   event_builder::stream_result send(event_key key) {
     return send(key, event_record_body(key, r.options.crates));
@@ -57,32 +55,10 @@ TEST_F(streams, events_come_out_as_sent) {
   r.expect_bytes();
 }
 
-TEST_F(streams, what_comes_again_is_a_duplicate_even_from_long_ago) {
-  for (const std::uint32_t spill : {510U, 511U, 0U, 1U, 2U}) {
-    send({spill, 1});
-    send({spill, 2});
-  }
-  for (const std::uint32_t spill : {510U, 511U, 0U, 1U, 2U}) {
-    EXPECT_EQ(send({spill, 2}).outcome, outcome::counted);
-    EXPECT_EQ(send({spill, 1}).outcome, outcome::counted);
-  }
-  EXPECT_EQ(send({511, 3}).outcome, outcome::counted) << "new, though its spill is over";
-  r.drain();
-  EXPECT_EQ(r.counters.fragments_duplicate, 30U);
-  EXPECT_EQ(r.pool.received.size(), 11U);
-  r.expect_balance();
-}
-
 TEST_F(streams, duplicates_do_not_use_up_a_batch) {
   send({1, 1});
   for (int i = 0; i < 100; ++i) send({1, 1});
   EXPECT_EQ(r.pool.submitted(), 0U);
-}
-
-TEST_F(streams, a_spill_number_that_comes_around_is_new) {
-  for (std::uint32_t s = 0; s <= 512; ++s) send({s % 512, 1});
-  EXPECT_EQ(r.counters.fragments_duplicate, 0U);
-  EXPECT_EQ(r.counters.events_admitted, 513U);
 }
 
 TEST_F(streams, a_record_half_read_when_its_batch_closes_is_set_aside) {
@@ -135,24 +111,6 @@ TEST_F(streams, without_a_frame_the_sender_waits_and_nothing_is_lost) {
   r.expect_balance();
 }
 
-TEST_F(streams, an_event_set_aside_waits_for_a_frame) {
-  r.send(r.event({1, 50}));
-  const auto body = event_record_body({1, 1}, r.options.crates);
-  ASSERT_TRUE(begin(body));
-  write(body, 0, body.size());
-  r.pool.hold(true);
-  r.pass(5ms);
-  for (std::uint32_t n = 51; n <= 58; ++n) r.send(r.event({1, n})); // all other frames
-  EXPECT_EQ(r.builder.take_event(stream, 1, r.now).outcome, outcome::wait);
-  EXPECT_EQ(r.counters.fragments_seen, 9 * 3U) << "not counted yet";
-  r.pool.hold(false);
-  EXPECT_EQ(r.builder.take_event(stream, 1, r.now).outcome, outcome::counted);
-  r.drain();
-  EXPECT_EQ(r.pool.received.size(), 10U);
-  r.expect_balance();
-  r.expect_bytes();
-}
-
 TEST_F(streams, incomplete_and_malformed_events_are_counted_and_done_with) {
   auto fragments = event_fragments({1, 1}, r.options.crates);
   fragments[1].second[4] = std::byte{0}; // not a board header
@@ -186,21 +144,6 @@ TEST_F(streams, a_record_replaces_what_stray_datagrams_have_begun) {
   EXPECT_EQ(r.counters.fragments_duplicate, 4U);
   EXPECT_EQ(send({1, 2}).outcome, outcome::counted);
   EXPECT_EQ(r.counters.events_admitted, 2U) << "the record again is a duplicate";
-  r.drain();
-  EXPECT_EQ(r.pool.received.size(), 2U);
-  r.expect_balance();
-  r.expect_bytes();
-}
-
-TEST_F(streams, a_record_replaces_an_event_that_waits_in_the_parking_area) {
-  r.send(r.event({1, 1}));
-  r.send({r.fragment({1, 2}, 0)[0]});
-  r.pass(5ms);
-  r.close_batch();
-  EXPECT_EQ(r.pool.submitted(), 1U);
-  EXPECT_EQ(r.builder.open_events(), 1U);
-  EXPECT_EQ(send({1, 2}).outcome, outcome::counted);
-  EXPECT_EQ(r.builder.open_events(), 0U);
   r.drain();
   EXPECT_EQ(r.pool.received.size(), 2U);
   r.expect_balance();
@@ -254,15 +197,6 @@ TEST_F(streams, events_of_spills_long_ago_are_admitted_and_in_no_summary) {
   r.expect_balance();
 }
 
-TEST_F(streams, fragments_may_stand_in_any_order) {
-  auto fragments = event_fragments({1, 1}, r.options.crates);
-  std::swap(fragments[0], fragments[2]);
-  send({1, 1}, event_record_body(1, fragments));
-  r.drain();
-  EXPECT_EQ(r.pool.received.size(), 1U);
-  r.expect_bytes();
-}
-
 TEST_F(streams, bodies_that_contradict_themselves_are_refused) {
   auto body = event_record_body({1, 1}, r.options.crates);
   body[4] = std::byte{9}; // fragments
@@ -311,12 +245,6 @@ TEST_F(stream_ends, of_two_senders_add_up_though_they_are_the_same) {
   end(other, 53, 50);
   EXPECT_EQ(sent(), 100U);
   r.builder.detach(other);
-}
-
-TEST_F(stream_ends, that_say_less_than_came_say_so) {
-  for (std::uint32_t n = 1; n <= 3; ++n) send({1, n});
-  end(stream, 53, 2);
-  EXPECT_EQ(sent(), 2U);
 }
 
 TEST_F(stream_ends, and_those_of_datagrams_add_up_if_each_alone_says_too_little) {

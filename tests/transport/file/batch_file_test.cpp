@@ -8,8 +8,6 @@
 #include <stdexcept>
 #include <vector>
 
-#include "transport/file/check_batch.hpp"
-
 namespace l3 {
 namespace {
 
@@ -119,22 +117,6 @@ TEST_F(batch_files, are_refused_cut_off_or_grown) {
   EXPECT_NE(read().find("in place of"), std::string::npos);
 }
 
-TEST_F(batch_files, have_4_gib_at_most) {
-  write_batch_file(file_, made());
-  std::filesystem::resize_file(file_, std::uintmax_t{4} << 30);
-  EXPECT_NE(read().find("in place of"), std::string::npos) << "it is read";
-  std::filesystem::resize_file(file_, (std::uintmax_t{4} << 30) + 1);
-  EXPECT_NE(read().find("has 4294967297 bytes; at most 4294967296 are read"), std::string::npos);
-}
-
-TEST_F(batch_files, are_told_from_others) {
-  replace({'K', 'L', '3', 'R', 1, 2, 3});
-  EXPECT_FALSE(is_batch_file(file_));
-  replace({});
-  EXPECT_FALSE(is_batch_file(file_));
-  EXPECT_THROW(static_cast<void>(is_batch_file(folder_ / "none")), std::runtime_error);
-}
-
 TEST_F(batch_files, that_cannot_be_written_leave_nothing) {
   EXPECT_THROW(write_batch_file(folder_ / "no" / "folder", made()), std::runtime_error);
   std::filesystem::create_directory(file_); // which no file can replace
@@ -178,14 +160,6 @@ TEST(check_batch, finds_every_index_that_points_elsewhere) {
     spoils[n](b);
     EXPECT_NE(wrong_with(b), "") << "spoil " << n;
   }
-}
-
-TEST(check_batch, knows_64_crates) {
-  batch_file b = made();
-  b.fragments[2].crate = 63;
-  EXPECT_EQ(wrong_with(b), "");
-  b.fragments[2].crate = 64;
-  EXPECT_NE(wrong_with(b), "");
 }
 
 TEST(check_batch, takes_nothing_that_admission_would_not_let_pass) {

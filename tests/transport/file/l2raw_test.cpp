@@ -198,25 +198,6 @@ TEST_F(l2raw, goes_on_where_records_are_missing_and_not_where_they_come_again) {
   EXPECT_EQ(r.records_left_out(), 1U);
 }
 
-TEST_F(l2raw, a_missing_record_is_a_gap_in_the_sequence) {
-  write();
-  auto all = contents();
-  std::vector<std::uint64_t> borders;
-  {
-    l2raw_reader r(file_);
-    borders = record_offsets(r);
-  }
-  all.erase(all.begin() + static_cast<std::ptrdiff_t>(borders[2]),
-            all.begin() + static_cast<std::ptrdiff_t>(borders[3]));
-  replace(all);
-  l2raw_reader r(file_);
-  EXPECT_TRUE(r.next());
-  EXPECT_FALSE(r.next());
-  ASSERT_TRUE(r.damage());
-  EXPECT_EQ(r.damage()->reason, refused::stream_sequence);
-  EXPECT_EQ(r.damage()->text(), "offset " + std::to_string(borders[2]) + ": stream_sequence");
-}
-
 TEST_F(l2raw, a_file_that_does_not_begin_with_a_hello_has_no_records) {
   write();
   auto all = contents();
@@ -231,48 +212,6 @@ TEST_F(l2raw, a_file_that_does_not_begin_with_a_hello_has_no_records) {
   r.rewind();
   EXPECT_FALSE(r.next());
   EXPECT_TRUE(r.damage());
-}
-
-TEST_F(l2raw, that_is_cut_while_it_is_read_is_damage_and_what_was_read_stays) {
-  for (const auto keep : {l2raw_keep::one, l2raw_keep::all}) {
-    {
-      l2raw_writer w(file_, 12, two_crates());
-      w.begin_of_spill(511, 2s);
-      const std::vector<std::byte> part(l2::max_fragment_bytes, std::byte{3});
-      for (std::uint32_t n = 1; n <= 400; ++n) // more than a reader of single records reads ahead
-        w.event(n, 5ns, std::vector<crate_fragment>{{0, part}, {1, part}});
-      w.close();
-    }
-    ASSERT_GT(std::filesystem::file_size(file_), 16U << 20);
-    l2raw_reader r(file_, keep);
-    (void)r.next();
-    const auto event = r.next();
-    ASSERT_TRUE(event);
-    const std::vector<std::byte> before(event->body.begin(), event->body.end());
-    std::filesystem::resize_file(file_, 100);
-    EXPECT_TRUE(std::ranges::equal(event->body, before));
-    while (r.next()) {
-    }
-    ASSERT_TRUE(r.damage());
-    EXPECT_GT(r.damage()->offset, 100U);
-    EXPECT_EQ(r.damage()->reason, refused::stream_length);
-    EXPECT_TRUE(keep == l2raw_keep::one || std::ranges::equal(event->body, before));
-  }
-}
-
-TEST_F(l2raw, reads_the_same_whether_it_keeps_one_record_or_all) {
-  write();
-  l2raw_reader one(file_);
-  l2raw_reader all(file_, l2raw_keep::all);
-  std::vector<std::pair<std::span<const std::byte>, std::vector<std::byte>>> kept;
-  while (const auto record = one.next()) {
-    const auto same = all.next();
-    ASSERT_TRUE(same);
-    EXPECT_TRUE(std::ranges::equal(same->body, record->body));
-    kept.emplace_back(same->body, std::vector(record->body.begin(), record->body.end()));
-  }
-  EXPECT_FALSE(all.next());
-  for (const auto& [body, copy] : kept) EXPECT_TRUE(std::ranges::equal(body, copy));
 }
 
 TEST_F(l2raw, files_that_cannot_be_opened_are_exceptions_that_name_them) {

@@ -144,17 +144,6 @@ TEST(histogram_json, says_what_is_wrong) {
   EXPECT_EQ(with("of_counters", boost::json::array{empty}), "the histogram x has no bins");
 }
 
-TEST(histogram_json, is_read_from_a_file_of_16_mib_and_none_that_is_longer) {
-  const temporary_folder folder;
-  const std::string file = (folder.path() / "histograms.json").string();
-  std::string text = to_json(show(usual_set(), names()));
-  text.resize(16 << 20, ' ');
-  std::ofstream(file) << text;
-  EXPECT_EQ(wrong_with_histogram_file(file), "");
-  std::ofstream(file, std::ios::app) << ' ';
-  EXPECT_NE(wrong_with_histogram_file(file), "");
-}
-
 TEST(histogram_json, refuses_what_no_run_counts) {
   const shown_histograms good = show(usual_set(), names());
   const auto with = [&](auto change) {
@@ -193,10 +182,6 @@ void expect_one(const std::vector<channel_change>& found, channel_property what,
   EXPECT_EQ(found[0].what, what);
   EXPECT_NEAR(found[0].was, was, 1e-9);
   EXPECT_NEAR(found[0].is, is, 1e-9);
-}
-
-TEST(changed_channels, are_none_between_equals) {
-  EXPECT_TRUE(changes_of([](channel_sums&) {}).empty());
 }
 
 TEST(changed_channels, tell_another_pedestal) {
@@ -268,14 +253,6 @@ TEST(changed_channels, are_none_for_the_tails_of_earlier_pulses) {
   const shown_histograms one = made_noise(400, 2, 0.05, 1);
   EXPECT_EQ(changes_of_noise(one, made_noise(400, 2, 0.05, 2)), 0U);
   EXPECT_EQ(changes_of_noise(one, made_noise(400, 2, 0, 3)), 0U);
-}
-
-TEST(changed_channels, tell_a_fifth_more_noise_of_each_input) {
-  const shown_histograms one = made_noise(4000, 2, 0, 4);
-  for (const channel_sums& c : one.channels)
-    EXPECT_NEAR(*noise_of(c), 2.02, 0.05) << "2 counts, and the rounding to counts";
-  EXPECT_EQ(changes_of_noise(made_noise(4000, 2, 0, 5), one), 0U);
-  EXPECT_EQ(changes_of_noise(made_noise(4000, 2.4, 0, 6), one), 36U) << "all that have an address";
 }
 
 TEST(changed_channels, tell_another_occupancy) {
@@ -371,12 +348,6 @@ shown_histograms made_energies(std::uint64_t events, double mean, unsigned seed)
   return show(s, names());
 }
 
-TEST(changed_histograms, are_none_between_runs_of_the_same) {
-  const shown_histograms one = made_energies(1000, 1300, 1);
-  for (unsigned seed = 2; seed < 200; ++seed)
-    EXPECT_TRUE(changed_histograms(made_energies(500, 1300, seed), one).empty()) << seed;
-}
-
 TEST(changed_histograms, tell_a_loss_of_gain_with_both_means) {
   const shown_histograms one = made_energies(1000, 1300, 1);
   const auto found = changed_histograms(made_energies(1000, 800, 2), one);
@@ -450,15 +421,6 @@ TEST(a_reference, that_was_read_is_refused_with_line_and_column) {
   text.insert(at, "\n  ");
   EXPECT_TRUE(wrong_reference(now, read_histograms(text), "good.json")
                   .starts_with("good.json:2:3 has another binning: vertex_z has 82 bins of 50"));
-}
-
-TEST(a_reference, of_another_readout_is_refused) {
-  const shown_histograms now = show(usual_set(), names());
-  shown_histograms reference = now;
-  for (std::string& input : reference.inputs)
-    if (!input.empty()) input = "1" + input;
-  EXPECT_TRUE(wrong_reference(now, reference, "good.json")
-                  .starts_with("good.json has no input of this readout. Make the reference anew"));
 }
 
 TEST(histograms, of_several_spills_add_up) {

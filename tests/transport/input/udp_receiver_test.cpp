@@ -3,17 +3,16 @@
 // on one port.
 #include "transport/input/udp_receiver.hpp"
 
+#include <arpa/inet.h>
 #include <array>
 #include <cerrno>
-
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "tests/transport/building/rig.hpp"
-#include "transport/input/taken_port.hpp"
+#include "transport/input/receive_nap.hpp"
 
 namespace l3::test {
 namespace {
@@ -235,23 +234,6 @@ TEST(udp_receiver, an_unpaced_burst_that_the_sockets_hold_arrives_whole) {
   EXPECT_EQ(receiver.input(0).datagrams.get(), out.sent);
 }
 
-/// Behind the datagrams that it read the thread naps or waits; either way it reads what came
-/// meanwhile before it ends.
-TEST(udp_receiver, takes_what_came_before_the_stop) {
-  for (int n = 0; n < 50; ++n) {
-    rig r(roomy());
-    udp_receiver receiver(loopback(8, 2), r.builder);
-    sender out(receiver.ports());
-    out.send(r.event({1, 1}));
-    if (n % 2 == 0) wait_for(receiver, out.sent);
-    out.send(r.event({1, 2}));
-    receiver.stop();
-    EXPECT_EQ(received(receiver), out.sent);
-    r.builder.drain(steady_clock::now());
-    EXPECT_EQ(r.pool.received.size(), 2U) << r.counted();
-  }
-}
-
 TEST(udp_receiver, keeps_time_limits_when_nothing_comes_any_more) {
   rig_options o = roomy();
   o.event_time_limit = 50ms;
@@ -316,10 +298,60 @@ TEST(udp_receiver, a_port_in_use_is_one_clear_message) {
   } catch (const std::runtime_error& e) {
     EXPECT_EQ(std::string(e.what()),
               "cannot receive UDP on 127.0.0.1:" + std::to_string(settings.port) +
-                  ": Address already in use" + std::string(advice_on_port(EADDRINUSE)));
+                  ": Address already in use");
   }
   settings.bind = "localhost";
   EXPECT_THROW(udp_receiver(settings, r.builder), std::runtime_error);
+}
+
+// How long a receive thread sleeps: never so long that a socket could overflow.
+
+class nap : public testing::Test {
+protected:
+  /// What follows a sweep that took so much from one port, `gathered_in` after the one before.
+  [[nodiscard]] std::chrono::nanoseconds after(std::uint64_t datagrams, bool full = false,
+                                               std::chrono::nanoseconds gathered_in = 1ms) {
+    now_ += gathered_in;
+    nap_.begin_sweep(now_);
+    nap_.took(datagrams, datagrams * 8000, full);
+    return nap_.after_sweep();
+  }
+
+  time_point now_{1s};
+  receive_nap nap_{mebibytes(4)};
+};
+
+TEST_F(nap, is_long_when_little_came) { EXPECT_EQ(after(2), receive_nap::longest); }
+
+TEST_F(nap, does_not_follow_a_full_burst) {
+  EXPECT_EQ(after(2, true), 0ns);
+  EXPECT_EQ(after(2), receive_nap::longest) << "the next sweep begins anew";
+}
+
+TEST_F(nap, ends_before_the_fullest_socket_is_full) {
+  (void)after(1);
+  EXPECT_EQ(after(60, false, 100us) / 1us, 193) << "a quarter of 4 MiB at 541 kB in 100 us";
+  EXPECT_EQ(after(60, false, 10us), 0ns) << "too short to be worth a sleep";
+}
+
+TEST_F(nap, looks_at_the_fullest_port) {
+  now_ += 100us;
+  nap_.begin_sweep(now_);
+  nap_.took(60, 60UL * 8000, false);
+  nap_.took(1, 12, false);
+  (void)nap_.after_sweep();
+  now_ += 100us;
+  nap_.begin_sweep(now_);
+  nap_.took(60, 60UL * 8000, false);
+  nap_.took(1, 12, false);
+  EXPECT_LT(nap_.after_sweep(), 200us);
+}
+
+TEST_F(nap, is_short_with_a_small_buffer_whatever_came) {
+  nap_ = receive_nap(kibibytes(208));
+  EXPECT_EQ(after(1) / 1us, 85) << "half of it at 10 Gb/s";
+  nap_ = receive_nap(kibibytes(16));
+  EXPECT_EQ(after(1), 0ns);
 }
 
 } // namespace

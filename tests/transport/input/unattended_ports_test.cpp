@@ -164,15 +164,5 @@ TEST_F(ports_without_a_run, leave_to_the_next_reader_what_comes_later) {
   wait_for(next, 2);
 }
 
-TEST_F(ports_without_a_run, what_the_kernel_drops_is_counted_once) {
-  { unattended_ports first(ports_, {}, building_); }
-  constexpr std::uint64_t many = 2000; // more than the socket has room for
-  for (std::uint64_t n = 0; n < many; ++n) send(0, 1, 1000);
-  unattended_ports u(ports_, {}, building_);
-  wait_for(u, many);
-  u.stop();
-  EXPECT_EQ(ports_[0].copy().take_dropped(), 0U);
-}
-
 } // namespace
 } // namespace l3

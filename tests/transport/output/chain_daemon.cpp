@@ -183,7 +183,7 @@ void machine::next_lane(const state& s, const visit& to) const {
 }
 
 /// All that a lane has, of which the receiver was sent less: of what it was sent it may say what it
-/// likes, and no daemon can know better.
+/// likes, and no daemon can know better. How far an earlier life sent a lane is not known.
 void machine::liar(const state& s, const visit& to) const {
   if (s.left.lies == 0 || s.up == 0) return;
   const bool is_believed = !rules_.believe_nothing_unsent;
@@ -196,7 +196,7 @@ void machine::liar(const state& s, const visit& to) const {
       n.memory().disk = static_cast<number>(n.memory().disk & ~up_to(sealed));
     });
   }
-  if (s.backlog == 0) return;
+  if (s.backlog == 0 || !s.sends_own_lane()) return;
   const lane& l = s.lanes[s.backlog - 1U];
   const number last = last_on_disk(s);
   if (l.last >= last || l.stale >= last) return;

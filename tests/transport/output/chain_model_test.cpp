@@ -136,7 +136,7 @@ TEST(chain_model, finds_what_each_rule_is_for) {
        "acknowledged and lost"},
       {"believe nothing that was not sent from disk",
        &rules::believe_nothing_unsent,
-       {2, 2, {.kills = 1, .lies = 1}, bounds::only_disk},
+       {2, 1, {.lies = 1}, bounds::only_disk},
        "acknowledged and lost"},
       {"an empty block for a missing one",
        &rules::empty_for_missing,

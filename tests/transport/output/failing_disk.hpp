@@ -33,12 +33,6 @@ private:
   void (*handler_)(int) = nullptr;
 };
 
-/// A clock of which an hour goes by between two questions: no pause lasts.
-inline time_point hasty_clock() {
-  static time_point now{};
-  return now += std::chrono::hours(1);
-}
-
 /// While this is false no flush succeeds.
 inline bool disk_works = true;
 

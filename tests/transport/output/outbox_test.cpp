@@ -435,23 +435,5 @@ TEST(outbox, passes_events_between_threads) {
   EXPECT_EQ(safety.up_to(), events / 64);
 }
 
-TEST(outbox, holds_back_what_its_limit_forbids_for_a_second_at_most) {
-  safe_batches safety;
-  outbox o(small_settings(), identity, safety);
-  const time_point t0 = time_point() + 1h;
-  EXPECT_TRUE(o.may_send(1, t0));
-  o.limit_sending(2);
-  EXPECT_TRUE(o.may_send(2, t0));
-  EXPECT_FALSE(o.may_send(3, t0));
-  EXPECT_FALSE(o.may_send(3, t0 + 999ms));
-  EXPECT_TRUE(o.may_send(3, t0 + 1s)) << "the disk hangs";
-  EXPECT_TRUE(o.may_send(4, t0 + 1s));
-  o.limit_sending(10);
-  EXPECT_TRUE(o.may_send(5, t0 + 2s));
-  o.limit_sending(5);
-  EXPECT_FALSE(o.may_send(6, t0 + 3s));
-  EXPECT_EQ(o.last_sent(), 6U);
-}
-
 } // namespace
 } // namespace l3

@@ -317,8 +317,7 @@ private:
             disconnect(n, unread);
             if (before.size != 0) n.stale = before;
             n.remainder = 1;
-            if (!rules_.remember_what_was_sent)
-              n.sent = static_cast<std::uint8_t>(n.acknowledged - late);
+            n.sent = n.blocks; // what earlier processes sent is not known
             n.sealed = static_cast<std::uint8_t>(n.sealed - torn);
             n.acknowledged = static_cast<std::uint8_t>(n.acknowledged - late);
             n.next = static_cast<std::uint8_t>(n.acknowledged + 1);

@@ -31,9 +31,8 @@ struct rules {
   bool believe_welcome_of_remainder = true; ///< send_window::welcomed: possibly_sent
   bool believe_acknowledgement_of_remainder = true; ///< send_window::acknowledged: the same
   bool believe_nothing_unsent = true;               ///< send_window::is_impossible
-  bool remember_what_was_sent = true; ///< spool_releases::note_sent, lane_state::possibly_sent
-  bool store_early_in_turn = true;    ///< block_receiver::take_blocks
-  bool ask_again_while_first_is_missing = true; ///< block_receiver::take_block
+  bool store_early_in_turn = true;                  ///< block_receiver::take_blocks
+  bool ask_again_while_first_is_missing = true;     ///< block_receiver::take_block
 };
 
 /// What may go wrong, and how often.
@@ -112,7 +111,7 @@ struct state {
   std::uint8_t unnoticed = 0; ///< news of the connection that the forwarder has not read yet
   std::uint8_t remainder = 0; ///< the lane is that of an earlier process
   std::uint8_t damaged = 0;   ///< this block
-  std::uint8_t sent = 0;      ///< the highest, in any life of the daemon
+  std::uint8_t sent = 0;      ///< the highest that a receiver is believed to have
 
   // The connection, and messages of the last one that the receiver has not read yet.
   std::uint8_t linked = 0;

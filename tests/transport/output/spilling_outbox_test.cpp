@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <latch>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -72,9 +71,8 @@ std::multiset<std::uint32_t> numbers(std::uint32_t first, std::uint32_t last) {
 /// A daemon's way out, with the spool in a folder that outlives it.
 struct way_out {
   explicit way_out(const std::filesystem::path& folder, spool_use use = spool_use::overflow,
-                   byte_size size = mebibytes(64), std::uint64_t session = 1,
-                   const spool_system& system = {})
-      : disk({folder.string(), use, size, {0}, mebibytes(4), false}, system),
+                   byte_size size = mebibytes(64), std::uint64_t session = 1)
+      : disk({folder.string(), use, size, {0}, mebibytes(4), false}),
         memory(small_memory, {session, 7, 3}, safety), backlog(disk, {session + 1, 7, 3}),
         out(small_memory, use, memory, disk, backlog, safety, event_bytes,
             [this](std::string_view text) {
@@ -129,32 +127,6 @@ TEST(spilling_outbox, takes_to_disk_what_memory_has_no_room_for) {
   EXPECT_EQ(got, numbers(1, 200));
   EXPECT_EQ(w.backlog.own().delivered + w.memory.events_stored(), 200U);
   EXPECT_TRUE(eventually([&] { return w.disk.totals().blocks == 0; }));
-}
-
-std::latch in_rescue(1);
-std::latch may_go_on(1);
-
-TEST(spilling_outbox, ends_in_time_while_a_segment_is_written_anew) {
-  scratch_folder folder;
-  spool_system system;
-  system.now = [] { // a second goes by between two questions, of which a rescue is the first
-    static time_point now{};
-    if (now == time_point()) in_rescue.count_down();
-    may_go_on.wait();
-    return now += 1s;
-  };
-  way_out w(folder.path(), spool_use::always, mebibytes(64), 1, system);
-  w.add(1, 20);
-  ASSERT_TRUE(eventually([&] { return w.out.all_on_disk(); }));
-  std::filesystem::remove(folder.path() + "/spool-000001.kl3");
-  in_rescue.wait();
-  std::jthread ending([&] { w.out.finish(time_point()); });
-  std::this_thread::sleep_for(300ms);
-  may_go_on.count_down();
-  ending.join();
-  EXPECT_GT(w.out.events_on_disk(), 0U);
-  EXPECT_LT(w.out.events_on_disk(), 20U);
-  EXPECT_EQ(w.memory.events_waiting(), 20U) << "which the daemon counts as given up at its end";
 }
 
 TEST(spilling_outbox, goes_back_to_memory_when_half_of_it_is_free) {
@@ -225,7 +197,6 @@ TEST(spilling_outbox, finds_after_a_crash_what_was_on_disk_and_sends_it_as_the_s
   const auto lane = again.backlog.lane().identity;
   EXPECT_TRUE(lane == (block_identity{1, 7, 3}) || lane == (block_identity{2, 7, 3}));
   EXPECT_EQ(again.backlog.lane().stored, 1U);
-  EXPECT_EQ(again.backlog.lane().possibly_sent, 0U) << "no block was asked leave for";
   EXPECT_TRUE(eventually([&] { return again.out.all_on_disk(); }));
   take_all(again.backlog, got);
   take_all(again.memory, got);
@@ -304,7 +275,7 @@ TEST(spool_backlog, has_nothing_to_send_until_something_is_added) {
   EXPECT_TRUE(eventually([&] { return w.out.all_on_disk(); }));
   EXPECT_TRUE(w.backlog.next_lane());
   EXPECT_EQ(w.backlog.lane().identity, (block_identity{2, 7, 3}));
-  EXPECT_EQ(w.backlog.lane().possibly_sent, 0U);
+  EXPECT_EQ(w.backlog.lane().possibly_sent, 0U) << "its own lane: it knows exactly";
   std::multiset<std::uint32_t> got;
   take_all(w.backlog, got);
   EXPECT_EQ(w.backlog.lane().identity.session, 0U) << "its session ends until there is more";
@@ -339,19 +310,6 @@ TEST(spool_backlog, sends_a_damaged_block_empty_and_counts_what_was_in_it) {
   EXPECT_EQ(std::set<std::uint32_t>(got.begin(), got.end()).size(), got.size());
 }
 
-/// The next process believes a receiver up to there.
-TEST(spilling_outbox, notes_on_the_disk_how_far_memory_is_sent_before_it_is) {
-  scratch_folder folder;
-  way_out w(folder.path(), spool_use::always);
-  w.add(1, 100);
-  EXPECT_TRUE(eventually([&] { return w.out.all_on_disk(); }));
-  EXPECT_EQ(w.disk.sent_at_most(1), 0U);
-  EXPECT_FALSE(w.memory.may_send(1, {})) << "nothing is noted yet";
-  EXPECT_TRUE(eventually([&] { return w.memory.may_send(1, {}); }));
-  EXPECT_GE(w.disk.sent_at_most(1).value_or(0), 1U);
-  EXPECT_TRUE(w.memory.may_send(2, {})) << "the note is ahead";
-}
-
 TEST(spilling_outbox, plans_memory_for_longer_blocks_that_an_earlier_process_left) {
   const auto planned = [](std::size_t longest_found) {
     return spilling_outbox::memory_plan(small_memory, event_bytes, 0, 0, longest_found);
@@ -359,20 +317,6 @@ TEST(spilling_outbox, plans_memory_for_longer_blocks_that_an_earlier_process_lef
   constexpr std::size_t own = sizeof(block_header) + (128 << 10) + event_bytes;
   EXPECT_EQ(planned(own), planned(0));
   EXPECT_EQ(planned(own + 1000), planned(0) + 1000 * spool_backlog::buffers);
-}
-
-TEST(spilling_outbox, knows_at_its_end_exactly_how_far_it_was_sent) {
-  scratch_folder folder;
-  {
-    way_out w(folder.path(), spool_use::always);
-    w.add(1, 100);
-    EXPECT_TRUE(eventually([&] { return w.out.all_on_disk(); }));
-    for (const std::uint64_t n : {1, 2, 3})
-      EXPECT_TRUE(eventually([&] { return w.memory.may_send(n, {}); }));
-  }
-  const spool disk(spool_settings{.folder = folder.path()});
-  EXPECT_EQ(disk.sent_at_most(1), 3U);
-  EXPECT_EQ(disk.sent_at_most(2), 0U);
 }
 
 } // namespace

@@ -13,9 +13,6 @@ namespace {
 
 using namespace test;
 
-constexpr std::uint64_t block_bytes = 264; ///< of spool_block()
-constexpr std::uint64_t head_bytes = 16;
-
 /// Takes the current lane block by block; the numbers of those that are empty.
 std::vector<std::uint64_t> take_one_by_one(spool_backlog& from) {
   std::vector<std::uint64_t> empty;

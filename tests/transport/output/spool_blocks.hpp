@@ -50,6 +50,9 @@ inline bytes spool_block(std::uint64_t session, std::uint64_t sequence,
   return block;
 }
 
+inline constexpr std::uint64_t block_bytes = 264; ///< of spool_block()
+inline constexpr std::uint64_t head_bytes = sizeof(store_file_header);
+
 /// Small, and on any disk.
 inline spool_settings small_spool(const std::filesystem::path& folder,
                                   std::uint64_t segment = 64 << 10) {

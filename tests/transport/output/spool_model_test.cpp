@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A spool against a map that cannot be wrong: random appends, releases, reads and new starts; and
-// all of it at once from several threads.
+// A spool against a map that cannot be wrong: random appends, releases, reads and new starts, some
+// behind a torn block; and all of it at once from several threads.
 #include <atomic>
 #include <map>
 #include <thread>
@@ -47,14 +47,32 @@ private:
 
   void start() {
     disk_.reset();
+    const bool torn = random_() % 2 == 0 && tear_the_newest();
     auto settings = test::small_spool(folder_.path(), 4'000);
     settings.size = {40'000};
     disk_.emplace(settings);
     EXPECT_EQ(disk_->found().damaged, 0U);
-    EXPECT_EQ(disk_->found().torn_tails, 0U);
+    EXPECT_EQ(disk_->found().torn_tails, torn ? 1U : 0U);
     std::size_t lanes_left = 0;
-    for (const auto& [lane, blocks] : blocks_) lanes_left += blocks.empty() ? 0 : 1;
+    for (const auto& [lane, blocks] : blocks_) {
+      if (blocks.empty()) continue;
+      ++lanes_left;
+      // What comes before the first block is gone, and told of.
+      released_[lane] = std::max(released_[lane], blocks.begin()->first - 1);
+    }
     EXPECT_EQ(disk_->found().lanes.size(), lanes_left);
+  }
+
+  /// As a crash in the middle of a block. False: there is no segment.
+  bool tear_the_newest() {
+    const auto segments = store_file_numbers(folder_.path(), store_kind::spool);
+    if (segments.empty()) return false;
+    const auto path = test::segment_path(folder_.path(), segments.back());
+    auto file = test::read_file(path);
+    const auto part = spool_block(1, 1);
+    file.insert(file.end(), part.begin(), part.end() - 1 - random_() % (part.size() - 1));
+    test::write_file(path, file);
+    return true;
   }
 
   void append() {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/transport/output/spool_blocks.hpp"
+#include "tests/transport/store/failing_reads.hpp"
 #include "transport/format/crc32c.hpp"
 #include "transport/format/endian.hpp"
 #include "transport/output/spool.hpp"
@@ -15,15 +16,15 @@ namespace l3 {
 namespace {
 
 namespace fs = std::filesystem;
+using test::block_bytes;
 using test::drain;
 using test::drained;
+using test::head_bytes;
 using test::numbers;
 using test::segment_path;
 using test::small_spool;
 using test::spool_block;
 
-constexpr std::uint64_t block_bytes = 264; ///< of spool_block()
-constexpr std::uint64_t head_bytes = 16;
 constexpr std::size_t version_at = 4; ///< in the head
 constexpr std::uint64_t three_blocks = head_bytes + 3 * block_bytes;
 
@@ -105,12 +106,6 @@ TEST(spool_recovery, cuts_off_the_end_wherever_it_was_torn) {
     if (good > 0) {
       EXPECT_EQ(fs::file_size(segment_path(folder.path(), 1)), good_end) << cut;
     }
-    const auto copy =
-        folder.path() + "/damaged/spool-000001-at-" + std::to_string(good_end) + ".torn";
-    ASSERT_EQ(fs::exists(copy), cut > good_end) << cut;
-    if (cut > good_end) {
-      EXPECT_EQ(test::read_file(copy), slice(whole, good_end, cut)) << cut;
-    }
     const spool again(small_spool(folder.path()));
     EXPECT_EQ(again.found().torn_tails, 0U) << cut << ": once is enough";
     EXPECT_EQ(again.found().blocks, good + 1) << cut;
@@ -147,8 +142,6 @@ TEST(spool_recovery, sends_an_empty_block_for_one_that_breaks_a_rule_under_right
     EXPECT_EQ(drain(disk, 2), (drained{{1}, {}}));
     EXPECT_EQ(disk.totals().damaged, 1U);
     EXPECT_EQ(disk.lost_events(1), events);
-    EXPECT_TRUE(fs::exists(folder.path() + "/damaged/spool-000001-at-" +
-                           std::to_string(head_bytes + block_bytes) + ".damaged"));
   }
 }
 
@@ -176,24 +169,9 @@ TEST(spool_recovery, takes_a_block_that_no_receiver_can_take_for_damage) {
   }
 }
 
-TEST(spool_recovery, keeps_a_block_that_is_as_long_as_a_receiver_takes) {
-  constexpr std::size_t most = std::size_t{64} << 20;
-  const test::scratch_folder folder;
-  auto settings = small_spool(folder.path());
-  settings.size = mebibytes(512);
-  settings.segment = mebibytes(128);
-  {
-    spool disk(settings);
-    ASSERT_FALSE(disk.append(spool_block(1, 1, most)));
-  }
-  spool disk(settings);
-  EXPECT_EQ(disk.found().damaged, 0U);
-  EXPECT_EQ(drain(disk, 1, most), (drained{{1}, {}}));
-}
-
 /// Flips a bit of a segment at each of these places, one at a time, and looks what becomes of it.
 void flip_each(std::uint64_t last_block, std::uint64_t segment, const std::vector<std::size_t>& at,
-               const std::function<void(spool&, const std::string&, std::size_t)>& look) {
+               const std::function<void(spool&, std::size_t)>& look) {
   const test::scratch_folder made;
   fill(made.path(), last_block);
   for (const auto place : at) {
@@ -203,7 +181,7 @@ void flip_each(std::uint64_t last_block, std::uint64_t segment, const std::vecto
     file[place] ^= std::byte{0x10};
     test::write_file(segment_path(folder.path(), segment), file);
     spool disk(small_spool(folder.path()));
-    look(disk, folder.path(), place);
+    look(disk, place);
   }
 }
 
@@ -220,7 +198,7 @@ TEST(spool_recovery, loses_nothing_to_a_damaged_head) {
   std::vector<std::size_t> head(head_bytes);
   for (std::size_t i = 0; i < head.size(); ++i) head[i] = i;
   head.erase(head.begin() + version_at); // that one says that nothing else is known
-  flip_each(3, 1, head, [](spool& disk, const std::string&, std::size_t at) {
+  flip_each(3, 1, head, [](spool& disk, std::size_t at) {
     EXPECT_EQ(drain(disk, 1), (drained{numbers(1, 3), {}})) << at;
     EXPECT_EQ(disk.totals().damaged, 0U) << at;
   });
@@ -229,49 +207,37 @@ TEST(spool_recovery, loses_nothing_to_a_damaged_head) {
 TEST(spool_recovery, loses_only_the_block_in_which_a_bit_flipped) {
   // In the middle of the newest segment: all damage is found at the start.
   const std::size_t begin = head_bytes + block_bytes;
-  flip_each(3, 1, places_in_block(begin),
-            [&](spool& disk, const std::string& folder, std::size_t at) {
-              EXPECT_EQ(disk.found().damaged, 1U) << at;
-              EXPECT_EQ(disk.found().damaged_events, at < begin + sizeof(block_header) - 8 ? 0U
-                                                     : at >= begin + sizeof(block_header)  ? 3U
-                                                                                           : 0U)
-                  << at;
-              EXPECT_EQ(disk.found().blocks, 2U) << at;
-              EXPECT_EQ(drain(disk, 1), (drained{{1, 3}, {2}})) << at;
-              EXPECT_EQ(disk.totals().damaged, 1U) << at << ": not again";
-              const auto segment = test::read_file(segment_path(folder, 1));
-              EXPECT_EQ(test::read_file(folder + "/damaged/spool-000001-at-" +
-                                        std::to_string(begin) + ".damaged"),
-                        slice(segment, begin, begin + block_bytes))
-                  << at;
-            });
+  flip_each(3, 1, places_in_block(begin), [&](spool& disk, std::size_t at) {
+    EXPECT_EQ(disk.found().damaged, 1U) << at;
+    EXPECT_EQ(disk.found().damaged_events, at < begin + sizeof(block_header) - 8 ? 0U
+                                           : at >= begin + sizeof(block_header)  ? 3U
+                                                                                 : 0U)
+        << at;
+    EXPECT_EQ(disk.found().blocks, 2U) << at;
+    EXPECT_EQ(drain(disk, 1), (drained{{1, 3}, {2}})) << at;
+    EXPECT_EQ(disk.totals().damaged, 1U) << at << ": not again";
+  });
 }
 
 TEST(spool_recovery, finds_damage_in_older_segments_when_it_reads) {
   const std::size_t begin = head_bytes + block_bytes;
-  flip_each(6, 1, places_in_block(begin),
-            [&](spool& disk, const std::string& folder, std::size_t at) {
-              const bool header_is_good = at >= begin + sizeof(block_header);
-              EXPECT_EQ(disk.found().damaged, header_is_good ? 0U : 1U) << at;
-              EXPECT_EQ(disk.found().blocks, header_is_good ? 6U : 5U) << at;
-              const drained all{{1, 3, 4, 5, 6}, {2}, header_is_good ? 3U : 0U};
-              EXPECT_EQ(drain(disk, 1), all) << at;
-              EXPECT_EQ(disk.totals().blocks, header_is_good ? 6U : 5U) << at;
-              EXPECT_EQ(disk.totals().events, 15U) << at << ": of the lost block none";
-              EXPECT_EQ(disk.totals().bytes, 5 * block_bytes) << at;
-              EXPECT_EQ(drain(disk, 1), (drained{{1, 3, 4, 5, 6}, {2}})) << "nothing is lost twice";
-              EXPECT_EQ(disk.totals().damaged, 1U) << at;
-              const auto segment = test::read_file(segment_path(folder, 1));
-              EXPECT_EQ(test::read_file(folder + "/damaged/spool-000001-at-" +
-                                        std::to_string(begin) + ".damaged"),
-                        slice(segment, begin, begin + block_bytes))
-                  << at;
-              disk.release(1, 6);
-              EXPECT_EQ(disk.totals().blocks, 0U);
-              EXPECT_EQ(disk.totals().events, 0U);
-              EXPECT_EQ(disk.totals().bytes, 0U);
-              EXPECT_EQ(disk.totals().disk_bytes, 0U);
-            });
+  flip_each(6, 1, places_in_block(begin), [&](spool& disk, std::size_t at) {
+    const bool header_is_good = at >= begin + sizeof(block_header);
+    EXPECT_EQ(disk.found().damaged, header_is_good ? 0U : 1U) << at;
+    EXPECT_EQ(disk.found().blocks, header_is_good ? 6U : 5U) << at;
+    const drained all{{1, 3, 4, 5, 6}, {2}, header_is_good ? 3U : 0U};
+    EXPECT_EQ(drain(disk, 1), all) << at;
+    EXPECT_EQ(disk.totals().blocks, header_is_good ? 6U : 5U) << at;
+    EXPECT_EQ(disk.totals().events, 15U) << at << ": of the lost block none";
+    EXPECT_EQ(disk.totals().bytes, 5 * block_bytes) << at;
+    EXPECT_EQ(drain(disk, 1), (drained{{1, 3, 4, 5, 6}, {2}})) << "nothing is lost twice";
+    EXPECT_EQ(disk.totals().damaged, 1U) << at;
+    disk.release(1, 6);
+    EXPECT_EQ(disk.totals().blocks, 0U);
+    EXPECT_EQ(disk.totals().events, 0U);
+    EXPECT_EQ(disk.totals().bytes, 0U);
+    EXPECT_EQ(disk.totals().disk_bytes, 0U);
+  });
 }
 
 TEST(spool_recovery, cuts_off_last_blocks_whose_bytes_never_reached_the_disk) {
@@ -285,7 +251,6 @@ TEST(spool_recovery, cuts_off_last_blocks_whose_bytes_never_reached_the_disk) {
     EXPECT_EQ(disk.found().damaged, 1U);
     EXPECT_EQ(disk.found().damaged_events, 3U);
     EXPECT_EQ(drain(disk, 1), (drained{numbers(1, 2), {}}));
-    EXPECT_EQ(test::files_in(folder.path() + "/damaged"), 1U);
     ASSERT_FALSE(disk.append(spool_block(1, 3)));
   }
   spool again(small_spool(folder.path()));
@@ -311,26 +276,32 @@ TEST(spool_recovery, does_without_a_segment_that_is_lost) {
   spool disk(small_spool(folder.path()));
   EXPECT_EQ(drain(disk, 1), (drained{{1, 2, 3, 7, 8, 9}, {4, 5, 6}}));
   EXPECT_EQ(disk.totals().missing, 3U);
-  fs::remove(segment_path(folder.path(), 1));
-  EXPECT_EQ(drain(disk, 1), (drained{{7, 8, 9}, {1, 2, 3, 4, 5, 6}, 9})) << "and while it runs";
-  EXPECT_EQ(disk.totals().damaged, 3U);
+  EXPECT_EQ(drain(disk, 1).empty, numbers(4, 6));
   EXPECT_EQ(disk.totals().missing, 3U) << "told once";
   disk.release(1, 9);
   EXPECT_EQ(disk.totals().disk_bytes, 0U);
 }
 
-TEST(spool_recovery, refuses_segments_of_another_version_and_leaves_them) {
+/// As after a power cut, which takes the last writes.
+TEST(spool_recovery, tells_once_what_was_on_disk_and_is_in_no_segment) {
   const test::scratch_folder folder;
-  const unsigned char head[head_bytes + 4] = {'K', 'L', '3', 'S', 3, 0, 0, 0, 1};
-  test::write_file(segment_path(folder.path(), 1), std::as_bytes(std::span(head)));
-  try {
+  fill(folder.path(), 9);
+  fs::remove(segment_path(folder.path(), 1));
+  fs::remove(segment_path(folder.path(), 3));
+  {
     const spool disk(small_spool(folder.path()));
-    FAIL() << "what it holds is not known";
-  } catch (const std::runtime_error& e) {
-    EXPECT_EQ(e.what(), segment_path(folder.path(), 1).string() +
-                            " is of version 3 of the store; this program knows version 2");
+    const auto& gone = disk.found().gone;
+    ASSERT_EQ(gone.size(), 2U);
+    EXPECT_EQ(gone[0].session, 1U);
+    EXPECT_EQ(gone[0].first, 1U);
+    EXPECT_EQ(gone[0].last, 3U);
+    EXPECT_EQ(gone[1].first, 7U);
+    EXPECT_EQ(gone[1].last, 9U);
+    EXPECT_EQ(disk.totals().missing, 6U);
   }
-  EXPECT_EQ(fs::file_size(segment_path(folder.path(), 1)), sizeof head);
+  fs::remove(segment_path(folder.path(), 2));
+  EXPECT_EQ(spool(small_spool(folder.path())).totals().missing, 3U) << "a lane without a block";
+  EXPECT_EQ(spool(small_spool(folder.path())).totals().missing, 0U);
 }
 
 TEST(spool_recovery, refuses_segments_of_another_version_whose_blocks_it_could_read) {
@@ -358,15 +329,6 @@ TEST(spool_recovery, refuses_segments_of_another_version_whose_blocks_it_could_r
   EXPECT_EQ(drain(disk, 1), (drained{numbers(1, 6), {}}));
 }
 
-TEST(spool_recovery, begins_in_no_folder_of_a_store_that_is_empty) {
-  const test::scratch_folder folder;
-  test::write_file(folder.path() + "/manifest.kl3m", {});
-  EXPECT_THROW(spool{small_spool(folder.path())}, std::runtime_error);
-  EXPECT_EQ(wrong_with_spool_folder(folder.path()),
-            "it is a store, of which manifest.kl3m is a file; a spool has a folder of its own");
-  EXPECT_EQ(test::files_in(folder.path()), 1U);
-}
-
 TEST(spool_recovery, says_how_much_memory_takes_what_it_finds) {
   const test::scratch_folder folder;
   {
@@ -382,19 +344,6 @@ TEST(spool_recovery, says_how_much_memory_takes_what_it_finds) {
   EXPECT_EQ(spool::index_memory(settings), (8U << 20) / 96 * 40);
   EXPECT_EQ(spool::index_memory(settings, 1'000'000), 40'000'000U) << "a larger one was full";
   EXPECT_EQ(spool::index_memory({}), std::size_t{160} << 20) << "4 194 304 blocks";
-}
-
-TEST(spool_recovery, leaves_a_folder_alone_that_has_the_name_of_a_segment) {
-  const test::scratch_folder folder;
-  fill(folder.path(), 3);
-  fs::create_directory(segment_path(folder.path(), 2));
-  spool disk(small_spool(folder.path()));
-  EXPECT_EQ(disk.found().strangers, std::vector<std::string>{"spool-000002.kl3"});
-  EXPECT_EQ(disk.found().torn_tails, 0U);
-  EXPECT_EQ(drain(disk, 1), (drained{numbers(1, 3), {}}));
-  ASSERT_FALSE(disk.append(spool_block(1, 4)));
-  EXPECT_TRUE(fs::exists(segment_path(folder.path(), 3)));
-  EXPECT_TRUE(fs::exists(segment_path(folder.path(), 2)));
 }
 
 TEST(spool_recovery, does_not_give_again_what_was_released) {
@@ -419,85 +368,10 @@ TEST(spool_recovery, does_not_give_again_what_was_released) {
   EXPECT_EQ(disk.totals().disk_bytes, 0U) << "a found segment goes when it is not needed";
 }
 
-TEST(spool_recovery, sets_a_bounded_number_of_damaged_blocks_aside) {
-  const test::scratch_folder folder;
-  constexpr std::uint64_t blocks = spool::most_copies + 10;
-  {
-    spool disk(small_spool(folder.path(), 1 << 20));
-    for (std::uint64_t i = 1; i <= blocks; ++i) ASSERT_FALSE(disk.append(spool_block(1, i)));
-    ASSERT_FALSE(disk.append(spool_block(1, blocks + 1)));
-  }
-  auto file = test::read_file(segment_path(folder.path(), 1));
-  for (std::uint64_t i = 0; i < blocks; ++i) {
-    file[head_bytes + i * block_bytes + 100] ^= std::byte{1};
-  }
-  test::write_file(segment_path(folder.path(), 1), file);
-  {
-    spool disk(small_spool(folder.path()));
-    EXPECT_EQ(disk.found().damaged, blocks);
-    EXPECT_EQ(test::files_in(folder.path() + "/damaged"), spool::most_copies);
-    disk.release(1, blocks + 1);
-    EXPECT_FALSE(fs::exists(segment_path(folder.path(), 1)));
-  }
-  spool disk(small_spool(folder.path()));
-  ASSERT_FALSE(disk.append(spool_block(2, 1)));
-  EXPECT_FALSE(fs::exists(segment_path(folder.path(), 1))) << "copies are named after it";
-  EXPECT_TRUE(fs::exists(segment_path(folder.path(), 2)));
-}
-
-TEST(spool_recovery, bounds_the_bytes_of_what_it_sets_aside) {
-  // Of earlier copies, as many bytes that there is room for another block, or for one byte less.
-  for (const bool room : {true, false}) {
-    const test::scratch_folder folder;
-    fill(folder.path(), 3);
-    auto file = test::read_file(segment_path(folder.path(), 1));
-    file.back() ^= std::byte{1};
-    test::write_file(segment_path(folder.path(), 1), file);
-    const auto earlier = folder.path() + "/damaged/spool-000007-at-16.torn";
-    fs::create_directory(folder.path() + "/damaged");
-    test::write_file(earlier, {});
-    fs::resize_file(earlier, spool::most_copied_bytes - block_bytes + (room ? 0 : 1));
-    spool disk(small_spool(folder.path()));
-    EXPECT_EQ(disk.found().damaged, 1U);
-    EXPECT_EQ(test::files_in(folder.path() + "/damaged"), room ? 2U : 1U);
-    ASSERT_FALSE(disk.append(spool_block(1, 3)));
-    EXPECT_TRUE(fs::exists(segment_path(folder.path(), 8))) << "copies are named after segments";
-  }
-}
-
-TEST(spool_recovery, makes_no_copy_that_would_cost_the_floor) {
-  const test::scratch_folder folder;
-  fill(folder.path(), 3);
-  auto file = test::read_file(segment_path(folder.path(), 1));
-  file.back() ^= std::byte{1};
-  test::write_file(segment_path(folder.path(), 1), file);
-  auto settings = small_spool(folder.path());
-  settings.floor = kibibytes(64);
-  spool_system system;
-  system.free_bytes = [](int) { return kibibytes(64).bytes; };
-  spool disk(settings, system);
-  EXPECT_EQ(disk.found().damaged, 1U);
-  EXPECT_EQ(test::files_in(folder.path() + "/damaged"), 0U);
-  EXPECT_EQ(drain(disk, 1), (drained{numbers(1, 2), {}}));
-}
-
 std::uint64_t noted(const spool_releases& releases, std::uint64_t session) {
   const auto all = releases.all();
   const auto found = all.find(session);
   return found == all.end() ? 0 : found->second;
-}
-
-/// The end is without data, and is copied as such.
-TEST(spool_recovery, sets_64_mib_aside_and_no_byte_more) {
-  for (const std::uint64_t more : {0, 1}) {
-    const test::scratch_folder folder;
-    fill(folder.path(), 1);
-    const auto segment = segment_path(folder.path(), 1);
-    fs::resize_file(segment, fs::file_size(segment) + (64 << 20) + more);
-    const spool disk(small_spool(folder.path()));
-    EXPECT_EQ(disk.found().torn_bytes, (64U << 20) + more);
-    EXPECT_EQ(test::files_in(folder.path() + "/damaged"), 1 - more);
-  }
 }
 
 TEST(spool_releases, keep_a_place_for_each_session_and_use_it_again) {
@@ -519,7 +393,7 @@ TEST(spool_releases, keep_a_place_for_each_session_and_use_it_again) {
     releases.note(5000, 77);
   }
   const auto notes = fs::path(folder.path()) / "released.kl3r";
-  ASSERT_EQ(fs::file_size(notes), 2048U * 32);
+  ASSERT_EQ(fs::file_size(notes), 1024U * 32);
   auto file = test::read_file(notes);
   const auto first = slice(file, 0, 32);
   file.insert(file.end(), first.begin(), first.end()); // behind the places
@@ -529,6 +403,76 @@ TEST(spool_releases, keep_a_place_for_each_session_and_use_it_again) {
   EXPECT_EQ(noted(again, 5000), 77U);
   EXPECT_EQ(noted(again, 1), 11U);
   EXPECT_EQ(noted(again, 2), 0U);
+}
+
+// A disk that refuses to be read for a moment, or for good: nothing is taken for damaged or lost
+// that was only not given.
+
+/// A read is tried three times: it fails, and the one behind it.
+constexpr int moment = 4;
+constexpr int very_long = 1 << 20;
+constexpr std::uint64_t last = 7;
+
+class refused_spool : public testing::Test {
+protected:
+  void SetUp() override {
+    spool disk(small_spool(folder_.path(), three_blocks));
+    for (std::uint64_t i = 1; i <= last; ++i) ASSERT_FALSE(disk.append(spool_block(1, i)));
+  }
+
+  test::scratch_folder folder_;
+};
+
+/// Reads of the list of what was released: it is read before the segments.
+constexpr int reads_of_the_list = spool_releases::most_sessions;
+
+/// How often a start reads. Most of it is the list of what was released, one entry at a time.
+int reads_of_a_start(const fs::path& folder) {
+  const test::failing_reads none(very_long, 0);
+  const spool disk(small_spool(folder, three_blocks));
+  return very_long - test::reads_before;
+}
+
+TEST_F(refused_spool, for_a_moment_at_the_start_costs_nothing) {
+  const int reads = reads_of_a_start(folder_.path());
+  for (int before = 0; before < reads; before += before < reads - 60 ? 97 : 1) {
+    const test::failing_reads refused(before, moment);
+    const spool disk(small_spool(folder_.path(), three_blocks));
+    EXPECT_LT(test::reads_refused, moment) << before;
+    const auto& found = disk.found();
+    EXPECT_EQ(found.blocks, last) << before;
+    EXPECT_EQ(found.damaged + found.torn_tails + found.unreadable + found.gone.size(), 0U)
+        << before;
+  }
+  spool disk(small_spool(folder_.path(), three_blocks));
+  EXPECT_EQ(drain(disk, 1), (drained{numbers(1, last), {}}));
+}
+
+TEST_F(refused_spool, for_good_keeps_its_segments_as_they_are) {
+  std::vector<std::uintmax_t> sizes;
+  for (std::uint64_t n = 1; n <= 3; ++n)
+    sizes.push_back(fs::file_size(segment_path(folder_.path(), n)));
+  {
+    const test::failing_reads refused(reads_of_the_list, very_long);
+    EXPECT_EQ(spool(small_spool(folder_.path(), three_blocks)).found().unreadable, 3U);
+  }
+  for (std::uint64_t n = 1; n <= 3; ++n)
+    EXPECT_EQ(fs::file_size(segment_path(folder_.path(), n)), sizes[n - 1]) << n;
+  const spool disk(small_spool(folder_.path(), three_blocks)); // the disk is whole again
+  EXPECT_EQ(disk.found().blocks, last);
+  EXPECT_TRUE(disk.found().gone.empty());
+}
+
+/// Written anew without what it held, the list would call blocks gone that were released since.
+TEST_F(refused_spool, for_good_of_its_list_ends_the_start_and_leaves_the_list) {
+  const fs::path list = fs::path(folder_.path()) / spool_releases_name;
+  const test::bytes before = test::read_file(list);
+  for (const int at : {0, 1, reads_of_the_list / 2, reads_of_the_list - 1}) {
+    const test::failing_reads refused(at, very_long);
+    EXPECT_THROW(spool(small_spool(folder_.path(), three_blocks)), std::runtime_error) << at;
+  }
+  EXPECT_EQ(test::read_file(list), before);
+  EXPECT_EQ(spool(small_spool(folder_.path(), three_blocks)).found().blocks, last);
 }
 
 } // namespace

@@ -10,26 +10,26 @@
 #include "tests/transport/output/failing_disk.hpp"
 #include "tests/transport/output/spool_blocks.hpp"
 #include "transport/format/spool.hpp"
-#include "transport/store/event_index.hpp"
 
 namespace l3 {
 namespace {
 
 namespace fs = std::filesystem;
+using test::block_bytes;
 using test::drain;
 using test::drained;
 using test::first_of;
+using test::head_bytes;
 using test::last_of;
 using test::numbers;
 using test::small_spool;
 using test::spool_block;
 
-constexpr std::uint64_t block_bytes = 264; ///< of spool_block()
-constexpr std::uint64_t head_bytes = 16;
-
 TEST(spool, gives_back_what_was_appended) {
   const test::scratch_folder folder;
-  spool disk(small_spool(folder.path() + "/made/for/it"));
+  const std::string made = folder.path() + "/made/for/it";
+  spool disk(small_spool(made));
+  EXPECT_EQ(fs::status(made).permissions(), fs::perms(0750));
   EXPECT_FALSE(first_of(disk, 1));
   EXPECT_FALSE(last_of(disk, 1));
   test::bytes block;
@@ -73,46 +73,9 @@ TEST(spool, writes_what_the_formats_page_says) {
   const unsigned char note[24] = {'K',  'L', '3', 'R', 1, 0, 0, 0, //
                                   0x42, 0,   0,   0,   0, 0, 0, 0, //
                                   1,    0,   0,   0,   0, 0, 0, 0};
-  ASSERT_EQ(notes.size(), 2 * spool_releases::most_sessions * 32);
+  ASSERT_EQ(notes.size(), spool_releases::most_sessions * 32);
   EXPECT_EQ(std::memcmp(notes.data(), note, sizeof note), 0);
   EXPECT_EQ(load<std::uint32_t>(notes.data() + 28), crc32c(std::span(notes).first(28)));
-}
-
-TEST(spool, can_be_read_like_a_store) {
-  const test::scratch_folder folder;
-  std::mt19937 random(1);
-  test::event_recipe recipe;
-  recipe.key = {3, 7};
-  const auto event = test::make_event(recipe, random);
-  {
-    spool disk(small_spool(folder.path()));
-    ASSERT_FALSE(disk.append(test::make_block({event.packed}, 1, 1)));
-  }
-  const event_index index(folder.path());
-  ASSERT_EQ(index.entries().size(), 1U);
-  EXPECT_EQ(index.entries().front().key, recipe.key);
-  EXPECT_TRUE(index.torn_ends().empty());
-  event_reader reader(folder.path());
-  const auto view = reader.read(index.entries().front());
-  ASSERT_TRUE(view);
-  test::bytes fragment;
-  EXPECT_TRUE(rebuild_fragment(*view, 0, fragment));
-  EXPECT_EQ(fragment, event.fragments[0]);
-}
-
-TEST(spool, keeps_lanes_apart_that_share_a_segment) {
-  const test::scratch_folder folder;
-  spool disk(small_spool(folder.path()));
-  for (std::uint64_t i = 1; i <= 20; ++i) {
-    ASSERT_FALSE(disk.append(spool_block(1, i)));
-    ASSERT_FALSE(disk.append(spool_block(2, 100 + i)));
-  }
-  EXPECT_EQ(drain(disk, 1), (drained{numbers(1, 20), {}}));
-  EXPECT_EQ(drain(disk, 2), (drained{numbers(101, 120), {}}));
-  disk.release(1, 20);
-  EXPECT_FALSE(first_of(disk, 1));
-  EXPECT_EQ(first_of(disk, 2), 101U);
-  EXPECT_EQ(drain(disk, 2), (drained{numbers(101, 120), {}}));
 }
 
 TEST(spool, puts_empty_blocks_in_the_place_of_numbers_that_a_lane_leaves_out) {
@@ -203,6 +166,47 @@ TEST(spool, remembers_a_release_that_comes_while_the_block_is_being_written) {
   EXPECT_EQ(again.totals().blocks, 1U) << "it does not come again";
 }
 
+/// An operator's error: what was appended before counts as on disk, nothing behind it does.
+TEST(spool, ends_without_the_file_that_is_written) {
+  const test::scratch_folder folder;
+  spool disk(small_spool(folder.path()));
+  ASSERT_FALSE(disk.append(spool_block(1, 1)));
+  EXPECT_EQ(disk.why_ended(), "");
+  fs::remove(test::segment_path(folder.path(), 1));
+  EXPECT_EQ(disk.append(spool_block(1, 2)), std::errc::no_such_file_or_directory);
+  EXPECT_EQ(last_of(disk, 1), 1U);
+  EXPECT_EQ(disk.why_ended(), test::segment_path(folder.path(), 1).string() +
+                                  " was removed while the daemon used it");
+}
+
+TEST(spool, ends_without_a_file_that_is_read) {
+  const test::scratch_folder folder;
+  spool disk(small_spool(folder.path(), head_bytes + block_bytes));
+  for (std::uint64_t i = 1; i <= 2; ++i) ASSERT_FALSE(disk.append(spool_block(1, i)));
+  fs::remove(test::segment_path(folder.path(), 1));
+  test::bytes block;
+  EXPECT_TRUE(disk.read(1, 1, block).error);
+  EXPECT_EQ(disk.why_ended(), test::segment_path(folder.path(), 1).string() +
+                                  " was removed while the daemon used it");
+  EXPECT_EQ(disk.totals().damaged, 0U);
+  disk.end("a later reason");
+  EXPECT_NE(disk.why_ended(), "a later reason");
+}
+
+TEST(spool, counts_what_lies_in_a_folder_that_no_daemon_uses) {
+  const test::scratch_folder folder;
+  EXPECT_EQ(totals_in_spool(folder.path() + "/none", {}).blocks, 0U);
+  {
+    spool disk(small_spool(folder.path(), head_bytes + 2 * block_bytes));
+    for (std::uint64_t i = 1; i <= 5; ++i) ASSERT_FALSE(disk.append(spool_block(1, i)));
+    disk.release(1, 1);
+  }
+  const auto totals = totals_in_spool(folder.path(), {});
+  EXPECT_EQ(totals.blocks, 4U);
+  EXPECT_EQ(totals.events, 4U * 3U);
+  EXPECT_EQ(totals.disk_bytes, 3 * head_bytes + 5 * block_bytes);
+}
+
 TEST(spool, belongs_to_one_daemon) {
   const test::scratch_folder folder;
   const spool first(small_spool(folder.path()));
@@ -210,8 +214,7 @@ TEST(spool, belongs_to_one_daemon) {
     const spool second(small_spool(folder.path()));
     FAIL() << "a second one";
   } catch (const std::runtime_error& e) {
-    EXPECT_EQ(e.what(), folder.path() + " is in use by another daemon, process " +
-                            std::to_string(::getpid()) + ": give each its own");
+    EXPECT_EQ(e.what(), folder.path() + " is in use by another daemon: give each its own");
   }
 }
 
@@ -331,8 +334,6 @@ TEST(spool, takes_back_a_block_that_the_disk_did_not_confirm) {
     EXPECT_EQ(disk.append(spool_block(1, 2)), std::errc::io_error) << "nor a new file";
     EXPECT_FALSE(disk.full()) << "room is not what is missing";
     test::disk_works = true;
-    EXPECT_EQ(disk.append(spool_block(1, 2)), std::errc::io_error) << "it is not asked so soon";
-    disk.end_pause();
     EXPECT_FALSE(disk.append(spool_block(1, 2)));
     EXPECT_TRUE(fs::exists(test::segment_path(folder.path(), 2)))
         << "what is doubtful is left alone";
@@ -341,6 +342,18 @@ TEST(spool, takes_back_a_block_that_the_disk_did_not_confirm) {
   spool again(settings, system);
   EXPECT_EQ(drain(again, 1), (drained{numbers(1, 2), {}}));
   EXPECT_EQ(again.totals().damaged, 0U);
+}
+
+TEST(spool, ends_with_a_disk_that_fails_for_long) {
+  const test::scratch_folder folder;
+  spool_system system;
+  system.longest_failure = {};
+  spool disk(small_spool(folder.path()), system);
+  ASSERT_FALSE(disk.append(spool_block(1, 1)));
+  const test::file_size_limit limit(head_bytes + block_bytes + block_bytes / 2);
+  EXPECT_TRUE(disk.append(spool_block(1, 2)));
+  EXPECT_EQ(disk.why_ended(), "the disk of " + folder.path() +
+                                  " has refused every block for a minute: File too large");
 }
 
 TEST(spool, leaves_no_half_block_when_it_cannot_write) {
@@ -354,28 +367,6 @@ TEST(spool, leaves_no_half_block_when_it_cannot_write) {
   }
   EXPECT_FALSE(disk.append(spool_block(1, 2)));
   EXPECT_EQ(drain(disk, 1), (drained{numbers(1, 2), {}}));
-}
-
-/// Each try begins a segment, and takes its number.
-TEST(spool, asks_a_disk_that_refuses_after_pauses_that_grow) {
-  static time_point now;
-  now = time_point(std::chrono::hours(1));
-  const test::scratch_folder folder;
-  spool_system system;
-  system.now = [] { return now; };
-  spool disk(small_spool(folder.path()), system);
-  {
-    const test::file_size_limit limit(head_bytes + block_bytes / 2);
-    for (int i = 0; i < 600; ++i, now += std::chrono::milliseconds(100))
-      EXPECT_EQ(disk.append(spool_block(1, 1)), std::errc::file_too_large);
-  }
-  now += std::chrono::minutes(1);
-  EXPECT_FALSE(disk.append(spool_block(1, 1)));
-  const auto segments = store_file_numbers(folder.path(), store_kind::spool);
-  ASSERT_EQ(segments.size(), 1U);
-  EXPECT_GE(segments[0], 50U) << "a disk that takes blocks again is used within a second";
-  EXPECT_LE(segments[0], 70U);
-  EXPECT_EQ(drain(disk, 1), (drained{{1}, {}}));
 }
 
 TEST(spool, takes_no_want_of_descriptors_for_damage) {
@@ -402,7 +393,6 @@ TEST(spool, makes_no_file_where_none_can_be_made) {
     EXPECT_EQ(disk.append(spool_block(1, 1)), std::errc::file_too_large);
     EXPECT_FALSE(fs::exists(test::segment_path(folder.path(), 1)));
   }
-  test::write_file(test::segment_path(folder.path(), 2), {});
   EXPECT_FALSE(disk.append(spool_block(1, 1)));
   EXPECT_EQ(drain(disk, 1), (drained{{1}, {}}));
 }
@@ -458,28 +448,6 @@ TEST(spool, survives_a_full_disk) {
     EXPECT_FALSE(disk.full());
     EXPECT_EQ(drain(disk, 1, payload), (drained{numbers(3, stored + 1), {}}));
   }
-}
-
-TEST(spool, sees_the_floor_of_a_real_disk) {
-  const test::scratch_folder folder;
-  const small_disk device(folder.path());
-  if (!device.is_there()) {
-    GTEST_SKIP() << "no right to mount a small file system; "
-                    "leaves_the_disk_its_floor covers the rest";
-  }
-  constexpr std::size_t payload = 5'000;
-  auto settings = small_spool(folder.path());
-  settings.floor = kibibytes(50);
-  spool disk(settings);
-  std::uint64_t stored = 0;
-  while (!disk.append(spool_block(1, stored + 1, payload))) ++stored;
-  EXPECT_GT(stored, 0U);
-  EXPECT_TRUE(disk.full());
-  EXPECT_GE(fs::space(folder.path()).available, kibibytes(50).bytes - kibibytes(8).bytes)
-      << "within pages";
-  ASSERT_TRUE(device.grow());
-  EXPECT_FALSE(disk.full());
-  EXPECT_FALSE(disk.append(spool_block(1, stored + 1, payload)));
 }
 
 } // namespace

@@ -242,24 +242,25 @@ TEST(block_receiver, leaves_out_events_that_another_session_has_stored) {
   EXPECT_EQ(far.counters().repeated_events.get(), 2U);
 }
 
-TEST(block_receiver, leaves_out_nothing_that_a_removed_file_had) {
+TEST(block_receiver, ends_when_a_file_that_it_writes_is_removed) {
   scratch_folder folder;
-  receiving_end far(folder.path());
+  store_writer store({folder.path()});
+  receive_settings here;
+  here.bind = "tcp://127.0.0.1:*";
+  block_receiver far(here, store, nullptr);
   played_daemon near(far.endpoint());
+  const auto take_one = [&] {
+    const auto before = far.counters().messages.get();
+    while (far.counters().messages == before) (void)far.step(5ms);
+  };
   near.hello(9, 1);
-  near.expect(link_message::welcome, 0);
-  near.send(link_message::block, 9, 1, make_block({event_of(1).packed, event_of(2).packed}, 9, 1));
-  near.expect(link_message::acknowledgement, 1);
-  far.kill(); // it goes on in another file
-  far.start();
-  near.hello(10, 1);
-  near.expect(link_message::welcome, 0);
-  std::filesystem::remove(find_store_file(folder.path(), 1));
-  near.send(link_message::block, 10, 1, make_block({event_of(2).packed}, 10, 1));
-  near.expect(link_message::acknowledgement, 1);
-  EXPECT_EQ(contents_of(folder.path()), (std::vector<std::string>{"10:1:1:0"}));
-  EXPECT_EQ(far.counters().repeated_events.get(), 0U);
-  EXPECT_EQ(far.counters().unequal_events.get(), 1U);
+  take_one();
+  near.send(link_message::block, 9, 1, block_of(9, 1));
+  take_one();
+  std::filesystem::remove(folder.path() + "/blocks-000001.kl3");
+  near.send(link_message::block, 9, 2, block_of(9, 2));
+  EXPECT_THROW(take_one(), std::runtime_error);
+  EXPECT_EQ(far.counters().stored_blocks.get(), 1U);
 }
 
 /// Events of one key, as small as the format has them. Each has a mark of its own, or all have one.

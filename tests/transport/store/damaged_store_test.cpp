@@ -31,7 +31,7 @@ TEST(damaged_store, gets_what_is_missing_and_nothing_twice) {
   write_damaged_store(folder.path());
   receiving_end far(folder.path());
   played_daemon near(far.endpoint());
-  near.hello(77, 1); // so that the damaged file is not the newest at the next start
+  near.hello(77, 1); // the damaged file is not the newest at the next start
   near.expect(link_message::welcome, 0);
   near.send(link_message::block, 77, 1, block_of(1, 77));
   near.expect(link_message::acknowledgement, 1);

@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <cstddef>
 
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -20,18 +19,6 @@ extern "C" ssize_t pread(int file, void* to, std::size_t bytes, off_t offset) {
     return -1;
   }
   return ::syscall(SYS_pread64, file, to, bytes, offset);
-}
-
-extern "C" int fstat(int file, struct stat* to) noexcept {
-  using namespace l3::test;
-  if (looks_before > 0) {
-    --looks_before;
-  } else if (looks_refused > 0) {
-    --looks_refused;
-    errno = look_error;
-    return -1;
-  }
-  return static_cast<int>(::syscall(SYS_fstat, file, to));
 }
 
 extern "C" int ftruncate(int file, off_t bytes) noexcept {

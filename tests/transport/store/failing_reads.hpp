@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A disk that refuses to be read, to say what a file is, or to cut it, for a while: a test program
-// that links this has its own pread(), fstat() and ftruncate().
+// A disk that refuses to be read, or to cut a file, for a while: a test program that links this has
+// its own pread() and ftruncate().
 #pragma once
-
-#include <gtest/gtest.h>
-
-#include <system_error>
 
 namespace l3::test {
 
@@ -27,36 +23,7 @@ public:
   [[nodiscard]] static bool all_done() { return reads_refused == 0; }
 };
 
-/// The same of fstat(); what it says then.
-inline thread_local int looks_before = 0;
-inline thread_local int looks_refused = 0;
-inline thread_local int look_error = 0;
-
-class failing_looks {
-public:
-  failing_looks(int before, int refused, int error) {
-    looks_before = before;
-    looks_refused = refused;
-    look_error = error;
-  }
-  ~failing_looks() { looks_before = looks_refused = 0; }
-  failing_looks(const failing_looks&) = delete;
-  failing_looks& operator=(const failing_looks&) = delete;
-
-  /// Some had to be refused, and all were.
-  [[nodiscard]] static bool all_done() { return looks_refused == 0; }
-};
-
 /// Calls of ftruncate() in this thread that are refused.
 inline thread_local int cuts_refused = 0;
-
-/// A step that the disk refuses is done again.
-template <class Step>
-void until_it_works(const Step& step) {
-  std::error_code error;
-  for (int times = 0; times < 10; ++times)
-    if (!(error = step())) return;
-  ADD_FAILURE() << error.message();
-}
 
 } // namespace l3::test

@@ -15,13 +15,12 @@ constexpr std::uint32_t run = 7;
 constexpr std::uint64_t first_session = 100, second_session = 200, third_session = 300;
 
 void add(recent_events& r, std::uint64_t session, std::uint32_t of_run, const identity& event) {
-  r.add(session, of_run, event, {});
+  r.add(session, of_run, event);
 }
 
 bool has(const recent_events& r, std::uint64_t session, std::uint32_t of_run,
          const identity& event) {
-  return r.find_from_another(session, of_run, event, [](const event_place&) { return true; }) ==
-         recent_events::match::equal;
+  return r.has_from_another(session, of_run, event);
 }
 
 TEST(recent_events, are_one_in_two_sessions_of_a_run_and_two_in_one_session) {

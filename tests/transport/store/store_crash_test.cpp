@@ -2,9 +2,9 @@
 // What a start of the writer makes of files that a crash or a bad disk has left.
 #include <algorithm>
 #include <cerrno>
-#include <optional>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "tests/transport/store/store_files.hpp"
 #include "transport/store/event_index.hpp"
@@ -14,7 +14,7 @@ namespace {
 
 using namespace test;
 
-TEST(store, sets_a_torn_tail_aside_wherever_it_was_cut) {
+TEST(store, cuts_a_torn_end_off_wherever_it_begins) {
   scratch_folder made;
   {
     store_writer store({made.path()});
@@ -35,17 +35,13 @@ TEST(store, sets_a_torn_tail_aside_wherever_it_was_cut) {
     ASSERT_EQ(before.size(), kept) << cut;
     {
       store_writer store({folder.path()});
+      const bool torn = cut != last_at && cut != sizeof(store_file_header);
+      ASSERT_EQ(store.torn_ends(), torn ? 1U : 0U) << cut;
       ASSERT_EQ(store.last_stored(session), kept) << cut;
       ASSERT_FALSE(append(store, block_of(kept + 1))) << cut;
     }
     ASSERT_EQ(contents(folder.path()).size(), kept + 1) << cut;
-    const bool torn = cut != last_at && cut != sizeof(store_file_header);
-    ASSERT_EQ(fs::exists(torn_file_path(folder.path(), 1)), torn) << cut;
-    if (torn) {
-      const std::size_t good = kept > 0 ? last_at : cut < 16 ? 0 : 16;
-      ASSERT_EQ(fs::file_size(torn_file_path(folder.path(), 1)), cut - good) << cut;
-    }
-    ASSERT_EQ(store_writer({folder.path()}).torn_tails(), 0U) << cut << ": once is enough";
+    ASSERT_EQ(store_writer({folder.path()}).torn_ends(), 0U) << cut << ": once is enough";
   }
 }
 
@@ -80,65 +76,9 @@ TEST(store, does_not_count_a_last_block_whose_bytes_never_reached_the_disk) {
   write_file(find_store_file(folder.path(), 1), file);
   store_writer store({folder.path()});
   EXPECT_EQ(store.last_stored(session), 1U);
-  EXPECT_EQ(store.torn_tails(), 1U);
+  EXPECT_EQ(store.torn_ends(), 1U);
   EXPECT_FALSE(append(store, block_of(2)));
   EXPECT_EQ(contents(folder.path()), (sequences{{session, 1}, {session, 2}}));
-}
-
-TEST(store, leaves_a_torn_tail_that_finds_no_room_where_it_is) {
-  // A last block that is cut off, and one that is whole but for its payload: only the first one's
-  // header says that it is not there.
-  for (const bool whole : {false, true}) {
-    scratch_folder folder;
-    const auto path = store_file_path(folder.path(), 1);
-    const auto torn_path = torn_file_path(folder.path(), 1);
-    const auto mark = damage_mark_path(folder.path(), 1);
-    {
-      store_writer store({folder.path()});
-      for (std::uint64_t i = 1; i <= 3; ++i) ASSERT_FALSE(append(store, block_of(i, session, 8)));
-    }
-    auto file = read_file(path);
-    const std::size_t tail_bytes = block_of(3, session, 8).size();
-    const std::size_t tail_at = file.size() - tail_bytes;
-    const auto lost = static_cast<std::ptrdiff_t>(tail_bytes / 4);
-    if (whole)
-      std::fill(file.end() - lost, file.end(), std::byte{0});
-    else
-      file.erase(file.end() - lost, file.end());
-    write_file(path, file);
-
-    for (std::uint64_t start = 1; start <= 2; ++start) {
-      std::optional<store_writer> store;
-      {
-        const file_size_limit limit(16);
-        store.emplace(store_settings{folder.path()});
-      }
-      EXPECT_EQ(store->torn_tails_left(), 1U) << start;
-      EXPECT_EQ(store->torn_tails(), 0U) << start;
-      EXPECT_EQ(store->last_stored(session), 1 + start) << "what was acknowledged, and no more";
-      EXPECT_EQ(store->sessions().at(session).blocks, 1 + start) << "nor one of them twice";
-      EXPECT_EQ(read_file(path), file) << "untouched";
-      EXPECT_FALSE(fs::exists(torn_path));
-      EXPECT_TRUE(fs::exists(mark));
-      ASSERT_FALSE(append(*store, block_of(2 + start, session, 8)));
-    }
-    const sequences all{{session, 1}, {session, 2}, {session, 3}, {session, 4}};
-    EXPECT_EQ(contents(folder.path()), all) << "readers step over it";
-    EXPECT_EQ(event_index(folder.path()).entries().size(), 4U);
-    EXPECT_EQ(event_index(folder.path()).torn_ends().size(), whole ? 0U : 1U);
-
-    const store_writer with_room({folder.path()});
-    EXPECT_EQ(with_room.torn_tails(), 1U);
-    EXPECT_EQ(with_room.torn_tails_left(), 0U);
-    EXPECT_EQ(with_room.last_stored(session), 4U);
-    EXPECT_EQ(fs::file_size(find_store_file(folder.path(), 1)), tail_at);
-    EXPECT_FALSE(fs::exists(mark)) << "nothing to be said any more";
-    EXPECT_EQ(read_file(torn_path),
-              bytes(file.begin() + static_cast<std::ptrdiff_t>(tail_at), file.end()));
-    std::uint64_t damaged = 0;
-    EXPECT_EQ(contents(folder.path(), &damaged), all);
-    EXPECT_EQ(damaged, 0U);
-  }
 }
 
 TEST(store, loses_no_block_to_a_damaged_head) {
@@ -170,12 +110,60 @@ TEST(store, starts_again_behind_a_file_of_which_head_and_only_block_are_damaged)
   write_file(find_store_file(folder.path(), 1), file);
   {
     store_writer store({folder.path()});
-    EXPECT_EQ(store.torn_tails(), 1U);
+    EXPECT_EQ(store.torn_ends(), 1U);
     ASSERT_FALSE(append(store, block_of(1)));
   }
   EXPECT_EQ(contents(folder.path()), (sequences{{session, 1}}));
   EXPECT_EQ(store_writer({folder.path()}).last_stored(session), 1U);
-  EXPECT_EQ(read_file(torn_file_path(folder.path(), 1)), file);
+}
+
+TEST(store, says_why_it_does_not_start_where_a_file_should_be) {
+  const auto refusal = [](const fs::path& folder) -> std::string {
+    try {
+      const store_writer store({folder});
+    } catch (const std::runtime_error& e) {
+      return e.what();
+    }
+    return "none";
+  };
+  const scratch_folder folder;
+  const fs::path file = folder.path() + "/blocks-000001.kl3";
+  const auto wrong = "cannot read " + file.string() + ": it is no file";
+  ASSERT_EQ(::mkfifo(file.c_str(), 0644), 0);
+  EXPECT_EQ(refusal(folder.path()), wrong);
+  EXPECT_THROW((void)contents(folder.path()), std::runtime_error);
+  fs::remove(file);
+  fs::create_directory(file);
+  EXPECT_EQ(refusal(folder.path()), wrong);
+}
+
+TEST(store, reads_a_file_of_200_gb_without_data_at_once) {
+  const scratch_folder folder;
+  const fs::path file = folder.path() + "/blocks-000001.kl3";
+  {
+    store_writer store({folder.path()});
+    for (std::uint64_t i = 1; i <= 2; ++i) ASSERT_FALSE(append(store, block_of(i)));
+  }
+  const auto size = fs::file_size(file);
+  fs::resize_file(file, std::uintmax_t{200} << 30);
+  const store_writer store({folder.path()});
+  EXPECT_EQ(store.last_stored(session), 2U);
+  EXPECT_EQ(fs::file_size(find_store_file(folder.path(), 1)), size);
+}
+
+TEST(store, ends_the_reading_of_its_files_when_it_is_told) {
+  const scratch_folder folder;
+  {
+    store_writer store({folder.path()});
+    for (std::uint64_t i = 1; i <= 20; ++i) ASSERT_FALSE(append(store, block_of(i)));
+  }
+  const auto before = read_file(find_store_file(folder.path(), 1));
+  store_settings settings{folder.path()};
+  int asked = 0;
+  settings.stop = [&] { return ++asked > 3; };
+  EXPECT_THROW(store_writer{settings}, scan_stopped);
+  EXPECT_EQ(asked, 4);
+  EXPECT_EQ(read_file(find_store_file(folder.path(), 1)), before);
 }
 
 /// Where a block begins in a file of blocks of one session, from 1.
@@ -286,8 +274,6 @@ TEST(store, calls_nothing_stored_at_its_start_that_the_disk_did_not_confirm) {
   }
   static int flushes;
   static bool disk_works;
-  flushes = 0;
-  disk_works = true;
   store_settings settings{folder.path()};
   settings.sync = true;
   settings.flush = [](int) {
@@ -295,10 +281,12 @@ TEST(store, calls_nothing_stored_at_its_start_that_the_disk_did_not_confirm) {
     errno = EIO;
     return disk_works ? 0 : -1;
   };
-  EXPECT_EQ(store_writer(settings).last_stored(session), 1U);
-  EXPECT_EQ(flushes, 2) << "the file, and the sidecar that makes it complete";
   disk_works = false;
   EXPECT_THROW(store_writer{settings}, std::runtime_error);
+  disk_works = true;
+  flushes = 0;
+  EXPECT_EQ(store_writer(settings).last_stored(session), 1U);
+  EXPECT_EQ(flushes, 2) << "the file, and the sidecar that makes it complete";
 }
 
 } // namespace

@@ -3,7 +3,6 @@
 // sidecar says, and what a start makes of each state in which a receiver can be killed.
 #include <cstdio>
 #include <map>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -87,7 +86,6 @@ TEST(store_split, has_a_file_for_each_run_and_node) {
                    "blocks-000003-run000008-node0.json", "blocks-000003-run000008-node0.kl3"}));
   EXPECT_EQ(contents(folder.path()),
             (sequences{{101, 1}, {101, 2}, {101, 3}, {102, 1}, {102, 2}, {102, 3}, {103, 1}}));
-  EXPECT_FALSE(store.look()) << "they are found under their new names";
 
   const auto file = folder.path() + "/blocks-000002-run000007-node1.kl3";
   const auto all = read_file(file);
@@ -129,7 +127,6 @@ TEST(store_split, completes_a_file_at_the_end_of_its_session_and_when_it_is_idle
   for (const auto& f : block_files_in(folder.path())) EXPECT_TRUE(f.complete) << f.text();
 }
 
-/// A file for each block would fill the folder and the manifest.
 TEST(store_split, gives_no_peer_a_file_for_each_block) {
   scratch_folder folder;
   clock_now = {};
@@ -150,82 +147,6 @@ TEST(store_split, gives_no_peer_a_file_for_each_block) {
   std::map<std::uint64_t, std::uint64_t> last;
   for (const auto& [of, sequence] : contents(folder.path()))
     EXPECT_EQ(sequence, ++last[of]) << "in their order";
-}
-
-/// Whatever a peer says: 1024 small files, then one in 10 s.
-TEST(store_split, lets_no_peer_begin_file_after_file) {
-  scratch_folder folder;
-  const auto at_once = [&](auto&& next) {
-    clock_now = {};
-    fs::remove_all(folder.path());
-    fs::create_directory(folder.path());
-    store_writer store(settings_for(folder.path()));
-    for (std::uint64_t i = 1; i <= 1500; ++i) {
-      clock_now += next(store, i);
-      store.complete_idle_files();
-    }
-    return store_file_numbers(folder.path()).size();
-  };
-  const auto goodbyes = [](store_writer& store, std::uint64_t i) {
-    EXPECT_FALSE(append(store, block_from({42, static_cast<std::uint32_t>(i)}, i)));
-    EXPECT_FALSE(store.commit());
-    store.end_session(42);
-    return 1s;
-  };
-  EXPECT_NEAR(static_cast<double>(at_once(goodbyes)), 1024 + 1500 / 10, 20);
-  const auto runs = [](store_writer& store, std::uint64_t i) {
-    EXPECT_FALSE(append(store, block_from({1000 + i, static_cast<std::uint32_t>(i)}, 1)));
-    EXPECT_FALSE(store.commit());
-    return 2s;
-  };
-  EXPECT_LE(at_once(runs), 1024U + 2 * 1500 / 10 + 17);
-}
-
-/// A receiver that is told to end has its last ledger to write.
-TEST(store_split,
-     leaves_a_file_to_the_next_start_that_would_have_to_be_read_when_it_is_told_to_end) {
-  scratch_folder folder;
-  clock_now = {};
-  static bool told;
-  told = false;
-  store_settings settings = settings_for(folder.path());
-  settings.stop = [] { return told; };
-  {
-    store_writer store(settings);
-    ASSERT_FALSE(append(store, block_from(left, 1)));
-    ASSERT_FALSE(store.commit());
-    ASSERT_FALSE(append(store, block_from(left, 2)));
-    fs::rename(folder.path(), folder.path() + "-moved");
-    fs::create_directory(folder.path());
-    EXPECT_TRUE(store.commit()) << "the block is taken back";
-    fs::remove(folder.path());
-    fs::rename(folder.path() + "-moved", folder.path());
-    ASSERT_FALSE(append(store, block_from(left, 2)));
-    ASSERT_FALSE(store.commit());
-    told = true;
-    EXPECT_FALSE(store.complete_all_files());
-    EXPECT_EQ(store.files_to_complete(), 1U);
-    EXPECT_FALSE(store.look());
-  }
-  told = false;
-  const store_writer next(settings);
-  EXPECT_EQ(files_in(folder.path()),
-            (names{"blocks-000001-run000007-node0.json", "blocks-000001-run000007-node0.kl3"}));
-}
-
-TEST(store_split, keeps_little_of_files_that_cannot_be_completed) {
-  scratch_folder folder;
-  clock_now = {};
-  store_writer store(settings_for(folder.path()));
-  ASSERT_FALSE(append(store, block_from(left, 1)));
-  ASSERT_FALSE(store.commit());
-  fs::create_directory(folder.path() + "/blocks-000001-run000007-node0.json");
-  ASSERT_FALSE(store.complete_all_files());
-  EXPECT_EQ(store.files_to_complete(), 1U);
-  fs::remove(folder.path() + "/blocks-000001-run000007-node0.json");
-  EXPECT_FALSE(store.look());
-  EXPECT_EQ(store.files_to_complete(), 0U);
-  EXPECT_EQ(sidecar_of(find_store_file(folder.path(), 1)).at("blocks").to_number<int>(), 1);
 }
 
 TEST(store_split, stays_in_order_when_a_session_loses_and_gets_its_place) {
@@ -281,31 +202,12 @@ TEST(store_split, completes_at_a_start_what_a_killed_receiver_left) {
                      "blocks-000002-run000007-node1.json", "blocks-000002-run000007-node1.kl3"}))
         << state;
     EXPECT_EQ(sidecar_of(complete).at("bytes").to_number<std::uint64_t>(), fs::file_size(complete));
-    EXPECT_TRUE(store.lost().empty());
     EXPECT_EQ(store.last_stored(left.session), 1U);
     ASSERT_FALSE(append(store, block_from(left, 2))) << "in the middle of its run";
     ASSERT_FALSE(store.complete_all_files());
     EXPECT_TRUE(fs::exists(folder.path() + "/blocks-000003-run000007-node0.kl3"));
     EXPECT_EQ(contents(folder.path()).size(), 3U);
   }
-}
-
-/// Files of version 0.1.0 have no such mark in their heads, and many runs.
-TEST(store_split, leaves_files_of_an_earlier_version_as_they_are) {
-  scratch_folder folder;
-  {
-    store_writer store(settings_for(folder.path()));
-    for (const sender& by : {left, right}) ASSERT_FALSE(append(store, block_from(by, 1)));
-  }
-  for (const std::uint64_t number : {1, 2}) {
-    auto file = read_file(store_file_path(folder.path(), number));
-    file[5] = std::byte{0};
-    write_file(store_file_path(folder.path(), number), file);
-  }
-  store_writer store(settings_for(folder.path()));
-  EXPECT_EQ(files_in(folder.path()), (names{"blocks-000001.kl3", "blocks-000002.kl3"}));
-  EXPECT_EQ(store.sessions().size(), 2U);
-  EXPECT_EQ(contents(folder.path()).size(), 2U);
 }
 
 /// The checksum of a file that lost a block again is that of what is in it.
@@ -333,80 +235,36 @@ TEST(store_split, tells_the_checksum_of_a_file_from_which_blocks_were_taken_back
   EXPECT_EQ(said.at("crc32c").as_string(), hexadecimal(crc32c(read_file(file))));
 }
 
-/// It may have a gibibyte, and the receiver has other work meanwhile.
-TEST(store_split, reads_a_file_from_which_blocks_were_taken_back_in_steps) {
+TEST(store_split, leaves_to_the_next_start_what_a_full_disk_did_not_let_it_complete) {
   scratch_folder folder;
-  static int failures;
-  static int asked;
-  failures = asked = 0;
-  store_settings settings = settings_for(folder.path());
-  settings.sync = true;
-  settings.flush = [](int) {
-    errno = EIO;
-    return failures-- > 0 ? -1 : 0;
-  };
-  settings.has_read_enough = [](time_point) { return ++asked % 3 == 0; };
-  store_writer store(settings);
-  constexpr std::uint64_t blocks = 9;
-  for (std::uint64_t n = 1; n <= blocks; ++n) ASSERT_FALSE(append(store, block_from(left, n)));
-  ASSERT_FALSE(store.commit());
-  ASSERT_FALSE(append(store, block_from(left, blocks + 1)));
-  failures = 1;
-  EXPECT_TRUE(store.commit());
-  clock_now += 11min;
-  store.complete_idle_files();
-  EXPECT_EQ(files_in(folder.path()), (names{"blocks-000001.kl3"}));
-  EXPECT_EQ(store.files_to_read(), 1U);
-  int looks = 0;
-  for (; store.files_to_complete() != 0 && looks < 100; ++looks) EXPECT_FALSE(store.look());
-  EXPECT_GT(looks, 3);
-  EXPECT_LT(looks, 12);
-  const auto file = find_store_file(folder.path(), 1);
-  EXPECT_EQ(sidecar_of(file).at("crc32c").as_string(), hexadecimal(crc32c(read_file(file))));
-}
-
-TEST(store_split, tries_again_what_a_full_disk_did_not_let_it_complete) {
-  scratch_folder folder;
-  store_writer store(settings_for(folder.path()));
-  ASSERT_FALSE(append(store, block_from(left, 1)));
-  ASSERT_FALSE(store.commit());
   {
+    store_writer store(settings_for(folder.path()));
+    ASSERT_FALSE(append(store, block_from(left, 1)));
+    ASSERT_FALSE(store.commit());
     const file_size_limit limit(16);
     ASSERT_FALSE(store.complete_all_files());
-    EXPECT_EQ(store.files_to_complete(), 1U);
     EXPECT_EQ(files_in(folder.path()), (names{"blocks-000001.kl3"}));
     EXPECT_FALSE(store.take_news().empty());
   }
-  EXPECT_FALSE(store.look());
-  EXPECT_EQ(store.files_to_complete(), 0U);
+  const store_writer next(settings_for(folder.path()));
   EXPECT_EQ(files_in(folder.path()),
             (names{"blocks-000001-run000007-node0.json", "blocks-000001-run000007-node0.kl3"}));
 }
 
-TEST(store_split, knows_what_vanishes_under_each_name) {
+TEST(store_split, leaves_no_file_without_a_block) {
   scratch_folder folder;
-  clock_now = {};
-  std::optional<store_writer> writer(std::in_place, settings_for(folder.path()));
-  store_writer& store = *writer;
-  for (const sender& by : {left, right, later}) ASSERT_FALSE(append(store, block_from(by, 1)));
-  ASSERT_FALSE(store.commit());
-  store.end_session(left.session);
-  clock_now += 1s;
-  store.complete_idle_files();
-  fs::remove(folder.path() + "/blocks-000001-run000007-node0.kl3"); // complete: lost
-  fs::remove(folder.path() + "/blocks-000002.kl3");                 // open: written anew
-  EXPECT_TRUE(store.look());
-  clock_now += 30s;
-  EXPECT_FALSE(store.look());
-  ASSERT_EQ(store.lost().size(), 1U);
-  EXPECT_EQ(store.lost().at(left.session).blocks, 1U);
-  EXPECT_EQ(contents(folder.path()), (sequences{{103, 1}, {102, 1}}));
-  ASSERT_FALSE(store.complete_all_files());
-  EXPECT_EQ(sidecar_of(find_store_file(folder.path(), 4)).at("bytes").to_number<std::uint64_t>(),
-            fs::file_size(find_store_file(folder.path(), 4)));
-  writer.reset();
-  const store_writer next(settings_for(folder.path()));
-  EXPECT_EQ(next.lost().size(), 1U) << "and the manifest, too";
+  disk_works = true;
+  store_settings settings = on_doubtful_disk(folder.path());
+  store_writer store(settings);
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    ASSERT_FALSE(append(store, block_from(left, 1)));
+    disk_works = false;
+    EXPECT_TRUE(store.commit());
+    disk_works = true;
+  }
+  EXPECT_EQ(files_in(folder.path()).size(), 1U);
+  EXPECT_FALSE(store.complete_all_files());
+  EXPECT_EQ(files_in(folder.path()), names{});
 }
 
 } // namespace

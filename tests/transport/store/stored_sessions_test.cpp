@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/store/stored_sessions.hpp"
 
+#include <limits>
+#include <random>
+#include <set>
+
 #include <gtest/gtest.h>
 
 namespace l3 {
@@ -17,12 +21,6 @@ block_header block_of(std::uint64_t number) {
   h.run = 7;
   h.node = 3;
   return h;
-}
-
-block_tally tally_of(std::uint64_t first, std::uint64_t last) {
-  block_tally t;
-  for (std::uint64_t n = first; n <= last; ++n) t.add(block_of(n));
-  return t;
 }
 
 TEST(stored_sessions, sum_up_what_is_written) {
@@ -56,30 +54,55 @@ TEST(stored_sessions, take_back_what_is_not_committed) {
   EXPECT_EQ(none.find(session), nullptr);
 }
 
-TEST(stored_sessions, tell_what_went_and_came_back_since_the_start) {
-  stored_sessions all;
-  for (std::uint64_t n = 1; n <= 4; ++n) (void)all.add(block_of(n));
-  all.commit();
-  const auto ever = [&] {
-    const stored_session& s = *all.find(session);
-    return s.events + s.gone.events - s.found.events;
+/// The definition: what is surely stored, and what else is there.
+struct plainly {
+  std::uint64_t sure = 0;
+  std::set<std::uint64_t> there;
+
+  [[nodiscard]] std::uint64_t last(std::uint64_t first) const {
+    std::uint64_t last = sure;
+    for (const auto n : there) {
+      if (n <= std::max(last + 1, first)) last = std::max(last, n);
+    }
+    return last;
+  }
+};
+
+TEST(stored_numbers, are_what_their_definition_says) {
+  constexpr int rounds = 300;
+  constexpr std::uint64_t most = 20;
+  std::mt19937 random(1);
+  const auto any = [&](std::uint64_t below) {
+    return std::uniform_int_distribution<std::uint64_t>(0, below - 1)(random);
   };
-  all.leave_out({{session, tally_of(1, 2)}});
-  EXPECT_EQ(all.find(session)->events, 20U);
-  EXPECT_EQ(all.find(session)->gone.blocks, 2U);
-  EXPECT_EQ(ever(), 40U);
-  listed_blocks back;
-  back.session = session;
-  back.blocks = tally_of(1, 2);
-  all.take_up(back);
-  EXPECT_EQ(all.find(session)->events, 40U);
-  EXPECT_EQ(all.find(session)->gone.events, 0U);
-  EXPECT_EQ(ever(), 40U);
-  back.blocks = tally_of(5, 5); // which was lost before the start
-  all.take_up(back);
-  EXPECT_EQ(all.find(session)->events, 50U);
-  EXPECT_EQ(all.find(session)->found.blocks, 1U);
-  EXPECT_EQ(ever(), 40U) << "none was stored since the start";
+  for (int round = 0; round < rounds; ++round) {
+    stored_numbers numbers;
+    plainly expected;
+    for (std::uint64_t step = 0; step < most; ++step) {
+      const std::uint64_t n = any(most);
+      if (any(4) == 0) {
+        numbers.add(n);
+        expected.sure = std::max(expected.sure, n);
+      } else {
+        numbers.add_behind_damage(n);
+        expected.there.insert(n);
+      }
+      for (std::uint64_t first = 0; first <= most + 1; ++first)
+        ASSERT_EQ(numbers.last(first), expected.last(first)) << round << ' ' << step;
+    }
+  }
+}
+
+TEST(stored_numbers, have_a_greatest_one) {
+  constexpr auto greatest = std::numeric_limits<std::uint64_t>::max();
+  stored_numbers numbers;
+  numbers.add_behind_damage(greatest);
+  EXPECT_EQ(numbers.last(), 0U);
+  EXPECT_EQ(numbers.last(greatest), greatest);
+  numbers.add(greatest - 1);
+  EXPECT_EQ(numbers.last(), greatest);
+  numbers.add_behind_damage(1);
+  EXPECT_EQ(numbers.last(), greatest);
 }
 
 } // namespace

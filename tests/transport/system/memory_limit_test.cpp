@@ -45,14 +45,6 @@ TEST_F(memory_limits, are_those_of_a_group_of_version_2_and_of_all_above_it) {
   EXPECT_EQ(lowest().whose, "the control group /system.slice/koto-l3d.service");
 }
 
-TEST_F(memory_limits, are_those_of_a_group_of_version_1) {
-  says("proc/self/cgroup", "5:cpu,cpuacct:/x\n4:memory,hugetlb:/a/b\n0::/\n");
-  says("sys/fs/cgroup/memory/a/b/memory.limit_in_bytes", "9223372036854771712\n");
-  says("sys/fs/cgroup/memory/a/memory.limit_in_bytes", "7000000\n");
-  EXPECT_EQ(lowest().bytes, 7'000'000U);
-  EXPECT_EQ(lowest().whose, "the control group /a");
-}
-
 // In a container the paths are those of the host, and the mounted tree begins at its own group.
 TEST_F(memory_limits, are_those_of_a_container) {
   says("proc/self/cgroup", "0::/machine.slice/of-the-host\n");
@@ -60,17 +52,9 @@ TEST_F(memory_limits, are_those_of_a_container) {
   EXPECT_EQ(lowest().bytes, 3'000'000U);
 }
 
-TEST_F(memory_limits, are_read_from_files_of_64_kib_and_none_that_are_longer) {
-  const std::string total = "MemTotal: 16000 kB\n";
-  says("proc/meminfo", std::string((64 << 10) - total.size(), '\n') + total);
-  EXPECT_EQ(lowest().bytes, 16'000U * 1024);
-  says("proc/meminfo", std::string((64 << 10) + 1 - total.size(), '\n') + total);
-  EXPECT_EQ(lowest().bytes, UINT64_MAX);
-}
-
 TEST_F(memory_limits, are_not_made_of_anything_else) {
   says("proc/meminfo", "MemTotal: many\n");
-  says("proc/self/cgroup", "0\n::\nmemory\n0::\n4:memory\n");
+  says("proc/self/cgroup", "4:memory:/a\n");
   says("sys/fs/cgroup/memory.max", "-1\n");
   EXPECT_EQ(lowest().bytes, UINT64_MAX);
 }
