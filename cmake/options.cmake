@@ -14,6 +14,9 @@ target_compile_options(l3_options INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:${l3_host
 # A library of which only headers are used is not loaded when a program starts.
 target_link_options(l3_options INTERFACE -Wl,--as-needed -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--build-id)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_COMPILE_OPTIONS_PIE -fPIC) # programs as libraries: both read the same precompiled headers
+# Everybody formats text, and a precompiled header fits only sources with the same definitions.
+target_link_libraries(l3_options INTERFACE fmt::fmt)
 include(CheckPIESupported)
 check_pie_supported(LANGUAGES CXX)
 find_package(Threads REQUIRED)
@@ -26,12 +29,12 @@ target_link_options(l3_program_options INTERFACE $<$<CONFIG:RelWithDebInfo>:-Wl,
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE RelWithDebInfo)
 endif()
-# -O3 for the kernels; assertions stay on in every build type: they cost nothing per sample.
-set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O3 -g1")
+# Assertions stay on in every build type: they cost nothing per sample.
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1")
 set(CMAKE_CXX_FLAGS_DEBUG "-Og -g -D_GLIBCXX_ASSERTIONS")
 set(CMAKE_CXX_FLAGS_SANITIZE "-O1 -g1 -fno-omit-frame-pointer -D_GLIBCXX_ASSERTIONS")
-# For rooms without loops over samples: add_compile_options(${l3_no_kernels}). They compile a third faster.
-set(l3_no_kernels $<$<CONFIG:RelWithDebInfo>:-O2>)
+# For the rooms of the kernels: add_compile_options(${l3_kernels}). Everything else compiles a third faster without.
+set(l3_kernels $<$<AND:$<CONFIG:RelWithDebInfo>,$<COMPILE_LANGUAGE:CXX>>:-O3>)
 if(L3_SANITIZE)
   add_compile_options(-fsanitize=${L3_SANITIZE} -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${L3_SANITIZE})
