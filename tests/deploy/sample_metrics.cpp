@@ -3,7 +3,7 @@
 // dashboards and alert rules are checked against it.
 #include <cstdio>
 
-#include "daemon/monitor/metrics.hpp"
+#include "daemon/monitor/status.hpp"
 #include "tests/daemon/monitor/sample_snapshot.hpp"
 #include "tests/tools/receive/sample_receive_snapshot.hpp"
 #include "tools/receive/receive_snapshot.hpp"

@@ -20,12 +20,9 @@ namespace l3 {
 inline constexpr const char* replay_program = "replay";
 inline constexpr const char* daemon_program = "koto-l3d";
 inline constexpr const char* receive_program = "receive";
-inline constexpr const char* reprocess_program = "reprocess";
 
 /// Of a program that writes a store: it lies there, and is of all of it.
-[[nodiscard]] inline bool is_of_store(const ledger& l) {
-  return l.program == receive_program || l.program == reprocess_program;
-}
+[[nodiscard]] inline bool is_of_store(const ledger& l) { return l.program == receive_program; }
 
 /// Two figures that must be equal, but for what is not known.
 struct agreement {
