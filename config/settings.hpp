@@ -11,7 +11,7 @@
 #include "selection/trigger/selection_files.hpp"
 #include "transport/building/settings.hpp"
 #include "transport/input/settings.hpp"
-#include "transport/output/settings.hpp"
+#include "transport/outbox/settings.hpp"
 
 namespace l3 {
 

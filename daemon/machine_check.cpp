@@ -9,7 +9,7 @@
 
 #include "daemon/memory_plan.hpp"
 #include "daemon/words.hpp"
-#include "transport/output/spool.hpp"
+#include "transport/outbox/spool.hpp"
 
 namespace l3 {
 namespace {

@@ -14,8 +14,8 @@
 #include "transport/building/event_builder.hpp"
 #include "transport/format/payload.hpp"
 #include "transport/input/tcp_receiver.hpp"
-#include "transport/output/outbox.hpp"
-#include "transport/output/spilling_outbox.hpp"
+#include "transport/outbox/outbox.hpp"
+#include "transport/outbox/spilling_outbox.hpp"
 
 namespace l3 {
 

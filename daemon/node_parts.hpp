@@ -39,10 +39,10 @@
 #include "transport/building/event_builder.hpp"
 #include "transport/input/tcp_receiver.hpp"
 #include "transport/input/udp_receiver.hpp"
-#include "transport/output/forwarder.hpp"
-#include "transport/output/outbox.hpp"
-#include "transport/output/spilling_outbox.hpp"
-#include "transport/output/spool_backlog.hpp"
+#include "transport/outbox/forwarder.hpp"
+#include "transport/outbox/outbox.hpp"
+#include "transport/outbox/spilling_outbox.hpp"
+#include "transport/outbox/spool_backlog.hpp"
 
 namespace l3 {
 

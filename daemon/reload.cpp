@@ -14,7 +14,7 @@
 #include "config/toml/value.hpp"
 #include "transport/histograms/histogram_json.hpp"
 #include "transport/link/link_keys.hpp"
-#include "transport/output/forwarder.hpp"
+#include "transport/outbox/forwarder.hpp"
 #include "transport/system/reason_of.hpp"
 
 namespace l3 {

@@ -8,7 +8,7 @@
 
 #include "transport/accounting/counters.hpp"
 #include "transport/histograms/histogram_set.hpp"
-#include "transport/output/spilling_outbox.hpp"
+#include "transport/outbox/spilling_outbox.hpp"
 
 namespace l3 {
 

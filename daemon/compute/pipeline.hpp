@@ -23,7 +23,7 @@
 #include "transport/accounting/counters.hpp"
 #include "transport/accounting/histogram.hpp"
 #include "transport/format/time.hpp"
-#include "transport/output/spilling_outbox.hpp"
+#include "transport/outbox/spilling_outbox.hpp"
 
 namespace l3 {
 

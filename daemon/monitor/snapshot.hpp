@@ -18,7 +18,7 @@
 #include "monitor/process_usage.hpp"
 #include "transport/accounting/ledger.hpp"
 #include "transport/format/event_key.hpp"
-#include "transport/output/spool_index.hpp"
+#include "transport/outbox/spool_index.hpp"
 
 namespace l3 {
 

@@ -14,7 +14,7 @@
 #include <string_view>
 
 #include "transport/accounting/enumerator_names.hpp"
-#include "transport/output/settings.hpp"
+#include "transport/outbox/settings.hpp"
 
 namespace l3 {
 

@@ -12,7 +12,7 @@
 #include <sys/statvfs.h>
 
 #include "daemon/words.hpp"
-#include "transport/output/spool.hpp"
+#include "transport/outbox/spool.hpp"
 #include "transport/system/nearest_folder.hpp"
 #include "transport/system/thread_name.hpp"
 

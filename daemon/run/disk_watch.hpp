@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "config/settings.hpp"
-#include "transport/output/spool_index.hpp"
+#include "transport/outbox/spool_index.hpp"
 
 namespace l3 {
 

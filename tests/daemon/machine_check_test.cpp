@@ -9,9 +9,9 @@
 #include "daemon/memory_plan.hpp"
 #include "daemon/node.hpp"
 #include "daemon/words.hpp"
-#include "tests/transport/output/spool_blocks.hpp"
-#include "transport/output/spool.hpp"
-#include "transport/output/spool_backlog.hpp"
+#include "tests/transport/outbox/spool_blocks.hpp"
+#include "transport/outbox/spool.hpp"
+#include "transport/outbox/spool_backlog.hpp"
 
 namespace l3 {
 namespace {

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "tests/transport/building/level2.hpp"
-#include "tests/transport/output/link_ends.hpp"
+#include "tests/transport/outbox/link_ends.hpp"
 
 namespace l3 {
 namespace {

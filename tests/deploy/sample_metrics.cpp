@@ -4,9 +4,9 @@
 #include <cstdio>
 
 #include "daemon/monitor/status.hpp"
+#include "receiver/snapshot.hpp"
 #include "tests/daemon/monitor/sample_snapshot.hpp"
-#include "tests/tools/receive/sample_receive_snapshot.hpp"
-#include "tools/receive/receive_snapshot.hpp"
+#include "tests/receiver/sample_snapshot.hpp"
 
 int main() {
   std::fputs(l3::render_metrics(l3::sample_snapshot()).c_str(), stdout);

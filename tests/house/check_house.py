@@ -9,7 +9,7 @@ import re
 import sys
 import tempfile
 
-ROOMS = ["daemon", "monitor", "transport", "gpu", "selection", "config", "tools", "bench", "tests", "deploy"]
+ROOMS = ["daemon", "receiver", "monitor", "transport", "gpu", "selection", "config", "tools", "bench", "tests", "deploy"]
 SOURCES = {".hpp", ".cpp", ".cu", ".cuh", ".hip"}
 SCRIPTS = {".py", ".sh", ""}
 HOST_LIBRARIES = re.compile(r"^(boost/|spdlog/|fmt/|toml\+\+/|zmq|prometheus/|CLI/|rapidcheck)")
@@ -29,8 +29,8 @@ MAY_INCLUDE = {
     "transport/building": ["transport/system", "transport/accounting", "transport/file", *FORMAT],
     "transport/input": ["transport/system", "transport/accounting", "transport/file", "transport/building", *FORMAT],
     "transport/link": ["transport/system", "transport/accounting", *FORMAT],
-    "transport/store": ["transport/system", "transport/accounting", "transport/link", *FORMAT],
-    "transport/output": ["transport/system", "transport/accounting", "transport/link", "transport/store", *FORMAT],
+    "transport/store": ["transport/system", "transport/accounting", *FORMAT],
+    "transport/outbox": ["transport/system", "transport/accounting", "transport/link", "transport/store", *FORMAT],
     "gpu": [],
     "gpu/memory": FORMAT,
     "gpu/executors": ["gpu/memory", *FORMAT],
@@ -49,8 +49,9 @@ MAY_INCLUDE = {
                          *GPU],
     "config": ["config/toml", "/settings.hpp", "/selection_files.hpp", *FORMAT],
     "monitor": ["transport/accounting", "transport/system", *FORMAT],
+    "receiver": ["monitor", "transport", "config"],
     "daemon": ["monitor", "transport", "gpu", "selection", "config"],
-    "tools": ["monitor", "transport", "gpu", "selection", "config"],
+    "tools": ["monitor", "receiver", "transport", "gpu", "selection", "config"],
     "bench": ["transport", "gpu", "selection", "config", "daemon", "tools"],
 }
 

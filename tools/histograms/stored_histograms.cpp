@@ -12,8 +12,8 @@
 
 #include <fmt/format.h>
 
+#include "monitor/in_words.hpp"
 #include "tools/command_error.hpp"
-#include "tools/in_words.hpp"
 #include "tools/verify/store_folder.hpp"
 #include "transport/format/block_entries.hpp"
 #include "transport/histograms/addition.hpp"

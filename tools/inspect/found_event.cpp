@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 
 #include "gpu/codec/decode_all.hpp"
+#include "monitor/in_words.hpp"
 #include "selection/trigger/recorded_settings.hpp"
 #include "tools/command_error.hpp"
-#include "tools/in_words.hpp"
 #include "tools/info/information.hpp"
 #include "tools/replay/file_fault.hpp"
 #include "tools/verify/store_folder.hpp"

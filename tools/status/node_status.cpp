@@ -4,7 +4,7 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
-#include "tools/in_words.hpp"
+#include "monitor/in_words.hpp"
 #include "transport/format/plain_text.hpp"
 
 namespace l3 {

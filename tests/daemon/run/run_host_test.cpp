@@ -15,8 +15,8 @@
 #include "daemon/run/run_reasons.hpp"
 #include "daemon/run/run_steps.hpp"
 #include "daemon/words.hpp"
-#include "tests/transport/output/link_ends.hpp"
-#include "tests/transport/output/spool_blocks.hpp"
+#include "tests/transport/outbox/link_ends.hpp"
+#include "tests/transport/outbox/spool_blocks.hpp"
 
 namespace l3 {
 namespace {

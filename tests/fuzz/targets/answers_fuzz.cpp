@@ -10,7 +10,7 @@
 #include "tests/fuzz/targets/fuzz.hpp"
 #include "transport/format/endian.hpp"
 #include "transport/link/link_message.hpp"
-#include "transport/output/send_window.hpp"
+#include "transport/outbox/send_window.hpp"
 
 namespace l3::test {
 namespace {

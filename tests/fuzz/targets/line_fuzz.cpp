@@ -11,11 +11,11 @@
 
 #include <zmq.hpp>
 
+#include "receiver/block_receiver.hpp"
 #include "tests/fuzz/targets/fuzz.hpp"
 #include "tests/fuzz/targets/scratch_of_fuzz.hpp"
 #include "transport/format/crc32c.hpp"
 #include "transport/link/link_message.hpp"
-#include "transport/store/block_receiver.hpp"
 #include "transport/store/store_reader.hpp"
 
 namespace l3::test {

@@ -4,7 +4,7 @@
 // what was appended meanwhile.
 #include "tests/fuzz/targets/any_blocks.hpp"
 #include "tests/fuzz/targets/scratch_of_fuzz.hpp"
-#include "transport/output/spool.hpp"
+#include "transport/outbox/spool.hpp"
 #include "transport/store/store_reader.hpp"
 
 namespace l3::test {

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 
 #include "tests/transport/store/packed_events.hpp"
-#include "transport/output/forwarder.hpp"
+#include "transport/outbox/forwarder.hpp"
 
 namespace l3 {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/transport/output/link_ends.hpp"
+#include "tests/transport/outbox/link_ends.hpp"
 #include "tests/transport/store/played_daemon.hpp"
 #include "tests/transport/store/store_files.hpp"
 

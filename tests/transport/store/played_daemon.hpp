@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 #include <zmq.hpp>
 
-#include "tests/transport/output/link_ends.hpp"
+#include "tests/transport/outbox/link_ends.hpp"
 #include "transport/format/endian.hpp"
 #include "transport/link/link_message.hpp"
 

@@ -14,7 +14,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/transport/output/failing_disk.hpp"
+#include "tests/transport/outbox/failing_disk.hpp"
 #include "tests/transport/store/packed_events.hpp"
 #include "transport/store/block.hpp"
 #include "transport/store/store_reader.hpp"

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "receiver/block_receiver.hpp"
+
+#include <algorithm>
+#include <random>
+#include <stdexcept>
+#include <utility>
+
+#include <fmt/format.h>
+#include <zmq.hpp>
+
+#include "receiver/link_guard.hpp"
+#include "transport/format/endian.hpp"
+#include "transport/link/link_address.hpp"
+#include "transport/link/link_message.hpp"
+#include "transport/system/time_of_day.hpp"
+
+namespace l3 {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// For each connection, each way. Its TCP connection stands still beyond, which no daemon reaches
+/// that has only its credit under way; acknowledgements beyond are dropped: the next ones hold
+/// more.
+constexpr int messages_in_line = 160;
+constexpr int messages_in_a_step = 256;
+/// The receiver takes all waiting messages in one step and acknowledges once behind them. An
+/// acknowledgement waits little longer than this.
+constexpr auto longest_step = 5ms;
+constexpr int link_silence_ms = 3000;
+/// The kernel asks a silent connection after two seconds, and once a second from then on.
+constexpr int asked_after_s = 2;
+constexpr int asked_again_s = 1;
+constexpr int asked_times = 2;
+constexpr int linger_ms = 200;
+constexpr int connections_waiting = 1024; ///< for accept()
+/// Of the memory for messages that wait, those that came before their turn may have one in so many.
+constexpr std::uint64_t part_of_early = 4;
+constexpr byte_size program_memory = mebibytes(48); ///< without messages and blocks
+constexpr byte_size event_memory{144};              ///< of a remembered one
+/// What is known of the store's files, and of the sessions and spills in those that are written.
+constexpr byte_size files_memory = mebibytes(16);
+constexpr auto retry_time = 1s; ///< after a store error
+/// Between two looks for files that have come to their end.
+constexpr auto completion_interval = 500ms;
+
+/// The key that the sender has shown, or its address.
+std::string sender_of(const zmq::message_t& frame) {
+  const auto property = [&](const char* name) -> std::string {
+    const char* const text = zmq_msg_gets(frame.handle(), name);
+    return text != nullptr ? text : "";
+  };
+  const std::string key = property("User-Id");
+  return key.empty() ? "address " + property("Peer-Address") : "key " + key;
+}
+
+/// A daemon has blocks under way that are together no longer than so many of the largest: fewer,
+/// the longer its blocks were so far.
+constexpr std::uint64_t largest_under_way = 2;
+constexpr std::uint64_t fewest_under_way = 2;
+
+/// Of a daemon whose blocks were no longer than this; 0: it has sent none yet, and they are as long
+/// as koto-l3d makes them at most, which is half of the largest.
+std::uint32_t credit_for(std::uint64_t longest, const receive_settings& settings) {
+  const std::uint64_t largest = settings.largest_block.bytes;
+  const std::uint64_t blocks = largest_under_way * largest / (longest > 0 ? longest : largest / 2);
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
+      blocks, std::min<std::uint64_t>(fewest_under_way, settings.credit), settings.credit));
+}
+
+} // namespace
+
+/// A block, its rest without repeats, and for each of its events, 32 bytes or more, as many until
+/// the commit; what is remembered; messages; what is known of files.
+byte_size block_receiver::memory_plan(const receive_settings& settings) {
+  return {program_memory.bytes + settings.waiting.bytes + 3 * settings.largest_block.bytes +
+          remembered_events * event_memory.bytes + files_memory.bytes};
+}
+
+struct block_receiver::link {
+  zmq::context_t context{1};
+  link_guard guard;
+  zmq::socket_t socket{context, zmq::socket_type::router};
+
+  /// `address`: where to listen, a number.
+  link(const receive_settings& settings, const std::string& address, connection_counters& counters,
+       const report_function& report)
+      : guard(context, settings, counters, report) {
+    socket.set(zmq::sockopt::linger, linger_ms);
+    socket.set(zmq::sockopt::rcvhwm, messages_in_line);
+    socket.set(zmq::sockopt::sndhwm, messages_in_line);
+    socket.set(zmq::sockopt::maxmsgsize,
+               static_cast<std::int64_t>(settings.largest_block.bytes + sizeof(block_header)));
+    socket.set(zmq::sockopt::handshake_ivl, link_silence_ms);
+    // Not ZeroMQ's heartbeats: libzmq 4.3.4 aborts if a socket at its high-water mark has them and
+    // the peer resets the connection. The kernel's keep-alive finds dead peers.
+    socket.set(zmq::sockopt::tcp_keepalive, 1);
+    socket.set(zmq::sockopt::tcp_keepalive_idle, asked_after_s);
+    socket.set(zmq::sockopt::tcp_keepalive_intvl, asked_again_s);
+    socket.set(zmq::sockopt::tcp_keepalive_cnt, asked_times);
+    socket.set(zmq::sockopt::tcp_maxrt, link_silence_ms);
+    socket.set(zmq::sockopt::backlog, connections_waiting);
+    guard.guard(socket);
+    socket.set(zmq::sockopt::ipv6, is_ipv6(address));
+    socket.bind(address);
+  }
+};
+
+block_receiver::block_receiver(receive_settings settings, store_writer& store,
+                               report_function report)
+    : mark_(1 + std::random_device()() % ~0U), settings_(std::move(settings)), store_(store),
+      before_(store.committed()), report_(std::move(report)),
+      early_({settings_.waiting.bytes / part_of_early}) {
+  recall(recent_, store_.folder());
+  try {
+    link_ = std::make_unique<link>(settings_, endpoint_to_listen_at(settings_.bind),
+                                   counters_.connections, report_);
+  } catch (const zmq::error_t& e) {
+    throw std::runtime_error("cannot listen on " + settings_.bind + ": " + e.what());
+  }
+}
+
+block_receiver::~block_receiver() = default;
+
+void block_receiver::close() {
+  link_->guard.attend(steady_clock::now());
+  link_->socket.close();
+}
+
+std::string block_receiver::endpoint() const {
+  return link_->socket.get(zmq::sockopt::last_endpoint);
+}
+
+std::size_t block_receiver::open_sessions(time_point now) const {
+  return static_cast<std::size_t>(std::count_if(
+      peers_.begin(), peers_.end(), [&](const auto& p) { return p.second.is_there(now); }));
+}
+
+bool block_receiver::step(std::chrono::milliseconds wait) {
+  link_guard& guard = link_->guard;
+  const auto [questions, events] = guard.to_poll();
+  zmq_pollitem_t items[] = {{link_->socket.handle(), 0, ZMQ_POLLIN, 0}, questions, events};
+  (void)zmq_poll(items, static_cast<int>(std::size(items)), wait.count());
+  const time_point now = steady_clock::now();
+  guard.attend(now);
+  if (items[0].revents == 0) {
+    complete_files(now);
+    return false;
+  }
+  for (int i = 0; i < messages_in_a_step && steady_clock::now() <= now + longest_step; ++i) {
+    if (!take_message(now)) break;
+  }
+  commit(now);
+  answer_all();
+  complete_files(now);
+  return true;
+}
+
+bool block_receiver::take_message(time_point now) {
+  // A ROUTER puts the connection's address before the frames of a message, which are all there at
+  // once.
+  zmq::message_t frames[3]; // address, header, body
+  std::size_t count = 0;
+  bool more = true;
+  while (more) {
+    zmq::message_t frame;
+    if (!link_->socket.recv(frame, zmq::recv_flags::dontwait)) return false;
+    more = frame.more();
+    if (count < std::size(frames)) frames[count].move(frame);
+    ++count;
+  }
+  counters_.messages.add();
+  auto& [address_frame, head, body_frame] = frames;
+  const auto header = read_link_header({head.data<std::byte>(), head.size()});
+  if (count != std::size(frames) || !header || header->session == 0 ||
+      header->sequence > last_sequence) {
+    counters_.garbage.add();
+    return true;
+  }
+  const std::string address = address_frame.to_string();
+  const std::span<std::byte> body(body_frame.data<std::byte>(), body_frame.size());
+
+  if (header->type == link_message::hello) {
+    if (header->sequence != 0 && body.size() == sizeof(link_hello_body)) {
+      const auto who = load<link_hello_body>(body.data());
+      take_hello(*header, {address, sender_of(body_frame), who.run, who.node}, now);
+    } else {
+      counters_.garbage.add();
+    }
+    return true;
+  }
+  link_peer* const speaker = peers_.speaker(header->session, address);
+  if (speaker == nullptr) {
+    if (header->type == link_message::block) counters_.strangers.add();
+    send(address, link_message::refusal, header->session, 0);
+    return true;
+  }
+  link_peer& from = *speaker;
+  from.address = address;
+  from.heard_at = now;
+  switch (header->type) {
+  case link_message::block: take_blocks(from, *header, body_frame, now); break;
+  case link_message::heartbeat: from.acknowledge = true; break;
+  case link_message::goodbye:
+    if (!std::exchange(from.gone, true) && from.stored) counters_.goodbyes.add();
+    store_.end_session(header->session);
+    early_.drop_if([&](std::uint64_t s, std::uint64_t) { return s == header->session; });
+    break;
+  default: counters_.garbage.add();
+  }
+  return true;
+}
+
+void block_receiver::take_hello(const link_header& header, const hello_origin& origin,
+                                time_point now) {
+  const std::uint64_t session = header.session;
+  const bool is_new = peers_.find(session) == nullptr;
+  link_peer& from = peers_.greet(session, origin.address, now);
+  const std::uint64_t last = store_.last_stored(session, header.sequence);
+  from.first = header.sequence;
+  early_.drop_if([&](std::uint64_t s, std::uint64_t number) {
+    return s == session && number <= header.sequence;
+  });
+  from.in_words = origin.in_words;
+  from.run = origin.run;
+  from.node = origin.node;
+  from.take_process(process_of_hello(header), now);
+  from.stored = last != 0;
+  if (is_new) from.last_event = recent_.last_of(session);
+  from.welcomes.push_back(origin.address); // what it says to be stored must be committed first
+}
+
+/// And those behind it that came before their turn.
+void block_receiver::take_blocks(link_peer& from, const link_header& header, zmq::message_t& body,
+                                 time_point now) {
+  counters_.blocks.add();
+  counters_.bytes.add(body.size());
+  from.longest = std::max<std::uint64_t>(from.longest, body.size());
+  from.acknowledge = true;
+  take_block(from, header, body, now);
+  link_header next = header;
+  const auto last = [&] { return store_.last_stored(header.session, from.first); };
+  while (auto early = early_.take(header.session, next.sequence = last() + 1))
+    take_block(from, next, *early, now);
+}
+
+void block_receiver::take_block(link_peer& from, const link_header& header, zmq::message_t& message,
+                                time_point now) {
+  const std::span<std::byte> body(message.data<std::byte>(), message.size());
+  const std::uint64_t last = store_.last_stored(header.session, from.first);
+  if (header.sequence <= last) return counters_.duplicates.add();
+  // Blocks before the daemon's first were acknowledged by somebody: there is no gap before that
+  // one.
+  const std::uint64_t missing = std::max(last + 1, from.first);
+  if (header.sequence != missing) {
+    // What comes from before the first block that it is said to have shows that an older hello was
+    // read behind a newer one: it has to say hello again. So may what comes again while the first
+    // is missing.
+    const bool is_again = early_.has(header.session, header.sequence) && missing == from.first;
+    if (header.sequence < from.first || is_again)
+      send(from.address, link_message::refusal, header.session, 0);
+    const bool may_overtake = from.connections.size() > 1;
+    if (may_overtake && early_.keep(header.session, header.sequence, missing, message))
+      return counters_.early.add();
+    return counters_.gaps.add();
+  }
+  block_header block;
+  auto fault = check_block(body, block);
+  if (fault == block_fault::none &&
+      (block.session != header.session || block.sequence != header.sequence)) {
+    fault = block_fault::header_checksum; // whole, but not the one that was announced
+  }
+  if (fault == block_fault::none && !identify_events(body, block, now)) fault = block_fault::events;
+  if (fault != block_fault::none) return counters_.damaged.add(fault);
+
+  if (store_error_ && now < retry_at_) {
+    from.refuse = true;
+    return;
+  }
+  if (block.repeated != 0) { // which is not the sender's to say
+    block.repeated = 0;
+    seal_header(block);
+    l3::store(body.data(), block);
+  }
+  const auto ends = first_and_last();
+  const auto rest = without_repeats(body, block);
+  // What is left out must be on the disk before: a power cut could take the block that has it and
+  // leave this one.
+  auto error = block.repeated != 0 ? store_.commit() : std::error_code();
+  if (!error) error = store_.append(rest, block);
+  if (error) {
+    forget_what_is_not_stored();
+    store_failed(error, now);
+    from.refuse = true;
+    return;
+  }
+  remember_events(block);
+  from.stored = true;
+  from.stored_at = now;
+  if (ends) {
+    if (!from.first_event) from.first_event = ends->first;
+    if (!from.last_event || is_before(*from.last_event, ends->second))
+      from.last_event = ends->second;
+  }
+  from.lag = block_lag(block.sealed_at, nanoseconds_since_1970());
+  counters_.repeated_events.add(block.repeated);
+  recovering_ = static_cast<bool>(store_error_);
+}
+
+/// With nothing uncommitted.
+void block_receiver::complete_files(time_point now) {
+  if (now < completed_at_ + completion_interval) return;
+  completed_at_ = now;
+  early_.drop_if([&](std::uint64_t session, std::uint64_t) {
+    const link_peer* const from = peers_.find(session);
+    return from == nullptr || !from->is_there(now);
+  });
+  store_.complete_idle_files();
+  for (const std::string& text : store_.take_news())
+    if (report_) report_(text);
+}
+
+/// Blocks count as stored when they are committed: if that fails, they are taken back, and the
+/// daemons that wait for an acknowledgement are told why it does not come.
+void block_receiver::commit(time_point now) {
+  if (const auto error = store_.commit()) {
+    forget_what_is_not_stored();
+    store_failed(error, now);
+    for (auto& [session, from] : peers_) from.refuse = from.refuse || from.acknowledge;
+  }
+  uncommitted_.clear();
+  uncommitted_events_.clear();
+  if (std::exchange(recovering_, false)) {
+    store_error_.clear();
+    report_once("the store can be written again");
+  }
+  const auto& all = store_.committed();
+  counters_.stored_blocks.add(all.blocks - before_.blocks - counters_.stored_blocks);
+  counters_.stored_events.add(all.events - before_.events - counters_.stored_events);
+}
+
+/// A store whose files are removed while they are written is of no use: this program ends.
+void block_receiver::store_failed(const std::error_code& error, time_point now) {
+  if (error == std::errc::no_such_file_or_directory)
+    throw std::runtime_error(store_.folder().path().string() +
+                             ": the folder, or a file in it that is written, was removed");
+  counters_.store_errors.add();
+  store_error_ = error;
+  recovering_ = false;
+  retry_at_ = now + retry_time;
+  report_once("the store cannot be written: " + error.message());
+}
+
+void block_receiver::answer_all() {
+  for (auto& [session, to] : peers_) {
+    for (const std::string& address : std::exchange(to.welcomes, {})) {
+      send(address, link_message::welcome, session, store_.last_stored(session, to.first));
+    }
+    if (std::exchange(to.acknowledge, false)) {
+      send(to.address, link_message::acknowledgement, session,
+           store_.last_stored(session, to.first));
+    }
+    if (std::exchange(to.refuse, false)) {
+      send(to.address, link_message::refusal, session, 0,
+           "the store cannot be written: " + store_error_.message());
+    }
+  }
+}
+
+std::uint32_t block_receiver::credit_of(std::uint64_t session) const {
+  const link_peer* const to = peers_.find(session);
+  const std::uint64_t longest = to != nullptr ? to->longest : 0;
+  return credit_for(longest, settings_);
+}
+
+void block_receiver::send(const std::string& address, link_message type, std::uint64_t session,
+                          std::uint64_t sequence, std::string_view body) {
+  const auto head = make_link_header(type, session, sequence, credit_of(session));
+  const bool is_answer = type == link_message::welcome || type == link_message::acknowledgement;
+  link_answer_body answer;
+  if (is_answer) {
+    answer.receiver = mark_;
+    const link_peer* const to = peers_.find(session);
+    answer.missing = std::max(sequence + 1, to != nullptr ? to->first : 0);
+    answer.early = early_.behind(session, answer.missing);
+    answer = sealed(answer);
+    body = {reinterpret_cast<const char*>(&answer), sizeof answer};
+  }
+  // A ROUTER drops messages to a connection that is gone; the daemon behind it asks again.
+  auto& socket = link_->socket;
+  (void)socket.send(zmq::buffer(address), zmq::send_flags::sndmore | zmq::send_flags::dontwait);
+  (void)socket.send(zmq::buffer(&head, sizeof head),
+                    zmq::send_flags::sndmore | zmq::send_flags::dontwait);
+  (void)socket.send(zmq::buffer(body), zmq::send_flags::dontwait);
+}
+
+void block_receiver::report_once(std::string text) {
+  if (text == last_report_) return;
+  last_report_ = std::move(text);
+  if (report_) report_(last_report_);
+}
+
+void block_receiver::report(occasional& kind, time_point now, const std::string& text) {
+  const auto times = kind.happened(now);
+  if (!times || !report_) return;
+  report_(*times == 1 ? text : fmt::format("{} (and {} more of the kind)", text, *times - 1));
+}
+
+} // namespace l3

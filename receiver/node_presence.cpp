@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "receiver/node_presence.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace l3 {
+namespace {
+
+using sessions = std::map<std::uint64_t, const link_peer*>;
+
+/// Stored later; what was stored before the receiver began has no time.
+bool is_later(const link_peer& one, const link_peer& other) {
+  if (one.stored_at != other.stored_at) return one.stored_at > other.stored_at;
+  if (one.last_event && other.last_event) return is_before(*other.last_event, *one.last_event);
+  return one.last_event && !other.last_event;
+}
+
+missing_part part_of(std::uint32_t node, const sessions& silent) {
+  const auto& [session, last] =
+      *std::ranges::max_element(silent, [](const auto& one, const auto& other) {
+        return is_later(*other.second, *one.second);
+      });
+  missing_part part;
+  part.node = node;
+  part.run = last->run;
+  part.session = session;
+  part.after = last->last_event;
+  for (const auto& [other, peer] : silent) {
+    part.silent_since = std::max(part.silent_since, peer->heard_at);
+    if (peer->run != part.run) continue;
+    part.stored = part.stored || peer->stored;
+    if (!last->last_event && peer->last_event &&
+        (!part.after || is_before(*part.after, *peer->last_event)))
+      part.after = peer->last_event;
+  }
+  return part;
+}
+
+/// Sessions are of one daemon if they say the mark of one process. Older daemons say none: of these
+/// sessions that come over no common address, or with no common key, are not one daemon's, nor are
+/// more than two.
+bool are_of_several(const sessions& all) {
+  std::set<std::uint16_t> processes;
+  for (const auto& [session, peer] : all) processes.insert(peer->process);
+  if (!processes.contains(0)) return processes.size() > 1;
+  if (all.size() != node_presence::most_sessions_of_a_daemon)
+    return all.size() > node_presence::most_sessions_of_a_daemon;
+  const auto& of_one = all.begin()->second->peers;
+  const auto& of_other = all.rbegin()->second->peers;
+  return std::ranges::find_first_of(of_one, of_other) == of_one.end();
+}
+
+/// Of a process that has begun anew: what it sends in sessions of the one that died was on disk,
+/// and may be older than what is missing. 0: it has no other session yet.
+std::uint64_t session_that_follows(const sessions& anew) {
+  const auto next = std::ranges::find_if(anew, [](const auto& s) { return !s.second->inherited; });
+  return next == anew.end() ? 0 : next->first;
+}
+
+std::string peers_of(const sessions& all) {
+  constexpr std::size_t most_named = 4;
+  std::set<std::string> peers;
+  for (const auto& [session, peer] : all)
+    if (peers.size() < most_named) peers.insert(peer->in_words);
+  return fmt::format("{}", fmt::join(peers, ", "));
+}
+
+std::string what_is_missing(const missing_part& part) {
+  return fmt::format("of run {} what it took {}", part.run, where_it_breaks_off(part));
+}
+
+std::string begun_anew(const missing_part& part) {
+  return fmt::format("{} is lost, but what it had on disk and what its senders over TCP give again",
+                     what_is_missing(part));
+}
+
+} // namespace
+
+void node_presence::speakers::add(const node_presence::sessions& all) {
+  for (const auto& [session, peer] : all) {
+    sessions.insert(session);
+    if (peer->process != 0) processes.insert(peer->process);
+  }
+}
+
+/// Another process may send what is on disk in a session of the one that died.
+bool node_presence::absence::is_of_it(std::uint64_t session, const link_peer& peer) const {
+  if (peer.process != 0) return own.processes.contains(peer.process);
+  return own.processes.empty() && session == part.session;
+}
+
+bool node_presence::absence::is_of_its_successor(std::uint64_t session,
+                                                 const link_peer& peer) const {
+  if (others.sessions.contains(session) || others.processes.contains(peer.process)) return false;
+  if (peer.process != 0) return !own.processes.contains(peer.process);
+  return !own.processes.empty() || !own.sessions.contains(session);
+}
+
+std::string where_it_breaks_off(const missing_part& part) {
+  if (part.after)
+    return fmt::format("after event {} of spill {}", part.after->number, part.after->spill);
+  return part.stored ? "after what the store has of it" : "since it began";
+}
+
+std::vector<missing_part> node_presence::parts() const {
+  std::vector<missing_part> all;
+  for (const absence& its : past_) all.push_back(its.part);
+  for (const auto& [node, its] : absent_) all.push_back(its.part);
+  return all;
+}
+
+std::map<std::uint32_t, std::string> node_presence::said_by_several() const {
+  std::map<std::uint32_t, std::string> all;
+  for (const auto& [node, its] : several_)
+    if (its.told) all[node] = its.who;
+  return all;
+}
+
+std::vector<std::string> node_presence::look(const link_peers& peers, time_point now) {
+  auto nodes = sort(peers, now);
+  std::erase_if(several_, [&](const auto& s) { return !nodes.contains(s.first); });
+  for (auto& [node, its] : nodes) {
+    if (news_.size() >= most_parts) break;
+    look_at_absent(node, its, now);
+    look_at_number(node, its, now);
+    look_at_one_there(node, its, now);
+  }
+  note_first_events(peers);
+  return next_news();
+}
+
+std::vector<std::string> node_presence::next_news() {
+  const auto end = news_.begin() + static_cast<std::ptrdiff_t>(std::min(most_news, news_.size()));
+  std::vector<std::string> next(news_.begin(), end);
+  news_.erase(news_.begin(), end);
+  return next;
+}
+
+std::map<std::uint32_t, node_presence::node_sessions> node_presence::sort(const link_peers& peers,
+                                                                          time_point now) {
+  std::map<std::uint32_t, node_sessions> nodes;
+  std::erase_if(settled_, [&](std::uint64_t s) { return peers.find(s) == nullptr; });
+  for (const auto& [session, peer] : peers) {
+    if (peer.gone) {
+      nodes[peer.node].ended[session] = &peer;
+    } else if (now < peer.heard_at + silence_limit) {
+      settled_.erase(session);
+      nodes[peer.node].there[session] = &peer;
+    } else if (!settled_.contains(session)) {
+      nodes[peer.node].silent[session] = &peer;
+    }
+  }
+  return nodes;
+}
+
+bool node_presence::is_said_by_several(std::uint32_t node) const {
+  const auto found = several_.find(node);
+  return found != several_.end() && found->second.told;
+}
+
+/// A daemon that died may still be heard for a moment beside its successor: only what lasts is
+/// told.
+void node_presence::look_at_number(std::uint32_t node, const node_sessions& its, time_point now) {
+  const bool speak = are_of_several(its.there);
+  const auto found = several_.find(node);
+  if (found == several_.end()) {
+    if (speak && several_.size() < most_parts) several_[node] = {now, {}, false};
+    return;
+  }
+  several_daemons& all = found->second;
+  if (!all.told) {
+    if (!speak) {
+      several_.erase(found);
+    } else if (now >= all.since + patience_with_several) {
+      all = {all.since, peers_of(its.there), true};
+      news_.push_back(fmt::format(
+          "several daemons say that they are node {} ({}): give each a number of its own in "
+          "`run.node`; until then their counts are added up, and it is not told which of them dies",
+          node, all.who));
+    }
+    return;
+  }
+  sessions known = its.there;
+  known.insert(its.silent.begin(), its.silent.end());
+  if (are_of_several(known)) return;
+  if (!known.empty())
+    news_.push_back(fmt::format("one daemon alone says now that it is node {}", node));
+  several_.erase(found);
+}
+
+void node_presence::look_at_one_there(std::uint32_t node, const node_sessions& its,
+                                      time_point now) {
+  if (its.silent.empty()) return;
+  missing_part part = part_of(node, its.silent);
+  const bool one_of_several = !its.there.empty() && is_said_by_several(node);
+  if (one_of_several || its.there.empty()) {
+    if (absent_.size() >= most_parts) return;
+    const auto first =
+        std::ranges::min_element(its.silent, {}, [](const auto& s) { return s.second->heard_at; });
+    if (one_of_several && now < first->second->heard_at + silence_of_one_of_several) return;
+    news_.push_back(
+        fmt::format("{}node {} is missing: silent for {:.1f} s without a goodbye; {} is "
+                    "not in the store",
+                    one_of_several ? "one of the daemons that say that they are " : "", node,
+                    in_seconds(now - part.silent_since), what_is_missing(part)));
+    absence begun{part, {}, {}};
+    begun.own.add(its.silent);
+    begun.others.add(its.there);
+    begun.others.add(its.ended);
+    absent_.emplace(node, std::move(begun));
+    return;
+  }
+  // It came back before its silence was noticed, or it has another session that speaks.
+  absence gone{part, {}, {}};
+  gone.own.add(its.silent);
+  const auto lives = [&](const auto& s) { return gone.own.processes.contains(s.second->process); };
+  if (std::ranges::any_of(its.there, lives)) return;
+  sessions anew;
+  std::ranges::copy_if(its.there, std::inserter(anew, anew.end()),
+                       [&](const auto& s) { return s.second->known_since > part.silent_since; });
+  if (anew.empty()) return;
+  news_.push_back(
+      fmt::format("node {} has begun anew without a goodbye: {}", node, begun_anew(part)));
+  gone.part.followed_by = session_that_follows(anew);
+  gone.part.back_at = std::ranges::min_element(anew, {}, [](const auto& s) {
+                        return s.second->known_since;
+                      })->second->known_since;
+  add_past(gone);
+  settle(its.silent);
+}
+
+/// Leaves the silent sessions that are told out of `its`.
+void node_presence::look_at_absent(std::uint32_t node, node_sessions& its, time_point now) {
+  auto [at, end] = absent_.equal_range(node);
+  while (at != end) {
+    const bool over = is_back(at->second, its, now);
+    for (const std::uint64_t session : at->second.own.sessions) its.silent.erase(session);
+    at = over ? absent_.erase(at) : std::next(at);
+  }
+}
+
+/// Then it has told so.
+bool node_presence::is_back(const absence& from, const node_sessions& its, time_point now) {
+  const missing_part& part = from.part;
+  const auto is_of_it = [&](const auto& s) { return from.is_of_it(s.first, *s.second); };
+  const auto is_anew = [&](const auto& s) { return from.is_of_its_successor(s.first, *s.second); };
+  const auto tell = [&](time_point back, const std::string& how) {
+    news_.push_back(fmt::format("node {} is back after {:.1f} s, and {}", part.node,
+                                in_seconds(back - part.silent_since), how));
+  };
+  if (std::ranges::any_of(its.there, is_of_it)) {
+    tell(now, "goes on where it was: nothing of it is missing");
+    return true;
+  }
+  sessions ended_since = its.ended;
+  std::erase_if(ended_since,
+                [&](const auto& s) { return s.second->heard_at <= part.silent_since; });
+  // One that says no goodbye has blocks on disk.
+  const bool left_one = std::ranges::any_of(
+      its.silent, [&](const auto& s) { return from.own.sessions.contains(s.first); });
+  const auto goodbye = std::ranges::find_if(ended_since, is_of_it);
+  if (goodbye != ended_since.end() && !left_one) {
+    tell(goodbye->second->heard_at, "has said goodbye: nothing of it is missing");
+    return true;
+  }
+  sessions anew;
+  std::ranges::copy_if(its.there, std::inserter(anew, anew.end()), is_anew);
+  std::ranges::copy_if(ended_since, std::inserter(anew, anew.end()), is_anew);
+  if (anew.empty()) return false;
+  tell(now, "has begun anew: " + begun_anew(part));
+  absence over = from;
+  over.part.followed_by = session_that_follows(anew);
+  over.part.back_at = now;
+  for (const auto& [session, peer] : its.silent)
+    if (from.own.sessions.contains(session)) settled_.insert(session);
+  add_past(over);
+  return true;
+}
+
+void node_presence::add_past(const absence& from) {
+  if (past_.size() >= most_parts) past_.pop_front();
+  past_.push_back(from);
+}
+
+void node_presence::settle(const sessions& silent) {
+  for (const auto& [session, peer] : silent) settled_.insert(session);
+}
+
+/// Where the missing part ends.
+void node_presence::note_first_events(const link_peers& peers) {
+  for (absence& its : past_) {
+    missing_part& part = its.part;
+    if (part.before) continue;
+    if (part.followed_by == 0) {
+      sessions anew;
+      for (const auto& [session, peer] : peers)
+        if (peer.node == part.node && peer.known_since > part.silent_since &&
+            its.is_of_its_successor(session, peer))
+          anew[session] = &peer;
+      part.followed_by = session_that_follows(anew);
+    }
+    if (const link_peer* const next = peers.find(part.followed_by)) part.before = next->first_event;
+  }
+}
+
+} // namespace l3

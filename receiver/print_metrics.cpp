@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// `l3-receiver-metrics-reference` prints docs/receiver-metrics.md.
+#include <cstdio>
+#include <string>
+
+#include "receiver/snapshot.hpp"
+
+namespace l3 {
+namespace {
+
+constexpr const char* head = R"(# Metrics and status of the receiver
+
+<!-- Made by l3-receiver-metrics-reference from the descriptions in
+receiver/families.cpp. -->
+
+`koto-l3 receive --monitor ADDRESS` answers there: `/metrics` in the text format of Prometheus,
+`/status` as one JSON object, `/readyz` (200 while it stores), `/healthz` (200 while its thread
+makes progress) and a page. Both show what the receiver counted up to half a second ago. Counters
+begin at 0 with each start. Sizes are in bytes and durations in seconds.
+
+## Metrics
+
+The label `node` is the number of a daemon's node, of the 48 that were heard last. What belongs to a
+daemon's connection is absent while it has not been heard since the start.
+
+| metric | type | labels | meaning |
+| --- | --- | --- | --- |
+)";
+
+constexpr const char* status_head = R"(
+## Keys of /status
+
+A key with a metric shows the number of that metric; 1 or 0 is true or false here. A name in braces
+stands for each value of that label. `daemons` is an array with one object for each node, which its
+key `node` holds.
+
+| key | metric, or meaning |
+| --- | --- |
+)";
+
+} // namespace
+} // namespace l3
+
+int main() {
+  using namespace l3;
+  receive_snapshot s;
+  s.daemons.emplace_back();
+  s.daemons.back().silent = s.daemons.back().lag = 0;
+  s.disk = disk_snapshot{.seconds_left = 0};
+  const family_tables tables = tables_of(families_of(s));
+  std::fputs((head + tables.metrics + status_head + tables.keys).c_str(), stdout);
+}

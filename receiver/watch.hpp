@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a running receiver is watched: twice a second its thread makes a snapshot, which the pages
+// of its monitoring address show, tells the service manager that it is alive, and the log which
+// nodes are missing.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "config/endpoint.hpp"
+#include "monitor/http_server.hpp"
+#include "monitor/recent_rate.hpp"
+#include "monitor/service_manager.hpp"
+#include "receiver/node_presence.hpp"
+#include "receiver/snapshot.hpp"
+
+namespace l3 {
+
+class receive_watch {
+public:
+  /// Monitoring at that address, if there is one. Throws std::runtime_error that names it if it
+  /// cannot listen there. Store and receiver must outlive the watch.
+  receive_watch(const std::optional<internet_address>& at, const receive_settings& settings,
+                const store_writer& store, const block_receiver& receiver, service_manager manager,
+                std::chrono::nanoseconds patience = std::chrono::seconds(10));
+
+  /// For the thread that stores, between its steps: makes a snapshot if it is time for one.
+  /// `ledger_error`: why its ledger cannot be written, in words; empty: it can.
+  void look(time_point now, const std::string& ledger_error = {});
+  /// The receiver ends.
+  void stopping() const { manager_.stopping(); }
+
+  /// "http://127.0.0.1:9421/"; empty: no monitoring.
+  [[nodiscard]] const std::string& address() const { return address_; }
+
+private:
+  struct node_counts {
+    stored_counts stored; ///< since the start
+    recent_rate events{std::chrono::seconds(10)};
+    recent_rate bytes{std::chrono::seconds(10)};
+  };
+
+  [[nodiscard]] receive_snapshot snapshot(time_point now, const std::string& ledger_error);
+  [[nodiscard]] std::map<std::uint32_t, daemon_snapshot> find_nodes(receive_snapshot& s,
+                                                                    time_point now) const;
+  void add_daemons(receive_snapshot& s, time_point now);
+  void add_missing(receive_snapshot& s, time_point now);
+  [[nodiscard]] std::optional<disk_snapshot> look_at_disk(std::uint64_t stored_bytes,
+                                                          time_point now);
+  [[nodiscard]] receive_snapshot latest() const;
+  [[nodiscard]] bool is_stuck() const;
+
+  const receive_settings settings_;
+  const store_writer& store_;
+  const block_receiver& receiver_;
+  service_manager manager_;
+  const std::chrono::nanoseconds patience_; ///< with the thread that stores
+  time_point started_ = steady_clock::now();
+  double started_at_ = 0; ///< s since 1970-01-01 UTC
+  time_point next_look_{};
+  std::optional<std::map<std::uint32_t, stored_counts>> at_start_; ///< by node, in the store
+  std::map<std::uint32_t, node_counts> counts_;                    ///< by node
+  node_presence presence_;
+  recent_rate written_{std::chrono::minutes(1)};
+
+  mutable std::mutex mutex_;
+  receive_snapshot latest_;
+  std::atomic<std::int64_t> looked_at_ = 0; ///< of time_point, in ns
+  std::string address_;
+  std::unique_ptr<http_server> http_; // last: its thread reads the rest
+};
+
+} // namespace l3

@@ -1,0 +1,508 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "receiver/node_presence.hpp"
+
+#include <gtest/gtest.h>
+
+namespace l3 {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::uint32_t run = 7;
+
+/// Sessions that say hello, are heard and say goodbye when the test wants.
+class farm {
+public:
+  void hello(std::uint64_t session, std::uint32_t node,
+             const std::string& peer = "address 10.0.0.1", std::uint16_t process = 0) {
+    link_peer& from = peers_.greet(session, std::to_string(session), now_);
+    from.in_words = peer;
+    from.node = node;
+    from.take_process(process, now_);
+    from.run = run;
+  }
+  void hear(std::uint64_t session) { peers_.find(session)->heard_at = now_; }
+  void store(std::uint64_t session, event_key last) {
+    link_peer& from = *peers_.find(session);
+    if (!from.first_event) from.first_event = last;
+    from.last_event = last;
+    from.stored = true;
+    from.stored_at = from.heard_at = now_;
+  }
+  /// A block without events.
+  void store_empty(std::uint64_t session) {
+    peers_.find(session)->stored_at = peers_.find(session)->heard_at = now_;
+  }
+  /// Before the receiver's start.
+  void store_unknown(std::uint64_t session) { peers_.find(session)->stored = true; }
+  void goodbye(std::uint64_t session) {
+    hear(session);
+    peers_.find(session)->gone = true;
+  }
+  /// What is said so much later.
+  std::vector<std::string> after(std::chrono::nanoseconds time) {
+    now_ += time;
+    return presence_.look(peers_, now_);
+  }
+  /// Meanwhile these are heard.
+  std::vector<std::string> after(std::chrono::nanoseconds time,
+                                 std::initializer_list<std::uint64_t> heard) {
+    now_ += time;
+    for (const std::uint64_t session : heard) hear(session);
+    return presence_.look(peers_, now_);
+  }
+  [[nodiscard]] const node_presence& presence() const { return presence_; }
+
+private:
+  link_peers peers_;
+  node_presence presence_;
+  time_point now_ = time_point(1h);
+};
+
+TEST(node_presence, names_a_silent_node_by_run_spill_and_node_once) {
+  farm f;
+  f.hello(1, 3);
+  f.hello(2, 4);
+  f.store(1, {511, 17});
+  EXPECT_TRUE(f.after(1900ms, {2}).empty());
+  const auto news = f.after(200ms, {2});
+  ASSERT_EQ(news.size(), 1U);
+  EXPECT_EQ(news[0], "node 3 is missing: silent for 2.1 s without a goodbye; of run 7 what it took "
+                     "after event 17 of spill 511 is not in the store");
+  EXPECT_TRUE(f.presence().is_missing(3));
+  EXPECT_FALSE(f.presence().is_missing(4));
+  EXPECT_TRUE(f.after(10s, {2}).empty());
+  ASSERT_EQ(f.presence().parts().size(), 1U);
+  EXPECT_EQ(f.presence().parts()[0].after, (event_key{511, 17}));
+  EXPECT_FALSE(f.presence().parts()[0].back_at);
+}
+
+TEST(node_presence, names_a_node_of_which_nothing_was_stored) {
+  farm f;
+  f.hello(1, 3);
+  const auto news = f.after(3s);
+  ASSERT_EQ(news.size(), 1U);
+  EXPECT_NE(news[0].find("of run 7 what it took since it began is not in the store"),
+            std::string::npos)
+      << news[0];
+}
+
+TEST(node_presence, does_not_say_that_nothing_was_stored_of_a_node_whose_events_it_does_not_know) {
+  farm f;
+  f.hello(1, 3);
+  f.hello(2, 3);
+  f.store_unknown(1);
+  const auto news = f.after(3s);
+  ASSERT_EQ(news.size(), 1U);
+  EXPECT_NE(
+      news[0].find("of run 7 what it took after what the store has of it is not in the store"),
+      std::string::npos)
+      << news[0];
+  EXPECT_TRUE(f.presence().parts()[0].stored);
+}
+
+TEST(node_presence, names_the_last_event_though_the_last_block_had_none) {
+  farm f;
+  f.hello(1, 3);
+  f.hello(2, 3);
+  f.hello(3, 4);
+  f.store(1, {5, 17});
+  EXPECT_TRUE(f.after(100ms).empty());
+  f.store_empty(2);
+  const auto news = f.after(3s, {3});
+  ASSERT_EQ(news.size(), 1U);
+  EXPECT_NE(news[0].find("after event 17 of spill 5"), std::string::npos) << news[0];
+}
+
+/// Two daemons with the number 3, each with two lanes, until they are told.
+class two_of_one_number : public testing::Test {
+protected:
+  void begin(const std::string& other) {
+    for (const std::uint64_t session : {1, 2}) f_.hello(session, 3);
+    for (const std::uint64_t session : {11, 12}) f_.hello(session, 3, other);
+    f_.store(1, {5, 17});
+    f_.store(11, {5, 18});
+    EXPECT_TRUE(f_.after(100ms, {1, 2, 11, 12}).empty());
+    for (int second = 0; second < 4; ++second)
+      EXPECT_TRUE(f_.after(1s, {1, 2, 11, 12}).empty()) << "one may be dead";
+    const auto news = f_.after(1s, {1, 2, 11, 12});
+    ASSERT_EQ(news.size(), 1U);
+    EXPECT_EQ(news[0].find("several daemons say that they are node 3 (address 10.0.0.1"), 0U)
+        << news[0];
+    EXPECT_NE(news[0].find("give each a number of its own in `run.node`"), std::string::npos);
+    EXPECT_TRUE(f_.presence().said_by_several().contains(3));
+    EXPECT_TRUE(f_.after(1s, {1, 2, 11, 12}).empty()) << "once";
+  }
+
+  farm f_;
+};
+
+TEST_F(two_of_one_number, are_told_and_do_not_hide_their_deaths) {
+  begin("address 10.0.0.2");
+  EXPECT_TRUE(f_.after(900ms, {2, 11, 12}).empty());
+  EXPECT_TRUE(f_.after(1200ms, {11, 12}).empty()) << "the other lane may speak";
+  const auto news = f_.after(1s, {11, 12});
+  ASSERT_EQ(news.size(), 1U);
+  EXPECT_EQ(news[0],
+            "one of the daemons that say that they are node 3 is missing: silent for 2.2 s without "
+            "a goodbye; of run 7 what it took after event 17 of spill 5 is not in the store");
+  EXPECT_TRUE(f_.presence().is_missing(3));
+  EXPECT_EQ(f_.after(1s, {11, 12}),
+            std::vector<std::string>{"one daemon alone says now that it is node 3"});
+  EXPECT_TRUE(f_.presence().said_by_several().empty());
+  EXPECT_TRUE(f_.after(1min, {11, 12}).empty()) << "the one that lives is not the other, back";
+  const auto both = f_.after(3s);
+  ASSERT_EQ(both.size(), 1U);
+  EXPECT_EQ(both[0].find("node 3 is missing"), 0U) << both[0];
+  EXPECT_NE(both[0].find("after event 18 of spill 5"), std::string::npos) << both[0];
+  EXPECT_EQ(f_.presence().parts().size(), 2U);
+}
+
+TEST_F(two_of_one_number, of_one_machine_are_told_by_their_lanes) {
+  begin("address 10.0.0.1");
+  EXPECT_TRUE(f_.after(1s, {1, 2, 11, 12}).empty());
+  f_.goodbye(11);
+  f_.goodbye(12);
+  EXPECT_EQ(f_.after(100ms, {1, 2}),
+            std::vector<std::string>{"one daemon alone says now that it is node 3"});
+  EXPECT_FALSE(f_.presence().any_missing());
+}
+
+TEST(node_presence, tells_two_daemons_of_one_machine_by_their_processes) {
+  farm f;
+  f.hello(1, 3, "address 10.0.0.1", 1000);
+  f.hello(2, 3, "address 10.0.0.1", 1000);
+  for (int second = 0; second < 10; ++second) EXPECT_TRUE(f.after(1s, {1, 2}).empty());
+  f.goodbye(2);
+  f.hello(11, 3, "address 10.0.0.1", 2000); // one lane each
+  std::vector<std::string> said;
+  for (int second = 0; second < 10; ++second)
+    for (const std::string& line : f.after(1s, {1, 11})) said.push_back(line);
+  ASSERT_EQ(said.size(), 1U);
+  EXPECT_EQ(said[0].find("several daemons say that they are node 3 (address 10.0.0.1"), 0U);
+  EXPECT_TRUE(f.presence().said_by_several().contains(3));
+}
+
+TEST(node_presence, takes_lanes_over_two_cards_of_one_process_for_one_daemon) {
+  farm f;
+  f.hello(1, 3, "address 10.0.0.1", 1000);
+  f.hello(2, 3, "address 10.0.1.1", 1000);
+  for (int second = 0; second < 10; ++second) EXPECT_TRUE(f.after(1s, {1, 2}).empty());
+}
+
+TEST_F(two_of_one_number, are_both_missing_when_both_are) {
+  begin("address 10.0.0.2");
+  const auto news = f_.after(4s);
+  ASSERT_EQ(news.size(), 1U);
+  EXPECT_EQ(news[0].find("node 3 is missing"), 0U) << news[0];
+  EXPECT_TRUE(f_.after(1s).empty());
+  EXPECT_TRUE(f_.presence().said_by_several().empty());
+}
+
+TEST_F(two_of_one_number, is_taken_back_when_it_was_only_cut_off) {
+  begin("address 10.0.0.2");
+  ASSERT_EQ(f_.after(4s, {11, 12}).size(), 1U);
+  (void)f_.after(1s, {11, 12});
+  const auto news = f_.after(1s, {1, 2, 11, 12});
+  ASSERT_EQ(news.size(), 1U);
+  EXPECT_NE(news[0].find("goes on where it was"), std::string::npos) << news[0];
+  EXPECT_FALSE(f_.presence().any_missing());
+}
+
+TEST(node_presence, takes_two_lanes_over_two_addresses_for_one_daemon) {
+  farm f;
+  for (const char* from : {"address 10.0.0.1", "address 10.0.1.1"})
+    for (const std::uint64_t session : {1, 2}) f.hello(session, 3, from);
+  f.hello(1, 3, "address 10.0.0.1");
+  for (int second = 0; second < 20; ++second) EXPECT_TRUE(f.after(1s, {1, 2}).empty());
+}
+
+TEST(node_presence, takes_one_that_was_started_anew_at_once_for_one_daemon) {
+  farm f;
+  for (const std::uint64_t session : {1, 2}) f.hello(session, 3);
+  EXPECT_TRUE(f.after(100ms).empty());
+  for (const std::uint64_t session : {11, 12}) f.hello(session, 3, "address 10.0.0.2");
+  std::size_t lines = 0;
+  for (int second = 0; second < 20; ++second) lines += f.after(1s, {11, 12}).size();
+  EXPECT_EQ(lines, 1U) << "it has begun anew";
+  EXPECT_TRUE(f.presence().said_by_several().empty());
+}
+
+TEST(node_presence, lets_a_node_go_that_says_goodbye) {
+  farm f;
+  f.hello(1, 3);
+  f.hello(2, 3);
+  f.goodbye(1);
+  f.goodbye(2);
+  EXPECT_TRUE(f.after(1min).empty());
+  EXPECT_FALSE(f.presence().any_missing());
+}
+
+TEST(node_presence, misses_a_node_that_leaves_a_session_behind_at_its_end) {
+  farm f;
+  f.hello(1, 3);
+  f.hello(2, 3);
+  f.goodbye(1);
+  EXPECT_EQ(f.after(3s).size(), 1U) << "of what is on its disk";
+}
+
+TEST(node_presence, says_where_the_missing_part_of_a_node_that_has_begun_anew_ends) {
+  farm f;
+  f.hello(1, 3);
+  f.store(1, {5, 17});
+  EXPECT_EQ(f.after(3s).size(), 1U);
+  f.hello(2, 3);
+  const auto news = f.after(1s, {2});
+  ASSERT_EQ(news.size(), 1U);
+  EXPECT_EQ(news[0], "node 3 is back after 4.0 s, and has begun anew: of run 7 what it took after "
+                     "event 17 of spill 5 is lost, but what it had on disk and what its senders "
+                     "over TCP give again");
+  EXPECT_FALSE(f.presence().is_missing(3));
+  f.store(2, {8, 1});
+  EXPECT_TRUE(f.after(1s, {2}).empty());
+  ASSERT_EQ(f.presence().parts().size(), 1U);
+  EXPECT_EQ(f.presence().parts()[0].before, (event_key{8, 1}));
+  EXPECT_TRUE(f.presence().parts()[0].back_at);
+  f.goodbye(2);
+  EXPECT_TRUE(f.after(1min).empty()) << "the session that died is told";
+}
+
+TEST(node_presence, misses_nothing_of_a_node_that_was_only_cut_off) {
+  farm f;
+  f.hello(1, 3);
+  f.hello(2, 3);
+  f.store(1, {5, 17});
+  EXPECT_EQ(f.after(3s).size(), 1U);
+  EXPECT_TRUE(f.after(1s, {2}).empty()) << "its other session may come first";
+  const auto news = f.after(500ms, {1, 2});
+  ASSERT_EQ(news.size(), 1U);
+  EXPECT_EQ(news[0],
+            "node 3 is back after 4.5 s, and goes on where it was: nothing of it is missing");
+  EXPECT_TRUE(f.presence().parts().empty());
+  EXPECT_EQ(f.after(3s).size(), 1U) << "it may be missing again";
+}
+
+/// Its other lane may be one that the outage began.
+TEST(node_presence, knows_a_process_that_was_only_cut_off_by_its_mark) {
+  farm f;
+  f.hello(1, 3, "address 10.0.0.1", 1000);
+  f.store(1, {5, 17});
+  EXPECT_EQ(f.after(3s).size(), 1U);
+  f.hello(2, 3, "address 10.0.0.2", 1000);
+  const auto news = f.after(500ms, {2});
+  ASSERT_EQ(news.size(), 1U);
+  EXPECT_EQ(news[0],
+            "node 3 is back after 3.5 s, and goes on where it was: nothing of it is missing");
+  EXPECT_TRUE(f.presence().parts().empty());
+  for (int second = 0; second < 10; ++second)
+    EXPECT_TRUE(f.after(1s, {2}).empty()) << "its first lane has nothing to say";
+}
+
+TEST(node_presence, takes_no_new_lane_of_a_process_for_another_process) {
+  farm f;
+  f.hello(1, 3, "address 10.0.0.1", 1000);
+  f.store(1, {5, 17});
+  EXPECT_TRUE(f.after(1s).empty());
+  f.hello(2, 3, "address 10.0.0.1", 1000);
+  for (int second = 0; second < 10; ++second) EXPECT_TRUE(f.after(1s, {2}).empty());
+}
+
+TEST(node_presence, knows_a_new_process_that_sends_what_the_one_that_died_had_on_disk) {
+  farm f;
+  f.hello(1, 3, "address 10.0.0.1", 1000);
+  f.hello(2, 3, "address 10.0.0.1", 1000);
+  f.store(1, {5, 3});
+  f.store(2, {5, 17});
+  EXPECT_EQ(f.after(3s).size(), 1U);
+  f.hello(2, 3, "address 10.0.0.1", 2000);
+  const auto news = f.after(500ms, {2});
+  ASSERT_EQ(news.size(), 1U);
+  EXPECT_EQ(news[0].find("node 3 is back after 3.5 s, and has begun anew: "), 0U) << news[0];
+  f.store(2, {5, 4}); // was on disk
+  EXPECT_TRUE(f.after(1s, {2}).empty());
+  ASSERT_EQ(f.presence().parts().size(), 1U);
+  EXPECT_FALSE(f.presence().parts()[0].before);
+  f.hello(3, 3, "address 10.0.0.1", 2000);
+  f.store(3, {6, 1});
+  EXPECT_TRUE(f.after(1s, {2, 3}).empty());
+  EXPECT_EQ(f.presence().parts()[0].before, (event_key{6, 1}));
+}
+
+TEST(node_presence, takes_one_with_a_mark_for_the_successor_of_one_that_says_none) {
+  farm f;
+  f.hello(1, 3);
+  f.store(1, {5, 17});
+  EXPECT_EQ(f.after(3s).size(), 1U);
+  f.hello(1, 3, "address 10.0.0.1", 2000); // a newer version sends what the older one had on disk
+  const auto news = f.after(500ms, {1});
+  ASSERT_EQ(news.size(), 1U);
+  EXPECT_NE(news[0].find("has begun anew"), std::string::npos) << news[0];
+}
+
+TEST(node_presence, takes_no_goodbye_from_before_it_missed_a_node_for_its_successor) {
+  for (const std::uint16_t other : {0, 2000}) { // of one daemon, or of two with one number
+    farm f;
+    f.hello(1, 3, "address 10.0.0.1", other == 0 ? 0 : 1000);
+    f.hello(5, 3, "address 10.0.0.1", other);
+    f.store(1, {5, 17});
+    EXPECT_TRUE(f.after(600ms).empty());
+    f.goodbye(5);
+    EXPECT_EQ(f.after(1500ms).size(), 1U);
+    EXPECT_TRUE(f.after(500ms).empty());
+    EXPECT_TRUE(f.presence().is_missing(3));
+  }
+}
+
+TEST(node_presence, tells_a_death_once_though_one_lane_had_been_silent_before) {
+  farm f;
+  f.hello(1, 3, "address 10.0.0.1", 1000);
+  f.hello(2, 3, "address 10.0.0.1", 1000);
+  f.store(1, {5, 17});
+  EXPECT_EQ(f.after(3s).size(), 1U);
+  EXPECT_EQ(f.after(500ms, {2}).size(), 1U) << "goes on where it was";
+  f.store(2, {5, 90});
+  EXPECT_TRUE(f.after(100ms).empty());
+  f.hello(3, 3, "address 10.0.0.1", 2000); // it has died, and was started at once
+  std::vector<std::string> said;
+  for (int look = 0; look < 10; ++look)
+    for (const std::string& line : f.after(500ms, {3})) said.push_back(line);
+  ASSERT_EQ(said.size(), 1U);
+  EXPECT_NE(said[0].find("after event 90 of spill 5"), std::string::npos) << said[0];
+  EXPECT_EQ(f.presence().parts().size(), 1U);
+}
+
+TEST(node_presence, notices_a_new_process_with_an_old_session_before_the_old_one_was_missed) {
+  farm f;
+  f.hello(1, 3, "address 10.0.0.1", 1000);
+  f.hello(2, 3, "address 10.0.0.1", 1000);
+  f.store(1, {5, 17});
+  EXPECT_TRUE(f.after(1s).empty());
+  f.hello(2, 3, "address 10.0.0.1", 2000);
+  const auto news = f.after(1100ms, {2});
+  ASSERT_EQ(news.size(), 1U);
+  EXPECT_EQ(news[0].find("node 3 has begun anew without a goodbye: "), 0U) << news[0];
+}
+
+TEST(node_presence, lets_a_node_go_that_was_missing_and_says_goodbye) {
+  for (const std::uint16_t process : {0, 1000}) {
+    farm f;
+    f.hello(1, 3, "address 10.0.0.1", process);
+    f.store(1, {5, 17});
+    EXPECT_EQ(f.after(3s).size(), 1U);
+    f.store(1, {5, 18});
+    f.goodbye(1);
+    const auto news = f.after(1s);
+    ASSERT_EQ(news.size(), 1U);
+    EXPECT_EQ(news[0],
+              "node 3 is back after 3.0 s, and has said goodbye: nothing of it is missing");
+    EXPECT_FALSE(f.presence().any_missing());
+    EXPECT_TRUE(f.presence().parts().empty());
+    EXPECT_TRUE(f.after(1min).empty());
+  }
+}
+
+TEST(node_presence, misses_a_node_that_leaves_one_of_its_silent_sessions_behind) {
+  farm f;
+  f.hello(1, 3, "address 10.0.0.1", 1000);
+  f.hello(2, 3, "address 10.0.0.1", 1000);
+  f.store(1, {5, 17});
+  EXPECT_EQ(f.after(3s).size(), 1U);
+  f.goodbye(1);
+  EXPECT_TRUE(f.after(1s).empty());
+  EXPECT_TRUE(f.presence().is_missing(3)) << "blocks are on its disk";
+}
+
+TEST(node_presence, knows_one_that_had_begun_anew_and_ended_between_two_looks) {
+  farm f;
+  f.hello(1, 3, "address 10.0.0.1", 1000);
+  f.store(1, {5, 17});
+  EXPECT_EQ(f.after(3s).size(), 1U);
+  f.hello(2, 3, "address 10.0.0.1", 2000);
+  f.store(2, {8, 1});
+  f.goodbye(2);
+  const auto news = f.after(500ms);
+  ASSERT_EQ(news.size(), 1U);
+  EXPECT_NE(news[0].find("has begun anew"), std::string::npos) << news[0];
+  EXPECT_EQ(f.presence().parts()[0].before, (event_key{8, 1}));
+  EXPECT_FALSE(f.presence().any_missing());
+}
+
+TEST(node_presence, notices_one_that_was_back_before_it_was_missed) {
+  farm f;
+  f.hello(1, 3);
+  f.store(1, {5, 17});
+  EXPECT_TRUE(f.after(1s).empty());
+  f.hello(2, 3);
+  EXPECT_TRUE(f.after(500ms, {2}).empty());
+  const auto news = f.after(1s, {2});
+  ASSERT_EQ(news.size(), 1U);
+  EXPECT_EQ(
+      news[0].find("node 3 has begun anew without a goodbye: of run 7 what it took after event "
+                   "17 of spill 5 is lost"),
+      0U)
+      << news[0];
+  EXPECT_FALSE(f.presence().any_missing());
+  EXPECT_TRUE(f.after(1s, {2}).empty()) << "once";
+}
+
+TEST(node_presence, does_not_miss_a_session_beside_one_that_speaks) {
+  farm f;
+  f.hello(1, 3);
+  f.hello(2, 3);
+  EXPECT_TRUE(f.after(1min, {2}).empty());
+}
+
+TEST(node_presence, says_few_lines_at_a_time_and_knows_few_nodes) {
+  farm f;
+  constexpr std::size_t most = 64;
+  for (std::uint32_t node = 1; node <= 2 * most; ++node) f.hello(node, node);
+  std::size_t lines = f.after(3s).size();
+  EXPECT_EQ(lines, 8U);
+  EXPECT_EQ(f.presence().parts().size(), most) << "at once";
+  for (int look = 0; look < 100; ++look) {
+    const std::size_t now = f.after(3s).size();
+    EXPECT_LE(now, 8U);
+    lines += now;
+  }
+  EXPECT_EQ(lines, most);
+  EXPECT_EQ(f.presence().parts().size(), most);
+}
+
+TEST(node_presence, knows_64_numbers_that_several_daemons_say) {
+  farm f;
+  const auto two_say = [&](std::uint32_t node) {
+    f.hello(10 * node, node, "address 10.0.0.1", 1);
+    f.hello(10 * node + 1, node, "address 10.0.0.2", 2);
+  };
+  const auto look = [&](std::uint32_t nodes) {
+    for (int looks = 0; looks < 30; ++looks) {
+      for (std::uint32_t node = 1; node <= nodes; ++node) two_say(node);
+      (void)f.after(1s);
+    }
+    return f.presence().said_by_several().size();
+  };
+  EXPECT_EQ(look(63), 63U);
+  EXPECT_EQ(look(64), 64U);
+  EXPECT_EQ(look(65), 64U);
+}
+
+TEST(node_presence, forgets_the_oldest_parts) {
+  farm f;
+  for (std::uint64_t session = 1; session <= 3 * node_presence::most_parts; ++session) {
+    f.hello(session, 3);
+    (void)f.after(1s);
+    (void)f.after(3s);
+  }
+  EXPECT_EQ(f.presence().parts().size(), 64U + 1) << "and the one that is missing";
+}
+
+TEST(events, come_in_the_order_of_spills_that_begin_again_at_0) {
+  EXPECT_TRUE(is_before({5, 17}, {5, 18}));
+  EXPECT_TRUE(is_before({5, 17}, {6, 1}));
+  EXPECT_TRUE(is_before({511, 17}, {0, 1}));
+  EXPECT_FALSE(is_before({0, 1}, {511, 17}));
+  EXPECT_FALSE(is_before({5, 17}, {5, 17}));
+}
+
+} // namespace
+} // namespace l3

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "receiver/pages.hpp"
+
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+
+#include "monitor/family.hpp"
+#include "receiver/snapshot.hpp"
+#include "tests/receiver/sample_snapshot.hpp"
+
+namespace l3 {
+namespace {
+
+boost::json::value status_of(const receive_snapshot& s) {
+  return boost::json::parse(render_status(families_of(s)));
+}
+
+std::string metrics_of(const receive_snapshot& s) { return render_metrics(families_of(s)); }
+
+void set(receive_snapshot& s, receive_trouble t) { s.has[static_cast<std::size_t>(t)] = true; }
+
+TEST(receive_status, says_what_came_and_what_became_of_it) {
+  const auto status = status_of(sample_receive_snapshot());
+  EXPECT_EQ(status.at("program").as_string(), "koto-l3 receive");
+  EXPECT_EQ(status.at("state").at("ready"), true);
+  EXPECT_TRUE(status.at("state").at("degraded").as_array().empty());
+  const auto& blocks = status.at("blocks").as_object();
+  std::uint64_t sum = 0;
+  for (const auto& [outcome, n] : blocks) sum += n.to_number<std::uint64_t>();
+  EXPECT_EQ(sum, 900U);
+  EXPECT_EQ(status.at("damaged").at("payload_checksum"), 2);
+  EXPECT_EQ(status.at("store").at("events"), 60'000);
+  EXPECT_EQ(status.at("disk").at("seconds_left"), 7'500.0);
+}
+
+TEST(receive_status, tells_the_daemons_apart) {
+  const auto status = status_of(sample_receive_snapshot());
+  const auto& daemons = status.at("daemons").as_array();
+  ASSERT_EQ(daemons.size(), 2U);
+  EXPECT_EQ(daemons[0].at("node").as_string(), "1");
+  EXPECT_EQ(daemons[0].at("connected"), true);
+  EXPECT_EQ(daemons[0].at("lag"), 0.125);
+  EXPECT_EQ(daemons[0].at("bytes_per_second"), 400e6);
+  EXPECT_EQ(daemons[1].at("run"), 76);
+  EXPECT_TRUE(daemons[1].at("silent").is_null());
+  EXPECT_TRUE(daemons[1].at("lag").is_null());
+}
+
+TEST(receive_metrics, have_a_series_for_each_daemon_that_was_heard) {
+  const std::string text = metrics_of(sample_receive_snapshot());
+  EXPECT_NE(text.find("koto_l3_receive_daemon_connected{node=\"1\"} 1"), text.npos);
+  EXPECT_NE(text.find("koto_l3_receive_daemon_connected{node=\"2\"} 0"), text.npos);
+  EXPECT_NE(text.find("koto_l3_receive_daemon_lag_seconds{node=\"1\"} 0.125"), text.npos);
+  EXPECT_EQ(text.find("koto_l3_receive_daemon_lag_seconds{node=\"2\"}"), text.npos);
+  EXPECT_NE(text.find("koto_l3_receive_bytes_total 9000000000000"), text.npos);
+}
+
+TEST(receive_metrics, leave_out_the_time_left_while_nothing_is_written) {
+  receive_snapshot s = sample_receive_snapshot();
+  s.disk->seconds_left.reset();
+  EXPECT_EQ(metrics_of(s).find("disk_seconds_left"), std::string::npos);
+  EXPECT_NE(metrics_of(s).find("disk_free_bytes 40000000000"), std::string::npos);
+  s.disk.reset();
+  EXPECT_EQ(metrics_of(s).find("disk_free_bytes"), std::string::npos);
+}
+
+TEST(receive_metrics, stay_below_500_series_with_all_daemons) {
+  receive_snapshot s = sample_receive_snapshot();
+  const daemon_snapshot one = s.daemons.front();
+  s.daemons.assign(receive_snapshot::most_daemons, one);
+  for (std::uint32_t n = 0; n < s.daemons.size(); ++n) s.daemons[n].node = n;
+  const std::string text = metrics_of(s);
+  int series = 0;
+  for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1)
+    if (text[at] != '#') ++series;
+  EXPECT_GT(series, 300);
+  EXPECT_LE(series, 500);
+}
+
+TEST(receive_status, names_what_is_missing_by_run_spill_and_node) {
+  const auto status = status_of(farm_receive_snapshot());
+  const auto& daemons = status.at("daemons").as_array();
+  EXPECT_EQ(daemons[0].at("state").as_string(), "sending");
+  EXPECT_EQ(daemons[0].at("name").as_string(), "key node<1>");
+  EXPECT_EQ(daemons[0].at("last_event").at("spill"), 6);
+  EXPECT_EQ(daemons[2].at("state").as_string(), "missing");
+  EXPECT_EQ(daemons[2].at("missing"), true);
+  const auto& missing = status.at("missing").as_array();
+  ASSERT_EQ(missing.size(), 2U);
+  EXPECT_EQ(missing[0].at("node"), daemons[0].at("node"));
+  EXPECT_EQ(missing[0].at("back_after"), 9.5);
+  EXPECT_EQ(missing[0].at("before").at("event"), 2);
+  EXPECT_EQ(missing[1].at("node"), daemons[2].at("node"));
+  EXPECT_EQ(missing[1].at("run"), 77);
+  EXPECT_EQ(missing[1].at("after").at("spill"), 5);
+  EXPECT_EQ(missing[1].at("after").at("event"), 17);
+  EXPECT_TRUE(missing[1].at("back_after").is_null());
+  const std::string text = metrics_of(farm_receive_snapshot());
+  EXPECT_NE(text.find("koto_l3_receive_daemon_missing{node=\"3\"} 1"), text.npos);
+  EXPECT_NE(text.find("koto_l3_receive_daemon_missing{node=\"1\"} 0"), text.npos);
+  EXPECT_NE(text.find("koto_l3_receive_degraded{reason=\"node_missing\"} 1"), text.npos);
+}
+
+TEST(receive_pages, show_all_nodes_and_what_is_missing) {
+  const std::string page = render_page(farm_receive_snapshot());
+  EXPECT_NE(page.find("class=\"state degraded\">receiving, degraded: node_missing"), page.npos);
+  EXPECT_NE(page.find("Missing: node 3 of run 77 after event 17 of spill 5. Look at the node"),
+            page.npos);
+  EXPECT_NE(page.find("<tr class=\"missing\"><th scope=\"row\">3</th>"), page.npos);
+  EXPECT_NE(page.find("key node&lt;1&gt;"), page.npos);
+  EXPECT_NE(page.find("<td>2 s ago, event 30 of spill 6</td>"), page.npos);
+  EXPECT_NE(page.find("<td>after event 17 of spill 5</td><td></td><td>missing for 42 s</td>"),
+            page.npos);
+  EXPECT_NE(page.find("<td>after event 9 of spill 2</td><td>before event 2 of spill 4</td><td>back "
+                      "after 9 s</td>"),
+            page.npos);
+  EXPECT_EQ(render_page(sample_receive_snapshot()).find("<h2>Missing</h2>"), page.npos);
+}
+
+TEST(receive_pages, name_the_worst_trouble_and_what_to_do) {
+  receive_snapshot s = sample_receive_snapshot();
+  s.folder = "/data/store";
+  EXPECT_NE(render_page(s).find("<p class=\"state\">receiving</p>"), std::string::npos);
+  EXPECT_EQ(status_of(s).at("problem").at("text"), "");
+  set(s, receive_trouble::disk_low);
+  EXPECT_NE(render_page(s).find("class=\"state degraded\">receiving, degraded: disk_low"),
+            std::string::npos);
+  EXPECT_NE(render_page(s).find("nearly full: make room"), std::string::npos);
+  set(s, receive_trouble::ledger_fails);
+  s.ledger_error = "cannot write ledger.json: Is a directory";
+  EXPECT_NE(render_page(s).find("The ledger cannot be written: cannot write ledger.json"),
+            std::string::npos);
+  set(s, receive_trouble::store_fails);
+  s.store_error = "No space left on device";
+  const std::string page = render_page(s);
+  EXPECT_NE(page.find("class=\"state off\""), std::string::npos);
+  EXPECT_NE(page.find("Nothing is stored: No space left on device"), std::string::npos);
+  EXPECT_EQ(page.find("nearly full: make room"), std::string::npos);
+  EXPECT_NE(page.find(status_of(s).at("problem").at("text").as_string()), page.npos);
+}
+
+TEST(receive_pages, say_which_daemons_have_one_number) {
+  receive_snapshot s = sample_receive_snapshot();
+  set(s, receive_trouble::same_node);
+  s.same_nodes = {{3, "key <a>, key b"}};
+  const std::string page = render_page(s);
+  EXPECT_NE(page.find("class=\"state degraded\">receiving, degraded: same_node"), page.npos);
+  EXPECT_NE(
+      page.find("<p>Several daemons say that they are node 3 (key &lt;a&gt;, key b): give each "
+                "a number of its own in run.node"),
+      page.npos);
+  EXPECT_NE(metrics_of(s).find("koto_l3_receive_degraded{reason=\"same_node\"} 1"), page.npos);
+}
+
+TEST(receive_pages, do_not_say_that_all_is_missing_of_a_node_that_stored_something) {
+  receive_snapshot s = farm_receive_snapshot();
+  s.missing.back().after.reset();
+  EXPECT_NE(render_page(s).find("<td>its beginning</td>"), std::string::npos);
+  s.missing.back().stored = true;
+  EXPECT_NE(render_page(s).find("<td>after what is stored</td>"), std::string::npos);
+}
+
+TEST(receive_pages, escape_what_comes_from_outside) {
+  const std::string page = render_page(sample_receive_snapshot());
+  EXPECT_EQ(page.find("<store>"), std::string::npos);
+  EXPECT_NE(page.find("/data/&lt;store&gt;"), std::string::npos);
+}
+
+TEST(receive_pages, answer_health_checks) {
+  receive_snapshot s = sample_receive_snapshot();
+  bool stuck = false;
+  const http_pages pages = receive_pages([&] { return s; }, [&] { return stuck; });
+  EXPECT_EQ(pages.at("/healthz")().status, 200U);
+  EXPECT_EQ(pages.at("/readyz")().status, 200U);
+  stuck = true;
+  s.store_error = "No space left on device";
+  EXPECT_EQ(pages.at("/healthz")().status, 503U);
+  EXPECT_EQ(pages.at("/readyz")().status, 503U);
+  EXPECT_NE(pages.at("/readyz")().body->find("No space left"), std::string::npos);
+}
+
+} // namespace
+} // namespace l3

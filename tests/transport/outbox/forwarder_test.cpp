@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+// A forwarder against a receiver that the test plays.
+#include "transport/outbox/forwarder.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <latch>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include <gtest/gtest.h>
+#include <zmq.hpp>
+
+#include "tests/transport/outbox/link_ends.hpp"
+#include "transport/link/link_message.hpp"
+#include "transport/store/block.hpp"
+
+namespace l3 {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace test;
+
+/// The ROUTER side by hand.
+class played_receiver {
+public:
+  played_receiver() {
+    socket_.set(zmq::sockopt::linger, 0);
+    socket_.set(zmq::sockopt::rcvtimeo,
+                static_cast<int>(std::chrono::milliseconds(patience).count()));
+    socket_.bind("tcp://127.0.0.1:*");
+  }
+  [[nodiscard]] std::string endpoint() const { return socket_.get(zmq::sockopt::last_endpoint); }
+
+  struct message {
+    link_header header;
+    bytes body;
+  };
+  /// The next message that is no heartbeat; fails the test if none comes.
+  message take() {
+    while (true) {
+      const auto m = receive();
+      if (!m) {
+        ADD_FAILURE() << "no message came";
+        return {};
+      }
+      if (m->header.type != link_message::heartbeat) return *m;
+    }
+  }
+  /// Whether nothing but heartbeats comes within this time.
+  bool quiet(std::chrono::milliseconds time) {
+    const auto end = std::chrono::steady_clock::now() + time;
+    zmq_pollitem_t item{socket_.handle(), 0, ZMQ_POLLIN, 0};
+    while (true) {
+      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+          end - std::chrono::steady_clock::now());
+      if (left <= 0ms || zmq_poll(&item, 1, left.count()) == 0) return true;
+      const auto m = receive();
+      if (!m || m->header.type != link_message::heartbeat) return false;
+    }
+  }
+  void answer(link_message type, std::uint64_t sequence, std::uint32_t credit,
+              std::string_view body = {}) {
+    const auto h = make_link_header(type, identity.session, sequence, credit);
+    socket_.send(zmq::buffer(address_), zmq::send_flags::sndmore);
+    socket_.send(zmq::buffer(&h, sizeof h), zmq::send_flags::sndmore);
+    socket_.send(zmq::buffer(body), zmq::send_flags::none);
+  }
+  /// Stores block by block all that there is, beginning with this one, which came.
+  void store_rest(sending_end& near, std::uint64_t came, std::uint32_t credit) {
+    answer(link_message::acknowledgement, came, credit);
+    while (came < near.box.last_sealed()) {
+      const auto m = take();
+      if (m.header.type != link_message::block) return ADD_FAILURE() << "no block";
+      came = std::max(came, m.header.sequence);
+      answer(link_message::acknowledgement, came, credit);
+    }
+  }
+  void expect_block(std::uint64_t sequence) {
+    const auto m = take();
+    EXPECT_EQ(m.header.type, link_message::block);
+    EXPECT_EQ(m.header.sequence, sequence);
+    block_header b;
+    EXPECT_EQ(check_block(m.body, b), block_fault::none);
+    EXPECT_EQ(b.sequence, sequence);
+  }
+
+private:
+  std::optional<message> receive() {
+    zmq::message_t address, head, body;
+    if (!socket_.recv(address) || !socket_.recv(head) || !socket_.recv(body)) return std::nullopt;
+    address_ = address.to_string();
+    const auto header = read_link_header({head.data<std::byte>(), head.size()});
+    EXPECT_TRUE(header && !body.more());
+    if (!header) return std::nullopt;
+    const auto* const bytes = body.data<std::byte>();
+    return message{*header, {bytes, bytes + body.size()}};
+  }
+
+  zmq::context_t context_{1};
+  zmq::socket_t socket_{context_, zmq::socket_type::router};
+  std::string address_;
+};
+
+TEST(forwarder, says_hello_and_keeps_to_the_credit) {
+  played_receiver far;
+  sending_end near(link_to(far.endpoint(), 1h), 200);
+  ASSERT_GT(near.box.last_sealed(), 6U);
+  const auto hello = far.take();
+  EXPECT_EQ(hello.header.type, link_message::hello);
+  EXPECT_EQ(hello.header.session, identity.session);
+  EXPECT_EQ(hello.header.sequence, 1U);
+  ASSERT_EQ(hello.body.size(), sizeof(link_hello_body));
+  EXPECT_EQ(load<link_hello_body>(hello.body.data()).run, identity.run);
+  EXPECT_EQ(load<link_hello_body>(hello.body.data()).node, identity.node);
+  far.answer(link_message::welcome, 0, 3);
+  for (std::uint64_t i = 1; i <= 3; ++i) far.expect_block(i);
+  EXPECT_TRUE(far.quiet(50ms)) << "more than the credit";
+  far.answer(link_message::acknowledgement, 2, 3);
+  far.expect_block(4);
+  far.expect_block(5);
+  EXPECT_TRUE(far.quiet(50ms));
+  EXPECT_EQ(near.box.last_stored(), 2U);
+  far.store_rest(near, 5, 3);
+  EXPECT_TRUE(near.all_stored());
+}
+
+/// A lane of which all is stored, and behind it another.
+class two_lanes : public block_source {
+public:
+  [[nodiscard]] lane_state lane() const override {
+    return at_second_ ? lane_state{{0x88, 5, 1}, 9, 9} : lane_state{identity, 3, 3};
+  }
+  [[nodiscard]] bool next_lane() override { return ended_ && !std::exchange(at_second_, true); }
+  [[nodiscard]] held_block hold(std::uint64_t) override { return {}; }
+  void stored_up_to(std::uint64_t, time_point) override {}
+  void end_first() {
+    ended_ = true;
+    bell().wake();
+  }
+
+private:
+  std::atomic<bool> ended_{false};
+  bool at_second_ = false;
+};
+
+TEST(forwarder, says_goodbye_for_the_lane_that_ended) {
+  played_receiver far;
+  two_lanes source;
+  link_pace pace{bit_rate{0}};
+  forwarder sender(link_to(far.endpoint(), 1h), source, pace, link_pace::share::fresh,
+                   [](const auto&) {});
+  std::jthread thread([&](const std::stop_token& stop) { sender.run(stop, 0ns); });
+  EXPECT_EQ(far.take().header.session, identity.session);
+  far.answer(link_message::welcome, 3, 8);
+  ASSERT_TRUE(eventually([&] { return sender.connected(); }));
+  source.end_first();
+  const auto goodbye = far.take();
+  EXPECT_EQ(goodbye.header.type, link_message::goodbye);
+  EXPECT_EQ(goodbye.header.session, identity.session);
+  EXPECT_EQ(goodbye.header.sequence, 3U);
+  const auto hello = far.take();
+  EXPECT_EQ(hello.header.type, link_message::hello);
+  EXPECT_EQ(hello.header.session, 0x88U);
+  EXPECT_EQ(hello.header.sequence, 10U);
+}
+
+TEST(forwarder, starts_behind_what_the_receiver_already_has) {
+  played_receiver far;
+  sending_end near(link_to(far.endpoint(), 1h), 200);
+  (void)far.take();
+  far.answer(link_message::welcome, 0, 3);
+  for (std::uint64_t i = 1; i <= 3; ++i) far.expect_block(i);
+  far.answer(link_message::refusal, 0, 0); // started again
+  EXPECT_EQ(far.take().header.type, link_message::hello);
+  far.answer(link_message::welcome, 2, 1);
+  far.expect_block(3);
+  EXPECT_EQ(near.box.last_stored(), 2U);
+  far.store_rest(near, 3, 1);
+  EXPECT_TRUE(near.all_stored());
+}
+
+TEST(forwarder, sends_again_what_is_not_acknowledged) {
+  played_receiver far;
+  sending_end near(link_to(far.endpoint(), 50ms), 200);
+  (void)far.take();
+  far.answer(link_message::welcome, 0, 2);
+  far.expect_block(1);
+  far.expect_block(2);
+  far.expect_block(1); // silence: go back
+  far.store_rest(near, 2, 2);
+  EXPECT_TRUE(near.all_stored());
+  EXPECT_GE(near.sender.counters().resent.get(), 1U);
+}
+
+TEST(forwarder, says_hello_again_to_a_receiver_that_forgot_it) {
+  played_receiver far;
+  sending_end near(link_to(far.endpoint(), 1h), 200);
+  (void)far.take();
+  far.answer(link_message::welcome, 0, 1);
+  far.expect_block(1);
+  far.answer(link_message::acknowledgement, 1, 1);
+  far.expect_block(2);
+  far.answer(link_message::refusal, 0, 0); // of empty body
+  const auto hello = far.take();
+  EXPECT_EQ(hello.header.type, link_message::hello);
+  EXPECT_EQ(hello.header.sequence, 2U) << "the first that it still holds";
+  far.answer(link_message::welcome, 1, 8);
+  far.expect_block(2);
+  far.store_rest(near, 2, 8);
+  EXPECT_TRUE(near.all_stored());
+}
+
+TEST(forwarder, is_not_misled_by_nonsense) {
+  played_receiver far;
+  sending_end near(link_to(far.endpoint(), 1h), 200);
+  (void)far.take();
+  far.answer(link_message::welcome, 0, 1);
+  far.expect_block(1);
+  far.answer(link_message::acknowledgement, 1'000'000, 1); // never sent
+  far.answer(link_message::block, 1, 1);
+  far.answer(static_cast<link_message>(99), 1, 1);
+  far.answer(link_message::acknowledgement, 0, 1);
+  EXPECT_TRUE(far.quiet(20ms));
+  EXPECT_EQ(near.box.last_stored(), 0U);
+  EXPECT_EQ(near.sender.counters().acknowledged.get(), 0U);
+  far.answer(link_message::acknowledgement, 1, 1);
+  far.expect_block(2);
+  far.store_rest(near, 2, 1);
+  EXPECT_TRUE(near.all_stored());
+}
+
+/// One block, of a lane whose second was lost with an earlier process.
+class remainder_source final : public block_source {
+public:
+  lane_state lane() const override { return {test::identity, 1, stored_, 2}; }
+  held_block hold(std::uint64_t) override { return {*block_, block_}; }
+  void stored_up_to(std::uint64_t sequence, time_point) override { stored_ = sequence; }
+
+private:
+  std::shared_ptr<const bytes> block_ =
+      std::make_shared<bytes>(make_block({}, test::identity.session, 1));
+  std::atomic<std::uint64_t> stored_{0};
+};
+
+TEST(forwarder, believes_a_receiver_that_has_more_of_a_remainder) {
+  played_receiver far;
+  remainder_source source;
+  link_pace pace{bit_rate{}};
+  forwarder sender(link_to(far.endpoint(), 1h), source, pace, link_pace::share::backlog, nullptr);
+  const std::jthread thread([&](const std::stop_token& stop) { sender.run(stop, 0s); });
+  (void)far.take();
+  far.answer(link_message::welcome, 0, 1);
+  far.expect_block(1);
+  far.answer(link_message::acknowledgement, 2, 1); // what an older connection still had
+  EXPECT_TRUE(eventually([&] { return source.lane().stored == 1; }));
+}
+
+TEST(forwarder, takes_its_turns_when_nobody_is_there) {
+  sending_end near(link_to("tcp://127.0.0.1:9"), 0);
+  const std::uint64_t before = near.sender.turns();
+  EXPECT_TRUE(eventually([&] { return near.sender.turns() > before + 1; }));
+}
+
+TEST(forwarder, says_that_the_name_of_the_receiver_has_no_address) {
+  const std::string name(64, 'x'); // one more than DNS knows: no name server is asked
+  sending_end near(link_to("tcp://" + name + ":9"), 0);
+  EXPECT_TRUE(eventually([&] { return near.sender.unknown().has_value(); }));
+  EXPECT_EQ(near.sender.unknown()->endpoint, "tcp://" + name + ":9");
+  EXPECT_TRUE(near.reported("the name " + name +
+                            " (forward.to) has no address here: " + near.sender.unknown()->why));
+}
+
+TEST(forwarder, names_the_way_whose_receiver_has_no_address_until_another_way_is_welcome) {
+  const std::string unknown = "tcp://" + std::string(64, 'x') + ":9";
+  played_receiver far;
+  auto settings = link_to(far.endpoint());
+  settings.from = {{"", ""}, {"", unknown}};
+  sending_end near(settings, 0);
+  EXPECT_TRUE(eventually([&] { return near.sender.unknown().has_value(); }));
+  EXPECT_EQ(near.sender.unknown()->endpoint, unknown);
+  EXPECT_EQ(near.sender.unknown()->key, "forward.from");
+  EXPECT_EQ(far.take().header.type, link_message::hello);
+  far.answer(link_message::welcome, 0, 1);
+  EXPECT_TRUE(eventually([&] { return !near.sender.unknown().has_value(); }));
+}
+
+TEST(forwarder, refuses_an_address_that_is_none) {
+  safe_batches safety;
+  outbox box(small_blocks(), identity, safety);
+  link_pace pace(bit_rate{});
+  EXPECT_THROW(forwarder(link_to("carrier pigeon"), box, pace, link_pace::share::fresh, nullptr),
+               std::invalid_argument);
+}
+
+TEST(forwarder, does_its_other_work_while_a_receiver_says_very_much) {
+  constexpr int messages = 800; // the mark of a ROUTER is 1000
+  constexpr int at_most_in_a_turn = 256;
+  played_receiver far;
+  safe_batches safety;
+  outbox box(small_blocks(), identity, safety);
+  link_pace pace(bit_rate{});
+  std::latch holds(1);
+  std::latch goes_on(1);
+  std::atomic<std::uint64_t> turns_before = 0;
+  std::atomic<std::uint64_t> turns_behind = 0;
+  std::unique_ptr<forwarder> sender;
+  const auto report = [&](std::string_view text) {
+    if (text.find("the first") != text.npos) {
+      holds.count_down();
+      goes_on.wait();
+      turns_before = sender->turns();
+    }
+    if (text.find("the last") != text.npos) turns_behind = sender->turns();
+  };
+  sender = std::make_unique<forwarder>(link_to(far.endpoint()), box, pace, link_pace::share::fresh,
+                                       report);
+  std::jthread thread([&](const std::stop_token& stop) { sender->run(stop, 0s); });
+  ASSERT_EQ(far.take().header.type, link_message::hello);
+  far.answer(link_message::welcome, 0, 8);
+  far.answer(link_message::refusal, 0, 8, "the first");
+  holds.wait();
+  for (int i = 0; i < messages; ++i) far.answer(link_message::acknowledgement, 0, 8);
+  far.answer(link_message::refusal, 0, 8, "the last");
+  std::this_thread::sleep_for(200ms); // so that all have come; if not, this proves less
+  goes_on.count_down();
+  ASSERT_TRUE(eventually([&] { return turns_behind != 0; }));
+  EXPECT_GE(turns_behind - turns_before, messages / at_most_in_a_turn);
+}
+
+} // namespace
+} // namespace l3

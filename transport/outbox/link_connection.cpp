@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/outbox/link_connection.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include <sys/socket.h>
+
+#include "transport/format/endian.hpp"
+#include "transport/link/link_address.hpp"
+#include "transport/link/link_keys.hpp"
+#include "transport/link/link_message.hpp"
+#include "transport/system/local_address.hpp"
+
+namespace l3 {
+
+namespace {
+
+// What ZeroMQ is told. Its own heartbeats only find a dead connection (and close it, after the
+// silence limit); keeping the data is the acknowledgements' work. No message queues up for a
+// connection that is not there: those of a broken one are let go, and sent again by us. The mark of
+// what goes out only bounds what a stalled connection holds.
+constexpr int link_heartbeat_ms = 1000;
+constexpr int link_silence_ms = 3000;
+constexpr int first_reconnect_ms = 50;
+constexpr int slowest_reconnect_ms = 500;
+constexpr std::chrono::milliseconds pause_after_break(50);
+constexpr int linger_ms = 500; ///< for the goodbye
+constexpr int messages_in_line = 1024;
+/// A frame of a receiver: a header, or a text.
+constexpr byte_size largest_answer = kibibytes(64);
+/// At a mark libzmq 4.3.4 stops reading, and if the receiver then resets the connection, the next
+/// heartbeat aborts the process: no socket has heartbeats and a mark that can be reached.
+constexpr int no_mark = 0;
+constexpr const char* event_address = "inproc://link-events";
+/// For the addresses of one kind that a name has, before those of the other are tried.
+constexpr std::chrono::seconds time_for_addresses(1);
+/// Between two questions for the address of a name whose machine does not answer.
+constexpr std::chrono::seconds time_between_look_ups(5);
+/// Without a connection ZeroMQ says something at least after each time limit of 3 s and a pause.
+/// It says no more, and never connects again, once a peer has broken its protocol.
+constexpr std::chrono::seconds longest_silence_of_zeromq(5);
+/// The events that take_events() understands.
+constexpr int events = ZMQ_EVENT_CONNECTED | ZMQ_EVENT_CONNECT_RETRIED | ZMQ_EVENT_DISCONNECTED |
+                       ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
+                       ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
+
+/// A socket that connects to a port of this machine at which no program listens may be given that
+/// very port as its own, and TCP connects it to itself. ZeroMQ accepts such a peer, and no receiver
+/// could bind the port any more.
+bool is_connected_to_itself(int socket) {
+  sockaddr_storage here{};
+  sockaddr_storage there{};
+  socklen_t length = sizeof here;
+  if (::getsockname(socket, reinterpret_cast<sockaddr*>(&here), &length) != 0) return false;
+  socklen_t other_length = sizeof there;
+  if (::getpeername(socket, reinterpret_cast<sockaddr*>(&there), &other_length) != 0) return false;
+  return (here.ss_family == AF_INET || here.ss_family == AF_INET6) && length == other_length &&
+         std::memcmp(&here, &there, length) == 0;
+}
+
+/// Nothing to do if the settings name no keys. Throws std::runtime_error that names the file.
+void use_keys(zmq::socket_t& socket, const forward_settings& settings) {
+  if (settings.secret_key.empty()) return;
+  const link_key secret = read_secret_key(settings.secret_key);
+  const link_key own = public_half_of(secret);
+  const link_key receiver = read_public_key(settings.receiver_key);
+  socket.set(zmq::sockopt::curve_secretkey, zmq::buffer(secret));
+  socket.set(zmq::sockopt::curve_publickey, zmq::buffer(own));
+  socket.set(zmq::sockopt::curve_serverkey, zmq::buffer(receiver));
+}
+
+/// What to tell a person about an event of the socket; empty where there is nothing to tell.
+/// Without that text a wrong key is mere silence: ZeroMQ goes on trying.
+std::string why_not_let_in(const forward_settings& settings, std::uint16_t event,
+                           std::int32_t value) {
+  const bool with_keys = !settings.secret_key.empty();
+  switch (event) {
+  case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
+    return "the receiver at " + settings.to +
+           " does not know this daemon's key: its public key belongs into the file that the "
+           "receiver was given with --allow";
+  case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL:
+    if (value != ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH) break;
+    return with_keys ? "the receiver at " + settings.to +
+                           " uses no keys: start it with --secret-key and --allow"
+                     : "the receiver at " + settings.to +
+                           " refuses daemons without a key: set forward.secret_key and "
+                           "forward.receiver_key";
+  case ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL: break;
+  default: return {};
+  }
+  // A receiver that cannot read what was sealed for another key hangs up without a word.
+  if (!with_keys) return {};
+  return "the receiver at " + settings.to +
+         " broke off: it is restarting, or the key in forward.receiver_key is not its own";
+}
+
+/// What happened to the monitored socket, with its value; nothing is left: nothing.
+std::optional<std::pair<std::uint16_t, std::int32_t>> next_event(zmq::socket_t& monitor) {
+  zmq::message_t event;
+  zmq::message_t address;
+  if (!monitor.recv(event, zmq::recv_flags::dontwait)) return std::nullopt;
+  if (event.more()) (void)monitor.recv(address);
+  return std::pair(load<std::uint16_t>(event.data<std::byte>()),
+                   load<std::int32_t>(event.data<std::byte>() + sizeof(std::uint16_t)));
+}
+
+} // namespace
+
+link_connection::link_connection(const forward_settings& settings, const link_way& way)
+    : settings_(settings), from_(way.from), key_(key_of(way, settings)),
+      endpoint_(endpoint_from(way.from, way.to)), by_name_(names_a_machine(way.to)) {
+  settings_.to = way.to;
+  use_keys(socket_, settings);
+  // Not ZMQ_IMMEDIATE: with it, libzmq 4.3.4 aborts when a connection breaks between two frames of
+  // a message.
+  socket_.set(zmq::sockopt::linger, linger_ms);
+  socket_.set(zmq::sockopt::sndhwm, messages_in_line);
+  socket_.set(zmq::sockopt::rcvhwm, no_mark);
+  socket_.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(largest_answer.bytes));
+  socket_.set(zmq::sockopt::heartbeat_ivl, link_heartbeat_ms);
+  socket_.set(zmq::sockopt::heartbeat_timeout, link_silence_ms);
+  socket_.set(zmq::sockopt::tcp_keepalive, 1);
+  socket_.set(zmq::sockopt::reconnect_ivl, first_reconnect_ms);
+  socket_.set(zmq::sockopt::reconnect_ivl_max, slowest_reconnect_ms);
+  socket_.set(zmq::sockopt::connect_timeout, link_silence_ms);
+  socket_.set(zmq::sockopt::handshake_ivl, link_silence_ms);
+  if (zmq_socket_monitor(socket_.handle(), event_address, events) != 0) throw zmq::error_t();
+  monitor_.connect(event_address);
+}
+
+void link_connection::connect_once() {
+  if (connecting_ || connect_at_) return;
+  socket_.set(zmq::sockopt::ipv6, is_ipv6(settings_.to));
+  socket_.connect(endpoint_);
+  connecting_ = true;
+  last_event_at_ = steady_clock::now();
+}
+
+/// ZeroMQ would keep what waits for the connection, and send it over the next one, before a hello.
+void link_connection::leave_broken(time_point now) {
+  socket_.set(zmq::sockopt::linger, 0);
+  socket_.disconnect(endpoint_);
+  socket_.set(zmq::sockopt::linger, linger_ms);
+  connecting_ = up_ = false;
+  connect_at_ = now + pause_after_break;
+}
+
+/// Another program at the receiver's port, or one frame that is too long, is enough for ZeroMQ to
+/// give up the address.
+void link_connection::connect_again_if_given_up(time_point now) {
+  if (!connecting_ || up_ || now < last_event_at_ + longest_silence_of_zeromq) return;
+  last_event_at_ = now;
+  socket_.disconnect(endpoint_);
+  socket_.connect(endpoint_);
+}
+
+/// A name may have addresses of IPv4 and of IPv6, and the receiver listens at one of them: when it
+/// does not answer there, the others are tried, by turns. ZeroMQ would only try the first of IPv6.
+void link_connection::try_other_addresses(time_point now) {
+  if (!by_name_ || !connecting_ || now < other_addresses_at_) return;
+  other_addresses_at_ = now + time_for_addresses;
+  socket_.disconnect(endpoint_);
+  socket_.set(zmq::sockopt::ipv6, !socket_.get(zmq::sockopt::ipv6));
+  socket_.connect(endpoint_);
+}
+
+/// ZeroMQ looks the name up for each attempt, and does not tell an unknown name from a machine that
+/// does not answer.
+void link_connection::look_up_name(time_point now, const report_function& report) {
+  if (!by_name_) return;
+  const std::string host(host_of(settings_.to));
+  if (!looked_up_.valid()) {
+    if (now < look_up_at_) return;
+    was_up_since_ = false;
+    looked_up_ = look_up(host, addresses_of);
+    return;
+  }
+  if (looked_up_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return;
+  const std::string why = looked_up_.get().failure;
+  if (was_up_since_) return;
+  look_up_at_ = now + time_between_look_ups;
+  unknown_.reset();
+  if (why.empty()) return;
+  unknown_ = {settings_.to, key_, why};
+  report("the name " + host + " (" + key_ + ") has no address here: " + why);
+}
+
+link_connection::news link_connection::take_events(const report_function& report) {
+  news since;
+  const time_point now = steady_clock::now();
+  bool unanswered = false; // ZeroMQ pauses, after it had no connection
+  bool was_up = up_;
+  while (const auto event = next_event(monitor_)) {
+    const auto& [what, value] = *event;
+    last_event_at_ = now;
+    if (!connecting_) continue; // of a connection that was left
+    if (what == ZMQ_EVENT_CONNECTED) {
+      leave_itself(value, report);
+      unanswered = false;
+      continue;
+    }
+    if (what == ZMQ_EVENT_CONNECT_RETRIED) {
+      unanswered = true;
+      continue;
+    }
+    if (std::string why = why_not_let_in(settings_, what, value); !why.empty())
+      report(std::move(why));
+    up_ = what == ZMQ_EVENT_HANDSHAKE_SUCCEEDED;
+    since.any = true;
+    since.down = since.down || !up_;
+    was_up = was_up || up_;
+    unanswered = false;
+    if (!up_) continue;
+    other_addresses_at_ = now + time_for_addresses;
+    was_up_since_ = true;
+  }
+  if (unanswered) {
+    up_ = false;
+    if (!from_.empty() && !is_local_address(from_))
+      report("no network card of this machine has the address " + from_ +
+             " (forward.from): nothing is sent from there until one has it");
+    look_up_name(now, report);
+    try_other_addresses(now);
+  }
+  if (up_) unknown_.reset();
+  if (was_up && since.down) leave_broken(now);
+  if (connect_at_ && now >= *connect_at_) {
+    connect_at_.reset();
+    connect_once();
+  }
+  connect_again_if_given_up(now);
+  return since;
+}
+
+void link_connection::leave_itself(int socket, const report_function& report) {
+  if (!is_connected_to_itself(socket)) return;
+  constexpr linger at_once{1, 0}; // so that the port is free when the socket is closed
+  (void)::setsockopt(socket, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+  report("no receiver listens at " + settings_.to + ", and the connection came back to itself");
+  socket_.disconnect(endpoint_);
+  socket_.connect(endpoint_);
+  up_ = false;
+}
+
+std::optional<link_connection::message> link_connection::receive() {
+  zmq::message_t head;
+  while (socket_.recv(head, zmq::recv_flags::dontwait)) {
+    message got;
+    bool more = head.more();
+    for (int frames = 1; more; ++frames) { // all frames of a message are there at once
+      zmq::message_t further;
+      (void)socket_.recv(further);
+      more = further.more();
+      if (frames == 1) got.body.move(further);
+    }
+    if (const auto header = read_link_header({head.data<std::byte>(), head.size()})) {
+      got.header = *header;
+      return got;
+    }
+  }
+  return std::nullopt;
+}
+
+bool link_connection::send(const link_header& head, std::string_view body) {
+  return socket_.send(zmq::buffer(&head, sizeof head),
+                      zmq::send_flags::sndmore | zmq::send_flags::dontwait) &&
+         socket_.send(zmq::buffer(body), zmq::send_flags::dontwait);
+}
+
+bool link_connection::send(const link_header& head, const held_block& block) {
+  if (!socket_.send(zmq::buffer(&head, sizeof head),
+                    zmq::send_flags::sndmore | zmq::send_flags::dontwait)) {
+    blocked_ = true;
+    return false;
+  }
+  zmq::message_t body(
+      const_cast<std::byte*>(block.bytes.data()), block.bytes.size(),
+      [](void*, void* held) { delete static_cast<held_block*>(held); }, new held_block(block));
+  (void)socket_.send(body, zmq::send_flags::dontwait);
+  return true;
+}
+
+bool link_connection::wait(std::span<link_connection* const> all, int descriptor,
+                           std::chrono::milliseconds limit) {
+  for (const link_connection* const c : all)
+    if (c->connect_at_) limit = std::min(limit, pause_after_break);
+  std::vector<zmq_pollitem_t> items{{nullptr, descriptor, ZMQ_POLLIN, 0}};
+  for (link_connection* const c : all) {
+    const auto events = static_cast<short>(ZMQ_POLLIN | (c->blocked_ ? ZMQ_POLLOUT : 0));
+    items.push_back({c->socket_.handle(), 0, events, 0});
+    items.push_back({c->monitor_.handle(), 0, ZMQ_POLLIN, 0});
+    c->blocked_ = false;
+  }
+  // A signal may end it early, which does no harm.
+  (void)zmq_poll(items.data(), static_cast<int>(items.size()), limit.count());
+  return items.front().revents != 0;
+}
+
+} // namespace l3

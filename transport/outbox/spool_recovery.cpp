@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// The start of a spool: what earlier processes left, and what a crash cost.
+#include <algorithm>
+#include <filesystem>
+#include <stdexcept>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "transport/outbox/spool.hpp"
+#include "transport/system/file_io.hpp"
+#include "transport/system/nearest_folder.hpp"
+
+namespace l3 {
+
+namespace {
+
+/// Room comes back a segment at a time: a spool of one segment would have none until it is empty.
+constexpr std::uint64_t fewest_segments = 4;
+
+/// With those above it that are missing. Others than the user and the group have no business there.
+std::filesystem::path made(const std::filesystem::path& folder) {
+  if (const std::string why = wrong_with_spool_folder(folder); !why.empty())
+    throw std::runtime_error("cannot have the spool in " + folder.string() + ": " + why);
+  std::error_code error;
+  std::vector<std::filesystem::path> missing;
+  for (auto at = folder; !at.empty() && !std::filesystem::exists(at, error); at = at.parent_path())
+    missing.push_back(at);
+  std::filesystem::create_directories(folder, error);
+  if (!error && !missing.empty()) {
+    using enum std::filesystem::perms;
+    std::filesystem::permissions(folder, owner_all | group_read | group_exec, error);
+  }
+  for (auto at = missing.begin(); !error && at != missing.end(); ++at)
+    error = flush_folder(at->parent_path());
+  if (error)
+    throw std::runtime_error("cannot make the folder " + folder.string() + ": " + error.message());
+  return folder;
+}
+
+} // namespace
+
+std::string wrong_with_spool_folder(const std::filesystem::path& folder) {
+  std::string why = why_no_folder(folder);
+  std::error_code error;
+  if (!why.empty() || !std::filesystem::is_directory(folder, error)) return why;
+  try {
+    const auto files = block_files_in(folder, store_kind::store);
+    if (!files.empty())
+      why = "it is a store, of which " + files.front().text() +
+            " is a file; a spool has a folder of its own";
+  } catch (const std::filesystem::filesystem_error&) {
+    return {}; // another user may read it
+  }
+  return why;
+}
+
+spool_totals totals_in_spool(const std::filesystem::path& folder, const stop_question& stop) {
+  spool_index index;
+  try {
+    for (const auto& [session, up_to] : spool_releases::read_in(folder))
+      (void)index.release(session, up_to);
+    for (const auto number : store_file_numbers(folder, store_kind::spool)) {
+      index.add_segment(number, file_size(store_file_path(folder, number, store_kind::spool)));
+      store_file file(folder, number, store_kind::spool, stop);
+      while (const auto block = file.next())
+        (void)index.add_block(block->header, number, block->offset);
+    }
+  } catch (const std::exception&) {
+    return index.all(); // the spool of the next run says what is wrong
+  }
+  return index.all();
+}
+
+std::uint64_t spool::segment_bytes(const spool_settings& settings) {
+  return std::min(settings.segment.bytes, settings.size.bytes / fewest_segments);
+}
+
+std::size_t spool::index_memory(const spool_settings& settings, std::uint64_t found_blocks) {
+  constexpr std::uint64_t shortest = sizeof(block_header) + sizeof(packed_event);
+  const auto most = std::min(spool_system{}.most_blocks, settings.size.bytes / shortest);
+  return std::max(most, found_blocks) * index_bytes_a_block;
+}
+
+spool::spool(const spool_settings& settings, const spool_system& system)
+    : size_(settings.size.bytes), floor_(settings.floor.bytes),
+      segment_bytes_(segment_bytes(settings)), system_(system),
+      folder_(made(settings.folder), "daemon"), releases_(folder_) {
+  if (!settings.sync) system_.flush = nullptr;
+  for (const auto& [session, up_to] : releases_.all()) (void)index_.release(session, up_to);
+  const auto numbers = store_file_numbers(folder_.path(), store_kind::spool);
+  for (const auto number : numbers) recover_segment(number, number == numbers.back());
+  if (!numbers.empty()) next_number_ = numbers.back() + 1;
+  count_what_is_gone();
+  remove(index_.take_free());
+  forget_releases();
+  found_.blocks = index_.all().blocks;
+  found_.events = index_.all().events;
+  std::vector<std::pair<spool_place, block_identity>> lanes;
+  for (const auto& [session, lane] : index_.lanes())
+    if (!lane.blocks.empty())
+      lanes.push_back({lane.blocks.front(), {session, lane.run, lane.node}});
+  std::ranges::sort(
+      lanes, {}, [](const auto& lane) { return std::pair(lane.first.segment, lane.first.offset); });
+  for (const auto& [first, lane] : lanes) found_.lanes.push_back(lane);
+}
+
+/// Blocks that were noted to be on disk, and that no segment has: a power cut took them, or their
+/// file was removed. They are told once. A hole between those that are there is counted when it is
+/// read. A segment that the disk refuses may have them.
+void spool::count_what_is_gone() {
+  if (found_.unreadable != 0) return;
+  for (const spool_release& e : releases_.notes()) {
+    const std::uint64_t last = e.sequence + e.waiting;
+    const auto tell = [&](std::uint64_t from, std::uint64_t to) {
+      if (from > to) return;
+      index_.count_missing(to - from + 1);
+      found_.gone.push_back({e.session, from, to});
+    };
+    const auto* lane = index_.find(e.session);
+    if (lane == nullptr || lane->blocks.empty()) {
+      tell(e.sequence + 1, last);
+      releases_.set(e.session, last, last);
+      continue;
+    }
+    const std::uint64_t before = lane->blocks.front().sequence - 1;
+    const std::uint64_t end = lane->blocks.back().sequence;
+    tell(e.sequence + 1, std::min(last, before));
+    tell(end + 1, last);
+    releases_.set(e.session, before, end);
+  }
+}
+
+/// Older segments were scanned wholly when they were the newest.
+void spool::recover_segment(std::uint64_t number, bool newest) {
+  auto scan =
+      scan_block_file(folder_, name_of(number), number, store_kind::spool, newest, system_.stop);
+  std::erase_if(scan.blocks, [&](const found_block& b) {
+    if (can_be_sent(b.header)) return false;
+    scan.damaged.push_back({b.offset, b.end() - b.offset, true, b.header.events});
+    return true;
+  });
+  index_.add_segment(number, scan.bytes);
+  for (const auto& block : scan.blocks)
+    if (index_.add_block(block.header, number, block.offset))
+      found_.longest = std::max(found_.longest, block.end() - block.offset);
+  if (!scan.readable) {
+    // Another start may have more of it: the segment stays as it is, and is not let go.
+    ++found_.unreadable;
+    return;
+  }
+  for (const auto& stretch : scan.damaged) found_.damaged_events += stretch.events;
+  found_.damaged += scan.damaged.size();
+  index_.count_damaged(scan.damaged.size());
+  if (scan.torn) {
+    ++found_.torn_tails;
+    found_.torn_bytes += scan.torn->bytes;
+  }
+  // Should this fail, the end is found again at the next start, and stepped over until then.
+  const auto path = folder_.path() / name_of(number);
+  if (scan.good_end < scan.bytes &&
+      ::truncate(path.c_str(), static_cast<off_t>(scan.good_end)) == 0)
+    index_.resize_segment(number, scan.good_end);
+  index_.let_go(number);
+}
+
+} // namespace l3
