@@ -26,7 +26,6 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 #include <sys/resource.h>
 
 #include "config/endpoint.hpp"
@@ -249,11 +248,11 @@ private:
     manager_.stopping();
     if (books_.farm != nullptr) books_.farm->leave();
     if (!why_ended_.empty())
-      spdlog::error("draining: {}", why_ended_);
+      log_error("draining: {}", why_ended_);
     else if (signals_.stopped_by == 0)
-      spdlog::warn("draining: a new process shall have the device (exit code {})", exit_start_anew);
+      log_warning("draining: a new process shall have the device (exit code {})", exit_start_anew);
     else
-      spdlog::info("{}: draining", signals_.stopped_by == SIGTERM ? "SIGTERM" : "SIGINT");
+      log_info("{}: draining", signals_.stopped_by == SIGTERM ? "SIGTERM" : "SIGINT");
   }
 
   caught_signals& signals_;
@@ -324,7 +323,7 @@ int run(const loaded_config& config, const std::string& file) {
 
   const found_devices devices = find_devices(settings.compute);
   const std::string chosen = choose_frames(settings, devices, lowest_memory_limit());
-  if (!chosen.empty()) spdlog::info("{}", chosen);
+  if (!chosen.empty()) log_info("{}", chosen);
   const memory_guard memory_check = [devices](const daemon_settings& s) {
     return wrong_with_memory(s, devices, lowest_memory_limit());
   };
@@ -362,8 +361,8 @@ int run(const loaded_config& config, const std::string& file) {
     naming_key("monitor.bind", [&] {
       http.emplace(settings.monitor.bind, settings.monitor.port, std::move(pages));
     });
-    spdlog::info("monitoring on http://{}/",
-                 text_of(internet_address{settings.monitor.bind, http->port()}));
+    log_info("monitoring on http://{}/",
+             text_of(internet_address{settings.monitor.bind, http->port()}));
   }
   const auto newest = [&] { return latest.get(); };
   farm_node in_farm(settings, books.control, books.runs, newest);
@@ -375,8 +374,8 @@ int run(const loaded_config& config, const std::string& file) {
     naming_key("run.control",
                [&] { control.emplace(settings.run.control, api.pages(), api.actions()); });
     books.runs.tell_of_crashes();
-    spdlog::info("ready for runs, node {}: `koto-l3 run start --socket {}` begins one",
-                 settings.run.node, settings.run.control);
+    log_info("ready for runs, node {}: `koto-l3 run start --socket {}` begins one",
+             settings.run.node, settings.run.control);
   } else {
     books.runs.announce();
   }
@@ -395,8 +394,8 @@ int run(const loaded_config& config, const std::string& file) {
   const bool anew = signals.stopped_by == 0; // it makes way, or its device hangs
   const int code = books.steps.failed() ? EXIT_FAILURE : anew ? exit_start_anew : EXIT_SUCCESS;
   if (books.steps.hangs()) {
-    spdlog::warn("the device still hangs: its memory is not released");
-    spdlog::shutdown();
+    log_warning("the device still hangs: its memory is not released");
+    close_log();
     std::_Exit(code); // destructors would wait for the device for ever
   }
   return code;

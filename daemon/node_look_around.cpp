@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A node's log lines and its troubles.
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include "daemon/node_parts.hpp"
 #include "daemon/words.hpp"
+#include "monitor/log.hpp"
 
 namespace l3 {
 
@@ -17,7 +17,7 @@ void node::parts::tell(trouble t, bool present) {
   if (!left_out) return;
   std::string text = present ? "begins: " + advice_on(t, settings.forward.to) : "is over";
   if (*left_out > 0) text += fmt::format(" ({} lines before it left out)", *left_out);
-  spdlog::warn("{} {}", name_of(t), text);
+  log_warning("{} {}", name_of(t), text);
 }
 
 void node::look_around() {
@@ -40,7 +40,7 @@ void node::look_around() {
   std::string stuck = p.state.report().now == phase::receiving
                           ? p.progress.stuck(steady_clock::now())
                           : std::string();
-  if (!stuck.empty()) spdlog::error("no progress: {}", stuck);
+  if (!stuck.empty()) log_error("no progress: {}", stuck);
   {
     const std::lock_guard lock(p.look_mutex);
     p.stuck = std::move(stuck);
@@ -52,7 +52,7 @@ void node::look_around() {
   p.refusing.tell(sum_of(a.datagrams.malformed));
   p.malforming.tell(sum_of(a.fragments.malformed));
   if (const auto line = p.missing.look(p.building, ended.count != 0, steady_clock::now()))
-    spdlog::warn("{}", *line);
+    log_warning("{}", *line);
   p.tell_crate_faults();
   p.tell_hot_inputs();
   p.tell(trouble::events_incomplete,
@@ -68,12 +68,12 @@ void node::look_around() {
 }
 
 void node::parts::tell_spills(const spill_list::news& ended, const ledger& so_far) {
-  for (const std::string& line : spills_told.note(ended)) spdlog::info("{}", line);
+  for (const std::string& line : spills_told.note(ended)) log_info("{}", line);
   const auto whole = spills_told.look(steady_clock::now());
   if (!whole) return;
   const event_account& e = so_far.events;
-  spdlog::info("{}; so far {} events = {} forwarded + {} rejected + {} shed + {} in flight", *whole,
-               e.admitted, e.forwarded, e.rejected, sum_of(e.shed), e.in_flight);
+  log_info("{}; so far {} events = {} forwarded + {} rejected + {} shed + {} in flight", *whole,
+           e.admitted, e.forwarded, e.rejected, sum_of(e.shed), e.in_flight);
 }
 
 void node::parts::tell_crate_faults() {
@@ -84,8 +84,8 @@ void node::parts::tell_crate_faults() {
   state.set(trouble::crate_fault, crates.any());
   for (const std::string& text : crates.news()) {
     if (const auto left_out = crate_faults_told.take(steady_clock::now()))
-      spdlog::warn("{}{}", text,
-                   *left_out > 0 ? fmt::format(" ({} such lines left out)", *left_out) : "");
+      log_warning("{}{}", text,
+                  *left_out > 0 ? fmt::format(" ({} such lines left out)", *left_out) : "");
   }
 }
 
@@ -112,7 +112,7 @@ void node::parts::tell_hot_inputs() {
                        to_string(selection->what.address_of(selection->what.at(hot_before[0]))));
   }
   if (*left_out > 0) text += fmt::format(" ({} such lines left out)", *left_out);
-  spdlog::warn("hot inputs: {}", text);
+  log_warning("hot inputs: {}", text);
 }
 
 void node::parts::tell_changes() {
@@ -122,10 +122,10 @@ void node::parts::tell_changes() {
   if (!now) return;
   state.set(trouble::inputs_changed, now->inputs != 0);
   if (const auto line = inputs_changed.look(now->inputs, now->which_inputs))
-    spdlog::warn("{}", *line);
+    log_warning("{}", *line);
   state.set(trouble::histograms_changed, now->histograms != 0);
   if (const auto line = histograms_changed.look(now->histograms, now->which_histograms))
-    spdlog::warn("{}", *line);
+    log_warning("{}", *line);
 }
 
 } // namespace l3

@@ -10,12 +10,12 @@
 #include <stdexcept>
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include "config/toml/complaints.hpp"
 #include "daemon/memory_plan.hpp"
 #include "daemon/words.hpp"
 #include "gpu/memory/numa.hpp"
+#include "monitor/log.hpp"
 #include "transport/format/batch_capacity.hpp"
 #include "transport/system/thread_name.hpp"
 
@@ -113,12 +113,12 @@ node::parts::parts(const daemon_settings& s, std::string configuration, stop_que
       spilling(disk ? std::make_unique<spilling_outbox>(
                           s.outbox, s.spool.use, out, *disk, *backlog, safety,
                           largest_packed_event(s.building.crates),
-                          [](std::string_view text) { spdlog::warn("{}", text); },
+                          [](std::string_view text) { log_warning("{}", text); },
                           decided_by(s, selection), makes_histograms() ? max_settings_bytes : 0)
                     : std::make_unique<spilling_outbox>(out)),
       pace(s.forward.rate),
       fresh(s.forward, out, pace, link_pace::share::fresh,
-            [](std::string_view text) { spdlog::warn("output link: {}", text); }),
+            [](std::string_view text) { log_warning("output link: {}", text); }),
       sheds(s.run.number, shed_lines()),
       histograms_stored(makes_histograms() ? std::optional<histogram_stream>(
                                                  std::in_place, *spilling, histograms_of_run(),
@@ -159,7 +159,7 @@ node::parts::parts(const daemon_settings& s, std::string configuration, stop_que
       tcp.emplace(s.tcp, s.run.number, builder, [this] { return safety.up_to(); });
     });
   }
-  if (udp && !udp->advice().empty()) spdlog::warn("{}", udp->advice());
+  if (udp && !udp->advice().empty()) log_warning("{}", udp->advice());
   if (selection) log_sequence();
   if (makes_histograms()) begin_histograms();
   const auto engines = compute.engine().memory_plan();
@@ -197,7 +197,7 @@ void node::parts::begin_histograms() {
   histograms_shown.emplace(histograms, histograms_of_run(), histogram_names_of(selection->what),
                            settings.histograms.reference);
   if (const std::string& why = histograms_shown->why_no_reference(); !why.empty())
-    spdlog::warn("histograms: the run is compared with no reference: {}", why);
+    log_warning("histograms: the run is compared with no reference: {}", why);
 }
 
 std::vector<shedding::line> node::parts::shed_lines() const {
@@ -213,16 +213,16 @@ std::vector<shedding::line> node::parts::shed_lines() const {
 void node::parts::tell_what_is_wrong_on_disk() const {
   const auto& found = disk->found();
   if (found.damaged + found.torn_tails + found.unreadable != 0) {
-    spdlog::warn("spool: {} damaged places ({} events or more) are left out, {} torn ends ({} "
-                 "bytes) were cut off, {} files cannot be read",
-                 found.damaged, found.damaged_events, found.torn_tails, found.torn_bytes,
-                 found.unreadable);
+    log_warning("spool: {} damaged places ({} events or more) are left out, {} torn ends ({} "
+                "bytes) were cut off, {} files cannot be read",
+                found.damaged, found.damaged_events, found.torn_tails, found.torn_bytes,
+                found.unreadable);
   }
   for (const auto& gone :
        std::span(found.gone).first(std::min(found.gone.size(), most_lanes_told))) {
-    spdlog::warn("spool: blocks {} to {} of session {:016x} were on disk and are in no file: their "
-                 "events are lost, unless the receiver has them",
-                 gone.first, gone.last, gone.session);
+    log_warning("spool: blocks {} to {} of session {:016x} were on disk and are in no file: their "
+                "events are lost, unless the receiver has them",
+                gone.first, gone.last, gone.session);
   }
 }
 
@@ -230,12 +230,12 @@ void node::parts::tell_what_is_wrong_on_disk() const {
 void node::parts::start_backlog() {
   const auto& found = disk->found();
   if (found.events != 0) {
-    spdlog::warn("spool: {} events in {} blocks of {} sessions of earlier starts are on disk, and "
-                 "are sent now",
-                 found.events, found.blocks, found.lanes.size());
+    log_warning("spool: {} events in {} blocks of {} sessions of earlier starts are on disk, and "
+                "are sent now",
+                found.events, found.blocks, found.lanes.size());
   }
   old.emplace(settings.forward, *backlog, pace, link_pace::share::backlog,
-              [](std::string_view text) { spdlog::warn("output link of the spool: {}", text); });
+              [](std::string_view text) { log_warning("output link of the spool: {}", text); });
   backlog_thread =
       std::jthread([this](const std::stop_token& stop) { old->run(stop, backlog_drain_time); });
 }
@@ -253,25 +253,25 @@ void node::parts::watch_threads() {
 /// Logs which algorithms run on each event, and where their results lie.
 void node::parts::log_sequence() const {
   if (settings.selection.calibration.empty()) {
-    spdlog::warn("selection: without selection.calibration gains and times are nominal, from the "
-                 "detector's description");
+    log_warning("selection: without selection.calibration gains and times are nominal, from the "
+                "detector's description");
   }
   if (records())
-    spdlog::warn("selection: selection.mode is \"record\": every event is kept, and the lines only "
-                 "count what they would do");
+    log_warning("selection: selection.mode is \"record\": every event is kept, and the lines only "
+                "count what they would do");
   if (selection->tables.constants.overfull_lines == 0)
-    spdlog::warn("selection: no line has `overfull = true`: every event with more clusters or hits "
-                 "than there is room for is kept, and given up after all others where there is no "
-                 "room");
+    log_warning("selection: no line has `overfull = true`: every event with more clusters or hits "
+                "than there is room for is kept, and given up after all others where there is no "
+                "room");
   std::istringstream lines(
       describe_sequence(selection->settings, frame_capacity(settings), makes_histograms()));
-  for (std::string text; std::getline(lines, text);) spdlog::info("selection: {}", text);
+  for (std::string text; std::getline(lines, text);) log_info("selection: {}", text);
 }
 
 /// Not even the CPU could compute a frame.
 void node::parts::engine_failed(std::string_view text) {
   state.set(trouble::engine_error, true);
-  spdlog::error("engine: {}", text);
+  log_error("engine: {}", text);
 }
 
 } // namespace l3

@@ -8,10 +8,10 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include "config/key.hpp"
 #include "config/toml/value.hpp"
+#include "monitor/log.hpp"
 #include "transport/histograms/histogram_json.hpp"
 #include "transport/link/link_keys.hpp"
 #include "transport/outbox/forwarder.hpp"
@@ -48,9 +48,9 @@ void look_at_selection_files(const loaded_config& config, std::vector<std::strin
 void look_at_reference(const std::string& file) {
   const std::string wrong = file.empty() ? "" : wrong_with_histogram_file(file);
   if (!wrong.empty())
-    spdlog::warn("reload: histograms.reference: {}; with it the next run would be compared with no "
-                 "reference",
-                 wrong);
+    log_warning("reload: histograms.reference: {}; with it the next run would be compared with no "
+                "reference",
+                wrong);
 }
 
 } // namespace
@@ -116,7 +116,7 @@ reloader::reloader(std::string file, daemon_settings running,
 
 void reloader::reload() {
   if (file_.empty()) {
-    spdlog::warn("reload: there is no configuration file to read again (--config)");
+    log_warning("reload: there is no configuration file to read again (--config)");
     return;
   }
   try {
@@ -130,11 +130,11 @@ void reloader::reload() {
     adopt_live(read.settings, running_);
     apply_(running_);
     ++applied_;
-    spdlog::info("reload: {}", change.live.empty()
-                                   ? "nothing changes in the running daemon"
-                                   : fmt::format("now {}", fmt::join(change.live, ", ")));
+    log_info("reload: {}", change.live.empty()
+                               ? "nothing changes in the running daemon"
+                               : fmt::format("now {}", fmt::join(change.live, ", ")));
     if (!change.at_restart.empty())
-      spdlog::warn("reload: needs a restart: {}", fmt::join(change.at_restart, ", "));
+      log_warning("reload: needs a restart: {}", fmt::join(change.at_restart, ", "));
     look_at_reference(read.settings.histograms.reference);
   } catch (const std::exception& e) {
     refuse({reason_of(e)});
@@ -145,10 +145,10 @@ void reloader::refuse(const std::vector<std::string>& mistakes) {
   ++refused_;
   for (const std::string& mistake :
        std::span(mistakes).first(std::min(mistakes.size(), most_lines)))
-    spdlog::error("reload: {}", std::string_view(mistake).substr(0, longest_mistake));
+    log_error("reload: {}", std::string_view(mistake).substr(0, longest_mistake));
   if (mistakes.size() > most_lines)
-    spdlog::error("reload: and {} more mistakes", mistakes.size() - most_lines);
-  spdlog::error("reload: {} is not taken, the settings stay as they are", file_);
+    log_error("reload: and {} more mistakes", mistakes.size() - most_lines);
+  log_error("reload: {} is not taken, the settings stay as they are", file_);
 }
 
 void reloader::note_changed_files(std::vector<std::string>& at_restart) const {

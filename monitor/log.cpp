@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <memory>
@@ -108,11 +109,18 @@ void start_logging(const std::string& program, const std::string& level) {
   spdlog::set_default_logger(std::move(logger));
 }
 
+void log_line(log_level level, std::string_view text) {
+  constexpr std::array levels = {spdlog::level::info, spdlog::level::warn, spdlog::level::err};
+  spdlog::log(levels[static_cast<std::size_t>(level)], text);
+}
+
 std::uint64_t log_lines_left_out() {
   for (const auto& sink : spdlog::default_logger()->sinks())
     if (const auto* ours = dynamic_cast<const stderr_sink*>(sink.get())) return ours->left_out();
   return 0;
 }
+
+void close_log() { spdlog::shutdown(); }
 
 void say_last(const std::string& text) {
   spdlog::shutdown();

@@ -5,6 +5,10 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
 
 namespace l3 {
 
@@ -13,8 +17,30 @@ namespace l3 {
 /// journal has its own clock, with the priority.
 void start_logging(const std::string& program, const std::string& level);
 
+enum class log_level : std::uint8_t { info, warning, error };
+
+/// Writes one line. Any thread; waits for nothing.
+void log_line(log_level level, std::string_view text);
+
+// The same, formatted. spdlog's own functions would compile spdlog and fmt in each source.
+template <class... Values>
+void log_info(fmt::format_string<Values...> text, Values&&... values) {
+  log_line(log_level::info, fmt::format(text, std::forward<Values>(values)...));
+}
+template <class... Values>
+void log_warning(fmt::format_string<Values...> text, Values&&... values) {
+  log_line(log_level::warning, fmt::format(text, std::forward<Values>(values)...));
+}
+template <class... Values>
+void log_error(fmt::format_string<Values...> text, Values&&... values) {
+  log_line(log_level::error, fmt::format(text, std::forward<Values>(values)...));
+}
+
 /// Lines that could not be written. Any thread.
 [[nodiscard]] std::uint64_t log_lines_left_out();
+
+/// Writes what waits, for a moment at most, and ends the log.
+void close_log();
 
 /// What a process says before it ends, behind its log, which it closes. It does not wait for long.
 void say_last(const std::string& text);

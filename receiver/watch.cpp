@@ -6,7 +6,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 #include <sys/statvfs.h>
 
 #include "monitor/log.hpp"
@@ -48,7 +47,7 @@ receive_watch::receive_watch(const std::optional<internet_address>& at,
 void receive_watch::look(time_point now, const std::string& ledger_error) {
   if (now < next_look_) return;
   next_look_ = now + interval;
-  for (const std::string& text : presence_.look(receiver_.peers(), now)) spdlog::warn("{}", text);
+  for (const std::string& text : presence_.look(receiver_.peers(), now)) log_warning("{}", text);
   receive_snapshot s = snapshot(now, ledger_error);
   manager_.alive();
   manager_.status(s.state_text());

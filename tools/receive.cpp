@@ -9,7 +9,6 @@
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -62,7 +61,7 @@ constexpr auto idle_time = 1s; // without a block: then the ledger is written, a
 constexpr auto pause_between_ledgers = 1s; // a peer may say goodbye as often as it likes
 constexpr mode_t folder_mode = 0750;
 
-void warn(std::string_view text) { spdlog::warn("{}", text); }
+void warn(std::string_view text) { log_warning("{}", text); }
 
 /// Of a store on a full disk that is new.
 bool is_want_of_room(const std::error_code& error) {
@@ -118,7 +117,7 @@ public:
   bool write(const ledger& l) {
     try {
       write_ledger(path_, l);
-      if (!std::exchange(trouble_, {}).empty()) spdlog::info("the ledger can be written again");
+      if (!std::exchange(trouble_, {}).empty()) log_info("the ledger can be written again");
     } catch (const std::system_error& e) {
       if (std::exchange(trouble_, reason_of(e)).empty() && began_) tell();
       error_ = e.code();
@@ -134,7 +133,7 @@ public:
   }
 
 private:
-  void tell() const { spdlog::error("the ledger: {}; it is tried again", trouble_); }
+  void tell() const { log_error("the ledger: {}; it is tried again", trouble_); }
 
   std::filesystem::path path_;
   bool began_ = false;
@@ -278,13 +277,13 @@ int receive_until_told(const options& o, store_writer& store, block_receiver& re
   // After a crash the ledger that is found must be this receiver's, not an earlier one's.
   file.begin(account_of(store, receiver.counters(), receiver_is::running));
   receive_watch watch(o.monitor, o.receiver, store, receiver, manager);
-  spdlog::info("listening on {}, storing in {}, with {} MiB of memory at most", receiver.endpoint(),
-               o.store.folder.string(), block_receiver::memory_plan(o.receiver).bytes >> 20);
+  log_info("listening on {}, storing in {}, with {} MiB of memory at most", receiver.endpoint(),
+           o.store.folder.string(), block_receiver::memory_plan(o.receiver).bytes >> 20);
   const memory_limit limit = lowest_memory_limit();
   if (const auto plan = block_receiver::memory_plan(o.receiver).bytes; plan > limit.bytes)
-    spdlog::warn("{} has {} MiB, less than that: it would end where peers send all that they may",
-                 limit.whose, limit.bytes >> 20);
-  if (o.monitor) spdlog::info("monitoring on {}", watch.address());
+    log_warning("{} has {} MiB, less than that: it would end where peers send all that they may",
+                limit.whose, limit.bytes >> 20);
+  if (o.monitor) log_info("monitoring on {}", watch.address());
   progress line("receive", 0, "events stored");
   quiet_time quiet(idle_time, steady_clock::now());
   std::uint64_t goodbyes = 0;
@@ -311,13 +310,13 @@ int receive_until_told(const options& o, store_writer& store, block_receiver& re
   watch.stopping();
   receiver.close();
   const std::error_code fault = store.complete_all_files();
-  if (fault) spdlog::error("the store cannot be written: {}", fault.message());
+  if (fault) log_error("the store cannot be written: {}", fault.message());
   for (const std::string& text : store.take_news()) warn(text);
   const ledger l =
       account_of(store, receiver.counters(), fault ? receiver_is::failing : receiver_is::ended);
   summarize(o, l, receiver.counters());
   if (!file.write(l)) {
-    spdlog::error("no ledger of this end: {}", file.trouble());
+    log_error("no ledger of this end: {}", file.trouble());
     return exit_failure;
   }
   return fault ? exit_failure : 0;
@@ -408,14 +407,13 @@ int receive(const options& o) {
       return signals.came();
     };
     store_writer store(settings);
-    if (store.torn_ends() > 0)
-      spdlog::warn("{} torn ends of files were cut off", store.torn_ends());
-    if (store.damaged() > 0) spdlog::warn("{} places of the store are damaged", store.damaged());
+    if (store.torn_ends() > 0) log_warning("{} torn ends of files were cut off", store.torn_ends());
+    if (store.damaged() > 0) log_warning("{} places of the store are damaged", store.damaged());
     for (const std::string& text : store.take_news()) warn(text);
     block_receiver receiver(o.receiver, store, warn);
     return receive_until_told(o, store, receiver, manager, signals);
   } catch (const scan_stopped& e) {
-    spdlog::info("{}", e.what());
+    log_info("{}", e.what());
     return 0;
   } catch (const std::runtime_error& e) {
     throw command_error(reason_of(e), exit_missing_resource);

@@ -11,14 +11,13 @@
 #include <stop_token>
 #include <thread>
 
-#include <spdlog/spdlog.h>
-
 #include "bench/harness/options.hpp"
 #include "bench/harness/report.hpp"
 #include "bench/pipeline/arrivals.hpp"
 #include "bench/selection/select_batch.hpp"
 #include "daemon/compute/compute_side.hpp"
 #include "daemon/compute/pipeline.hpp"
+#include "monitor/log.hpp"
 #include "selection/trigger/load_selection.hpp"
 #include "tools/command.hpp"
 
@@ -153,7 +152,7 @@ std::uint64_t expected_bytes(const select_batch& events, const daemon_settings& 
 }
 
 int run_bench(const daemon_options& o) {
-  spdlog::set_level(spdlog::level::err); // what is printed is the report
+  set_log_level("error"); // what is printed is the report
   const bool device = on_device(o.compute);
   const detector d = default_detector();
   const select_batch events(d, o.events);

@@ -9,8 +9,8 @@
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
+#include "monitor/log.hpp"
 #include "transport/system/reason_of.hpp"
 
 namespace l3 {
@@ -122,16 +122,16 @@ bool batch_dumps::write(const batch_file& batch) const {
   try {
     std::filesystem::create_directories(folder_);
     if (is_full()) {
-      spdlog::warn("compute: a failed batch is not kept: {} holds enough of them; move them away",
-                   folder_.string());
+      log_warning("compute: a failed batch is not kept: {} holds enough of them; move them away",
+                  folder_.string());
       return false;
     }
     write_batch_file(folder_ / name_, batch);
-    spdlog::warn("compute: the failed batch is kept in {}: `koto-l3 replay FILE --on serial`",
-                 (folder_ / name_).string());
+    log_warning("compute: the failed batch is kept in {}: `koto-l3 replay FILE --on serial`",
+                (folder_ / name_).string());
     return true;
   } catch (const std::exception& e) {
-    spdlog::warn("compute: a failed batch is not kept: {}", reason_of(e));
+    log_warning("compute: a failed batch is not kept: {}", reason_of(e));
     return false;
   }
 }

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <spdlog/spdlog.h>
 
+#include "monitor/log.hpp"
 #include "monitor/version.hpp"
 #include "selection/engine/frame_parts.hpp"
 
@@ -76,21 +76,20 @@ spread_engine engine_of(const daemon_settings& s, const std::optional<loaded_sel
   const auto program = program_of(s, selection);
   const selection_program* const p = program ? &*program : nullptr;
   auto devices = make_engines(s.compute, limits_of(s), p,
-                              [](std::string_view text) { spdlog::warn("compute: {}", text); });
+                              [](std::string_view text) { log_warning("compute: {}", text); });
   std::vector<std::unique_ptr<supervised_engine>> all;
   for (std::size_t d = 0; d < devices.size(); ++d) {
     const std::string which =
         devices.size() == 1 ? "" : fmt::format("device {} of {}: ", d + 1, devices.size());
-    spdlog::info(
-        "compute: {}{} frames of {} events on {}{}", which, devices[d]->frames().size(),
-        s.frames.events, devices[d]->name(),
-        devices[d]->processors().empty()
-            ? ""
-            : fmt::format(", near processors {}", fmt::join(devices[d]->processors(), " ")));
+    log_info("compute: {}{} frames of {} events on {}{}", which, devices[d]->frames().size(),
+             s.frames.events, devices[d]->name(),
+             devices[d]->processors().empty()
+                 ? ""
+                 : fmt::format(", near processors {}", fmt::join(devices[d]->processors(), " ")));
     auto cpu = make_engine({backend::pool, s.compute.threads}, bypass_limits_of(s), p);
     all.push_back(std::make_unique<supervised_engine>(
         std::move(devices[d]), std::move(cpu), supervision_of(s), failed,
-        [which](std::string_view text) { spdlog::warn("compute: {}{}", which, text); },
+        [which](std::string_view text) { log_warning("compute: {}{}", which, text); },
         reference_of(s, p)));
   }
   return spread_engine(std::move(all));
@@ -158,8 +157,8 @@ compute_side::compute_side(const daemon_settings& s,
 
 void compute_side::failed(engine_failure kind, std::string_view text, const frame& what) {
   if (const auto n = failures_told_.happened(steady_clock::now())) {
-    spdlog::error("compute: {} in batch {}: {}{}", name_of(kind), what.input.serial, text,
-                  *n == 1 ? "" : fmt::format(" ({} since the last line)", *n));
+    log_error("compute: {} in batch {}: {}{}", name_of(kind), what.input.serial, text,
+              *n == 1 ? "" : fmt::format(" ({} since the last line)", *n));
   }
   dumps_->offer(name_of(kind), text, what);
 }

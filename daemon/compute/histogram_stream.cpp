@@ -4,8 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include <spdlog/spdlog.h>
-
+#include "monitor/log.hpp"
 #include "transport/format/block_entries.hpp"
 #include "transport/histograms/histogram_json.hpp"
 
@@ -31,9 +30,9 @@ void histogram_stream::give_up() { leave_out(out_.once_waiting()); }
 void histogram_stream::leave_out(std::uint64_t spills) {
   if (spills == 0) return;
   if (not_stored_.get() == 0)
-    spdlog::warn("histograms of {} spill{} find no room and are not stored beside the events; how "
-                 "many in all is koto_l3_histograms_not_stored_total",
-                 spills, spills == 1 ? "" : "s");
+    log_warning("histograms of {} spill{} find no room and are not stored beside the events; how "
+                "many in all is koto_l3_histograms_not_stored_total",
+                spills, spills == 1 ? "" : "s");
   not_stored_.add(spills);
 }
 

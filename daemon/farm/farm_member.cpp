@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <spdlog/spdlog.h>
 
+#include "monitor/log.hpp"
 #include "transport/link/link_keys.hpp"
 #include "transport/system/thread_name.hpp"
 
@@ -152,7 +152,7 @@ void farm_member::round() {
 void farm_member::keep_lease(time_point now) {
   if (lease_ != 0 && now - kept_at_ < keep_every) return;
   if (lease_ != 0 && !etcd_.keep_alive(lease_)) {
-    spdlog::warn("farm: etcd has taken this node for dead, or lost what it had; it joins again");
+    log_warning("farm: etcd has taken this node for dead, or lost what it had; it joins again");
     lease_ = place_ = 0;
   }
   if (lease_ == 0) lease_ = etcd_.grant(lease_time);
@@ -198,7 +198,7 @@ void farm_member::take_place(const farm_view& v) {
   answered_ = 0; // the answer went with the lease that held it
   told_ = text;
   same_node_.clear();
-  spdlog::info("farm: node {} has joined, by etcd at {}", node_.number(), etcd_.address());
+  log_info("farm: node {} has joined, by etcd at {}", node_.number(), etcd_.address());
   const std::lock_guard lock(mutex_);
   ++report_.joined;
 }
@@ -233,9 +233,9 @@ void farm_member::follow() {
   }
   why_apart_ = node_.begin(*known_);
   if (!why_apart_.empty())
-    spdlog::error("farm: run {} does not begin on this node: {}", known_->number, why_apart_);
+    log_error("farm: run {} does not begin on this node: {}", known_->number, why_apart_);
   else if (!known_->nodes.contains(node_.number()))
-    spdlog::info("farm: run {} was begun before this node came; it begins here", known_->number);
+    log_info("farm: run {} was begun before this node came; it begins here", known_->number);
 }
 
 /// Says whether this node is ready for what is proposed.
@@ -264,7 +264,7 @@ void farm_member::go() {
            {etcd_step::kind::remove, key_of(farm_keys::nodes, node_.number()), {}, 0}}));
     if (lease_ != 0) etcd_.revoke(lease_);
   } catch (const std::exception& e) {
-    spdlog::warn("farm: this node could not say that it leaves: {}", e.what());
+    log_warning("farm: this node could not say that it leaves: {}", e.what());
   }
   {
     const std::lock_guard lock(mutex_);
@@ -311,9 +311,9 @@ void farm_member::note(const farm_view* v, const std::string& trouble) {
   next.failure = report_.failure;
   if (next.state != report_.state && next.state == farm_state::joined &&
       report_.state == farm_state::cut_off)
-    spdlog::info("farm: etcd answers again, at {}", etcd_.address());
+    log_info("farm: etcd answers again, at {}", etcd_.address());
   if (next.text != report_.text && !next.text.empty() && next.state != report_.state)
-    spdlog::warn("farm: {}", next.text);
+    log_warning("farm: {}", next.text);
   report_ = std::move(next);
 }
 

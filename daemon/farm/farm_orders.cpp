@@ -8,9 +8,9 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <spdlog/spdlog.h>
 
 #include "daemon/farm/farm_member.hpp"
+#include "monitor/log.hpp"
 
 namespace l3 {
 namespace {
@@ -250,9 +250,9 @@ void farm_member::commit(const farm_view& v) {
   if (!held) return; // the next round sees what has changed
   std::vector<std::uint32_t> nodes;
   for (const auto& [node, instance] : p.order.nodes) nodes.push_back(node);
-  spdlog::info("farm: {} holds for nodes {}",
-               p.order.start ? fmt::format("run {}", p.order.number) : "the end of all runs",
-               fmt::join(nodes, ", "));
+  log_info("farm: {} holds for nodes {}",
+           p.order.start ? fmt::format("run {}", p.order.number) : "the end of all runs",
+           fmt::join(nodes, ", "));
   const std::int64_t lease = p.lease;
   own_.reset();
   etcd_.revoke(lease);
@@ -274,7 +274,7 @@ void farm_member::finish(std::vector<std::string> reasons) {
   const std::string failure =
       fmt::format("{}: {}", stop ? "the stop" : fmt::format("run {}", own_->order.number),
                   fmt::join(reasons, "; "));
-  spdlog::warn("farm: {}", failure);
+  log_warning("farm: {}", failure);
   const bool was_agreed = own_->agreed; // and its person answered
   own_.reset();
   if (!was_agreed) answer(std::move(reasons));

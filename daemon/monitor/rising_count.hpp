@@ -7,8 +7,7 @@
 #include <cstdint>
 #include <utility>
 
-#include <spdlog/spdlog.h>
-
+#include "monitor/log.hpp"
 #include "transport/accounting/occasional.hpp"
 
 namespace l3 {
@@ -21,7 +20,7 @@ public:
     const std::uint64_t more = count - std::exchange(last_, count);
     const auto now = steady_clock::now();
     if (const auto n = more != 0 ? speaking_.happened(now, more) : speaking_.due(now))
-      spdlog::warn("{} {}", *n, what_);
+      log_warning("{} {}", *n, what_);
   }
 
 private:

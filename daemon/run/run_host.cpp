@@ -10,10 +10,10 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 #include <sys/mman.h>
 
 #include "daemon/words.hpp"
+#include "monitor/log.hpp"
 #include "monitor/pages.hpp"
 #include "monitor/version.hpp"
 #include "selection/trigger/load_selection.hpp"
@@ -31,15 +31,15 @@ constexpr auto silence = std::chrono::seconds(10);
 /// user allow it; untouched pages (most of each thread's stack) are not brought in.
 void lock_memory() {
   if (mlockall(MCL_CURRENT | MCL_ONFAULT) != 0) {
-    spdlog::warn("memory is not locked ({}): raise LimitMEMLOCK or `ulimit -l`",
-                 last_error().message());
+    log_warning("memory is not locked ({}): raise LimitMEMLOCK or `ulimit -l`",
+                last_error().message());
   }
 }
 
 void log_memory(const std::vector<memory_use>& plan) {
   std::size_t total = 0;
   const auto line = [](std::size_t bytes, std::string_view what) {
-    spdlog::info("memory: {:>8.1f} MB {}", static_cast<double>(bytes) / 1e6, what);
+    log_info("memory: {:>8.1f} MB {}", static_cast<double>(bytes) / 1e6, what);
   };
   for (const memory_use& use : plan) {
     line(use.bytes, use.what);
@@ -93,7 +93,7 @@ void run_host::tell_of_crashes() {
 }
 
 void run_host::tell_of(const run_record& crashed) {
-  spdlog::warn("{}", describe_crash(crashed));
+  log_warning("{}", describe_crash(crashed));
   crashed_ = true;
   lost_by_crashes_ += in_memory(crashed);
 }
@@ -177,8 +177,8 @@ ledger run_host::account() const {
 void run_host::announce() {
   const ledger first = account();
   if (!ledgers_.none()) begin_ledger(first);
-  spdlog::info("ready: run {}, node {}, kernels on {}", first.run, settings_.run.node,
-               node_->backend());
+  log_info("ready: run {}, node {}, kernels on {}", first.run, settings_.run.node,
+           node_->backend());
 }
 
 /// After a crash the ledger that is found must not be an earlier run's. Crashes are told, and their
@@ -186,11 +186,11 @@ void run_host::announce() {
 void run_host::begin_ledger(const ledger& account) {
   write_ledger(ledger_file_, account);
   if (const auto error = ledgers_.note_run(*used_numbers_.rbegin()))
-    spdlog::warn("run.ledger: the number {} is not noted beside the ledgers: {}; without its "
-                 "ledger a later start does not know that it was used",
-                 account.run, error.message());
+    log_warning("run.ledger: the number {} is not noted beside the ledgers: {}; without its "
+                "ledger a later start does not know that it was used",
+                account.run, error.message());
   record_.emplace(ledger_place::record_beside(ledger_file_), record_of(account),
-                  [](std::string_view text) { spdlog::warn("{}", text); });
+                  [](std::string_view text) { log_warning("{}", text); });
   if (record_->crashed()) tell_of(*record_->crashed());
   tell_of_crashes();
 }
@@ -201,9 +201,9 @@ bool run_host::end_ledger(const ledger& account) {
   bool written = true;
   try {
     write_ledger(ledger_file_, account);
-    spdlog::info("ledger written to {}", ledger_file_);
+    log_info("ledger written to {}", ledger_file_);
   } catch (const std::exception& e) {
-    spdlog::error("run {} has no ledger at its end: {}", account.run, reason_of(e));
+    log_error("run {} has no ledger at its end: {}", account.run, reason_of(e));
     written = false;
   }
   if (!record_) return written;
@@ -227,21 +227,21 @@ run_host::ended_run run_host::finish_ending() {
   const bool written = end_ledger(last);
   ended_run ended{last.run, where_events_are(last), written ? ledger_file_ : std::string(), false,
                   node_->device_hangs()};
-  spdlog::info("run {} has ended: events {}", ended.number, ended.text);
+  log_info("run {} has ended: events {}", ended.number, ended.text);
   if (!last.balanced())
-    spdlog::error("the sums do not balance: an event or a fragment is not accounted for");
+    log_error("the sums do not balance: an event or a fragment is not accounted for");
   else if (!drained_clean_)
-    spdlog::warn("some events could not be forwarded: see shed(drain) in the ledger");
+    log_warning("some events could not be forwarded: see shed(drain) in the ledger");
   const std::uint64_t lost = node_->lost_on_disk();
   if (lost > 0)
-    spdlog::error("up to {} events that were called safe are lost on disk: see shed(spool) and "
-                  "spool.lanes[].damaged in the ledger",
-                  lost);
+    log_error("up to {} events that were called safe are lost on disk: see shed(spool) and "
+              "spool.lanes[].damaged in the ledger",
+              lost);
   const std::uint64_t blocks_gone = node_->blocks_gone();
   if (blocks_gone > 0)
-    spdlog::error("{} blocks that were called safe are in no file of the spool any more: see "
-                  "spool.gone in the ledger",
-                  blocks_gone);
+    log_error("{} blocks that were called safe are in no file of the spool any more: see "
+              "spool.gone in the ledger",
+              blocks_gone);
   ended.well = last.balanced() && !node_->failed() && drained_clean_ && lost == 0 &&
                blocks_gone == 0 && written && node_->why_ended().empty();
   std::unique_ptr<node> gone;
@@ -294,14 +294,14 @@ void run_host::tell_of_spool() {
   const auto on_disk = disks_ ? disks_->spool() : std::nullopt;
   const std::uint64_t waiting = on_disk ? on_disk->totals.events : 0;
   if (waiting != 0 && waiting != waiting_told_)
-    spdlog::warn("spool: {} {}", waiting, advice_on(trouble::spool_waits, settings_.forward.to));
+    log_warning("spool: {} {}", waiting, advice_on(trouble::spool_waits, settings_.forward.to));
   waiting_told_ = waiting;
 }
 
 void run_host::tell_of_pause() {
   std::string why = why_no_pause();
-  if (!why.empty() && no_pause_told_.empty()) spdlog::warn("{}", why);
-  if (why.empty() && !no_pause_told_.empty()) spdlog::warn("what comes pauses again");
+  if (!why.empty() && no_pause_told_.empty()) log_warning("{}", why);
+  if (why.empty() && !no_pause_told_.empty()) log_warning("what comes pauses again");
   no_pause_told_ = std::move(why);
 }
 

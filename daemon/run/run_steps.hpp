@@ -18,9 +18,8 @@
 #include <string>
 #include <utility>
 
-#include <spdlog/spdlog.h>
-
 #include "daemon/run/run_control.hpp"
+#include "monitor/log.hpp"
 #include "transport/format/time.hpp"
 #include "transport/input/udp_socket.hpp"
 #include "transport/system/reason_of.hpp"
@@ -108,16 +107,16 @@ private:
       host_.finish_beginning();
     } catch (const run_forgotten& e) {
       host_.go_without_run(); // another run waits for a pause, as any does
-      return spdlog::info("run {} does not begin: {}", begun_.order.number, e.what());
+      return log_info("run {} does not begin: {}", begun_.order.number, e.what());
     } catch (const std::exception& e) {
-      spdlog::error("run {} cannot begin: {}", begun_.order.number, reason_of(e));
+      log_error("run {} cannot begin: {}", begun_.order.number, reason_of(e));
       return control_.failed(begun_, reason_of(e));
     }
     control_.begun();
     try {
       host_.announce();
     } catch (const std::exception& e) {
-      spdlog::error("run {} cannot begin: {}", begun_.order.number, reason_of(e));
+      log_error("run {} cannot begin: {}", begun_.order.number, reason_of(e));
       failure_ = reason_of(e);
       control_.draining();
       end(sockets_hold::what_to_leave, now);
@@ -130,7 +129,7 @@ private:
     hangs_ = ended.device_hangs;
     control_.ended(std::exchange(failure_, {}));
     if (const auto left = control_.now().next; hangs_ && left)
-      spdlog::warn("run {} does not begin: the device hangs, and the process ends", left->number);
+      log_warning("run {} does not begin: the device hangs, and the process ends", left->number);
   }
 
   Host& host_;
