@@ -5,7 +5,6 @@
 #include <variant>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
@@ -74,20 +73,20 @@ int cables(const options& o) {
 
 } // namespace
 
-void add_cables(CLI::App& program, command_body& run) {
+void add_cables(command_line program, command_body& run) {
   auto o = std::make_shared<options>();
-  auto* c = program.add_subcommand("cables", "which part of the detector each input carries");
-  c->footer(
+  const auto c = program.add_subcommand("cables", "which part of the detector each input carries");
+  c.footer(
       "The table has a line for each input that carries something: input, detector, module,\n"
       "end, and for crystals x, y and size in mm. A description of the detector that names\n"
       "such a table (cables = \"FILE\") is checked with it: inputs, modules and ends that are\n"
       "missing, or there twice, and names that are not known, are told by line and column.");
-  c->add_option("--detector", o->files.detector, "description of the detector")
-      ->capture_default_str();
-  c->add_option("--crates", o->crates,
-                "the readout, as in readout.crates: \"0-10: 16 x 125 MHz\" …; by default KOTO's");
-  c->add_flag("--json", o->json, "report as JSON");
-  c->callback([o, &run] { run = [o] { return cables(*o); }; });
+  c.add_option("--detector", o->files.detector, "description of the detector")
+      .capture_default_str();
+  c.add_option("--crates", o->crates,
+               "the readout, as in readout.crates: \"0-10: 16 x 125 MHz\" …; by default KOTO's");
+  c.add_flag("--json", o->json, "report as JSON");
+  c.callback([o, &run] { run = [o] { return cables(*o); }; });
 }
 
 } // namespace l3

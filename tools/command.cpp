@@ -11,6 +11,7 @@
 #include <system_error>
 #include <vector>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "config/toml/nearest.hpp"
@@ -28,7 +29,7 @@ constexpr const char* unwritten = "standard output could not be written";
 std::string command_of_group(const std::string& asked, std::span<const command> commands) {
   CLI::App all;
   command_body none;
-  for (const command& c : commands) c.add(all, none);
+  for (const command& c : commands) c.add(command_line(&all), none);
   const auto any = [](const CLI::App* /*command*/) { return true; };
   for (const CLI::App* group : all.get_subcommands(any))
     for (const CLI::App* c : group->get_subcommands(any))
@@ -101,12 +102,12 @@ int run_program(const std::string& name, const std::string& what, std::span<cons
   const auto found = std::ranges::find(commands, asked, &command::name);
   command_body run;
   if (found != commands.end()) {
-    found->add(program, run);
+    found->add(command_line(&program), run);
     program.get_subcommands(nullptr).front()->set_version_flag("--version", version);
   } else if (!asked.empty() && asked[0] != '-') {
     return no_such_command(name, asked, commands);
   } else if (asked != "--version") {
-    for (const command& c : commands) c.add(program, run);
+    for (const command& c : commands) c.add(command_line(&program), run);
   }
 
   take_plain_numbers(program);

@@ -8,9 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include <CLI/CLI.hpp>
-
 #include "tools/command_error.hpp"
+#include "tools/command_line.hpp"
 
 namespace l3 {
 
@@ -18,7 +17,7 @@ namespace l3 {
 using command_body = std::function<int()>;
 
 /// Adds one command with its options to the program; parsing it sets `run`.
-using command_adder = void(CLI::App& program, command_body& run);
+using command_adder = void(command_line program, command_body& run);
 
 struct command {
   std::string_view name;

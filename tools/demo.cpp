@@ -206,19 +206,19 @@ int demo(const demo_options& o) {
 
 } // namespace
 
-void add_demo(CLI::App& program, command_body& run) {
+void add_demo(command_line program, command_body& run) {
   auto o = std::make_shared<demo_options>();
-  auto* c = program.add_subcommand(
+  const auto c = program.add_subcommand(
       "demo",
       "send a spill through replay, daemon and receiver on this machine, and verify every event");
-  add_workload_options(*c, o->data);
-  c->add_option("--rate", o->udp_rate, "rate of the UDP part: 400ev/s, 2Gb/s …")
-      ->capture_default_str();
-  c->add_option("--tcp-rate", o->tcp_rate, "rate of the TCP part")->capture_default_str();
-  c->add_option("--folder", o->folder, "keep everything in this folder");
-  c->add_flag("--keep", o->keep, "keep the temporary folder");
-  c->add_flag("--json", o->json, "report as JSON");
-  c->callback([o, &run] { run = [o] { return demo(*o); }; });
+  add_workload_options(c, o->data);
+  c.add_option("--rate", o->udp_rate, "rate of the UDP part: 400ev/s, 2Gb/s …")
+      .capture_default_str();
+  c.add_option("--tcp-rate", o->tcp_rate, "rate of the TCP part").capture_default_str();
+  c.add_option("--folder", o->folder, "keep everything in this folder");
+  c.add_flag("--keep", o->keep, "keep the temporary folder");
+  c.add_flag("--json", o->json, "report as JSON");
+  c.callback([o, &run] { run = [o] { return demo(*o); }; });
 }
 
 } // namespace l3

@@ -90,17 +90,17 @@ int examine(const options& o) {
 
 } // namespace
 
-void add_doctor(CLI::App& program, command_body& run) {
+void add_doctor(command_line program, command_body& run) {
   auto o = std::make_shared<options>();
-  auto* c = program.add_subcommand("doctor", "say what of this machine hinders the daemon");
-  c->footer("Looks at memory, processors, network cards, ports, clock, GPU and disks, for at most\n"
-            "some seconds, and writes up to 256 MiB to a file without a name to see how fast a\n"
-            "disk is. Exit code 1: something is bad. Run it as the daemon's user.");
-  c->add_option("--config", o->config,
-                "the daemon's configuration; without it /etc/koto-l3/l3.toml, or the defaults");
-  c->add_option("--store", o->store, "look also at this folder, where `receive` shall store");
-  c->add_flag("--json", o->json, "as JSON");
-  c->callback([o, &run] { run = [o] { return examine(*o); }; });
+  const auto c = program.add_subcommand("doctor", "say what of this machine hinders the daemon");
+  c.footer("Looks at memory, processors, network cards, ports, clock, GPU and disks, for at most\n"
+           "some seconds, and writes up to 256 MiB to a file without a name to see how fast a\n"
+           "disk is. Exit code 1: something is bad. Run it as the daemon's user.");
+  c.add_option("--config", o->config,
+               "the daemon's configuration; without it /etc/koto-l3/l3.toml, or the defaults");
+  c.add_option("--store", o->store, "look also at this folder, where `receive` shall store");
+  c.add_flag("--json", o->json, "as JSON");
+  c.callback([o, &run] { run = [o] { return examine(*o); }; });
 }
 
 } // namespace l3

@@ -288,26 +288,26 @@ int efficiency(const options& o) {
 
 } // namespace
 
-void add_efficiency(CLI::App& program, command_body& run) {
+void add_efficiency(command_line program, command_body& run) {
   auto o = std::make_shared<options>();
-  auto* c = program.add_subcommand("efficiency",
-                                   "what part of unbiased stored events each line fires on");
-  c->footer(
+  const auto c = program.add_subcommand("efficiency",
+                                        "what part of unbiased stored events each line fires on");
+  c.footer(
       "Intervals are one standard deviation, after Wilson. Prescales play no part: a line\n"
       "fires before its own. \"link\" is of all stored events that a line kept. The sample "
       "of a run whose selection records is all its events.\n"
       "Names of lines are those of the settings in the store. --reference is refused where no\n"
       "line of the store has the name.");
-  c->add_option("store", o->store, "the folder that `receive` wrote, or a spool")->required();
-  c->add_option("--reference", o->references,
-                "lines that keep events whatever they are, or by level-1 bits alone")
-      ->default_str(fmt::format("{}", fmt::join(usual_references, " ")));
-  c->add_option("--ledger", o->ledgers,
-                "of a daemon whose events these are: refused if it gave up events by priority, "
-                "for the others are no unbiased sample then; may be repeated");
-  add_skip_damaged_flag(*c, o->skip_damaged);
-  c->add_flag("--json", o->json, "report as JSON");
-  c->callback([o, &run] { run = [o] { return efficiency(*o); }; });
+  c.add_option("store", o->store, "the folder that `receive` wrote, or a spool").required();
+  c.add_option("--reference", o->references,
+               "lines that keep events whatever they are, or by level-1 bits alone")
+      .default_str(fmt::format("{}", fmt::join(usual_references, " ")));
+  c.add_option("--ledger", o->ledgers,
+               "of a daemon whose events these are: refused if it gave up events by priority, "
+               "for the others are no unbiased sample then; may be repeated");
+  add_skip_damaged_flag(c, o->skip_damaged);
+  c.add_flag("--json", o->json, "report as JSON");
+  c.callback([o, &run] { run = [o] { return efficiency(*o); }; });
 }
 
 } // namespace l3

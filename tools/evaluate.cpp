@@ -117,48 +117,46 @@ int evaluate(options o) {
 
 } // namespace
 
-void add_evaluate(CLI::App& program, command_body& run) {
+void add_evaluate(command_line program, command_body& run) {
   auto o = std::make_shared<options>();
-  auto* c = program.add_subcommand("evaluate", "how good a selection is on simulated events");
-  c->footer("Percentages are of the events of a true type; errors are one standard deviation, "
-            "binomial (Wilson). Events of `simulate` are needed: their truth lies beside them.");
-  auto* in = c->add_option("in", o->run.in, "the .l2raw file");
-  add_selecting_options(*c, o->run);
-  c->add_option("--selection", o->selections,
-                "cuts, counters and lines; several are compared with the first")
-      ->capture_default_str();
-  c->add_option("--truth", o->truth, "instead of IN.truth.jsonl");
-  c->add_option("--signal-line", o->signal_line, "the line that is to keep the signal")
-      ->capture_default_str();
-  auto* stress =
-      c->add_flag("--stress", o->stress,
-                  "simulate signal and mixture with each effect that the selection does not know, "
-                  "and print what it keeps of them; fails if a floor is missed")
-          ->excludes(in);
-  c->add_option("--rows", o->rows.rows, "only these rows of the table")
-      ->delimiter(',')
-      ->needs(stress);
-  c->add_flag("--list", o->list, "only name the rows; with --json also what they put in and hold")
-      ->needs(stress);
-  c->add_option("--signal-events", o->rows.signal_events,
-                "of a row, which pass the offline cuts on photons, with effects that add hits also "
-                "those on counters")
-      ->check(CLI::Range(1U, most_stress_events))
-      ->capture_default_str()
-      ->needs(stress);
-  c->add_option("--mixture-events", o->rows.mixture_events, "of a row")
-      ->check(CLI::Range(0U, most_stress_events))
-      ->capture_default_str()
-      ->needs(stress);
-  c->add_option("--seed", o->rows.seed, "of the simulation")
-      ->check(whole_number<std::uint64_t>)
-      ->capture_default_str()
-      ->needs(stress);
-  c->add_option("--out", o->rows.out, "folder for the signal's events, truth and decisions")
-      ->needs(stress);
-  add_skip_damaged_flag(*c, o->skip_damaged)->excludes(stress);
-  c->add_flag("--json", o->json, "report as JSON");
-  c->callback([o, &run] { run = [o] { return evaluate(*o); }; });
+  const auto c = program.add_subcommand("evaluate", "how good a selection is on simulated events");
+  c.footer("Percentages are of the events of a true type; errors are one standard deviation, "
+           "binomial (Wilson). Events of `simulate` are needed: their truth lies beside them.");
+  const option in = c.add_option("in", o->run.in, "the .l2raw file");
+  add_selecting_options(c, o->run);
+  c.add_option("--selection", o->selections,
+               "cuts, counters and lines; several are compared with the first")
+      .capture_default_str();
+  c.add_option("--truth", o->truth, "instead of IN.truth.jsonl");
+  c.add_option("--signal-line", o->signal_line, "the line that is to keep the signal")
+      .capture_default_str();
+  const option stress =
+      c.add_flag("--stress", o->stress,
+                 "simulate signal and mixture with each effect that the selection does not know, "
+                 "and print what it keeps of them; fails if a floor is missed")
+          .excludes(in);
+  c.add_option("--rows", o->rows.rows, "only these rows of the table").delimiter(',').needs(stress);
+  c.add_flag("--list", o->list, "only name the rows; with --json also what they put in and hold")
+      .needs(stress);
+  c.add_option("--signal-events", o->rows.signal_events,
+               "of a row, which pass the offline cuts on photons, with effects that add hits also "
+               "those on counters")
+      .check(in_range(1U, most_stress_events))
+      .capture_default_str()
+      .needs(stress);
+  c.add_option("--mixture-events", o->rows.mixture_events, "of a row")
+      .check(in_range(0U, most_stress_events))
+      .capture_default_str()
+      .needs(stress);
+  c.add_option("--seed", o->rows.seed, "of the simulation")
+      .check(whole_number<std::uint64_t>)
+      .capture_default_str()
+      .needs(stress);
+  c.add_option("--out", o->rows.out, "folder for the signal's events, truth and decisions")
+      .needs(stress);
+  add_skip_damaged_flag(c, o->skip_damaged).excludes(stress);
+  c.add_flag("--json", o->json, "report as JSON");
+  c.callback([o, &run] { run = [o] { return evaluate(*o); }; });
 }
 
 } // namespace l3

@@ -83,19 +83,20 @@ int extract_store(const options& o) {
 
 } // namespace
 
-void add_extract(CLI::App& program, command_body& run) {
+void add_extract(command_line program, command_body& run) {
   auto o = std::make_shared<options>();
-  auto* c = program.add_subcommand("extract", "write the original fragments of all stored events");
-  c->footer("Fragments stand one after the other in rising (spill, event number, crate) order.");
-  c->add_option("folder", o->folder,
-                "the store that `receive` wrote, or the spool that a daemon left behind")
-      ->required();
-  c->add_option("out", o->out, "the file to write")->required();
-  add_skip_damaged_flag(*c, o->skip_damaged);
-  c->add_flag("--skip-limited", o->skip_limited,
-              "end with 0 although events are left out of which not all waveforms were kept");
-  c->add_flag("--json", o->json, "report as JSON");
-  c->callback([o, &run] { run = [o] { return extract_store(*o); }; });
+  const auto c =
+      program.add_subcommand("extract", "write the original fragments of all stored events");
+  c.footer("Fragments stand one after the other in rising (spill, event number, crate) order.");
+  c.add_option("folder", o->folder,
+               "the store that `receive` wrote, or the spool that a daemon left behind")
+      .required();
+  c.add_option("out", o->out, "the file to write").required();
+  add_skip_damaged_flag(c, o->skip_damaged);
+  c.add_flag("--skip-limited", o->skip_limited,
+             "end with 0 although events are left out of which not all waveforms were kept");
+  c.add_flag("--json", o->json, "report as JSON");
+  c.callback([o, &run] { run = [o] { return extract_store(*o); }; });
 }
 
 } // namespace l3

@@ -124,32 +124,32 @@ int show_them(const options& o) {
 
 } // namespace
 
-void add_histograms(CLI::App& program, command_body& run) {
+void add_histograms(command_line program, command_body& run) {
   auto o = std::make_shared<options>();
-  auto* c = program.add_subcommand(
+  const auto c = program.add_subcommand(
       "histograms", "show the histograms of a run, and what changed since a reference");
-  c->footer(
+  c.footer(
       "Exit code 1 if inputs or histograms of events changed, or if a part of a store that may "
       "hold histograms cannot be read or is not there, or if what answers at the address is no "
       "daemon with histograms; 69 if nothing answers there. Of other blocks it reads the headers "
       "only. What --save writes can be the reference of later runs.");
-  c->add_option("from", o->from,
-                "a store, a file of one, a file that --save has written, or the monitoring address "
-                "of a daemon")
-      ->capture_default_str();
-  c->add_option("--reference", o->reference,
-                "a file or store to compare with, of a run that was good")
-      ->check(refuse_no_name);
-  c->add_option("--run", o->choice.run, "of a store: the histograms of this run only")
-      ->check(whole_number<std::uint32_t>);
-  c->add_option("--node", o->choice.node, "likewise of this node")
-      ->check(whole_number<std::uint32_t>);
-  c->add_option("--spill", o->choice.spill, "likewise of this spill")
-      ->check(whole_number<std::uint32_t>);
-  c->add_option("--save", o->save, "write them, as JSON, into this file")->check(refuse_no_name);
-  add_skip_damaged_flag(*c, o->skip_damaged);
-  c->add_flag("--json", o->json, "as JSON, with the changes");
-  c->callback([o, &run] { run = [o] { return show_them(*o); }; });
+  c.add_option("from", o->from,
+               "a store, a file of one, a file that --save has written, or the monitoring address "
+               "of a daemon")
+      .capture_default_str();
+  c.add_option("--reference", o->reference,
+               "a file or store to compare with, of a run that was good")
+      .check(refuse_no_name);
+  c.add_option("--run", o->choice.run, "of a store: the histograms of this run only")
+      .check(whole_number<std::uint32_t>);
+  c.add_option("--node", o->choice.node, "likewise of this node")
+      .check(whole_number<std::uint32_t>);
+  c.add_option("--spill", o->choice.spill, "likewise of this spill")
+      .check(whole_number<std::uint32_t>);
+  c.add_option("--save", o->save, "write them, as JSON, into this file").check(refuse_no_name);
+  add_skip_damaged_flag(c, o->skip_damaged);
+  c.add_flag("--json", o->json, "as JSON, with the changes");
+  c.callback([o, &run] { run = [o] { return show_them(*o); }; });
 }
 
 } // namespace l3

@@ -25,16 +25,16 @@ int keys(const std::string& name) {
 
 } // namespace
 
-void add_keys(CLI::App& program, command_body& run) {
+void add_keys(command_line program, command_body& run) {
   auto name = std::make_shared<std::string>();
-  auto* c = program.add_subcommand("keys", "make the keys of one end of the output link");
-  c->footer(
+  const auto c = program.add_subcommand("keys", "make the keys of one end of the output link");
+  c.footer(
       "A daemon's configuration names its own NAME.secret (forward.secret_key) and the public\n"
       "key of its receiver (forward.receiver_key). `koto-l3 receive` gets its own NAME.secret\n"
       "(--secret-key) and a file with the public keys of its daemons, one a line (--allow).\n"
       "A file that exists is not replaced.");
-  c->add_option("name", *name, "writes NAME.secret and NAME.public")->required();
-  c->callback([name, &run] { run = [name] { return keys(*name); }; });
+  c.add_option("name", *name, "writes NAME.secret and NAME.public").required();
+  c.callback([name, &run] { run = [name] { return keys(*name); }; });
 }
 
 } // namespace l3

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "config/toml/complaints.hpp"
@@ -97,7 +98,8 @@ private:
 
 } // namespace
 
-void add_options_file(CLI::App& command) {
+void add_options_file(command_line of) {
+  CLI::App& command = of.app();
   command
       .add_option_function<std::string>(
           "--config",

@@ -3,13 +3,13 @@
 // --secret-key. What the command line names itself comes before the file.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include "tools/command_line.hpp"
 
 namespace l3 {
 
 /// Adds --config FILE to a command. Call it before any other option is added: CLI11 runs options in
 /// that order, so that the file can set those behind it. A mistake in the file is a command_error
 /// of exit_bad_configuration with the place.
-void add_options_file(CLI::App& command);
+void add_options_file(command_line command);
 
 } // namespace l3

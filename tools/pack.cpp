@@ -106,38 +106,41 @@ int convert(const options& o, const char* label, bool packs) {
   return 0;
 }
 
-void add(CLI::App& program, command_body& run, const char* name, const char* what,
+void add(command_line program, command_body& run, const char* name, const char* what,
          const char* in_is, const char* out_is, bool packs) {
   auto o = std::make_shared<options>();
-  auto* c = program.add_subcommand(name, what);
-  c->add_option("in", o->in, in_is)->required();
-  c->add_option("out", o->out, out_is)->required();
-  const CLI::Option* const samples = add_samples(*c, o->samples);
-  const std::map<std::string, codec_id> codecs{{"koto", codec_id::koto},
-                                               {"strong", codec_id::strong}};
-  c->add_option("--codec", o->codec, "koto: records of 3 + 8 N bytes; strong: fewer bytes, slower")
-      ->transform(CLI::CheckedTransformer(codecs).description(""))
-      ->option_text("koto|strong [koto]");
+  const auto c = program.add_subcommand(name, what);
+  c.add_option("in", o->in, in_is).required();
+  c.add_option("out", o->out, out_is).required();
+  const option samples = add_samples(c, o->samples);
+  c.add_option_function(
+       "--codec",
+       [o](const std::string& name) {
+         o->codec = name == "strong" ? codec_id::strong : codec_id::koto;
+       },
+       "koto: records of 3 + 8 N bytes; strong: fewer bytes, slower")
+      .check(one_of({"koto", "strong"}))
+      .option_text("koto|strong [koto]");
   if (!packs)
-    c->footer("A file of the strong codec says itself how many samples a waveform has: --samples "
-              "must not contradict it.");
-  c->add_flag("--json", o->json,
-              "report as JSON; on standard error if the output goes to standard output");
-  c->callback([o, &run, name, packs, samples] {
-    o->samples_given = samples->count() > 0;
+    c.footer("A file of the strong codec says itself how many samples a waveform has: --samples "
+             "must not contradict it.");
+  c.add_flag("--json", o->json,
+             "report as JSON; on standard error if the output goes to standard output");
+  c.callback([o, &run, name, packs, samples] {
+    o->samples_given = samples.count() > 0;
     run = [o, name, packs] { return convert(*o, name, packs); };
   });
 }
 
 } // namespace
 
-void add_pack(CLI::App& program, command_body& run) {
+void add_pack(command_line program, command_body& run) {
   add(program, run, "pack", "bare waveforms to bare KOTO records, or to a file of the strong codec",
       "samples, little-endian u16, waveform by waveform; - for standard input",
       "the records, nothing else, or the strong codec's file; - for standard output", true);
 }
 
-void add_unpack(CLI::App& program, command_body& run) {
+void add_unpack(command_line program, command_body& run) {
   add(program, run, "unpack", "what `pack` made back to bare waveforms",
       "records, or a file of the strong codec, as `pack` writes them; - for standard input",
       "samples, little-endian u16; - for standard output", false);

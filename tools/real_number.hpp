@@ -21,7 +21,7 @@ namespace l3 {
   return value;
 }
 
-/// For CLI::Option::check().
+/// For option::check().
 [[nodiscard]] inline std::string real_number(const std::string& text) {
   return read_real_number(text) ? "" : text + " is no finite number in decimal digits";
 }

@@ -422,50 +422,51 @@ int receive(const options& o) {
 
 } // namespace
 
-void add_receive(CLI::App& program, command_body& run) {
+void add_receive(command_line program, command_body& run) {
   auto o = std::make_shared<options>();
-  auto* c =
+  const auto c =
       program.add_subcommand("receive", "store what daemons send and acknowledge what is stored");
-  c->footer("Runs until SIGINT, SIGTERM or SIGHUP. A folder belongs to one receiver at a time.");
-  add_options_file(*c);
-  c->add_option("--bind", o->receiver.bind,
-                "address to listen on, as tcp://host:port; of IPv6 in brackets")
-      ->check([](const std::string& text) -> std::string {
+  c.footer("Runs until SIGINT, SIGTERM or SIGHUP. A folder belongs to one receiver at a time.");
+  add_options_file(c);
+  c.add_option("--bind", o->receiver.bind,
+               "address to listen on, as tcp://host:port; of IPv6 in brackets")
+      .check([](const std::string& text) -> std::string {
         return is_endpoint(text) ? "" : text + " is not an endpoint like tcp://127.0.0.1:42200";
       })
-      ->capture_default_str();
-  c->add_option("--out", o->store.folder, "folder of the store; its last part is made if it is new")
-      ->required()
-      ->check(refuse_no_name)
-      ->check(refuse_no_path);
-  c->add_option("--ledger", o->ledger, "ledger to write; by default ledger.json in the store")
-      ->check(refuse_no_path);
-  auto* secret =
-      c->add_option("--secret-key", o->receiver.secret_key,
-                    "file with the receiver's own key; then only daemons with keys are taken")
-          ->check(refuse_no_name);
-  auto* allow = c->add_option("--allow", o->receiver.allow,
-                              "file with the public keys of the daemons that are taken, one a line")
-                    ->check(refuse_no_name);
-  secret->needs(allow);
-  allow->needs(secret);
-  c->add_flag("--insecure", o->insecure,
-              "take daemons of other machines without keys: everybody on the network may send");
-  c->add_option_function<std::string>(
+      .capture_default_str();
+  c.add_option("--out", o->store.folder, "folder of the store; its last part is made if it is new")
+      .required()
+      .check(refuse_no_name)
+      .check(refuse_no_path);
+  c.add_option("--ledger", o->ledger, "ledger to write; by default ledger.json in the store")
+      .check(refuse_no_path);
+  const option secret =
+      c.add_option("--secret-key", o->receiver.secret_key,
+                   "file with the receiver's own key; then only daemons with keys are taken")
+          .check(refuse_no_name);
+  const option allow =
+      c.add_option("--allow", o->receiver.allow,
+                   "file with the public keys of the daemons that are taken, one a line")
+          .check(refuse_no_name);
+  secret.needs(allow);
+  allow.needs(secret);
+  c.add_flag("--insecure", o->insecure,
+             "take daemons of other machines without keys: everybody on the network may send");
+  c.add_option_function<std::string>(
        "--monitor", [o](const std::string& text) { o->monitor = read_address(text); },
        "address for /metrics, /healthz, /readyz, /status and a page, as 127.0.0.1:9421")
-      ->check([](const std::string& text) -> std::string {
+      .check([](const std::string& text) -> std::string {
         return read_address(text) ? ""
                                   : text + " is not an address like 127.0.0.1:9421 or node1:9421";
       });
-  c->add_flag("--sync", o->store.sync, "acknowledge only what the disk has confirmed");
-  c->add_flag("--exit-after-goodbye", o->exit_after_goodbye,
-              "end when every daemon has said goodbye, and one of them has stored something");
-  c->add_flag("--json", o->json, "report as JSON at the end");
-  c->add_flag("--check-config", o->check, "check the options and the keys that they name, and end");
-  c->callback([o, c, &run] {
-    const auto* const file = c->get_option("--config");
-    const std::string name = file->count() > 0 ? file->results().front() : std::string();
+  c.add_flag("--sync", o->store.sync, "acknowledge only what the disk has confirmed");
+  c.add_flag("--exit-after-goodbye", o->exit_after_goodbye,
+             "end when every daemon has said goodbye, and one of them has stored something");
+  c.add_flag("--json", o->json, "report as JSON at the end");
+  c.add_flag("--check-config", o->check, "check the options and the keys that they name, and end");
+  c.callback([o, c, &run] {
+    const option file = c.get_option("--config");
+    const std::string name = file.count() > 0 ? file.results().front() : std::string();
     run = [o, name] { return o->check ? check(*o, name) : receive(*o); };
   });
 }

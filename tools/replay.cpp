@@ -12,7 +12,6 @@
 #include <system_error>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "config/amount.hpp"
@@ -40,10 +39,9 @@ struct own_unit {
   bool fractions = false; ///< the option takes half a unit
 };
 
-/// For CLI::Option::transform(): from a number with any unit to the bare number.
-[[nodiscard]] CLI::Validator in_unit(const own_unit& unit) {
-  CLI::Validator v;
-  v.operation([unit](std::string& text) -> std::string {
+/// For option::transform(): from a number with any unit to the bare number.
+[[nodiscard]] option_rule in_unit(const own_unit& unit) {
+  return option_rule([unit](std::string& text) -> std::string {
     if (text.find_first_not_of("0123456789.+-eE") == text.npos) return {};
     const auto amount = read_amount(text, unit.what);
     if (!amount)
@@ -58,7 +56,6 @@ struct own_unit {
       return fmt::format("{} is not a whole number of {}", text, unit.name);
     return {};
   });
-  return v;
 }
 
 struct options {
@@ -218,63 +215,64 @@ int replay_or_rerun(const options& o) {
 
 } // namespace
 
-void add_replay(CLI::App& program, command_body& run) {
+void add_replay(command_line program, command_body& run) {
   auto o = std::make_shared<options>();
-  auto* c =
+  const auto c =
       program.add_subcommand("replay", "send a file of level-2 data as the electronics would, "
                                        "or compute a kept batch again");
-  c->add_option("file", o->file, "a .l2raw file, or a .l3batch file with --on")->required();
-  auto* to = c->add_option("--to", o->to,
-                           "udp://host:port+n (n ports in turn) or tcp://host:port; several times "
-                           "for daemons that take turns")
-                 ->allow_extra_args(false);
-  c->add_option("--by", o->by, "what several daemons take in turn")
-      ->check(CLI::IsMember({"event", "spill"}))
-      ->capture_default_str();
-  auto* on = c->add_option("--on", o->on, "compute a .l3batch file again on this executor")
-                 ->check(CLI::IsMember(executors()));
-  to->excludes(on);
-  c->add_option(
+  c.add_option("file", o->file, "a .l2raw file, or a .l3batch file with --on").required();
+  const option to =
+      c.add_option("--to", o->to,
+                   "udp://host:port+n (n ports in turn) or tcp://host:port; several times "
+                   "for daemons that take turns")
+          .allow_extra_args(false);
+  c.add_option("--by", o->by, "what several daemons take in turn")
+      .check(one_of({"event", "spill"}))
+      .capture_default_str();
+  const option on = c.add_option("--on", o->on, "compute a .l3batch file again on this executor")
+                        .check(one_of(executors()));
+  to.excludes(on);
+  c.add_option(
       "--rate", o->rate,
       "10000ev/s, 40Gb/s or unlimited; without it the file's own times and spill structure");
-  c->add_option("--loop", o->loops, "how often to send the file; spill numbers go on")
-      ->check(CLI::Range(1U, 1'000'000U))
-      ->capture_default_str();
-  c->add_option("--ledger", o->ledger, "write what was sent to this file");
-  c->add_option("--chunk", o->chunk, "UDP: payload of a datagram, such as 8000 or \"8 kB\"")
-      ->transform(in_unit({dimension::size, 1, "bytes"}))
-      ->check(CLI::Range(4U, largest_chunk))
-      ->capture_default_str();
-  c->add_option("--drop", o->drop, "UDP: leave out datagrams with this probability")
-      ->capture_default_str();
-  c->add_option("--duplicate", o->duplicate, "UDP: send datagrams twice with this probability")
-      ->capture_default_str();
-  c->add_option("--end-delay", o->end_delay_ms,
-                "UDP with --rate: time between the last event of a spill and its end, such as "
-                "\"200 ms\"; a bare number is of ms")
-      ->transform(in_unit({dimension::duration, 1'000'000, "ms"}))
-      ->check(CLI::Range(0U, 100'000U))
-      ->capture_default_str();
-  c->add_option("--window", o->window,
-                "TCP: what may be under way without acknowledgement, such as \"256 MiB\"; a bare "
-                "number is of MiB")
-      ->transform(in_unit({dimension::size, 1U << 20, "MiB"}))
-      ->check(CLI::Range(1U, 1U << 20))
-      ->capture_default_str();
-  c->add_option("--timeout", o->timeout,
-                "TCP: give up after so long without an acknowledgement of what is to be sent, also "
-                "by a peer that does not read, or of connections that break, such as \"30 s\"; a "
-                "bare number is of seconds")
-      ->transform(in_unit({dimension::duration, 1'000'000'000, "seconds", true}))
-      ->check([](const std::string& text) -> std::string {
+  c.add_option("--loop", o->loops, "how often to send the file; spill numbers go on")
+      .check(in_range(1U, 1'000'000U))
+      .capture_default_str();
+  c.add_option("--ledger", o->ledger, "write what was sent to this file");
+  c.add_option("--chunk", o->chunk, "UDP: payload of a datagram, such as 8000 or \"8 kB\"")
+      .transform(in_unit({dimension::size, 1, "bytes"}))
+      .check(in_range(4U, largest_chunk))
+      .capture_default_str();
+  c.add_option("--drop", o->drop, "UDP: leave out datagrams with this probability")
+      .capture_default_str();
+  c.add_option("--duplicate", o->duplicate, "UDP: send datagrams twice with this probability")
+      .capture_default_str();
+  c.add_option("--end-delay", o->end_delay_ms,
+               "UDP with --rate: time between the last event of a spill and its end, such as "
+               "\"200 ms\"; a bare number is of ms")
+      .transform(in_unit({dimension::duration, 1'000'000, "ms"}))
+      .check(in_range(0U, 100'000U))
+      .capture_default_str();
+  c.add_option("--window", o->window,
+               "TCP: what may be under way without acknowledgement, such as \"256 MiB\"; a bare "
+               "number is of MiB")
+      .transform(in_unit({dimension::size, 1U << 20, "MiB"}))
+      .check(in_range(1U, 1U << 20))
+      .capture_default_str();
+  c.add_option("--timeout", o->timeout,
+               "TCP: give up after so long without an acknowledgement of what is to be sent, also "
+               "by a peer that does not read, or of connections that break, such as \"30 s\"; a "
+               "bare number is of seconds")
+      .transform(in_unit({dimension::duration, 1'000'000'000, "seconds", true}))
+      .check([](const std::string& text) -> std::string {
         const auto seconds = read_real_number(text);
         const bool good = seconds && *seconds > 0 && *seconds <= longest_timeout;
         return good ? "" : text + " is not a number of seconds above 0, up to a million";
       })
-      ->capture_default_str();
-  add_skip_damaged_flag(*c, o->skip_damaged)->excludes(on);
-  c->add_flag("--json", o->json, "report as JSON");
-  c->callback([o, &run] { run = [o] { return replay_or_rerun(*o); }; });
+      .capture_default_str();
+  add_skip_damaged_flag(c, o->skip_damaged).excludes(on);
+  c.add_flag("--json", o->json, "report as JSON");
+  c.callback([o, &run] { run = [o] { return replay_or_rerun(*o); }; });
 }
 
 } // namespace l3

@@ -108,30 +108,30 @@ int reprocess(const options& o) {
 
 } // namespace
 
-void add_reprocess(CLI::App& program, command_body& run) {
+void add_reprocess(command_line program, command_body& run) {
   auto o = std::make_shared<options>();
-  auto* c = program.add_subcommand("reprocess", "decide and pack a store file again");
-  c->footer("The output has the name of the input. It is made as a whole or not at all. An output\n"
-            "that was made with the same settings is left as it is, so the same command may be\n"
-            "given again. Ends with 0 only if every event was read and is kept or rejected.");
-  c->add_option("in", o->in, "a complete file of a store, blocks-*.kl3")->required();
-  c->add_option("out", o->out, "the folder of the output")->required();
-  c->add_option("--menu", o->by.how.files.lines, "cuts, counters and lines: a file, or built-in")
-      ->required();
-  add_selecting_options(*c, o->by.how);
-  c->add_option_function<std::string>(
+  const auto c = program.add_subcommand("reprocess", "decide and pack a store file again");
+  c.footer("The output has the name of the input. It is made as a whole or not at all. An output\n"
+           "that was made with the same settings is left as it is, so the same command may be\n"
+           "given again. Ends with 0 only if every event was read and is kept or rejected.");
+  c.add_option("in", o->in, "a complete file of a store, blocks-*.kl3").required();
+  c.add_option("out", o->out, "the folder of the output").required();
+  c.add_option("--menu", o->by.how.files.lines, "cuts, counters and lines: a file, or built-in")
+      .required();
+  add_selecting_options(c, o->by.how);
+  c.add_option_function<std::string>(
        "--codec",
        [o](const std::string& name) {
          o->by.codec = name == "strong" ? codec_id::strong : codec_id::koto;
        },
        "pack the kept events by koto or strong, as in output.codec; by default as they are")
-      ->check(CLI::IsMember({"koto", "strong"}));
-  add_skip_damaged_flag(*c, o->skip_damaged);
-  c->add_flag("--skip-limited", o->skip_limited,
-              "make the output although events of which not all waveforms were kept are left out, "
-              "and say how many these are");
-  c->add_flag("--json", o->json, "report as JSON");
-  c->callback([o, &run] {
+      .check(one_of({"koto", "strong"}));
+  add_skip_damaged_flag(c, o->skip_damaged);
+  c.add_flag("--skip-limited", o->skip_limited,
+             "make the output although events of which not all waveforms were kept are left out, "
+             "and say how many these are");
+  c.add_flag("--json", o->json, "report as JSON");
+  c.callback([o, &run] {
     run = [o] {
       o->by.software = version_line("koto-l3");
       return reprocess(*o);

@@ -101,7 +101,7 @@ void check_plain(std::string_view option, const std::string& text) {
   if (const auto c = find_unplain(text))
     throw command_error(fmt::format("{} is no plain text: it holds {}, a control character, one "
                                     "that is not seen, or none of UTF-8",
-                                    option, escaped_name(*c, text)),
+                                    option, escaped_name(c, text)),
                         exit_usage);
 }
 
@@ -147,47 +147,46 @@ int stop(const options& o) {
 
 } // namespace
 
-void add_run(CLI::App& program, command_body& run) {
+void add_run(command_line program, command_body& run) {
   auto o = std::make_shared<options>();
-  auto* c = program.add_subcommand("run", "begin and end runs of a daemon");
-  c->footer(
-      "For a daemon whose configuration has run.control; its page is docs/run-control.md.\n"
-      "Exit code 1 if the daemon refuses, with its reasons, or if what answers is none; 69 if "
-      "nothing answers.");
-  c->require_subcommand(1);
+  const auto c = program.add_subcommand("run", "begin and end runs of a daemon");
+  c.footer("For a daemon whose configuration has run.control; its page is docs/run-control.md.\n"
+           "Exit code 1 if the daemon refuses, with its reasons, or if what answers is none; 69 if "
+           "nothing answers.");
+  c.require_subcommand();
   const auto add = [&](const char* name, const char* text, int (*body)(const options&)) {
-    auto* s = c->add_subcommand(name, text);
-    s->add_option("--socket", o->socket, "run.control of the daemon")
-        ->capture_default_str()
-        ->check(refuse_no_name);
-    s->add_flag("--json", o->as_json, "the daemon's answer, as JSON");
-    s->callback([o, body, &run] { run = [o, body] { return understand(*o, body); }; });
+    const auto s = c.add_subcommand(name, text);
+    s.add_option("--socket", o->socket, "run.control of the daemon")
+        .capture_default_str()
+        .check(refuse_no_name);
+    s.add_flag("--json", o->as_json, "the daemon's answer, as JSON");
+    s.callback([o, body, &run] { run = [o, body] { return understand(*o, body); }; });
     return s;
   };
-  auto* begin = add("start", "begin a run when the beam pauses next", start);
+  const command_line begin = add("start", "begin a run when the beam pauses next", start);
   begin
-      ->add_option("--number", o->number,
-                   "of the run; by default the highest that was used on the node and one more")
-      ->check(whole_number<std::uint32_t>);
-  begin->add_flag("--again", o->again, "the number was used before, and that run goes on");
+      .add_option("--number", o->number,
+                  "of the run; by default the highest that was used on the node and one more")
+      .check(whole_number<std::uint32_t>);
+  begin.add_flag("--again", o->again, "the number was used before, and that run goes on");
   begin
-      ->add_option("--menu", o->menu,
-                   "file of cuts, counters and lines for this run, on the daemon's machine; by "
-                   "default selection.lines of its configuration")
-      ->check(refuse_no_name);
-  begin->add_option("--comment", o->comment, "for the ledger: at most 1000 characters");
+      .add_option("--menu", o->menu,
+                  "file of cuts, counters and lines for this run, on the daemon's machine; by "
+                  "default selection.lines of its configuration")
+      .check(refuse_no_name);
+  begin.add_option("--comment", o->comment, "for the ledger: at most 1000 characters");
   begin
-      ->add_option("--without", o->without,
-                   "nodes of the farm that are missing, and that the run goes on without")
-      ->check(whole_number<std::uint32_t>);
-  const auto here = [&](CLI::App* s) {
-    s->add_flag("--here", o->here, "on this node alone, and not on all nodes of its farm");
+      .add_option("--without", o->without,
+                  "nodes of the farm that are missing, and that the run goes on without")
+      .check(whole_number<std::uint32_t>);
+  const auto here = [&](command_line s) {
+    s.add_flag("--here", o->here, "on this node alone, and not on all nodes of its farm");
   };
   here(begin);
-  begin->add_flag("--wait", o->wait, "until the run has begun, in a farm on all nodes");
-  auto* end = add("stop", "end the run when the beam pauses next", stop);
+  begin.add_flag("--wait", o->wait, "until the run has begun, in a farm on all nodes");
+  const command_line end = add("stop", "end the run when the beam pauses next", stop);
   here(end);
-  end->add_flag("--wait", o->wait, "until every event is stored or on disk");
+  end.add_flag("--wait", o->wait, "until every event is stored or on disk");
   add("status", "say which run is in force",
       [](const options& given) { return tell(given, ask_status(given)); });
 }

@@ -282,26 +282,28 @@ int select(const options& o) {
 
 } // namespace
 
-void add_select(CLI::App& program, command_body& run) {
+void add_select(command_line program, command_body& run) {
   auto o = std::make_shared<options>();
-  auto* c = program.add_subcommand("select", "what the selection decides on each event, and why");
-  c->footer("Energies are in keV, lengths in 0.1 mm, times in 1/128 ns (docs/selection.md).");
-  add_selection_options(*c, o->run);
-  auto* selection = c->add_option("--selection", o->run.files.lines, "cuts, counters and lines")
-                        ->capture_default_str();
-  auto* as_recorded =
-      c->add_flag(
+  const auto c =
+      program.add_subcommand("select", "what the selection decides on each event, and why");
+  c.footer("Energies are in keV, lengths in 0.1 mm, times in 1/128 ns (docs/selection.md).");
+  add_selection_options(c, o->run);
+  const option selection =
+      c.add_option("--selection", o->run.files.lines, "cuts, counters and lines")
+          .capture_default_str();
+  const option as_recorded =
+      c.add_flag(
            "--as-recorded", o->as_recorded,
            "decide each stored event by the settings that are stored with it, and compare with "
            "what was decided then; ends with 0 only if all are equal")
-          ->excludes(selection);
-  add_record_flag(*c, o->run.files);
+          .excludes(selection);
+  add_record_flag(c, o->run.files);
   for (const char* other : {"--detector", "--calibration"})
-    as_recorded->excludes(c->get_option(other));
-  add_skip_damaged_flag(*c, o->skip_damaged);
-  c->add_flag("--totals", o->totals, "only what all events together gave");
-  c->add_flag("--json", o->json, "report as JSON");
-  c->callback([o, &run] { run = [o] { return select(*o); }; });
+    as_recorded.excludes(c.get_option(other));
+  add_skip_damaged_flag(c, o->skip_damaged);
+  c.add_flag("--totals", o->totals, "only what all events together gave");
+  c.add_flag("--json", o->json, "report as JSON");
+  c.callback([o, &run] { run = [o] { return select(*o); }; });
 }
 
 } // namespace l3

@@ -142,55 +142,54 @@ int simulate(options o) {
 
 } // namespace
 
-void add_simulate(CLI::App& program, command_body& run) {
+void add_simulate(command_line program, command_body& run) {
   auto o = std::make_shared<options>();
-  auto* c = program.add_subcommand("simulate", "write level-2 data with known truth");
-  c->footer("Footer words are all 0x6000: the sums of the older trigger are zero.");
-  c->add_option("out", o->out,
-                "the .l2raw file to write; truth goes to OUT.truth.jsonl, but not beside a pipe")
-      ->required();
-  c->add_option("--events", o->settings.events, "events in all spills together")
-      ->check(CLI::Range(1U, most_spills * most_events_per_spill))
-      ->capture_default_str();
-  c->add_option("--spills", o->settings.spills, "spills, numbered from 1")
-      ->check(CLI::Range(1U, most_spills))
-      ->capture_default_str();
-  c->add_option("--seed", o->settings.seed, "the same seed gives the same bytes")
-      ->check(whole_number<std::uint64_t>)
-      ->capture_default_str();
-  c->add_option("--run", o->run, "run number")
-      ->check(whole_number<std::uint32_t>)
-      ->capture_default_str();
-  auto* type = c->add_option("--type", o->type, "only events of this true type, not the mixture");
-  auto* file =
-      c->add_option("--waveforms", o->waveforms,
-                    "recorded waveforms (u16, little-endian) that the inputs carry instead");
-  c->add_option("--samples", o->samples, "samples of a recorded waveform")
-      ->check(CLI::IsMember({"64", "256"}))
-      ->capture_default_str()
-      ->needs(file);
-  file->excludes(type);
-  c->add_option("--detector", o->detector_file, "description to use instead of the built-in one");
-  const CLI::Validator whole_number(
-      [](std::string& text) {
-        const auto size = read_real_number(text);
-        return size && *size == std::floor(*size) ? std::string() : text + " is no whole number";
-      },
-      "");
+  const auto c = program.add_subcommand("simulate", "write level-2 data with known truth");
+  c.footer("Footer words are all 0x6000: the sums of the older trigger are zero.");
+  c.add_option("out", o->out,
+               "the .l2raw file to write; truth goes to OUT.truth.jsonl, but not beside a pipe")
+      .required();
+  c.add_option("--events", o->settings.events, "events in all spills together")
+      .check(in_range(1U, most_spills * most_events_per_spill))
+      .capture_default_str();
+  c.add_option("--spills", o->settings.spills, "spills, numbered from 1")
+      .check(in_range(1U, most_spills))
+      .capture_default_str();
+  c.add_option("--seed", o->settings.seed, "the same seed gives the same bytes")
+      .check(whole_number<std::uint64_t>)
+      .capture_default_str();
+  c.add_option("--run", o->run, "run number")
+      .check(whole_number<std::uint32_t>)
+      .capture_default_str();
+  const option type =
+      c.add_option("--type", o->type, "only events of this true type, not the mixture");
+  const option file =
+      c.add_option("--waveforms", o->waveforms,
+                   "recorded waveforms (u16, little-endian) that the inputs carry instead");
+  c.add_option("--samples", o->samples, "samples of a recorded waveform")
+      .check(one_of({"64", "256"}))
+      .capture_default_str()
+      .needs(file);
+  file.excludes(type);
+  c.add_option("--detector", o->detector_file, "description to use instead of the built-in one");
+  const auto whole = [](const std::string& text) {
+    const auto size = read_real_number(text);
+    return size && *size == std::floor(*size) ? std::string() : text + " is no whole number";
+  };
   for (const auto& e : effect_options) {
-    auto* option =
-        c->add_option("--" + std::string(e.name), o->settings.effects.*e.size, std::string(e.what))
-            ->check(CLI::Range(e.least, e.most))
-            ->capture_default_str()
-            ->group("Effects that the selection does not know")
-            ->excludes(file);
-    if (e.whole) option->check(whole_number);
+    const option effect =
+        c.add_option("--" + std::string(e.name), o->settings.effects.*e.size, std::string(e.what))
+            .check(in_range(e.least, e.most))
+            .capture_default_str()
+            .group("Effects that the selection does not know")
+            .excludes(file);
+    if (e.whole) effect.check(whole);
   }
-  c->add_option("--threads", o->settings.threads, "0: one per processor")
-      ->check(CLI::Range(0U, 256U))
-      ->default_val(0);
-  c->add_flag("--json", o->json, "report as JSON");
-  c->callback([o, &run] { run = [o] { return simulate(*o); }; });
+  c.add_option("--threads", o->settings.threads, "0: one per processor")
+      .check(in_range(0U, 256U))
+      .capture_default_str();
+  c.add_flag("--json", o->json, "report as JSON");
+  c.callback([o, &run] { run = [o] { return simulate(*o); }; });
 }
 
 } // namespace l3

@@ -2,15 +2,14 @@
 // --skip-damaged: what is damaged is left out and told, and no reason to fail.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include "tools/command_error.hpp"
+#include "tools/command_line.hpp"
 #include "tools/print.hpp"
 #include "tools/replay/file_fault.hpp"
 
 namespace l3 {
 
-inline CLI::Option* add_skip_damaged_flag(CLI::App& command, bool& skips) {
+inline option add_skip_damaged_flag(command_line command, bool& skips) {
   return command.add_flag(
       "--skip-damaged", skips,
       "end with 0 although damaged places are left out, and say how many these are");

@@ -130,7 +130,7 @@ void print_left_out(const std::string& sent, const comparison& c) {
     print_plain("the store is damaged at {} places, which are left out; {} events are missing, of "
                 "which by the ledgers {} may lie there\n",
                 c.damaged, c.missing,
-                c.unreadable ? fmt::to_string(*c.unreadable) : "an unknown number");
+                c.unreadable ? fmt::to_string(c.unreadable) : "an unknown number");
 }
 
 /// Tells counted loss from uncounted.
@@ -335,10 +335,10 @@ int verify(const options& o) {
 
 } // namespace
 
-void add_verify(CLI::App& program, command_body& run) {
+void add_verify(command_line program, command_body& run) {
   auto o = std::make_shared<options>();
-  auto* c = program.add_subcommand("verify", "compare what was sent with what was stored");
-  c->footer(
+  const auto c = program.add_subcommand("verify", "compare what was sent with what was stored");
+  c.footer(
       "Ends with 0 only if every event is stored as it was sent and no ledger is wrong: a ledger "
       "is wrong if its sums do not balance or are not what it says of them, if its figures differ "
       "from the other ledgers' or from what lies in the folder, if it is of another run or store, "
@@ -348,35 +348,35 @@ void add_verify(CLI::App& program, command_body& run) {
       "daemon started anew, and so stored twice, counts as repeated, which is no difference. Of an "
       "event that lacks waveforms every byte is compared that is there; which waveforms are not, "
       "and the pulses in their place, only with --selection.");
-  c->add_option("sent", o->sent, "the .l2raw file that was sent")->required();
-  c->add_option("folder", o->folder,
-                "the store that `receive` wrote, or the spool that a daemon left behind")
-      ->required();
-  c->add_option("--ledger", o->ledgers,
-                "ledgers of replay client and daemon; the receiver's is found in the store");
-  c->add_option("--run", o->runs,
-                "the run that was sent, of several in the store; several: all of these together "
-                "(default: those of the ledgers that are given, else all)")
-      ->check(whole_number<std::uint32_t>);
-  c->add_option("--loop", o->loops, "how often the file was sent: what `replay --loop` was told")
-      ->check(CLI::Range(1U, spill_numbers))
-      ->capture_default_str();
+  c.add_option("sent", o->sent, "the .l2raw file that was sent").required();
+  c.add_option("folder", o->folder,
+               "the store that `receive` wrote, or the spool that a daemon left behind")
+      .required();
+  c.add_option("--ledger", o->ledgers,
+               "ledgers of replay client and daemon; the receiver's is found in the store");
+  c.add_option("--run", o->runs,
+               "the run that was sent, of several in the store; several: all of these together "
+               "(default: those of the ledgers that are given, else all)")
+      .check(whole_number<std::uint32_t>);
+  c.add_option("--loop", o->loops, "how often the file was sent: what `replay --loop` was told")
+      .check(in_range(1U, spill_numbers))
+      .capture_default_str();
   o->selection.files.lines.clear();
-  auto* selection = c->add_option(
+  const option selection = c.add_option(
       "--selection", o->selection.files.lines,
       "the selection that the daemon ran (built-in, or its file): what it rejects must not "
       "be stored");
-  c->add_option("--detector", o->selection.files.detector,
-                "the description of the detector with which the daemon ran")
-      ->capture_default_str();
-  c->add_option("--calibration", o->selection.files.calibration,
-                "the calibration with which the daemon ran");
-  add_record_flag(*c, o->selection.files)->needs(selection);
-  c->add_flag("--skip-damaged", o->skip_damaged,
-              "leave out what is damaged, tell how much that is, and judge the rest")
-      ->excludes(selection);
-  c->add_flag("--json", o->json, "report as JSON");
-  c->callback([o, &run] { run = [o] { return verify(*o); }; });
+  c.add_option("--detector", o->selection.files.detector,
+               "the description of the detector with which the daemon ran")
+      .capture_default_str();
+  c.add_option("--calibration", o->selection.files.calibration,
+               "the calibration with which the daemon ran");
+  add_record_flag(c, o->selection.files).needs(selection);
+  c.add_flag("--skip-damaged", o->skip_damaged,
+             "leave out what is damaged, tell how much that is, and judge the rest")
+      .excludes(selection);
+  c.add_flag("--json", o->json, "report as JSON");
+  c.callback([o, &run] { run = [o] { return verify(*o); }; });
 }
 
 } // namespace l3

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For CLI::Option::check() of an option that takes any whole number of its type. CLI11 alone takes
+// For option::check() of an option that takes any whole number of its type. CLI11 alone takes
 // −1, and a number beyond 64 bit, for the largest number that there is.
 #pragma once
 

@@ -129,33 +129,33 @@ private:
   std::vector<std::uint16_t> samples_;
 };
 
-void add_codec_bench(CLI::App& program, command_body& run, codec_direction direction,
+void add_codec_bench(command_line program, command_body& run, codec_direction direction,
                      const char* name, const char* what) {
   auto o = std::make_shared<codec_options>();
-  auto* c = program.add_subcommand(name, what);
+  const auto c = program.add_subcommand(name, what);
   constexpr std::uint64_t most = 1 << 30;
-  add_size(*c, "--hot", o->hot_bytes, "Bytes of waveforms that stay in a core's caches",
+  add_size(c, "--hot", o->hot_bytes, "Bytes of waveforms that stay in a core's caches",
            waveform_bytes, most);
-  add_size(*c, "--cold", o->cold_bytes, "Bytes of waveforms that come from memory each time",
+  add_size(c, "--cold", o->cold_bytes, "Bytes of waveforms that come from memory each time",
            waveform_bytes, most);
-  add_count(*c, "--hot-rounds", o->hot_rounds, "How often each takes its turn when hot", 1, 10'000);
-  add_count(*c, "--cold-rounds", o->cold_rounds, "How often each takes its turn from memory", 1,
+  add_count(c, "--hot-rounds", o->hot_rounds, "How often each takes its turn when hot", 1, 10'000);
+  add_count(c, "--cold-rounds", o->cold_rounds, "How often each takes its turn from memory", 1,
             10'000);
-  c->add_flag("--json", o->as_json, "Report as JSON");
-  c->callback([o, &run, direction] {
-    if (o->hot_bytes > o->cold_bytes) throw CLI::ValidationError("--hot", "is above --cold");
+  c.add_flag("--json", o->as_json, "Report as JSON");
+  c.callback([o, &run, direction] {
+    if (o->hot_bytes > o->cold_bytes) refuse_option("--hot", "is above --cold");
     run = [o, direction] { return codec_bench(direction, *o).run(); };
   });
 }
 
 } // namespace
 
-void add_bench_pack(CLI::App& program, command_body& run) {
+void add_bench_pack(command_line program, command_body& run) {
   add_codec_bench(program, run, codec_direction::pack, "pack",
                   "Waveforms to KOTO records on one core, beside memcpy and other codecs");
 }
 
-void add_bench_unpack(CLI::App& program, command_body& run) {
+void add_bench_unpack(command_line program, command_body& run) {
   add_codec_bench(program, run, codec_direction::unpack, "unpack",
                   "KOTO records to waveforms on one core, beside memcpy and other codecs");
 }

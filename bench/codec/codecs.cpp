@@ -280,14 +280,14 @@ int compare_all(const comparison_options& o) {
 
 } // namespace
 
-void add_bench_codecs(CLI::App& program, command_body& run) {
+void add_bench_codecs(command_line program, command_body& run) {
   auto o = std::make_shared<comparison_options>();
-  auto* c = program.add_subcommand("codecs", "Our codecs and others on recorded waveforms");
-  c->add_option("FILES", o->files, "Bare waveforms, as `koto-l3 pack` reads them")->required();
-  add_samples(*c, o->samples);
-  add_count(*c, "--rounds", o->rounds, "How often each takes its turn", 1, 10'000);
-  c->add_flag("--json", o->as_json, "Report as JSON");
-  c->callback([o, &run] { run = [o] { return compare_all(*o); }; });
+  const auto c = program.add_subcommand("codecs", "Our codecs and others on recorded waveforms");
+  c.add_option("FILES", o->files, "Bare waveforms, as `koto-l3 pack` reads them").required();
+  add_samples(c, o->samples);
+  add_count(c, "--rounds", o->rounds, "How often each takes its turn", 1, 10'000);
+  c.add_flag("--json", o->as_json, "Report as JSON");
+  c.callback([o, &run] { run = [o] { return compare_all(*o); }; });
 }
 
 } // namespace l3

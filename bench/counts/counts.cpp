@@ -118,13 +118,13 @@ int run_counts(const counts_options& o) {
 
 } // namespace
 
-void add_bench_counts(CLI::App& program, command_body& run) {
+void add_bench_counts(command_line program, command_body& run) {
   auto o = std::make_shared<counts_options>();
-  auto* c = program.add_subcommand(
+  const auto c = program.add_subcommand(
       "counts", "What kernels execute for a batch of events, by the interpreter of their PTX");
-  add_count(*c, "--events", o->events, "Of the batch", 1, 64);
-  c->add_flag("--json", o->as_json, "Report as JSON");
-  c->callback([o, &run] { run = [o] { return run_counts(*o); }; });
+  add_count(c, "--events", o->events, "Of the batch", 1, 64);
+  c.add_flag("--json", o->as_json, "Report as JSON");
+  c.callback([o, &run] { run = [o] { return run_counts(*o); }; });
 }
 
 } // namespace l3

@@ -68,18 +68,17 @@ int run_decode_bench(const decode_options& o) {
 
 } // namespace
 
-void add_bench_decode(CLI::App& program, command_body& run) {
+void add_bench_decode(command_line program, command_body& run) {
   auto o = std::make_shared<decode_options>();
-  auto* c = program.add_subcommand(
+  const auto c = program.add_subcommand(
       "decode", "Board packets to waveforms, one technique added after the other, beside a copy");
-  add_compute_options(*c, o->compute);
-  add_count(*c, "--events", o->events, "Events in the batch; 0: more than caches hold", 0, 4096);
-  add_count(*c, "--opaque", o->opaque, "Per cent of the boards that have nothing to decode", 0,
-            100);
-  add_count(*c, "--threshold", o->threshold, "Threshold of the pulses that are listed, in counts",
-            0, 0x3fff);
-  add_turn_options(*c, o->turns);
-  c->callback([o, &run] { run = [o] { return run_decode_bench(*o); }; });
+  add_compute_options(c, o->compute);
+  add_count(c, "--events", o->events, "Events in the batch; 0: more than caches hold", 0, 4096);
+  add_count(c, "--opaque", o->opaque, "Per cent of the boards that have nothing to decode", 0, 100);
+  add_count(c, "--threshold", o->threshold, "Threshold of the pulses that are listed, in counts", 0,
+            0x3fff);
+  add_turn_options(c, o->turns);
+  c.callback([o, &run] { run = [o] { return run_decode_bench(*o); }; });
 }
 
 } // namespace l3

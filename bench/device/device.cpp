@@ -63,13 +63,13 @@ int run_device_bench(const device_options& o) {
 
 } // namespace
 
-void add_bench_device(CLI::App& program, command_body& run) {
+void add_bench_device(command_line program, command_body& run) {
   auto o = std::make_shared<device_options>();
-  auto* c = program.add_subcommand(
+  const auto c = program.add_subcommand(
       "device", "Packing within a device's memory, beside a copy and the kernels KOTO began with");
-  add_count(*c, "--events", o->events, "In the batch", 1, 4096);
-  add_turn_options(*c, o->turns);
-  c->callback([o, &run] { run = [o] { return run_device_bench(*o); }; });
+  add_count(c, "--events", o->events, "In the batch", 1, 4096);
+  add_turn_options(c, o->turns);
+  c.callback([o, &run] { run = [o] { return run_device_bench(*o); }; });
 }
 
 } // namespace l3

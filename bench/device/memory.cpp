@@ -58,16 +58,17 @@ int measure_memory(const memory_options& o) {
 
 } // namespace
 
-void add_bench_memory(CLI::App& program, command_body& run) {
+void add_bench_memory(command_line program, command_body& run) {
   auto o = std::make_shared<memory_options>();
-  auto* c = program.add_subcommand("memory", "Copies: by one core, to, from and within a device");
+  const auto c =
+      program.add_subcommand("memory", "Copies: by one core, to, from and within a device");
   constexpr std::uint64_t least = 4096, most = std::uint64_t{1} << 32;
-  add_size(*c, "--hot", o->hot_bytes, "Bytes that stay in a core's caches", least, most);
-  add_size(*c, "--bytes", o->bytes,
+  add_size(c, "--hot", o->hot_bytes, "Bytes that stay in a core's caches", least, most);
+  add_size(c, "--bytes", o->bytes,
            "Bytes that come from memory each time, and of each copy to a device", least, most);
-  add_device_option(*c, o->backend);
-  add_turn_options(*c, o->turns);
-  c->callback([o, &run] { run = [o] { return measure_memory(*o); }; });
+  add_device_option(c, o->backend);
+  add_turn_options(c, o->turns);
+  c.callback([o, &run] { run = [o] { return measure_memory(*o); }; });
 }
 
 } // namespace l3

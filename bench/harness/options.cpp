@@ -8,25 +8,25 @@
 
 namespace l3::bench {
 
-void add_turn_options(CLI::App& command, turn_options& o) {
+void add_turn_options(command_line command, turn_options& o) {
   add_count(command, "--rounds", o.rounds, "How often each takes its turn", 1, 10'000);
   command.add_flag("--json", o.as_json, "Report as JSON");
 }
 
-void add_count(CLI::App& command, const std::string& option, std::uint32_t& n,
+void add_count(command_line command, const std::string& option, std::uint32_t& n,
                const std::string& what, std::uint32_t least, std::uint32_t most) {
-  command.add_option(option, n, what)->check(CLI::Range(least, most))->capture_default_str();
+  command.add_option(option, n, what).check(in_range(least, most)).capture_default_str();
 }
 
-void add_size(CLI::App& command, const std::string& option, std::uint64_t& bytes,
+void add_size(command_line command, const std::string& option, std::uint64_t& bytes,
               const std::string& what, std::uint64_t least, std::uint64_t most) {
   command.add_option(option, bytes, what)
-      ->transform(CLI::AsSizeValue(true))
-      ->check(CLI::Range(least, most))
-      ->capture_default_str();
+      .transform(size_in_bytes())
+      .check(in_range(least, most))
+      .capture_default_str();
 }
 
-void add_compute_options(CLI::App& command, compute_settings& settings) {
+void add_compute_options(command_line command, compute_settings& settings) {
   static const std::map<std::string, backend> backends{{"auto", backend::automatic},
                                                        {"serial", backend::serial},
                                                        {"pool", backend::pool},
@@ -36,10 +36,10 @@ void add_compute_options(CLI::App& command, compute_settings& settings) {
       .add_option_function<std::string>(
           "--backend", [&](const std::string& name) { settings.where = backends.at(name); },
           "Where the kernels run")
-      ->check(CLI::IsMember(backends))
-      ->default_str("auto");
+      .check(one_of(backends))
+      .default_str("auto");
   command.add_option("--threads", settings.threads, "Threads of the pool; 0: one per processor")
-      ->capture_default_str();
+      .capture_default_str();
 }
 
 bool on_device(const compute_settings& settings) {
@@ -48,11 +48,11 @@ bool on_device(const compute_settings& settings) {
   return why_no_device(asked ? "cuda" : "auto").empty();
 }
 
-void add_device_option(CLI::App& command, std::string& backend) {
+void add_device_option(command_line command, std::string& backend) {
   command
       .add_option("--backend", backend, "auto: a device if there is one; cuda: one must be; none")
-      ->check(CLI::IsMember({"auto", "cuda", "none"}))
-      ->capture_default_str();
+      .check(one_of({"auto", "cuda", "none"}))
+      .capture_default_str();
 }
 
 std::string why_no_device(const std::string& backend) {

@@ -6,9 +6,8 @@
 #include <cstdint>
 #include <string>
 
-#include <CLI/CLI.hpp>
-
 #include "gpu/settings.hpp"
+#include "tools/command_line.hpp"
 
 namespace l3::bench {
 
@@ -17,24 +16,24 @@ struct turn_options {
   std::uint32_t rounds = 15;
   bool as_json = false;
 };
-void add_turn_options(CLI::App& command, turn_options& o);
+void add_turn_options(command_line command, turn_options& o);
 
 /// A number from `least` to `most`.
-void add_count(CLI::App& command, const std::string& option, std::uint32_t& n,
+void add_count(command_line command, const std::string& option, std::uint32_t& n,
                const std::string& what, std::uint32_t least, std::uint32_t most);
 
 /// A number of bytes, also with a unit.
-void add_size(CLI::App& command, const std::string& option, std::uint64_t& bytes,
+void add_size(command_line command, const std::string& option, std::uint64_t& bytes,
               const std::string& what, std::uint64_t least, std::uint64_t most);
 
 /// --backend and --threads: where kernels run.
-void add_compute_options(CLI::App& command, compute_settings& settings);
+void add_compute_options(command_line command, compute_settings& settings);
 
 /// Whether they run on a device. Throws command_error if one was asked for and there is none.
 [[nodiscard]] bool on_device(const compute_settings& settings);
 
 /// --backend auto, cuda or none, for benches that always measure one core.
-void add_device_option(CLI::App& command, std::string& backend);
+void add_device_option(command_line command, std::string& backend);
 
 /// Why no device is measured; empty if one is. Throws as on_device.
 [[nodiscard]] std::string why_no_device(const std::string& backend);

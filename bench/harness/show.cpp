@@ -25,11 +25,11 @@ int show(const std::string& path) {
 
 } // namespace
 
-void add_bench_show(CLI::App& program, command_body& run) {
+void add_bench_show(command_line program, command_body& run) {
   auto path = std::make_shared<std::string>();
-  auto* c = program.add_subcommand("show", "What a bench printed with --json, as a table");
-  c->add_option("FILE", *path, "Where that is")->required();
-  c->callback([path, &run] { run = [path] { return show(*path); }; });
+  const auto c = program.add_subcommand("show", "What a bench printed with --json, as a table");
+  c.add_option("FILE", *path, "Where that is").required();
+  c.callback([path, &run] { run = [path] { return show(*path); }; });
 }
 
 } // namespace l3

@@ -200,16 +200,16 @@ int run_bench(const daemon_options& o) {
 
 } // namespace
 
-void add_bench_daemon(CLI::App& program, command_body& run) {
+void add_bench_daemon(command_line program, command_body& run) {
   auto o = std::make_shared<daemon_options>();
-  auto* c = program.add_subcommand("daemon",
-                                   "The daemon from full frames to stored blocks, fed from memory");
-  add_compute_options(*c, o->compute);
-  add_count(*c, "--frames", o->frames, "In circulation", 2, 64);
-  add_count(*c, "--events", o->events, "Of a frame", 1, 1024);
-  add_count(*c, "--batches", o->batches, "In one timing", 1, 100'000);
-  add_turn_options(*c, o->turns);
-  c->callback([o, &run] { run = [o] { return run_bench(*o); }; });
+  const auto c = program.add_subcommand(
+      "daemon", "The daemon from full frames to stored blocks, fed from memory");
+  add_compute_options(c, o->compute);
+  add_count(c, "--frames", o->frames, "In circulation", 2, 64);
+  add_count(c, "--events", o->events, "Of a frame", 1, 1024);
+  add_count(c, "--batches", o->batches, "In one timing", 1, 100'000);
+  add_turn_options(c, o->turns);
+  c.callback([o, &run] { run = [o] { return run_bench(*o); }; });
 }
 
 } // namespace l3

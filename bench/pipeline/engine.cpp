@@ -177,17 +177,17 @@ private:
 
 } // namespace
 
-void add_bench_engine(CLI::App& program, command_body& run) {
+void add_bench_engine(command_line program, command_body& run) {
   auto o = std::make_shared<engine_options>();
-  auto* c = program.add_subcommand(
+  const auto c = program.add_subcommand(
       "engine", "Frames in flight through decoding and packing, beside the bare copy of them");
-  add_compute_options(*c, o->compute);
-  add_count(*c, "--frames", o->frames, "In flight at a time", 1, 16);
-  add_count(*c, "--events", o->events, "Of a frame", 1, 1024);
-  add_count(*c, "--batches", o->batches, "In one timing; at least one a frame", 1, 100'000);
-  c->add_flag("--select", o->select, "Simulated events, and also an engine that selects them");
-  add_turn_options(*c, o->turns);
-  c->callback([o, &run] { run = [o] { return engine_bench(*o).run(); }; });
+  add_compute_options(c, o->compute);
+  add_count(c, "--frames", o->frames, "In flight at a time", 1, 16);
+  add_count(c, "--events", o->events, "Of a frame", 1, 1024);
+  add_count(c, "--batches", o->batches, "In one timing; at least one a frame", 1, 100'000);
+  c.add_flag("--select", o->select, "Simulated events, and also an engine that selects them");
+  add_turn_options(c, o->turns);
+  c.callback([o, &run] { run = [o] { return engine_bench(*o).run(); }; });
 }
 
 } // namespace l3

@@ -242,26 +242,26 @@ private:
 
 } // namespace
 
-void add_bench_pipeline(CLI::App& program, command_body& run) {
+void add_bench_pipeline(command_line program, command_body& run) {
   auto o = std::make_shared<pipeline_options>();
-  auto* c = program.add_subcommand(
+  const auto c = program.add_subcommand(
       "pipeline",
       "Replay, daemon and receiver together: TCP beside iperf3, UDP rates without loss");
-  c->footer("Losing events at a UDP rate is a finding, and no failure, unless none were lost at a "
-            "higher one, or the rate had to be sustained.");
-  add_workload_options(*c, o->data);
-  c->add_option("--loops", o->loops, "How often they are sent")
-      ->capture_default_str()
-      ->check(CLI::Range(1U, 500U));
-  c->add_option("--udp", o->udp_rates, "UDP rates to try, in GB/s")
-      ->capture_default_str()
-      ->check(CLI::Range(1e-3, 1e3))
-      ->delimiter(',');
-  c->add_option("--sustain", o->must_sustain,
-                "UDP rate up to which no event may be lost, in GB/s; by default the lowest tried")
-      ->check(CLI::Range(0.0, 1e3));
-  c->add_flag("--json", o->as_json, "Report as JSON");
-  c->callback([o, &run] { run = [o] { return pipeline_bench(*o).run(); }; });
+  c.footer("Losing events at a UDP rate is a finding, and no failure, unless none were lost at a "
+           "higher one, or the rate had to be sustained.");
+  add_workload_options(c, o->data);
+  c.add_option("--loops", o->loops, "How often they are sent")
+      .capture_default_str()
+      .check(in_range(1U, 500U));
+  c.add_option("--udp", o->udp_rates, "UDP rates to try, in GB/s")
+      .capture_default_str()
+      .check(in_range(1e-3, 1e3))
+      .delimiter(',');
+  c.add_option("--sustain", o->must_sustain,
+               "UDP rate up to which no event may be lost, in GB/s; by default the lowest tried")
+      .check(in_range(0.0, 1e3));
+  c.add_flag("--json", o->as_json, "Report as JSON");
+  c.callback([o, &run] { run = [o] { return pipeline_bench(*o).run(); }; });
 }
 
 } // namespace l3

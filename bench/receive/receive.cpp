@@ -225,7 +225,7 @@ json::object to_json(const receive_report& r) {
 
 namespace l3 {
 
-void add_bench_receive(CLI::App& program, command_body& run) {
+void add_bench_receive(command_line program, command_body& run) {
   using namespace bench;
   struct options {
     receive_options receive;
@@ -233,9 +233,9 @@ void add_bench_receive(CLI::App& program, command_body& run) {
     bool as_json = false;
   };
   auto o = std::make_shared<options>();
-  auto* c = program.add_subcommand(
+  const auto c = program.add_subcommand(
       "receive", "Receiving datagrams over loopback, beside a bare loop of poll and recvmmsg");
-  c->footer(
+  c.footer(
       "The table shows the CPU time of the receiving thread, divided by what it received. The "
       "daemon's thread also builds events. A bare loop only receives: into the memory of the "
       "frames in turn, as the daemon must, or into one place again and again, which stays in the "
@@ -243,13 +243,13 @@ void add_bench_receive(CLI::App& program, command_body& run) {
   constexpr std::uint32_t most_events = 4096;
   constexpr std::uint32_t most_rate = 100'000;
   constexpr std::uint64_t most_buffer = std::uint64_t{1} << 30;
-  add_count(*c, "--events", o->receive.events, "Events that are sent in a run", 2, most_events);
-  add_count(*c, "--rounds", o->receive.rounds, "How often each takes its turn", 1, 10'000);
-  add_count(*c, "--rate", o->megabytes_per_second, "MB/s of the paced runs", 1, most_rate);
-  add_size(*c, "--socket-buffer", o->receive.socket_buffer.bytes, "Kernel buffer of each port",
+  add_count(c, "--events", o->receive.events, "Events that are sent in a run", 2, most_events);
+  add_count(c, "--rounds", o->receive.rounds, "How often each takes its turn", 1, 10'000);
+  add_count(c, "--rate", o->megabytes_per_second, "MB/s of the paced runs", 1, most_rate);
+  add_size(c, "--socket-buffer", o->receive.socket_buffer.bytes, "Kernel buffer of each port",
            kibibytes(64).bytes, most_buffer);
-  c->add_flag("--json", o->as_json, "Report as JSON");
-  c->callback([o, &run] {
+  c.add_flag("--json", o->as_json, "Report as JSON");
+  c.callback([o, &run] {
     run = [o] {
       constexpr double mega = 1e6;
       o->receive.bytes_per_second = o->megabytes_per_second * mega;

@@ -175,15 +175,15 @@ int run_select_bench(const bench_select_options& o) {
 
 } // namespace
 
-void add_bench_select(CLI::App& program, command_body& run) {
+void add_bench_select(command_line program, command_body& run) {
   auto o = std::make_shared<bench_select_options>();
-  auto* c = program.add_subcommand(
+  const auto c = program.add_subcommand(
       "select", "Each algorithm of the selection on simulated events, beside their decoding");
-  add_compute_options(*c, o->compute);
-  c->add_option("--selection", o->selection, "Cuts, counters and lines")->capture_default_str();
-  add_count(*c, "--events", o->events, "In the batch; 0: more than caches hold", 0, 4096);
-  add_turn_options(*c, o->turns);
-  c->callback([o, &run] { run = [o] { return run_select_bench(*o); }; });
+  add_compute_options(c, o->compute);
+  c.add_option("--selection", o->selection, "Cuts, counters and lines").capture_default_str();
+  add_count(c, "--events", o->events, "In the batch; 0: more than caches hold", 0, 4096);
+  add_turn_options(c, o->turns);
+  c.callback([o, &run] { run = [o] { return run_select_bench(*o); }; });
 }
 
 } // namespace l3

@@ -63,13 +63,14 @@ int run_sort_bench(const sort_options& o) {
 
 } // namespace
 
-void add_bench_sort(CLI::App& program, command_body& run) {
+void add_bench_sort(command_line program, command_body& run) {
   auto o = std::make_shared<sort_options>();
-  auto* c = program.add_subcommand("sort", "Sorting pulses of events, beside std::sort and CUB");
-  add_count(*c, "--segments", o->segments, "So many are sorted, of each length", 1, 100'000);
-  add_device_option(*c, o->backend);
-  add_turn_options(*c, o->turns);
-  c->callback([o, &run] { run = [o] { return run_sort_bench(*o); }; });
+  const auto c =
+      program.add_subcommand("sort", "Sorting pulses of events, beside std::sort and CUB");
+  add_count(c, "--segments", o->segments, "So many are sorted, of each length", 1, 100'000);
+  add_device_option(c, o->backend);
+  add_turn_options(c, o->turns);
+  c.callback([o, &run] { run = [o] { return run_sort_bench(*o); }; });
 }
 
 } // namespace l3

@@ -52,7 +52,7 @@ MAY_INCLUDE = {
     "receiver": ["monitor", "transport", "config"],
     "daemon": ["monitor", "transport", "gpu", "selection", "config"],
     "tools": ["monitor", "receiver", "transport", "gpu", "selection", "config"],
-    "bench": ["transport", "gpu", "selection", "config", "daemon", "tools"],
+    "bench": ["monitor", "transport", "gpu", "selection", "config", "daemon", "tools"],
 }
 
 

@@ -20,36 +20,36 @@ std::uint64_t bytes_of(const input_batch& in, const event_entry& event) {
 
 } // namespace
 
-void add_selecting_options(CLI::App& command, selection_options& o) {
+void add_selecting_options(command_line command, selection_options& o) {
   static const std::map<std::string, backend> executors{
       {"auto", backend::automatic},    {"serial", backend::serial},     {"pool", backend::pool},
       {"shuffled", backend::shuffled}, {"threaded", backend::threaded}, {"cuda", backend::cuda},
       {"hip", backend::hip},           {"sycl", backend::sycl}};
   command.add_option("--detector", o.files.detector, "description of the detector")
-      ->capture_default_str();
+      .capture_default_str();
   command.add_option("--calibration", o.files.calibration,
                      "table of the channels that differ from the description");
   command
       .add_option_function<std::string>(
           "--executor", [&](const std::string& name) { o.compute.where = executors.at(name); },
           "where the kernels run; the decisions are the same")
-      ->check(CLI::IsMember(executors))
-      ->default_str("auto");
+      .check(one_of(executors))
+      .default_str("auto");
   command.add_option("--threads", o.compute.threads, "of the pool; 0: one per processor")
-      ->check(whole_number<decltype(o.compute.threads)>)
-      ->capture_default_str();
+      .check(whole_number<decltype(o.compute.threads)>)
+      .capture_default_str();
   constexpr std::uint32_t most_events = 4096;
   command.add_option("--batch", o.batch, "events that are computed together")
-      ->check(CLI::Range(1U, most_events))
-      ->capture_default_str();
+      .check(in_range(1U, most_events))
+      .capture_default_str();
 }
 
-void add_selection_options(CLI::App& command, selection_options& o) {
-  command.add_option("in", o.in, "a .l2raw file, a store or a spool")->required();
+void add_selection_options(command_line command, selection_options& o) {
+  command.add_option("in", o.in, "a .l2raw file, a store or a spool").required();
   add_selecting_options(command, o);
 }
 
-CLI::Option* add_record_flag(CLI::App& command, selection_files& files) {
+option add_record_flag(command_line command, selection_files& files) {
   return command.add_flag_function(
       "--record", [&files](std::int64_t) { files.mode = selection_mode::record; },
       "every event is kept, as with selection.mode = \"record\"");

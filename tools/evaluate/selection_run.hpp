@@ -15,6 +15,7 @@
 #include "gpu/settings.hpp"
 #include "selection/engine/engine.hpp"
 #include "selection/trigger/load_selection.hpp"
+#include "tools/command_line.hpp"
 #include "tools/evaluate/file_batches.hpp"
 #include "tools/interrupt.hpp"
 
@@ -34,12 +35,12 @@ struct selection_options {
 
 /// --detector, --calibration, --executor, --threads and --batch; `o` lives as long as the command.
 /// Each command adds its own option for the selection: some take several.
-void add_selecting_options(CLI::App& command, selection_options& o);
+void add_selecting_options(command_line command, selection_options& o);
 /// The data, and these.
-void add_selection_options(CLI::App& command, selection_options& o);
+void add_selection_options(command_line command, selection_options& o);
 
 /// --record: of `select` and `verify`, which compare with what a daemon stores.
-CLI::Option* add_record_flag(CLI::App& command, selection_files& files);
+option add_record_flag(command_line command, selection_files& files);
 
 /// Loads the options' files for events of this run, which enters the prescales. Throws
 /// command_error for a bad configuration.

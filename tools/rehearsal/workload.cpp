@@ -11,25 +11,24 @@
 
 namespace l3 {
 
-void add_workload_options(CLI::App& command, workload& to) {
+void add_workload_options(command_line command, workload& to) {
   command.add_option("--events", to.events, "events to simulate, in all spills together")
-      ->capture_default_str()
-      ->check(CLI::Range(1U, 10'000'000U));
+      .capture_default_str()
+      .check(in_range(1U, 10'000'000U));
   command.add_option("--spills", to.spills, "spills, numbered from 1")
-      ->capture_default_str()
-      ->check(CLI::Range(1U, 511U));
+      .capture_default_str()
+      .check(in_range(1U, 511U));
   command.add_option("--seed", to.seed, "the same seed simulates the same bytes")
-      ->capture_default_str()
-      ->check(whole_number<std::uint64_t>);
+      .capture_default_str()
+      .check(whole_number<std::uint64_t>);
   command.add_option("--waveforms", to.waveforms,
                      "recorded waveforms (little-endian u16) in place of simulated ones");
   command.add_option("--samples", to.samples, "samples of a recorded waveform")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"64", "256"}));
+      .capture_default_str()
+      .check(one_of({"64", "256"}));
   command.add_option("--backend", to.backend, "where the daemon's kernels run")
-      ->capture_default_str()
-      ->check(
-          CLI::IsMember({"auto", "pool", "cuda", "hip", "sycl"}));
+      .capture_default_str()
+      .check(one_of({"auto", "pool", "cuda", "hip", "sycl"}));
 }
 
 void simulate(const workload& what, const std::filesystem::path& file,

@@ -8,9 +8,7 @@
 #include <functional>
 #include <string>
 
-namespace CLI {
-class App;
-}
+#include "tools/command_line.hpp"
 
 namespace l3 {
 
@@ -24,7 +22,7 @@ struct workload {
 };
 
 /// `to` holds the options' defaults. It must live until the command line is parsed.
-void add_workload_options(CLI::App& command, workload& to);
+void add_workload_options(command_line command, workload& to);
 
 /// Runs `koto-l3 simulate`, with its output in `log`, or on this program's output if `log` is
 /// empty. Throws command_error if it fails, or when `interrupted` returns true.

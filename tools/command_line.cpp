@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/command_line.hpp"
+
+#include <cstdint>
+#include <optional>
+
+#include <CLI/CLI.hpp>
+
+namespace l3 {
+namespace {
+
+CLI::Validator as_validator(const option_rule::rewrite& look, const std::string& form) {
+  CLI::Validator v;
+  v.operation(look);
+  v.description(form);
+  return v;
+}
+
+} // namespace
+
+option_rule::option_rule(const rewrite& look, const std::string& form)
+    : option_rule(as_validator(look, form)) {}
+
+option_rule::option_rule(const CLI::Validator& rule)
+    : validator_(std::make_shared<const CLI::Validator>(rule)) {}
+
+template <class Number>
+option_rule in_range(Number least, Number most) {
+  return option_rule(CLI::Range(least, most));
+}
+template option_rule in_range(std::uint32_t, std::uint32_t);
+template option_rule in_range(std::uint64_t, std::uint64_t);
+template option_rule in_range(double, double);
+
+option_rule one_of(const std::vector<std::string>& words) {
+  return option_rule(CLI::IsMember(words));
+}
+
+option_rule size_in_bytes() { return option_rule(CLI::AsSizeValue(true)); }
+
+option option::check(const option_rule& rule) const { return option(of_->check(rule.validator())); }
+option option::check(const std::function<std::string(const std::string&)>& look) const {
+  return option(of_->check(look));
+}
+option option::transform(const option_rule& rule) const {
+  return option(of_->transform(rule.validator()));
+}
+option option::required() const { return option(of_->required()); }
+option option::needs(option other) const { return option(of_->needs(other.of_)); }
+option option::excludes(option other) const { return option(of_->excludes(other.of_)); }
+option option::delimiter(char between) const { return option(of_->delimiter(between)); }
+option option::group(const std::string& heading) const { return option(of_->group(heading)); }
+option option::allow_extra_args(bool yes) const { return option(of_->allow_extra_args(yes)); }
+option option::option_text(const std::string& form) const { return option(of_->option_text(form)); }
+option option::capture_default_str() const { return option(of_->capture_default_str()); }
+option option::default_str(const std::string& text) const { return option(of_->default_str(text)); }
+std::size_t option::count() const { return of_->count(); }
+std::vector<std::string> option::results() const { return of_->results(); }
+
+command_line command_line::add_subcommand(const std::string& name, const std::string& what) const {
+  return command_line(of_->add_subcommand(name, what));
+}
+
+template <class Value>
+option command_line::add_option(const std::string& names, Value& to,
+                                const std::string& what) const {
+  return option(of_->add_option(names, to, what));
+}
+template option command_line::add_option(const std::string&, double&, const std::string&) const;
+template option command_line::add_option(const std::string&, std::uint16_t&,
+                                         const std::string&) const;
+template option command_line::add_option(const std::string&, std::uint32_t&,
+                                         const std::string&) const;
+template option command_line::add_option(const std::string&, std::uint64_t&,
+                                         const std::string&) const;
+template option command_line::add_option(const std::string&, std::string&,
+                                         const std::string&) const;
+template option command_line::add_option(const std::string&, std::optional<std::uint32_t>&,
+                                         const std::string&) const;
+template option command_line::add_option(const std::string&, std::vector<std::string>&,
+                                         const std::string&) const;
+template option command_line::add_option(const std::string&, std::vector<std::uint32_t>&,
+                                         const std::string&) const;
+
+option command_line::add_option_function(const std::string& names,
+                                         const std::function<void(const std::string&)>& take,
+                                         const std::string& what) const {
+  return option(of_->add_option_function<std::string>(names, take, what));
+}
+option command_line::add_flag(const std::string& names, bool& to, const std::string& what) const {
+  return option(of_->add_flag(names, to, what));
+}
+option command_line::add_flag_function(const std::string& names, const std::function<void()>& take,
+                                       const std::string& what) const {
+  return option(of_->add_flag_function(
+      names, [take](std::int64_t) { take(); }, what));
+}
+option command_line::get_option(const std::string& name) const {
+  return option(of_->get_option(name));
+}
+void command_line::footer(const std::string& text) const { of_->footer(text); }
+void command_line::callback(const std::function<void()>& then) const { of_->callback(then); }
+void command_line::require_subcommand() const { of_->require_subcommand(1); }
+
+void refuse_option(const std::string& name, const std::string& why) {
+  throw CLI::ValidationError(name, why);
+}
+
+} // namespace l3

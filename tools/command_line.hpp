@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options of a command. CLI11 reads them, in command_line.cpp alone: its headers take longer to
+// compile than a command does.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace CLI {
+class App;
+class Option;
+class Validator;
+} // namespace CLI
+
+namespace l3 {
+
+/// Looks at the text of an option and may rewrite it. Says what is wrong with it, or nothing.
+class option_rule {
+public:
+  using rewrite = std::function<std::string(std::string&)>;
+
+  /// `form` describes the allowed texts in --help.
+  explicit option_rule(const rewrite& look, const std::string& form = {});
+  explicit option_rule(const CLI::Validator& rule);
+  [[nodiscard]] const CLI::Validator& validator() const { return *validator_; }
+
+private:
+  std::shared_ptr<const CLI::Validator> validator_;
+};
+
+/// A number from `least` to `most`: unsigned integers and real numbers.
+template <class Number>
+[[nodiscard]] option_rule in_range(Number least, Number most);
+[[nodiscard]] option_rule one_of(const std::vector<std::string>& words);
+/// A number of bytes, "64 kB", "1 MiB"; units count in powers of 1024 bytes but for kB, MB and GB.
+[[nodiscard]] option_rule size_in_bytes();
+
+/// An option of a command. It is a handle, which is copied freely.
+class option {
+public:
+  explicit option(CLI::Option* of) : of_(of) {}
+
+  option check(const option_rule& rule) const;
+  option check(const std::function<std::string(const std::string&)>& look) const;
+  option transform(const option_rule& rule) const;
+  option required() const;
+  option needs(option other) const;
+  option excludes(option other) const;
+  option delimiter(char between) const;
+  option group(const std::string& heading) const;
+  option allow_extra_args(bool yes) const;
+  option option_text(const std::string& form) const;
+  /// --help shows the value that the variable has now.
+  option capture_default_str() const;
+  option default_str(const std::string& text) const;
+  [[nodiscard]] std::size_t count() const;
+  [[nodiscard]] std::vector<std::string> results() const;
+
+private:
+  CLI::Option* of_;
+};
+
+/// A command, or a program with its commands. It is a handle, which is copied freely.
+class command_line {
+public:
+  explicit command_line(CLI::App* of) : of_(of) {}
+
+  [[nodiscard]] command_line add_subcommand(const std::string& name, const std::string& what) const;
+  /// The types of command_line.cpp: numbers, texts, and vectors and optionals of them.
+  template <class Value>
+  option add_option(const std::string& names, Value& to, const std::string& what) const;
+  option add_option_function(const std::string& names,
+                             const std::function<void(const std::string&)>& take,
+                             const std::string& what) const;
+  option add_flag(const std::string& names, bool& to, const std::string& what) const;
+  option add_flag_function(const std::string& names, const std::function<void()>& take,
+                           const std::string& what) const;
+  [[nodiscard]] option get_option(const std::string& name) const;
+  void footer(const std::string& text) const;
+  /// Called once the command line is parsed.
+  void callback(const std::function<void()>& then) const;
+  void require_subcommand() const;
+  [[nodiscard]] CLI::App& app() const { return *of_; }
+
+private:
+  CLI::App* of_;
+};
+
+/// A mistake in an option that only its value shows.
+[[noreturn]] void refuse_option(const std::string& name, const std::string& why);
+
+} // namespace l3
