@@ -164,7 +164,7 @@ TEST(print, the_messages_on_the_reference_page_are_what_users_see) {
 TEST(keys, every_setting_has_one) {
   const auto members = [](auto... s) { return (boost::pfr::tuple_size_v<decltype(s)> + ...); };
   const std::size_t addresses = 3;
-  const std::size_t remembered = 2;
+  const std::size_t remembered = 1;
   const std::size_t fault = 1;
   const std::size_t left_open = 2; // by the word "auto" of a key
   EXPECT_EQ(keys().size(),
