@@ -36,9 +36,6 @@ endfunction()
 
 l3_install_program(koto-l3d 8 daemon)
 l3_install_program(koto-l3 1 tools)
-install(PROGRAMS ${PROJECT_SOURCE_DIR}/deploy/koto-l3-reprocess.sbatch DESTINATION ${CMAKE_INSTALL_DATADIR}/koto-l3 COMPONENT tools)
-# The programs of the build folder find it where those that are installed do.
-configure_file(deploy/koto-l3-reprocess.sbatch ${PROJECT_BINARY_DIR}/share/koto-l3/koto-l3-reprocess.sbatch COPYONLY)
 if(Python3_FOUND)
   add_dependencies(programs koto-l3d-man koto-l3-man)
 endif()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/check.hpp"
+#include "config/load.hpp"
 
 #include <limits>
 #include <tuple>
@@ -141,11 +141,6 @@ void check_selection(const daemon_settings& s, std::vector<conflict>& found) {
     found.push_back({{"selection.shadow", "selection.lines"},
                      "selection.shadow is of no use without selection.lines: there is no menu in "
                      "force to compare with"});
-  if (s.selection.mask_hot && (s.selection.lines.empty() || s.histograms.one_in == 0))
-    found.push_back(
-        {{"selection.hot_inputs", "selection.lines", "histograms.one_in"},
-         "selection.hot_inputs = mask is of no use without selection.lines, and without "
-         "histograms (histograms.one_in): no input is found to be hot"});
 }
 
 } // namespace

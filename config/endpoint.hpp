@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "transport/format/source_list.hpp"
+
 namespace l3 {
 
 /// 0..65535, and nothing else in the text.
@@ -35,5 +37,12 @@ struct internet_address {
 /// "127.0.0.1:9420", "[::1]:9420" or "node1:9420"; nothing if it is none of these.
 [[nodiscard]] std::optional<internet_address> read_address(std::string_view text);
 [[nodiscard]] std::string text_of(const internet_address& a);
+
+// A network: "10.1.0.0/16" or "2001:db8::/32"; "10.1.2.3" or "2001:db8::7" is one machine.
+
+/// Nothing if the text is no network, or sets bits beyond those of the network: its meaning is then
+/// unclear.
+[[nodiscard]] std::optional<source_network> read_network(const std::string& text);
+[[nodiscard]] std::string show_network(const source_network& network);
 
 } // namespace l3

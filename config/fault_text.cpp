@@ -5,8 +5,6 @@
 #include <charconv>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "config/amount.hpp"
 
 namespace l3 {
@@ -81,19 +79,6 @@ std::optional<fault_plan> read_fault(std::string_view text) {
   const bool names_frames = plan.every + plan.at + plan.from != 0;
   if (names_frames != hits_frames(plan.kind)) return std::nullopt;
   return plan;
-}
-
-std::string show_fault(const fault_plan& plan) {
-  std::string text;
-  for (const auto& [name, kind] : kinds) {
-    if (kind == plan.kind) text = name;
-  }
-  for (const auto& [name, n] :
-       {std::pair{"every", plan.every}, {"at", plan.at}, {"from", plan.from}})
-    if (n != 0) text += fmt::format(":{}={}", name, n);
-  if (const auto lasts = static_cast<std::uint64_t>(plan.lasts.count()); lasts != 0)
-    text += ":for=" + show_amount(lasts, dimension::duration);
-  return text;
 }
 
 } // namespace l3

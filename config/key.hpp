@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "config/settings.hpp"
 #include "config/toml/table.hpp"
-#include "daemon/settings.hpp"
 
 namespace l3 {
 

@@ -5,12 +5,9 @@
 #include <fmt/format.h>
 
 #include "config/endpoint.hpp"
-#include "config/fault_text.hpp"
 #include "config/key_kinds.hpp"
-#include "config/network.hpp"
 #include "config/path_text.hpp"
 #include "config/readout_list.hpp"
-#include "config/way_text.hpp"
 
 namespace l3 {
 namespace {
@@ -96,13 +93,6 @@ key file_name(std::string_view path, Field field, std::string_view text) {
           [=](const daemon_settings& s) { return quote(field(s)); }};
 }
 
-void set_fault(const toml_value& v, daemon_settings& s, const refuse_value& refuse) {
-  const auto* words = v.as<std::string>();
-  const auto plan = words ? read_fault(*words) : std::nullopt;
-  if (!plan) return refuse(v, R"(is not a fault like "error:every=100" or "hang:at=5:for=3 s")");
-  s.compute.fault = *plan;
-}
-
 template <class Field>
 key networks(std::string_view path, Field field, std::string_view text) {
   return {path,
@@ -127,6 +117,23 @@ key networks(std::string_view path, Field field, std::string_view text) {
             for (const source_network& n : field(s).networks) list.push_back(show_network(n));
             return show_list(list);
           }};
+}
+
+constexpr std::string_view to = " to ";
+
+/// "10.1.0.2", or "10.1.0.2 to tcp://10.1.0.1:42200". No name is looked up.
+std::optional<link_way> read_way(std::string_view text) {
+  const auto end = text.find(to);
+  const std::string from(text.substr(0, end));
+  if (!is_number(from)) return std::nullopt;
+  if (end == text.npos) return link_way{from, {}};
+  const std::string_view endpoint = text.substr(end + to.size());
+  if (!is_endpoint(endpoint)) return std::nullopt;
+  return link_way{from, std::string(endpoint)};
+}
+
+std::string show_way(const link_way& way) {
+  return way.to.empty() ? way.from : way.from + std::string(to) + way.to;
 }
 
 void set_ways(const toml_value& v, daemon_settings& s, const refuse_value& refuse) {
@@ -380,10 +387,7 @@ const std::vector<key>& keys() {
       choice<>(
           "compute.backend", [](auto& s) -> auto& { return s.compute.where; },
           std::vector{std::pair{"auto", backend::automatic},
-                      {"serial", backend::serial},
                       {"pool", backend::pool},
-                      {"shuffled", backend::shuffled},
-                      {"threaded", backend::threaded},
                       {"cuda", backend::cuda},
                       {"hip", backend::hip},
                       {"sycl", backend::sycl}},
@@ -402,17 +406,6 @@ const std::vector<key>& keys() {
           "A frame that the device has not computed in this time is taken from it and computed on "
           "the CPU."),
       integer(
-          "compute.restarts", [](auto& s) -> auto& { return s.compute.restarts; }, 0, 1000,
-          "Times that a device which failed is tried again, after pauses of 1 s to 1 min; then the "
-          "CPU computes until the daemon starts anew."),
-      amount(
-          "compute.renew_after", [](auto& s) -> auto& { return s.compute.renew_after; },
-          dimension::duration, "duration", plain(std::chrono::nanoseconds(1s)),
-          plain(std::chrono::nanoseconds(24h)),
-          "When only a new process can have the device again, the service manager starts one: the "
-          "daemon ends between spills with exit code 75, but not before it is so old.",
-          "never"),
-      integer(
           "compute.verify_one_in", [](auto& s) -> auto& { return s.compute.verify_one_in; }, 0,
           largest_u32,
           "One packed event in so many is unpacked on the CPU and compared with what came in; 0: "
@@ -420,15 +413,7 @@ const std::vector<key>& keys() {
       file_name(
           "compute.dumps", [](auto& s) -> auto& { return s.compute.dumps; },
           "Folder for the batches on which the device failed, for `koto-l3 replay`; at most 16 "
-          "files "
-          "and 4 GiB."),
-      {"compute.fault",
-       "For tests: a device is imagined that fails so, on the executor that compute.backend names.",
-       "fault",
-       R"("" for none, no_memory, or error, no_restart, dead, lost, hang, stall or wrong_bit with :every=N, )"
-       R"(:at=N or :from=N, hang and stall also with :for=TIME)",
-       set_fault, [](const daemon_settings& s) { return quote(show_fault(s.compute.fault)); }},
-
+          "files."),
       file_name(
           "selection.lines", [](auto& s) -> auto& { return s.selection.lines; },
           "Cuts, counters and trigger lines, as deploy/selection.toml; \"built-in\" is that file, "
@@ -456,13 +441,6 @@ const std::vector<key>& keys() {
           1'000'000,
           "One batch in so many is judged by the shadow menu, on processors, as long as frames are "
           "not scarce."),
-      choice<>(
-          "selection.hot_inputs", [](auto& s) -> auto& { return s.selection.mask_hot; },
-          std::vector{std::pair{"tell", false}, {"mask", true}},
-          "Whether inputs that were hot at the end of a run are only told, or dead in the runs "
-          "behind it, until their lines in node0.hot-inputs.csv (0: run.node) of run.ledger are "
-          "removed."),
-
       integer(
           "histograms.one_in", [](auto& s) -> auto& { return s.histograms.one_in; }, 0, 1'000'000,
           "Histograms of all events are made where a selection runs, with pedestal, noise, "
@@ -590,6 +568,12 @@ const std::vector<key>& keys() {
 
 const std::vector<gone_key>& gone_keys() {
   static const std::vector<gone_key> all{
+      {"compute.fault", "only tests choose a device that fails; delete the line"},
+      {"compute.renew_after", "a daemon whose device stays lost ends between spills with exit code "
+                              "75, and the service manager starts it again; delete the line"},
+      {"compute.restarts", "the device is tried again as long as it fails; delete the line"},
+      {"selection.hot_inputs", "hot inputs are only reported; mark an input as dead in "
+                               "selection.calibration"},
       {"tcp.silence_limit", "the kernel's keep-alive finds a dead sender; delete the line"},
   };
   return all;

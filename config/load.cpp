@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "config/check.hpp"
 #include "config/key.hpp"
 #include "config/toml/table.hpp"
 

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "config/settings.hpp"
 #include "config/toml/complaints.hpp"
-#include "daemon/settings.hpp"
 
 namespace l3 {
 
@@ -29,5 +29,13 @@ struct loaded_config {
 
 /// The same from text; `file` is the name that messages give.
 [[nodiscard]] loaded_config read_config(std::string_view toml, const std::string& file);
+
+/// A rule between several settings, beyond the range of each, that does not hold.
+struct conflict {
+  std::vector<std::string_view> paths; ///< the keys that contradict each other
+  std::string text;
+};
+
+[[nodiscard]] std::vector<conflict> conflicts_in(const daemon_settings& s);
 
 } // namespace l3

@@ -23,11 +23,8 @@ constexpr const char* page_head = R"(# Configuration
 is a valid configuration; `deploy/l3.toml` lists every key with its default, commented out.
 
 * `koto-l3d --config FILE --check-config` reads and checks the file, says everything that is wrong
-  with it at once, and ends with exit code 0 (good), 78 (bad) or 69 (the file is good, and every
-  start, or with run.control every run, ends for want of memory, of a folder, of a free name, or of
-  the device that compute.backend asks for; a relative name is one in the folder from which the
-  daemon will start, and only doubted). It also says which ports, folders and names a daemon could
-  not have, write to or find here and now: that is no mistake.
+  with it at once, and ends with exit code 0 (good), 78 (bad) or 69 (the file is good, but this
+  machine lacks the memory, or the device that compute.backend asks for).
 * `koto-l3d --config FILE --print-config` prints the effective value of every key and where it comes
   from: the default, or a line of the file. Its output is itself a valid configuration.
 

@@ -30,23 +30,23 @@
 #include <sys/resource.h>
 
 #include "config/endpoint.hpp"
+#include "config/fault_text.hpp"
 #include "config/load.hpp"
 #include "config/print.hpp"
 #include "config/usage_mistake.hpp"
 #include "daemon/compute/frame_choice.hpp"
-#include "daemon/end_in_time.hpp"
 #include "daemon/farm/farm_member.hpp"
 #include "daemon/farm/farm_node.hpp"
 #include "daemon/machine_check.hpp"
+#include "daemon/memory_plan.hpp"
 #include "daemon/monitor/recent_history.hpp"
 #include "daemon/monitor/status.hpp"
-#include "daemon/naming_key.hpp"
 #include "daemon/reload.hpp"
-#include "daemon/renewal.hpp"
 #include "daemon/run/run_api.hpp"
 #include "daemon/run/run_control.hpp"
 #include "daemon/run/run_host.hpp"
 #include "daemon/run/run_steps.hpp"
+#include "daemon/words.hpp"
 #include "monitor/http_server.hpp"
 #include "monitor/log.hpp"
 #include "monitor/service_manager.hpp"
@@ -148,8 +148,7 @@ struct bookkeeping {
   run_control control; // without run.control one run is in force
   run_steps<run_host> steps;
   recent_history history;
-  farm_member* farm = nullptr;                 ///< none: this node stands alone
-  const http_server* control_socket = nullptr; ///< none without run.control
+  farm_member* farm = nullptr; ///< none: this node stands alone
 
   bookkeeping(const daemon_settings& s, const std::string& file, run_host::render_function renders,
               memory_guard guard, stop_question stop, std::function<void()> done)
@@ -188,9 +187,9 @@ std::string status_line(const metrics_snapshot& s) {
 class main_loop {
 public:
   main_loop(caught_signals& signals, const service_manager& manager, bookkeeping& books,
-            renewal& renew, latest_snapshot& latest, bool controlled)
-      : signals_(signals), manager_(manager), books_(books), renew_(renew), latest_(latest),
-        controlled_(controlled) {}
+            latest_snapshot& latest, bool controlled, time_point earliest_renewal)
+      : signals_(signals), manager_(manager), books_(books), latest_(latest),
+        controlled_(controlled), earliest_renewal_(earliest_renewal) {}
 
   void run() {
     await_reload();
@@ -213,8 +212,6 @@ private:
 
   void tick() {
     const time_point now = steady_clock::now();
-    if (books_.control_socket != nullptr)
-      books_.runs.note_control(books_.control_socket->has_its_name());
     books_.runs.tick();
     if (books_.farm != nullptr) books_.farm->beam(books_.runs.pauses());
     metrics_snapshot now_is = books_.snapshot();
@@ -231,11 +228,13 @@ private:
     });
   }
 
-  /// With run control the daemon makes way between runs: a new process would be in none.
+  /// Only a new process can have a lost device again, and only a service manager starts one. With
+  /// run control the daemon makes way between runs: a new process would be in none.
   [[nodiscard]] bool renewal_is_due(time_point now) {
+    if (!manager_.is_there() || now < earliest_renewal_) return false;
     const bool idle = books_.control.now().state == run_state::configured;
     if (books_.runs.in_force() == nullptr ? !idle : controlled_) return false;
-    return renew_.is_due(books_.runs.device_view(), now) &&
+    return books_.runs.device().wants_new_process() &&
            (!controlled_ || books_.control.close_if_idle());
   }
 
@@ -260,33 +259,37 @@ private:
   caught_signals& signals_;
   const service_manager& manager_;
   bookkeeping& books_;
-  renewal& renew_;
   latest_snapshot& latest_;
   bool controlled_;
+  time_point earliest_renewal_;
   bool makes_way_ = false; // for a new process, which alone can have the device again
   std::string why_ended_;  // empty: nothing but the above ends the daemon
   bool said_ = false;
   boost::asio::steady_timer timer_{signals_.io};
 };
 
-int say_whether_device_answers(const compute_settings& s) {
-  const std::string why_not = why_no_device(s);
-  std::fprintf(stderr, "koto-l3d: %s\n",
-               why_not.empty() ? "the device answers" : plain_line(why_not).c_str());
-  return why_not.empty() ? EXIT_SUCCESS : exit_missing_resource;
+/// Tests of the whole chain let a device on the CPU fail in place of a GPU
+/// (selection/engine/faulty_engine.hpp).
+void imagine_a_fault(compute_settings& s) {
+  const char* const text = std::getenv("KOTO_L3_TEST_FAULT"); // NOLINT: before any thread
+  if (text == nullptr) return;
+  const auto fault = read_fault(text);
+  if (!fault) throw std::runtime_error(fmt::format("KOTO_L3_TEST_FAULT: no fault \"{}\"", text));
+  s.fault = *fault;
 }
 
-/// For --check-config. What may be otherwise at the start is said, and is no mistake.
+/// For --check-config: what ends every start on this machine.
 bool can_start(daemon_settings s) {
   const found_devices devices = find_devices(s.compute);
   static_cast<void>(choose_frames(s, devices, lowest_memory_limit()));
-  start_outlook found = outlook_of_start(s);
-  if (std::string wrong = wrong_with_memory(s, devices, lowest_memory_limit()); !wrong.empty())
-    found.refused.push_back(std::move(wrong));
-  for (const auto& all : {found.doubts, found.refused})
-    for (const std::string& text : all)
-      std::fprintf(stderr, "koto-l3d: %s\n", plain_line(text).c_str());
-  return found.refused.empty();
+  bool can = true;
+  for (const std::string& wrong : {wrong_with_outbox(s), wrong_with_backend(s.compute),
+                                   wrong_with_memory(s, devices, lowest_memory_limit())}) {
+    if (wrong.empty()) continue;
+    std::fprintf(stderr, "koto-l3d: %s\n", plain_line(wrong).c_str());
+    can = false;
+  }
+  return can;
 }
 
 /// For --check-config: what only the service gets is said, and is no mistake.
@@ -312,9 +315,9 @@ void print(const loaded_config& config) {
 
 int run(const loaded_config& config, const std::string& file) {
   daemon_settings settings = config.settings;
+  imagine_a_fault(settings.compute);
   ask_for_connections(settings.frames.any_count ? most_frames_chosen : settings.frames.count);
   caught_signals signals;
-  const end_in_time guard(settings.run.drain_time_limit + longest_start_or_end);
   const auto manager = service_manager::from_environment();
   long_start start(manager);
   start_logging("koto-l3d", settings.log.level);
@@ -369,11 +372,8 @@ int run(const loaded_config& config, const std::string& file) {
   run_api api(settings, books.control, books.runs, newest, books.farm);
   std::optional<http_server> control;
   if (controlled) {
-    naming_key("run.control", [&] {
-      control.emplace(settings.run.control, api.pages(), api.actions(), http_limits{},
-                      [](std::string_view text) { spdlog::warn("run.control: {}", text); });
-    });
-    books.control_socket = &*control;
+    naming_key("run.control",
+               [&] { control.emplace(settings.run.control, api.pages(), api.actions()); });
     books.runs.tell_of_crashes();
     spdlog::info("ready for runs, node {}: `koto-l3 run start --socket {}` begins one",
                  settings.run.node, settings.run.control);
@@ -382,17 +382,13 @@ int run(const loaded_config& config, const std::string& file) {
   }
   manager.ready();
 
-  std::vector<std::string> probing{"/proc/self/exe", "--check-device"};
-  if (!file.empty()) probing.insert(probing.end(), {"--config", file});
-  device_probe probe(std::move(probing));
-  renewal renew(
-      {settings.compute.renew_after, manager.is_there(), steady_clock::now()},
-      [&](time_point now) { return probe.ask(now); },
-      [](std::string_view text) { spdlog::warn("compute: {}", text); });
-  main_loop loop(signals, manager, books, renew, latest, controlled);
+  // A device that fails at once costs no more than a restart in this time; an imagined one is not
+  // waited for.
+  const bool imagined = settings.compute.fault.kind != fault_kind::none;
+  const auto least_age = imagined ? std::chrono::minutes(0) : std::chrono::minutes(10);
+  main_loop loop(signals, manager, books, latest, controlled, steady_clock::now() + least_age);
   loop.run();
 
-  books.control_socket = nullptr;
   control.reset();
   books.farm = nullptr;
   farm.reset();
@@ -427,20 +423,16 @@ int output_failed() {
 int main(int argc, char** argv) {
   (void)std::signal(SIGPIPE, SIG_IGN); // a write to a reader that has gone is an error
   (void)std::signal(SIGXFSZ, SIG_IGN); // so is one beyond a limit on the length of files
-  (void)std::signal(SIGCHLD, SIG_DFL); // else, as some parents have it, no exit code is kept
   CLI::App program{"koto-l3d: the level-3 trigger daemon of KOTO", "koto-l3d"};
   program.failure_message(usage_mistake);
   std::string file;
   bool check = false;
   bool print_all = false;
-  bool check_device = false;
   program.add_option("--config", file, "Configuration, TOML; without it every key has its default")
       ->check(refuse_no_name);
   program.add_flag("--check-config", check, "Check the configuration and end");
   program.add_flag("--print-config", print_all,
                    "Print the effective configuration and where each value comes from, and end");
-  program.add_flag("--check-device", check_device,
-                   "Say whether the device of the configuration answers, and end");
   program.set_version_flag("--version", version_line("koto-l3d"));
   try {
     program.parse(argc, argv);
@@ -461,7 +453,6 @@ int main(int argc, char** argv) {
     if (print_all) print(config);
     if (check && !can_start(config.settings)) return exit_missing_resource;
     if (check) std::printf("%s: ok\n", file.empty() ? "defaults" : plain_line(file).c_str());
-    if (check_device) return say_whether_device_answers(config.settings.compute);
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) return output_failed();
     return check || print_all ? EXIT_SUCCESS : run(config, file);
   } catch (const scan_stopped& e) {

@@ -9,7 +9,7 @@
 #include "daemon/compute/compute_side.hpp"
 #include "daemon/compute/histogram_book.hpp"
 #include "daemon/compute/shadow_menu.hpp"
-#include "daemon/size_in_words.hpp"
+#include "daemon/words.hpp"
 #include "monitor/version.hpp"
 #include "transport/building/event_builder.hpp"
 #include "transport/format/payload.hpp"

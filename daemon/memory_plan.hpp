@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/settings.hpp"
+#include "config/settings.hpp"
 #include "selection/engine/engine.hpp"
 #include "selection/trigger/load_selection.hpp"
 

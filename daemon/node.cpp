@@ -61,7 +61,7 @@ bool node::failed() const { return parts_->work.failed_frames() != 0; }
 
 bool node::device_hangs() const { return parts_->compute.engine().hangs(); }
 
-renewal_view node::device_view() const {
+device_view node::device() const {
   const parts& p = *parts_;
   const auto frames = p.frames.count_states();
   const bool disk = p.disk && !p.spilling->disk_full();
@@ -69,18 +69,6 @@ renewal_view node::device_view() const {
           frames[static_cast<std::size_t>(frame_state::held)] == p.compute.engine().frames().size(),
           p.pause.is_one(), disk || p.sums().events.in_flight == 0};
 }
-
-std::vector<input_address> node::inputs_to_mask() const {
-  const parts& p = *parts_;
-  std::vector<input_address> found;
-  if (!p.hot) return found;
-  for (const std::uint32_t n : p.hot->hot_for(hot_input_watch::spills_until_masked))
-    found.push_back(p.selection->what.address_of(p.selection->what.at(n)));
-  std::ranges::sort(found);
-  return found;
-}
-
-const detector& node::selected_detector() const { return parts_->selection->what; }
 
 std::string node::stuck() const {
   const std::lock_guard lock(parts_->look_mutex);

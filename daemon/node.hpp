@@ -11,17 +11,28 @@
 #include <string>
 #include <vector>
 
+#include "config/settings.hpp"
 #include "daemon/monitor/snapshot.hpp"
 #include "daemon/monitor/state.hpp"
-#include "daemon/renewal.hpp"
-#include "daemon/settings.hpp"
 #include "monitor/http_server.hpp"
-#include "selection/detector/detector.hpp"
 #include "selection/engine/engine.hpp"
 #include "transport/input/udp_socket.hpp"
 #include "transport/store/store_reader.hpp"
 
 namespace l3 {
+
+/// What a node says about its device and its data at one moment.
+struct device_view {
+  bool lost = false;           ///< to this process
+  bool all_held = false;       ///< the device holds every frame: no data can be taken
+  bool between_spills = false; ///< a spill has ended, and nothing has come since
+  bool settled = false;        ///< every event is stored by the receiver, or will be on disk
+
+  /// Only a new process can have the device again, and nothing is lost if it starts now.
+  [[nodiscard]] bool wants_new_process() const {
+    return ((lost && between_spills) || all_held) && settled;
+  }
+};
 
 class node {
 public:
@@ -52,12 +63,7 @@ public:
   [[nodiscard]] bool pauses() const;
 
   /// As of the last look_around(), for its thread.
-  [[nodiscard]] renewal_view device_view() const;
-
-  /// Inputs that were hot in the last spills, in the order of their addresses.
-  [[nodiscard]] std::vector<input_address> inputs_to_mask() const;
-  /// Call it only on a node with a selection.
-  [[nodiscard]] const detector& selected_detector() const;
+  [[nodiscard]] device_view device() const;
 
   /// The ledger with its spills; for the thread that calls look_around().
   [[nodiscard]] ledger account() const;

@@ -128,8 +128,6 @@ metrics_snapshot node::snapshot() const {
   if (p.histograms_stored) s.histograms_not_stored = p.histograms_stored->not_stored();
   if (p.histograms_shown) s.since_reference = p.histograms_shown->since_reference();
   if (p.hot) s.hot_inputs = p.hot_inputs();
-  for (const input_address& at : p.settings.selection.masked)
-    s.masked_inputs.push_back(to_string(at));
   s.frames = p.frames.count_states();
   s.frame_events = p.settings.frames.events;
   s.engine = p.compute.snapshot();
@@ -151,7 +149,7 @@ metrics_snapshot node::snapshot() const {
 
 std::vector<std::string> node::parts::hot_inputs() const {
   std::vector<std::string> names;
-  for (const std::uint32_t n : hot->hot_for(1))
+  for (const std::uint32_t n : hot->now_hot())
     names.push_back(to_string(selection->what.address_of(selection->what.at(n))));
   return names;
 }

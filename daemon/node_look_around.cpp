@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include "daemon/monitor/first_names.hpp"
 #include "daemon/node_parts.hpp"
+#include "daemon/words.hpp"
 
 namespace l3 {
 
@@ -91,7 +91,7 @@ void node::parts::tell_crate_faults() {
 
 void node::parts::tell_hot_inputs() {
   if (!hot) return;
-  auto now = hot->hot_for(1);
+  auto now = hot->now_hot();
   state.set(trouble::hot_inputs, !now.empty());
   if (now == hot_before) return;
   hot_before = std::move(now);
@@ -106,8 +106,10 @@ void node::parts::tell_hot_inputs() {
                                   selection->what.name_of(e)));
     }
     text = fmt::format("{}: more than {} % of their waveforms in a spill have a pulse, and five "
-                       "times as many as of the median input of their counter",
-                       first_names(names), settings.histograms.hot_above);
+                       "times as many as of the median input of their counter; the line {},,,,1 in "
+                       "selection.calibration takes the first one out of the next run",
+                       first_names(names), settings.histograms.hot_above,
+                       to_string(selection->what.address_of(selection->what.at(hot_before[0]))));
   }
   if (*left_out > 0) text += fmt::format(" ({} such lines left out)", *left_out);
   spdlog::warn("hot inputs: {}", text);

@@ -14,7 +14,7 @@
 
 #include "config/toml/complaints.hpp"
 #include "daemon/memory_plan.hpp"
-#include "daemon/naming_key.hpp"
+#include "daemon/words.hpp"
 #include "gpu/memory/numa.hpp"
 #include "transport/format/batch_capacity.hpp"
 #include "transport/system/thread_name.hpp"
@@ -130,7 +130,7 @@ node::parts::parts(const daemon_settings& s, std::string configuration, stop_que
               : std::nullopt),
       histograms(histogram_inputs(s, selection),
                  [this](std::uint32_t spill, const histogram_sums& sums, std::uint64_t left_out) {
-                   hot->note(spill, sums);
+                   hot->note(sums);
                    histograms_stored->add(spill, sums, left_out);
                  }),
       work(

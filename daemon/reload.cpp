@@ -23,21 +23,6 @@ namespace {
 constexpr std::size_t most_lines = 10;        // of one file's mistakes, in the log
 constexpr std::size_t longest_mistake = 1000; // bytes: one may quote a value of any length
 
-/// For a daemon that masks hot inputs.
-void look_at_masking(const daemon_settings& s, std::vector<std::string>& mistakes) {
-  if (!s.run.ledger.ends_with('/'))
-    mistakes.push_back(
-        fmt::format("run.ledger = \"{}\" is no folder: with selection.hot_inputs = \"mask\" it "
-                    "must be one, with \"/\" at its end, in which the masked inputs stand from run "
-                    "to run",
-                    s.run.ledger));
-  if (!s.farm.etcd.empty())
-    mistakes.emplace_back(
-        "selection.hot_inputs = \"mask\" does not fit farm.etcd: the nodes of a farm would mask "
-        "different inputs in one run; set \"tell\", and mark the inputs as dead in the "
-        "selection.calibration of all nodes");
-}
-
 /// A file of the selection that cannot be read is told with the key that names it.
 void look_at_selection_files(const loaded_config& config, std::vector<std::string>& mistakes) {
   const selection_files& files = config.settings.selection;
@@ -95,7 +80,6 @@ std::vector<std::string> mistakes_in(const loaded_config& config) {
         "run.ledger = \"{}\" is no folder: with run.control it must be one, with \"/\" at its end, "
         "in which each run has a ledger, and from which the daemon knows the numbers that are used",
         s.run.ledger));
-  if (s.selection.mask_hot) look_at_masking(s, mistakes);
   try {
     if (!s.farm.password.empty()) static_cast<void>(read_secret_line(s.farm.password));
   } catch (const std::runtime_error& e) {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "config/load.hpp"
-#include "daemon/settings.hpp"
+#include "config/settings.hpp"
 #include "selection/trigger/load_selection.hpp"
 
 namespace l3 {

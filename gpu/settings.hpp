@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The settings of computing: where kernels run, how many frames circulate, which fault a test makes
-// on purpose. The config room fills these structs.
+// on purpose. The config room fills these structs, but for the fault.
 #pragma once
 
 #include <chrono>
@@ -41,14 +41,11 @@ struct compute_settings {
   backend where = backend::automatic;
   std::uint16_t threads = 0; ///< threads of the pool; 0: one per processor
   std::chrono::nanoseconds time_limit =
-      std::chrono::seconds(1); ///< a frame that takes longer is taken away from the device
-  std::uint16_t restarts = 8;  ///< restarts of a failing device before the CPU computes instead
-  /// A process that is younger does not make way for a new one when its device is lost; 0: never.
-  std::chrono::nanoseconds renew_after = std::chrono::minutes(10);
+      std::chrono::seconds(1);        ///< a frame that takes longer is taken away from the device
   std::uint32_t verify_one_in = 1000; ///< one event in so many is unpacked and compared; 0: none
   /// Folder for the batches on which the device failed; empty: no dumps.
   std::string dumps = "koto-l3d-dumps";
-  fault_plan fault = {}; ///< hits the first of the devices
+  fault_plan fault = {}; ///< hits the first of the devices; for tests, without a key
   /// Numbers of the CUDA devices; empty: all that there are.
   std::vector<std::uint16_t> devices = {};
 };

@@ -2,17 +2,17 @@
 #include "monitor/http_server.hpp"
 
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <filesystem>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string_view>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
@@ -28,7 +28,6 @@
 
 #include "transport/system/file_descriptor.hpp"
 #include "transport/system/name_lookup.hpp"
-#include "transport/system/nearest_folder.hpp"
 #include "transport/system/reason_of.hpp"
 #include "transport/system/thread_name.hpp"
 
@@ -47,9 +46,6 @@ using boost::system::error_code;
 
 // How long the server waits after a failed accept, as when the process has no descriptor left.
 constexpr std::chrono::milliseconds accept_pause{100};
-
-// Between two looks whether the unix socket has its name.
-constexpr std::chrono::milliseconds name_pause{500};
 
 // How much of a refused request's body the server reads, so that the client sees the answer instead
 // of a reset. It is far more than any body may have, so that a client with too long a body gets the
@@ -111,13 +107,7 @@ public:
   session(const session&) = delete;
   session& operator=(const session&) = delete;
 
-  /// Whether the connection waits for a request, or for the rest of one: cutting it then loses no
-  /// answer, and nothing was done.
-  [[nodiscard]] bool idle() const { return idle_; }
-  void cut() { stream_.close(); }
-
   void read() {
-    idle_ = true;
     parser_.emplace();
     parser_->header_limit(static_cast<std::uint32_t>(limits_.header_bytes));
     parser_->body_limit(boost::none); // of bodies that are read, see read_body()
@@ -159,7 +149,6 @@ private:
     http::async_read(
         stream_, buffer_, *parser_, [self = shared_from_this()](error_code error, std::size_t) {
           if (error) return self->refuse(error);
-          self->idle_ = false;
           const auto& request = self->parser_->get();
           self->write(answer_for(self->contents_, request), request, !request.keep_alive());
         });
@@ -167,7 +156,6 @@ private:
 
   void write(http_response answer, const text_request& request, bool last) {
     body_ = std::move(answer.body);
-    idle_ = false;
     response_ = {};
     response_.version(request.version());
     response_.result(answer.status);
@@ -195,7 +183,6 @@ private:
 
   // Closing with unread data resets the connection and may lose the answer: so read a little on.
   void finish() {
-    idle_ = true;
     error_code ignored;
     stream_.socket().shutdown(asio::socket_base::shutdown_send, ignored);
     discard();
@@ -217,22 +204,10 @@ private:
   shared_text body_{{}};
   http::response<http::span_body<const char>> response_; ///< of body_
   std::array<char, 4096> unwanted_{};
-  bool idle_ = false;
   std::size_t discarded_ = 0;
 };
 
-// Which file has this name; nothing: none.
-std::optional<std::pair<dev_t, ino_t>> file_of(const std::string& name) {
-  struct stat is {};
-  if (::lstat(name.c_str(), &is) != 0) return std::nullopt;
-  return std::pair(is.st_dev, is.st_ino);
-}
-
-std::string cannot_listen(const std::string& unix_socket, std::string_view why) {
-  return fmt::format("cannot listen on {}: {}", unix_socket, why);
-}
-
-/// Whether a program serves this unix socket, whose name is short enough.
+/// Whether a program serves this unix socket.
 bool is_served(const std::string& unix_socket) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -244,24 +219,11 @@ bool is_served(const std::string& unix_socket) {
 
 } // namespace
 
-std::string wrong_with_unix_socket(const std::string& name) {
-  constexpr std::size_t longest = sizeof(sockaddr_un::sun_path) - 1;
-  std::string why = why_no_folder_of(name);
-  struct stat is {};
-  if (name.size() > longest)
-    why =
-        fmt::format("the name has {} bytes, and that of a socket {} at most", name.size(), longest);
-  else if (why.empty() && ::lstat(name.c_str(), &is) == 0 && !S_ISSOCK(is.st_mode))
-    why = S_ISDIR(is.st_mode) ? "there is a folder of this name" : "there is a file of this name";
-  return why.empty() ? why : cannot_listen(name, why);
-}
-
 // Accepts and bounds the connections. It runs on one thread.
 class http_server::listener {
 public:
-  listener(contents of, http_limits limits, report_function report = {})
-      : contents_(std::move(of)), limits_(limits), report_(std::move(report)), acceptor_(context_),
-        pause_(context_), name_look_(context_) {}
+  listener(contents of, http_limits limits)
+      : contents_(std::move(of)), limits_(limits), acceptor_(context_), pause_(context_) {}
 
   void listen(const std::string& address, std::uint16_t port) {
     try {
@@ -283,80 +245,42 @@ public:
   }
 
   void listen(const std::string& unix_socket) {
-    if (const std::string wrong = wrong_with_unix_socket(unix_socket); !wrong.empty())
-      throw std::runtime_error(wrong);
-    if (is_served(unix_socket))
-      throw std::runtime_error(
-          cannot_listen(unix_socket, "another program serves it: give each its own"));
-    std::remove(unix_socket.c_str());
+    try {
+      if (is_served(unix_socket))
+        throw std::runtime_error("another program serves it: give each its own");
+      std::error_code none;
+      if (std::filesystem::is_socket(unix_socket, none)) std::filesystem::remove(unix_socket, none);
+      make_socket(unix_socket);
+    } catch (const std::exception& e) {
+      throw std::runtime_error(fmt::format("cannot listen on {}: {}", unix_socket, reason_of(e)));
+    }
     name_ = unix_socket;
-    make_socket();
-    look_at_name_again();
     start();
   }
 
   ~listener() {
     context_.stop();
     if (thread_.joinable()) thread_.join();
-    if (made_ && file_of(name_) == made_) std::remove(name_.c_str());
+    if (!name_.empty()) std::remove(name_.c_str());
     stopping_ = true; // sessions now end with the context
   }
   listener(const listener&) = delete;
   listener& operator=(const listener&) = delete;
 
   [[nodiscard]] std::uint16_t port() const { return port_; }
-  [[nodiscard]] bool has_its_name() const { return has_its_name_; }
 
 private:
-  /// Nothing has the name. The connections that are open go on. Throws std::runtime_error.
-  void make_socket() {
-    std::optional<std::pair<dev_t, ino_t>> bound;
-    const auto fail = [&](const std::string& why) {
-      if (bound && file_of(name_) == bound) std::remove(name_.c_str());
-      throw std::runtime_error(cannot_listen(name_, why));
-    };
-    try {
-      const local_socket::endpoint where(name_);
-      stream_acceptor fresh(context_, stream_protocol(where.protocol()));
-      // Before it has a name, so that no other user ever finds it open.
-      if (::fchmod(fresh.native_handle(), S_IRUSR | S_IWUSR) != 0)
-        fail("its permissions cannot be set");
-      fresh.bind(where);
-      bound = file_of(name_);
-      constexpr mode_t owner_and_group = S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP;
-      if (::chmod(name_.c_str(), owner_and_group) != 0) fail("its permissions cannot be set");
-      fresh.listen();
-      acceptor_.close(); // what waits there for a connection goes on with the new one
-      acceptor_ = std::move(fresh);
-      made_ = bound;
-    } catch (const boost::system::system_error& e) {
-      fail(e.code().message());
-    }
-  }
-
-  void look_at_name_again() {
-    name_look_.expires_after(name_pause);
-    name_look_.async_wait([this](error_code error) {
-      if (error) return;
-      look_at_name();
-      look_at_name_again();
-    });
-  }
-
-  void look_at_name() {
-    const auto there = file_of(name_);
-    if (there && there == made_) {
-      if (!has_its_name_.exchange(true) && report_) report_(name_ + " is here again");
-      return;
-    }
-    try {
-      if (there) throw std::runtime_error(cannot_listen(name_, "something else has its name"));
-      make_socket();
-      has_its_name_ = true;
-      if (report_) report_(name_ + " was removed, and is made again");
-    } catch (const std::exception& e) {
-      if (has_its_name_.exchange(false) && report_) report_(reason_of(e));
-    }
+  /// For owner and group. Before it has a name, so that no other user ever finds it open.
+  void make_socket(const std::string& name) {
+    const local_socket::endpoint where(name);
+    acceptor_.open(stream_protocol(where.protocol()));
+    constexpr mode_t owner_and_group = S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP;
+    if (::fchmod(acceptor_.native_handle(), S_IRUSR | S_IWUSR) != 0)
+      throw std::runtime_error("its permissions cannot be set");
+    acceptor_.bind(where);
+    if (::chmod(name.c_str(), owner_and_group) != 0)
+      throw std::runtime_error("its permissions cannot be set");
+    acceptor_.listen();
   }
 
   void start() {
@@ -382,41 +306,20 @@ private:
   }
 
   void start(stream_protocol::socket socket) {
-    make_room();
-    const auto s = std::make_shared<session>(std::move(socket), contents_, limits_, [this] {
+    ++connections_;
+    std::make_shared<session>(std::move(socket), contents_, limits_, [this] {
       --connections_;
       accept_if_room();
-    });
-    ++connections_;
-    sessions_.push_back(s);
-    s->read();
+    })->read();
   }
 
-  // Idle connections must not keep others away: beyond the limit the oldest idle one is cut. It
-  // goes when its read operation ends.
-  void make_room() {
-    std::erase_if(sessions_, [](const auto& s) { return s.expired(); });
-    if (connections_ < limits_.connections) return;
-    for (const auto& weak : sessions_) {
-      const auto s = weak.lock();
-      if (!s || !s->idle()) continue;
-      s->cut();
-      return;
-    }
-  }
-
-  // The server takes one more than the limit, in place of the idle one that it cuts.
   void accept_if_room() {
-    if (!accepting_ && !stopping_ && connections_ <= limits_.connections) accept();
+    if (!accepting_ && !stopping_ && connections_ < limits_.connections) accept();
   }
 
   const contents contents_;
   const http_limits limits_;
-  report_function report_;
-  std::string name_;                            // of a unix socket; empty: a port
-  std::optional<std::pair<dev_t, ino_t>> made_; // the file of it
-  std::atomic<bool> has_its_name_ = true;
-  std::vector<std::weak_ptr<session>> sessions_; // oldest first
+  std::string name_; // of a unix socket; empty: a port
   std::size_t connections_ = 0;
   bool accepting_ = false;
   bool stopping_ = false;
@@ -424,7 +327,6 @@ private:
   asio::io_context context_{1};
   stream_acceptor acceptor_;
   asio::steady_timer pause_;
-  asio::steady_timer name_look_;
   std::thread thread_;
 };
 
@@ -435,16 +337,14 @@ http_server::http_server(const std::string& address, std::uint16_t port, http_pa
 }
 
 http_server::http_server(const std::string& unix_socket, http_pages pages, http_actions actions,
-                         http_limits limits, report_function report)
-    : listener_(std::make_unique<listener>(contents{std::move(pages), std::move(actions)}, limits,
-                                           std::move(report))) {
+                         http_limits limits)
+    : listener_(
+          std::make_unique<listener>(contents{std::move(pages), std::move(actions)}, limits)) {
   listener_->listen(unix_socket);
 }
 
 http_server::~http_server() = default;
 
 std::uint16_t http_server::port() const { return listener_->port(); }
-
-bool http_server::has_its_name() const { return listener_->has_its_name(); }
 
 } // namespace l3

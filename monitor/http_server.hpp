@@ -13,10 +13,23 @@
 #include <memory>
 #include <string>
 #include <string_view>
-
-#include "monitor/shared_text.hpp"
+#include <utility>
 
 namespace l3 {
+
+/// Text that is never changed. Its copies are one: a hundred viewers of a page, fast and slow, cost
+/// the memory of one.
+class shared_text {
+public:
+  // NOLINTNEXTLINE(google-explicit-constructor): it is that text.
+  shared_text(std::string text) : text_(std::make_shared<const std::string>(std::move(text))) {}
+
+  [[nodiscard]] const std::string& operator*() const { return *text_; }
+  [[nodiscard]] const std::string* operator->() const { return text_.get(); }
+
+private:
+  std::shared_ptr<const std::string> text_;
+};
 
 struct http_response {
   unsigned status = 200;
@@ -32,15 +45,11 @@ using http_actions =
     std::map<std::string, std::function<http_response(std::string_view)>, std::less<>>;
 
 struct http_limits {
-  std::size_t connections = 128; ///< beyond it the oldest idle one is cut
+  std::size_t connections = 128; ///< more wait until one has ended
   std::size_t header_bytes = 8192;
   std::size_t body_bytes = 64 << 10;        ///< of a request to an action
   std::chrono::milliseconds patience{5000}; ///< for a whole request, and for taking a whole answer
 };
-
-/// Why no program can serve a unix socket of this name, whichever user it has: a folder is missing,
-/// something else has the name, or it is too long. Empty if nothing is in the way.
-[[nodiscard]] std::string wrong_with_unix_socket(const std::string& name);
 
 class http_server {
 public:
@@ -48,22 +57,16 @@ public:
   /// and port if it cannot listen.
   http_server(const std::string& address, std::uint16_t port, http_pages pages,
               http_limits limits = {});
-  /// A sentence for a person, on the server's thread.
-  using report_function = std::function<void(const std::string&)>;
-
   /// The same on a unix socket, which it makes for owner and group. It takes the place of one that
-  /// no program serves any more. A socket whose name a cleaning job removes is made again within a
-  /// second; what else has the name then stays.
+  /// no program serves any more.
   http_server(const std::string& unix_socket, http_pages pages, http_actions actions,
-              http_limits limits = {}, report_function report = {});
+              http_limits limits = {});
   /// Cuts the connections, ends the thread, and removes the unix socket.
   ~http_server();
   http_server(const http_server&) = delete;
   http_server& operator=(const http_server&) = delete;
 
   [[nodiscard]] std::uint16_t port() const;
-  /// As of the last look: a program that connects to the unix socket's name comes here. Any thread.
-  [[nodiscard]] bool has_its_name() const;
 
 private:
   class listener;

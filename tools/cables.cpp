@@ -1,27 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3 cables`: the cable map of a detector as a table, checked, and as a picture.
+// `koto-l3 cables`: the cable map of a detector as a table, checked.
 #include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
+#include <CLI/CLI.hpp>
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "config/readout_list.hpp"
 #include "selection/detector/cable_map.hpp"
 #include "selection/trigger/load_selection.hpp"
-#include "tools/cables/cable_drawing.hpp"
 #include "tools/command.hpp"
-#include "tools/crates_option.hpp"
+#include "tools/command_error.hpp"
 #include "tools/print.hpp"
-#include "tools/write_file.hpp"
 
 namespace l3 {
 namespace {
 
+/// Throws command_error.
+[[nodiscard]] readout readout_of(const std::vector<std::string>& entries) {
+  if (entries.empty()) return readout::koto();
+  readout all;
+  for (const std::string& entry : entries) {
+    const auto crates = read_crates(entry);
+    if (const auto* const wrong = std::get_if<std::string>(&crates))
+      throw command_error(fmt::format("--crates: \"{}\" {}", entry, *wrong), exit_usage);
+    for (const crate_readout& c : std::get<0>(crates)) all.crates.push_back(c);
+  }
+  return all;
+}
+
 struct options {
   selection_files files;
   std::vector<std::string> crates;
-  std::string svg;
   bool json = false;
 };
 
@@ -52,7 +65,6 @@ boost::json::object to_json(const detector& d) {
 
 int cables(const options& o) {
   const detector d = detector_of(o);
-  if (!o.svg.empty()) write_file("--svg", o.svg, is_svg, drawing_of(d));
   if (o.json)
     print_json("{}\n", boost::json::serialize(to_json(d)));
   else
@@ -72,8 +84,8 @@ void add_cables(CLI::App& program, command_body& run) {
       "missing, or there twice, and names that are not known, are told by line and column.");
   c->add_option("--detector", o->files.detector, "description of the detector")
       ->capture_default_str();
-  add_crates_option(*c, o->crates);
-  c->add_option("--svg", o->svg, "draw the calorimeter and the counters into this file");
+  c->add_option("--crates", o->crates,
+                "the readout, as in readout.crates: \"0-10: 16 x 125 MHz\" …; by default KOTO's");
   c->add_flag("--json", o->json, "report as JSON");
   c->callback([o, &run] { run = [o] { return cables(*o); }; });
 }

@@ -38,7 +38,6 @@ struct options {
   std::string store;
   std::vector<std::string> references; ///< empty: the usual ones, as far as there are any
   std::vector<std::string> ledgers;
-  std::string lines = built_in;
   bool skip_damaged = false;
   bool json = false;
 };
@@ -60,29 +59,14 @@ struct efficiencies {
   unreadable_parts lost;
 };
 
-/// The names of the lines of --selection.
-std::map<std::uint32_t, std::string> given_lines(const std::string& selection) {
-  check_built_in_or_readable(selection);
-  if (selection == built_in) return line_names(default_selection());
-  try {
-    return line_names(read_selection(selection));
-  } catch (const std::runtime_error& e) {
-    throw command_error(e, exit_bad_configuration);
-  }
-}
-
-/// The lines that decided each block: its session's settings in the store name them, or else
-/// --selection. Options that say nothing of this store are refused before it is read.
+/// The lines that decided each block, by the settings of its session in the store. A reference that
+/// no line has is refused before the store is read.
 class known_settings {
 public:
-  known_settings(const options& o, interrupt& signals)
-      : options_(o), given_(given_lines(o.lines)), told_(o.store, signals) {
-    if (o.lines != built_in && told_.complete())
-      throw command_error(fmt::format("--selection {}: it would name no line, for {} holds the "
-                                      "settings of all its sessions; leave the option out",
-                                      o.lines, o.store),
-                          exit_usage);
-    const std::set<std::string> names = all_names();
+  known_settings(const options& o, interrupt& signals) : options_(o), told_(o.store, signals) {
+    std::set<std::string> names;
+    for (const auto& settings : told_.known())
+      for (const auto& [id, name] : line_names(settings->lines)) names.insert(name);
     for (const std::string& name : o.references)
       if (!names.contains(name))
         throw command_error(
@@ -93,7 +77,7 @@ public:
 
   [[nodiscard]] settings_efficiency of(const block_header& block) {
     const auto known = told_.of(block).all;
-    const auto names = known ? line_names(known->lines) : given_;
+    const auto names = known ? line_names(known->lines) : line_names(default_selection());
     if (is_chosen(block)) return {names, false, {}};
     return {names, known && known->mode == selection_mode::record,
             options_.references.empty() ? usual_references : options_.references};
@@ -106,18 +90,7 @@ public:
   }
 
 private:
-  [[nodiscard]] std::set<std::string> all_names() const {
-    std::set<std::string> names;
-    const auto add = [&](const std::map<std::uint32_t, std::string>& lines) {
-      for (const auto& [id, name] : lines) names.insert(name);
-    };
-    for (const auto& settings : told_.known()) add(line_names(settings->lines));
-    if (!told_.complete()) add(given_);
-    return names;
-  }
-
   const options& options_;
-  std::map<std::uint32_t, std::string> given_;
   stored_settings told_;
 };
 
@@ -136,7 +109,7 @@ efficiencies measure(const options& o, interrupt& signals) {
     if (!how.chosen) e.sessions.insert(in.block().session);
     auto at = e.by_settings.find(how);
     if (at == e.by_settings.end()) at = e.by_settings.emplace(how, settings.of(in.block())).first;
-    at->second.add(*summary);
+    at->second.add(*summary, event->bytes().size());
   }
   e.lost = in.left_out();
   e.lost.events += damaged;
@@ -221,13 +194,15 @@ void print_text(const decided_by& how, const settings_efficiency& s) {
   for (const reference_sample& of : s.samples()) {
     print_plain("\n{}: {} events, one in {} of what it stands for\n", of.name, of.events,
                 of.one_in);
-    print_plain("{:<16} {:>9}  {:>24}  {:>24}   refused for, most often first\n", "line",
-                "prescale", "fires on", "of its level-1 bits");
-    for (const line_efficiency& l : of.lines) {
+    print_plain("{:<16} {:>9} {:>9}  {:>24}  {:>24}   refused for, most often first\n", "line",
+                "prescale", "link, MB", "fires on", "of its level-1 bits");
+    for (std::size_t n = 0; n < of.lines.size(); ++n) {
+      const line_efficiency& l = of.lines[n];
       std::vector<std::string> reasons;
       for (const auto& [events, why] : reasons_of(l))
         reasons.push_back(fmt::format("{} {}", why, events));
-      print_plain("{:<16} {:>9}  {}  {}   {}\n", l.name, l.prescale, text_of(l.of_all),
+      print_plain("{:<16} {:>9} {:>9.2f}  {}  {}   {}\n", l.name, l.prescale,
+                  static_cast<double>(s.link_bytes(n)) / 1e6, text_of(l.of_all),
                   text_of(l.of_triggered), fmt::join(reasons, ", "));
     }
   }
@@ -238,11 +213,13 @@ json::object to_json(const decided_by& how, const settings_efficiency& s) {
   json::array samples;
   for (const reference_sample& of : s.samples()) {
     json::array lines;
-    for (const line_efficiency& l : of.lines) {
+    for (std::size_t n = 0; n < of.lines.size(); ++n) {
+      const line_efficiency& l = of.lines[n];
       json::object refused;
       for (const auto& [events, why] : reasons_of(l)) refused[why] = events;
       lines.push_back(json::object{{"line", l.name},
                                    {"prescale", l.prescale},
+                                   {"bytes_on_the_link", s.link_bytes(n)},
                                    {"fired", to_json(l.of_all)},
                                    {"fired_of_triggered", to_json(l.of_triggered)},
                                    {"refused", std::move(refused)}});
@@ -315,10 +292,12 @@ void add_efficiency(CLI::App& program, command_body& run) {
   auto o = std::make_shared<options>();
   auto* c = program.add_subcommand("efficiency",
                                    "what part of unbiased stored events each line fires on");
-  c->footer("Intervals are one standard deviation, after Wilson. Prescales play no part: a line\n"
-            "fires before its own. The sample of a run whose selection records is all its events.\n"
-            "Names of lines are those of the settings in the store. --selection is refused where\n"
-            "all sessions have settings, and --reference where no line of the store has the name.");
+  c->footer(
+      "Intervals are one standard deviation, after Wilson. Prescales play no part: a line\n"
+      "fires before its own. \"link\" is of all stored events that a line kept. The sample "
+      "of a run whose selection records is all its events.\n"
+      "Names of lines are those of the settings in the store. --reference is refused where no\n"
+      "line of the store has the name.");
   c->add_option("store", o->store, "the folder that `receive` wrote, or a spool")->required();
   c->add_option("--reference", o->references,
                 "lines that keep events whatever they are, or by level-1 bits alone")
@@ -326,9 +305,6 @@ void add_efficiency(CLI::App& program, command_body& run) {
   c->add_option("--ledger", o->ledgers,
                 "of a daemon whose events these are: refused if it gave up events by priority, "
                 "for the others are no unbiased sample then; may be repeated");
-  c->add_option("--selection", o->lines,
-                "lines of sessions that have no settings in the store, for names")
-      ->capture_default_str();
   add_skip_damaged_flag(*c, o->skip_damaged);
   c->add_flag("--json", o->json, "report as JSON");
   c->callback([o, &run] { run = [o] { return efficiency(*o); }; });

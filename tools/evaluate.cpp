@@ -10,14 +10,12 @@
 #include "tools/command.hpp"
 #include "tools/evaluate/evaluated_file.hpp"
 #include "tools/evaluate/evaluation.hpp"
-#include "tools/evaluate/evaluation_figures.hpp"
 #include "tools/evaluate/evaluation_report.hpp"
 #include "tools/evaluate/selection_run.hpp"
 #include "tools/evaluate/stress.hpp"
 #include "tools/print.hpp"
 #include "tools/skip_damaged_option.hpp"
 #include "tools/whole_number.hpp"
-#include "tools/write_file.hpp"
 
 namespace l3 {
 namespace {
@@ -31,7 +29,6 @@ struct options {
   std::vector<std::string> selections{built_in};
   std::string truth;
   std::string signal_line = usual_signal_line;
-  std::string figures;
   bool skip_damaged = false;
   bool json = false;
   bool stress = false;
@@ -56,16 +53,6 @@ void print_comparison(const std::vector<evaluated_file>& all) {
     }
     print_plain("{} keeps {} events that {} does not, and rejects {} that it keeps\n", all[i].name,
                 only_other, all[0].name, only_first);
-  }
-}
-
-void write_figures(const std::string& folder, const evaluation& e) {
-  // Only the last part of the path may be new: otherwise the path is mistyped.
-  std::error_code error;
-  std::filesystem::create_directory(folder, error);
-  for (const figure_file& f : figures_of(e)) {
-    const std::string path = folder + '/' + f.name;
-    write_file("--svg", path, is_svg, f.svg);
   }
 }
 
@@ -109,7 +96,6 @@ int evaluate(options o) {
   for (const std::string& file : o.selections) all.push_back(evaluate_one(o, file, in, signals));
   tell(o.run.in, in.skipped());
   if (all[0].result.sum.events == 0) throw command_error(o.run.in + " holds no events");
-  if (!o.figures.empty()) write_figures(o.figures, all[0].result);
   if (o.json) {
     json::array list;
     for (const evaluated_file& e : all) {
@@ -171,7 +157,6 @@ void add_evaluate(CLI::App& program, command_body& run) {
   c->add_option("--out", o->rows.out, "folder for the signal's events, truth and decisions")
       ->needs(stress);
   add_skip_damaged_flag(*c, o->skip_damaged)->excludes(stress);
-  c->add_option("--svg", o->figures, "folder for figures");
   c->add_flag("--json", o->json, "report as JSON");
   c->callback([o, &run] { run = [o] { return evaluate(*o); }; });
 }

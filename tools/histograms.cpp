@@ -1,26 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // `koto-l3 histograms`: shows the histograms of a daemon or of a file, and which inputs changed
 // since a reference.
+#include <cerrno>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include <fmt/format.h>
 
 #include "config/usage_mistake.hpp"
 #include "tools/command.hpp"
-#include "tools/histograms/histogram_drawing.hpp"
+#include "tools/command_error.hpp"
 #include "tools/histograms/histogram_table.hpp"
 #include "tools/histograms/stored_histograms.hpp"
 #include "tools/interrupt.hpp"
+#include "tools/pending_file.hpp"
 #include "tools/print.hpp"
 #include "tools/skip_damaged_option.hpp"
 #include "tools/status/http_get.hpp"
 #include "tools/whole_number.hpp"
-#include "tools/write_file.hpp"
 #include "transport/system/reason_of.hpp"
 
 namespace l3 {
@@ -29,7 +32,6 @@ namespace {
 struct options {
   std::string from = "127.0.0.1:9420";
   std::string reference;
-  std::string svg;
   std::string save;
   stored_choice choice;
   bool skip_damaged = false;
@@ -80,11 +82,22 @@ shown_histograms ask(const std::string& address, interrupt& signals) {
 
 bool is_kept(std::string_view begin) { return begin.starts_with(R"({"histograms":)"); }
 
+/// Throws command_error, and std::filesystem::filesystem_error.
+void save(const std::string& name, std::string_view content) {
+  check_replaced("--save", name, is_kept);
+  pending_file file(name);
+  std::ofstream out(file.path(), std::ios::binary | std::ios::trunc);
+  if (!out)
+    throw command_error("cannot write " + name + ": " + std::generic_category().message(errno),
+                        exit_missing_resource);
+  if (!(out << content) || (out.close(), !out)) throw command_error("cannot write " + name);
+  file.finish();
+}
+
 int show_them(const options& o) {
   interrupt signals;
   bool whole = true;
   check_replaced("--save", o.save, is_kept);
-  check_replaced("--svg", o.svg, is_svg);
   const bool is_file = std::filesystem::exists(o.from);
   if (!(is_file && is_stored(o.from)) && (o.choice.run || o.choice.node || o.choice.spill))
     throw command_error("--run, --node and --spill choose from a store, and " + o.from + " is none",
@@ -99,9 +112,7 @@ int show_them(const options& o) {
       throw command_error(wrong);
     changes = changes_between(h, *reference);
   }
-  if (!o.save.empty()) write_file("--save", o.save, is_kept, to_json(h) + "\n");
-  if (!o.svg.empty())
-    write_file("--svg", o.svg, is_svg, draw_histograms(h, reference ? &*reference : nullptr));
+  if (!o.save.empty()) save(o.save, to_json(h) + "\n");
   if (o.json) {
     print_json("{{\"run\":{},{}}}\n", to_json(h), members_of(changes));
   } else {
@@ -135,7 +146,6 @@ void add_histograms(CLI::App& program, command_body& run) {
       ->check(whole_number<std::uint32_t>);
   c->add_option("--spill", o->choice.spill, "likewise of this spill")
       ->check(whole_number<std::uint32_t>);
-  c->add_option("--svg", o->svg, "draw them into this file")->check(refuse_no_name);
   c->add_option("--save", o->save, "write them, as JSON, into this file")->check(refuse_no_name);
   add_skip_damaged_flag(*c, o->skip_damaged);
   c->add_flag("--json", o->json, "as JSON, with the changes");

@@ -8,12 +8,10 @@
 #include "config/load.hpp"
 #include "tools/command.hpp"
 #include "tools/inspect/event_report.hpp"
-#include "tools/inspect/waveform_drawing.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/print.hpp"
 #include "tools/progress.hpp"
 #include "tools/whole_number.hpp"
-#include "tools/write_file.hpp"
 
 namespace l3 {
 namespace {
@@ -26,7 +24,6 @@ struct options {
   std::size_t highest = 4;
   std::string config;
   selection_files files{built_in, built_in, ""};
-  std::string svg;
   bool json = false;
 };
 
@@ -92,7 +89,6 @@ int inspect(options o) {
   const auto shown =
       o.channels.empty() ? highest_channels(all, o.highest) : chosen_channels(all, o.channels);
   const inspected_event e{event, boards, shown, selection ? &*selection : nullptr};
-  if (!o.svg.empty()) write_file("--svg", o.svg, is_svg, svg_drawing(title_of(event), shown));
   if (o.json)
     print_json("{}", report_json(e));
   else
@@ -119,7 +115,6 @@ void add_inspect(CLI::App& program, command_body& run) {
   c->add_option("--highest", o->highest, "without --channel: so many of the highest pulses")
       ->check(CLI::Range(0U, 10'000U))
       ->capture_default_str();
-  c->add_option("--svg", o->svg, "write the waveforms as a picture to this file");
   c->add_option("--config", o->config, "the daemon's configuration: its readout and its selection");
   c->add_option("--selection", o->files.lines, "lines and cuts, for names")->capture_default_str();
   c->add_option("--detector", o->files.detector, "description of the detector, for names")

@@ -8,13 +8,13 @@ namespace l3 {
 
 // Each in the source of its name.
 command_adder add_simulate, add_replay, add_keys, add_receive, add_verify, add_extract, add_pack,
-    add_unpack, add_cables, add_select, add_efficiency, add_evaluate, add_reprocess, add_plan,
-    add_demo, add_info, add_inspect, add_run, add_status, add_histograms, add_doctor;
+    add_unpack, add_cables, add_select, add_efficiency, add_evaluate, add_reprocess, add_demo,
+    add_info, add_inspect, add_run, add_status, add_histograms, add_doctor;
 
 } // namespace l3
 
 int main(int argc, char** argv) {
-  constexpr std::array<l3::command, 21> commands{{{"simulate", l3::add_simulate},
+  constexpr std::array<l3::command, 20> commands{{{"simulate", l3::add_simulate},
                                                   {"replay", l3::add_replay},
                                                   {"keys", l3::add_keys},
                                                   {"receive", l3::add_receive},
@@ -33,7 +33,6 @@ int main(int argc, char** argv) {
                                                   {"efficiency", l3::add_efficiency},
                                                   {"evaluate", l3::add_evaluate},
                                                   {"reprocess", l3::add_reprocess},
-                                                  {"plan", l3::add_plan},
                                                   {"demo", l3::add_demo}}};
   return l3::run_program("koto-l3", "koto-l3: level-2 data made, sent, stored and checked",
                          commands, argc, argv);

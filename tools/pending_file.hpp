@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A file that is written as NAME.new and becomes NAME when it is whole: if the program ends before,
-// an old NAME stays as it was. If NAME is a link, its target is made or replaced, for a link such
-// as /dev/stdout is the system's; a pipe or a device is written directly. check_replaced() comes
-// first where a person gave the name.
+// an old NAME stays as it was. If NAME is a link, its target is replaced, for a link such as
+// /dev/stdout is the system's; a pipe or a device is written directly. check_replaced() comes first
+// where a person gave the name.
 #pragma once
 
 #include <filesystem>
 #include <string>
 #include <string_view>
-
-#include "transport/system/file_descriptor.hpp"
 
 namespace l3 {
 
@@ -19,22 +17,9 @@ namespace l3 {
 void check_replaced(const std::string& writer, const std::filesystem::path& name,
                     bool (*is_own)(std::string_view begin));
 
-/// Whether a file that begins so is a drawing that a program wrote.
-[[nodiscard]] inline bool is_svg(std::string_view begin) { return begin.starts_with("<svg "); }
-
-/// Where a file of this name would be made: links of it are followed, also where they lead to
-/// nothing. Throws std::filesystem::filesystem_error for a ring of links.
-[[nodiscard]] std::filesystem::path end_of_links(std::filesystem::path path);
-
-/// Opens NAME.new for writing, made if it is not there and not emptied if it is. It is this
-/// program's until the descriptor is closed: a second program that wrote it, too, would leave a
-/// mixture of both. Throws std::runtime_error if another has it, or if it is no regular file. No
-/// descriptor: it cannot be opened, as errno says.
-[[nodiscard]] file_descriptor hold_new_file(const std::filesystem::path& path);
-
 class pending_file {
 public:
-  /// Throws std::runtime_error as hold_new_file() does.
+  /// Throws std::filesystem::filesystem_error for a ring of links.
   explicit pending_file(const std::filesystem::path& name);
   /// Removes an unfinished file.
   ~pending_file();
@@ -50,7 +35,6 @@ public:
 private:
   std::filesystem::path final_;
   std::filesystem::path path_;
-  file_descriptor held_; ///< empty: written directly, or it cannot be opened
 };
 
 } // namespace l3

@@ -26,7 +26,6 @@
 #include "tools/pending_file.hpp"
 #include "tools/print.hpp"
 #include "tools/progress.hpp"
-#include "tools/receive/receive_account.hpp"
 #include "tools/receive/receive_watch.hpp"
 #include "tools/verify/agreement.hpp"
 #include "tools/verify/quiet_time.hpp"
@@ -69,6 +68,38 @@ void warn(std::string_view text) { spdlog::warn("{}", text); }
 bool is_want_of_room(const std::error_code& error) {
   return error == std::errc::no_space_on_device ||
          error == std::error_code(EDQUOT, std::generic_category());
+}
+
+/// `failing`: it ends, and its store cannot be written.
+enum class receiver_is : std::uint8_t { running, failing, ended };
+
+/// What the store holds, and what came over the link since the start.
+ledger account_of(const store_writer& store, const receive_counters& c, receiver_is now) {
+  ledger l;
+  l.program = "receive";
+  l.run = store.last_run();
+  l.ended = now != receiver_is::running;
+  l.clean = now == receiver_is::ended;
+  for (const auto& [session, s] : store.sessions()) {
+    l.sessions.push_back(session);
+    l.events.admitted += s.events;
+    l.bytes.out += s.bytes;
+  }
+  l.events.forwarded = l.events.admitted;
+  l.bytes.in = c.bytes;
+  auto& d = l.datagrams;
+  d.received = c.messages;
+  d.data = c.blocks;
+  d.duplicate = c.duplicates;
+  d.malformed = counts_of(c.damaged);
+  d.malformed.erase(std::string(name_of(block_fault::none)));
+  d.malformed["garbage"] = c.garbage;
+  d.malformed["gap"] = c.gaps;
+  d.malformed["stranger"] = c.strangers;
+  d.malformed["unknown_key"] = c.connections.unknown_key;
+  d.malformed["mechanism"] = c.connections.mechanism;
+  d.malformed["handshake"] = c.connections.handshake();
+  return l;
 }
 
 /// Writes the ledger; reports the first of several failures only.

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // `koto-l3 replay`: sends a file of level-2 data as the electronics would, or computes a batch that
 // a daemon kept again.
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <vector>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "config/amount.hpp"
 #include "tools/command.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/pending_file.hpp"
@@ -22,12 +26,40 @@
 #include "tools/replay/tcp_replay.hpp"
 #include "tools/replay/udp_replay.hpp"
 #include "tools/skip_damaged_option.hpp"
-#include "tools/unit_option.hpp"
 #include "transport/accounting/ledger.hpp"
 #include "transport/file/batch_file.hpp"
 
 namespace l3 {
 namespace {
+
+/// What an option counts in: so many bytes, ns, or b/s.
+struct own_unit {
+  dimension what = dimension::size;
+  std::uint64_t factor = 1;
+  std::string_view name;  ///< "MiB"
+  bool fractions = false; ///< the option takes half a unit
+};
+
+/// For CLI::Option::transform(): from a number with any unit to the bare number.
+[[nodiscard]] CLI::Validator in_unit(const own_unit& unit) {
+  CLI::Validator v;
+  v.operation([unit](std::string& text) -> std::string {
+    if (text.find_first_not_of("0123456789.+-eE") == text.npos) return {};
+    const auto amount = read_amount(text, unit.what);
+    if (!amount)
+      return fmt::format(
+          "{} is not a number with a unit ({}), nor a bare one of {}, or is too large", text,
+          units_of(unit.what), unit.name);
+    if (*amount % unit.factor == 0)
+      text = fmt::to_string(*amount / unit.factor);
+    else if (unit.fractions)
+      text = fmt::format("{}", static_cast<double>(*amount) / static_cast<double>(unit.factor));
+    else
+      return fmt::format("{} is not a whole number of {}", text, unit.name);
+    return {};
+  });
+  return v;
+}
 
 struct options {
   std::string file;

@@ -13,10 +13,8 @@
 #include <fmt/ranges.h>
 
 #include "tools/command.hpp"
-#include "tools/crates_option.hpp"
 #include "tools/evaluate/decision_totals.hpp"
-#include "tools/evaluate/recorded_run.hpp"
-#include "tools/evaluate/stored_readout.hpp"
+#include "tools/evaluate/stored_run.hpp"
 #include "tools/evaluate/stored_settings.hpp"
 #include "tools/print.hpp"
 #include "tools/skip_damaged_option.hpp"
@@ -29,7 +27,6 @@ namespace json = boost::json;
 
 struct options {
   selection_options run;
-  std::vector<std::string> crates;
   bool json = false;
   bool totals = false;
   bool as_recorded = false;
@@ -178,10 +175,7 @@ int select_level2(const options& o, interrupt& signals) {
 
 int select_stored(const options& o, interrupt& signals) {
   check_store(o.run.in);
-  std::optional<readout> stored;
-  for (const auto& settings : stored_settings(o.run.in, signals).known())
-    agree(stored, settings->crates, o.run.in);
-  const readout crates = readout_of(stored, o.crates);
+  const readout crates = stored_readout(o.run.in, signals);
   // For names, which are those of every run.
   const loaded_selection any_run = load_selection(o.run, crates, std::nullopt);
   std::optional<report> said;
@@ -302,8 +296,7 @@ void add_select(CLI::App& program, command_body& run) {
            "what was decided then; ends with 0 only if all are equal")
           ->excludes(selection);
   add_record_flag(*c, o->run.files);
-  add_crates_option(*c, o->crates);
-  for (const char* other : {"--detector", "--calibration", "--crates"})
+  for (const char* other : {"--detector", "--calibration"})
     as_recorded->excludes(c->get_option(other));
   add_skip_damaged_flag(*c, o->skip_damaged);
   c->add_flag("--totals", o->totals, "only what all events together gave");

@@ -13,71 +13,14 @@
 namespace l3 {
 namespace {
 
-constexpr std::size_t longest_shown = 100;  // bytes of a value or a key in a message
-constexpr std::size_t most_nested = 16;     // lists and inline tables; parts of a key
-constexpr std::size_t most_values = 65'536; // of one file: a hundred bytes of memory each
+constexpr std::size_t longest_shown = 100; // bytes of a value or a key in a message
+constexpr std::size_t most_nested = 16;    // lists and tables within each other
 
 std::string cut(std::string text) {
   if (text.size() <= longest_shown) return text;
   std::size_t end = longest_shown;
   while ((static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end; // within a character
   return text.substr(0, end) + "…";
-}
-
-/// The length of the string in quotes at the begin of `text`.
-std::size_t length_of_string(std::string_view text) {
-  const char mark = text[0];
-  const std::string three(3, mark);
-  const bool lines = text.starts_with(three);
-  for (std::size_t n = lines ? 3 : 1; n < text.size(); ++n) {
-    if (text[n] == '\\' && mark == '"') {
-      ++n;
-    } else if (!lines && (text[n] == mark || text[n] == '\n')) {
-      return n + 1;
-    } else if (lines && text.substr(n).starts_with(three)) {
-      for (n += 3; n < text.size() && text[n] == mark; ++n) {
-      } // up to two more belong to it
-      return n;
-    }
-  }
-  return text.size();
-}
-
-source_place place_before(std::size_t at, std::string_view text, const std::string& name) {
-  const auto before = text.substr(0, at);
-  return {name, static_cast<std::uint32_t>(1 + std::count(before.begin(), before.end(), '\n')),
-          static_cast<std::uint32_t>(at - (before.rfind('\n') + 1))};
-}
-
-/// The parser recurses into nested lists and tables: a line of some kilobytes could overflow its
-/// stack and end the program. And each value costs a hundred times the bytes of its text.
-void check_bounds(std::string_view text, const std::string& name) {
-  std::size_t open = 0;
-  std::size_t parts = 0;
-  std::size_t values = 0;
-  for (std::size_t at = 0; at < text.size();) {
-    const char c = text[at];
-    if (c == '#' || c == '"' || c == '\'') {
-      at += c == '#' ? std::min(text.find('\n', at), text.size()) - at
-                     : length_of_string(text.substr(at));
-      continue;
-    }
-    if (c == '[' || c == '{') ++open;
-    if ((c == ']' || c == '}') && open > 0) --open;
-    if (c == '.') ++parts;
-    // Each part of a key is a table, and each of these signs begins a value or ends one.
-    if (std::string_view(".=,[{").find(c) != std::string_view::npos) ++values;
-    if (std::string_view("=,[]{}\n").find(c) != std::string_view::npos) parts = 0;
-    ++at;
-    if (open > most_nested || parts >= most_nested)
-      throw bad_file(place_before(at, text, name), "this is nested more than {} deep; no key is",
-                     most_nested);
-    if (values > most_values)
-      throw bad_file(place_before(at, text, name),
-                     "these are more than {} values; no file has as "
-                     "many",
-                     most_values);
-  }
 }
 
 /// Texts go to the log, to pages and to terminals, and to the system, which takes the name of a
@@ -92,10 +35,13 @@ void refuse_what_is_not_plain(std::string_view text, const source_place& at) {
   }
 }
 
-toml_value converted(const toml::node& node, const std::string& name) {
+toml_value converted(const toml::node& node, const std::string& name, std::size_t depth = 0) {
   toml_value v;
   v.line = node.source().begin.line;
   v.column = node.source().begin.column;
+  if (depth > most_nested)
+    throw bad_file({name, v.line, v.column}, "this is nested more than {} deep; no key is",
+                   most_nested);
   if (const auto* text = node.as_string()) {
     refuse_what_is_not_plain(text->get(), {name, v.line, v.column});
     v.content = text->get();
@@ -107,12 +53,12 @@ toml_value converted(const toml::node& node, const std::string& name) {
     v.content = truth->get();
   } else if (const auto* array = node.as_array()) {
     toml_value::list list;
-    for (const toml::node& element : *array) list.push_back(converted(element, name));
+    for (const toml::node& element : *array) list.push_back(converted(element, name, depth + 1));
     v.content = std::move(list);
   } else if (const auto* entries = node.as_table()) {
     toml_value::table table;
     for (const auto& [key, entry] : *entries) {
-      toml_value& value = table.values.emplace_back(converted(entry, name));
+      toml_value& value = table.values.emplace_back(converted(entry, name, depth + 1));
       const std::string_view word = key.str();
       const bool plain = std::all_of(word.begin(), word.end(),
                                      [](unsigned char c) { return c > ' ' && c < 0x7f; });
@@ -186,7 +132,6 @@ std::string read_text(const std::filesystem::path& file) {
 toml_value parse_toml(std::string_view text, const std::string& name) {
   if (text.size() > most_text_bytes)
     throw bad_file({name}, "has {} bytes; at most {} are read", text.size(), most_text_bytes);
-  check_bounds(text, name);
   try {
     return converted(toml::parse(text, name), name);
   } catch (const toml::parse_error& e) {

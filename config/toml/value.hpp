@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A TOML file as values that know their places, free of the library that parses it. What a file may
-// have of bytes, of values and of nested tables is bounded before the parser sees it.
+// A TOML file as values that know their places, free of the library that parses it. A file has a
+// bounded number of bytes, and its values a bounded depth.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/compute/batch_dumps.hpp"
 
+#include <algorithm>
 #include <new>
 #include <stdexcept>
 #include <system_error>
@@ -120,7 +121,7 @@ void batch_dumps::write_until_stopped(const std::stop_token& stop) {
 bool batch_dumps::write(const batch_file& batch) const {
   try {
     std::filesystem::create_directories(folder_);
-    if (!has_room_for(file_bytes(batch))) {
+    if (is_full()) {
       spdlog::warn("compute: a failed batch is not kept: {} holds enough of them; move them away",
                    folder_.string());
       return false;
@@ -135,20 +136,10 @@ bool batch_dumps::write(const batch_file& batch) const {
   }
 }
 
-bool batch_dumps::has_room_for(std::uint64_t bytes) const {
-  std::uint32_t files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
-    if (entry.path().extension() != ending) continue;
-    // A link, a pipe or a folder of such a name is no batch, and a file may be moved away
-    // meanwhile.
-    std::error_code gone;
-    if (entry.symlink_status(gone).type() != std::filesystem::file_type::regular) continue;
-    const auto size = entry.file_size(gone);
-    if (gone) continue;
-    ++files;
-    bytes += size;
-  }
-  return files < limits_.files && bytes <= limits_.bytes;
+bool batch_dumps::is_full() const {
+  const auto is_batch = [](const auto& entry) { return entry.path().extension() == ending; };
+  const std::filesystem::directory_iterator all(folder_);
+  return std::count_if(begin(all), end(all), is_batch) >= limits_.files;
 }
 
 } // namespace l3

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <mutex>
@@ -24,8 +25,7 @@
 namespace l3 {
 
 struct dump_limits {
-  std::uint32_t files = 16;
-  std::uint64_t bytes = std::uint64_t{4} << 30; ///< of all files in the folder
+  std::ptrdiff_t files = 16; ///< in the folder
   std::chrono::nanoseconds interval = std::chrono::seconds(10);
 };
 
@@ -62,7 +62,7 @@ private:
                                    const frame& f) const;
   void write_until_stopped(const std::stop_token& stop);
   [[nodiscard]] bool write(const batch_file& batch) const;
-  [[nodiscard]] bool has_room_for(std::uint64_t bytes) const;
+  [[nodiscard]] bool is_full() const;
 
   std::filesystem::path folder_;
   dump_origin origin_;

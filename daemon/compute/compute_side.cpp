@@ -8,7 +8,6 @@
 #include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
-#include "daemon/monitor/build_id.hpp"
 #include "monitor/version.hpp"
 #include "selection/engine/frame_parts.hpp"
 
@@ -67,7 +66,6 @@ std::unique_ptr<engine> reference_of(const daemon_settings& s, const selection_p
 supervision supervision_of(const daemon_settings& s) {
   supervision v;
   v.time_limit = s.compute.time_limit;
-  v.restarts = s.compute.restarts;
   v.verify_one_in = s.compute.verify_one_in;
   v.run = s.run.number;
   return v;
@@ -98,21 +96,18 @@ spread_engine engine_of(const daemon_settings& s, const std::optional<loaded_sel
   return spread_engine(std::move(all));
 }
 
-dump_origin origin_of(const daemon_settings& s, const std::optional<loaded_selection>& selection,
-                      std::string executor, std::string configuration) {
+dump_origin origin_of(const daemon_settings& s, std::string executor, std::string configuration) {
   dump_origin o;
   o.run = s.run.number;
   o.node = s.run.node;
   o.version = version();
-  o.build = build_id();
+  o.build = commit();
   o.executor = std::move(executor);
   o.configuration = std::move(configuration);
   selection_texts texts = texts_of(s.selection);
   o.lines = std::move(texts.lines);
   o.detector = std::move(texts.detector);
   o.calibration = std::move(texts.calibration);
-  // No file has the masked inputs and the calibration together.
-  if (selection && !s.selection.masked.empty()) o.calibration = selection->recorded.calibration;
   return o;
 }
 
@@ -158,7 +153,7 @@ compute_side::compute_side(const daemon_settings& s,
                           failed(kind, text, what);
                         })) {
   dumps_.emplace(s.compute.dumps,
-                 origin_of(s, selection, std::string(engine_.name()), std::move(configuration)));
+                 origin_of(s, std::string(engine_.name()), std::move(configuration)));
 }
 
 void compute_side::failed(engine_failure kind, std::string_view text, const frame& what) {

@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
+#include "config/settings.hpp"
 #include "daemon/compute/batch_dumps.hpp"
 #include "daemon/compute/spread_engine.hpp"
 #include "daemon/monitor/snapshot.hpp"
-#include "daemon/settings.hpp"
 #include "selection/trigger/load_selection.hpp"
 #include "transport/accounting/occasional.hpp"
 

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "daemon/compute/compute_side.hpp"
-#include "daemon/size_in_words.hpp"
+#include "daemon/words.hpp"
 
 namespace l3 {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "daemon/settings.hpp"
+#include "config/settings.hpp"
 #include "selection/engine/engine.hpp"
 #include "transport/system/memory_limit.hpp"
 

@@ -57,9 +57,8 @@ bool supervised_engine::may_use_device(frame& f) {
 
 /// A device that still holds a frame is not tried: it would only hold another.
 bool supervised_engine::may_try(frame& f, time_point now) {
-  if (trial_ != nullptr || tries_ >= settings_.restarts || now < next_try_) return false;
+  if (trial_ != nullptr || now < next_try_) return false;
   if (hangs() || device_->lost()) return false;
-  ++tries_;
   counters_.restarts.add();
   frame_state& s = states_[f.index];
   s.given_up = true; // until a restart has succeeded
@@ -83,12 +82,6 @@ void supervised_engine::tell_if_lost() {
 
 void supervised_engine::put_off(time_point now) {
   if (device_->lost()) return tell_if_lost();
-  if (tries_ >= settings_.restarts) {
-    tell_(fmt::format(
-        "after {} restarts the device is left alone: the CPU computes until the daemon starts anew",
-        tries_));
-    return;
-  }
   next_try_ = now + pause_;
   tell_("the CPU computes; the device is tried again in " + seconds(pause_));
   pause_ = std::min(2 * pause_, settings_.longest_pause);
@@ -149,8 +142,7 @@ void supervised_engine::failed(engine_failure kind, const std::string& text, fra
     trial_ = nullptr;
   } else if (bypassed_) {
     return; // the frame was under way when the first one failed
-  } else if (now - works_since_ >= settings_.forgiven_after) {
-    tries_ = 0;
+  } else if (now - works_since_ >= settings_.longest_pause) {
     pause_ = settings_.first_pause;
   }
   bypassed_ = true;

@@ -6,8 +6,8 @@
 // A device is distrusted after an error, after a frame that took longer than its time limit, and
 // after an event that did not unpack to what came in. From then on all frames are bypassed:
 // computed on the CPU, from their input, which is host memory. After a pause, longer each time, the
-// engine tries one frame on the device again and checks every event of it. After `restarts` failed
-// tries the CPU computes for good; after an error that lasts as long as the process, at once. A
+// engine tries one frame on the device again and checks every event of it. After an error that
+// lasts as long as the process the CPU computes for good. A
 // frame that hangs goes back into circulation when the device has copied its input, most often at
 // once. It gets no new work on it before it has released it.
 #pragma once
@@ -30,13 +30,10 @@
 namespace l3 {
 
 struct supervision {
-
-  std::chrono::nanoseconds time_limit = std::chrono::seconds(1); ///< from start to results
-  std::uint32_t restarts = 8; ///< in a row without success; then the CPU computes for good
+  std::chrono::nanoseconds time_limit = std::chrono::seconds(1);  ///< from start to results
   std::chrono::nanoseconds first_pause = std::chrono::seconds(1); ///< before the first; it doubles
+  /// After good work of this length the next pause is the first one again.
   std::chrono::nanoseconds longest_pause = std::chrono::minutes(1);
-  std::chrono::nanoseconds forgiven_after =
-      std::chrono::minutes(10); ///< of good work: restarts and pauses count from the start again
   std::uint32_t verify_one_in = 1000; ///< events; 0: none
   std::uint32_t run = 0;
   std::function<time_point()> now = steady_clock::now;
@@ -116,7 +113,6 @@ private:
   std::atomic<bool> wrong_on_cpu_ = false;
   const frame* trial_ = nullptr; ///< the frame that tries the device
   bool lost_told_ = false;
-  std::uint32_t tries_ = 0; ///< since the last ones were forgiven
   std::chrono::nanoseconds pause_;
   time_point next_try_;
   time_point works_since_;

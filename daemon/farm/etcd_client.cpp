@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/farm/etcd_client.hpp"
 
+#include <future>
 #include <optional>
 #include <utility>
 
@@ -11,10 +12,11 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "config/endpoint.hpp"
 #include "daemon/farm/base64.hpp"
-#include "daemon/farm/etcd_address.hpp"
 #include "transport/format/plain_text.hpp"
 #include "transport/format/time.hpp"
+#include "transport/system/name_lookup.hpp"
 
 namespace l3 {
 namespace {
@@ -84,6 +86,12 @@ etcd_keys keys_in(const json::object& answer) {
   return found;
 }
 
+/// Where the keys that begin with this end: the first key behind them.
+std::string end_of_keys(std::string beginning) {
+  ++beginning.back(); // of a prefix, which ends in '/'
+  return beginning;
+}
+
 json::object keys_from(const std::string& beginning) {
   return {{"key", to_base64(beginning)}, {"range_end", to_base64(end_of_keys(beginning))}};
 }
@@ -115,12 +123,33 @@ std::string why(const beast::error_code& error, std::chrono::milliseconds patien
   return error.message();
 }
 
-} // namespace
+struct found_etcd {
+  std::string host; ///< as a request names it
+  std::vector<asio::ip::tcp::endpoint> endpoints;
+  std::string failure; ///< why there is none
+};
 
-std::string end_of_keys(std::string beginning) {
-  ++beginning.back(); // of a prefix, which ends in '/'
-  return beginning;
+/// A name that is being looked up by then is not waited for.
+found_etcd find_etcd(const std::string& address, time_point until) {
+  const auto at = read_address(std::string_view(address).substr(address.find("//") + 2));
+  if (!at) return {{}, {}, "it is no address"};
+  found_etcd found{text_of(*at), {}, {}};
+  auto asked = look_up(at->host, addresses_of);
+  if (asked.wait_until(until) != std::future_status::ready) {
+    found.failure = "no name server answers";
+    return found;
+  }
+  const found_addresses numbers = asked.get();
+  found.failure = numbers.failure;
+  for (const std::string& number : numbers.addresses) {
+    boost::system::error_code none;
+    const auto a = asio::ip::make_address(number, none);
+    if (!none) found.endpoints.emplace_back(a, at->port);
+  }
+  return found;
 }
+
+} // namespace
 
 /// Stays open from request to request.
 class etcd_client::connection {

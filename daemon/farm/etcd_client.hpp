@@ -76,9 +76,8 @@ public:
   [[nodiscard]] bool keep_alive(std::int64_t lease);
   void revoke(std::int64_t lease);
 
-  /// Where it asks, and with which token: for a watch.
+  /// Where it asks.
   [[nodiscard]] const std::string& address() const;
-  [[nodiscard]] const std::string& token() const { return token_; }
 
 private:
   class connection;
@@ -92,8 +91,5 @@ private:
   std::string token_;
   std::unique_ptr<connection> connection_; // none: the next request makes one
 };
-
-/// Where the keys that begin with this end: the first key behind them.
-[[nodiscard]] std::string end_of_keys(std::string beginning);
 
 } // namespace l3

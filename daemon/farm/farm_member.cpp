@@ -5,7 +5,6 @@
 #include <exception>
 #include <utility>
 
-#include <boost/asio/post.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
@@ -20,8 +19,8 @@ using namespace std::chrono_literals;
 
 constexpr auto lease_time = 10s; ///< after which the others know that a daemon has gone
 constexpr auto keep_every = 2s;
-constexpr auto round_every = 500ms;
-constexpr auto shortest_round = 50ms; ///< however often the watch rings
+constexpr auto round_every = 250ms;
+constexpr auto shortest_round = 50ms; ///< however often it is woken
 constexpr auto cut_off_after = 3s;
 constexpr auto ask_patience = 8s;
 
@@ -46,7 +45,7 @@ farm_standing standing_of(const farm_member_value& is, const std::optional<farm_
 
 farm_member::farm_member(const farm_settings& settings, farm_node& node)
     : settings_(settings), node_(node), etcd_(settings_of(settings)),
-      watch_(io_, [this] { io_.stop(); }), spoke_at_(steady_clock::now()) {
+      spoke_at_(steady_clock::now()) {
   report_.text = "etcd has not answered yet";
   thread_ = std::jthread([this] {
     name_this_thread("farm");
@@ -65,7 +64,7 @@ std::vector<std::string> farm_member::ask(const farm_wish& wish) {
   if (wish_) return {"another start or stop is under way on this node"};
   wish_ = wish;
   answer_.reset();
-  io_.stop();
+  wake();
   if (!answered_now_.wait_for(lock, ask_patience, [&] { return answer_.has_value(); })) {
     given_up_ = true;
     wish_.reset();
@@ -87,13 +86,13 @@ void farm_member::beam(bool pauses) {
   pause_seen_ = true;
   pauses_ = pauses;
   pauses_since_ = steady_clock::now();
-  if (pauses) io_.stop();
+  if (pauses) wake();
 }
 
 void farm_member::leave() {
   const std::lock_guard lock(mutex_);
   leaves_ = true;
-  io_.stop();
+  wake();
 }
 
 // --- the thread ---
@@ -108,7 +107,6 @@ void farm_member::work() {
     try {
       round();
     } catch (const std::exception& e) { // etcd_error, or what no order may end the daemon by
-      watch_.close();
       note(nullptr, e.what());
     }
     std::this_thread::sleep_until(begun + shortest_round);
@@ -117,16 +115,18 @@ void farm_member::work() {
   go();
 }
 
-/// Until the watch rings, somebody asks for something, or it is time.
+/// Until somebody asks for something, the beam pauses, or it is time.
 void farm_member::wait() {
-  if (has_spoken_) watch_.keep_open(etcd_.address(), etcd_.token(), key(farm_keys::runs));
-  {
-    const std::lock_guard lock(mutex_);
-    if ((wish_ && !answer_ && !own_) || leaves_) return;
-  }
-  // A stop that came between is not lost: without restart() the loop would not run.
-  io_.run_for(round_every);
-  io_.restart();
+  std::unique_lock lock(mutex_);
+  if ((wish_ && !answer_ && !own_) || leaves_) return;
+  woken_now_.wait_for(lock, round_every, [&] { return woken_; });
+  woken_ = false;
+}
+
+/// Under the mutex.
+void farm_member::wake() {
+  woken_ = true;
+  woken_now_.notify_one();
 }
 
 void farm_member::round() {
@@ -138,9 +138,9 @@ void farm_member::round() {
                            farm_limits::keys));
   has_spoken_ = true;
   spoke_at_ = steady_clock::now();
+  if (v.run && (!known_ || v.run->value.serial > known_->serial)) known_ = v.run->value;
   take_place(v);
   if (place_ != 0) {
-    restore(v);
     follow();
     tell_how_it_is(v);
     answer_order(v);
@@ -163,7 +163,6 @@ void farm_member::keep_lease(time_point now) {
 void farm_member::take_place(const farm_view& v) {
   const std::string name = key_of(farm_keys::members, node_.number());
   const auto mine = v.members.find(node_.number());
-  const auto nonsense = v.nonsense.find(fmt::format("{}{}", farm_keys::members, node_.number()));
   const farm_member_value& is = node_.now();
   etcd_condition condition{name, false, 0};
   if (mine != v.members.end()) {
@@ -179,8 +178,6 @@ void farm_member::take_place(const farm_view& v) {
       return;
     }
     condition.revision = mine->second.changed; // left by a process before this one
-  } else if (nonsense != v.nonsense.end()) {
-    condition.revision = nonsense->second;
   }
   place_ = 0;
   farm_member_value value = is;
@@ -220,15 +217,6 @@ void farm_member::tell_how_it_is(const farm_view& v) {
     steps.push_back(
         {etcd_step::kind::put, key_of(farm_keys::nodes, node_.number()), value.instance, 0});
   if (etcd_.change({{name, true, place_}}, steps)) told_ = std::move(text);
-}
-
-/// What etcd has lost (or got back from a copy of yesterday), a node that knows it tells it again.
-void farm_member::restore(const farm_view& v) {
-  if (v.run && (!known_ || v.run->value.serial > known_->serial)) known_ = v.run->value;
-  if (!known_ || (v.run && v.run->value.serial == known_->serial)) return;
-  if (etcd_.change({{key(farm_keys::now), false, v.run_changed()}},
-                   {{etcd_step::kind::put, key(farm_keys::now), written(*known_), 0}}))
-    spdlog::warn("farm: etcd had lost order {}; this node has told it again", known_->serial);
 }
 
 /// Does what holds for the farm, once.
@@ -302,7 +290,6 @@ void farm_member::note(const farm_view* v, const std::string& trouble) {
     next.state = place_ != 0 ? farm_state::joined : farm_state::refused;
     next.text.clear();
     if (place_ == 0) next.text = same_node_.empty() ? "it has not joined yet" : same_node_;
-    next.odd = v->odd;
     next.run.reset();
     next.order.reset();
     if (known_ && known_->start) next.run = report_of(*known_);

@@ -20,15 +20,11 @@
 #include <thread>
 #include <vector>
 
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
-
+#include "config/settings.hpp"
 #include "daemon/farm/etcd_client.hpp"
-#include "daemon/farm/etcd_watch.hpp"
 #include "daemon/farm/farm_node.hpp"
 #include "daemon/farm/farm_report.hpp"
 #include "daemon/farm/farm_values.hpp"
-#include "daemon/settings.hpp"
 #include "transport/format/time.hpp"
 
 namespace l3 {
@@ -80,12 +76,12 @@ private:
   // The thread. A round throws etcd_error.
   void work();
   void wait();
+  void wake();
   void round();
   void keep_lease(time_point now);
   void take_place(const farm_view& v);
   void tell_how_it_is(const farm_view& v);
   void follow();
-  void restore(const farm_view& v);
   void answer_order(const farm_view& v);
   void go();
   void note(const farm_view* v, const std::string& trouble);
@@ -97,7 +93,6 @@ private:
   [[nodiscard]] farm_order order_of(const farm_wish& w, const farm_view& v) const;
   void propose(farm_order order, const farm_wish& w, const farm_view& v, time_point now);
   [[nodiscard]] bool pursue(const farm_view& v, time_point now);
-  [[nodiscard]] bool is_left_over(const farm_view& v) const;
   [[nodiscard]] std::vector<std::string> wrong_by_now(const farm_view& v, time_point now);
   [[nodiscard]] std::vector<std::string> refusals(const farm_view& v, bool late) const;
   [[nodiscard]] const farm_reply* reply_of(std::uint32_t node, const farm_view& v) const;
@@ -120,10 +115,6 @@ private:
   const farm_settings& settings_;
   farm_node& node_;
   etcd_client etcd_;
-  boost::asio::io_context io_; // of the watch and the waiting
-  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> waits_{
-      io_.get_executor()};
-  etcd_watch watch_;
 
   // The thread's own.
   std::int64_t lease_ = 0;
@@ -144,6 +135,8 @@ private:
 
   mutable std::mutex mutex_; // guards what follows
   std::condition_variable answered_now_;
+  std::condition_variable woken_now_; // the thread
+  bool woken_ = false;
   std::optional<farm_wish> wish_;
   std::optional<std::vector<std::string>> answer_;
   bool given_up_ = false; // the wish: its person was told that nothing happens

@@ -45,8 +45,6 @@ void farm_member::take_wish(const farm_view& v, time_point now) {
     w = *wish_;
   }
   if (own_ && !own_->agreed) return; // the wish is under way
-  if (const auto found = v.nonsense.find(std::string(farm_keys::order)); found != v.nonsense.end())
-    return remove_order(found->second);
   if (v.order && w.start)
     return answer(
         {fmt::format("{} is under way, for which node {} was asked: wait for it, or end "
@@ -62,8 +60,6 @@ void farm_member::take_wish(const farm_view& v, time_point now) {
   farm_order order = order_of(w, v);
   if (auto wrong = w.start ? node_.add_menu(order) : std::vector<std::string>(); !wrong.empty())
     return answer(std::move(wrong));
-  if (written(order).size() > farm_limits::value)
-    return answer({"the menu: too many of its characters must be written as several"});
   propose(std::move(order), w, v, now);
 }
 
@@ -82,9 +78,8 @@ std::vector<std::string> farm_member::wrong_with(const farm_wish& w, const farm_
     return {};
   }
   std::vector<std::string> reasons;
-  if (v.cut || v.members.size() > farm_limits::nodes)
-    reasons.push_back(fmt::format("the farm has more than {} nodes, or other keys lie under {}",
-                                  farm_limits::nodes, settings_.prefix));
+  if (v.members.size() > farm_limits::nodes)
+    reasons.push_back(fmt::format("the farm has more than {} nodes", farm_limits::nodes));
   for (const std::uint32_t node : w.without) {
     if (v.members.contains(node))
       reasons.push_back(fmt::format("node {} is there: stop its daemon to go on without it", node));
@@ -96,16 +91,8 @@ std::vector<std::string> farm_member::wrong_with(const farm_wish& w, const farm_
       reasons.push_back(fmt::format("node {0} is missing: its daemon does not speak to etcd; mend "
                                     "that, or go on without it (--without {0})",
                                     node));
-  if (!w.number && !next_number(v)) {
-    for (const auto& [node, m] : v.members)
-      if (!m.value.next)
-        reasons.push_back(fmt::format(
-            "node {0} gives no next number: node{0}.last-run beside its ledgers (run.ledger) is "
-            "damaged, or the highest number is used; mend the file, or give a number above all "
-            "that were used (--number)",
-            node));
-    if (reasons.empty()) reasons.emplace_back("the highest number is used: give another one");
-  }
+  if (!w.number && !next_number(v))
+    reasons.emplace_back("the highest number is used: give another one (--number)");
   return reasons;
 }
 
@@ -162,11 +149,7 @@ bool farm_member::pursue(const farm_view& v, time_point now) {
     const std::lock_guard lock(mutex_);
     given_up = std::exchange(given_up_, false);
   }
-  if (!own_) {
-    if (!is_left_over(v)) return true;
-    remove_order(v.order->changed);
-    return false;
-  }
+  if (!own_) return true;
   if (given_up) own_->over = {"its person was told that nothing happens"};
   if (v.run && v.run->value == own_->order) { // it holds, by an answer that was lost
     own_.reset();
@@ -182,13 +165,6 @@ bool farm_member::pursue(const farm_view& v, time_point now) {
   else
     return true;
   return false;
-}
-
-/// What a request of this process whose answer was lost has left.
-bool farm_member::is_left_over(const farm_view& v) const {
-  if (!v.order || v.order->value.by != node_.number()) return false;
-  const auto mine = v.order->value.nodes.find(node_.number());
-  return mine != v.order->value.nodes.end() && mine->second == node_.instance();
 }
 
 /// Why the own proposal must end; empty: it goes on, and may be agreed now.

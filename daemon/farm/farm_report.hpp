@@ -53,7 +53,6 @@ struct farm_report {
   std::optional<farm_run_report> run;   ///< that the farm is in
   std::optional<farm_run_report> order; ///< that all nodes are asked for
   std::string failure;                  ///< why the latest order of this node came to nothing
-  std::vector<std::string> odd;         ///< keys that cannot be understood
   std::uint64_t failed_rounds = 0;
   std::uint64_t joined = 0; ///< times
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <limits>
 #include <stdexcept>
 #include <utility>
 
@@ -18,80 +17,35 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::uint64_t format_version = 1;
-constexpr std::size_t deepest_json = 8;
-constexpr std::size_t instance_digits = 16;
-constexpr std::size_t most_odd = 16; ///< that are told of
-constexpr std::uint64_t largest_u32 = std::numeric_limits<std::uint32_t>::max();
 
-struct other_version : std::runtime_error {
-  other_version() : std::runtime_error("it is of another version of koto-l3") {}
-};
+template <class Number>
+Number number_at(const json::object& o, std::string_view key) {
+  return o.at(key).to_number<Number>();
+}
 
-[[noreturn]] void fail(const std::string& why) { throw std::runtime_error(why); }
+std::uint32_t count_at(const json::object& o, std::string_view key) {
+  return number_at<std::uint32_t>(o, key);
+}
 
-/// The keys of a value, one after the other.
-class fields {
-public:
-  explicit fields(std::string_view text) {
-    if (text.size() > farm_limits::value)
-      fail(fmt::format("it has {} bytes, more than {}", text.size(), farm_limits::value));
-    json::parse_options limits;
-    limits.max_depth = deepest_json;
-    json::error_code error;
-    json::value v = json::parse({text.data(), text.size()}, error, {}, limits);
-    if (error || !v.is_object()) fail("it is no JSON object");
-    all_ = std::move(v.as_object());
-    if (number("version", largest_u32) != format_version) throw other_version();
-  }
+std::optional<std::uint32_t> count_or_null(const json::object& o, std::string_view key) {
+  return o.at(key).is_null() ? std::nullopt : std::optional(count_at(o, key));
+}
 
-  [[nodiscard]] const json::value* find(std::string_view key) const {
-    return all_.if_contains(key);
-  }
-  [[nodiscard]] std::uint64_t number(std::string_view key, std::uint64_t most) const {
-    const json::value* v = find(key);
-    json::error_code error;
-    const auto n = v != nullptr && v->is_number() ? v->to_number<std::uint64_t>(error) : most + 1;
-    if (error || n > most) fail(fmt::format("{} is no number up to {}", std::string(key), most));
-    return n;
-  }
-  [[nodiscard]] std::uint32_t number(std::string_view key) const {
-    return static_cast<std::uint32_t>(number(key, largest_u32));
-  }
-  [[nodiscard]] std::optional<std::uint32_t> number_or_null(std::string_view key) const {
-    const json::value* v = find(key);
-    if (v != nullptr && v->is_null()) return std::nullopt;
-    return number(key);
-  }
-  /// As above, of a key that an older daemon does not write: then there is none.
-  [[nodiscard]] std::optional<std::uint32_t> number_or_none(std::string_view key) const {
-    return find(key) == nullptr ? std::nullopt : number_or_null(key);
-  }
-  [[nodiscard]] bool truth(std::string_view key) const {
-    const json::value* v = find(key);
-    if (v == nullptr || !v->is_bool()) fail(std::string(key) + " is neither true nor false");
-    return v->as_bool();
-  }
-  /// One line that may be shown.
-  [[nodiscard]] std::string line(std::string_view key) const {
-    std::string text = any_text(key, farm_limits::text);
-    if (find_unplain(text)) fail(std::string(key) + " is no plain text");
-    return text;
-  }
-  [[nodiscard]] std::string any_text(std::string_view key, std::size_t most) const {
-    const json::value* v = find(key);
-    if (v == nullptr || !v->is_string() || v->as_string().size() > most)
-      fail(fmt::format("{} is no text of at most {} bytes", std::string(key), most));
-    return std::string(v->as_string());
-  }
-  [[nodiscard]] std::string instance(std::string_view key) const {
-    std::string text = line(key);
-    if (text.size() != instance_digits) fail(std::string(key) + " is no instance");
-    return text;
-  }
+std::string text_at(const json::object& o, std::string_view key) {
+  return std::string(o.at(key).as_string());
+}
 
-private:
-  json::object all_;
-};
+/// One line that may be shown.
+std::string line_at(const json::object& o, std::string_view key) {
+  return peer_text(text_at(o, key));
+}
+
+json::object object_in(std::string_view text) {
+  json::value v = json::parse({text.data(), text.size()});
+  if (number_at<std::uint64_t>(v.as_object(), "version") != format_version)
+    throw std::runtime_error("it is of another version of koto-l3");
+  return std::move(v.as_object());
+}
 
 std::optional<std::uint32_t> node_in(std::string_view name) {
   std::uint32_t node = 0;
@@ -99,40 +53,6 @@ std::optional<std::uint32_t> node_in(std::string_view name) {
   const bool whole = wrong == std::errc{} && end == name.data() + name.size();
   return whole && std::to_string(node) == name ? std::optional(node) : std::nullopt;
 }
-
-/// Reads keys into a view, and tells of those that it leaves out.
-class view_reader {
-public:
-  view_reader(farm_view& to, const std::string& prefix) : to_(to), prefix_(prefix) {}
-
-  template <class Each>
-  void read(const etcd_keys& found, std::string_view beginning, const Each& each) {
-    to_.cut = to_.cut || found.cut;
-    if (found.cut)
-      tell(fmt::format("there are more than {} keys under {}{}", farm_limits::keys, prefix_,
-                       std::string(beginning)));
-    for (const etcd_key& k : found.keys) {
-      const std::string shown = peer_text(k.name);
-      const std::string name = k.name.substr(std::min(prefix_.size(), k.name.size()));
-      try {
-        if (!each(name, k)) tell(shown + " is no key of a farm");
-      } catch (const other_version& e) {
-        tell(fmt::format("{} cannot be understood: {}", shown, e.what()));
-      } catch (const std::runtime_error& e) {
-        tell(fmt::format("{} cannot be understood: {}", shown, e.what()));
-        to_.nonsense[name] = k.changed;
-      }
-    }
-  }
-
-private:
-  void tell(std::string what) {
-    if (to_.odd.size() < most_odd) to_.odd.push_back(std::move(what));
-  }
-
-  farm_view& to_;
-  const std::string& prefix_;
-};
 
 /// What stands behind a beginning as a node's number.
 std::optional<std::uint32_t> node_behind(std::string_view key, std::string_view beginning) {
@@ -166,12 +86,12 @@ std::string written(const farm_member_value& m) {
 }
 
 farm_member_value read_member(std::string_view text) {
-  const fields f(text);
-  return {f.instance("instance"),   f.line("place"),
-          f.line("host"),           f.number("process"),
-          f.line("state"),          f.number_or_null("run"),
-          f.number_or_null("next"), f.number("serial", farm_limits::serial),
-          f.line("failure"),        f.number_or_none("not_well")};
+  const json::object o = object_in(text);
+  return {line_at(o, "instance"),   line_at(o, "place"),
+          line_at(o, "host"),       count_at(o, "process"),
+          line_at(o, "state"),      count_or_null(o, "run"),
+          count_or_null(o, "next"), number_at<std::uint64_t>(o, "serial"),
+          line_at(o, "failure"),    count_or_null(o, "not_well")};
 }
 
 std::string written(const farm_order& o) {
@@ -191,28 +111,23 @@ std::string written(const farm_order& o) {
 }
 
 farm_order read_order(std::string_view text) {
-  const fields f(text);
-  farm_order o{f.number("serial", farm_limits::serial),
-               f.truth("start"),
-               f.number("number"),
-               f.truth("again"),
-               f.line("comment"),
-               f.line("menu"),
-               f.any_text("menu_text", farm_limits::menu),
-               f.line("selection"),
-               f.number("by"),
-               {}};
-  const json::value* nodes = f.find("nodes");
-  if (nodes == nullptr || !nodes->is_object() || nodes->as_object().size() > farm_limits::nodes)
-    fail(fmt::format("nodes is no list of at most {} nodes", farm_limits::nodes));
-  for (const auto& [name, instance] : nodes->as_object()) {
+  const json::object o = object_in(text);
+  farm_order order{number_at<std::uint64_t>(o, "serial"),
+                   o.at("start").as_bool(),
+                   count_at(o, "number"),
+                   o.at("again").as_bool(),
+                   line_at(o, "comment"),
+                   line_at(o, "menu"),
+                   text_at(o, "menu_text"),
+                   line_at(o, "selection"),
+                   count_at(o, "by"),
+                   {}};
+  for (const auto& [name, instance] : o.at("nodes").as_object()) {
     const auto node = node_in(name);
-    if (!node || !instance.is_string() || instance.as_string().size() != instance_digits ||
-        find_unplain(instance.as_string()))
-      fail("nodes names one that is none");
-    o.nodes[*node] = std::string(instance.as_string());
+    if (!node) throw std::runtime_error("nodes names one that is not a number");
+    order.nodes[*node] = peer_text(std::string_view(instance.as_string()));
   }
-  return o;
+  return order;
 }
 
 std::string written(const farm_reply& r) {
@@ -223,51 +138,42 @@ std::string written(const farm_reply& r) {
 }
 
 farm_reply read_reply(std::string_view text) {
-  const fields f(text);
-  constexpr std::uint64_t largest = std::numeric_limits<std::int64_t>::max();
-  farm_reply r{f.instance("instance"), static_cast<std::int64_t>(f.number("order", largest)), {}};
-  const json::value* reasons = f.find("reasons");
-  if (reasons == nullptr || !reasons->is_array() ||
-      reasons->as_array().size() > farm_limits::reasons)
-    fail(fmt::format("reasons is no list of at most {}", farm_limits::reasons));
-  for (const json::value& reason : reasons->as_array()) {
-    if (!reason.is_string()) fail("a reason is no text");
+  const json::object o = object_in(text);
+  farm_reply r{line_at(o, "instance"), number_at<std::int64_t>(o, "order"), {}};
+  for (const json::value& reason : o.at("reasons").as_array())
     r.reasons.push_back(peer_text(std::string_view(reason.as_string())));
-  }
   return r;
 }
 
-std::int64_t farm_view::run_changed() const {
-  if (run) return run->changed;
-  const auto found = nonsense.find(std::string(farm_keys::now));
-  return found == nonsense.end() ? 0 : found->second;
+namespace {
+
+void read_key(farm_view& v, std::string_view name, const etcd_key& k) {
+  if (name == farm_keys::order) v.order = entry_of(k, read_order(k.value));
+  if (name == farm_keys::now) v.run = entry_of(k, read_order(k.value));
+  if (const auto node = node_behind(name, farm_keys::members))
+    v.members.emplace(*node, entry_of(k, read_member(k.value)));
+  if (const auto node = node_behind(name, farm_keys::nodes)) v.nodes.insert(*node);
+  if (const auto node = node_behind(name, farm_keys::armed))
+    v.replies.emplace(*node, entry_of(k, read_reply(k.value)));
 }
+
+} // namespace
 
 farm_view read_view(const std::string& prefix, const std::vector<etcd_keys>& found) {
   farm_view v;
-  view_reader reader(v, prefix);
-  reader.read(found.at(0), farm_keys::members, [&](std::string_view key, const etcd_key& k) {
-    const auto node = node_behind(key, farm_keys::members);
-    if (node) v.members.emplace(*node, entry_of(k, read_member(k.value)));
-    return node.has_value();
-  });
-  reader.read(found.at(1), farm_keys::nodes, [&](std::string_view key, const etcd_key&) {
-    const auto node = node_behind(key, farm_keys::nodes);
-    if (node) v.nodes.insert(*node);
-    return node.has_value();
-  });
-  reader.read(found.at(2), farm_keys::runs, [&](std::string_view key, const etcd_key& k) {
-    if (key == farm_keys::order) {
-      v.order = entry_of(k, read_order(k.value));
-    } else if (key == farm_keys::now) {
-      v.run = entry_of(k, read_order(k.value));
-    } else if (const auto node = node_behind(key, farm_keys::armed)) {
-      v.replies.emplace(*node, entry_of(k, read_reply(k.value)));
-    } else {
-      return false;
+  for (const etcd_keys& of_kind : found) {
+    if (of_kind.cut)
+      throw std::runtime_error(
+          fmt::format("there are more than {} keys of a kind under {}", farm_limits::keys, prefix));
+    for (const etcd_key& k : of_kind.keys) {
+      try {
+        read_key(v, std::string_view(k.name).substr(std::min(prefix.size(), k.name.size())), k);
+      } catch (const std::exception& e) {
+        throw std::runtime_error(fmt::format("etcd's key {} cannot be understood ({}): remove it",
+                                             peer_text(k.name), e.what()));
+      }
     }
-    return true;
-  });
+  }
   return v;
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the daemons of a farm write into etcd, key by key (docs/formats.md, section 15), as plain
-// values, and back. Another program may have written anything there: a value that is not as it
-// shall be is left out and told of, and everything has a limit. Knows no etcd and no thread.
+// values, and back. Knows no etcd and no thread.
 #pragma once
 
 #include <cstddef>
@@ -20,11 +19,8 @@ namespace l3 {
 namespace farm_limits {
 inline constexpr std::size_t nodes = 48; ///< a change of etcd has at most 128 conditions
 inline constexpr std::size_t menu = 48 << 10;
-inline constexpr std::size_t text = 4096; ///< of a name, a comment, a reason
 inline constexpr std::size_t reasons = 16;
 inline constexpr std::size_t keys = 64; ///< that are read of each kind
-inline constexpr std::size_t value = 128 << 10;
-inline constexpr std::uint64_t serial = 1'000'000'000'000;
 } // namespace farm_limits
 
 /// A daemon that is there: members/NODE, which goes with its lease.
@@ -74,7 +70,7 @@ struct farm_reply {
 [[nodiscard]] std::string written(const farm_order& o);
 [[nodiscard]] std::string written(const farm_reply& r);
 
-// These throw std::runtime_error with what is wrong.
+// These throw std::exception with what is wrong.
 [[nodiscard]] farm_member_value read_member(std::string_view text);
 [[nodiscard]] farm_order read_order(std::string_view text);
 [[nodiscard]] farm_reply read_reply(std::string_view text);
@@ -93,14 +89,9 @@ struct farm_view {
   std::optional<farm_entry<farm_order>> order;
   std::map<std::uint32_t, farm_entry<farm_reply>> replies;
   std::optional<farm_entry<farm_order>> run;
-  std::vector<std::string> odd; ///< keys that cannot be understood, a sentence each
-  /// Of these, by their names behind the prefix, the revisions of those that hold nonsense, and not
-  /// the words of another version: who needs the key may write over it.
-  std::map<std::string, std::int64_t> nonsense;
-  bool cut = false; ///< there are more keys than are read
 
-  /// Revision of run/now, whatever it holds; 0: it is not there.
-  [[nodiscard]] std::int64_t run_changed() const;
+  /// Revision of run/now; 0: it is not there.
+  [[nodiscard]] std::int64_t run_changed() const { return run ? run->changed : 0; }
 };
 
 /// The keys' names behind the prefix.
@@ -113,7 +104,8 @@ inline constexpr std::string_view now = "run/now";
 inline constexpr std::string_view armed = "run/armed/";
 } // namespace farm_keys
 
-/// Of the answer to a read of members, nodes and runs, in this order.
+/// Of the answer to a read of members, nodes and runs. Throws std::runtime_error that names a key
+/// whose value cannot be understood, as one of another version.
 [[nodiscard]] farm_view read_view(const std::string& prefix, const std::vector<etcd_keys>& found);
 
 } // namespace l3

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/monitor/metrics.hpp"
+#include "daemon/monitor/status.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "daemon/monitor/first_names.hpp"
+#include "daemon/words.hpp"
 
 namespace l3 {
 namespace {
@@ -90,8 +90,6 @@ json::value problem_text(const metrics_snapshot& s) {
   if (*worst == trouble::receiver_absent && s.unknown) text = advice_on(*s.unknown);
   if (const crate_report* r = worst_of(s.crates); r != nullptr && *worst == trouble::crate_fault)
     text = r->text + "; " + text;
-  if (*worst == trouble::spool_full && !s.disk_shortages.empty())
-    text = fmt::format("{}: no run can begin until there is room", s.disk_shortages.front());
   if (*worst == trouble::no_pause && !s.no_pause.empty()) text = s.no_pause;
   if (*worst == trouble::spool_waits && s.spool) text = fmt::format("{} {}", s.spool->events, text);
   if (*worst == trouble::hot_inputs && s.hot_inputs)
@@ -475,12 +473,6 @@ std::vector<family> families_of(const metrics_snapshot& s) {
        "The first 100 of the inputs that have pulses most of the time; null: no histograms are "
        "made.",
        s.hot_inputs ? json::value(listed(*s.hot_inputs)) : json::value()},
-      {gauge, "masked_inputs", "",
-       "Inputs that are out of the selection because they were hot in runs before.",
-       s.masked_inputs.size()},
-      {"masked_inputs",
-       "The inputs that are out of the selection because they were hot in runs before.",
-       listed(s.masked_inputs)},
 
       // The compute side.
       {gauge, "frames{state}", "frames.{state}", "Frames by state.",

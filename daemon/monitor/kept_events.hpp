@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "monitor/shared_text.hpp"
+#include "monitor/http_server.hpp"
 #include "transport/format/time.hpp"
 
 namespace l3 {

@@ -19,8 +19,6 @@
 #include "transport/accounting/ledger.hpp"
 #include "transport/system/file_io.hpp"
 #include "transport/system/input_file.hpp"
-#include "transport/system/missing_name.hpp"
-#include "transport/system/nearest_folder.hpp"
 
 namespace l3 {
 namespace {
@@ -37,7 +35,6 @@ bool is_of_node(std::string_view name, std::uint32_t node) {
 
 /// Nothing, if the file is no record, or if the daemon that writes it lives.
 std::optional<run_record> record_without_daemon(const std::filesystem::path& file) {
-  if (std::filesystem::is_symlink(std::filesystem::symlink_status(file))) return std::nullopt;
   const input_file in = open_input(file);
   if (!in.refusal.empty()) return std::nullopt;
   run_record r;
@@ -60,11 +57,6 @@ bool is_of_another(const std::string& name) {
   return !unknown && !begin.empty() && !is_ledger_of("koto-l3d", begin);
 }
 
-bool is_too_long(const std::string& name) {
-  struct stat is {};
-  return ::lstat(name.c_str(), &is) != 0 && errno == ENAMETOOLONG;
-}
-
 } // namespace
 
 std::string ledger_place::lock_file() const {
@@ -83,46 +75,23 @@ std::string ledger_place::taken_text() const {
 /// The lock's file stays: who removed it could take away the name of a lock that another has.
 void ledger_place::take() {
   const std::string file = lock_file();
-  constexpr int flags = O_NOFOLLOW | O_NONBLOCK;
-  lock_ = create_file(file, O_RDWR | flags);
-  // A daemon of another user may have made it. Whoever may read a file may lock it.
-  if (!lock_) lock_ = file_descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC | flags));
-  if (!lock_)
-    throw std::runtime_error(
-        fmt::format("run.ledger: cannot lock {}: {}", file, last_error().message()));
+  lock_ = create_file(file, O_RDWR);
+  if (!lock_) throw std::runtime_error(cannot_write(last_error().message()));
   // A file system without locks is no reason to take no data.
   if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     throw std::runtime_error(taken_text());
 }
 
-void ledger_place::keep() {
-  const std::string file = lock_file();
-  if (!is_missing_name(file)) return;
-  file_descriptor made = create_file(file, O_RDWR | O_EXCL | O_NOFOLLOW | O_NONBLOCK);
-  if (made && flock(made.get(), LOCK_EX | LOCK_NB) == 0) lock_ = std::move(made);
-}
-
 std::string ledger_place::wrong() const {
-  if (none()) return {};
-  std::string name = setting_;
-  while (name.size() > 1 && name.ends_with('/')) name.pop_back();
   std::error_code error;
-  std::string why = why_no_folder_of(name);
-  if (!why.empty()) return cannot_write(why);
-  if (is_folder())
-    why = why_no_folder(name);
-  else if (std::filesystem::is_directory(name, error))
-    why = "it is a folder; with \"/\" at its end, each run has a file of its own there";
-  else if (is_name_of_stored_data(std::filesystem::path(name).filename().string()))
-    why = "a file of a store or a spool may get this name: choose another, as ledger.json";
-  else if (!is_for_a_file(name))
-    why = "it is no regular file";
-  else if (is_of_another(name))
-    why = "it is there already, and no daemon wrote it: it stays as it is; choose another name, or "
-          "take it away";
-  else if (is_too_long(name + ".crashed")) // the longest of the names beside it
-    why = std::make_error_code(std::errc::filename_too_long).message();
-  return why.empty() ? why : cannot_write(why);
+  if (is_folder()) return {};
+  if (std::filesystem::is_directory(setting_, error))
+    return "it is a folder; with \"/\" at its end, each run has a file of its own there";
+  if (is_of_another(setting_))
+    return "it is there already, and no daemon wrote it: it stays as it is; choose another name, "
+           "or "
+           "take it away";
+  return {};
 }
 
 std::string ledger_place::cannot_write(std::string_view why) const {
@@ -130,22 +99,13 @@ std::string ledger_place::cannot_write(std::string_view why) const {
 }
 
 void ledger_place::prepare() {
-  const auto fail = [&](const std::error_code& why) {
-    throw std::runtime_error(cannot_write(why.message()));
-  };
   if (const std::string in_the_way = wrong(); !in_the_way.empty())
-    throw std::runtime_error(in_the_way);
+    throw std::runtime_error(cannot_write(in_the_way));
   if (is_folder()) {
     std::error_code error;
     std::filesystem::create_directory(setting_, error);
-    if (error) fail(error);
+    if (error) throw std::runtime_error(cannot_write(error.message()));
   }
-  const std::string trial =
-      is_folder() ? fmt::format("{}node{}.trial", setting_, node_) : setting_ + ".trial";
-  std::remove(trial.c_str()); // a link of that name goes, and what it leads to stays
-  const file_descriptor made = create_file(trial, O_WRONLY | O_EXCL | O_NOFOLLOW);
-  if (!made) fail(last_error());
-  std::remove(trial.c_str());
   take();
 }
 
@@ -153,10 +113,6 @@ std::string ledger_place::file_of(const ledger& l) const {
   if (!is_folder()) return setting_;
   return fmt::format("{}run{:06}-{}-{}.json", setting_, l.run, node_,
                      session_text(l.sessions.front()));
-}
-
-std::string ledger_place::hot_inputs() const {
-  return fmt::format("{}node{}.hot-inputs.csv", setting_, node_);
 }
 
 std::vector<run_record> ledger_place::take_crashed() const {
@@ -203,15 +159,7 @@ std::optional<std::uint32_t> ledger_place::noted_run() const {
   return is_a_number ? std::optional(run) : std::nullopt;
 }
 
-std::string ledger_place::wrong_with_note() const {
-  std::error_code none;
-  if (!is_folder() || noted_run() || !std::filesystem::is_regular_file(last_run_file(), none))
-    return {};
-  return last_run_file() + " is damaged: it should be one line, the highest number of a run";
-}
-
-/// A ledger may have a higher number than the note: an older daemon wrote no note, one may be
-/// damaged or removed.
+/// A ledger may have a higher number than the note, which may be damaged or removed.
 std::error_code ledger_place::note_run(std::uint32_t number) const {
   const std::uint32_t highest = std::max(number, highest_run().value_or(0));
   if (!is_folder() || noted_run() >= highest) return {}; // nothing is less than any number

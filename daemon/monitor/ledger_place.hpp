@@ -6,9 +6,8 @@
 // record goes when the run has ended properly; the record of a run that did not is called
 // ".crashed" once a start has told of it. A daemon keeps its place to itself as long as it lives,
 // by a lock: on "node3.lock" in a folder, which daemons of other nodes share, and on FILE.lock
-// beside a file. "node3.hot-inputs.csv" beside the ledgers of a folder has the inputs that were
-// hot, and "node3.last-run" the highest number of a run: it outlives ledgers that a person takes
-// away.
+// beside a file. "node3.last-run" in a folder has the highest number of a run: it outlives ledgers
+// that a person takes away.
 #pragma once
 
 #include <cstdint>
@@ -38,30 +37,16 @@ public:
   /// object. Throws std::runtime_error if another daemon has it, or no ledger can be written: at
   /// the start, and not at the end.
   void prepare();
-  /// Empty, or why no ledger can be written here, whichever user and daemon it is: a folder is
-  /// missing, or something else has its name. For those who only check, too.
-  [[nodiscard]] std::string wrong() const;
-
-  /// Makes the lock's file again if a cleaning job has removed it: without its name another daemon
-  /// would not see the lock. By one thread, between prepare() and the end.
-  void keep();
-
   [[nodiscard]] std::string file_of(const ledger& l) const;
   [[nodiscard]] static std::string record_beside(const std::string& ledger_file) {
     return ledger_file + ".live";
   }
-
-  /// In a folder: the file of the inputs that this node masks (daemon/run/hot_inputs_file.hpp).
-  [[nodiscard]] std::string hot_inputs() const;
 
   /// In a folder: the runs of this node that did not end properly and whose daemon is gone, each
   /// once, in the order of their starts. Of a file run_record_file knows it.
   [[nodiscard]] std::vector<run_record> take_crashed() const;
   /// The highest run of this node that has a ledger in the folder, or was noted there.
   [[nodiscard]] std::optional<std::uint32_t> highest_run() const;
-  /// Empty, or that the note of the highest run is damaged: which numbers were used is not known
-  /// then. The next note_run() mends it.
-  [[nodiscard]] std::string wrong_with_note() const;
   /// In a folder: this run of this node was used. The note has the highest number that is known.
   [[nodiscard]] std::error_code note_run(std::uint32_t number) const;
   /// Whether this run of this node has a ledger in the folder.
@@ -74,6 +59,7 @@ private:
   [[nodiscard]] std::optional<std::uint32_t> noted_run() const;
   void for_each_run(const std::function<void(std::uint32_t)>& tell) const;
   void take();
+  [[nodiscard]] std::string wrong() const;
   [[nodiscard]] std::string lock_file() const;
   [[nodiscard]] std::string cannot_write(std::string_view why) const;
   [[nodiscard]] std::string taken_text() const;

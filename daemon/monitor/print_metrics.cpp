@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <string>
 
-#include "daemon/monitor/metrics.hpp"
+#include "daemon/monitor/status.hpp"
 
 namespace l3 {
 namespace {

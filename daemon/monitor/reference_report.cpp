@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "daemon/monitor/first_names.hpp"
+#include "daemon/words.hpp"
 #include "transport/histograms/comparison.hpp"
 
 namespace l3 {

@@ -15,7 +15,6 @@
 
 #include <fmt/format.h>
 
-#include "transport/system/missing_name.hpp"
 #include "transport/system/thread_name.hpp"
 #include "transport/system/time_of_day.hpp"
 
@@ -74,9 +73,8 @@ std::string describe_crash(const run_record& r) {
 }
 
 run_record_file::run_record_file(const std::string& file, const run_record& now,
-                                 report_function report, keep_function keep)
-    : file_(file), report_(std::move(report)), keep_(std::move(keep)),
-      started_(nanoseconds_since_1970()) {
+                                 report_function report)
+    : report_(std::move(report)), started_(nanoseconds_since_1970()) {
   open(file);
   if (descriptor_ < 0) return;
   next_ = now;
@@ -132,22 +130,9 @@ void run_record_file::write_when_told(const std::stop_token& stop) {
     if (!next_) return; // a stop, and nothing is left to write
     const run_record now = *std::exchange(next_, std::nullopt);
     lock.unlock();
-    keep_name();
     // The next write makes up for one that fails.
     (void)write(now);
-    if (keep_) keep_();
   }
-}
-
-/// A cleaning job may have removed the file: the next start would know nothing of a crash. What
-/// else has its name stays.
-void run_record_file::keep_name() {
-  if (!is_missing_name(file_)) return;
-  const int made =
-      ::open(file_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, owner_and_group);
-  if (made < 0) return;
-  (void)flock(made, LOCK_EX | LOCK_NB);
-  ::close(std::exchange(descriptor_, made));
 }
 
 bool run_record_file::write(const run_record& r) const {

@@ -31,13 +31,10 @@ namespace l3 {
 class run_record_file {
 public:
   using report_function = std::function<void(std::string_view)>;
-  using keep_function = std::function<void()>;
 
   /// Reads the record of the run before, and begins a new one. A fault of the file is reported, and
-  /// no record is kept: the daemon starts all the same. `keep`: called by the writing thread after
-  /// each note.
-  run_record_file(const std::string& file, const run_record& now, report_function report,
-                  keep_function keep = {});
+  /// no record is kept: the daemon starts all the same.
+  run_record_file(const std::string& file, const run_record& now, report_function report);
   /// Writes the last note.
   ~run_record_file();
   run_record_file(const run_record_file&) = delete;
@@ -51,13 +48,10 @@ public:
 
 private:
   void open(const std::string& file);
-  void keep_name();
   void write_when_told(const std::stop_token& stop);
   [[nodiscard]] bool write(const run_record& r) const;
 
-  std::string file_;
   report_function report_;
-  keep_function keep_;
   std::optional<run_record> crashed_;
   std::uint64_t started_ = 0;
   int descriptor_ = -1; // -1: no record is kept

@@ -135,9 +135,8 @@ struct metrics_snapshot {
   std::uint64_t reloads_refused = 0;
   std::uint64_t log_lines_left_out = 0;
   process_usage process;
-  std::vector<std::string> disk_shortages; ///< while no run is in force
-  std::string no_pause;                    ///< likewise: who sends without one; empty: it pauses
-  std::uint64_t memory_planned = 0;        ///< bytes allocated at the start; nothing large is later
+  std::string no_pause;             ///< likewise: who sends without one; empty: it pauses
+  std::uint64_t memory_planned = 0; ///< bytes allocated at the start; nothing large is later
 
   ledger account; ///< without its spills
   run_view run;
@@ -157,7 +156,6 @@ struct metrics_snapshot {
   std::optional<reference_report> since_reference; ///< nothing: there is no reference
   /// Addresses; nothing: no histograms are made.
   std::optional<std::vector<std::string>> hot_inputs;
-  std::vector<std::string> masked_inputs; ///< addresses; they were hot in runs before
 
   std::array<std::uint32_t, enumerators<frame_state>> frames{};
   std::uint32_t frame_events = 0; ///< that a frame holds

@@ -53,10 +53,6 @@ std::string advice_on(trouble t, std::string_view receiver) {
            "of the process";
   case trouble::no_pause:
     return "crates send without a pause of 0.4 s, and no run can begin before they pause";
-  case trouble::control_lost:
-    return "no program finds the socket of run.control: its folder is gone, or something else has "
-           "its name (`run.control: …` in the log): put the folder back, or take that away; the "
-           "daemon then makes its socket again, and what is in force goes on";
   case trouble::spool_waits:
     return fmt::format("events on disk (spool.folder) wait for the next run, which sends them to "
                        "the receiver at {}: begin a run (`koto-l3 run start`) when it is there; "
@@ -75,7 +71,7 @@ std::string advice_on(trouble t, std::string_view receiver) {
   case trouble::device_lost:
     return "an error that lasts as long as the process has cost the device's context; the CPU "
            "computes, with the same results; a daemon that a service manager started ends between "
-           "spills, to be started anew (compute.renew_after), any other: restart it between spills";
+           "spills, to be started anew, any other: restart it between spills";
   case trouble::engine_bypassed:
     return "the device failed or hangs and the CPU computes in its place, with the same results "
            "but perhaps more slowly; the device is tried again: if that does not help, restart the "
@@ -90,8 +86,7 @@ std::string advice_on(trouble t, std::string_view receiver) {
   case trouble::hot_inputs:
     return "pulses of these inputs make hits and crystals in most events, which are then vetoed or "
            "measured wrong: tell the detector's expert; until it is mended, dead = 1 in "
-           "selection.calibration takes an input out from the next run on (with "
-           "selection.hot_inputs = \"mask\" the daemon does so by itself)";
+           "selection.calibration takes an input out from the next run on";
   case trouble::inputs_changed:
     return "pedestal, noise, occupancy or time of these inputs, or how often they are read out, "
            "differ from the reference run (histograms.reference): tell the detector's expert; if "
@@ -122,13 +117,13 @@ bool state_report::ready() const {
 std::optional<trouble> state_report::worst() const {
   // What loses events now, what will, what costs only speed.
   constexpr std::array by_weight{
-      trouble::engine_error,      trouble::wrong_results,  trouble::outbox_full,
-      trouble::no_frame,          trouble::shedding,       trouble::crate_fault,
-      trouble::events_incomplete, trouble::spool_fails,    trouble::spool_full,
-      trouble::receiver_refuses,  trouble::receiver_wrong, trouble::receiver_absent,
-      trouble::no_pause,          trouble::control_lost,   trouble::spool_waits,
-      trouble::hot_inputs,        trouble::inputs_changed, trouble::histograms_changed,
-      trouble::device_lost,       trouble::spilling,       trouble::engine_bypassed,
+      trouble::engine_error,      trouble::wrong_results,      trouble::outbox_full,
+      trouble::no_frame,          trouble::shedding,           trouble::crate_fault,
+      trouble::events_incomplete, trouble::spool_fails,        trouble::spool_full,
+      trouble::receiver_refuses,  trouble::receiver_wrong,     trouble::receiver_absent,
+      trouble::no_pause,          trouble::spool_waits,        trouble::hot_inputs,
+      trouble::inputs_changed,    trouble::histograms_changed, trouble::device_lost,
+      trouble::spilling,          trouble::engine_bypassed,
   };
   static_assert(by_weight.size() == troubles);
   const auto found =

@@ -35,7 +35,6 @@ enum class trouble : std::uint8_t {
   spool_full,         ///< there is no room on disk
   spool_fails,        ///< the disk refuses blocks for another reason than want of room
   no_pause,           ///< no run is in force, and what comes does not pause: none can begin
-  control_lost,       ///< something else has the name of run.control, or its folder is gone
   spool_waits,        ///< no run is in force, and events on disk wait for the next one
   shedding,           ///< events of low priority are given up
   outbox_full,        ///< events are shed

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/monitor/status.hpp"
 
+#include <string_view>
 #include <utility>
 
-#include "daemon/monitor/metrics.hpp"
-#include "daemon/monitor/page.hpp"
 #include "monitor/pages.hpp"
 
 namespace l3 {
+
+/// daemon/monitor/page.html: it asks /status for its numbers twice a second, and begins with those
+/// that stand in it where it says @FIRST@.
+extern const std::string_view page_html;
+
 std::string render_page(const metrics_snapshot& s) {
   constexpr std::string_view place = "@FIRST@";
   std::string status = render_status(s);

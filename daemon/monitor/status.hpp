@@ -1,17 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the monitoring address serves beside /metrics: /status for programs (JSON), a page for
-// people, and the short answers for health checks.
+// What the monitoring address serves: /metrics, /status for programs (JSON), a page for people, and
+// the short answers for health checks. A new counter is one entry of families.cpp.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "daemon/monitor/snapshot.hpp"
 #include "daemon/monitor/state.hpp"
+#include "monitor/family.hpp"
 #include "monitor/http_server.hpp"
 
 namespace l3 {
+
+/// The description of each of a daemon's numbers, in the order of /metrics. The number of series
+/// depends on those of inputs and lines only.
+[[nodiscard]] std::vector<family> families_of(const metrics_snapshot& s);
+
+[[nodiscard]] inline std::string render_metrics(const metrics_snapshot& s) {
+  return render_metrics(families_of(s));
+}
+[[nodiscard]] inline std::string render_status(const metrics_snapshot& s) {
+  return render_status(families_of(s));
+}
 
 /// A page of its own (nothing is loaded from elsewhere): state, sums, and links to the rest.
 [[nodiscard]] std::string render_page(const metrics_snapshot& s);

@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 #include <sys/statvfs.h>
 
-#include "daemon/size_in_words.hpp"
+#include "daemon/words.hpp"
 #include "transport/output/spool.hpp"
 #include "transport/system/nearest_folder.hpp"
 #include "transport/system/thread_name.hpp"
@@ -56,7 +56,6 @@ disk_watch::disk_watch(const daemon_settings& s, std::chrono::nanoseconds interv
 
 /// The lock is never held while a disk is asked.
 void disk_watch::look(const std::stop_token& stop) {
-  std::vector<std::string> found = disk_shortages(settings_);
   std::optional<spool_content> content = spool();
   bool counts = false;
   {
@@ -68,7 +67,6 @@ void disk_watch::look(const std::stop_token& stop) {
     content = spool_content{totals_in_spool(folder, [&] { return stop.stop_requested(); })};
   if (content) content->room = room_for(content->totals);
   const std::lock_guard lock(mutex_);
-  shortages_ = std::move(found);
   spool_ = content;
 }
 
@@ -76,11 +74,6 @@ std::uint64_t disk_watch::room_for(const spool_totals& totals) const {
   const auto above = [](std::uint64_t a, std::uint64_t b) { return a > b ? a - b : 0; };
   return std::min(above(settings_.spool.size.bytes, totals.disk_bytes),
                   above(room_in(settings_.spool.folder).value_or(0), settings_.spool.floor.bytes));
-}
-
-std::vector<std::string> disk_watch::shortages() const {
-  const std::lock_guard lock(mutex_);
-  return shortages_;
 }
 
 std::optional<disk_watch::spool_content> disk_watch::spool() const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the disks have room for a run, and what waits on them: asked by run control before a run
-// begins, and watched while none is active, when no node looks. A disk that hangs holds up the
+// Whether the disks have room for a run, which run control asks before a run begins, and what waits
+// on the spool's disk while none is active, when no node looks. A disk that hangs holds up the
 // watch's own thread alone.
 #pragma once
 
@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "daemon/settings.hpp"
+#include "config/settings.hpp"
 #include "transport/output/spool_index.hpp"
 
 namespace l3 {
@@ -24,14 +24,12 @@ class disk_watch {
 public:
   explicit disk_watch(const daemon_settings& s, std::chrono::nanoseconds interval = longest_wait);
 
-  /// As of the last look, a second ago at most. Any thread.
-  [[nodiscard]] std::vector<std::string> shortages() const;
-
   struct spool_content {
     spool_totals totals;
     std::uint64_t room = 0; ///< bytes that may still be written
   };
-  /// Of the last look; nothing: the blocks have not been counted yet, or there is no spool.folder.
+  /// Of the last look, a second ago at most; nothing: the blocks have not been counted yet, or
+  /// there is no spool.folder.
   [[nodiscard]] std::optional<spool_content> spool() const;
   /// The next look counts the blocks in spool.folder. The first one does without being asked.
   void count_spool();
@@ -46,7 +44,6 @@ private:
   mutable std::mutex mutex_;
   std::condition_variable_any next_;
   bool counts_ = true;
-  std::vector<std::string> shortages_;
   std::optional<spool_content> spool_;
   std::jthread thread_; // the last member: it uses the others
 };

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "config/settings.hpp"
 #include "daemon/farm/farm_member.hpp"
 #include "daemon/monitor/snapshot.hpp"
 #include "daemon/run/run_control.hpp"
 #include "daemon/run/run_host.hpp"
-#include "daemon/settings.hpp"
 #include "monitor/http_server.hpp"
 
 namespace l3 {

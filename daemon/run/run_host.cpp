@@ -13,9 +13,7 @@
 #include <spdlog/spdlog.h>
 #include <sys/mman.h>
 
-#include "daemon/monitor/first_names.hpp"
-#include "daemon/naming_key.hpp"
-#include "daemon/run/hot_inputs_file.hpp"
+#include "daemon/words.hpp"
 #include "monitor/pages.hpp"
 #include "monitor/version.hpp"
 #include "selection/trigger/load_selection.hpp"
@@ -48,13 +46,6 @@ void log_memory(const std::vector<memory_use>& plan) {
     total += use.bytes;
   }
   line(total, "in all; it does not grow");
-}
-
-std::string first_addresses(const std::vector<input_address>& inputs) {
-  std::vector<std::string> names;
-  names.reserve(inputs.size());
-  for (const input_address& at : inputs) names.push_back(to_string(at));
-  return first_names(names);
 }
 
 } // namespace
@@ -90,8 +81,6 @@ run_host::run_host(const daemon_settings& settings, render_function renders, mem
       job_(std::move(done)) {
   if (ledgers_.none()) return;
   ledgers_.prepare();
-  if (const std::string wrong = wrong_with_numbers(); !wrong.empty())
-    spdlog::warn("run.ledger: {}; `koto-l3 run start` wants a number until a run has begun", wrong);
 }
 
 void run_host::keep_ports() {
@@ -100,48 +89,21 @@ void run_host::keep_ports() {
 }
 
 void run_host::tell_of_crashes() {
-  constexpr std::size_t most_told = 100; // the log would leave lines out
-  const std::vector<run_record> all = ledgers_.take_crashed();
-  const std::size_t older = all.size() - std::min(all.size(), most_told);
-  std::uint64_t lost = 0;
-  for (const run_record& r : std::span(all).first(older)) {
-    count(r);
-    lost += in_memory(r);
-  }
-  if (older > 0)
-    spdlog::warn("{} older runs did not end properly, with up to {} events in memory: `koto-l3 "
-                 "info` reads their records, …json.crashed (run.ledger)",
-                 older, lost);
-  for (const run_record& r : std::span(all).subspan(older)) tell_of(r);
+  for (const run_record& r : ledgers_.take_crashed()) tell_of(r);
 }
 
 void run_host::tell_of(const run_record& crashed) {
   spdlog::warn("{}", describe_crash(crashed));
-  count(crashed);
-}
-
-void run_host::count(const run_record& crashed) {
   crashed_ = true;
   lost_by_crashes_ += in_memory(crashed);
 }
 
 void run_host::go_without_run() {
   const std::lock_guard lock(mutex_);
-  if (disks_ && without_run_) return;
-  std::string why; // each has a thread
-  try {
-    if (!without_run_)
-      without_run_ =
-          std::make_unique<unattended_ports>(ports_, settings_.udp.allow, settings_.building);
-    if (!disks_) disks_ = std::make_unique<disk_watch>(settings_);
-  } catch (const std::system_error& e) {
-    why = e.code().message();
-  }
-  if (!why.empty() && why != ports_told_)
-    spdlog::warn("without a run nothing reads the ports now: {}; what comes waits in the kernel's "
-                 "buffers, and is the next run's",
-                 why);
-  ports_told_ = why;
+  if (!without_run_)
+    without_run_ =
+        std::make_unique<unattended_ports>(ports_, settings_.udp.allow, settings_.building);
+  if (!disks_) disks_ = std::make_unique<disk_watch>(settings_);
 }
 
 void run_host::stop_going_without_run() {
@@ -189,36 +151,11 @@ void run_host::prepare(const run_order& order) {
 void run_host::make_node(const std::function<void()>& take_up) {
   std::vector<udp_socket> ports;
   for (const udp_socket& p : ports_) ports.push_back(p.copy());
-  of_next_.selection.masked = masked_inputs();
   // The files may have changed since the run was asked for.
   if (const std::string wrong = guard_(of_next_); !wrong.empty()) throw std::runtime_error(wrong);
   made_ = std::make_unique<node>(of_next_, renders_(of_next_), stop_, std::move(ports), take_up);
   lock_memory();
   log_memory(made_->memory_plan());
-}
-
-std::vector<input_address> run_host::masked_inputs() const {
-  if (!of_next_.selection.mask_hot) return {};
-  const std::string file = ledgers_.hot_inputs();
-  const auto found =
-      read_hot_inputs(file, load_detector(of_next_.selection, of_next_.building.crates));
-  if (!found.refusal.empty()) spdlog::warn("hot inputs: {}", found.refusal);
-  if (!found.inputs.empty())
-    spdlog::warn("hot inputs: {} masked in run {}: {}; to take one back, remove its line from {}",
-                 found.inputs.size(), of_next_.run.number, first_addresses(found.inputs), file);
-  return found.inputs;
-}
-
-void run_host::keep_hot_inputs() const {
-  if (!settings_.selection.mask_hot) return;
-  const auto hot = node_->inputs_to_mask();
-  if (hot.empty()) return;
-  const std::string file = ledgers_.hot_inputs();
-  const auto added = add_hot_inputs(file, hot, node_->selected_detector());
-  if (!added.refusal.empty()) spdlog::warn("hot inputs: {}", added.refusal);
-  if (!added.inputs.empty())
-    spdlog::warn("hot inputs: {} more masked from the next run on: {}; {} lists them all",
-                 added.inputs.size(), first_addresses(added.inputs), file);
 }
 
 void run_host::take_node() {
@@ -252,9 +189,8 @@ void run_host::begin_ledger(const ledger& account) {
     spdlog::warn("run.ledger: the number {} is not noted beside the ledgers: {}; without its "
                  "ledger a later start does not know that it was used",
                  account.run, error.message());
-  record_.emplace(
-      ledger_place::record_beside(ledger_file_), record_of(account),
-      [](std::string_view text) { spdlog::warn("{}", text); }, [this] { ledgers_.keep(); });
+  record_.emplace(ledger_place::record_beside(ledger_file_), record_of(account),
+                  [](std::string_view text) { spdlog::warn("{}", text); });
   if (record_->crashed()) tell_of(*record_->crashed());
   tell_of_crashes();
 }
@@ -286,8 +222,7 @@ void run_host::start_ending(sockets_hold what) {
 run_host::ended_run run_host::finish_ending() {
   job_.finish();
   node_->look_around();
-  device_lost_ = device_lost_ || node_->device_view().device_lost;
-  keep_hot_inputs();
+  device_lost_ = device_lost_ || node_->device().lost;
   const ledger last = account();
   const bool written = end_ledger(last);
   ended_run ended{last.run, where_events_are(last), written ? ledger_file_ : std::string(), false,
@@ -318,8 +253,8 @@ run_host::ended_run run_host::finish_ending() {
   return ended;
 }
 
-renewal_view run_host::device_view() const {
-  return node_ ? node_->device_view() : renewal_view{device_lost_, false, true, true};
+device_view run_host::device() const {
+  return node_ ? node_->device() : device_view{device_lost_, false, true, true};
 }
 
 metrics_snapshot run_host::snapshot() const {
@@ -333,7 +268,6 @@ metrics_snapshot run_host::snapshot() const {
     s.node = settings_.run.node;
     s.receiver = settings_.forward.to;
     s.process = usage_of_this_process();
-    if (disks_) s.disk_shortages = disks_->shortages();
     s.no_pause = why_no_pause();
     if (const auto on_disk = disks_ ? disks_->spool() : std::nullopt)
       s.spool = {on_disk->totals, on_disk->room};
@@ -349,26 +283,11 @@ metrics_snapshot run_host::snapshot() const {
 
 void run_host::tick() {
   if (!node_) {
-    tell_of_disks();
     tell_of_spool();
     return tell_of_pause();
   }
   node_->look_around();
   if (record_) record_->note(record_of(node_->account()));
-}
-
-void run_host::tell_of_disks() {
-  if (!disks_) return;
-  auto now = disks_->shortages();
-  const auto name = [](const std::string& text) { return text.substr(0, text.find(':')); };
-  const auto has = [&](const std::vector<std::string>& all, const std::string& text) {
-    return std::ranges::any_of(all, [&](const auto& one) { return name(one) == name(text); });
-  };
-  for (const std::string& text : now)
-    if (!has(disks_told_, text)) spdlog::warn("{}: no run can begin until there is room", text);
-  for (const std::string& text : disks_told_)
-    if (!has(now, text)) spdlog::warn("{} no longer", name(text));
-  disks_told_ = std::move(now);
 }
 
 void run_host::tell_of_spool() {
@@ -405,11 +324,9 @@ state_report run_host::state() const {
     r = node_->state();
   } else {
     const auto on_disk = disks_ ? disks_->spool() : std::nullopt;
-    set(trouble::spool_full, disks_ && !disks_->shortages().empty());
     set(trouble::spool_waits, on_disk && on_disk->totals.events != 0);
     set(trouble::no_pause, no_pause);
   }
-  set(trouble::control_lost, control_lost_);
   return r;
 }
 
@@ -435,7 +352,6 @@ http_response run_host::event_page(const std::string& path) const {
 }
 
 std::optional<std::uint32_t> run_host::next_number(const run_control::report& asked) const {
-  if (!wrong_with_numbers().empty()) return std::nullopt;
   const std::optional<std::uint32_t> in_folder = ledgers_.highest_run();
   const std::lock_guard lock(mutex_);
   // Nothing is less than any number.

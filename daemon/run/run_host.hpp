@@ -8,7 +8,6 @@
 // own does. Any thread may ask how the one in force is.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -18,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "config/settings.hpp"
 #include "daemon/machine_check.hpp"
 #include "daemon/monitor/ledger_place.hpp"
 #include "daemon/monitor/run_record.hpp"
@@ -25,7 +25,6 @@
 #include "daemon/run/disk_watch.hpp"
 #include "daemon/run/run_control.hpp"
 #include "daemon/run/side_job.hpp"
-#include "daemon/settings.hpp"
 #include "transport/input/unattended_ports.hpp"
 #include "transport/system/time_of_day.hpp"
 
@@ -64,8 +63,8 @@ public:
   void keep_ports();
   /// Says which runs before did not end properly, as far as ledgers are in a folder.
   void tell_of_crashes();
-  /// Drops and counts the datagrams that come until a run begins, and looks at the disks, if it
-  /// does not yet. Warns, once, where the system gives no thread for it.
+  /// Drops and counts the datagrams that come until a run begins, and looks at the spool, if it
+  /// does not yet.
   void go_without_run();
   /// Begins to make the node of a run, which receives what comes from now on. `take_up`: as node
   /// has it. False: the beam has come, and no run can begin.
@@ -85,18 +84,15 @@ public:
   /// A run begins or ends, and cannot finish that yet.
   [[nodiscard]] bool busy() const { return job_.busy(); }
   [[nodiscard]] const node* in_force() const { return node_.get(); }
-  /// What a renewal asks of the node in force. Without a node it says whether an earlier one lost
-  /// the device.
-  [[nodiscard]] renewal_view device_view() const;
+  /// Of the node in force. Without a node it says whether an earlier one lost the device.
+  [[nodiscard]] device_view device() const;
   [[nodiscard]] metrics_snapshot snapshot() const;
-  /// Looks around in the node, and notes what it has done; without one, at what the disks have room
-  /// for, and what waits on them.
+  /// Looks around in the node, and notes what it has done; without one, at what waits
+  /// on disk.
   void tick();
   void set_output_rate(bit_rate rate); ///< of this run, and of those to come
   /// Why the daemon has to end; empty: it need not.
   [[nodiscard]] std::string why_ended() const;
-  /// Whether programs find run control's socket by its name.
-  void note_control(bool found) { control_lost_ = !found; }
   /// Whether the beam pauses.
   [[nodiscard]] bool pauses() const;
 
@@ -107,11 +103,9 @@ public:
   [[nodiscard]] std::optional<ended_run> last() const;
   /// One of node::add_event_pages(); without a run it says that there is no event.
   [[nodiscard]] http_response event_page(const std::string& path) const;
-  /// The number that a run gets without one; nothing: the highest one is used, or it is not known
-  /// which were. `asked`: see was_used().
+  /// The number that a run gets without one; nothing: the highest one is used. `asked`: see
+  /// was_used().
   [[nodiscard]] std::optional<std::uint32_t> next_number(const run_control::report& asked) const;
-  /// Empty, or why it is not known.
-  [[nodiscard]] std::string wrong_with_numbers() const { return ledgers_.wrong_with_note(); }
   /// A run of this node has had this number, or begins with it now. One that was stopped while its
   /// node is made does not, by what is asked for.
   [[nodiscard]] bool was_used(std::uint32_t number, const run_control::report& asked) const;
@@ -130,17 +124,11 @@ private:
   void stop_going_without_run();
   void prepare(const run_order& order);
   void make_node(const std::function<void()>& take_up);
-  /// Those that runs before found hot, if the settings ask for that.
-  [[nodiscard]] std::vector<input_address> masked_inputs() const;
-  /// Those of the run that has ended, for the runs to come.
-  void keep_hot_inputs() const;
   void take_node();
   [[nodiscard]] ledger account() const;
   void begin_ledger(const ledger& account);
   [[nodiscard]] bool end_ledger(const ledger& account);
   void tell_of(const run_record& crashed);
-  void count(const run_record& crashed);
-  void tell_of_disks();
   void tell_of_spool();
   void tell_of_pause();
 
@@ -154,18 +142,16 @@ private:
   std::string ledger_file_; // of the run in force
   std::string comment_;     // likewise
   std::optional<run_record_file> record_;
-  bool crashed_ = false;                // a run before this start did not end properly
-  std::uint64_t lost_by_crashes_ = 0;   // events, at most, of runs before this start
-  std::vector<udp_socket> ports_;       // empty: each node has its own
-  bool device_lost_ = false;            // in a run that has ended
-  daemon_settings of_next_;             // of the run that begins
-  std::unique_ptr<node> made_;          // its node
-  bool drained_clean_ = false;          // of the run that ends
-  std::vector<std::string> disks_told_; // what is short without a run, as the log has it
-  std::string ports_told_;              // why nothing reads them without a run, likewise
-  std::uint64_t waiting_told_ = 0;      // events on disk without a run, likewise
-  std::string no_pause_told_;           // likewise
-  std::atomic<bool> control_lost_ = false;
+  bool crashed_ = false;              // a run before this start did not end properly
+  std::uint64_t lost_by_crashes_ = 0; // events, at most, of runs before this start
+  std::vector<udp_socket> ports_;     // empty: each node has its own
+  bool device_lost_ = false;          // in a run that has ended
+  daemon_settings of_next_;           // of the run that begins
+  std::unique_ptr<node> made_;        // its node
+  bool drained_clean_ = false;        // of the run that ends
+  std::uint64_t waiting_told_ = 0;    // events on disk without a run, likewise
+  std::string no_pause_told_;         // likewise
+  file_descriptor tcp_port_;          // of tcp.bind, so that no other program gets it between runs
 
   mutable std::mutex mutex_; ///< guards the pointers for other threads, and what follows
   std::unique_ptr<node> node_;

@@ -8,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
+#include "config/settings.hpp"
 #include "config/toml/complaints.hpp"
 #include "daemon/monitor/snapshot.hpp"
 #include "daemon/run/run_control.hpp"
 #include "daemon/run/run_host.hpp"
-#include "daemon/settings.hpp"
 
 namespace l3 {
 

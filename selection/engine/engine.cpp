@@ -51,7 +51,7 @@ std::unique_ptr<engine> make_device(const compute_settings& settings, const engi
     return made;
   }
   if (settings.fault.kind == fault_kind::no_memory)
-    throw std::runtime_error("the device is out of memory (compute.fault)");
+    throw std::runtime_error("the device is out of memory (imagined)");
   auto made = make_cpu_engine(settings, limits, program);
   if (limits.first_index != 0) return made;
   return std::make_unique<faulty_engine>(std::move(made), settings.fault);
@@ -60,12 +60,6 @@ std::unique_ptr<engine> make_device(const compute_settings& settings, const engi
 } // namespace
 
 std::string why_no_device(const compute_settings& settings) {
-  switch (settings.fault.kind) {
-  case fault_kind::none: break;
-  case fault_kind::no_memory:
-  case fault_kind::dead: return "no device any more (compute.fault)";
-  default: return {};
-  }
   if (settings.where == backend::hip) return why_no_hip();
   if (settings.where == backend::sycl) return why_no_sycl();
   if (settings.where != backend::automatic && settings.where != backend::cuda)

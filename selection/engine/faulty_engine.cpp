@@ -57,13 +57,13 @@ frame_outcome faulty_engine::wait_for(frame& f, std::chrono::nanoseconds limit) 
     mine.computed = true;
   }
   if (mine.lacks_queue) {
-    f.error = "started without a queue, after a restart that failed (compute.fault)";
+    f.error = "started without a queue, after a restart that failed (imagined)";
     return frame_outcome::failed;
   }
   if (mine.hit && gives_errors(plan_.kind)) {
     no_restart_ = plan_.kind == fault_kind::no_restart;
     if (plan_.kind == fault_kind::lost) lost_ = true;
-    f.error = "an error made on purpose (compute.fault)";
+    f.error = "an error made on purpose (imagined)";
     return frame_outcome::failed;
   }
   const frame_outcome outcome = inner_->wait_for(f, limit);
@@ -104,13 +104,13 @@ bool faulty_engine::reads_input(const frame& f) const {
 
 bool faulty_engine::restart(frame& f) {
   if (lost_ || (plan_.kind == fault_kind::dead && started_ >= plan_.from)) {
-    f.error = "no device any more (compute.fault)";
+    f.error = "no device any more (imagined)";
     return false;
   }
   fate& mine = fates_[f.index];
   mine.lacks_queue = std::exchange(no_restart_, false);
   if (mine.lacks_queue) {
-    f.error = "no queue can be made (compute.fault)";
+    f.error = "no queue can be made (imagined)";
     return false;
   }
   cured_ = true;

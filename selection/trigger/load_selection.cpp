@@ -9,7 +9,6 @@
 
 #include "config/toml/complaints.hpp"
 #include "config/toml/value.hpp"
-#include "selection/detector/dead_inputs.hpp"
 #include "selection/histograms/in_sequence.hpp"
 #include "selection/trigger/parse_selection.hpp"
 #include "transport/format/block.hpp"
@@ -120,17 +119,14 @@ struct text_names {
 
 loaded_selection load(recorded_settings texts, const text_names& names,
                       std::optional<std::uint32_t> run,
-                      const std::vector<input_address>& masked = {},
                       const std::function<void(selection_settings&)>& change = {}) {
   detector d = parse_detector(texts.detector, names.detector, texts.crates);
   calibration c = nominal_calibration(d);
-  const auto take = [&](const std::string& table) {
-    run_calibration of_run = calibration_of_run(table, names.calibration, d, run);
+  if (!texts.calibration.empty()) {
+    run_calibration of_run = calibration_of_run(texts.calibration, names.calibration, d, run);
     c = std::move(of_run.inputs);
     texts.calibration = std::move(of_run.in_force);
-  };
-  if (!texts.calibration.empty()) take(texts.calibration);
-  if (!masked.empty()) take(with_dead(texts.calibration, masked));
+  }
   selection_settings settings = parse_selection(texts.lines, names.lines);
   if (change) change(settings);
   check_sequence(settings);
@@ -160,10 +156,9 @@ loaded_selection load_selection(const selection_files& files, const readout& cra
     if (texts.calibration.empty()) texts.calibration = "\n"; // a file without a table is refused
   }
   const std::string lines = files.lines == built_in ? "built-in selection.toml" : files.lines;
-  loaded_selection all =
-      load(std::move(texts),
-           {lines, own_detector ? built_in_detector : files.detector, files.calibration}, run,
-           files.masked, change);
+  loaded_selection all = load(
+      std::move(texts),
+      {lines, own_detector ? built_in_detector : files.detector, files.calibration}, run, change);
   constexpr std::size_t name_of_the_program = 1024;
   if (const std::size_t bytes = encode(all.recorded).size() + name_of_the_program;
       bytes > max_settings_bytes)

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the user says of the selection: the names of the files that describe it, its mode, and what
-// becomes of hot inputs.
+// What the user says of the selection: the names of the files that describe it, and its mode.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <utility>
-#include <vector>
 
-#include "selection/detector/detector.hpp"
 #include "selection/trigger/built_in.hpp"
 
 namespace l3 {
@@ -25,8 +22,6 @@ struct selection_files {
   selection_mode mode = selection_mode::select;
   std::string shadow{}; ///< lines that are judged beside these, and decide nothing; empty: none
   std::uint32_t shadow_one_in = 10; ///< batches
-  bool mask_hot = false; ///< inputs that were hot at the end of a run are dead in the next
-  std::vector<input_address> masked{}; ///< dead whatever the calibration says: they were hot
 };
 
 /// The files of the shadow menu, which `files` names. It has the mode of the menu in force: while

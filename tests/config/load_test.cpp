@@ -9,9 +9,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "config/check.hpp"
+#include "config/endpoint.hpp"
 #include "config/key.hpp"
-#include "config/network.hpp"
 
 namespace l3 {
 namespace {
@@ -75,7 +74,7 @@ bind = "10.1.2.3:5000"
 [tcp]
 bind = ""
 [compute]
-backend = "threaded"
+backend = "pool"
 [outbox]
 memory = "64 MiB"
 [forward]
@@ -95,7 +94,7 @@ rate = "unlimited"
   EXPECT_EQ(c.settings.udp.bind, "10.1.2.3");
   EXPECT_EQ(c.settings.udp.port, 5000);
   EXPECT_EQ(c.settings.tcp.bind, "");
-  EXPECT_EQ(c.settings.compute.where, backend::threaded);
+  EXPECT_EQ(c.settings.compute.where, backend::pool);
   EXPECT_EQ(c.settings.outbox.memory, mebibytes(64));
   EXPECT_EQ(c.settings.forward.to, "tcp://far.example:9");
   EXPECT_EQ(c.settings.forward.rate, bit_rate{0});
@@ -250,14 +249,6 @@ TEST(load, settings_that_do_not_go_together_are_told_where_they_are_set) {
             texts{"l3.toml:1:18: selection.mode = record is of no use without selection.lines: "
                   "every event is kept as it is, and there are no lines to decide"});
   EXPECT_EQ(errors_of("selection = { mode = \"record\", lines = \"built-in\" }"), texts{});
-  EXPECT_EQ(errors_of("selection.hot_inputs = \"mask\""),
-            texts{"l3.toml:1:24: selection.hot_inputs = mask is of no use without selection.lines, "
-                  "and without histograms (histograms.one_in): no input is found to be hot"});
-  EXPECT_EQ(errors_of("selection = { hot_inputs = \"mask\", lines = \"built-in\" }"), texts{});
-  EXPECT_EQ(errors_of("selection = { hot_inputs = \"mask\", lines = \"built-in\" }\n"
-                      "histograms.one_in = 0")
-                .size(),
-            1U);
   EXPECT_EQ(errors_of("forward.secret_key = \"node.secret\""),
             texts{"l3.toml:1:22: forward.secret_key = node.secret is of no use without "
                   "forward.receiver_key"});

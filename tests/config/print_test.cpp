@@ -57,15 +57,12 @@ count = 2
 events = 7
 age = "1500 us"
 [compute]
-backend = "serial"
+backend = "pool"
 devices = [0, 2]
 threads = 3
 time_limit = "300 ms"
-restarts = 2
-renew_after = "never"
 verify_one_in = 10
 dumps = "elsewhere"
-fault = "hang:at=5:for=3 s"
 [selection]
 lines = "mine.toml"
 detector = "another.toml"
@@ -73,7 +70,6 @@ calibration = "run80.csv"
 mode = "record"
 shadow = "next.toml"
 shadow_one_in = 20
-hot_inputs = "mask"
 [histograms]
 one_in = 7
 hot_above = 40
@@ -164,20 +160,19 @@ TEST(print, the_messages_on_the_reference_page_are_what_users_see) {
 }
 
 // A member that no key sets would be forgotten in silence; addresses take two members in one key,
-// how much is remembered of known events is for tests to choose, and which inputs are masked stands
-// in a file of its own.
+// and tests choose how much is remembered of known events and which fault the device has.
 TEST(keys, every_setting_has_one) {
   const auto members = [](auto... s) { return (boost::pfr::tuple_size_v<decltype(s)> + ...); };
   const std::size_t addresses = 3;
-  const std::size_t remembered = 2;
-  const std::size_t masked = 1;
+  const std::size_t remembered = 1;
+  const std::size_t fault = 1;
   const std::size_t left_open = 2; // by the word "auto" of a key
   EXPECT_EQ(keys().size(),
             members(run_settings{}, building_settings{}, udp_settings{}, tcp_settings{},
                     frame_settings{}, compute_settings{}, selection_files{}, histogram_settings{},
                     outbox_settings{}, spool_settings{}, forward_settings{}, farm_settings{},
                     monitor_settings{}, log_settings{}) -
-                addresses - remembered - masked - left_open);
+                addresses - remembered - fault - left_open);
   EXPECT_EQ(boost::pfr::tuple_size_v<daemon_settings>, 14U);
 }
 

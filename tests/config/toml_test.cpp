@@ -30,26 +30,16 @@ std::string repeated(const std::string& text, int times) {
   return all;
 }
 
-TEST(toml, what_is_nested_too_deeply_is_refused_before_it_is_parsed) {
+TEST(toml, what_is_nested_too_deeply_is_refused) {
   const auto said = [](const std::string& text) {
     return refusal([&] { return parse_toml(text, "f"); });
   };
-  const std::string deep = " this is nested more than 16 deep; no key is";
-  for (const std::string part : {"a.", "a . ", R"("=".)", "'[x]'.", R"("\"".)"}) {
-    EXPECT_EQ(said(repeated(part, 15) + "a = 1"), "") << part;
-    EXPECT_NE(said("\n" + repeated(part, 16) + "a = 1").find(deep), std::string::npos) << part;
-    EXPECT_NE(said("[" + repeated(part, 100'000) + "a]").find(deep), std::string::npos) << part;
-  }
-  EXPECT_EQ(said("x = 1\n" + repeated("a.", 31'000) + "a = 1"), "f:2:32:" + deep);
-  EXPECT_EQ(said("x = " + repeated("[", 16) + repeated("]", 16)), "");
-  EXPECT_EQ(said("x = " + repeated("[", 17) + repeated("]", 17)), "f:1:21:" + deep);
-  EXPECT_EQ(said("x = " + repeated("{a = ", 10'000)), "f:1:85:" + deep);
-  // Within a text or a comment there is nothing to follow.
-  const std::string dots = repeated("a.", 100);
-  EXPECT_EQ(said("x = \"" + dots + "\" # " + dots + "\ny = '" + dots + "'"), "");
-  EXPECT_EQ(said("x = \"\"\"" + dots + "\n\"" + dots + "\"\"\"\"\""), "");
-  // Behind a text that ends with one more quotation mark it goes on.
-  EXPECT_NE(said("x = [\"\"\"a\"\"\"\", {" + dots + "a = 1}]").find(deep), std::string::npos);
+  EXPECT_EQ(said(repeated("a.", 15) + "a = 1"), "");
+  EXPECT_NE(said(repeated("a.", 100) + "a = 1").find("this is nested more than 16 deep"),
+            std::string::npos);
+  EXPECT_EQ(said("x = " + repeated("[", 15) + repeated("]", 15)), "");
+  EXPECT_NE(said("x = " + repeated("[", 100) + repeated("]", 100)), "");
+  EXPECT_NE(said("x = " + repeated("[", 10'000)), "") << "by the parser";
 }
 
 TEST(toml, a_byte_order_mark_at_the_beginning_is_passed_over) {
@@ -114,19 +104,6 @@ TEST(toml, a_text_that_is_not_plain_is_refused_where_it_stands) {
     EXPECT_NE(said(std::string("a = \"x") + number + "y\"").find(number), std::string::npos)
         << number;
   EXPECT_EQ(said("a = \"\\u00a0\\u00e9 µ … \\u4e2d\""), "");
-}
-
-TEST(toml, as_many_values_as_no_file_has_are_refused_before_they_are_parsed) {
-  const auto said = [](const std::string& text) {
-    return refusal([&] { return parse_toml(text, "f"); });
-  };
-  const std::string many = " these are more than 65536 values; no file has as many";
-  EXPECT_EQ(said("a = [" + repeated("1,", 65'534) + "]"), "");
-  EXPECT_EQ(said("a = [" + repeated("1,", 65'535) + "]"), "f:1:131075:" + many);
-  EXPECT_EQ(said("a = [\n" + repeated("{},", 300'000) + "]").substr(0, 4), "f:2:");
-  EXPECT_NE(said(repeated("[[t]]\n", 100'000)).find(many), std::string::npos);
-  EXPECT_EQ(said("a = '" + repeated(",", 100'000) + "' # " + repeated("=", 100'000)), "");
-  EXPECT_EQ(said(repeated(" ", 1'048'577)), "f: has 1048577 bytes; at most 1048576 are read");
 }
 
 TEST(toml, no_more_mistakes_are_told_than_a_person_reads) {

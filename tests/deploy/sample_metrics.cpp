@@ -3,10 +3,10 @@
 // dashboards and alert rules are checked against it.
 #include <cstdio>
 
-#include "daemon/monitor/metrics.hpp"
+#include "daemon/monitor/status.hpp"
 #include "tests/daemon/monitor/sample_snapshot.hpp"
 #include "tests/tools/receive/sample_receive_snapshot.hpp"
-#include "tools/receive/receive_families.hpp"
+#include "tools/receive/receive_snapshot.hpp"
 
 int main() {
   std::fputs(l3::render_metrics(l3::sample_snapshot()).c_str(), stdout);

@@ -47,7 +47,7 @@ MAY_INCLUDE = {
     "selection/trigger": ["selection/detector", "selection/histograms", "selection/algorithms", "selection/sequence", "config/toml", *GPU],
     "selection/engine": ["selection/packing", "selection/sequence", "selection/algorithms", "selection/histograms", "selection/detector",
                          *GPU],
-    "config": ["config/toml", "/settings.hpp", *FORMAT],
+    "config": ["config/toml", "/settings.hpp", "/selection_files.hpp", *FORMAT],
     "monitor": ["transport/accounting", "transport/system", *FORMAT],
     "daemon": ["monitor", "transport", "gpu", "selection", "config"],
     "tools": ["monitor", "transport", "gpu", "selection", "config"],

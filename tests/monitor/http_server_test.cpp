@@ -75,26 +75,12 @@ public:
       all.append(part, static_cast<std::size_t>(n));
     return all;
   }
-  /// Whether the server closes the connection; what it sends before is passed over.
-  [[nodiscard]] bool ends() const {
-    char part[4096];
-    ssize_t n = 0;
-    while ((n = recv(socket_, part, sizeof part, 0)) > 0) {
-    }
-    return n == 0;
-  }
   /// The next so many bytes.
   [[nodiscard]] std::string take(std::size_t bytes) const {
     std::string all(bytes, '\0');
     all.resize(static_cast<std::size_t>(
         std::max<ssize_t>(0, recv(socket_, all.data(), bytes, MSG_WAITALL))));
     return all;
-  }
-
-  /// The server has closed already.
-  [[nodiscard]] bool is_cut() const {
-    char c = 0;
-    return recv(socket_, &c, 1, MSG_DONTWAIT) == 0;
   }
 
 private:
@@ -197,34 +183,6 @@ TEST(http_server, reads_16_mib_of_a_body_that_it_refuses) {
   const std::size_t sent = endless.send_until_cut(std::size_t{1} << 30);
   EXPECT_GE(sent, std::size_t{16} << 20);
   EXPECT_LT(sent, std::size_t{32} << 20);
-}
-
-TEST(http_server, idle_connections_at_the_limit_are_cut_for_new_ones) {
-  http_limits limits;
-  limits.connections = 1;
-  limits.patience = 1h;
-  const http_server server("127.0.0.1", 0, test_pages(), limits);
-  const client silent(server);
-  EXPECT_EQ(status_line(get(server, "/")), "HTTP/1.1 200 OK");
-  EXPECT_TRUE(silent.is_cut());
-}
-
-TEST(http_server, has_128_connections_and_5_s_of_patience) {
-  static_assert(http_limits().patience == 5s);
-  http_limits limits;
-  limits.patience = 1h;
-  const http_server server("127.0.0.1", 0, test_pages(), limits);
-  std::vector<std::unique_ptr<client>> idle;
-  for (int n = 0; n < 127; ++n) idle.push_back(std::make_unique<client>(server));
-  const client asks(server); // the server has accepted all before it
-  asks.send("GET / HTTP/1.1\r\nHost: l3\r\n\r\n");
-  EXPECT_EQ(asks.take(15), "HTTP/1.1 200 OK");
-  idle.front()->send("GET / HTTP/1.1\r\nHost: l3\r\n\r\n");
-  EXPECT_EQ(idle.front()->take(15), "HTTP/1.1 200 OK") << "none was cut";
-  EXPECT_FALSE(idle[1]->is_cut());
-  const client beyond(server);
-  EXPECT_TRUE(idle.front()->ends());
-  EXPECT_FALSE(idle[1]->is_cut());
 }
 
 TEST(http_server, who_does_not_take_an_answer_is_cut) {

@@ -2,7 +2,6 @@
 // The HTTP server on a unix socket, with actions.
 #include "monitor/http_server.hpp"
 
-#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -10,15 +9,11 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <mutex>
 #include <stdexcept>
-#include <thread>
-#include <vector>
 
 namespace l3 {
 namespace {
@@ -32,19 +27,16 @@ protected:
   ~unix_sockets() override { std::filesystem::remove_all(folder_); }
 
   [[nodiscard]] std::string name() const { return (folder_ / "control.sock").string(); }
-  [[nodiscard]] std::unique_ptr<http_server> serve(http_limits limits = {},
-                                                   http_server::report_function report = {}) const {
+  [[nodiscard]] std::unique_ptr<http_server> serve() const {
     return std::make_unique<http_server>(
         name(),
         http_pages{{"/page",
                     [] {
                       return http_response{200, "text/plain", std::string("page")};
                     }}},
-        http_actions{{"/action",
-                      [](std::string_view body) {
+        http_actions{{"/action", [](std::string_view body) {
                         return http_response{202, "text/plain", "did " + std::string(body)};
-                      }}},
-        limits, std::move(report));
+                      }}});
   }
   /// A socket over which the server has this much of a request.
   [[nodiscard]] int begin(const std::string& request) const {
@@ -103,87 +95,6 @@ TEST_F(unix_sockets, a_body_has_an_end) {
       "20000\r\n" +
       std::string(0x20000, 'x') + "\r\n0\r\n\r\n");
   EXPECT_TRUE(chunked.starts_with("HTTP/1.1 413 ")) << chunked;
-}
-
-TEST_F(unix_sockets, clients_whose_body_does_not_come_are_cut_for_new_ones) {
-  http_limits limits;
-  limits.connections = 2;
-  limits.patience = std::chrono::hours(1);
-  const auto server = serve(limits);
-  std::vector<int> stalled;
-  for (int i = 0; i < 4; ++i)
-    stalled.push_back(begin("POST /action HTTP/1.1\r\nHost: l3\r\nContent-Length: 9\r\n\r\nhalf"));
-  EXPECT_TRUE(post("/action", "it").ends_with("did it"));
-  char c = 0;
-  EXPECT_EQ(recv(stalled[0], &c, 1, 0), 0) << "the oldest is cut, without an answer";
-  for (const int s : stalled) close(s);
-}
-
-TEST_F(unix_sockets, are_made_again_when_their_name_is_removed) {
-  std::mutex mutex;
-  std::vector<std::string> said;
-  const auto says = [&](std::size_t lines) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
-    while (std::chrono::steady_clock::now() < end) {
-      const std::lock_guard lock(mutex);
-      if (said.size() >= lines) return said[lines - 1];
-    }
-    return std::string("nothing");
-  };
-  {
-    const auto server = serve({}, [&](const std::string& text) {
-      const std::lock_guard lock(mutex);
-      said.push_back(text);
-    });
-    const int old = begin("POST /action HTTP/1.1\r\nHost: l3\r\nConnection: close\r\n");
-    std::filesystem::remove(name());
-    EXPECT_EQ(says(1), name() + " was removed, and is made again");
-    EXPECT_TRUE(post("/action", "it").ends_with("did it"));
-    EXPECT_TRUE(server->has_its_name());
-    (void)::send(old, "Content-Length: 1\r\n\r\nx", 22, MSG_NOSIGNAL);
-    char answer[12];
-    EXPECT_EQ(recv(old, answer, sizeof answer, MSG_WAITALL), 12) << "what was open goes on";
-    close(old);
-
-    std::ofstream(folder_ / "other") << "of a person";
-    std::filesystem::rename(folder_ / "other", name());
-    EXPECT_EQ(says(2), "cannot listen on " + name() + ": something else has its name");
-    EXPECT_FALSE(server->has_its_name());
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directory(folder_);
-    const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
-    while (!server->has_its_name() && std::chrono::steady_clock::now() < end) usleep(1000);
-    EXPECT_TRUE(post("/action", "it").ends_with("did it"));
-    std::filesystem::rename(name(), name() + ".moved");
-    std::ofstream(name()) << "of a person";
-  }
-  EXPECT_TRUE(std::filesystem::is_regular_file(name())) << "what is not the server's stays";
-}
-
-/// The same socket has its name again, after another file had it, and after its folder was away.
-TEST_F(unix_sockets, are_found_again_when_their_name_is_given_back) {
-  const auto server = serve();
-  const auto wait_for = [&](bool has_its_name) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
-    while (server->has_its_name() != has_its_name && std::chrono::steady_clock::now() < end)
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    return server->has_its_name() == has_its_name;
-  };
-  const std::string other = (folder_ / "other").string();
-  std::ofstream(other) << "x";
-  const auto exchange = [&] {
-    return renameat2(AT_FDCWD, name().c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE);
-  };
-  ASSERT_EQ(exchange(), 0);
-  EXPECT_TRUE(wait_for(false));
-  ASSERT_EQ(exchange(), 0);
-  EXPECT_TRUE(wait_for(true));
-  const std::filesystem::path away = folder_.string() + "-away";
-  std::filesystem::rename(folder_, away);
-  EXPECT_TRUE(wait_for(false));
-  std::filesystem::rename(away, folder_);
-  EXPECT_TRUE(wait_for(true));
-  EXPECT_TRUE(post("/action", "it").ends_with("did it"));
 }
 
 TEST_F(unix_sockets, are_for_owner_and_group_and_go_with_the_server) {

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The demo of the README, small: it must end with exit code 0 and say that every event was verified."""
 import contextlib
-import json
 import os
 import pathlib
 import re
@@ -134,58 +133,6 @@ class Interrupted(harness.SystemTest):
         demo = self.start("--events", "60", "--rate", "1ev/s", "--folder", folder)
         self.assertEqual(self.end(demo, signal.SIGTERM, {("koto-l3", "replay")}), 1)
         self.assertTrue((folder / "udp" / "daemon.log").exists())
-
-
-class Bench(harness.SystemTest):
-    def test_without_iperf3_its_figure_is_not_measured_and_the_rest_is(self):
-        nowhere = self.folder / "nowhere"
-        nowhere.mkdir()
-        report = self.bench("pipeline", "--events", "60", "--loops", "2", "--udp", "0.02", PATH=str(nowhere))
-        self.assertEqual(report["bench"], "pipeline")
-        self.assertTrue(report["processor"])
-        limit, tcp, udp = report["figures"]
-        self.assertEqual((limit["bytes_per_second"], limit["note"]), (None, "iperf3 is not in PATH"))
-        self.assertIsNone(tcp["limit"])
-        self.assertGreater(tcp["bytes_per_second"], 0)
-        self.assertIn("120 events, 0 not stored", udp["note"])
-        self.assertTrue(report["holds"])
-
-    def bench(self, *arguments, code=0, **environment):
-        return self.run_for_json(*arguments, code=code, program="koto-l3-bench", seconds=3 * harness.PATIENCE, environment=environment)
-
-    def test_each_demand_of_the_first_document_is_met_or_not(self):
-        report = self.bench("seed", "--events", "60", "--loops", "2", PATH=str(self.folder))
-        rows = {row["what"]: row for row in report["rows"]}
-        self.assertIn("120 events", rows["input over TCP, as fast as it goes"]["note"])
-        self.assertEqual({row["verdict"] for row in report["rows"]} - {"met", "NOT met", "-"}, set())
-        for what in ("reduction by selection and compression", "events lost after admission"):
-            self.assertEqual(rows[what]["verdict"], "met", rows)
-        self.assertEqual(rows["part of iperf3 in the same run, bar"]["measured"], "not measured")
-
-    def test_costs_that_two_rates_give_are_a_table_for_plan(self):
-        report = self.bench("sizing", "--events", "60", "--rates", "0.03,0.08,0.05", "--seconds", "1", "--within", "1000")
-        self.assertEqual([row["what"] for row in report["rows"]], ["measured", "measured", "predicted"])
-        self.assertLessEqual({"tcp", "compute", "drain"}, {t["thread"] for t in report["table"]["threads"]})
-        table = self.folder / "costs.json"
-        table.write_text(json.dumps(report))
-        code, planned, said = self.ask_for_json("plan", "--rate", "1 Gb/s", "--nodes", "2", "--headroom", "1", "--kept", "0.1", "--measured", table)
-        for mine, its in zip(planned["table"]["threads"], report["table"]["threads"], strict=True):
-            self.assertEqual((mine["thread"], mine["of"]), (its["thread"], its["of"]))
-            self.assertAlmostEqual(mine["seconds_per_gigabyte"], its["seconds_per_gigabyte"])
-        self.assertEqual((planned["nodes"], planned["node_input"]), (2, 62.5e6))
-        self.assertEqual(code, 0 if planned["holds"] else 1, said)
-        code, said = self.run_tool("plan", "--rate", "1000 Gb/s", "--nodes", "1")
-        self.assertEqual(code, 1, said)
-        self.assertIn("NOT enough", said)
-        self.assertIn("assumed", said)
-        code, said = self.run_tool("plan", "--rate", "fast")
-        self.assertEqual(code, 2, said)
-
-    def test_other_ways_to_receive(self):
-        rows = {row["what"]: row for row in self.bench("ways", "--seconds", "0.2")["rows"]}
-        for what in ("loopback, recvmmsg", "loopback, recvmmsg with UDP GRO"):
-            self.assertGreater(rows[what]["gigabytes_per_second"], 0)
-        self.assertEqual(len(rows), 5)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,6 @@ import l2raw
 import level2
 import line_sender
 from line_sender import LineSender
-from reprocess_stage import block_of, blocks_in, packed_in, write_file
 
 FAILED, MISSING, BAD = 1, 69, 78
 TERM, INT, HUP = signal.SIGTERM, signal.SIGINT, signal.SIGHUP
@@ -228,14 +227,10 @@ class Tools(Ending):
         whole = harness.store_file(self.filled_store())
         head = whole.read_bytes()
         store = self.long_files(self.folder / "long", "blocks-{:06}.kl3", head)
-        # Without settings: of those the built-in detector is of another readout.
-        write_file(self.folder / "old", 1, [block_of(fields, packed_in(payload)) for fields, payload in blocks_in(whole)])
-        old = self.long_files(self.folder / "long-old", "blocks-{:06}.kl3", harness.store_file(self.folder / "old").read_bytes())
         self.start_all([("verify", INTERRUPTED, "verify", self.file, store), ("extract", INTERRUPTED, "extract", store, "OWN"),
                         ("info", INTERRUPTED, "info", store), ("inspect", INTERRUPTED, "inspect", store, "--event", "1/1"),
                         ("select", INTERRUPTED, "select", store), ("histograms", INTERRUPTED, "histograms", store),
-                        ("efficiency", INTERRUPTED, "efficiency", store),
-                        ("reprocess", INTERRUPTED, "reprocess", old, "--out", "OWN", "--menu", "built-in")])
+                        ("efficiency", INTERRUPTED, "efficiency", store)])
         for n, way in enumerate(WAYS):
             self.start("receive", way, ENDED_ITS_START, "receive", "--bind", f"tcp://{harness.HOST}:{self.ports.receiver + n}",
                        "--out", self.long_files(self.folder / f"long-{n}", "blocks-{:06}.kl3", head))
@@ -257,14 +252,12 @@ class Tools(Ending):
 class Daemon(Ending):
     limit = OF_THE_DAEMON
 
-    def daemons(self, state, ends, to=None, pipe=None, long_spool=False, load=False, run=None, **sections):
-        """One for each way, each with ports and a folder of its own, in which a pipe may have the name of one of its files."""
+    def daemons(self, state, ends, to=None, long_spool=False, load=False, run=None, **sections):
+        """One for each way, each with ports and a folder of its own."""
         for way in WAYS:
             self.ports = harness.Ports()
             folder = self.folder / str(len(self.rows))
             folder.mkdir()
-            if pipe:
-                os.mkfifo(folder / pipe)
             if long_spool:
                 self.long_files(folder / "spool", "spool-{:06}.kl3")
             settings = {"run": {"ledger": str(folder / "ledger.json"), "drain_time_limit": f"{DRAIN} s"},
@@ -332,8 +325,6 @@ class Daemon(Ending):
         pipe = self.pipe("pipe")
         self.start_all([("a pipe as configuration", REFUSED, "--config", pipe)], program="koto-l3d")
         self.daemons("a pipe as selection", REFUSED, selection={"lines": str(pipe)})
-        for name in ("ledger.json", "ledger.json.trial", "ledger.json.new", "ledger.json.live"):
-            self.daemons(f"a pipe as {name}", ({0, FAILED, MISSING}, "."), pipe=name)
         self.all_end()
 
 

@@ -57,14 +57,6 @@ class Evaluating(harness.SystemTest):
         self.assertLess(kept[1], kept[0])
         self.assertIn(f"strict.toml keeps 0 events that built-in does not, and rejects {kept[0] - kept[1]} that it keeps", said)
 
-    def test_figures_are_drawn(self):
-        run(["simulate", "few.l2raw", "--events", "60", "--seed", "3"], self.folder)
-        run(["evaluate", "few.l2raw", "--svg", "figures"], self.folder)
-        for name in ("kept.svg", "resolution.svg"):
-            text = (self.folder / "figures" / name).read_text()
-            self.assertTrue(text.startswith("<svg") and text.rstrip().endswith("</svg>"), name)
-        self.assertIn("six_cluster", (self.folder / "figures" / "kept.svg").read_text())
-
     def test_a_signal_line_that_is_none_is_refused(self):
         run(["simulate", "few.l2raw", "--events", "5", "--seed", "3"], self.folder)
         done = subprocess.run([harness.BIN / "koto-l3", "evaluate", "few.l2raw", "--signal-line", "pi0nun"], cwd=self.folder, capture_output=True,

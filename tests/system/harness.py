@@ -100,6 +100,11 @@ class Ports:
 
 # Programs
 
+def failing(fault):
+    """The environment of a daemon whose device fails so: config/fault_text.hpp."""
+    return {"KOTO_L3_TEST_FAULT": fault}
+
+
 class Program:
     def __init__(self, arguments, log, environment=None, space=None, answer=None, user=None):
         """`space`: an open file of the network namespace in which it shall run. `answer`: a file for standard output alone, where what
@@ -465,7 +470,7 @@ class SystemTest(Stage, unittest.TestCase):
 
 def _take_a_network():
     """Of this process's own, where it may: what listens and connects beside it cannot take a port of the test. A program that asks
-    for an address with AI_ADDRCONFIG, as Slurm does, finds none on a machine that has no address but 127.0.0.1."""
+    for an address with AI_ADDRCONFIG finds none on a machine that has no address but 127.0.0.1."""
     if os.geteuid() == 0:
         with contextlib.suppress(PermissionError):
             own_space.enter(own_space.NETWORK)

@@ -11,7 +11,6 @@ import struct
 import subprocess
 import threading
 import tomllib
-import xml.etree.ElementTree
 
 import harness
 import level2
@@ -23,11 +22,11 @@ ALL = {"one_in": 1}
 
 
 class Histograms(Selecting):
-    def count(self, file, events=EVENTS, backend="pool", frames=None, **histograms):
+    def count(self, file, events=EVENTS, frames=None, **histograms):
         """What a daemon says of its run when it has taken the file."""
         self.ports, self.store = harness.Ports(), self.folder / f"store-{len(self.programs)}"
         self.start_receiver()
-        daemon = self.start_daemon(selection={"lines": "built-in"}, frames=frames or self.frames, compute={"backend": backend},
+        daemon = self.start_daemon(selection={"lines": "built-in"}, frames=frames or self.frames, compute={"backend": "pool"},
                                    histograms={**ALL, **histograms})
         code, said = self.run_tool("replay", file, "--to", f"tcp://{harness.HOST}:{self.ports.tcp}", "--rate", "max")
         self.assertEqual(code, 0, said)
@@ -79,9 +78,9 @@ class Histograms(Selecting):
         self.assert_of_samples(run, self.waveforms_in(file))
         self.assert_of_events(run, self.select(file)["events"])
         self.finish(daemon)
-        for backend, frames in (("serial", {"count": 3, "events": 3}), ("pool", {"count": 2, "events": 60})):
-            daemon, other = self.count(file, backend=backend, frames=frames)
-            self.assertEqual(other["run"], run, (backend, frames))
+        for frames in ({"count": 3, "events": 3}, {"count": 2, "events": 60}):
+            daemon, other = self.count(file, frames=frames)
+            self.assertEqual(other["run"], run, frames)
             self.finish(daemon)
 
     def assert_of_samples(self, run, waveforms):
@@ -187,13 +186,9 @@ class Histograms(Selecting):
         self.assertEqual(json.loads(daemon.get("/histograms/short")[1])["changed"], said["changed"])
         self.assert_told(daemon, len(stuck))
 
-        address, drawing = f"{harness.HOST}:{self.ports.monitor}", self.folder / "histograms.svg"
-        told = self.tool(address, "--reference", reference, "--svg", drawing, code=FAILED)
+        address = f"{harness.HOST}:{self.ports.monitor}"
+        told = self.tool(address, "--reference", reference, code=FAILED)
         self.assertIn(f"{len(stuck)} inputs changed since the reference", told)
-        picture = xml.etree.ElementTree.parse(drawing).getroot()
-        words = " ".join(e.text or "" for e in picture.iter("{http://www.w3.org/2000/svg}text"))
-        for name in ("pedestal by input", "vertex_z", "pion_mass", "CBAR"):
-            self.assertIn(name, words)
         as_json = self.as_json(address, "--reference", reference, code=FAILED)
         self.assertEqual(as_json["changed"], said["changed"])
         self.assertEqual(as_json["run"], said["run"])

@@ -98,7 +98,6 @@ class WhatIsWhole(Info):
         said = self.info(emptied)
         self.assertEqual((said["kind"], said["files"], said["events"], said["waiting"]["events"]), ("spool", 0, 0, 0))
 
-
     def test_waveforms_of_the_strong_codec(self):
         samples, packed = self.folder / "samples", self.folder / "packed.kl3w"
         samples.write_bytes(b"".join((500 + n % 7).to_bytes(2, "little") for n in range(64 * 5000)))
@@ -115,8 +114,6 @@ class WhatIsWhole(Info):
                                 (whole + b"x", "1 bytes lie behind its end")):
             packed.write_bytes(content)
             self.assertEqual(self.info(packed, FAILED)["damage"], [damage])
-
-
 
 
 class WhatIsNot(Info):

@@ -5,7 +5,6 @@ said, and each mistake is told in a sentence."""
 import json
 import struct
 import subprocess
-import xml.etree.ElementTree
 
 import harness
 import l2raw
@@ -80,20 +79,11 @@ class Samples(harness.SystemTest):
         self.assertIn("has no event of run 8: it holds run 7\n",
                       inspect(self, self.store, "--event", "3/5", "--run", 8, code=FAILED))
 
-    def test_as_text_and_as_a_picture(self):
-        picture = self.folder / "event.svg"
-        code, said = self.run_tool("inspect", self.sent, "--event", "3/1", "--channel", "0/3/4,2/3", "--svg", picture)
+    def test_as_text(self):
+        code, said = self.run_tool("inspect", self.sent, "--event", "3/1", "--channel", "0/3/4,2/3")
         self.assertEqual(code, 0, said)
         for text in ("spill 3, event 1", "complete", "0/3/4", "2/3/3", "pedestal"):
             self.assertIn(text, said)
-        root = xml.etree.ElementTree.parse(picture).getroot()
-        lines = [e for e in root.iter() if e.tag.endswith("polyline")]
-        self.assertEqual([len(e.get("points").split()) for e in lines], [64, 256, 256, 256, 256])
-        self.assertNotIn("href", picture.read_text())
-        nowhere = self.folder / "none" / "event.svg"
-        code, said = self.run_tool("inspect", self.sent, "--event", "3/1", "--svg", nowhere)
-        self.assertEqual(code, MISSING, said)
-        self.assertFalse(nowhere.parent.exists())
 
     def test_what_is_missing_or_malformed_is_named(self):
         fragments = {p: f for p, f in enumerate(self.events[0]) if p != 1}

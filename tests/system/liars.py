@@ -123,22 +123,6 @@ class Liars(harness.SystemTest):
         self.assert_it_sees_through(daemon, liar)
         self.assert_an_honest_receiver_gets_all(daemon)
 
-    def test_nothing_that_waits_on_disk_is_let_go_for_a_claim(self):
-        for end in ("stop", "kill"):
-            for number in (EVENTS, 1 << 63):
-                with self.subTest(end=end, number=number):
-                    daemon = self.fill()
-                    getattr(daemon, end)()
-                    daemon = self.start()
-                    liar = Liar(self.ports.receiver, lambda kind, n: [(WELCOME, number, b"")] if kind == HELLO else [])
-                    self.assert_it_sees_through(daemon, liar)
-                    daemon.kill()
-                    daemon = self.start()
-                    self.assert_an_honest_receiver_gets_all(daemon)
-                    self.leave_stage()
-                    self.folder.mkdir()
-                    l2raw.write(self.file, self.crates, {1: [self.sent[1, n] for n in range(1, EVENTS + 1)]})
-
     def test_acknowledgements_of_what_was_not_sent(self):
         daemon = self.fill()
 

@@ -82,7 +82,7 @@ class Payloads(Selecting):
 
     def run_of(self, file, selection, codec="koto"):
         said = self.select(file, selection)
-        daemon = self.run_daemon(EVENTS, selection, file=file, backend="pool", codec=codec)
+        daemon = self.run_daemon(EVENTS, selection, file=file, codec=codec)
         m = daemon.metrics()
         self.assertGreater(m["koto_l3_verified_events_total"], 0)
         self.assertEqual(m["koto_l3_wrong_events_total"], 0)
@@ -158,13 +158,12 @@ class Payload(Payloads):
         code, text = self.tool("inspect", self.store, "--event", f"{key[0]}/{key[1]}", "--selection", SUPPRESSED)
         self.assertEqual(code, 0, text)
         self.assertRegex(text, rf"payload +suppressed by line {', '.join(said[key]['asked_by'])}: \d+ of \d+ waveforms")
-        code, text = self.tool("reprocess", self.store, "--out", self.folder / "again", "--menu", "built-in")
+        again = "reprocess", harness.store_file(self.store), self.folder / "again", "--menu", "built-in"
+        code, text = self.tool(*again)
         self.assertEqual(code, FAILED, text)
         self.assertIn(f"left out: {count['suppressed']} events are suppressed, by line", text)
-        for command in ((), ("--check",)):
-            events = self.run_for_json("reprocess", *(command or (self.store, "--menu", "built-in")), "--out", self.folder / "again",
-                                       "--skip-limited")["events"]
-            self.assertEqual((events["limited"], events["kept"] + events["rejected"]), (count["suppressed"], count["all"]))
+        events = self.run_for_json(*again, "--skip-limited")["events"]
+        self.assertEqual((events["limited"], events["kept"] + events["rejected"]), (count["suppressed"], count["all"]))
 
     def test_of_a_damaged_store_both_are_told(self):
         """A damaged place does not hide that waveforms were left out, nor the other way round."""

@@ -3,7 +3,6 @@
 """Whatever is wrong with the files that say how to select, or with those that are judged, is told with its place."""
 import pathlib
 import subprocess
-import xml.etree.ElementTree
 
 import harness
 import l2raw
@@ -136,13 +135,7 @@ class BadFiles(Selecting):
         file = self.simulate(6)
         by_map = self.select(file, "built-in", "--detector", description)
         self.assertEqual(by_map, self.select(file))
-        svg = self.folder / "cables.svg"
-        code, said = self.run_tool("cables", "--detector", description, "--svg", svg)
-        self.assertEqual((code, said), (0, "".join(table)))
-        drawing = xml.etree.ElementTree.parse(svg).getroot()
-        titles = [t.text for t in drawing.iter("{http://www.w3.org/2000/svg}title")]
-        self.assertEqual(len(titles), len(table) - 1)
-        self.assertIn("CBAR module 3 end 1, input ", "\n".join(titles))
+        self.assertEqual(self.run_tool("cables", "--detector", description), (0, "".join(table)))
         at = next(n for n, line in enumerate(table, 1) if ",CBAR,3,1" in line)
         one = table[at - 1]
         for changed, place, text in ((one.replace("CBAR", "CBRA"), f"cables.csv:{at}:", 'no part of the detector is called "CBRA"; did you mean CBAR?'),

@@ -61,14 +61,6 @@ TEST_F(a_doctor, sees_that_sockets_get_less_than_they_ask_for) {
   EXPECT_EQ(memory("sockets.receive_buffer").text, "not found") << "no UDP, nothing to mend";
 }
 
-TEST_F(a_doctor, reads_files_of_64_kib_and_none_that_are_longer) {
-  const std::string number = "16777216";
-  says("proc/sys/net/core/rmem_max", std::string((64 << 10) - 1 - number.size(), ' ') + number);
-  EXPECT_EQ(memory("sockets.receive_buffer").how, health::ok);
-  says("proc/sys/net/core/rmem_max", std::string((64 << 10) - number.size(), ' ') + number);
-  EXPECT_EQ(memory("sockets.receive_buffer").text, "not found") << "nothing is said of it";
-}
-
 TEST_F(a_doctor, sees_the_limit_of_locked_memory) {
   says("proc/self/limits", "Limit   Soft   Hard   Units\n"
                            "Max locked memory         8388608              8388608     bytes");

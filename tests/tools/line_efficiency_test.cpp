@@ -29,12 +29,13 @@ std::map<std::uint32_t, std::string> known() {
 
 TEST(line_efficiency, counts_only_events_that_the_reference_kept) {
   settings_efficiency e(known(), false, {"through", "bias", "none"});
-  e.add(event({line_fired, line_fired, line_trigger}));
-  e.add(event({line_veto, line_fired, line_fired}));
-  e.add(event({line_trigger, line_fired, line_prescale}));
-  e.add(event({line_fired, line_prescale, line_trigger})); // the signal's own: no sample
+  e.add(event({line_fired, line_fired, line_trigger}), 100);
+  e.add(event({line_veto, line_fired, line_fired}), 100);
+  e.add(event({line_trigger, line_fired, line_prescale}), 100);
+  e.add(event({line_fired, line_prescale, line_trigger}), 100); // the signal's own: no sample
   ASSERT_EQ(e.samples().size(), 2U);
   EXPECT_EQ(e.events(), 4U);
+  EXPECT_EQ(e.link_bytes(0), 200U) << "of all events that the line kept, with a reference or not";
   const reference_sample& through = e.samples()[0];
   EXPECT_EQ(through.events, 3U);
   EXPECT_EQ(through.one_in, 10U);
@@ -52,8 +53,8 @@ TEST(line_efficiency, counts_only_events_that_the_reference_kept) {
 
 TEST(line_efficiency, of_a_run_that_records_has_all_events) {
   settings_efficiency e(known(), true, {"through"});
-  e.add(event({line_veto, line_prescale, line_trigger}));
-  e.add(event({line_fired, line_fired, line_trigger}));
+  e.add(event({line_veto, line_prescale, line_trigger}), 100);
+  e.add(event({line_fired, line_fired, line_trigger}), 100);
   ASSERT_EQ(e.samples().size(), 2U);
   EXPECT_EQ(e.samples()[0].events, 1U);
   EXPECT_EQ(e.samples()[1].name, "all events");
@@ -66,7 +67,7 @@ TEST(line_efficiency, knows_no_triggers_where_reasons_are_not_stored) {
   summary_view old;
   old.lines = {{0xd481130a, 1}};
   old.head.fired = old.head.kept_by = 1;
-  e.add(old);
+  e.add(old, 100);
   ASSERT_EQ(e.samples().size(), 1U);
   EXPECT_EQ(e.samples()[0].lines[0].of_all.some, 1U);
   EXPECT_EQ(e.samples()[0].lines[0].of_triggered.all, 0U);

@@ -3,7 +3,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <stdexcept>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -34,57 +33,34 @@ TEST(a_file_under_the_name_of_an_output, is_known_by_its_first_64_bytes) {
   EXPECT_TRUE(stays(64, has_63));
 }
 
-TEST(a_pending_file, leaves_a_link_also_where_it_leads_to_nothing) {
-  const temporary_folder folder;
-  const auto write = [&](const char* text) {
-    pending_file made(folder / "link");
-    std::ofstream(made.path()) << text;
-    made.finish();
-  };
-  std::filesystem::create_symlink("second", folder / "link");
-  std::filesystem::create_symlink("end", folder / "second");
-  for (const auto* const text : {"made", "replaced"}) {
-    write(text);
-    EXPECT_TRUE(std::filesystem::is_symlink(folder / "link")) << text;
-    EXPECT_TRUE(std::filesystem::is_symlink(folder / "second")) << text;
-    std::string got;
-    std::ifstream(folder / "end") >> got;
-    EXPECT_EQ(got, text);
-  }
-}
-
-/// Both would write through one NAME.new, and the first to finish would give its name to a mixture.
-TEST(a_pending_file, is_refused_while_another_program_writes_it) {
+TEST(a_pending_file, gets_its_name_at_the_end_and_leaves_a_link) {
   const temporary_folder folder;
   const auto content = [&] {
     std::string got;
-    std::ifstream(folder / "out") >> got;
+    std::ifstream(folder / "end") >> got;
     return got;
   };
+  std::ofstream(folder / "end") << "old";
+  std::ofstream(folder / "end.new") << "left by a program that was killed";
+  std::filesystem::create_symlink("end", folder / "link");
   {
-    pending_file first(folder / "out");
-    std::ofstream(first.path()) << "first";
-    EXPECT_THROW(pending_file(folder / "out"), std::runtime_error);
-    EXPECT_THROW((void)hold_new_file(first.path()), std::runtime_error);
-    first.finish();
-    EXPECT_EQ(content(), "first");
-    pending_file second(folder / "out");
-    std::ofstream(second.path()) << "second";
-    second.finish();
+    const pending_file never(folder / "link");
+    std::ofstream(never.path()) << "half";
   }
-  EXPECT_EQ(content(), "second");
-  std::ofstream(folder / "out.new") << "left by a program that was killed";
-  pending_file third(folder / "out");
-  std::ofstream(third.path()) << "third";
-  third.finish();
-  EXPECT_EQ(content(), "third");
+  EXPECT_EQ(content(), "old");
+  EXPECT_FALSE(std::filesystem::exists(folder / "end.new"));
+  pending_file made(folder / "link");
+  std::ofstream(made.path()) << "new";
+  EXPECT_EQ(content(), "old");
+  made.finish();
+  EXPECT_EQ(content(), "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "link"));
 }
 
 TEST(a_pending_file, is_refused_in_a_ring_of_links) {
   const temporary_folder folder;
   std::filesystem::create_symlink("b", folder / "a");
   std::filesystem::create_symlink("a", folder / "b");
-  EXPECT_THROW((void)end_of_links(folder / "a"), std::filesystem::filesystem_error);
   EXPECT_THROW(pending_file(folder / "a"), std::filesystem::filesystem_error);
 }
 

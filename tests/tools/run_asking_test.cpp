@@ -130,15 +130,6 @@ TEST(an_answer_of_a_farm, tells_what_became_of_a_stop_on_all_nodes) {
   EXPECT_NE(table.find("run 8: ?[2J"), table.npos) << table;
 }
 
-TEST(an_answer_of_run_control, gives_no_control_character_to_a_terminal) {
-  const std::string text = table_of(status(R"({"state": "run\u001bning", "failure": "\u001b[2J",
-        "current": {"number": 7, "menu": "a\u0007", "comment": "\u001b]0;x\n"},
-        "next": {"number": 8, "menu": "", "comment": "\u007f"},
-        "last": {"number": 6, "events": "\u001b", "ledger": "\r", "well": true}})"));
-  for (const char c : text) EXPECT_TRUE(c == '\n' || (c >= ' ' && c != 0x7f)) << int{c};
-  EXPECT_NE(text.find("run 7 (a?, ?]0;x?)"), text.npos) << text;
-}
-
 struct refusal {
   std::string said;
   int code = 0;
@@ -175,17 +166,6 @@ refusal refusal_of(const std::string& answer) {
   ::close(listener);
   std::filesystem::remove(socket);
   return refused;
-}
-refusal refusal_of_an_answer(std::size_t bytes) {
-  return refusal_of("HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(bytes) + "\r\n\r\n{}" +
-                    std::string(bytes - 2, ' '));
-}
-
-TEST(an_answer_of_run_control, has_at_most_a_mebibyte) {
-  EXPECT_EQ(refusal_of_an_answer(1 << 20).said, "");
-  const auto [said, code] = refusal_of_an_answer((1 << 20) + 1);
-  EXPECT_NE(said.find("more than 1 MiB"), std::string::npos) << said;
-  EXPECT_EQ(code, exit_failure);
 }
 
 TEST(an_answer_of_run_control, is_missing_only_if_nothing_came) {

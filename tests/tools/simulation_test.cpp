@@ -652,24 +652,4 @@ TEST(simulation, recordings_that_do_not_fit_are_refused) {
   EXPECT_EQ(refusal({}), ": 0 bytes are not a whole number of waveforms of 64 samples");
 }
 
-/// The length is looked at first, and of waveforms of three samples 4 GiB are no whole number.
-TEST(simulation, recordings_have_4_gib_at_most) {
-  const temporary_folder folder;
-  const auto refusal_of = [&](std::uint64_t bytes) -> std::string {
-    std::ofstream(folder / "r.u16").close();
-    std::filesystem::resize_file(folder / "r.u16", bytes);
-    try {
-      const recordings r(folder / "r.u16", 3);
-    } catch (const std::runtime_error& e) {
-      return e.what();
-    }
-    return "";
-  };
-  const std::uint64_t most = std::uint64_t{4} << 30;
-  EXPECT_NE(refusal_of(most).find("are not a whole number of waveforms of 3 samples"),
-            std::string::npos);
-  EXPECT_NE(refusal_of(most + 2).find("has 4294967298 bytes; at most 4294967296 are read"),
-            std::string::npos);
-}
-
 } // namespace

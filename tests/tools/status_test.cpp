@@ -10,7 +10,6 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
-#include "monitor/http_server.hpp"
 #include "tools/status/http_get.hpp"
 
 namespace l3::test {
@@ -59,32 +58,6 @@ TEST(the_answer, of_a_name_without_an_address_is_a_failure) {
   EXPECT_EQ(answers[0].failure, "Name or service not known");
   const auto localhost = addresses_of("127.0.0.1");
   EXPECT_EQ(localhost.addresses, std::vector<std::string>{"127.0.0.1"}) << localhost.failure;
-}
-
-/// Says that so many bytes come, and sends them.
-http_answer answer_of(std::size_t bytes) {
-  const http_pages pages{{"/status", [&] {
-                            return http_response{200, "text/plain", std::string(bytes, ' ')};
-                          }}};
-  const http_server server("127.0.0.1", 0, pages);
-  const std::array urls{parse_url(std::to_string(server.port()), "/status")};
-  return http_get(urls, std::chrono::seconds(20)).at(0);
-}
-
-TEST(the_answer, has_16_mib_at_most) {
-  EXPECT_EQ(answer_of(16 << 20).failure, "");
-  const http_answer longer = answer_of((16 << 20) + 1);
-  EXPECT_EQ(longer.failure, "its answer has more than 16 MiB");
-  EXPECT_TRUE(longer.wrong);
-}
-
-TEST(the_status, has_texts_of_400_bytes_at_most) {
-  for (const std::size_t bytes : {400U, 401U}) {
-    const std::string text(bytes, 'x');
-    const node_status s = read_status(
-        "n", fmt::format(R"({{"program":"koto-l3d","state":{{"now":"{}","ready":true}}}})", text));
-    EXPECT_EQ(s.state, std::string(400, 'x')) << bytes;
-  }
 }
 
 TEST(the_status_of_a_daemon, names_no_run_where_none_is_in_force) {

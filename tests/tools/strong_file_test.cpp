@@ -103,41 +103,6 @@ TEST_F(strong_file, is_refused_wherever_a_bit_is_wrong) {
   }
 }
 
-TEST_F(strong_file, has_4096_records_and_524_800_bytes_a_section) {
-  const std::size_t record = strong::record_samples;
-  const std::size_t head = sizeof(strong_file_header);
-  const auto section_of = [&](const std::string& file) {
-    return load<strong_section_header>(reinterpret_cast<const std::byte*>(file.data() + head));
-  };
-  std::mt19937 random(2);
-  std::string bits; // that no code makes shorter
-  while (bits.size() < 4097 * record * 2) {
-    const auto x = static_cast<std::uint16_t>(random());
-    bits += {static_cast<char>(x & 0xff), static_cast<char>(x >> 8)};
-  }
-  const std::string more = packed(bits, 64);
-  EXPECT_EQ(section_of(more).records, 4096U);
-  EXPECT_EQ(unpacked(more), bits);
-  bits.resize(4096 * record * 2);
-  const std::string whole = packed(bits, 64);
-  EXPECT_EQ(section_of(whole).records, 4096U);
-  EXPECT_EQ(section_of(whole).bytes, 524'800U);
-  EXPECT_EQ(unpacked(whole), bits);
-  const auto with = [&](auto change) {
-    std::string file = whole;
-    strong_section_header h = section_of(file);
-    change(h);
-    h.crc = crc32c(std::as_bytes(std::span(&h, 1)).first(sizeof h - sizeof h.crc));
-    std::memcpy(file.data() + head, &h, sizeof h);
-    return refusal(file);
-  };
-  EXPECT_EQ(with([](auto&) {}), "");
-  EXPECT_NE(with([](auto& h) { h.records = 4097; }).find("a section of 4097 records"),
-            std::string::npos);
-  EXPECT_NE(with([](auto& h) { ++h.bytes; }).find("a section of 4096 records and "),
-            std::string::npos);
-}
-
 TEST_F(strong_file, is_refused_wherever_it_is_cut_off) {
   const auto file = packed(noise(4096), 64);
   for (std::size_t n = 0; n < file.size(); n += n < 64 || n + 64 > file.size() ? 1 : 17)

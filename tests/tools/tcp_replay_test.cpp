@@ -294,24 +294,6 @@ TEST_F(tcp_replay_test, gives_up_a_peer_that_accepts_and_closes) {
       << report.trouble;
 }
 
-TEST_F(tcp_replay_test, gives_up_a_peer_that_acknowledges_a_little_and_closes) {
-  make_file(1000, 1);
-  std::atomic<int> connections = 0;
-  const fake_daemon daemon([&](stream& s, int) {
-    record r;
-    // The hello, the beginning of the spill, and one record that was not acknowledged before.
-    for (int i = 0; i < 3 && s.read(r);) ++i;
-    s.acknowledge(r.header.sequence);
-    while (connections == 0 && s.read(r) && r.header.sequence < 1000) {
-    }
-    return ++connections < 1000;
-  });
-  const auto report = replay_until_given_up(daemon.where());
-  EXPECT_FALSE(report.finished);
-  EXPECT_LE(connections, few);
-  EXPECT_NE(report.trouble.find("after the connection broke"), std::string::npos) << report.trouble;
-}
-
 TEST_F(tcp_replay_test, goes_on_over_broken_connections_as_long_as_the_peer_keeps_up) {
   constexpr int events = 40;
   make_file(events, 1);
@@ -659,44 +641,6 @@ TEST_F(several_daemons_test, go_on_without_one_that_says_what_no_daemon_says) {
     EXPECT_EQ(connections, 1) << "it is not connected to again: " << words;
     EXPECT_NE(report.nodes[0].trouble.find(words), std::string::npos) << report.nodes[0].trouble;
   }
-}
-
-TEST_F(several_daemons_test, end_when_all_say_what_no_daemon_says) {
-  make_file(30, 2);
-  for (const auto& [words, say] : wrong_answers)
-    for (const std::size_t daemons : {1U, 2U}) {
-      const auto serve = [&](stream& s, int) {
-        record r;
-        if (s.read(r)) say(s, r);
-        while (s.read(r)) {
-        }
-        return true;
-      };
-      const fake_daemon a(serve);
-      const fake_daemon b(serve);
-      std::vector<destination> to{a.where(), b.where()};
-      to.resize(daemons);
-      const auto report = tcp_replay(*source_, settings_for(to)).run({});
-      EXPECT_FALSE(report.finished);
-      EXPECT_NE(report.trouble.find(words), std::string::npos) << report.trouble;
-    }
-}
-
-TEST_F(several_daemons_test, may_answer_with_4_kib_and_no_byte_more) {
-  make_file(30, 2);
-  const auto said_of = [&](std::size_t bytes) {
-    const fake_daemon refuses([&](stream& s, int) {
-      record r;
-      const std::string text(bytes, 'x');
-      if (s.read(r)) s.answer(record_type::refusal, std::as_bytes(std::span(text)));
-      while (s.read(r)) {
-      }
-      return true;
-    });
-    return tcp_replay(*source_, settings_for({refuses.where()})).run({}).trouble;
-  };
-  EXPECT_NE(said_of(4 << 10).find("refused: xxx"), std::string::npos) << said_of(4 << 10);
-  EXPECT_NE(said_of((4 << 10) + 1).find("something else than records"), std::string::npos);
 }
 
 TEST_F(several_daemons_test, are_given_up_when_none_acknowledges) {

@@ -161,39 +161,6 @@ TEST_F(truth, refuses_numbers_that_are_none) {
   refusal(edited("[1.500,-2.250,4100.125]", "[1.500,-2.250]"));
 }
 
-TEST_F(truth, has_lines_of_some_length_only) {
-  const std::string line = edited("{", "{");
-  std::ofstream(folder_ / "long") << std::string(2 << 20, ' ') << line;
-  truth_reader of_long(folder_ / "long", koto());
-  true_event e;
-  event_key key;
-  try {
-    of_long.next(e, key);
-    ADD_FAILURE() << "it was read";
-  } catch (const std::runtime_error& what) {
-    EXPECT_EQ(what.what(),
-              (folder_ / "long").string() + ":1: the line is longer than 1048576 bytes");
-  }
-  const std::string longest = std::string((1 << 20) - line.size(), ' ') + line;
-  for (const std::string end : {"\n", "\n\n", ""}) {
-    std::ofstream(folder_ / "longest") << longest << end;
-    EXPECT_TRUE(truth_reader(folder_ / "longest", koto()).next(e, key)) << end.size();
-    std::ofstream(folder_ / "longer") << ' ' << longest << end;
-    EXPECT_THROW((void)truth_reader(folder_ / "longer", koto()).next(e, key), std::runtime_error)
-        << end.size();
-  }
-  // More lines than the buffer holds, the last without its end.
-  std::string many;
-  while (many.size() < (3U << 20)) many += line + "\n";
-  const auto lines = static_cast<std::size_t>(std::count(many.begin(), many.end(), '\n'));
-  many.pop_back();
-  std::ofstream(folder_ / "many") << many;
-  truth_reader reader(folder_ / "many", koto());
-  std::size_t read = 0;
-  while (reader.next(e, key)) ++read;
-  EXPECT_EQ(read, lines);
-}
-
 TEST_F(truth, must_be_there) {
   EXPECT_THROW(truth_reader(folder_ / "none", koto()), std::runtime_error);
   truth_reader made_up("/proc/version", koto());

@@ -3,13 +3,34 @@
 // cannot see what it looks for says so, and is no warning.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "config/load.hpp"
-#include "tools/doctor/finding.hpp"
 #include "tools/doctor/host.hpp"
 
 namespace l3 {
+
+enum class health : std::uint8_t {
+  ok,
+  warning, ///< events may be lost under load, or figures may mislead
+  bad,     ///< the daemon does not start, or loses events soon
+};
+[[nodiscard]] constexpr std::string_view name_of(health h) {
+  constexpr std::string_view names[] = {"ok", "warning", "bad"};
+  return names[static_cast<std::size_t>(h)];
+}
+
+struct finding {
+  health how = health::ok;
+  std::string what;   ///< for programs: "sockets.receive_buffer"
+  std::string text;   ///< a sentence
+  std::string remedy; ///< a command, if something is to be mended
+};
+using findings = std::vector<finding>;
 
 void check_memory(const host& h, const daemon_settings& s, findings& to);
 void check_processors(const host& h, findings& to);

@@ -8,6 +8,7 @@
 namespace l3 {
 
 void settings_efficiency::begin(const summary_view& event) {
+  link_bytes_.resize(event.lines.size());
   reference_sample empty;
   for (const packed_line& line : event.lines) {
     line_efficiency& of = empty.lines.emplace_back();
@@ -28,9 +29,11 @@ void settings_efficiency::begin(const summary_view& event) {
   samples_.back().name = all_events;
 }
 
-void settings_efficiency::add(const summary_view& event) {
+void settings_efficiency::add(const summary_view& event, std::uint64_t bytes) {
   if (events_++ == 0) begin(event);
   if (samples_.empty() || event.lines.size() != samples_.front().lines.size()) return;
+  for (std::size_t n = 0; n < event.lines.size(); ++n)
+    if ((event.head.kept_by >> n & 1) != 0) link_bytes_[n] += bytes;
   for (std::size_t n = 0; n < samples_.size(); ++n)
     if (n >= bits_.size() || (event.head.kept_by >> bits_[n] & 1) != 0) add(event, samples_[n]);
 }

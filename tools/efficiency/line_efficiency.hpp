@@ -45,9 +45,12 @@ public:
                       std::vector<std::string> references)
       : names_(lines), records_(records), references_(std::move(references)) {}
 
-  void add(const summary_view& event);
+  /// `bytes`: of the event on the link, packed.
+  void add(const summary_view& event, std::uint64_t bytes);
 
   [[nodiscard]] std::uint64_t events() const { return events_; }
+  /// Bytes of all events that a line kept; an event that several lines keep counts for each.
+  [[nodiscard]] std::uint64_t link_bytes(std::size_t line) const { return link_bytes_[line]; }
   [[nodiscard]] const std::vector<reference_sample>& samples() const { return samples_; }
 
 private:
@@ -58,6 +61,7 @@ private:
   bool records_;
   std::vector<std::string> references_;
   std::uint64_t events_ = 0;
+  std::vector<std::uint64_t> link_bytes_; ///< by line
   std::vector<reference_sample> samples_; ///< in the order of `references_`, all events last
   std::vector<std::size_t> bits_;         ///< of the samples' lines
 };

@@ -35,8 +35,8 @@ bool block_selector::add(const packed_event_view& event) {
   views_.clear();
   std::uint32_t raw = 0;
   const auto wrong = [&](const std::string& why) {
-    return command_error(fmt::format("event {} of spill {}: {}; name the readout of the run by "
-                                     "--crates",
+    return command_error(fmt::format("event {} of spill {} is of another readout than its "
+                                     "settings: {}",
                                      event.key().number, event.key().spill, why),
                          exit_bad_configuration);
   };

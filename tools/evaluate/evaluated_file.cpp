@@ -32,8 +32,7 @@ evaluated_file evaluate_file(const selection_options& run, const std::string& tr
       [&](const decided_event& e) {
         const true_event& event = truth.of(e);
         one.result.add(event, e.summary, selection.what, signal);
-        one.result.bytes_in += e.bytes_in;
-        one.result.bytes_out += e.packed.size();
+        one.result.add_bytes(e.summary, e.bytes_in, e.packed.size());
         one.kept.push_back(e.summary.kept != 0);
         if (tell) tell({event, e, signal < max_lines && (e.summary.kept_by >> signal & 1) != 0});
       },

@@ -125,6 +125,13 @@ void evaluation::add(const true_event& truth, const event_summary& found, const 
   momentum.add(p / kev_per_mev - true_transverse_momentum(truth, d.front()));
 }
 
+void evaluation::add_bytes(const event_summary& found, std::uint64_t raw, std::uint64_t packed) {
+  bytes_in += raw;
+  bytes_out += packed;
+  for (std::uint32_t n = 0; n < found.lines; ++n)
+    if ((found.kept_by >> n & 1) != 0) link_bytes[n] += packed;
+}
+
 proportion evaluation::calibration_kept() const {
   proportion p;
   for (std::size_t t = 0; t < types; ++t) {

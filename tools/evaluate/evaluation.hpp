@@ -68,8 +68,9 @@ struct evaluation {
 
   std::array<row, types> by_type{};
   row sum;
-  std::uint64_t bytes_in = 0;                                     ///< of all events
-  std::uint64_t bytes_out = 0;                                    ///< of the kept ones, packed
+  std::uint64_t bytes_in = 0;                        ///< of all events
+  std::uint64_t bytes_out = 0;                       ///< of the kept ones, packed
+  std::array<std::uint64_t, max_lines> link_bytes{}; ///< of those that each line keeps, packed
   std::array<std::array<std::uint64_t, 64>, max_lines> reasons{}; ///< [line][line_reason]
 
   // The signal that passes the offline cuts on truth, as the signal line keeps it.
@@ -84,6 +85,8 @@ struct evaluation {
       {200, 400, {}, {}, {}, {}, {}, {}},  {400, 600, {}, {}, {}, {}, {}, {}},
       {600, 1000, {}, {}, {}, {}, {}, {}}, {1000, 2000, {}, {}, {}, {}, {}, {}}};
 
+  /// An event that several lines keep counts for each of them. `packed` is 0 if none keeps it.
+  void add_bytes(const event_summary& found, std::uint64_t raw, std::uint64_t packed);
   /// `signal_line`: the line that keeps the signal; max_lines: none.
   void add(const true_event& truth, const event_summary& found, const detector& d,
            std::uint32_t signal_line);

@@ -49,6 +49,11 @@ void add_types(std::string& text, const evaluation& e, const std::vector<std::st
   for (std::size_t t = 0; t < evaluation::types; ++t)
     row(name_of(static_cast<event_type>(t)), e.by_type[t]);
   row("all", e.sum);
+  const auto megabytes = [](std::uint64_t bytes) { return static_cast<double>(bytes) / 1e6; };
+  append(text, "{:24} {:9.2f}", "bytes on the link, MB", megabytes(e.bytes_out));
+  for (std::size_t n = 0; n < lines.size(); ++n)
+    append(text, " {:{}.2f}", megabytes(e.link_bytes[n]), column_of(lines[n]));
+  text += '\n';
 }
 
 void add_photons(std::string& text, const evaluation& e) {
@@ -140,6 +145,8 @@ json::object evaluation_json(const evaluation& e, const std::vector<std::string>
         of_line[name_of_reason(static_cast<std::uint8_t>(r))] = e.reasons[n][r];
     reasons[lines[n]] = of_line;
   }
+  json::object link_bytes;
+  for (std::size_t n = 0; n < lines.size(); ++n) link_bytes[lines[n]] = e.link_bytes[n];
   json::array photons;
   for (const photon_resolution& p : e.photons)
     photons.push_back(json::object{{"from", p.from},
@@ -155,6 +162,8 @@ json::object evaluation_json(const evaluation& e, const std::vector<std::string>
           {"kept", to_json(e.kept())},
           {"calibration_kept", to_json(e.calibration_kept())},
           {"reduction", e.reduction()},
+          {"bytes_on_the_link", e.bytes_out},
+          {"bytes_on_the_link_by", link_bytes},
           {"signal_line", signal_line},
           {"signal", to_json(e.signal)},
           {"signal_fiducial", to_json(e.signal_fiducial)},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/evaluate/stored_settings.hpp"
 
-#include <algorithm>
+#include <optional>
 
 #include "selection/trigger/parse_selection.hpp"
 #include "tools/verify/line_names.hpp"
@@ -59,15 +59,22 @@ std::vector<std::shared_ptr<const recorded_settings>> stored_settings::known() c
   return all;
 }
 
+readout stored_readout(const std::filesystem::path& folder, interrupt& signals) {
+  std::optional<readout> stored;
+  for (const auto& settings : stored_settings(folder, signals).known()) {
+    if (stored && !(*stored == settings->crates))
+      throw command_error(folder.string() + " has runs of two readouts: put the files of each into "
+                                            "a folder of their own",
+                          exit_bad_configuration);
+    stored = settings->crates;
+  }
+  return stored.value_or(readout::koto());
+}
+
 std::map<std::uint32_t, std::string> stored_settings::line_names() const {
   auto names = l3::line_names(default_selection());
   for (const auto& settings : known()) names.merge(l3::line_names(settings->lines));
   return names;
-}
-
-bool stored_settings::complete() const {
-  const auto is_known = [](const auto& session) { return session.second.all != nullptr; };
-  return !sessions_.empty() && std::ranges::all_of(sessions_, is_known);
 }
 
 } // namespace l3

@@ -38,8 +38,6 @@ public:
   /// The names of their lines by their ids, and of those of the built-in selection, for sessions
   /// whose settings are not known.
   [[nodiscard]] std::map<std::uint32_t, std::string> line_names() const;
-  /// There are sessions, and the settings of each are known.
-  [[nodiscard]] bool complete() const;
 
 private:
   void read();
@@ -49,5 +47,9 @@ private:
   std::map<std::vector<std::byte>, std::shared_ptr<const recorded_settings>> known_;
   std::map<std::uint64_t, told_settings> sessions_; ///< by number
 };
+
+/// What the settings in this store say; KOTO's where the blocks that have them are damaged. Throws
+/// command_error if two differ.
+[[nodiscard]] readout stored_readout(const std::filesystem::path& folder, interrupt& signals);
 
 } // namespace l3

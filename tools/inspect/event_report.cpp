@@ -285,12 +285,10 @@ json::array channels_json(std::span<const inspected_channel> shown) {
 
 } // namespace
 
-std::string title_of(const found_event& e) {
-  return fmt::format("run {}, spill {}, event {}", e.run, e.key.spill, e.key.number);
-}
-
 std::string report_text(const inspected_event& e) {
-  std::string text = title_of(e.event) + "\n";
+  const found_event& found = e.event;
+  std::string text =
+      fmt::format("run {}, spill {}, event {}\n", found.run, found.key.spill, found.key.number);
   if (e.event.block) {
     const block_header& b = *e.event.block;
     add(text, "stored",

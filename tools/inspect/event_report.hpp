@@ -22,7 +22,6 @@ struct inspected_event {
   const loaded_selection* selection = nullptr; ///< for names; may be another than was in force
 };
 
-[[nodiscard]] std::string title_of(const found_event& event);
 [[nodiscard]] std::string report_text(const inspected_event& e);
 [[nodiscard]] std::string report_json(const inspected_event& e);
 

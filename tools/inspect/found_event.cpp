@@ -57,33 +57,19 @@ struct seen_events {
                                   seen.last_spill, of_runs, unread));
 }
 
-/// The kinds of an event's crates, as far as its boards show them.
-readout shown_readout(const packed_event_view& event) {
-  readout shown;
+/// Throws command_error if the event has a board that the readout has not.
+void check_fits(const packed_event_view& event, const readout& whole) {
   std::uint32_t board = 0;
   for (std::uint32_t i = 0; i < event.fragments(); ++i) {
     const packed_fragment f = event.fragment(i);
-    while (shown.size() <= f.crate)
-      shown.crates.push_back({static_cast<std::uint8_t>(shown.size()), l2::max_boards, {}});
-    for (std::uint32_t b = 0; b < f.boards; ++b)
-      if ((event.board(board++).form & board_256_samples) != 0)
-        shown.crates[f.crate].kind = board_kind::sampling_500_mhz;
+    bool fits = f.crate < whole.size() && f.boards <= whole.crates[f.crate].boards;
+    for (std::uint32_t b = 0; fits && b < f.boards; ++b)
+      fits = ((event.board(board++).form & board_256_samples) != 0) ==
+             (whole.crates[f.crate].kind == board_kind::sampling_500_mhz);
+    if (!fits)
+      throw command_error("the event is of another readout than that of the settings, or of "
+                          "--config");
   }
-  return shown;
-}
-
-readout readout_of(const packed_event_view& event, const std::optional<readout>& given) {
-  readout shown = shown_readout(event);
-  readout whole = given ? *given : readout::koto();
-  bool fits = shown.size() <= whole.size();
-  for (std::uint32_t i = 0; fits && i < event.fragments(); ++i) {
-    const packed_fragment f = event.fragment(i);
-    fits = f.boards <= whole.crates[f.crate].boards &&
-           (f.boards == 0 || shown.crates[f.crate].kind == whole.crates[f.crate].kind);
-  }
-  if (fits) return whole;
-  if (given) throw command_error("the event is of another readout than the configuration's");
-  return shown;
 }
 
 class stored_search {
@@ -130,7 +116,8 @@ private:
     to.key = event.key();
     to.run = block.run;
     const auto told = told_.find(block.session);
-    to.crates = readout_of(event, crates_ || told == told_.end() ? crates_ : told->second);
+    to.crates = crates_ ? *crates_ : told != told_.end() ? told->second : readout::koto();
+    check_fits(event, to.crates);
     to.block = block;
     to.packed = event.header();
     for (std::uint32_t i = 0; i < event.fragments(); ++i) {
@@ -149,7 +136,7 @@ private:
 
   wanted_event wanted_;
   std::optional<readout> crates_;
-  std::map<std::uint64_t, std::optional<readout>> told_; ///< by session
+  std::map<std::uint64_t, readout> told_; ///< by session
   std::optional<found_event> found_;
   seen_events seen_;
 };

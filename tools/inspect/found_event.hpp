@@ -45,9 +45,8 @@ struct found_event {
 };
 
 /// Reads all of what `path` names. `crates` is the readout of a store; without one it is what the
-/// event's session says. Where that says none, it is KOTO's, or where the event is of another, as
-/// much of it as the event shows. Throws command_error: 69 for what cannot be read, 1 for another
-/// kind of file and if there is no such event.
+/// event's session says. Where that says none, it is KOTO's. Throws command_error: 69 for what
+/// cannot be read, 1 for another kind of file and if there is no such event.
 [[nodiscard]] found_event
 find_event(const std::filesystem::path& path, const wanted_event& wanted,
            const std::optional<readout>& crates,

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waveforms for a terminal and as an SVG file that needs nothing else, readable on light and dark
-// backgrounds.
+// Waveforms for a terminal.
 #pragma once
 
-#include <span>
 #include <string>
 
 #include "tools/inspect/channels.hpp"
@@ -15,9 +13,5 @@ namespace l3 {
 
 /// Eight lines, with the counts at their left and the time below.
 [[nodiscard]] std::string block_drawing(const inspected_channel& c);
-
-/// A panel for each channel, with counts and ns.
-[[nodiscard]] std::string svg_drawing(const std::string& title,
-                                      std::span<const inspected_channel> channels);
 
 } // namespace l3

@@ -12,7 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tools/pending_file.hpp"
 #include "transport/system/file_io.hpp"
 
 namespace l3 {
@@ -81,7 +80,9 @@ byte_output::byte_output(std::string name, const byte_input& in)
   if (!standard && (!exists || S_ISREG(there.st_mode))) {
     if (exists) refuse_input(name_, there, in);
     if (exists && ::access(name_.c_str(), W_OK) != 0) fail();
-    open_new(in);
+    new_.emplace(name_);
+    file_ = create_file(new_->path(), O_WRONLY | O_TRUNC);
+    if (!file_) fail_with("cannot write ", new_->path().string(), errno);
     if (exists) (void)!::fchmod(file_.get(), there.st_mode);
     return;
   }
@@ -90,21 +91,6 @@ byte_output::byte_output(std::string name, const byte_input& in)
                                    : ::open(name_.c_str(), O_WRONLY | O_CLOEXEC));
   if (!file_) fail();
   if (const auto s = status_of(file_.get()); S_ISREG(s.st_mode)) refuse_input(name_, s, in);
-}
-
-void byte_output::open_new(const byte_input& in) {
-  final_ = end_of_links(name_).string();
-  const auto path = final_ + ".new";
-  // It is emptied only once it is known not to be the input.
-  file_ = hold_new_file(path);
-  if (!file_) fail_with("cannot write ", path, errno);
-  refuse_input(path, status_of(file_.get()), in);
-  new_ = path;
-  if (::ftruncate(file_.get(), 0) != 0) fail();
-}
-
-byte_output::~byte_output() {
-  if (!new_.empty()) ::unlink(new_.c_str());
 }
 
 void byte_output::fail() const { fail_with("cannot write ", name_, errno); }
@@ -124,9 +110,7 @@ void byte_output::flush() {
 
 void byte_output::close() {
   flush();
-  if (new_.empty()) return;
-  if (::rename(new_.c_str(), final_.c_str()) != 0) fail();
-  new_.clear();
+  if (new_) new_->finish();
 }
 
 } // namespace l3

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/pending_file.hpp"
 #include "transport/system/file_descriptor.hpp"
 
 namespace l3 {
@@ -45,10 +46,6 @@ class byte_output {
 public:
   /// Throws std::invalid_argument if `in` reads the same file.
   byte_output(std::string name, const byte_input& in);
-  /// Removes a file that was not closed.
-  ~byte_output();
-  byte_output(const byte_output&) = delete;
-  byte_output& operator=(const byte_output&) = delete;
 
   /// Room for `bytes`; call added() with how many were used.
   [[nodiscard]] std::byte* room(std::size_t bytes);
@@ -58,13 +55,11 @@ public:
   [[nodiscard]] std::uint64_t written() const { return written_ + used_; }
 
 private:
-  void open_new(const byte_input& in);
   void flush();
   [[noreturn]] void fail() const;
 
-  std::string name_; ///< for messages
-  std::string final_;
-  std::string new_; ///< until it gets its final name; empty if written directly
+  std::string name_;                ///< for messages
+  std::optional<pending_file> new_; ///< nothing: it is written directly
   file_descriptor file_;
   std::vector<std::byte> buffer_;
   std::size_t used_ = 0;

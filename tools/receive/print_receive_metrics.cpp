@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <string>
 
-#include "tools/receive/receive_families.hpp"
+#include "tools/receive/receive_snapshot.hpp"
 
 namespace l3 {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/receive/receive_advice.hpp"
+#include "tools/receive/receive_snapshot.hpp"
 
 #include <cstddef>
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/receive/receive_families.hpp"
+#include "tools/receive/receive_snapshot.hpp"
 
 #include <algorithm>
 #include <functional>
 #include <iterator>
 #include <string>
 
-#include "tools/receive/receive_advice.hpp"
 #include "transport/accounting/ledger.hpp"
 
 namespace l3 {

@@ -7,8 +7,6 @@
 
 #include "monitor/pages.hpp"
 #include "tools/in_words.hpp"
-#include "tools/receive/receive_advice.hpp"
-#include "tools/receive/receive_families.hpp"
 
 namespace l3 {
 namespace {
@@ -92,8 +90,7 @@ std::string daemon_row(const daemon_snapshot& d) {
       "<td>{:.1f}</td><td>{}</td><td>{}</td></tr>\n",
       d.state == node_state::missing ? " class=\"missing\"" : "", d.node, escaped(d.name),
       state_in_words(d), d.run, d.in_store.events, d.events_per_second,
-      d.bytes_per_second / megabyte,
-      lag_in_words(d), last_block_in_words(d));
+      d.bytes_per_second / megabyte, lag_in_words(d), last_block_in_words(d));
 }
 
 std::string where_it_breaks_off(const missing_snapshot& m) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a receiver tells about itself at one moment, as plain numbers. Its thread fills a snapshot
-// twice a second; an answer over HTTP is made of the latest one. receive_families.hpp describes
+// twice a second; an answer over HTTP is made of the latest one. receive_families.cpp describes
 // each number to its readers.
 #pragma once
 
@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "monitor/family.hpp"
 #include "monitor/process_usage.hpp"
 #include "transport/accounting/enumerator_names.hpp"
 #include "transport/format/event_key.hpp"
@@ -117,5 +118,15 @@ struct receive_snapshot {
   /// "receiving", "receiving, degraded: disk_low".
   [[nodiscard]] std::string state_text() const;
 };
+
+/// What a receiver tells about itself: the description of each of its numbers, in the order of
+/// /metrics. The number of series depends on that of the daemons only.
+[[nodiscard]] std::vector<family> families_of(const receive_snapshot& s);
+
+/// "event 17 of spill 5".
+[[nodiscard]] std::string event_in_words(const event_key& event);
+/// What a person is told to do about the worst trouble of a receiver: one sentence for its page,
+/// its /status and its /readyz; empty: nothing is wrong.
+[[nodiscard]] std::string advice(const receive_snapshot& s);
 
 } // namespace l3

@@ -4,7 +4,9 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <deque>
 #include <fcntl.h>
+#include <fstream>
 #include <sstream>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -13,6 +15,7 @@
 #include <unistd.h>
 #include <utility>
 
+#include "transport/format/plain_text.hpp"
 #include "transport/system/file_descriptor.hpp"
 
 namespace l3 {
@@ -120,6 +123,20 @@ std::optional<int> child_process::wait(std::chrono::milliseconds time_limit,
 
 void child_process::signal(int number) {
   if (!exit_code_) kill(pid_, number);
+}
+
+std::string see_log(const std::filesystem::path& log) {
+  constexpr std::size_t most_lines = 8;
+  std::deque<std::string> last;
+  std::ifstream in(log);
+  for (std::string line; std::getline(in, line);) {
+    if (line.empty()) continue;
+    last.push_back(std::move(line));
+    if (last.size() > most_lines) last.pop_front();
+  }
+  std::string text = "; see " + plain_line(log.string());
+  for (const auto& line : last) text += "\n    " + line;
+  return text;
 }
 
 } // namespace l3

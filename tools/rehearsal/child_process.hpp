@@ -51,4 +51,7 @@ private:
   std::optional<int> exit_code_;
 };
 
+/// For the error text of a program that failed: "; see LOG", and its last lines below, if any.
+[[nodiscard]] std::string see_log(const std::filesystem::path& log);
+
 } // namespace l3

@@ -15,7 +15,6 @@
 #include "tools/command_error.hpp"
 #include "tools/rehearsal/child_process.hpp"
 #include "tools/rehearsal/free_ports.hpp"
-#include "tools/rehearsal/log_tail.hpp"
 #include "tools/status/http_get.hpp"
 #include "transport/system/reason_of.hpp"
 
@@ -82,15 +81,8 @@ public:
       : plan_(plan), at_(find_ports()), receiver_(start_receiver()), daemon_(start_daemon()) {}
 
   rehearsal_result run() {
-    const auto began = std::chrono::steady_clock::now();
-    const thread_times daemon_before = thread_times_of(daemon_.pid());
-    const thread_times receiver_before = thread_times_of(receiver_.pid());
     replay();
     wait_until_stored();
-    result_.daemon_threads = since(daemon_before, thread_times_of(daemon_.pid()));
-    result_.receiver_threads = since(receiver_before, thread_times_of(receiver_.pid()));
-    result_.watched_seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     result_.memory_peak = memory_of(daemon_.pid(), "VmHWM");
     end(daemon_, "the daemon", "daemon");
     end(receiver_, "the receiver", "receive");

@@ -12,7 +12,6 @@
 #include <string>
 #include <vector>
 
-#include "tools/rehearsal/thread_times.hpp"
 #include "transport/accounting/ledger.hpp"
 
 namespace l3 {
@@ -48,10 +47,6 @@ struct rehearsal_result {
   std::uint64_t memory_peak = 0;    ///< resident bytes of the daemon at most
   std::string backend;
   std::uint64_t frames_bypassed = 0; ///< that the CPU computed in the place of the device
-  /// Processor time from the begin of the replay until all was stored.
-  thread_times daemon_threads;
-  thread_times receiver_threads;
-  double watched_seconds = 0; ///< that these are of
   bool verified = false;
   std::vector<std::string> problems; ///< empty: everything is as it must be
 

@@ -7,7 +7,6 @@
 
 #include "tools/command.hpp"
 #include "tools/rehearsal/child_process.hpp"
-#include "tools/rehearsal/log_tail.hpp"
 #include "tools/whole_number.hpp"
 
 namespace l3 {
@@ -30,7 +29,7 @@ void add_workload_options(CLI::App& command, workload& to) {
   command.add_option("--backend", to.backend, "where the daemon's kernels run")
       ->capture_default_str()
       ->check(
-          CLI::IsMember({"auto", "serial", "pool", "shuffled", "threaded", "cuda", "hip", "sycl"}));
+          CLI::IsMember({"auto", "pool", "cuda", "hip", "sycl"}));
 }
 
 void simulate(const workload& what, const std::filesystem::path& file,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,14 @@
 #include "transport/accounting/ledger.hpp"
 
 namespace l3 {
+
+/// Calls of a running replay to its caller.
+struct replay_watch {
+  /// Asked before every burst or record: true ends the replay.
+  std::function<bool()> stop = [] { return false; };
+  /// Gets the number of events sent after every event.
+  std::function<void(std::uint64_t events)> tell = [](std::uint64_t) {};
+};
 
 /// One of the daemons to which a replay sends.
 struct node_report {

@@ -18,7 +18,6 @@
 #include "tools/replay/node_stream.hpp"
 #include "tools/replay/report.hpp"
 #include "tools/replay/source.hpp"
-#include "tools/replay/watch.hpp"
 
 namespace l3 {
 

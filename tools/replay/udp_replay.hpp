@@ -15,7 +15,6 @@
 #include "tools/replay/loop.hpp"
 #include "tools/replay/report.hpp"
 #include "tools/replay/source.hpp"
-#include "tools/replay/watch.hpp"
 
 namespace l3 {
 

@@ -95,8 +95,6 @@ std::string table_of(const json::object& status) {
     line("farm", text_at(farm, "state") + (wrong.empty() ? "" : ": " + wrong));
     if (const std::string failure = text_at(farm, "failure"); !failure.empty()) line("", failure);
     for (const json::value& n : farm.at("nodes").as_array()) line("", node_words(n));
-    for (const json::value& odd : farm.at("odd").as_array())
-      if (odd.is_string()) line("", peer_text(std::string_view(odd.as_string())));
   }
   const auto dropped = status.at("datagrams_without_run").to_number<std::uint64_t>();
   if (dropped != 0) line("no run", fmt::format("{} datagrams dropped", dropped));

@@ -5,7 +5,6 @@
 #include <iterator>
 #include <set>
 
-#include "tools/verify/own_sums.hpp"
 
 namespace l3 {
 

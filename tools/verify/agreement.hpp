@@ -20,12 +20,9 @@ namespace l3 {
 inline constexpr const char* replay_program = "replay";
 inline constexpr const char* daemon_program = "koto-l3d";
 inline constexpr const char* receive_program = "receive";
-inline constexpr const char* reprocess_program = "reprocess";
 
 /// Of a program that writes a store: it lies there, and is of all of it.
-[[nodiscard]] inline bool is_of_store(const ledger& l) {
-  return l.program == receive_program || l.program == reprocess_program;
-}
+[[nodiscard]] inline bool is_of_store(const ledger& l) { return l.program == receive_program; }
 
 /// Two figures that must be equal, but for what is not known.
 struct agreement {
@@ -75,6 +72,14 @@ struct known_of_run {
   std::optional<std::set<std::uint32_t>> runs; ///< that are compared; nothing: all
   std::optional<std::uint64_t> bytes_in_file;  ///< of the records of these events
 };
+
+/// By which way the data came to a daemon. Its ledger alone does not say whether some came over TCP
+/// besides UDP.
+enum class came_by : std::uint8_t { udp_alone, any };
+/// Sums that hold within one ledger (docs/formats.md, section 10): what became of its events, of
+/// its fragments and of its datagrams, and whether its crates and its spills add up to the whole. A
+/// figure of which only a bound is known is among them where it is beyond the bound.
+[[nodiscard]] std::vector<agreement> own_sums(const ledger& l, came_by way);
 
 /// Compares input with sent data only if each start of a daemon left its ledger, and a replay's
 /// ledger with the file only if there is one.

@@ -49,12 +49,12 @@ struct comparison {
   /// Events that the ledgers say are stored, and that are in no place that could be read; nothing:
   /// no ledger says so.
   std::optional<std::uint64_t> unreadable;
-  std::string sent_damage;             ///< damage before the end of the .l2raw file, as fault_of()
-  bool skip_damaged = false;           ///< what is damaged is left out
-  left_out sent_left_out;              ///< only then
-  std::uint64_t unchecked = 0;         ///< only then: stored, and perhaps sent where damage is
-  payload_tally payloads;              ///< events that are stored without some of their waveforms
-  std::vector<std::string> examples;   ///< the first few differences
+  std::string sent_damage;           ///< damage before the end of the .l2raw file, as fault_of()
+  bool skip_damaged = false;         ///< what is damaged is left out
+  left_out sent_left_out;            ///< only then
+  std::uint64_t unchecked = 0;       ///< only then: stored, and perhaps sent where damage is
+  payload_tally payloads;            ///< events that are stored without some of their waveforms
+  std::vector<std::string> examples; ///< the first few differences
 
   /// Whether each daemon stored every event that was sent and not rejected once, with its bytes,
   /// and no other; of what could be read, where damage is skipped: no more may be missing than

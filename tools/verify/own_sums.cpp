@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/verify/own_sums.hpp"
+#include "tools/verify/agreement.hpp"
 
 #include <algorithm>
 #include <string_view>

@@ -43,12 +43,10 @@ constexpr std::uint64_t most_bytes = 64 << 20;
 constexpr std::size_t most_reasons = 256;
 constexpr std::size_t most_text = 4096;                  // of a comment, or a name
 constexpr std::size_t most_lanes = std::size_t{1} << 16; // as many sessions as a store takes
-constexpr std::array<std::string_view, 4> programs{"koto-l3d", "replay", "receive", "reprocess"};
+constexpr std::array<std::string_view, 3> programs{"koto-l3d", "replay", "receive"};
 
-/// Of a program that writes a store: it names all sessions of it.
-bool is_of_store(std::string_view program) {
-  return program == "receive" || program == "reprocess";
-}
+/// Of a receiver: it names all sessions of its store.
+bool is_of_store(std::string_view program) { return program == "receive"; }
 /// Of a reason: it goes to a terminal.
 constexpr std::size_t longest_reason = 64;
 

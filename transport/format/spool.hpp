@@ -24,5 +24,4 @@ struct spool_release {
 };
 static_assert(sizeof(spool_release) == 32);
 
-
 } // namespace l3

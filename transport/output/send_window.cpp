@@ -127,7 +127,8 @@ void send_window::refused(std::string_view text, time_point now) {
   if (text.empty()) { // the receiver was started anew, and does not know the lane
     if (!welcomed_.exchange(false)) return;
     // One that welcomes and forgets by turns would else keep the link busy with hellos.
-    not_before_ = now < hello_wanted_at_ + pause_after_refusal ? now + pause_after_refusal : time_point();
+    not_before_ =
+        now < hello_wanted_at_ + pause_after_refusal ? now + pause_after_refusal : time_point();
     hello_wanted_at_ = now;
     return;
   }

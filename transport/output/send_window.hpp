@@ -136,9 +136,9 @@ private:
   std::deque<sent_block> under_way_; ///< the blocks behind the stored ones
   std::size_t again_ = 0;            ///< of these, to be sent once more
   std::vector<way_state> ways_;
-  std::size_t last_way_ = 0;                           ///< over which a block went
-  std::uint64_t highest_sent_ = 0;                     ///< of all connections
-  std::uint64_t credit_ = 0;                           ///< blocks that may be under way
+  std::size_t last_way_ = 0;       ///< over which a block went
+  std::uint64_t highest_sent_ = 0; ///< of all connections
+  std::uint64_t credit_ = 0;       ///< blocks that may be under way
   time_point progress_at_; ///< when an acknowledgement last brought news, or blocks went under way
   unsigned copies_ = 0;    ///< that went since without news
   time_point copied_at_;   ///< when the first block under way went

@@ -43,6 +43,13 @@ bool take(std::string_view& from, std::string_view text, Number& number) {
 
 } // namespace
 
+store_file_header head_of_file(std::uint64_t number, store_kind kind) {
+  store_file_header head;
+  head.reserved[0] = kind == store_kind::store ? 1 : 0;
+  head.number = number;
+  return head;
+}
+
 std::filesystem::path store_file_path(const std::filesystem::path& folder, std::uint64_t number,
                                       store_kind kind) {
   return folder / store_file_name(number, kind);
@@ -132,12 +139,10 @@ std::error_code block_file::open(const held_folder& folder, std::uint64_t number
   const std::string name = store_file_name(number, kind);
   std::error_code error;
   block_file made;
-  made.file_ = std::make_shared<const file_descriptor>(folder.create(name, error));
+  made.file_ = folder.create(name, error);
   if (error) return error;
   made.number_ = number;
-  store_file_header head;
-  head.number = number;
-  if (kind == store_kind::store) head.reserved[0] = 1;
+  const store_file_header head = head_of_file(number, kind);
   error = made.append(std::as_bytes(std::span(&head, 1)));
   if (!error && flush_name != nullptr && flush_name(folder.get()) != 0) error = last_error();
   if (error) {
@@ -150,7 +155,7 @@ std::error_code block_file::open(const held_folder& folder, std::uint64_t number
 
 /// The file is open for appending: bytes always go to its end.
 std::error_code block_file::append(std::span<const std::byte> block) {
-  const auto error = append_all(file_->get(), block);
+  const auto error = append_all(file_.get(), block);
   if (error) {
     if (error != std::errc::no_space_on_device) sound_ = false;
     cut(end_);
@@ -161,21 +166,21 @@ std::error_code block_file::append(std::span<const std::byte> block) {
 }
 
 std::error_code block_file::flush(flush_function how) {
-  if (how(file_->get()) == 0) return {};
+  if (how(file_.get()) == 0) return {};
   sound_ = false;
   return last_error();
 }
 
 std::error_code block_file::check() const {
   struct stat seen {};
-  if (ask_again([&] { return ::fstat(file_->get(), &seen); }) != 0) return last_error();
+  if (ask_again([&] { return ::fstat(file_.get(), &seen); }) != 0) return last_error();
   return seen.st_nlink != 0 ? std::error_code()
                             : std::make_error_code(std::errc::no_such_file_or_directory);
 }
 
 void block_file::cut(std::uint64_t end) {
   end_ = end;
-  if (::ftruncate(file_->get(), static_cast<off_t>(end)) != 0) sound_ = false;
+  if (::ftruncate(file_.get(), static_cast<off_t>(end)) != 0) sound_ = false;
 }
 
 bool block_file::is_full_for(std::uint64_t block_bytes, std::uint64_t limit) const {

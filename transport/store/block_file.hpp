@@ -9,13 +9,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <system_error>
 #include <vector>
 
+#include "transport/format/block.hpp"
 #include "transport/store/held_folder.hpp"
 #include "transport/system/file_descriptor.hpp"
 
@@ -38,6 +38,10 @@ struct file_owner {
 
 /// Of a file of a store or a spool, from 1; an index of events has 32 bits for it.
 inline constexpr std::uint64_t highest_file_number = 0xFFFF'FFFF;
+
+/// With which a new file of this number begins.
+[[nodiscard]] store_file_header head_of_file(std::uint64_t number,
+                                             store_kind kind = store_kind::store);
 
 /// As it is called while it is written. Segments of a spool keep that name.
 [[nodiscard]] std::filesystem::path store_file_path(const std::filesystem::path& folder,
@@ -75,12 +79,6 @@ struct block_file_name {
 [[nodiscard]] std::filesystem::path find_store_file(const std::filesystem::path& folder,
                                                     const block_file_name& listed,
                                                     store_kind kind = store_kind::store);
-[[nodiscard]] inline std::filesystem::path find_store_file(const std::filesystem::path& folder,
-                                                           std::uint64_t number,
-                                                           store_kind kind = store_kind::store) {
-  return find_store_file(folder, {number, std::nullopt}, kind);
-}
-
 /// Numbers of the block files in a folder, rising. Throws std::system_error if there is no such
 /// folder.
 [[nodiscard]] std::vector<std::uint64_t> store_file_numbers(const std::filesystem::path& folder,
@@ -96,7 +94,7 @@ public:
   [[nodiscard]] std::error_code open(const held_folder& folder, std::uint64_t number,
                                      store_kind kind, flush_function flush_name);
   void close() { *this = block_file(); }
-  [[nodiscard]] bool is_open() const { return file_ != nullptr; }
+  [[nodiscard]] bool is_open() const { return static_cast<bool>(file_); }
   /// False after an error that leaves doubt about what the file holds: the next block belongs into
   /// another one. Want of room leaves none.
   [[nodiscard]] bool is_sound() const { return sound_; }
@@ -113,14 +111,12 @@ public:
   void cut(std::uint64_t end);
 
   [[nodiscard]] std::uint64_t number() const { return number_; }
-  /// What another thread may read while this one appends, and as long as it holds it.
-  [[nodiscard]] std::shared_ptr<const file_descriptor> descriptor() const { return file_; }
   [[nodiscard]] std::uint64_t end() const { return end_; } ///< where the next block will begin
   /// It has blocks, and this one would make it longer than `limit`.
   [[nodiscard]] bool is_full_for(std::uint64_t block_bytes, std::uint64_t limit) const;
 
 private:
-  std::shared_ptr<const file_descriptor> file_;
+  file_descriptor file_;
   std::uint64_t number_ = 0;
   std::uint64_t end_ = 0;
   bool sound_ = true;

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include <fmt/format.h>
 #include <zmq.hpp>
 
 #include "transport/format/endian.hpp"
@@ -212,6 +213,25 @@ bool block_receiver::take_message(time_point now) {
   return true;
 }
 
+void block_receiver::take_hello(const link_header& header, const hello_origin& origin,
+                                time_point now) {
+  const std::uint64_t session = header.session;
+  const bool is_new = peers_.find(session) == nullptr;
+  link_peer& from = peers_.greet(session, origin.address, now);
+  const std::uint64_t last = store_.last_stored(session, header.sequence);
+  from.first = header.sequence;
+  early_.drop_if([&](std::uint64_t s, std::uint64_t number) {
+    return s == session && number <= header.sequence;
+  });
+  from.in_words = origin.in_words;
+  from.run = origin.run;
+  from.node = origin.node;
+  from.take_process(process_of_hello(header), now);
+  from.stored = last != 0;
+  if (is_new) from.last_event = recent_.last_of(session);
+  from.welcomes.push_back(origin.address); // what it says to be stored must be committed first
+}
+
 /// And those behind it that came before their turn.
 void block_receiver::take_blocks(link_peer& from, const link_header& header, zmq::message_t& body,
                                  time_point now) {
@@ -380,6 +400,12 @@ void block_receiver::report_once(std::string text) {
   if (text == last_report_) return;
   last_report_ = std::move(text);
   if (report_) report_(last_report_);
+}
+
+void block_receiver::report(occasional& kind, time_point now, const std::string& text) {
+  const auto times = kind.happened(now);
+  if (!times || !report_) return;
+  report_(*times == 1 ? text : fmt::format("{} (and {} more of the kind)", text, *times - 1));
 }
 
 } // namespace l3

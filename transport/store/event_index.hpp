@@ -49,7 +49,7 @@ public:
     std::uint32_t run = 0;
     std::uint64_t events = 0;
     std::uint64_t repeated = 0; ///< left out by the receiver: another session has stored them
-    std::uint64_t bytes = 0; ///< of the events
+    std::uint64_t bytes = 0;    ///< of the events
   };
   [[nodiscard]] std::span<const session> sessions() const { return sessions_; }
 

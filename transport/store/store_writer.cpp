@@ -27,12 +27,6 @@ constexpr auto pause_that_makes_room = 10s;
 constexpr auto pause_after_end = 1s;
 constexpr auto longest_idle = 10min;
 
-std::optional<file_contents> contents_of_new(const block_file& file) {
-  std::byte head[sizeof(store_file_header)];
-  if (read_all(file.descriptor()->get(), 0, head)) return std::nullopt;
-  return file_contents(head);
-}
-
 } // namespace
 
 store_writer::~store_writer() {
@@ -142,7 +136,8 @@ std::error_code store_writer::open_next_file(const file_owner& owner, open_files
   ++next_number_;
   fresh.owner = owner;
   fresh.committed_end = fresh.file.end();
-  fresh.contents = contents_of_new(fresh.file);
+  const store_file_header head = head_of_file(fresh.file.number());
+  fresh.contents.emplace(std::as_bytes(std::span(&head, 1)));
   fresh.used_at = settings_.now();
   to = open_.insert(open_.end(), std::move(fresh));
   return {};

@@ -208,7 +208,6 @@ TEST(pipeline, with_a_supervised_engine_loses_nothing_and_keeps_the_order) {
   device->hangs = [](const frame& f) { return f.input.serial == 1; };
   supervision s;
   s.time_limit = 20ms;
-  s.restarts = 1000;
   s.first_pause = s.longest_pause = 0ns;
   s.verify_one_in = 0; // a fake engine packs no real events
   std::atomic<int> failures = 0;

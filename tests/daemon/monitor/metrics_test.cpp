@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/monitor/metrics.hpp"
+#include "daemon/monitor/status.hpp"
 
 #include <gtest/gtest.h>
 

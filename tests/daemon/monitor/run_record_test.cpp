@@ -68,20 +68,6 @@ TEST_F(run_records, the_next_start_knows_what_a_run_had_noted_last) {
   EXPECT_EQ(*next->crashed(), noted);
 }
 
-TEST_F(run_records, a_file_that_a_cleaning_job_removed_is_made_again) {
-  int kept = 0;
-  {
-    run_record_file record(
-        file(), record_of(ledger{}), [](std::string_view) {}, [&] { ++kept; });
-    std::filesystem::remove(file());
-    record.note(record_of(account()));
-  }
-  EXPECT_GE(kept, 1);
-  const auto next = start();
-  ASSERT_TRUE(next->crashed());
-  EXPECT_EQ(next->crashed()->admitted, 1000U);
-}
-
 TEST_F(run_records, a_run_that_ended_properly_has_not_crashed) {
   run_record last = record_of(account());
   last.ended = 1;

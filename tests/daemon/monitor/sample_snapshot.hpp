@@ -103,7 +103,6 @@ inline metrics_snapshot sample_snapshot() {
   s.since_reference = {3, "0/3/7, 0/3/8, 12/4/0 (noise)", 1,
                        "calorimeter_energy (mean 1323 MeV, now 910 MeV)"};
   s.hot_inputs = {{"0/3/7", "12/4/0"}};
-  s.masked_inputs = {"0/3/8"};
   s.frames = {101, 102, 103, 104, 199};
   next.fill<engine_counters>(s.engine);
   s.engine.batches_dumped = next;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/monitor/metrics.hpp"
 #include "daemon/monitor/status.hpp"
 
 #include <gtest/gtest.h>
@@ -35,14 +34,6 @@ TEST(status, says_what_became_of_the_events_of_this_spill) {
   EXPECT_EQ(boost::json::parse(render_status(s)).at("this_spill"), expected);
 }
 
-TEST(status, says_that_no_run_can_begin_for_want_of_room) {
-  metrics_snapshot s;
-  s.state.has[static_cast<std::size_t>(trouble::spool_full)] = true;
-  s.disk_shortages = {"the disk of /spool is short"};
-  EXPECT_EQ(boost::json::parse(render_status(s)).at("problem").at("text").as_string(),
-            "the disk of /spool is short: no run can begin until there is room");
-}
-
 TEST(status, names_the_problem_that_is_to_be_mended_first) {
   metrics_snapshot s = sample_snapshot();
   s.state.has = {};
@@ -74,14 +65,13 @@ TEST(status, tells_a_name_without_an_address_from_a_receiver_that_is_silent) {
   EXPECT_TRUE(text().starts_with("no receiver answers at tcp://10.0.0.1:42200")) << text();
 }
 
-TEST(status, names_hot_and_masked_inputs) {
+TEST(status, names_hot_inputs) {
   metrics_snapshot s = sample_snapshot();
   s.farm.reset();
   s.state.has = {};
   s.state.has[static_cast<std::size_t>(trouble::hot_inputs)] = true;
   boost::json::value status = boost::json::parse(render_status(s));
   EXPECT_EQ(status.at("hot_inputs"), (boost::json::array{"0/3/7", "12/4/0"}));
-  EXPECT_EQ(status.at("masked_inputs"), (boost::json::array{"0/3/8"}));
   EXPECT_TRUE(
       status.at("problem").at("text").as_string().starts_with("hot: 0/3/7, 12/4/0; pulses of"));
   s.hot_inputs = std::vector<std::string>(4000, "0/3/7");

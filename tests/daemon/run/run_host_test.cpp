@@ -9,15 +9,12 @@
 #include <functional>
 #include <limits>
 #include <memory>
-#include <sstream>
 
 #include <gtest/gtest.h>
-#include <spdlog/sinks/ostream_sink.h>
-#include <spdlog/spdlog.h>
 
 #include "daemon/run/run_reasons.hpp"
 #include "daemon/run/run_steps.hpp"
-#include "daemon/size_in_words.hpp"
+#include "daemon/words.hpp"
 #include "tests/transport/output/link_ends.hpp"
 #include "tests/transport/output/spool_blocks.hpp"
 
@@ -25,25 +22,6 @@ namespace l3 {
 namespace {
 
 using namespace std::chrono_literals;
-
-/// A folder that lies on a disk with room, or on one that has none: /proc.
-class folder_of_two_disks {
-public:
-  explicit folder_of_two_disks(std::filesystem::path room)
-      : room_(std::move(room)), link_(room_ / "spool") {
-    move_to(false);
-  }
-  [[nodiscard]] std::string path() const { return link_.string(); }
-  void move_to(bool full) const {
-    const std::filesystem::path next = room_ / "next";
-    std::filesystem::create_directory_symlink(full ? "/proc" : room_, next);
-    std::filesystem::rename(next, link_);
-  }
-
-private:
-  std::filesystem::path room_;
-  std::filesystem::path link_;
-};
 
 class hosts_of_runs : public testing::Test {
 protected:
@@ -297,29 +275,6 @@ TEST_F(hosts_of_runs, the_note_of_the_last_number_is_never_below_a_number_that_w
   EXPECT_EQ(next_of_another_start(), 81U);
 }
 
-TEST_F(hosts_of_runs, a_damaged_note_of_the_last_number_begins_no_numbers_anew) {
-  make_host();
-  for (const char* text : {"", "x", "-1", "99999999999", "1e3\n", "7\n8\n", " 7\n"}) {
-    std::ofstream(ledgers_ / "node0.last-run") << text;
-    EXPECT_EQ(host_->next_number({}), std::nullopt) << text;
-    EXPECT_NE(host_->wrong_with_numbers().find("node0.last-run is damaged"), std::string::npos);
-  }
-  std::ofstream(ledgers_ / "node0.last-run") << std::string(17, '0');
-  EXPECT_EQ(host_->next_number({}), std::nullopt) << "it has 16 bytes at most";
-  std::ofstream(ledgers_ / "node0.last-run") << std::string(15, '0') + '7';
-  EXPECT_EQ(host_->next_number({}), 8U);
-  std::ofstream(ledgers_ / "node0.last-run") << "seven";
-  host_->begin({7, "", ""});
-  host_->announce();
-  static_cast<void>(end());
-  std::filesystem::remove_all(ledgers_ / "node0.last-run");
-  std::filesystem::create_directory(ledgers_ / "node0.last-run");
-  EXPECT_EQ(host_->next_number({}), 8U);
-  host_->begin({8, "", ""});
-  host_->announce(); // it warns
-  EXPECT_TRUE(end().well);
-}
-
 TEST_F(hosts_of_runs, what_waits_on_disk_is_told_of_between_runs) {
   daemon_settings s = settings();
   s.spool.folder = folder_.path() + "/spool";
@@ -364,58 +319,7 @@ TEST_F(hosts_of_runs, a_crash_is_told_of_before_a_run_begins) {
   EXPECT_EQ(host_->snapshot().last_run_lost, 3U);
 }
 
-TEST_F(hosts_of_runs, a_full_disk_is_told_of_between_runs) {
-  daemon_settings s = settings();
-  s.spool.folder = folder_.path() + "/spool";
-  s.spool.floor = {std::uint64_t{1} << 60};
-  make_host(s);
-  host_->keep_ports();
-  EXPECT_FALSE(host_->state().degraded()) << "nobody has looked";
-  host_->go_without_run();
-  ASSERT_TRUE(test::eventually([&] { return host_->state().worst() == trouble::spool_full; }));
-  const metrics_snapshot now = host_->snapshot();
-  EXPECT_TRUE(now.state.degraded());
-  ASSERT_EQ(now.disk_shortages.size(), 1U);
-  EXPECT_NE(now.disk_shortages.front().find("/spool is short: "), std::string::npos);
-}
-
-TEST_F(hosts_of_runs, the_log_says_once_that_a_disk_is_short_and_that_it_is_no_longer) {
-  const folder_of_two_disks spool(folder_.path());
-  daemon_settings s = settings();
-  s.spool.folder = spool.path();
-  s.spool.floor = {1};
-  s.spool.segment = {};
-  std::ostringstream log;
-  const auto before = spdlog::default_logger();
-  spdlog::set_default_logger(std::make_shared<spdlog::logger>(
-      "test", std::make_shared<spdlog::sinks::ostream_sink_st>(log)));
-  make_host(s);
-  host_->keep_ports();
-  host_->go_without_run();
-  const auto times = [&](std::string_view what) {
-    const std::string all = log.str();
-    std::size_t n = 0;
-    for (std::size_t at = 0; (at = all.find(what, at)) != all.npos; ++at) ++n;
-    return n;
-  };
-  const auto becomes = [&](bool full) {
-    spool.move_to(full);
-    EXPECT_TRUE(test::eventually([&] { return host_->state().degraded() == full; }));
-    host_->tick();
-    host_->tick();
-  };
-  becomes(true);
-  EXPECT_EQ(times("no run can begin until there is room"), 1U) << log.str();
-  EXPECT_EQ(times("no longer"), 0U) << log.str();
-  becomes(false);
-  EXPECT_EQ(times("/spool is short no longer"), 1U) << log.str();
-  becomes(true);
-  EXPECT_EQ(times("no run can begin until there is room"), 2U) << log.str();
-  host_.reset();
-  spdlog::set_default_logger(before);
-}
-
-TEST(disk_watch, says_sizes_in_the_unit_that_fits) {
+TEST(disk_shortages, say_sizes_in_the_unit_that_fits) {
   EXPECT_EQ(size_in_words(0), "0.0 MB");
   EXPECT_EQ(size_in_words(999'900'000), "999.9 MB");
   EXPECT_EQ(size_in_words(1'000'000'000), "1.0 GB");
@@ -434,26 +338,10 @@ TEST(disk_watch, says_sizes_in_the_unit_that_fits) {
   EXPECT_TRUE(disk_shortages(s).empty()) << "a segment gets a quarter at most";
 }
 
-TEST(disk_watch, looks_by_itself) {
-  daemon_settings s;
-  s.run.ledger.clear();
-  const test::scratch_folder folder;
-  const folder_of_two_disks spool(folder.path());
-  s.spool.folder = spool.path();
-  s.spool.floor = {1};
-  s.spool.segment = {};
-  EXPECT_TRUE(disk_shortages(s).empty());
-  const disk_watch watch(s, 1ms);
-  for (const bool full : {true, false, true}) {
-    spool.move_to(full);
-    EXPECT_TRUE(test::eventually([&] { return watch.shortages().size() == (full ? 1 : 0); }));
-  }
-}
-
 TEST_F(hosts_of_runs, no_device_is_lost_where_there_was_no_run) {
   make_host();
-  EXPECT_FALSE(host_->device_view().device_lost);
-  EXPECT_TRUE(host_->device_view().settled);
+  EXPECT_FALSE(host_->device().lost);
+  EXPECT_TRUE(host_->device().settled);
 }
 
 } // namespace

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""R12–14: the device that computes fails, hangs, or computes wrong. The fault executor (compute.fault) stands in for it. A sender over TCP waits,
+"""R12–14: the device that computes fails, hangs, or computes wrong. The fault executor (KOTO_L3_TEST_FAULT) stands in for it. A sender over TCP waits,
 and nothing may be lost; over UDP a hang costs what comes meanwhile and finds no frame: each such event must be counted."""
 import threading
 import time
@@ -41,7 +41,8 @@ def _over_tcp(findings, plan):
         with Chain() as c:
             sent = c.write_events(spills=400, events=2000, seed=plan.seed)
             receiver = c.start_receiver()
-            daemon = c.start_daemon(frames={"count": 16, "events": 16}, compute={"fault": fault, "verify_one_in": 1, "dumps": str(c.folder / "dumps")})
+            daemon = c.start_daemon(harness.failing(fault), frames={"count": 16, "events": 16},
+                                    compute={"verify_one_in": 1, "dumps": str(c.folder / "dumps")})
             replay = c.replay("tcp", 1000)
             c.wait_for_growth()
             pause = LongestPause(c)
@@ -74,7 +75,7 @@ def _hangs_over_udp(findings, plan):
     with Chain() as c:
         sent = c.write_events(spills=400, events=2000, seed=plan.seed)
         receiver = c.start_receiver()
-        daemon = c.start_daemon(frames=frames, compute={"fault": "hang:every=1500:for=3 s", "dumps": str(c.folder / "dumps")})
+        daemon = c.start_daemon(harness.failing("hang:every=1500:for=3 s"), frames=frames, compute={"dumps": str(c.folder / "dumps")})
         relay = c.start_relay(daemon, seed=plan.seed)
         replay = c.replay("relay", rate)
         daemon.wait_for(lambda s: s["engine"]["failures"]["hang"] >= hangs, f"{hangs} hangs", 600)
@@ -107,7 +108,7 @@ def _wrong_from_then_on(findings, plan):
     with Chain() as c:
         sent = c.write_events(spills=400, events=2000, seed=plan.seed)
         receiver = c.start_receiver()
-        daemon = c.start_daemon(frames={"count": 16, "events": 4}, compute={"fault": "wrong_bit:from=100", "dumps": str(c.folder / "dumps")})
+        daemon = c.start_daemon(harness.failing("wrong_bit:from=100"), frames={"count": 16, "events": 4}, compute={"dumps": str(c.folder / "dumps")})
         replay = c.replay("tcp", 2000)
         seen = daemon.wait_for(lambda s: s["engine"]["failures"]["wrong"], "a wrong event to be found", 120)
         findings.check("wrong_results" in seen["state"]["degraded"], f"no alarm: {seen['state']}")

@@ -6,6 +6,7 @@ import os
 import random
 import time
 
+import harness
 import ledgers
 from breaks import BOTH_ENDS_OF_TCP, WITHOUT_LOSS, Breaker, until_it_ends
 from chain import Chain, Skipped, unbalanced
@@ -22,17 +23,18 @@ LATE_BY = 8  # seconds
 # be taken for that of the event of the same number in the spill before.
 SPILL = 20_000
 # Of a device; a daemon that is started anew counts its frames anew. Where bits are wrong every event is looked at.
-DEVICES = ({}, {"fault": "error:every=300"}, {"fault": "hang:every=500:for=2 s"}, {"fault": "wrong_bit:every=200", "verify_one_in": 1})
+DEVICES = (("", {}), ("error:every=300", {}), ("hang:every=500:for=2 s", {}), ("wrong_bit:every=200", {"verify_one_in": 1}))
 OUTBOXES = ({"memory": "1 MiB"}, {"memory": "256 MiB"})
 DISKS = ({"use": "overflow"}, {"use": "always"})
 
 
 def _draw(findings, c, rng, sections):
     """A configuration for this round."""
-    device, outbox, disk = rng.choice(DEVICES), rng.choice(OUTBOXES), rng.choice(DISKS)
-    drawn = {"compute": {**device, "dumps": str(c.folder / "dumps")}, "outbox": {**sections["outbox"], **outbox}, "spool": disk}
-    fault = device.get("fault", "no fault").split(":")[0].replace("_", " ")
-    findings.inject(f"rounds with {fault} of the device", 1)
+    (fault, compute), outbox, disk = rng.choice(DEVICES), rng.choice(OUTBOXES), rng.choice(DISKS)
+    drawn = {"environment": harness.failing(fault), "compute": {**compute, "dumps": str(c.folder / "dumps")},
+             "outbox": {**sections["outbox"], **outbox}, "spool": disk}
+    kind = fault.split(":")[0].replace("_", " ") or "no fault"
+    findings.inject(f"rounds with {kind} of the device", 1)
     findings.inject("rounds with an outbox of 1 MiB", int(outbox is OUTBOXES[0]))
     findings.inject("rounds with every block on disk", int(disk is DISKS[1]))
     return {**sections, **drawn}

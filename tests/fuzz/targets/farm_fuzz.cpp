@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What another program may have written under the keys of a farm: a value, or a refusal that says
-// why. One that is taken is within its limits, and is written and read the same.
+// why. One that is taken is written and read the same.
 #include <stdexcept>
 #include <string>
 
@@ -16,7 +16,7 @@ void take(std::string_view text, Read read) {
   try {
     const auto value = read(text);
     require(read(written(value)) == value, "what is written reads the same");
-  } catch (const std::runtime_error& e) {
+  } catch (const std::exception& e) {
     require(*e.what() != '\0', "a refusal says why");
   }
 }
@@ -32,8 +32,11 @@ void take_keys(fuzz_input& in) {
     const auto value = in.bytes(in.byte());
     to.keys.push_back({name, {reinterpret_cast<const char*>(value.data()), value.size()}, 1, 2});
   }
-  const farm_view v = read_view("/koto-l3/", found);
-  require(v.odd.size() <= 16, "few are told of");
+  try {
+    static_cast<void>(read_view("/koto-l3/", found));
+  } catch (const std::runtime_error& e) {
+    require(*e.what() != '\0', "a refusal says why");
+  }
 }
 
 } // namespace

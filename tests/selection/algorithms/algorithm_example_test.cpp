@@ -37,7 +37,6 @@ struct pool {
 using executors = testing::Types<serial<1>, serial<64>, shuffled, threaded, pool>;
 INSTANTIATE_TYPED_TEST_SUITE_P(cpu, early_crystals, executors);
 
-// show registry
 using algorithms = algorithm_list< //
     measure_pulses,                //
     count_early_crystals,          //
@@ -46,7 +45,6 @@ using algorithms = algorithm_list< //
     match_ends,                    //
     judge_vetoes,                  //
     decide>;
-// end
 
 /// The sequence of the settings that begin with `toml`; a trigger line is added, without which
 /// settings are refused.

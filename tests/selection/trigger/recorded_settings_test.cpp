@@ -66,21 +66,5 @@ TEST(recorded_settings, make_the_same_tables_again) {
   EXPECT_EQ(made.line_names(), read.line_names());
 }
 
-TEST(recorded_settings, have_masked_inputs_as_dead_ones) {
-  selection_files files{built_in, built_in, ""};
-  const auto open = load_selection(files, readout::koto(), 7);
-  files.masked = {{0, 3, 7}, {12, 4, 0}};
-  const auto read = load_selection(files, readout::koto(), 7);
-  EXPECT_EQ(read.recorded.calibration, "input,gain,time,threshold,dead\n0/3/7,,,,1\n12/4/0,,,,1\n");
-  const auto number = read.what.number_of({0, 3, 7});
-  EXPECT_EQ(read.tables.inputs[number].kind, input_kind::none);
-  EXPECT_EQ(open.tables.inputs[number].kind, input_kind::crystal);
-  EXPECT_NE(read.tables.constants.settings, open.tables.constants.settings);
-  const auto again = decode_settings(encode(read.recorded));
-  ASSERT_TRUE(again);
-  const auto made = load_selection(*again, "the settings", 7);
-  EXPECT_EQ(made.tables.constants.settings, read.tables.constants.settings);
-}
-
 } // namespace
 } // namespace l3

@@ -7,7 +7,7 @@
 
 #include "monitor/family.hpp"
 #include "tests/tools/receive/sample_receive_snapshot.hpp"
-#include "tools/receive/receive_families.hpp"
+#include "tools/receive/receive_snapshot.hpp"
 
 namespace l3 {
 namespace {

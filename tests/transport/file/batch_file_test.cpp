@@ -8,7 +8,6 @@
 #include <stdexcept>
 #include <vector>
 
-
 namespace l3 {
 namespace {
 

@@ -31,8 +31,8 @@ struct rules {
   bool believe_welcome_of_remainder = true; ///< send_window::welcomed: possibly_sent
   bool believe_acknowledgement_of_remainder = true; ///< send_window::acknowledged: the same
   bool believe_nothing_unsent = true;               ///< send_window::is_impossible
-  bool store_early_in_turn = true; ///< block_receiver::take_blocks
-  bool ask_again_while_first_is_missing = true; ///< block_receiver::take_block
+  bool store_early_in_turn = true;                  ///< block_receiver::take_blocks
+  bool ask_again_while_first_is_missing = true;     ///< block_receiver::take_block
 };
 
 /// What may go wrong, and how often.

@@ -54,7 +54,12 @@ private:
     EXPECT_EQ(disk_->found().damaged, 0U);
     EXPECT_EQ(disk_->found().torn_tails, torn ? 1U : 0U);
     std::size_t lanes_left = 0;
-    for (const auto& [lane, blocks] : blocks_) lanes_left += blocks.empty() ? 0 : 1;
+    for (const auto& [lane, blocks] : blocks_) {
+      if (blocks.empty()) continue;
+      ++lanes_left;
+      // What comes before the first block is gone, and told of.
+      released_[lane] = std::max(released_[lane], blocks.begin()->first - 1);
+    }
     EXPECT_EQ(disk_->found().lanes.size(), lanes_left);
   }
 

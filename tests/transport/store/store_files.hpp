@@ -41,6 +41,11 @@ inline std::error_code append(store_writer& store, const bytes& block) {
   return store.append(block, header);
 }
 
+/// The file of this number, whatever its name is now.
+inline fs::path find_store_file(const fs::path& folder, std::uint64_t number) {
+  return l3::find_store_file(folder, {number, std::nullopt});
+}
+
 /// The (session, sequence) of every readable block with a good payload.
 inline std::vector<std::pair<std::uint64_t, std::uint64_t>>
 contents(const fs::path& folder, std::uint64_t* damaged = nullptr) {
