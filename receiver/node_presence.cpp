@@ -41,18 +41,11 @@ missing_part part_of(std::uint32_t node, const sessions& silent) {
   return part;
 }
 
-/// Sessions are of one daemon if they say the mark of one process. Older daemons say none: of these
-/// sessions that come over no common address, or with no common key, are not one daemon's, nor are
-/// more than two.
+/// Sessions belong to one daemon if their hellos carry the mark of one process.
 bool are_of_several(const sessions& all) {
   std::set<std::uint16_t> processes;
   for (const auto& [session, peer] : all) processes.insert(peer->process);
-  if (!processes.contains(0)) return processes.size() > 1;
-  if (all.size() != node_presence::most_sessions_of_a_daemon)
-    return all.size() > node_presence::most_sessions_of_a_daemon;
-  const auto& of_one = all.begin()->second->peers;
-  const auto& of_other = all.rbegin()->second->peers;
-  return std::ranges::find_first_of(of_one, of_other) == of_one.end();
+  return processes.size() > 1;
 }
 
 /// Of a process that has begun anew: what it sends in sessions of the one that died was on disk,

@@ -44,7 +44,6 @@ public:
   static constexpr std::chrono::seconds silence_of_one_of_several{3};
   /// So long a daemon that was started anew at once may be heard beside the one that died.
   static constexpr std::chrono::seconds patience_with_several{5};
-  static constexpr std::size_t most_sessions_of_a_daemon = 2; ///< at a time (docs/protocol.md)
   /// Parts of nodes that are back, of which the oldest is forgotten for another; and nodes that are
   /// missing at a time, beyond which none is told.
   static constexpr std::size_t most_parts = 64;

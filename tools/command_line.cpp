@@ -2,6 +2,7 @@
 #include "tools/command_line.hpp"
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 
 #include <CLI/CLI.hpp>
@@ -66,7 +67,14 @@ option command_line::add_option(const std::string& names, Value& to,
                                 const std::string& what) const {
   return option(of_->add_option(names, to, what));
 }
+template option command_line::add_option(const std::string&, int&, const std::string&) const;
 template option command_line::add_option(const std::string&, double&, const std::string&) const;
+template option command_line::add_option(const std::string&, std::optional<double>&,
+                                         const std::string&) const;
+template option command_line::add_option(const std::string&, std::vector<double>&,
+                                         const std::string&) const;
+template option command_line::add_option(const std::string&, std::filesystem::path&,
+                                         const std::string&) const;
 template option command_line::add_option(const std::string&, std::uint16_t&,
                                          const std::string&) const;
 template option command_line::add_option(const std::string&, std::uint32_t&,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -35,6 +36,13 @@ private:
 template <class Number>
 [[nodiscard]] option_rule in_range(Number least, Number most);
 [[nodiscard]] option_rule one_of(const std::vector<std::string>& words);
+/// The names of a table.
+template <class Value>
+[[nodiscard]] option_rule one_of(const std::map<std::string, Value>& named) {
+  std::vector<std::string> words;
+  for (const auto& [word, value] : named) words.push_back(word);
+  return one_of(words);
+}
 /// A number of bytes, "64 kB", "1 MiB"; units count in powers of 1024 bytes but for kB, MB and GB.
 [[nodiscard]] option_rule size_in_bytes();
 

@@ -115,8 +115,8 @@ void add(command_line program, command_body& run, const char* name, const char* 
   const option samples = add_samples(c, o->samples);
   c.add_option_function(
        "--codec",
-       [o](const std::string& name) {
-         o->codec = name == "strong" ? codec_id::strong : codec_id::koto;
+       [o](const std::string& codec) {
+         o->codec = codec == "strong" ? codec_id::strong : codec_id::koto;
        },
        "koto: records of 3 + 8 N bytes; strong: fewer bytes, slower")
       .check(one_of({"koto", "strong"}))

@@ -452,7 +452,7 @@ void add_receive(command_line program, command_body& run) {
   allow.needs(secret);
   c.add_flag("--insecure", o->insecure,
              "take daemons of other machines without keys: everybody on the network may send");
-  c.add_option_function<std::string>(
+  c.add_option_function(
        "--monitor", [o](const std::string& text) { o->monitor = read_address(text); },
        "address for /metrics, /healthz, /readyz, /status and a page, as 127.0.0.1:9421")
       .check([](const std::string& text) -> std::string {

@@ -119,7 +119,7 @@ void add_reprocess(command_line program, command_body& run) {
   c.add_option("--menu", o->by.how.files.lines, "cuts, counters and lines: a file, or built-in")
       .required();
   add_selecting_options(c, o->by.how);
-  c.add_option_function<std::string>(
+  c.add_option_function(
        "--codec",
        [o](const std::string& name) {
          o->by.codec = name == "strong" ? codec_id::strong : codec_id::koto;

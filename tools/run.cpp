@@ -101,7 +101,7 @@ void check_plain(std::string_view option, const std::string& text) {
   if (const auto c = find_unplain(text))
     throw command_error(fmt::format("{} is no plain text: it holds {}, a control character, one "
                                     "that is not seen, or none of UTF-8",
-                                    option, escaped_name(c, text)),
+                                    option, escaped_name(*c, text)),
                         exit_usage);
 }
 

@@ -130,7 +130,7 @@ void print_left_out(const std::string& sent, const comparison& c) {
     print_plain("the store is damaged at {} places, which are left out; {} events are missing, of "
                 "which by the ledgers {} may lie there\n",
                 c.damaged, c.missing,
-                c.unreadable ? fmt::to_string(c.unreadable) : "an unknown number");
+                c.unreadable ? fmt::to_string(*c.unreadable) : "an unknown number");
 }
 
 /// Tells counted loss from uncounted.

@@ -33,7 +33,7 @@ void add_compute_options(command_line command, compute_settings& settings) {
                                                        {"cuda", backend::cuda}};
   // CLI11 would show the enumerators, of one byte, as characters.
   command
-      .add_option_function<std::string>(
+      .add_option_function(
           "--backend", [&](const std::string& name) { settings.where = backends.at(name); },
           "Where the kernels run")
       .check(one_of(backends))

@@ -30,7 +30,7 @@ void add_selecting_options(command_line command, selection_options& o) {
   command.add_option("--calibration", o.files.calibration,
                      "table of the channels that differ from the description");
   command
-      .add_option_function<std::string>(
+      .add_option_function(
           "--executor", [&](const std::string& name) { o.compute.where = executors.at(name); },
           "where the kernels run; the decisions are the same")
       .check(one_of(executors))
@@ -51,7 +51,7 @@ void add_selection_options(command_line command, selection_options& o) {
 
 option add_record_flag(command_line command, selection_files& files) {
   return command.add_flag_function(
-      "--record", [&files](std::int64_t) { files.mode = selection_mode::record; },
+      "--record", [&files] { files.mode = selection_mode::record; },
       "every event is kept, as with selection.mode = \"record\"");
 }
 
