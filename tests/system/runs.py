@@ -3,7 +3,6 @@
 """Runs begin and end while the daemon goes on and events come: none is lost, and each is of its run, in blocks, in ledgers and
 by bytes. Run control refuses what cannot be, with reasons, and answers as its OpenAPI file says."""
 import collections
-import errno
 import http.client
 import json
 import os
