@@ -151,7 +151,6 @@ private:
   bool drained_clean_ = false;        // of the run that ends
   std::uint64_t waiting_told_ = 0;    // events on disk without a run, likewise
   std::string no_pause_told_;         // likewise
-  file_descriptor tcp_port_;          // of tcp.bind, so that no other program gets it between runs
 
   mutable std::mutex mutex_; ///< guards the pointers for other threads, and what follows
   std::unique_ptr<node> node_;

@@ -207,7 +207,7 @@ def check_spack(deploy, _):
 
 def texts_of(root):
     """What the programs can say: all sources, where a text that goes over several lines is one."""
-    files = [path for room in ("daemon", "monitor", "tools", "transport", "selection", "config", "gpu") for path in sorted((root / room).rglob("*.[ch]pp"))]
+    files = [path for room in ("daemon", "receiver", "monitor", "tools", "transport", "selection", "config", "gpu") for path in sorted((root / room).rglob("*.[ch]pp"))]
     return re.sub(r'"\s*"', "", "\n".join(path.read_text() for path in files)).replace('\\"', '"')
 
 

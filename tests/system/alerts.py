@@ -79,8 +79,8 @@ class Alerts(harness.SystemTest):
         self.assertTrue(alert["annotations"]["summary"] and alert["annotations"]["action"])
         return alert
 
-    def send(self, daemon, numbers, seed=5):
-        sender, maker = self.udp_sender(daemon), level2.EventMaker(self.crates, seed)
+    def send(self, daemon, numbers):
+        sender, maker = self.udp_sender(daemon), level2.EventMaker(self.crates, 5)
         for number in numbers:
             sender.event(1, number, maker.fragments(1, number))
 
@@ -92,7 +92,9 @@ class Alerts(harness.SystemTest):
         daemon.wait_for_stored(20)
         daemon.wait_for(lambda s: s["uptime"] > 12, "two scrapes: an increase needs a count before it")
 
-        self.send(daemon, range(1, 4), seed=6)  # other bytes under the same numbers
+        with self.stream_sender(run=7).connect() as other:
+            other.event(1, 1, level2.EventMaker(self.crates, 6).fragments(1, 1))  # other bytes under a number that was taken
+            daemon.wait_for(lambda s: s["refused"]["stream_conflict"] == 1, "the conflict to be counted")
         self.wait_for_alert("KotoL3ConflictingEvents")
 
         receiver.kill()

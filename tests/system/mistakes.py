@@ -192,7 +192,7 @@ TABLE = [
     ("koto-l3d --config huge.toml --check-config", MISSING, "lower outbox.memory"),
     # Where output shall go
     ("koto-l3 simulate none/deeper/new.l2raw --events 2", MISSING, "No such file or directory"),
-    ("koto-l3 simulate folder --events 2", MISSING, "cannot create folder: Is a directory"),
+    ("koto-l3 simulate folder --events 2", MISSING, "folder: Is a directory"),
     ("koto-l3 histograms none --save text", FAILED, "text is there already, and --save did not write it: it stays as it is"),
     ("koto-l3 histograms none --save store/blocks-000001.kl3", FAILED, "store/blocks-000001.kl3 is there already"),
     ("koto-l3 histograms none --save image.png", FAILED, "image.png is there already"),

@@ -65,20 +65,6 @@ class Page(InABrowser):
         self.assert_readable()
         self.assert_quiet()
 
-    def test_a_full_disk_is_said_before_a_run(self):
-        self.start_receiver()
-        control, spool = self.folder / "control.sock", self.folder / "spool"
-        daemon = self.keep(harness.Daemon(self.write_config(run={"control": str(control), "ledger": f"{self.folder}/ledgers/"},
-                                                            spool={"folder": str(spool), "floor": "16384 GiB"}), self.ports, self.folder))
-        daemon.wait_to_say("ready for runs")
-        daemon.wait_to_say(f"the disk of {spool} is short: ")
-        self.open()
-        self.wait_for_text("problem", f"the disk of {spool} is short: ")
-        self.assertIn("no run can begin until there is room", self.text("problem"))
-        self.assertEqual(self.state(), "off")
-        self.assertIn('koto_l3_degraded{reason="spool_full"} 1', daemon.get("/metrics")[1])
-        self.assert_quiet()
-
     def test_without_a_run_it_says_so_and_is_quiet(self):
         self.start_receiver()
         control = self.folder / "control.sock"

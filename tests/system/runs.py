@@ -3,7 +3,6 @@
 """Runs begin and end while the daemon goes on and events come: none is lost, and each is of its run, in blocks, in ledgers and
 by bytes. Run control refuses what cannot be, with reasons, and answers as its OpenAPI file says."""
 import collections
-import errno
 import http.client
 import json
 import os
@@ -400,24 +399,6 @@ class Control(Controlled):
         status, answer = self.ask("POST", "/run/start")
         self.assertEqual((status, answer), (409, {"reasons": [f"crate {self.crates[1].number} is silent while others send"]}))
         self.assertEqual(daemon.stop(), 0)
-
-    def test_the_port_of_tcp_is_kept_between_runs(self):
-        """No other program of this machine gets it, and a sender is refused at once."""
-        receiver, daemon = self.start_receiver(), self.start_controlled()
-        for number in (7, 8):
-            with socket.socket() as other, self.assertRaises(OSError) as refused:
-                other.bind((harness.HOST, self.ports.tcp))
-            self.assertEqual(refused.exception.errno, errno.EADDRINUSE)
-            with socket.socket() as sender, self.assertRaises(ConnectionRefusedError):
-                sender.connect((harness.HOST, self.ports.tcp))
-            self.start()
-            self.wait_for_run("running", number)
-            with socket.socket() as sender:
-                sender.connect((harness.HOST, self.ports.tcp))
-            self.ask("POST", "/run/stop")
-            self.wait_for_run("configured")
-        self.assertEqual(daemon.stop(), 0)
-        receiver.stop()
 
     def test_a_crate_that_sends_alone(self):
         """It keeps each run from beginning: the daemon names it, and not the others."""

@@ -219,7 +219,7 @@ class Files(Selecting):
         junk = self.write("junk", "junk.l2raw")
         self.write("", "junk.l2raw.truth.jsonl")
         self.store.mkdir()
-        (self.store / "blocks-000001.kl3").write_bytes(store_reader.FILE_HEADER.pack(b"KL3S", 1, bytes(3), 1))
+        (self.store / "blocks-000001.kl3").write_bytes(store_reader.FILE_HEADER.pack(b"KL3S", 2, bytes(3), 1))
         for arguments in (["select", junk], ["evaluate", junk], ["verify", junk, self.store, "--selection", "built-in"]):
             self.says(FAILED, f"{junk} is not an .l2raw file", *arguments)
             self.says(MISSING, f"cannot read {self.folder / 'none'}", *(self.folder / "none" if a == junk else a for a in arguments))

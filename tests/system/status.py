@@ -99,6 +99,7 @@ class Status(harness.SystemTest):
     def test_again_and_again_until_a_signal(self):
         self.start_receiver()
         daemon = self.start_daemon()
+        daemon.wait_for(lambda s: s["receiver"]["connected"] and not s["state"]["degraded"], "the receiver")
         watching = self.start_tool("status", "--watch", "--interval", "100 ms", self.url(daemon))
         harness.wait_until(lambda: watching.said().count("worst crate") > 2, "three tables")
         watching.signal(signal.SIGINT)

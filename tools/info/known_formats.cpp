@@ -10,7 +10,7 @@
 namespace l3 {
 namespace {
 
-constexpr std::array<known_format, 9> formats{{
+constexpr auto formats = std::to_array<known_format>({
     {stored_format::level2, "level2", "a file of level-2 data (.l2raw)", "KL3R", 4},
     {stored_format::store_file, "store_file", "a file of a store or a spool", "KL3S", 4, 2},
     {stored_format::block, "block", "bare output blocks, as they are set aside", "KL3B", 4, 2},
@@ -20,7 +20,7 @@ constexpr std::array<known_format, 9> formats{{
     {stored_format::kept_batch, "kept_batch", "a kept batch (.l3batch)", "KL3D", 4},
     {stored_format::run_record, "run_record", "the record of a run (LEDGER.live)", "KL3L", 6},
     {stored_format::ledger, "ledger", "a ledger", "{", 0},
-}};
+});
 
 const known_format* of(stored_format f) {
   return &*std::ranges::find(formats, f, &known_format::format);
