@@ -40,6 +40,7 @@ template <class Number>
 template <class Value>
 [[nodiscard]] option_rule one_of(const std::map<std::string, Value>& named) {
   std::vector<std::string> words;
+  words.reserve(named.size());
   for (const auto& [word, value] : named) words.push_back(word);
   return one_of(words);
 }

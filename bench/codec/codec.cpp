@@ -87,7 +87,7 @@ struct codec_options {
 class codec_bench {
 public:
   codec_bench(codec_direction direction, codec_options o)
-      : direction_(direction), options_(std::move(o)),
+      : direction_(direction), options_(o),
         samples_(made_up_waveforms(options_.cold_bytes / waveform_bytes)) {}
 
   int run() {
