@@ -12,7 +12,6 @@ import harness
 import l2raw
 import level2
 import own_space
-from line_sender import LineSender
 
 NAME = "receiver.test"
 
@@ -130,17 +129,6 @@ class OverIpv6(harness.SystemTest):
             connection.close()
         self.carry("[::1]", "[::1]", receive=("--monitor", f"[::1]:{port}"), meanwhile=look)
         self.assertEqual(names, ["address ::1"])
-
-    def test_a_message_without_end(self):
-        self.receiver_host = "[::1]"
-        receiver = self.start_receiver()
-        peer = LineSender("::1", self.ports.receiver, harness.PATIENCE)
-        self.addCleanup(peer.close)
-        with self.assertRaises(OSError):
-            while True:
-                peer.send_raw(bytes([1, 0]) * 50_000)  # empty frames, behind each of which more come
-        receiver.wait_to_say("shut down the connection with [::1]:")
-        self.assertEqual(receiver.stop(), 0)
 
     def test_a_name_with_an_address_of_ipv6_only(self):
         self.know("::1")
