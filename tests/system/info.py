@@ -10,7 +10,6 @@ import subprocess
 import harness
 import l2raw
 import level2
-from crc32c import crc32c
 
 FAILED, USAGE, MISSING = 1, 2, 69
 EVENTS = 20

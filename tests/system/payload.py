@@ -5,7 +5,6 @@ sent, those that are not lie within their levels, and every program says whose w
 import collections
 import hashlib
 import json
-import re
 import shutil
 import struct
 import subprocess
