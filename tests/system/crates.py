@@ -120,7 +120,7 @@ class CratesTest(harness.SystemTest):
         self.send(1, range(1, 21), of_bad=lambda s, n: [])
         self.sender.end(1, 20)
         self.wait_for_fault("malformed")
-        self.daemon.wait_to_say(" came twice at once, with other bytes of crate 1; it is incomplete, because neither is taken: ")
+        self.daemon.wait_to_say(re.compile(r"crate 1 sends malformed fragments: \d+, most of them conflicting_chunks"))
         self.daemon.wait_to_say("20 events incomplete: 20 have a malformed fragment of crate 1")
 
     def test_time_stamps_that_drift(self):

@@ -8,7 +8,6 @@ import re
 import shutil
 import signal
 import subprocess
-import unittest
 
 import harness
 

@@ -12,17 +12,6 @@ import own_space
 SIZE = 4 << 20
 
 
-def largest_block(file):
-    """How many events share a block depends on how fast they came."""
-    head, blocks = harness.store_reader.BLOCK_HEADER, []
-    at = harness.store_reader.FILE_HEADER.size
-    while at < len(file):
-        end = at + head.size + head.unpack_from(file, at)[4]
-        blocks.append(file[at:end])
-        at = end
-    return max(blocks, key=len)
-
-
 def mount_small_disk(folder):
     try:
         own_space.enter(own_space.MOUNTS)
@@ -105,7 +94,6 @@ class FullDisk(harness.SystemTest):
         self.stop_daemon(daemon)
         receiver.stop()
         self.assert_stored(sent)
-
 
 
 if __name__ == "__main__":

@@ -106,17 +106,16 @@ def failing(fault):
 
 
 class Program:
-    def __init__(self, arguments, log, environment=None, space=None, answer=None, user=None):
+    def __init__(self, arguments, log, environment=None, space=None, answer=None):
         """`space`: an open file of the network namespace in which it shall run. `answer`: a file for standard output alone, where what
-        standard error says must not stand within it. `user`: the number of another one, as whom it shall run."""
+        standard error says must not stand within it."""
         self.log = pathlib.Path(log)
         self.arguments = [str(a) for a in arguments]
-        self.user = user
         self._output = open(self.log, "ab")
         self._said = slice(self.log.stat().st_size, None)
         with open(answer, "wb") if answer else contextlib.nullcontext(self._output) as output:
             self.process = subprocess.Popen(self.arguments, stdin=subprocess.DEVNULL, stdout=output,
-                                            stderr=self._output, preexec_fn=lambda: _begin(space), user=user,
+                                            stderr=self._output, preexec_fn=lambda: _begin(space),
                                             env={**os.environ, **(environment or {})})
 
     @property
@@ -170,21 +169,9 @@ class Program:
         text = pathlib.Path(f"/proc/{self.pid}/status").read_text()
         return int(re.search(r"SigCgt:\s+([0-9a-f]+)", text)[1], 16) >> number - 1 & 1 == 1
 
-    def allow_threads(self, count):
-        """How many threads its user may have for it to make another one."""
-        self.limit("nproc", count)
-
     def limit(self, resource, value):
         """As prlimit names it; "unlimited" takes it back."""
-        subprocess.run(["prlimit", "--pid", str(self.pid), f"--{resource}={value}:"], check=True, user=self.user)
-
-    def open_files(self):
-        return len(os.listdir(f"/proc/{self.pid}/fd"))
-
-    def processor_seconds(self):
-        """That it has had of all processors."""
-        fields = pathlib.Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        subprocess.run(["prlimit", "--pid", str(self.pid), f"--{resource}={value}:"], check=True)
 
     def memory(self):
         """Resident bytes."""
@@ -195,11 +182,11 @@ class Program:
 class Daemon(Program):
     host = HOST  # where its monitoring address is, as this process sees it
 
-    def __init__(self, config, ports, folder, environment=None, space=None, user=None):
+    def __init__(self, config, ports, folder, environment=None, space=None):
         self.ports = ports
         self.ledger_file = folder / "daemon-ledger.json"
         self.config = config
-        super().__init__([BIN / "koto-l3d", "--config", config], folder / "daemon.log", environment, space, user=user)
+        super().__init__([BIN / "koto-l3d", "--config", config], folder / "daemon.log", environment, space)
 
     def get(self, path, raw=False):
         connection = http.client.HTTPConnection(self.host, self.ports.monitor, timeout=PATIENCE)
@@ -333,16 +320,8 @@ class Stage:
                                 for section, keys in all_of_it.items()))
         return path
 
-    def start_daemon(self, environment=None, user=None, **sections):
-        return self.keep(Daemon(self.write_config(**sections), self.ports, self.folder, environment, user=user)).ready()
-
-    def hand_to_another_user(self):
-        """The number of a user whose threads the system bounds, unlike those of root; the folder of the test is theirs."""
-        if os.geteuid() != 0:
-            return None
-        nobody = 65534
-        os.chown(self.folder, nobody, -1)
-        return nobody
+    def start_daemon(self, environment=None, **sections):
+        return self.keep(Daemon(self.write_config(**sections), self.ports, self.folder, environment)).ready()
 
     def start_receiver(self, *more, store=None, listening=True):
         p = self.keep(Program([BIN / "koto-l3", "receive", "--bind", f"tcp://{self.receiver_host}:{self.ports.receiver}",

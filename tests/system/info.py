@@ -10,7 +10,6 @@ import subprocess
 import harness
 import l2raw
 import level2
-from crc32c import crc32c
 
 FAILED, USAGE, MISSING = 1, 2, 69
 EVENTS = 20
@@ -220,7 +219,7 @@ class WhatIsNot(Info):
         store = self.folder / "large"
         store.mkdir()
         with open(store / "blocks-000001.kl3", "wb") as f:
-            f.write(b"KL3S\x01" + bytes(3) + (1).to_bytes(8, "little"))
+            f.write(b"KL3S\x02" + bytes(3) + (1).to_bytes(8, "little"))
             f.write(b"x" * (64 << 20))
         p = self.start_tool("info", store)
         p.signal(signal.SIGINT)

@@ -11,7 +11,6 @@ import resource
 import signal
 import socket
 import subprocess
-import unittest
 
 import harness
 import l2raw

@@ -8,7 +8,7 @@ import struct
 import harness
 import level2
 import selection_stage
-from browser import DESKTOP, PHONE, InABrowser
+from browser import PHONE, InABrowser
 
 MOST_BYTES = 300_000
 POLLS = 6

@@ -5,7 +5,6 @@ sent, those that are not lie within their levels, and every program says whose w
 import collections
 import hashlib
 import json
-import re
 import shutil
 import struct
 import subprocess
@@ -229,7 +228,7 @@ class Payload(Payloads):
 
 
 class Golden(harness.SystemTest):
-    """Events of every payload as the first version that had them wrote them; `events.json` is what is in them."""
+    """Events of every payload as they were stored once; `events.json` is what is in them."""
     STORE, CODEC = harness.HERE / "golden_payload", "koto"
 
     def test_they_are_read_as_they_were_written(self):

@@ -97,7 +97,7 @@ class Reader(unittest.TestCase):
         events = [pack_event(crates, s, n, f) for (s, n), f in self.sent.items()]
         blocks = [line_sender.block(77, i + 1, b"".join(events[2 * i:2 * i + 2]), 2) for i in range(3)]
         self.borders = [16, 16 + len(blocks[0]), 16 + len(blocks[0]) + len(blocks[1])]
-        self.data = struct.pack("<4sB3sQ", b"KL3S", 1, bytes(3), 1) + b"".join(blocks)
+        self.data = struct.pack("<4sB3sQ", b"KL3S", 2, bytes(3), 1) + b"".join(blocks)
         self.file = self.folder / "blocks-000001.kl3"
 
     def test_it_rebuilds_what_was_packed(self):

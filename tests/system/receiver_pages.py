@@ -8,7 +8,6 @@ import os
 import re
 import shutil
 import subprocess
-import unittest
 
 import browser
 import harness

@@ -12,7 +12,7 @@ import l2raw
 import level2
 import level2_sender
 import stream_sender
-from stream_sender import ACKNOWLEDGEMENT, BEGIN, END, EVENT, HELLO, REFUSAL
+from stream_sender import ACKNOWLEDGEMENT, HELLO, REFUSAL
 
 SPILLS = {511: 30, 0: 20}
 

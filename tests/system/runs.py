@@ -80,9 +80,9 @@ class Controlled(harness.SystemTest):
         self.ledgers = self.folder / "ledgers"
         self.answered = set()
 
-    def start_controlled(self, run={}, user=None, **sections):
+    def start_controlled(self, run={}, **sections):
         config = self.write_config(run={"control": str(self.socket), "ledger": f"{self.ledgers}/", **run}, **sections)
-        daemon = self.keep(harness.Daemon(config, self.ports, self.folder, user=user))
+        daemon = self.keep(harness.Daemon(config, self.ports, self.folder))
         daemon.wait_to_say("ready for runs")
         return daemon
 
@@ -430,7 +430,6 @@ class Control(Controlled):
         status, answer = self.ask("POST", "/run/start")  # a beam that pauses, of one crate
         self.assertEqual((status, answer["reasons"]), (409, [f"only crate {number} sent in the last ten seconds"]))
         self.assertEqual(daemon.stop(), 0)
-
 
     def test_numbers_that_were_used(self):
         receiver, daemon = self.start_receiver(), self.start_controlled()

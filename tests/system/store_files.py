@@ -113,6 +113,5 @@ class StoreFiles(harness.SystemTest):
         self.assertEqual(receiver.stop(), 0, receiver.said())
 
 
-
 if __name__ == "__main__":
     harness.main()

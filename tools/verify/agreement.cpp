@@ -5,7 +5,6 @@
 #include <iterator>
 #include <set>
 
-
 namespace l3 {
 
 namespace {

@@ -31,7 +31,6 @@ HISTOGRAMS = 16  # the key of an entry
 MOST_LINES, MOST_PHOTONS, MOST_HITS_OF_A_COUNTER = 32, 16, 3
 NOT_JUDGED, MORE_PHOTONS, RECORDED = 3, 4, 8  # bits of a summary's status
 PRESCALED, LAST_REASON = 5, 8  # of a line; from 16 on a quantity's number + 16
-CALORIMETER_UNKNOWN = 1 << 31
 UNDEFINED = -(1 << 31)
 # Section 7 of docs/formats.md, in their order.
 QUANTITIES = ["calorimeter_energy", "crystals", "clusters", "photons", "photon_energy", "photon_energy_min", "photon_energy_max",
