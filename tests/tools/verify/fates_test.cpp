@@ -123,7 +123,7 @@ TEST(fates, explains_missing_events_by_what_the_ledgers_count) {
   EXPECT_EQ(t.fates().unknown, 1U);
   EXPECT_EQ(t.fates(true).rejected, 0U) << "then it is not among the missing";
 
-  t.second.spool = spool_account{0, 2, 0, 0, {{5, 2, 0}}}; // delivered what the first had left
+  t.second.spool = spool_account{0, 2, 0, {{5, 2, 0}}}; // delivered what the first had left
   t.compared.missing = 4;
   EXPECT_EQ(t.fates().left, 0U);
   EXPECT_EQ(t.fates().unknown, 1U);
