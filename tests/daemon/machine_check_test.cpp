@@ -87,7 +87,7 @@ TEST(machine_check, counts_the_tables_of_event_building) {
   daemon_settings s = small();
   const std::uint64_t few = sum_of(memory_plan_of(s, {}));
   s.building.max_events_per_spill = 16'777'216;
-  EXPECT_GE(sum_of(memory_plan_of(s, {})), few + std::uint64_t{3'000'000'000});
+  EXPECT_GE(sum_of(memory_plan_of(s, {})), few + std::uint64_t{2'000'000'000});
   const std::string wrong = wrong_with_memory(s, {}, {1'000'000'000, "this machine"});
   EXPECT_TRUE(wrong.ends_with("lower building.max_events_per_spill")) << wrong;
 }

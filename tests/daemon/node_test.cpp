@@ -182,7 +182,7 @@ TEST_F(a_small_node, says_once_that_what_it_knows_came_again) {
   const auto first = said.str().find("4 fragments came again");
   ASSERT_NE(first, std::string::npos) << said.str();
   EXPECT_EQ(said.str().find("came again", first + 20), std::string::npos) << said.str();
-  EXPECT_EQ(node_->account().datagrams.duplicate, 2U * 4 * 2) << "every chunk of theirs";
+  EXPECT_EQ(node_->account().datagrams.late, 2U * 4 * 2) << "every chunk of theirs";
   EXPECT_TRUE(node_->account().balanced());
 }
 

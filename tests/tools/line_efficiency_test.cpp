@@ -62,16 +62,5 @@ TEST(line_efficiency, of_a_run_that_records_has_all_events) {
   EXPECT_EQ(e.samples()[1].lines[0].of_all.some, 1U);
 }
 
-TEST(line_efficiency, knows_no_triggers_where_reasons_are_not_stored) {
-  settings_efficiency e({}, false, {"line 0xd481130a"});
-  summary_view old;
-  old.lines = {{0xd481130a, 1}};
-  old.head.fired = old.head.kept_by = 1;
-  e.add(old, 100);
-  ASSERT_EQ(e.samples().size(), 1U);
-  EXPECT_EQ(e.samples()[0].lines[0].of_all.some, 1U);
-  EXPECT_EQ(e.samples()[0].lines[0].of_triggered.all, 0U);
-}
-
 } // namespace
 } // namespace l3
