@@ -50,7 +50,7 @@ class Reprocessing(Selecting):
         """(the file that was sent, the store file of all its events)"""
         sent = self.simulate(events)
         self.start_receiver()
-        daemon = self.start_daemon(frames=self.frames, outbox={"block": "512 KiB"}, building={"chunk_bytes": self.chunk_bytes})
+        daemon = self.start_daemon(frames=self.frames, outbox={"block": "128 KiB"}, building={"chunk_bytes": self.chunk_bytes})
         code, said = self.run_tool("replay", sent, "--to", f"tcp://{harness.HOST}:{self.ports.tcp}", "--rate", "max")
         self.assertEqual(code, 0, said)
         daemon.wait_for_stored(events)
