@@ -24,6 +24,7 @@ struct run {
     node.fragments.admitted = 30;
     node.fragments.duplicate = 2;
     node.events.admitted = node.events.forwarded = 10;
+    node.spills = {{1, 10, 0, 10}};
     receiver.program = "receive";
     receiver.sessions = {5};
     receiver.events.admitted = receiver.events.forwarded = 10;
@@ -71,6 +72,7 @@ TEST(agreement, finds_a_fragment_that_never_arrived) {
 TEST(agreement, finds_an_event_that_was_not_admitted) {
   run r;
   r.node.events.admitted = r.node.events.forwarded = 9;
+  r.node.spills[0].admitted = 9;
   r.receiver.events.admitted = r.receiver.events.forwarded = 9;
   r.stored[0].events = 9;
   EXPECT_EQ(r.differences(), 1);
@@ -132,6 +134,7 @@ TEST(agreement, lets_a_ledger_of_a_killed_daemon_say_less_than_is_stored) {
   killed.events.admitted = killed.events.forwarded = 3;
   EXPECT_EQ(differences(), 0);
   killed.ended = true;
+  killed.spills = {{1, 3, 0, 3}};
   EXPECT_EQ(differences(), 3) << "it was not killed, and says all";
 }
 
@@ -215,6 +218,7 @@ TEST(agreement, lets_a_daemon_have_more_bytes_than_the_store_where_an_event_went
   given_up.stored[0].bytes = given_up.receiver.bytes.out = 4000;
   given_up.node.bytes.out = 4400;
   given_up.node.events.admitted += 1;
+  given_up.node.spills[0].admitted += 1;
   given_up.node.events.shed["drain"] = 1;
   given_up.node.fragments.admitted += 3;
   given_up.node.fragments.seen += 3;

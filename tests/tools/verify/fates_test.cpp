@@ -32,6 +32,7 @@ struct two_starts {
     second.events.admitted = second.events.forwarded = 6;
     for (auto* l : {&first, &second}) {
       l->fragments.seen = l->fragments.admitted = 3 * l->events.admitted;
+      l->spills = {{1, l->events.admitted, 0, l->events.admitted}};
       l->datagrams.received = 1 + l->events.admitted; // a hello, and the records of the events
     }
     replay.program = replay_program;
@@ -66,6 +67,7 @@ TEST(fates, does_not_excuse_an_event_that_was_admitted_once_too_often) {
   two_starts t;
   ++t.second.events.admitted;
   ++t.second.events.forwarded;
+  ++t.second.spills[0].admitted;
   EXPECT_EQ(t.fates().came_again(), 0U);
   EXPECT_EQ(t.fates().shed, 2U);
   EXPECT_GE(t.differences(), 2);
@@ -95,6 +97,7 @@ TEST(fates, tells_what_came_again_from_what_is_lost) {
 TEST(fates, knows_stored_events_that_came_again) {
   two_starts t; // the receiver left one out; of another it had forgotten that it was stored
   t.second.events.admitted = t.second.events.forwarded = 8;
+  t.second.spills[0].admitted = 8;
   t.second.fragments.seen = t.second.fragments.admitted = 24;
   t.second.datagrams.received = 9;
   t.stored[1].events = 7;

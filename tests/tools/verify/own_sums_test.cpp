@@ -128,12 +128,5 @@ TEST(own_sums, of_records_over_tcp_hold_a_record_for_each_event) {
   expect(l, "koto-l3d: datagrams received, and of which kind", came_by::any);
 }
 
-TEST(own_sums, leave_out_what_0_1_0_did_not_write) {
-  ledger l = of_daemon();
-  l.crates.clear();
-  l.earlier_spills = {};
-  EXPECT_EQ(differences(l), std::vector<std::string>());
-}
-
 } // namespace
 } // namespace l3
