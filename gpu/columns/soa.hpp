@@ -57,23 +57,14 @@ private:
 
 template <template <template <class> class> class Fields>
 class soa {
-  // The aliases name members: nvcc 13.0 would take array_column<T> and array_column<const T>, as
-  // aliases given to Fields, for one and the same.
   template <class T>
-  struct types_of {
-    using writable = array_column<T>;
-    using readable = array_column<const T>;
-    using cell = T&;
-    using plain = T;
-  };
+  using writable = array_column<T>;
   template <class T>
-  using writable = typename types_of<T>::writable;
+  using readable = array_column<const T>;
   template <class T>
-  using readable = typename types_of<T>::readable;
+  using cell = T&;
   template <class T>
-  using cell = typename types_of<T>::cell;
-  template <class T>
-  using plain = typename types_of<T>::plain;
+  using plain = T;
   template <class T>
   struct column_of {
     using type = T;
@@ -89,7 +80,6 @@ public:
   /// The values of a row, like one element of an array of structs.
   using value = Fields<plain>;
 
-  static_assert(!std::is_same_v<columns, const_columns>);
   static_assert(!named_like_members_of_views<Fields<column_of>>,
                 "no column may be called size or as_columns: views have these");
 
