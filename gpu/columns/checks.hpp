@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Range checks of columns. They are on where the standard library checks its containers too: in all
-// builds but the optimised one. An index beyond the end then throws std::out_of_range on the host
-// and stops the kernel (trap) on a device. Switched off, they cost nothing.
+// Range checks of columns. If they are on, an index beyond the end throws std::out_of_range on the
+// host and stops the kernel (trap) on a device; if they are off, they cost nothing. The declaration
+// of a layout switches them on or off. By default they are on where the standard library checks its
+// containers too: in all builds but the optimised one.
+//
+// A checked column has the same members as an unchecked one, so that sources compiled with and
+// without checks can pass columns to each other.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +18,12 @@
 
 namespace l3 {
 
+enum class range_checks : bool { off, on };
+
 #ifdef _GLIBCXX_ASSERTIONS
-inline constexpr bool columns_are_checked = true;
+inline constexpr range_checks default_range_checks = range_checks::on;
 #else
-inline constexpr bool columns_are_checked = false;
+inline constexpr range_checks default_range_checks = range_checks::off;
 #endif
 
 /// Reports that `value` is beyond `limit`; does not return.
@@ -34,8 +40,9 @@ L3_FN inline void fail_range(const char* what, std::uint64_t value, std::uint64_
 #endif
 }
 
+template <range_checks Checks>
 L3_FN constexpr void check_index(const char* what, std::uint32_t i, std::uint32_t n) {
-  if constexpr (columns_are_checked) {
+  if constexpr (Checks == range_checks::on) {
     if (i >= n) fail_range(what, i, n);
   }
 }

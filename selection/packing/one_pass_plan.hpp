@@ -27,20 +27,11 @@ namespace l3 {
 /// The columns that the blocks of pack_tiles share, with a row for each tile.
 template <template <class> class column>
 struct tile_fields {
-  column<std::uint64_t> front;    ///< a position_word: the tile without its boards
-  column<std::uint64_t> position; ///< a position_word
+  column<std::uint64_t> front;          ///< a position_word: the tile without its boards
+  column<std::uint64_t> position;       ///< a position_word
+  column<scalar<std::uint32_t>> ticket; ///< the next tile that a block takes
 };
-struct tile_columns {
-  using rows = soa<tile_fields>;
-
-  struct view : rows::view {
-    column<std::uint32_t> ticket; ///< one word: the next tile that a block takes
-  };
-
-  [[nodiscard]] static view take(region& from, std::uint32_t tiles) {
-    return {rows::take(from, tiles), from.take<std::uint32_t>(1)}; // in this order
-  }
-};
+using tile_columns = soa<tile_fields>;
 
 inline constexpr std::uint32_t tiles_per_fragment = 2;
 
@@ -77,7 +68,7 @@ struct begin_one_pass {
     });
     for_each(b, 1, [&](std::uint32_t) {
       columns.events.accepted[e] = 1;
-      if (e == 0) tiles.ticket[0] = 0;
+      if (e == 0) *tiles.ticket = 0;
     });
   }
 

@@ -1,48 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// The code that docs/adding-a-column.md shows, and the comparison with the page.
+// The rest of the code that docs/adding-a-column.md shows, and the comparison with the page.
+#include <algorithm>
+#include <filesystem>
+#include <stdexcept>
+#include <type_traits>
+
 #include <gtest/gtest.h>
 
+#include "gpu/columns/collection.hpp"
+#include "gpu/columns/file.hpp"
 #include "gpu/executors/serial.hpp"
-#include "tests/gpu/columns/host_columns.hpp"
+#include "tests/gpu/columns/columns_example.hpp"
 #include "tests/shown_code.hpp"
 
 namespace l3::test {
 namespace {
 
-// show layout
 template <template <class> class column>
-struct pulse_fields {
-  column<std::uint32_t> channel;
-  column<std::int32_t> energy;   // 1/256 ADC count
-  column<std::int32_t> time;     // 1/256 sample
-  column<std::uint16_t> samples; // above the threshold
-};
-using pulses = soa<pulse_fields>;
-// end
-
-template <template <class> class column>
-struct gain_fields {
+struct placed_fields {
+  column<std::int32_t> energy;
   column<float> gain;
-  column<std::int32_t> delay; // 1/256 sample
+  column<std::uint8_t> kept;
 };
-using gains = soa<gain_fields>;
-
-// show kernel
-struct calibrate {
-  static constexpr std::uint32_t width = 128;
-  struct shared {};
-
-  template <block B>
-  L3_FN void operator()(const B& b, shared&, pulses::view found, gains::const_view known) const {
-    for_each(b, found.size(), [&](std::uint32_t i) {
-      const gains::value of_channel = known[found.channel[i]];
-      found[i].energy =
-          static_cast<std::int32_t>(of_channel.gain * static_cast<float>(found.energy[i]));
-      found[i].time -= of_channel.delay;
-    });
-  }
-};
-// end
+using placed = soa<placed_fields>;
 
 // show arena
 struct arena {
@@ -55,33 +35,113 @@ struct arena {
 };
 // end
 
-TEST(columns_example, runs_in_memory_of_a_frame) {
+template <class View>
+concept writes_in_rows = requires(View found) {
+  found[0].energy = 1;
+};
+template <class View>
+concept writes_in_columns = requires(View found) {
+  found.energy[0] = 1;
+};
+static_assert(writes_in_rows<pulses::view> && writes_in_columns<pulses::view>);
+static_assert(!writes_in_rows<pulses::const_view> && !writes_in_columns<pulses::const_view>);
+static_assert(std::is_convertible_v<pulses::view, pulses::const_view>);
+static_assert(!std::is_constructible_v<pulses::view, pulses::const_view>);
+
+TEST(columns_example, lie_in_one_buffer) {
+  const std::uint32_t n = 1000;
+  // show buffer
+  const buffer memory = host_memory::allocate(pulses::bytes(n)); // n is known at run time
+  const pulses::view found = pulses::over({memory.data(), memory.size()}, n);
+  EXPECT_EQ(found.size(), n);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(found.time.data()) % region::alignment, 0U);
+  // end
+  EXPECT_THROW(static_cast<void>(pulses::over({memory.data(), memory.size()}, 2 * n)),
+               std::out_of_range);
+}
+
+TEST(columns_example, run_on_the_host) {
+  // show run
+  host_columns<pulses> found(1000);
+  host_columns<gains> known(10);
+  fill_example(found.view(), known.view());
+  serial_queue queue;
+  queue.run(calibrate{}, 1, found.view(), known.const_view());
+  // end
+  check_example(found.view());
+}
+
+TEST(columns_example, take_memory_of_a_frame) {
   region counted;
   static_cast<void>(arena::take(counted, 1000, 10));
   const buffer memory = host_memory::allocate(counted.used());
   region from(memory);
-  const arena a = arena::take(from, 1000, 10);
-  // show rows
-  for (std::uint32_t i = 0; i < a.found.size(); ++i)
-    a.found[i] = {.channel = i % 10, .energy = 256, .time = 512, .samples = 9};
-  for (std::uint32_t i = 0; i < a.known.size(); ++i) {
-    a.known.gain[i] = static_cast<float>(i);
-    a.known[i].delay = 12;
-  }
+  const arena all = arena::take(from, 1000, 10);
+  fill_example(all.found, all.known);
+  serial_queue().run(calibrate{}, 1, all.found, gains::const_view(all.known));
+  check_example(all.found);
+  EXPECT_EQ(from.used(), counted.used());
+}
+
+TEST(columns_example, put_together) {
+  host_columns<pulses> found(10);
+  host_columns<gains> known(10);
+  fill_example(found.view(), known.view());
+  host_columns<placed> own(10);
+  const placed::view all(placed::columns{
+      .energy = found.view().energy, .gain = known.view().gain, .kept = own.view().kept});
+  all[3].kept = all[3].gain > 2 && all[3].energy == 256;
+  EXPECT_EQ(own[3].kept, 1);
+  all[4].energy = -1;
+  EXPECT_EQ(found[4].energy, -1);
+}
+
+/// Stands for the queue of a device.
+struct streaming_queue {
+  struct memory {
+    static constexpr bool has_device = true;
+  };
+};
+template <class Queue>
+concept copies_on_the_host = requires(Queue queue, host_columns<pulses> columns) {
+  copy(queue, columns, columns);
+};
+static_assert(copies_on_the_host<serial_queue>);
+static_assert(!copies_on_the_host<streaming_queue>, "it would overtake what was enqueued");
+
+TEST(columns_example, check_ranges) {
+  host_columns<pulses::checked> some(10);
+  // show checks
+  const pulses::checked::view checked = some.view();
+  EXPECT_THROW(static_cast<void>(checked[10]), std::out_of_range);
+  EXPECT_THROW(static_cast<void>(checked.energy[10]), std::out_of_range);
   // end
-  serial_queue queue;
-  queue.run(calibrate{}, 1, a.found, gains::const_view(a.known));
-  for (std::uint32_t i = 0; i < 1000; ++i) {
-    ASSERT_EQ(a.found[i].energy, static_cast<std::int32_t>(256 * (i % 10)));
-    ASSERT_EQ(a.found[i].time, 500);
-    ASSERT_EQ(a.found[i].samples, 9);
-  }
+}
+
+TEST(columns_example, save_and_load) {
+  host_columns<pulses> found(3);
+  found[2].energy = 77;
+  const auto folder = std::filesystem::path(testing::TempDir());
+  // show file
+  save_columns<pulses>(folder / "pulses.columns", found.view());
+  const host_columns<pulses> again = load_columns<pulses>(folder / "pulses.columns");
+  EXPECT_THROW(static_cast<void>(load_columns<gains>(folder / "pulses.columns")), // other columns
+               std::runtime_error);
+  // end
+  ASSERT_EQ(again.size(), 3U);
+  EXPECT_EQ(again[2].energy, 77);
+  std::filesystem::remove(folder / "pulses.columns");
 }
 
 TEST(columns_example, is_what_the_page_shows) {
   code_by_name shown;
   compare_page(L3_SOURCE_DIR, "docs/adding-a-column.md",
-               {"tests/gpu/columns/columns_example_test.cpp"}, shown);
+               {"tests/gpu/columns/columns_example.hpp",
+                "tests/gpu/columns/columns_example_test.cpp",
+                "tests/gpu/columns/columns_cuda_test.cu"},
+               shown);
+  if (IsSkipped() || HasFatalFailure()) return;
+  EXPECT_EQ(std::ranges::count(shown["layout"], '\n'), 8) << "four columns are eight lines";
 }
 
 } // namespace

@@ -1,53 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cstring>
+#include <set>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include <boost/pfr.hpp>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "tests/gpu/columns/host_columns.hpp"
+#include "gpu/columns/collection.hpp"
+#include "gpu/executors/pool.hpp"
+#include "gpu/executors/serial.hpp"
+#include "gpu/executors/shuffled.hpp"
+#include "gpu/executors/threaded.hpp"
+#include "tests/gpu/columns/columns_cases.hpp"
 
 namespace l3::test {
 namespace {
 
-struct three_bytes {
-  std::uint8_t red = 0;
-  std::uint8_t green = 0;
-  std::uint8_t blue = 0;
-  [[nodiscard]] bool operator==(const three_bytes&) const = default;
-};
-
-template <template <class> class column>
-struct probe_fields {
-  column<std::uint8_t> small;
-  column<std::uint64_t> large;
-  column<three_bytes> odd;
-  column<std::uint16_t> medium;
-};
-using probes = soa<probe_fields>;
 using view = probes::view;
 using const_view = probes::const_view;
-
-/// The value of row i, with a different number in each element.
-probes::value probe(std::uint32_t i) {
-  const auto byte = [](std::uint32_t n) { return static_cast<std::uint8_t>(n); };
-  return {byte(3 * i),
-          std::uint64_t{0x1'0000'0001} * i,
-          {byte(i), byte(i + 1), byte(i + 2)},
-          static_cast<std::uint16_t>(5 * i)};
-}
-bool equal(const probes::value& a, const probes::value& b) {
-  return a.small == b.small && a.large == b.large && a.odd == b.odd && a.medium == b.medium;
-}
-void fill(const view& v) {
-  for (std::uint32_t i = 0; i < v.size(); ++i) v[i] = probe(i);
-}
 
 // Views go to kernels by value.
 static_assert(std::is_trivially_copyable_v<view> && std::is_trivially_copyable_v<const_view>);
 static_assert(std::is_trivially_destructible_v<view>);
+// They hold pointers and lengths: 16 bytes a column, 8 a scalar, 8 for the view.
+static_assert(sizeof(view) <= 6 * 16 + 8 + 8 && sizeof(const_view) == sizeof(view));
+static_assert(sizeof(probes::checked::view) == sizeof(view));
 
 // Writable views convert to read-only ones, never the other way round.
 static_assert(std::is_convertible_v<view, const_view>);
@@ -61,6 +42,10 @@ concept writes_in_rows = requires(V v) {
   v[0].medium = 1;
 };
 template <class V>
+concept writes_structs_in_rows = requires(V v) {
+  v[0].odd = three_bytes{};
+};
+template <class V>
 concept writes_rows = requires(V v) {
   v[0] = probes::value{};
 };
@@ -69,13 +54,52 @@ concept writes_in_columns = requires(V v) {
   v.medium[0] = 1;
 };
 template <class V>
+concept writes_structs_in_columns = requires(V v) {
+  v.odd[0].red = 1;
+};
+template <class V>
+concept writes_elements = requires(V v) {
+  v.position[0][1] = 1;
+};
+template <class V>
+concept writes_elements_in_rows = requires(V v) {
+  v[0].table(1, 1) = 1;
+};
+template <class V>
+concept writes_vectors = requires(V v) {
+  v.position[0] = vector_of<float, 3>{};
+};
+template <class V>
+concept writes_lanes = requires(V v) {
+  v.position.lane(1)[0] = 1;
+};
+template <class V>
+concept writes_scalars = requires(V v) {
+  *v.factor = 1;
+};
+template <class V>
 concept writes_memory = requires(V v) {
   *v.medium.data() = 1;
-};
+}
+|| requires(V v) { *v.position.data() = 1; }
+|| requires(V v) { *v.factor.data() = 1; };
+
 static_assert(writes_in_rows<view> && !writes_in_rows<const_view>);
+static_assert(writes_structs_in_rows<view> && !writes_structs_in_rows<const_view>);
 static_assert(writes_rows<view> && !writes_rows<const_view>);
 static_assert(writes_in_columns<view> && !writes_in_columns<const_view>);
+static_assert(writes_structs_in_columns<view>);
+static_assert(writes_elements<view> && !writes_elements<const_view>);
+static_assert(writes_elements_in_rows<view> && !writes_elements_in_rows<const_view>);
+static_assert(writes_vectors<view> && !writes_vectors<const_view>);
+static_assert(writes_lanes<view> && !writes_lanes<const_view>);
+static_assert(writes_scalars<view> && !writes_scalars<const_view>);
 static_assert(writes_memory<view> && !writes_memory<const_view>);
+static_assert(
+    std::is_same_v<decltype(std::declval<const host_columns<probes>&>().view()), const_view>);
+
+// Both ways to walk a schema find as many fields.
+static_assert(field_count<probe_fields> == boost::pfr::tuple_size_v<probes::declared>);
 
 struct extent {
   std::uintptr_t begin;
@@ -87,6 +111,29 @@ template <class T>
 extent extent_of(const T* p, std::size_t n = 1) {
   const auto begin = reinterpret_cast<std::uintptr_t>(p);
   return {begin, begin + n * sizeof(T)};
+}
+
+/// The extents of every element of every row, found by different ways of access.
+std::vector<extent> elements_of(const view& v) {
+  std::vector<extent> all{extent_of(&*v.factor)};
+  for (std::uint32_t i = 0; i < v.size(); ++i) {
+    all.insert(all.end(), {extent_of(&v[i].small), extent_of(&v.large[i]), extent_of(&v[i].odd),
+                           extent_of(&v[i].medium)});
+    for (std::uint32_t k = 0; k < 3; ++k) all.push_back(extent_of(&v.position[i][k]));
+    for (std::uint32_t r = 0; r < 2; ++r) {
+      for (std::uint32_t c = 0; c < 3; ++c) all.push_back(extent_of(&v[i].table(r, c)));
+    }
+  }
+  return all;
+}
+
+std::vector<std::uintptr_t> starts_of(const view& v) {
+  const auto at = [](const auto* p) { return reinterpret_cast<std::uintptr_t>(p); };
+  std::vector<std::uintptr_t> all{at(v.small.data()), at(v.large.data()), at(v.factor.data()),
+                                  at(v.odd.data()), at(v.medium.data())};
+  for (std::uint32_t k = 0; k < 3; ++k) all.push_back(at(v.position.lane(k).data()));
+  for (std::uint32_t k = 0; k < 6; ++k) all.push_back(at(v.table.lane(k).data()));
+  return all;
 }
 
 RC_GTEST_PROP(columns, lie_apart_aligned_and_inside_their_buffer, ()) {
@@ -106,22 +153,21 @@ RC_GTEST_PROP(columns, lie_apart_aligned_and_inside_their_buffer, ()) {
   const auto* const head = static_cast<std::byte*>(from.take_bytes(before, 1));
   const view first = probes::take(from, n);
   RC_ASSERT(from.used() == first_end);
+  RC_ASSERT(probes::bytes(n) <= first_end - round_up(before, region::alignment));
   const view second = probes::take(from, more);
   RC_ASSERT(from.used() == memory.size());
 
-  std::vector<extent> all;
-  if (before != 0) all.push_back(extent_of(head, before));
   for (const view& v : {first, second}) {
-    for (const extent& e :
-         {extent_of(v.small.data(), v.size()), extent_of(v.large.data(), v.size()),
-          extent_of(v.odd.data(), v.size()), extent_of(v.medium.data(), v.size())}) {
-      RC_ASSERT(e.begin % region::alignment == 0U);
-      if (e.begin != e.end) all.push_back(e);
-    }
+    for (const std::uintptr_t p : starts_of(v)) RC_ASSERT(p % region::alignment == 0U);
   }
+  std::vector<extent> all = elements_of(first);
+  const std::vector<extent> others = elements_of(second);
+  all.insert(all.end(), others.begin(), others.end());
+  if (before != 0) all.push_back(extent_of(head, before));
   std::ranges::sort(all);
   const extent whole = extent_of(memory.data(), memory.size());
-  for (const extent& e : all) RC_ASSERT(e.begin >= whole.begin && e.end <= whole.end);
+  RC_ASSERT(all.front().begin >= whole.begin);
+  RC_ASSERT(all.back().end <= whole.end);
   for (std::size_t k = 1; k < all.size(); ++k) RC_ASSERT(all[k - 1].end <= all[k].begin);
 }
 
@@ -130,49 +176,87 @@ RC_GTEST_PROP(columns, keep_what_is_written_by_row_and_by_column, ()) {
   host_columns<probes> columns(n);
   const view v = columns.view();
   for (std::uint32_t i = 0; i < n; ++i) {
-    const probes::value p = probe(i);
     if (i % 2 == 0) {
-      v[i] = p;
+      v[i] = probe(i);
       continue;
     }
+    const probes::value p = probe(i);
     v.small[i] = p.small;
     v.large[i] = p.large;
     v.odd[i] = p.odd;
+    for (std::uint32_t k = 0; k < 3; ++k) v.position.lane(k)[i] = p.position[k];
+    v.table[i] = p.table;
     v.medium[i] = p.medium;
   }
   const const_view read = v;
   for (std::uint32_t i = 0; i < n; ++i) {
     RC_ASSERT(equal(read[i], probe(i)));
     RC_ASSERT(equal(v[i], probe(i)));
-    RC_ASSERT(read.large[i] == probe(i).large);
+    RC_ASSERT(read.position[i] == probe(i).position);
+    RC_ASSERT(read.table[i](1, 0) == probe(i).table[3]);
+    RC_ASSERT(read.position.lane(2)[i] == probe(i).position[2]);
   }
 }
 
 TEST(columns, rows_are_exchanged_like_structs) {
   host_columns<probes> columns(2);
+  fill(columns.view());
+  const probes::value first = columns[0];
+  columns[0] = columns[1];
+  columns[1] = first;
+  EXPECT_TRUE(equal(columns[0], probe(1)));
+  EXPECT_TRUE(equal(columns[1], probe(0)));
+  columns[0].position = columns[1].position;
+  EXPECT_EQ(columns.view().position[0][2], 2);
+  EXPECT_EQ(*columns.view().factor, 1002U); // rows leave scalars alone
+}
+
+TEST(columns, matrix_lanes_are_neighbours_in_rows) {
+  host_columns<probes> columns(100);
   const view v = columns.view();
-  fill(v);
-  const probes::value first = v[0];
-  v[0] = v[1];
-  v[1] = first;
-  EXPECT_TRUE(equal(v[0], probe(1)));
-  EXPECT_TRUE(equal(v[1], probe(0)));
+  EXPECT_EQ(&v.position[8][1], &v.position[7][1] + 1);
+  EXPECT_EQ(&v.table[8](1, 2), &v.table[7](1, 2) + 1);
+  EXPECT_EQ(v.table.lane(5).data() + 7, &v.table[7](1, 2));
+}
+
+TEST(columns, first_rows_of_a_view) {
+  host_columns<probes> columns(100);
+  fill(columns.view());
+  const const_view some = columns.view().first(40);
+  EXPECT_EQ(some.size(), 40U);
+  EXPECT_EQ(some.position.size(), 40U);
+  EXPECT_TRUE(equal(some[39], probe(39)));
+  EXPECT_EQ(*some.factor, 1100U);
+  EXPECT_THROW(static_cast<void>(columns.view().first(101)), std::out_of_range);
 }
 
 TEST(columns, convert_to_and_from_plain_columns) {
   host_columns<probes> columns(10);
   const column<std::uint16_t> out = columns.view().medium;
   out[3] = 9;
-  EXPECT_EQ(columns.view()[3].medium, 9);
+  EXPECT_EQ(columns[3].medium, 9);
   probes::columns others = columns.view().as_columns();
   others.medium = column<std::uint16_t>(out);
   EXPECT_EQ(view(others)[3].medium, 9);
+}
+
+TEST(columns, over_a_buffer_that_does_not_fit) {
+  const buffer memory = host_memory::allocate(4096);
+  const std::span<std::byte> all(memory.data(), memory.size());
+  const auto needed = probes::bytes(5);
+  EXPECT_EQ(probes::over(all.first(needed), 5).size(), 5U);
+  EXPECT_THROW(static_cast<void>(probes::over(all.first(needed - 1), 5)), std::out_of_range);
+  EXPECT_THROW(static_cast<void>(probes::over(all.subspan(64), 5)), std::invalid_argument);
+  probes::over(all, 5)[4].medium = 3;
+  EXPECT_EQ(probes::const_over(all, 5)[4].medium, 3);
 }
 
 template <template <class> class column>
 struct mixed_fields {
   column<std::uint16_t> mine;
   column<std::uint64_t> theirs;
+  column<vector_of<float, 3>> place;
+  column<scalar<std::uint32_t>> factor;
 };
 using mixed = soa<mixed_fields>;
 
@@ -180,28 +264,118 @@ TEST(columns, are_put_together_from_several_layouts) {
   host_columns<probes> a(10);
   host_columns<probes> b(10);
   host_columns<probes> c(11);
-  const mixed::view m(mixed::columns{.mine = a.view().medium, .theirs = b.view().large});
+  fill(a.view());
+  fill(b.view());
+  const mixed::view m(mixed::columns{.mine = a.view().medium,
+                                     .theirs = b.view().large,
+                                     .place = b.view().position,
+                                     .factor = c.view().factor});
   EXPECT_EQ(m.size(), 10U);
-  m[3] = {.mine = 1, .theirs = 2};
-  EXPECT_EQ(a.view()[3].medium, 1);
-  EXPECT_EQ(b.view()[3].large, 2U);
-  const mixed::const_view r(mixed::const_columns{.mine = m.mine, .theirs = b.const_view().large});
+  m[3] = {.mine = 1, .theirs = 2, .place = {3, 4, 5}, .factor = {}};
+  *m.factor = 6;
+  EXPECT_EQ(a[3].medium, 1);
+  EXPECT_EQ(b[3].large, 2U);
+  EXPECT_EQ(b.view().position[3][2], 5);
+  EXPECT_EQ(*c.view().factor, 6U);
+
+  const mixed::const_view r(mixed::const_columns{.mine = m.mine,
+                                                 .theirs = std::as_const(b).view().large,
+                                                 .place = m.place,
+                                                 .factor = m.factor});
   EXPECT_EQ(r[3].theirs, 2U);
-  EXPECT_THROW(mixed::view(mixed::columns{.mine = a.view().medium, .theirs = c.view().large}),
+  EXPECT_THROW(mixed::view(mixed::columns{.mine = a.view().medium,
+                                          .theirs = c.view().large,
+                                          .place = b.view().position,
+                                          .factor = c.view().factor}),
                std::out_of_range);
 }
 
-#ifdef _GLIBCXX_ASSERTIONS
 TEST(columns, throw_beyond_the_end_if_they_check) {
-  host_columns<probes> columns(10);
-  const view v = columns.view();
-  const const_view r = v;
+  using checked = probes::checked;
+  host_columns<checked> columns(10);
+  const checked::view v = columns.view();
+  const checked::const_view r = v;
+  v[9].medium = 1;
+  v.medium[9] = 2;
+  EXPECT_EQ(r[9].medium, 2);
   EXPECT_THROW(static_cast<void>(v[10]), std::out_of_range);
   EXPECT_THROW(static_cast<void>(r[10]), std::out_of_range);
   EXPECT_THROW(static_cast<void>(v.medium[10]), std::out_of_range);
   EXPECT_THROW(static_cast<void>(r.medium[10]), std::out_of_range);
+  EXPECT_THROW(static_cast<void>(v.position[10]), std::out_of_range);
+  EXPECT_THROW(static_cast<void>(v.position[0][3]), std::out_of_range);
+  EXPECT_THROW(static_cast<void>(r.table[0][6]), std::out_of_range);
+  EXPECT_THROW(static_cast<void>(v.table[0](0, 3)), std::out_of_range);
+  EXPECT_THROW(static_cast<void>(v.table.lane(6)), std::out_of_range);
+  EXPECT_THROW(static_cast<void>(v.table.lane(5)[10]), std::out_of_range);
+  EXPECT_THROW(static_cast<void>(v.first(3)[3]), std::out_of_range);
 }
+
+TEST(columns, do_not_check_unless_asked) {
+  using unchecked = soa<probe_fields, range_checks::off>;
+  host_columns<unchecked> columns(10);
+  EXPECT_NO_THROW(columns.view().first(5).medium[6] = 1); // there, but beyond the view's end
+  EXPECT_EQ(columns[6].medium, 1);
+#ifdef _GLIBCXX_ASSERTIONS
+  static_assert(default_range_checks == range_checks::on);
+#else
+  static_assert(default_range_checks == range_checks::off);
 #endif
+}
+
+TEST(columns, move_with_their_collection) {
+  host_columns<probes> from(10);
+  fill(from.view());
+  const host_columns<probes> to = std::move(from);
+  EXPECT_TRUE(equal(to[9], probe(9)));
+}
+
+/// A CPU queue with a finish() like a device's; its copies and kernels are done on return.
+template <class Queue>
+struct finished : Queue {
+  using Queue::Queue;
+  static std::string finish() { return {}; }
+};
+struct on_host {
+  template <class Layout>
+  using here = host_columns<Layout>;
+  template <class Layout>
+  using there = host_columns<Layout>;
+};
+struct serial : on_host {
+  static auto make() { return finished<serial_queue>(); }
+};
+struct wide : on_host {
+  static auto make() { return finished<serial_queue>(7U); }
+};
+struct shuffled : on_host {
+  static auto make() { return finished<shuffled_queue>(64U, 1U); }
+};
+struct threaded : on_host {
+  static auto make() { return finished<threaded_queue>(4U); }
+};
+struct pool : on_host {
+  static auto make() {
+    static thread_pool threads(3);
+    return finished<pool_queue>(threads);
+  }
+};
+using host_places = testing::Types<serial, wide, shuffled, threaded, pool>;
+INSTANTIATE_TYPED_TEST_SUITE_P(host, columns_on, host_places);
+
+TEST(columns, are_copied_within_a_device_by_a_kernel) {
+  using word = copy_words::word;
+  for (const std::uint32_t n : {0U, 1U, 1023U, 1024U, 1025U, 5000U}) {
+    std::vector<word> from(n);
+    for (std::uint32_t i = 0; i < n; ++i) from[i] = {{i + 1U, ~std::uint64_t{i}}};
+    std::vector<word> to(n + 1);
+    shuffled_queue(64, 2).run(copy_words{},
+                              (n + copy_words::words_per_block - 1) / copy_words::words_per_block,
+                              column<const word>(from.data(), n), column<word>(to.data(), n));
+    EXPECT_TRUE(n == 0 || std::memcmp(from.data(), to.data(), n * sizeof(word)) == 0);
+    EXPECT_EQ(to[n].halves[0], 0U);
+  }
+}
 
 } // namespace
 } // namespace l3::test

@@ -12,9 +12,9 @@
 
 #include <gtest/gtest.h>
 
+#include "gpu/columns/collection.hpp"
 #include "selection/algorithms/judge_vetoes.hpp"
 #include "selection/algorithms/match_ends.hpp"
-#include "tests/gpu/columns/host_columns.hpp"
 #include "tests/gpu/decode/decode_memory.hpp"
 
 namespace l3::test {
@@ -228,7 +228,7 @@ private:
       memory_.write(from.bytes().data(), from.bytes().size());
     }
     [[nodiscard]] typename Layout::view view() const {
-      return view_over<Layout>(memory_.bytes().data(), rows_);
+      return Layout::over({memory_.bytes().data(), memory_.bytes().size()}, rows_);
     }
     [[nodiscard]] typename Layout::const_view const_view() const { return view(); }
     void read(host_columns<Layout>& to) const {
