@@ -21,7 +21,7 @@
 
 namespace l3 {
 
-/// What a node says about its device and its data at one moment.
+/// The state of a node's device and data at one moment.
 struct device_view {
   bool lost = false;           ///< to this process
   bool all_held = false;       ///< the device holds every frame: no data can be taken

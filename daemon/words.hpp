@@ -16,7 +16,7 @@
 
 namespace l3 {
 
-/// Of memory and of disks: "950.0 MB", "1.5 GB".
+/// A size of memory or of a disk: "950.0 MB", "1.5 GB".
 [[nodiscard]] inline std::string size_in_words(std::uint64_t bytes) {
   constexpr std::uint64_t mega = 1'000'000;
   constexpr std::uint64_t giga = 1000 * mega;

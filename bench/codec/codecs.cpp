@@ -31,7 +31,7 @@ struct comparison_row {
   std::string file;
   std::string what;
   double bytes = 0;
-  /// Of a pass over all waveforms of the file. A limit is not timed: its medians are 0.
+  /// Times of a pass over all waveforms of the file. A limit is not timed: its medians are 0.
   timing encode{};
   timing decode{};
 };
@@ -97,7 +97,7 @@ general_codec strong_groups(std::uint32_t samples) {
           }};
 }
 
-/// What `koto-l3 pack` writes, with all heads and checksums.
+/// The output of `koto-l3 pack`, with all heads and checksums.
 double packed_file_bytes(const std::string& file, std::uint32_t samples,
                          decltype(pack_stream)* pack) {
   byte_input in(file);

@@ -56,7 +56,7 @@ std::optional<double> rate_in(const std::filesystem::path& output) {
                                               : std::nullopt;
 }
 
-/// What iperf3 moves over loopback on this machine: the limit beside which TCP is measured. Runs
+/// The rate of iperf3 over loopback on this machine: the limit beside which TCP is measured. Runs
 /// for some seconds, with its output in `folder`.
 iperf3_result run_iperf3(const std::filesystem::path& folder) {
   const auto program = find_program("iperf3");

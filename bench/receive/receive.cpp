@@ -61,7 +61,8 @@ constexpr std::size_t slots_of_a_call = 64;
 constexpr auto long_time = std::chrono::hours(1);
 constexpr auto age = std::chrono::milliseconds(5); // as the default configuration has it
 
-/// What the threads took that were started and joined in between; main, which sends, is left out.
+/// Processor time of the threads that were started and joined in between, without the main
+/// thread, which sends.
 template <class Run>
 cpu_time cpu_of_receiver(Run&& run) {
   const cpu_time all = cpu_of_process();

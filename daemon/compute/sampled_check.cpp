@@ -86,7 +86,7 @@ std::string sampled_check::wrong_with(const frame& f, std::size_t event) {
       return about(e, fmt::format("crate place {} is another", original.crate));
     if (!rebuild_fragment(*view, k, rebuilt_))
       return about(e, fmt::format("crate place {} cannot be unpacked", original.crate));
-    // What was left out cannot be compared here; what is kept, can.
+    // Samples that were suppressed cannot be compared; those that are kept can.
     if (rebuilt_.size() == original.bytes && !view->is_whole()) {
       fill_absent_words(*view, k, rebuilt_, [&](std::uint32_t at) {
         return byte_of(f.input.bytes.data(), f.input.pieces.data(), original, at);

@@ -126,7 +126,7 @@ std::string why(const beast::error_code& error, std::chrono::milliseconds patien
 struct found_etcd {
   std::string host; ///< as a request names it
   std::vector<asio::ip::tcp::endpoint> endpoints;
-  std::string failure; ///< why there is none
+  std::string failure; ///< why the address is missing
 };
 
 /// A name that is being looked up by then is not waited for.

@@ -104,8 +104,8 @@ inline constexpr std::string_view now = "run/now";
 inline constexpr std::string_view armed = "run/armed/";
 } // namespace farm_keys
 
-/// Of the answer to a read of members, nodes and runs. Throws std::runtime_error that names a key
-/// whose value cannot be understood, as one of another version.
+/// Parses the answer to a read of members, nodes and runs. Throws std::runtime_error that names a
+/// key whose value cannot be understood, as one of another version.
 [[nodiscard]] farm_view read_view(const std::string& prefix, const std::vector<etcd_keys>& found);
 
 } // namespace l3

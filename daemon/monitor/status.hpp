@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the monitoring address serves: /metrics, /status for programs (JSON), a page for people, and
-// the short answers for health checks. A new counter is one entry of families.cpp.
+// The pages of the monitoring address: /metrics, /status for programs (JSON), a page for people,
+// and the short answers for health checks. A new counter is one entry of families.cpp.
 #pragma once
 
 #include <functional>

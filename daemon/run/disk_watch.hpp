@@ -28,8 +28,8 @@ public:
     spool_totals totals;
     std::uint64_t room = 0; ///< bytes that may still be written
   };
-  /// Of the last look, a second ago at most; nothing: the blocks have not been counted yet, or
-  /// there is no spool.folder.
+  /// The result of the last look, a second ago at most; nothing: the blocks have not been counted
+  /// yet, or there is no spool.folder.
   [[nodiscard]] std::optional<spool_content> spool() const;
   /// The next look counts the blocks in spool.folder. The first one does without being asked.
   void count_spool();

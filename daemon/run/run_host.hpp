@@ -84,7 +84,7 @@ public:
   /// A run begins or ends, and cannot finish that yet.
   [[nodiscard]] bool busy() const { return job_.busy(); }
   [[nodiscard]] const node* in_force() const { return node_.get(); }
-  /// Of the node in force. Without a node it says whether an earlier one lost the device.
+  /// The state of the active node. Without a node it says whether an earlier one lost the device.
   [[nodiscard]] device_view device() const;
   [[nodiscard]] metrics_snapshot snapshot() const;
   /// Looks around in the node, and notes what it has done; without one, at what waits

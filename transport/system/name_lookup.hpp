@@ -24,7 +24,7 @@ namespace l3 {
 
 struct found_addresses {
   std::vector<std::string> addresses; ///< numbers, as "10.1.0.1" or "fe80::1%eth0"
-  std::string failure;                ///< why there is none
+  std::string failure;                ///< why the address is missing
 };
 
 /// Waits for the system.
