@@ -55,7 +55,7 @@ struct link_peer {
   std::uint64_t longest = 0;            ///< of its blocks, in bytes
   std::uint32_t node = 0;               ///< as its hello says
   std::uint32_t run = 0;                ///< likewise
-  std::uint16_t process = 0;            ///< likewise, a mark of the daemon's process; 0: none
+  std::uint16_t process = 0;            ///< likewise, a mark of the daemon's process
   time_point known_since;               ///< the first hello of this process
   time_point heard_at;
   std::optional<time_point> stored_at;         ///< a block of it, the last
