@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/gpu/executors/cpu_executors.hpp"
 #include "tests/selection/algorithms/compute_quantities_cases.hpp"
-#include "tests/selection/algorithms/promise_cases.hpp"
 
 #include <limits>
 
@@ -140,58 +139,6 @@ TEST(vertex, is_nowhere_if_nothing_fits) {
   EXPECT_FALSE(find_pion_decay(one, {500'000, 3000, 0}).found) << "at one place";
   EXPECT_FALSE(find_pion_decay({500'000, 0, 0}, {500'000, 0, 0}).found) << "on the axis";
   EXPECT_FALSE(find_pion_decay({67488.4, 1000, 0}, {67488.4, -1000, 0}).found) << "back to back";
-}
-
-class quantity_promises : public promise_cases {
-protected:
-  quantity_promises() : found_(queue_, clusters::max_clusters), all_(queue_, 1), out_(queue_, 1) {
-    frame_.tables.constants = usual_constants();
-    frame_.batch.events = {&event_, 1};
-    all_.host()[0] = {.energy = 900'000, .time = 0, .crystals = 40, .clusters = 3};
-    for (std::uint32_t k = 0; k < 3; ++k) {
-      found_.host()[k] = {.energy = static_cast<std::int32_t>(100'000 * (k + 1)),
-                          .time = 0,
-                          .x = static_cast<std::int16_t>(2000 * k),
-                          .y = 1000,
-                          .crystals = 5};
-    }
-    found_.send();
-    all_.send();
-    queue_.run(compute_quantities{}, 1, frame_, clusters::columns::const_view(found_.there()),
-               calorimeter::columns::const_view(all_.there()), out_.there());
-    out_.fetch();
-  }
-
-  [[nodiscard]] std::string broken() const override {
-    const char* const what =
-        compute_quantities::broken_promise(frame_, found_.host(), all_.host(), out_.host());
-    return what == nullptr ? "" : what;
-  }
-
-  serial_queue queue_;
-  event_entry event_;
-  selection_frame frame_;
-  slot_rows<clusters, serial_queue> found_;
-  slot_rows<calorimeter, serial_queue> all_;
-  slot_rows<summaries, serial_queue> out_;
-};
-
-TEST_F(quantity_promises, are_checked) {
-  event_summary& s = out_.host().all[0];
-  EXPECT_EQ(broken(), "");
-  ASSERT_EQ(s.photons, 3);
-  expect_noticed(s.photons, 4, "more photons are listed than there are places or photons");
-  expect_noticed(s.photons_found, 4, "more photons than clusters");
-  expect_noticed(s.photons, 2, "the list of photons does not say whether it is complete");
-  expect_noticed(s.status, more_photons, "the list of photons does not say whether it is complete");
-  expect_noticed(s.status, too_many_clusters, "the status bit of too many clusters is wrong");
-  expect_noticed(s.photon[2].energy, 10'000'000, "photons out of order");
-  for (const quantity q : {quantity::crystals, quantity::photon_energy, quantity::photon_distance,
-                           quantity::photon_time_spread, quantity::centre_radius}) {
-    expect_noticed(s.quantity[static_cast<std::size_t>(q)], undefined_quantity,
-                   "a quantity that every such event has is undefined");
-  }
-  expect_noticed(s.kept, 1, "the fields of the decision are not zero");
 }
 
 } // namespace

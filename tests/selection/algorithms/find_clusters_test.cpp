@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/gpu/executors/cpu_executors.hpp"
 #include "tests/selection/algorithms/find_clusters_cases.hpp"
-#include "tests/selection/algorithms/promise_cases.hpp"
 
 #include <utility>
 
@@ -110,54 +109,6 @@ TEST(ranked_bits, number_what_is_in_the_set) {
     }
     EXPECT_EQ(bits.size(), rank);
   }
-}
-
-/// Two pairs of crystals and a single one, with the output of the kernel, which breaks no promise.
-class promises : public promise_cases {
-protected:
-  promises() : made_(queue_, {event()}), found_(queue_, clusters::max_clusters), all_(queue_, 1) {
-    queue_.run(find_clusters{}, 1, frame(), pulses::columns::const_view(made_.rows().there()),
-               board_signals::columns::const_view(made_.signals().there()), found_.there(),
-               all_.there());
-    found_.fetch();
-    all_.fetch();
-  }
-
-  [[nodiscard]] std::string broken() const override {
-    const char* const what = find_clusters::broken_promise(
-        frame(), made_.rows().host(), made_.signals().host(), found_.host(), all_.host());
-    return what == nullptr ? "" : what;
-  }
-
-  serial_queue queue_;
-  made_calorimeter calorimeter_;
-  made_pulses<serial_queue> made_;
-  slot_rows<clusters, serial_queue> found_;
-  slot_rows<calorimeter, serial_queue> all_;
-
-private:
-  [[nodiscard]] selection_frame frame() const { return {made_.host(), calorimeter_.tables(), {}}; }
-  static pulse_event event() {
-    pulse_event e;
-    for (const std::uint32_t crystal : {0U, 1U, 500U, 501U, 1000U}) light(e, crystal, 5000);
-    return e;
-  }
-};
-
-TEST_F(promises, are_checked) {
-  EXPECT_EQ(broken(), "");
-  ASSERT_EQ(all_.host().clusters[0], 2U);
-  const auto whole = all_.host();
-  const auto found = found_.host();
-  expect_noticed(whole.crystals[0], 2717, "more crystals than there are");
-  expect_noticed(whole.energy[0], -1, "a calorimeter of negative energy");
-  expect_noticed(whole.clusters[0], 3, "more clusters than pairs of crystals");
-  expect_noticed(found.crystals[1], 1, "a cluster of one crystal");
-  expect_noticed(found.energy[0], 0, "a cluster's energy is not part of the whole");
-  expect_noticed(found.energy[1], 25001, "a cluster's energy is not part of the whole");
-  expect_noticed(found.time[1], 2001, "a cluster is out of time");
-  expect_noticed(found.time[0], -2001, "a cluster is out of time");
-  expect_noticed(found.crystals[1], 4, "a crystal in two clusters");
 }
 
 } // namespace
