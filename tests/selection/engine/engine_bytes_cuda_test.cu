@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/selection/engine/engine_bytes_cases.hpp"
+#include "tests/gpu/executors/on_device.cuh"
 
+#include "selection/engine/basic_engine.hpp"
 #include "selection/engine/make_engine.hpp"
-#include "tests/gpu/executors/device.hpp"
-#include "tests/selection/engine/cuda_engines.hpp"
+#include "tests/selection/engine/engine_bytes_cases.hpp"
 
 namespace l3::test {
 namespace {
@@ -12,8 +12,11 @@ std::vector<tested_engine> on_cuda() {
   tested_engine e;
   e.name = "cuda";
   e.keeping_all = [](const engine_limits& limits) { return make_cuda_engine(limits, nullptr); };
-  e.keeping_odd = make_cuda_engine_keeping_odd;
-  e.why_not = [] { return why_no_device_here(why_no_cuda()); };
+  e.keeping_odd = [](const engine_limits& limits) -> std::unique_ptr<engine> {
+    return std::make_unique<basic_engine<cuda_queue, two_pass_plan<keep_odd_numbers>>>(
+        "cuda", limits, [] { return cuda_queue(); });
+  };
+  e.why_not = on_device::why_not;
   return {e.leaving_by(output_path::mapped), e.leaving_by(output_path::copied)};
 }
 
