@@ -33,32 +33,6 @@ TEST(load, an_empty_file_gives_the_defaults) {
   EXPECT_EQ(c.settings.udp.port, 42000);
 }
 
-TEST(load, refuses_names_that_only_a_shell_completes) {
-  const std::string home =
-      R"(is taken as it stands, and only a shell knows the home folder "~": write the whole path, from "/" on)";
-  const std::string variable =
-      R"(is taken as it stands, and only a shell knows variables like "$HOME": write the whole path, from "/" on)";
-  EXPECT_EQ(
-      errors_of("[spool]\nfolder = \"~/spool\""),
-      texts{"l3.toml:2:10: spool.folder = \"~/spool\" " + home + " (default \"koto-l3d-spool\")"});
-  EXPECT_EQ(errors_of("[run]\nledger = \"$HOME/ledgers/\""),
-            texts{"l3.toml:2:10: run.ledger = \"$HOME/ledgers/\" " + variable +
-                  " (default \"koto-l3d-ledgers/\")"});
-  EXPECT_EQ(errors_of("[selection]\nlines = \"/home/${USER}/menu.toml\"").size(), 1U);
-  EXPECT_TRUE(errors_of("[spool]\nfolder = \"/data/a~b$/5$\"").empty());
-}
-
-TEST(load, refuses_a_receiver_that_is_everywhere) {
-  const std::string why = "has no host to send to: name the receiver's machine, as in "
-                          "\"tcp://node1:42200\"";
-  EXPECT_EQ(errors_of("[forward]\nto = \"tcp://*:42200\""),
-            texts{"l3.toml:2:6: forward.to = \"tcp://*:42200\" " + why +
-                  " (default \"tcp://127.0.0.1:42200\")"});
-  const auto of_way = errors_of("[forward]\nfrom = [\"10.1.0.2 to tcp://*:42200\"]");
-  ASSERT_EQ(of_way.size(), 1U);
-  EXPECT_TRUE(of_way[0].ends_with(why)) << of_way[0];
-}
-
 TEST(load, every_kind_of_value_reaches_its_setting) {
   const loaded_config c = read_config(R"(
 [run]
@@ -101,70 +75,119 @@ rate = "unlimited"
   EXPECT_EQ(c.origins.at("forward.rate").line, 21U);
 }
 
-TEST(load, a_value_out_of_range_is_told_with_place_range_and_default) {
-  EXPECT_EQ(errors_of("\n[frames]\ncount = 1\n"),
-            texts{"l3.toml:3:9: frames.count = 1 is out of range 2..64 (default \"auto\")"});
-  EXPECT_EQ(
-      errors_of("[frames]\nage = \"2 s\"\n"),
-      texts{R"(l3.toml:2:7: frames.age = "2 s" is out of range "100 us".."1 s" (default "5 ms"))"});
-  EXPECT_EQ(
-      errors_of("[forward]\nrate = \"1 b/s\"\n"),
-      texts{
-          R"(l3.toml:2:8: forward.rate = "1 b/s" is out of range "1 Mb/s".."400 Gb/s" or "unlimited" (default "4 Gb/s"))"});
-}
-
-TEST(load, a_value_of_the_wrong_kind_is_told_with_what_is_taken) {
-  EXPECT_EQ(
-      errors_of("frames.count = \"4\""),
-      texts{
-          R"(l3.toml:1:16: frames.count = "4" is neither an integer nor "auto" (default "auto"))"});
-  EXPECT_EQ(
-      errors_of("frames.count = 4.5"),
-      texts{
-          R"(l3.toml:1:16: frames.count = 4.5 is neither an integer nor "auto" (default "auto"))"});
-  EXPECT_EQ(errors_of("frames.age = 5"),
-            texts{"l3.toml:1:14: frames.age = 5 is not a duration: write a number and a unit (ns, "
-                  "us, ms, s, min) in quotes (default \"5 ms\")"});
-  EXPECT_EQ(
-      errors_of("log.level = \"loud\""),
-      texts{
-          R"(l3.toml:1:13: log.level = "loud" is none of "trace", "debug", "info", "warn", "error" (default "info"))"});
-  EXPECT_EQ(
-      errors_of("tcp.bind = \"localhost 80\""),
-      texts{
-          R"(l3.toml:1:12: tcp.bind = "localhost 80" is not an address like "127.0.0.1:42000" or "node1:42000" (default "127.0.0.1:42100"))"});
-  EXPECT_EQ(errors_of("monitor.bind = \"[::1]:9420\""), texts{}) << "of IPv6";
-  EXPECT_EQ(errors_of("monitor.bind = \"node-1.koto:9420\""), texts{}) << "a name";
-  EXPECT_EQ(
-      errors_of("monitor.bind = \"::1:9420\""),
-      texts{
-          R"(l3.toml:1:16: monitor.bind = "::1:9420" is not an address like "127.0.0.1:42000" or "node1:42000" (default "127.0.0.1:9420"))"});
-  EXPECT_EQ(
-      errors_of("udp.bind = \"0.0.0.0:0\""),
-      texts{
-          R"(l3.toml:1:12: udp.bind = "0.0.0.0:0" needs a port in 1..65535 (default "127.0.0.1:42000"))"});
-  EXPECT_EQ(
-      errors_of("forward.to = \"tcp://host\""),
-      texts{
-          R"(l3.toml:1:14: forward.to = "tcp://host" is not an endpoint like "tcp://127.0.0.1:42200" (default "tcp://127.0.0.1:42200"))"});
-  EXPECT_EQ(errors_of("run = 3"),
-            texts{"l3.toml:1:7: run = 3 is not a table; write [run] with its keys below it"});
-  EXPECT_EQ(
-      errors_of("[frames.count]\nx = 1"),
-      texts{
-          R"(l3.toml:1:1: frames.count = {…} is neither an integer nor "auto" (default "auto"))"});
-}
-
-TEST(load, an_unknown_key_is_told_with_the_nearest_name) {
-  EXPECT_EQ(errors_of("[forward]\nrat = \"1 Gb/s\"\n"),
-            texts{"l3.toml:2:1: forward.rat is not a key; did you mean forward.rate?"});
-  EXPECT_EQ(errors_of("[tcp]\nsocket_buffer = \"1 MiB\"\n"),
-            texts{"l3.toml:2:1: tcp.socket_buffer is not a key; did you mean udp.socket_buffer?"});
-  EXPECT_EQ(errors_of("[udp]\nqqqqqqqqqqqq = 1\n"),
-            texts{"l3.toml:2:1: udp.qqqqqqqqqqqq is not a key; there are bind, ports, threads, "
-                  "socket_buffer, allow"});
-  EXPECT_EQ(errors_of("[forwrad]\nrate = 1\nto = 2\n"),
-            texts{"l3.toml:1:2: forwrad is not a key; did you mean forward?"});
+/// A text and a part of the only message about it; nothing if it is taken.
+TEST(load, mistakes_are_told_with_place_and_remedy) {
+  const std::string link = "forward.insecure = \"on\"\n";
+  const std::pair<std::string, std::string> cases[] = {
+      {"[spool]\nfolder = \"~/spool\"",
+       "l3.toml:2:10: spool.folder = \"~/spool\" is taken as it stands, and only a shell knows the "
+       "home folder \"~\": write the whole path, from \"/\" on (default \"koto-l3d-spool\")"},
+      {"[run]\nledger = \"$HOME/ledgers/\"", "only a shell knows variables like \"$HOME\": write"},
+      {"[selection]\nlines = \"/home/${USER}/menu.toml\"", "only a shell knows variables"},
+      {"[spool]\nfolder = \"/data/a~b$/5$\"", ""},
+      {"[forward]\nto = \"tcp://*:42200\"",
+       ":2:6: forward.to = \"tcp://*:42200\" has no host to send to: name the receiver's machine, "
+       "as "
+       "in \"tcp://node1:42200\" (default \"tcp://127.0.0.1:42200\")"},
+      {"forward.from = [\"10.1.0.2 to tcp://*:42200\"]", "has no host to send to"},
+      // Of the wrong kind, or out of range.
+      {"\n[frames]\ncount = 1\n",
+       ":3:9: frames.count = 1 is out of range 2..64 (default \"auto\")"},
+      {"frames.age = \"2 s\"", "is out of range \"100 us\"..\"1 s\" (default \"5 ms\")"},
+      {"forward.rate = \"1 b/s\"",
+       "out of range \"1 Mb/s\"..\"400 Gb/s\" or \"unlimited\" (default"},
+      {"frames.count = \"4\"", ":1:16: frames.count = \"4\" is neither an integer nor \"auto\""},
+      {"frames.count = 4.5", "frames.count = 4.5 is neither an integer nor \"auto\""},
+      {"[frames.count]\nx = 1", ":1:1: frames.count = {…} is neither an integer nor \"auto\""},
+      {"frames.age = 5",
+       "is not a duration: write a number and a unit (ns, us, ms, s, min) in quot"},
+      {"log.level = \"loud\"",
+       "is none of \"trace\", \"debug\", \"info\", \"warn\", \"error\" (def"},
+      {"tcp.bind = \"localhost 80\"", "is not an address like \"127.0.0.1:42000\" or "
+                                      "\"node1:42000\" (default \"127.0.0.1:42100\")"},
+      {"monitor.bind = \"::1:9420\"", "\"::1:9420\" is not an address like \"127.0.0.1:42000\""},
+      {"monitor.bind = \"[::1]:9420\"", ""},
+      {"monitor.bind = \"node-1.koto:9420\"", ""},
+      {"udp.bind = \"0.0.0.0:0\"", "needs a port in 1..65535 (default \"127.0.0.1:42000\")"},
+      {"forward.to = \"tcp://host\"", "is not an endpoint like \"tcp://127.0.0.1:42200\""},
+      {"run = 3", ":1:7: run = 3 is not a table; write [run] with its keys below it"},
+      {"[udp]\nports = = 3\n", "l3.toml:2:9: this is not TOML: "},
+      // Unknown keys.
+      {"[forward]\nrat = \"1 Gb/s\"", ":2:1: forward.rat is not a key; did you mean forward.rate?"},
+      {"[tcp]\nsocket_buffer = \"1 MiB\"", "is not a key; did you mean udp.socket_buffer?"},
+      {"[udp]\nqqqqqqqqqqqq = 1",
+       ":2:1: udp.qqqqqqqqqqqq is not a key; there are bind, ports, threads, socket_buffer, allow"},
+      {"[forwrad]\nrate = 1\nto = 2", ":1:2: forwrad is not a key; did you mean forward?"},
+      // The readout.
+      {"readout.crates = [\"0-3: 17 x 125 MHz\"]", "has 17 boards; a crate has 1..16"},
+      {"[readout]\ncrates = [\"4: 1 x 125 MHz\",\n \"4: 1 x 125 MHz\"]",
+       ":3:2: readout.crates = \"4: 1 x 125 MHz\" names crate 4 a second time"},
+      {"readout.crates = [\"0-255: 1 x 125 MHz\"]",
+       ":1:18: readout.crates = [\"0-255: 1 x 125 MHz\"] has 256 crates; at most 64 can be read "
+       "out"},
+      {"readout.crates = []", "readout.crates"},
+      // Settings that do not go together.
+      {"udp.bind = \"\"\ntcp.bind = \"\"",
+       ":1:12: udp.bind and tcp.bind are both \"\": no data could"},
+      {"udp.bind = \"127.0.0.1:65530\"",
+       "udp.bind = 127.0.0.1:65530 with udp.ports = 8 goes beyond port 65535"},
+      {"udp.threads = 9", ":1:15: udp.threads = 9 is more than udp.ports = 8"},
+      {"tcp.bind = \"0.0.0.0:9420\"",
+       ":1:12: monitor.bind and tcp.bind are the same address, 127.0.0.1:9420"},
+      {"tcp.bind = \"127.0.0.1:9420\"", "are the same address"},
+      {"tcp.bind = \"127.0.0.2:9420\"", ""},
+      {"monitor.bind = \"\"\ntcp.bind = \"0.0.0.0:9420\"", ""},
+      {"forward.to = \"tcp://127.0.0.1:42100\"", "is this daemon's own tcp.bind"},
+      {"selection.mode = \"record\"",
+       "selection.mode = record is of no use without selection.lines"},
+      {"selection = { mode = \"record\", lines = \"built-in\" }", ""},
+      {"forward.secret_key = \"node.secret\"", "is of no use without forward.receiver_key"},
+      {"farm.etcd = [\"http://etcd1:2379\"]",
+       "farm.etcd is of no use without run.control: without"},
+      {"run.control = \"s\"\nfarm.etcd = [\"https://etcd1:2379\"]", "(https is not spoken)"},
+      {"farm.user = \"l3\"", "farm.user"},
+      {"outbox.memory = \"2 MiB\"",
+       "outbox.memory = 2 MiB holds fewer than 4 blocks of outbox.block = 1 MiB"},
+      {"readout.crates = [\"0-63: 1 x 125 MHz\"]\n[building]\nmax_events_per_spill = 16777216\n"
+       "[frames]\nevents = 1\n",
+       ""},
+      {"frames.events = 4096\nreadout.crates = [\"0-63: 16 x 125 MHz\"]",
+       ":1:17: frames.events = 4096 makes frames of "},
+      // A link without keys to another machine is asked for by name.
+      {"forward.to = \"tcp://[::1]:9\"", ""},
+      {"forward.to = \"tcp://localhost:9\"", ""},
+      {"forward.to = \"tcp://10.1.0.1:9\"", "has no keys: set forward.secret_key"},
+      {"forward.to = \"tcp://[::2]:9\"", "has no keys: set forward.secret_key"},
+      {"forward.to = \"tcp://127.example:9\"", "has no keys: set forward.secret_key"},
+      {"forward.from = [\"10.1.0.2 to tcp://10.1.0.1:9\"]", "link to tcp://10.1.0.1:9 has no keys"},
+      {link + "forward.to = \"tcp://10.1.0.1:9\"", ""},
+      {"forward = {to = \"tcp://10.1.0.1:9\", secret_key = \"a\", receiver_key = \"b\"}", ""},
+      // Connections to the receiver, networks and prefixes, one by one.
+      {"forward.from = [\"::1\"]", "forward.from"}, // to an address of IPv4
+      {"forward.from = [\"1.1.1.1\", \"1.1.1.2\", \"1.1.1.3\", \"1.1.1.4\", \"1.1.1.5\"]",
+       "forward"},
+      {"tcp.allow = \"10.0.0.1\"", "tcp.allow"},
+      {"tcp.allow = [\"0.0.0.0/0\", \"::/0\"]", ""},
+  };
+  for (const auto& [toml, message] : cases) {
+    const texts said = errors_of(toml);
+    ASSERT_EQ(said.size(), message.empty() ? 0U : 1U) << toml;
+    EXPECT_TRUE(message.empty() || said[0].find(message) != std::string::npos) << said[0];
+  }
+  const auto expect_one = [](const std::string& toml, const std::string& part) {
+    const texts said = errors_of(toml);
+    ASSERT_EQ(said.size(), 1U) << toml;
+    EXPECT_NE(said[0].find(part), std::string::npos) << said[0];
+  };
+  for (const std::string prefix : {"", "/", "//", "koto/", "/koto", "/ko to/", "/kötö/"})
+    expect_one("farm.prefix = \"" + prefix + "\"", "farm.prefix");
+  for (const std::string wrong :
+       {"10.1.0.2:80", "node7", "", "10.1.0.2 to", "10.1.0.2 to 10.1.0.1:42200", "10.1.0.2;1"})
+    expect_one("forward.from = [\"" + wrong + "\"]", "is no connection like");
+  for (const std::string wrong :
+       {"10.1.0.1/16", "10.1.0.0/33", "10.1.0.0/", "10.1.0.0/-1", "10.1/16", "10.1.0.0/16 ",
+        "2001:db9::/31", "::1/129", "[::1]", "fe80::1%lo", ""})
+    expect_one("tcp.allow = [\"10.0.0.1\", \"" + wrong + "\"]", "tcp.allow");
 }
 
 TEST(load, a_removed_key_is_refused_with_its_replacement) {
@@ -175,21 +198,6 @@ TEST(load, a_removed_key_is_refused_with_its_replacement) {
   }
 }
 
-TEST(load, a_wrong_readout_is_told_entry_by_entry) {
-  EXPECT_EQ(
-      errors_of("[readout]\ncrates = [\"0-3: 17 x 125 MHz\",\n \"4: 1 x 125 MHz\", \"4: 1 x 125 "
-                "MHz\"]\n"),
-      (texts{
-          R"(l3.toml:2:11: readout.crates = "0-3: 17 x 125 MHz" has 17 boards; a crate has 1..16)",
-          R"(l3.toml:3:20: readout.crates = "4: 1 x 125 MHz" names crate 4 a second time)"}));
-  EXPECT_EQ(errors_of("readout.crates = [\"0-255: 1 x 125 MHz\"]")
-                .at(0)
-                .find("l3.toml:1:18: readout.crates = [\"0-255: 1 x 125 MHz\"] has 256 crates; at "
-                      "most 64 can be read out"),
-            0U);
-  EXPECT_EQ(errors_of("readout.crates = []").size(), 1U);
-}
-
 TEST(load, all_errors_are_told_in_the_order_of_the_file) {
   const texts found =
       errors_of("[udp]\nports = 0\nthreads = 99\n[zzz]\n[building]\nchunk_bytes = 8001\n");
@@ -198,12 +206,6 @@ TEST(load, all_errors_are_told_in_the_order_of_the_file) {
   EXPECT_EQ(found[1], "l3.toml:3:11: udp.threads = 99 is out of range 1..16 (default 1)");
   EXPECT_EQ(found[2].find("l3.toml:4:2: zzz is not a key; there are run, readout, building, "), 0U);
   EXPECT_EQ(found[3], "l3.toml:6:15: building.chunk_bytes = 8001 is not a multiple of 4");
-}
-
-TEST(load, what_is_not_toml_is_one_message) {
-  const texts found = errors_of("[udp]\nports = = 3\n");
-  ASSERT_EQ(found.size(), 1U);
-  EXPECT_EQ(found[0].find("l3.toml:2:9: this is not TOML: "), 0U) << found[0];
 }
 
 TEST(load, a_file_that_cannot_be_read_is_one_message) {
@@ -229,68 +231,6 @@ TEST(load, a_file_gives_its_name_to_messages_and_origins) {
   EXPECT_EQ(c.origins.at("run.number").file, file);
 }
 
-TEST(load, settings_that_do_not_go_together_are_told_where_they_are_set) {
-  EXPECT_EQ(errors_of("udp.bind = \"\"\ntcp.bind = \"\"\n"),
-            texts{R"(l3.toml:1:12: udp.bind and tcp.bind are both "": no data could come in)"});
-  EXPECT_EQ(
-      errors_of("udp.bind = \"127.0.0.1:65530\""),
-      texts{"l3.toml:1:12: udp.bind = 127.0.0.1:65530 with udp.ports = 8 goes beyond port 65535"});
-  EXPECT_EQ(errors_of("udp.threads = 9"),
-            texts{"l3.toml:1:15: udp.threads = 9 is more than udp.ports = 8"});
-  EXPECT_EQ(errors_of("tcp.bind = \"0.0.0.0:9420\""),
-            texts{"l3.toml:1:12: monitor.bind and tcp.bind are the same address, 127.0.0.1:9420"});
-  EXPECT_EQ(errors_of("tcp.bind = \"127.0.0.1:9420\"").size(), 1U);
-  EXPECT_EQ(errors_of("tcp.bind = \"127.0.0.2:9420\"").size(), 0U);
-  EXPECT_EQ(errors_of("monitor.bind = \"\"\ntcp.bind = \"0.0.0.0:9420\"").size(), 0U);
-  EXPECT_EQ(
-      errors_of("forward.to = \"tcp://127.0.0.1:42100\""),
-      texts{"l3.toml:1:14: forward.to = tcp://127.0.0.1:42100 is this daemon's own tcp.bind"});
-  EXPECT_EQ(errors_of("selection.mode = \"record\""),
-            texts{"l3.toml:1:18: selection.mode = record is of no use without selection.lines: "
-                  "every event is kept as it is, and there are no lines to decide"});
-  EXPECT_EQ(errors_of("selection = { mode = \"record\", lines = \"built-in\" }"), texts{});
-  EXPECT_EQ(errors_of("forward.secret_key = \"node.secret\""),
-            texts{"l3.toml:1:22: forward.secret_key = node.secret is of no use without "
-                  "forward.receiver_key"});
-  EXPECT_EQ(
-      errors_of("farm.etcd = [\"http://etcd1:2379\"]"),
-      texts{"l3.toml:1:13: farm.etcd is of no use without run.control: without it a daemon is "
-            "in one run from its start to its end"});
-  EXPECT_EQ(errors_of("farm.user = \"l3\"").size(), 1U);
-  const texts https = errors_of("run.control = \"s\"\nfarm.etcd = [\"https://etcd1:2379\"]");
-  ASSERT_EQ(https.size(), 1U);
-  EXPECT_NE(https[0].find("(https is not spoken)"), std::string::npos) << https[0];
-  for (const char* prefix : {"", "/", "//", "koto/", "/koto", "/ko to/", "/kötö/"})
-    EXPECT_EQ(errors_of("farm.prefix = \"" + std::string(prefix) + "\"").size(), 1U) << prefix;
-  EXPECT_EQ(
-      errors_of("outbox.memory = \"2 MiB\""),
-      texts{
-          "l3.toml:1:17: outbox.memory = 2 MiB holds fewer than 4 blocks of outbox.block = 1 MiB"});
-  EXPECT_EQ(errors_of("readout.crates = [\"0-63: 1 x 125 MHz\"]\n[building]\nmax_events_per_spill "
-                      "= 16777216\n[frames]\nevents = 1\n")
-                .size(),
-            0U);
-  const texts frames = errors_of("frames.events = 4096\nreadout.crates = [\"0-63: 16 x 125 MHz\"]");
-  ASSERT_EQ(frames.size(), 1U);
-  EXPECT_EQ(frames[0].find("l3.toml:1:17: frames.events = 4096 makes frames of "), 0U) << frames[0];
-}
-
-TEST(load, a_link_without_keys_to_another_machine_is_asked_for_by_name) {
-  for (const char* here : {"tcp://127.0.0.1:9", "tcp://[::1]:9", "tcp://localhost:9"})
-    EXPECT_EQ(errors_of("forward.to = \"" + std::string(here) + "\""), texts{});
-  for (const char* away : {"tcp://10.1.0.1:9", "tcp://[::2]:9", "tcp://127.example:9"}) {
-    const std::string to = "forward.to = \"" + std::string(away) + "\"\n";
-    const texts errors = errors_of(to);
-    ASSERT_EQ(errors.size(), 1U) << away;
-    EXPECT_NE(errors[0].find("has no keys: set forward.secret_key"), errors[0].npos) << errors[0];
-    EXPECT_EQ(errors_of(to + "forward.insecure = \"on\""), texts{});
-    EXPECT_EQ(errors_of(to + "forward.secret_key = \"a\"\nforward.receiver_key = \"b\""), texts{});
-  }
-  const texts way = errors_of("forward.from = [\"10.1.0.2 to tcp://10.1.0.1:9\"]");
-  ASSERT_EQ(way.size(), 1U);
-  EXPECT_NE(way[0].find("the link to tcp://10.1.0.1:9 has no keys"), way[0].npos) << way[0];
-}
-
 TEST(load, connections_to_the_receiver_are_checked_one_by_one) {
   const auto c = read_config("forward.from = [\"10.1.0.2\", \"10.2.0.2 to "
                              "tcp://10.2.0.1:42200\"]\nforward.insecure = \"on\"",
@@ -298,17 +238,6 @@ TEST(load, connections_to_the_receiver_are_checked_one_by_one) {
   ASSERT_TRUE(c.ok());
   const std::vector<link_way> ways{{"10.1.0.2", ""}, {"10.2.0.2", "tcp://10.2.0.1:42200"}};
   EXPECT_EQ(c.settings.forward.from, ways);
-  for (const char* wrong :
-       {"10.1.0.2:80", "node7", "", "10.1.0.2 to", "10.1.0.2 to 10.1.0.1:42200", "10.1.0.2;1"}) {
-    const texts errors = errors_of("forward.from = [\"" + std::string(wrong) + "\"]");
-    ASSERT_EQ(errors.size(), 1U) << wrong;
-    EXPECT_NE(errors[0].find("is no connection like"), std::string::npos) << errors[0];
-  }
-  EXPECT_EQ(errors_of("forward.from = [\"::1\"]").size(), 1U) << "to an address of IPv4";
-  EXPECT_EQ(errors_of("forward.from = [\"1.1.1.1\", \"1.1.1.2\", \"1.1.1.3\", \"1.1.1.4\", "
-                      "\"1.1.1.5\"]")
-                .size(),
-            1U);
 }
 
 TEST(load, networks_are_checked_entry_by_entry) {
@@ -322,14 +251,6 @@ TEST(load, networks_are_checked_entry_by_entry) {
   EXPECT_FALSE(udp.takes({0, 0x0a01ffffU})) << "of IPv6, with the same last bits";
   EXPECT_TRUE(c.settings.tcp.allow.takes(ip_address::ipv4(0x7f000001U)))
       << "an empty list takes everybody";
-  for (const char* wrong :
-       {"10.1.0.1/16", "10.1.0.0/33", "10.1.0.0/", "10.1.0.0/-1", "10.1/16", "10.1.0.0/16 ",
-        "2001:db9::/31", "::1/129", "[::1]", "fe80::1%lo", ""}) {
-    EXPECT_EQ(errors_of("tcp.allow = [\"10.0.0.1\", \"" + std::string(wrong) + "\"]").size(), 1U)
-        << wrong;
-  }
-  EXPECT_EQ(errors_of("tcp.allow = \"10.0.0.1\"").size(), 1U);
-  EXPECT_EQ(errors_of("tcp.allow = [\"0.0.0.0/0\", \"::/0\"]").size(), 0U);
 }
 
 TEST(load, networks_are_of_both_families) {

@@ -24,6 +24,10 @@ std::string refusal(const F& read) {
   return "";
 }
 
+std::string said(const std::string& text) {
+  return refusal([&] { return parse_toml(text, "f"); });
+}
+
 std::string repeated(const std::string& text, int times) {
   std::string all;
   while (times-- > 0) all += text;
@@ -31,9 +35,6 @@ std::string repeated(const std::string& text, int times) {
 }
 
 TEST(toml, what_is_nested_too_deeply_is_refused) {
-  const auto said = [](const std::string& text) {
-    return refusal([&] { return parse_toml(text, "f"); });
-  };
   EXPECT_EQ(said(repeated("a.", 15) + "a = 1"), "");
   EXPECT_NE(said(repeated("a.", 100) + "a = 1").find("this is nested more than 16 deep"),
             std::string::npos);
@@ -43,9 +44,7 @@ TEST(toml, what_is_nested_too_deeply_is_refused) {
 }
 
 TEST(toml, a_byte_order_mark_at_the_beginning_is_passed_over) {
-  const std::string mark = "\xef\xbb\xbf";
-  EXPECT_EQ(refusal([&] { return parse_toml(mark + "a = 1", "f"); }), "");
-  EXPECT_EQ(refusal([&] { return parse_toml(mark + "[a.b]\nc = [1]", "f"); }), "");
+  EXPECT_EQ(said("\xef\xbb\xbf[a.b]\nc = [1]"), "");
 }
 
 /// Files that the kernel makes up have the size 0, or a page's, whatever they hold.
@@ -69,20 +68,20 @@ TEST(toml, only_regular_files_of_some_length_are_read) {
       std::filesystem::temp_directory_path() / ("l3-toml-test-" + std::to_string(getpid()));
   std::filesystem::create_directory(folder);
   const std::string file = folder / "f";
-  const auto said = [&] { return refusal([&] { return read_text(file); }); };
-  EXPECT_EQ(said(), file + ": cannot be read: No such file or directory");
+  const auto read = [&] { return refusal([&] { return read_text(file); }); };
+  EXPECT_EQ(read(), file + ": cannot be read: No such file or directory");
   std::ofstream(file) << std::string(most_text_bytes, ' ');
-  EXPECT_EQ(said(), "");
+  EXPECT_EQ(read(), "");
   std::ofstream(file, std::ios::app) << ' ';
-  EXPECT_EQ(said(), file + ": has 1048577 bytes; at most 1048576 are read");
+  EXPECT_EQ(read(), file + ": has 1048577 bytes; at most 1048576 are read");
   std::filesystem::resize_file(file, std::uintmax_t{1} << 40); // and is not read to its end
-  EXPECT_EQ(said(), file + ": has 1099511627776 bytes; at most 1048576 are read");
+  EXPECT_EQ(read(), file + ": has 1099511627776 bytes; at most 1048576 are read");
   std::filesystem::remove(file);
   ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);
-  EXPECT_EQ(said(), file + ": is a pipe, not a regular file");
+  EXPECT_EQ(read(), file + ": is a pipe, not a regular file");
   std::filesystem::remove(file);
   std::filesystem::create_directory(file);
-  EXPECT_EQ(said(), file + ": cannot be read: Is a directory");
+  EXPECT_EQ(read(), file + ": cannot be read: Is a directory");
   std::filesystem::remove_all(folder);
   EXPECT_EQ(refusal([] { return read_text("/dev/zero"); }),
             "/dev/zero: is a device, not a regular file");
@@ -91,9 +90,6 @@ TEST(toml, only_regular_files_of_some_length_are_read) {
 }
 
 TEST(toml, a_text_that_is_not_plain_is_refused_where_it_stands) {
-  const auto said = [](const std::string& text) {
-    return refusal([&] { return parse_toml(text, "f"); });
-  };
   const std::string nul =
       " this text holds \\u0000, a control character or one that is not seen; leave it out";
   EXPECT_EQ(said("a = 1\nb.c = [1, 'x', \"/etc/passwd\\u0000x\"]"), "f:2:16:" + nul);

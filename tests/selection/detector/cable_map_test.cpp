@@ -19,19 +19,23 @@ const std::string& map_of_koto() {
 }
 
 /// The built-in description with this map.
+std::string described(const std::string& table) {
+  return std::string(default_detector_text()) + "\n#!cables cables.csv\n" + table;
+}
 detector with(const std::string& table) {
-  return parse_detector(std::string(default_detector_text()) + "\n#!cables cables.csv\n" + table,
-                        "detector.toml");
+  return parse_detector(described(table), "detector.toml");
 }
 
-std::string refusal(const std::string& table) {
+std::string refusal_of(const std::string& description) {
   try {
-    (void)with(table);
+    (void)parse_detector(description, "detector.toml");
   } catch (const bad_file& e) {
     return e.what();
   }
   return "";
 }
+
+std::string refusal(const std::string& table) { return refusal_of(described(table)); }
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> all;
@@ -97,90 +101,80 @@ TEST(cable_map, may_put_any_part_on_any_input) {
   EXPECT_NE(settings_of(d), settings_of(usual));
 }
 
+bool has(const std::string& said, const std::string& part) { return said.find(part) != said.npos; }
+
 TEST(cable_map, tells_what_is_wrong_with_a_line_and_where) {
-  const auto first = lines_of(map_of_koto())[1];
-  ASSERT_EQ(first, "0/3/0,CSI,0,,-587.5,-587.5,25");
-  const auto says = [](const std::string& line, const std::string& what) {
-    EXPECT_EQ(refusal(changed(2, line)).substr(0, what.size()), what);
+  const auto lines = lines_of(map_of_koto());
+  ASSERT_EQ(lines[1], "0/3/0,CSI,0,,-587.5,-587.5,25");
+  const std::pair<const char*, const char*> cases[] = {
+      {"0/3,CSI,0,,-587.5,-587.5,25",
+       "cables.csv:2:1: \"0/3\" is no input; write crate/slot/channel, such as 0/3/7"},
+      {"0/2/0,CSI,0,,-587.5,-587.5,25", ":2:1: the readout has no input 0/2/0"},
+      {"0/3/0,CSI,zero,,-587.5,-587.5,25", ":2:11: module \"zero\" is not a number"},
+      {"0/3/0,CSI,0,1,-587.5,-587.5,25", ":2:13: a crystal has no end"},
+      {"0/3/0,CSI,0,,nan,-587.5,25", ":2:14: x \"nan\" is not a number"},
+      {"0/3/0,CSI,0,,-9999,-587.5,25", ":2:14: x -9999 is out of range -3200..3200"},
+      {"0/3/0,CSI,0,,-587.5,-587.5", ":2:1: a line has 7 fields, this one 6"},
+      {"0/3/0,,0,,-587.5,-587.5,25", ":2:7: the detector is missing"},
+      {"0/3/0,CSI,,,-587.5,-587.5,25", ":2:11: the module is missing"},
+      {"0/3/0,CSI,0,,-587.5,-587.5,26",
+       ":2:14: crystal 0 has the size 26, which is neither small_"},
+      {"0/3/0,CSI,0,,-562.5,-587.5,25", ":3:14: crystal 1 lies in crystal 0"},
   };
-  says("0/3,CSI,0,,-587.5,-587.5,25",
-       "cables.csv:2:1: \"0/3\" is no input; write crate/slot/channel, such as 0/3/7");
-  says("0/2/0,CSI,0,,-587.5,-587.5,25", "cables.csv:2:1: the readout has no input 0/2/0");
-  says("0/3/0,CSI,zero,,-587.5,-587.5,25", "cables.csv:2:11: module \"zero\" is not a number");
-  says("0/3/0,CSI,0,1,-587.5,-587.5,25", "cables.csv:2:13: a crystal has no end");
-  says("0/3/0,CSI,0,,nan,-587.5,25", "cables.csv:2:14: x \"nan\" is not a number");
-  says("0/3/0,CSI,0,,-9999,-587.5,25", "cables.csv:2:14: x -9999 is out of range -3200..3200");
-  says("0/3/0,CSI,0,,-587.5,-587.5", "cables.csv:2:1: a line has 7 fields, this one 6");
-  says("0/3/0,,0,,-587.5,-587.5,25", "cables.csv:2:7: the detector is missing");
-  says("0/3/0,CSI,,,-587.5,-587.5,25", "cables.csv:2:11: the module is missing");
-  says("0/3/0,CSI,0,,-587.5,-587.5,26",
-       "cables.csv:2:14: crystal 0 has the size 26, which is neither small_size 25 nor large_size "
-       "50");
-  says("0/3/0,CSI,0,,-562.5,-587.5,25", "cables.csv:3:14: crystal 1 lies in crystal 0");
+  for (const auto& [line, message] : cases) {
+    const std::string said = refusal(changed(2, line));
+    EXPECT_TRUE(has(said, message)) << line << ": " << said;
+  }
   EXPECT_EQ(refusal("\xef\xbb\xbf" + map_of_koto()), "") << "a byte order mark";
-  EXPECT_EQ(refusal("a,b\n"), "cables.csv:1:1: the table must begin with its header; write "
-                              "input,detector,module,end,x,y,size");
-  EXPECT_EQ(refusal(""), "cables.csv: the table must begin with its header; write "
-                         "input,detector,module,end,x,y,size");
+  EXPECT_TRUE(has(refusal("a,b\n"), "cables.csv:1:1: the table must begin with its header; write "
+                                    "input,detector,module,end,x,y,size"));
+  EXPECT_TRUE(has(refusal(""), "cables.csv: the table must begin with its header"));
 }
 
 TEST(cable_map, tells_doubles_holes_and_unknown_names) {
-  EXPECT_EQ(refusal(changed(3, "0/3/0,CSI,1,,-562.5,-587.5,25")).substr(0, 74),
-            "cables.csv:3:1: input 0/3/0 stands in line 2 already; each has one line");
+  EXPECT_TRUE(has(refusal(changed(3, "0/3/0,CSI,1,,-562.5,-587.5,25")),
+                  "cables.csv:3:1: input 0/3/0 stands in line 2 already; each has one line"));
   const std::string twice = refusal(changed(3, "0/3/1,CSI,0,,-562.5,-587.5,25"));
-  EXPECT_NE(twice.find("cables.csv:3:11: crystal 0 has input 0/3/0 already; each has one"),
-            twice.npos)
-      << twice;
-  EXPECT_NE(twice.find("cables.csv: crystal 1 has no input; add a line for it, or correct "
-                       "the number of crystals in the description"),
-            twice.npos)
-      << twice;
+  EXPECT_TRUE(has(twice, ":3:11: crystal 0 has input 0/3/0 already; each has one")) << twice;
+  EXPECT_TRUE(has(twice, "cables.csv: crystal 1 has no input; add a line for it")) << twice;
   auto lines = lines_of(map_of_koto());
-  const auto at = std::ranges::find_if(
-      lines, [](const std::string& line) { return line.find(",CBAR,3,1") != line.npos; });
+  const auto at =
+      std::ranges::find_if(lines, [](const std::string& line) { return has(line, ",CBAR,3,1"); });
   ASSERT_NE(at, lines.end());
-  const auto number = std::to_string(at - lines.begin() + 1);
   const std::string input = at->substr(0, at->find(','));
-  const auto says = [&](const std::string& line, const std::string& what) {
+  const std::string place = "cables.csv:" + std::to_string(at - lines.begin() + 1) + ":" +
+                            std::to_string(input.size() + 2) + ": no part of the detector is ";
+  const std::pair<std::string, std::string> cases[] = {
+      {"# " + input, "cables.csv: CBAR module 3 end 1 has no input; add a line for it, or lower "
+                     "`modules`; dead inputs are named in `dead`"},
+      {input + ",CBARR,3,1,,,", place + "called \"CBARR\"; did you mean CBAR?"},
+      {input + ",CBAR,64,1,,,", ": CBAR has 64 modules, from 0 to 63; correct the number"},
+      {input + ",CBAR,2,1,,,", ": CBAR module 2 end 1 has input "},
+      {input + ",CBAR,3,2,,,", ": end 2 is out of range 0..1"},
+      {input + ",CBAR,3,1,5,,", ": a counter's input has no place; leave x, y and size empty"},
+      {"15/3/0,CBAR,3,1,,,", "cables.csv:"},
+      // With a place, too, such a name is unknown: it may be meant for the calorimeter's.
+      {input + ",csi,3,,5,5,25", place + "called \"csi\"; there are CSI, "},
+      {input + ",XYZ,3,,5,5,25", place + "called \"XYZ\"; there are CSI, "}};
+  for (const auto& [line, message] : cases) {
     *at = line;
     const std::string said = refusal(joined(lines));
-    EXPECT_NE(said.find(what), said.npos) << said;
-  };
-  says("# " + input, "cables.csv: CBAR module 3 end 1 has no input; add a line for it, or lower "
-                     "`modules`; dead inputs are named in `dead`");
-  const auto column = std::to_string(input.size() + 2);
-  says(input + ",CBARR,3,1,,,", "cables.csv:" + number + ":" + column +
-                                    ": no part of the detector is called \"CBARR\"; did you mean "
-                                    "CBAR?");
-  says(input + ",CBAR,64,1,,,", ": CBAR has 64 modules, from 0 to 63; correct the number");
-  says(input + ",CBAR,2,1,,,", ": CBAR module 2 end 1 has input ");
-  says(input + ",CBAR,3,2,,,", ": end 2 is out of range 0..1");
-  says(input + ",CBAR,3,1,5,,", ": a counter's input has no place; leave x, y and size empty");
-  says("15/3/0,CBAR,3,1,,,", "cables.csv:");
-  // With a place, too, such a name is unknown: it may be meant for the calorimeter's.
-  const std::string unknown =
-      "cables.csv:" + number + ":" + column + ": no part of the detector is called ";
-  says(input + ",csi,3,,5,5,25", unknown + "\"csi\"; there are CSI, ");
-  says(input + ",XYZ,3,,5,5,25", unknown + "\"XYZ\"; there are CSI, ");
-  EXPECT_EQ(refusal(joined(lines)).find("has no place"), std::string::npos);
+    EXPECT_TRUE(has(said, message)) << said;
+  }
+  EXPECT_FALSE(has(refusal(joined(lines)), "has no place"));
 }
 
 TEST(cable_map, that_was_cut_short_is_refused) {
   auto lines = lines_of(map_of_koto());
-  const auto last = std::ranges::find_if(
-      lines, [](const std::string& line) { return line.find(",CSI,2713,") != line.npos; });
-  ASSERT_NE(last, lines.end());
-  std::erase_if(lines, [&](const std::string& line) {
-    return line.find(",CSI,2714,") != line.npos || line.find(",CSI,2715,") != line.npos;
+  std::erase_if(lines, [](const std::string& line) {
+    return has(line, ",CSI,2714,") || has(line, ",CSI,2715,");
   });
   const std::string said = refusal(joined(lines));
-  EXPECT_NE(said.find("cables.csv: crystal 2714 has no input; add a line for it"), said.npos)
-      << said;
-  EXPECT_NE(said.find("crystal 2715 has no input"), said.npos) << said;
-  EXPECT_NE(refusal(lines[0] + "\n").find("crystal 0 has no input"), std::string::npos);
+  EXPECT_TRUE(has(said, "cables.csv: crystal 2714 has no input; add a line for it")) << said;
+  EXPECT_TRUE(has(said, "crystal 2715 has no input")) << said;
+  EXPECT_TRUE(has(refusal(lines[0] + "\n"), "crystal 0 has no input"));
   const std::string beyond = refusal(map_of_koto() + "10/12/12,CSI,2716,,900,900,50\n");
-  EXPECT_NE(beyond.find("the calorimeter has 2716 crystals, from 0 to 2715"), beyond.npos)
-      << beyond;
+  EXPECT_TRUE(has(beyond, "the calorimeter has 2716 crystals, from 0 to 2715")) << beyond;
 }
 
 /// The built-in description without its rules for crystals, and with these lines instead.
@@ -195,31 +189,18 @@ std::string without_rules(const std::string& instead) {
 }
 
 TEST(cable_map, needs_the_number_of_crystals) {
-  const auto refused = [](const std::string& instead) -> std::string {
-    try {
-      (void)parse_detector(without_rules(instead) + "\n#!cables cables.csv\n" + map_of_koto(),
-                           "detector.toml");
-    } catch (const bad_file& e) {
-      return e.what();
-    }
-    return "";
+  const auto refused = [](const std::string& instead) {
+    return refusal_of(without_rules(instead) + "\n#!cables cables.csv\n" + map_of_koto());
   };
   EXPECT_EQ(refused("crystals = 2716\n"), "");
-  EXPECT_NE(refused("").find("does not say how many crystals the cable map must have"),
-            std::string::npos);
-  EXPECT_NE(refused("crystals = 2717\n").find("crystal 2716 has no input"), std::string::npos);
-  EXPECT_NE(refused("small_columns = 48\n").find("large_radius"), std::string::npos);
+  EXPECT_TRUE(has(refused(""), "does not say how many crystals the cable map must have"));
+  EXPECT_TRUE(has(refused("crystals = 2717\n"), "crystal 2716 has no input"));
+  EXPECT_TRUE(has(refused("small_columns = 48\n"), "large_radius"));
 }
 
 TEST(cable_map, is_wanted_with_a_description_that_names_one) {
-  try {
-    (void)parse_detector("cables = \"cables.csv\"\n" + std::string(default_detector_text()),
-                         "detector.toml");
-    FAIL();
-  } catch (const bad_file& e) {
-    EXPECT_EQ(std::string(e.what()).substr(0, 66),
-              "detector.toml:1:10: cables = \"cables.csv\" is a file beside the des");
-  }
+  EXPECT_TRUE(has(refusal_of("cables = \"cables.csv\"\n" + std::string(default_detector_text())),
+                  "detector.toml:1:10: cables = \"cables.csv\" is a file beside the des"));
 }
 
 } // namespace

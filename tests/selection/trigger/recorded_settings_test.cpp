@@ -33,14 +33,6 @@ RC_GTEST_PROP(recorded_settings, come_back_as_they_were, ()) {
   RC_ASSERT(decode_settings(bytes) == s);
 }
 
-RC_GTEST_PROP(recorded_settings, that_were_cut_or_changed_are_refused_or_others, ()) {
-  auto bytes = encode(arbitrary_settings());
-  const auto at = *rc::gen::inRange<std::size_t>(0, bytes.size());
-  bytes[at] = static_cast<std::byte>(*rc::gen::arbitrary<std::uint8_t>());
-  bytes.resize(*rc::gen::inRange<std::size_t>(0, bytes.size() + 1));
-  if (const auto read = decode_settings(bytes)) RC_ASSERT(!read->crates.crates.empty());
-}
-
 TEST(recorded_settings, pass_over_entries_of_later_versions) {
   recorded_settings s;
   s.software = "koto-l3d 9";
