@@ -12,8 +12,6 @@
 
 #include <gtest/gtest.h>
 
-#include "selection/engine/engine.hpp"
-#include "tests/selection/engine/decisions.hpp"
 #include "tests/selection/engine/make_events.hpp"
 
 namespace l3::test {
@@ -75,6 +73,15 @@ protected:
   void SetUp() override {
     if (const std::string why_not = GetParam().why_not(); !why_not.empty()) GTEST_SKIP() << why_not;
   }
+  /// Expects the bytes of the oracle from an engine of one frame; the results of the events.
+  static std::vector<event_result> expect(const std::vector<made_event>& events,
+                                          std::uint32_t piece_bytes = 0) {
+    randomness r(7);
+    const auto e = GetParam().keeping_all({capacity_for(events, piece_bytes), 1});
+    frame& f = *e->frames()[0];
+    compute(*e, f, events, piece_bytes, r, all, GetParam().codec);
+    return {f.results.begin(), f.results.end()};
+  }
 };
 
 /// Cases for plans that decide.
@@ -82,16 +89,9 @@ class engine_decision : public engine_bytes {};
 
 TEST_P(engine_bytes, packs_any_event_in_any_pieces) {
   const std::uint32_t boards = GetParam().slow ? 3 : 16;
-  randomness r(7);
   for (const std::uint32_t piece_bytes : {0U, 8000U, 1400U, 64U, 4U}) {
     const auto events = make_events(GetParam().slow ? 2 : 6, 6, boards, piece_bytes + 1);
-    const auto e = GetParam().keeping_all({capacity_for(events, piece_bytes), 1});
-    frame& f = *e->frames()[0];
-    fill(f, events, piece_bytes, r);
-    e->start(f);
-    ASSERT_TRUE(e->wait(f)) << f.error;
-    ASSERT_NO_FATAL_FAILURE(expect_output(f, events, all, GetParam().codec))
-        << "pieces of " << piece_bytes;
+    ASSERT_NO_FATAL_FAILURE(expect(events, piece_bytes)) << "pieces of " << piece_bytes;
   }
 }
 
@@ -106,34 +106,18 @@ TEST_P(engine_bytes, does_not_depend_on_the_batch) {
           events.begin() + static_cast<std::ptrdiff_t>(first),
           events.begin() + static_cast<std::ptrdiff_t>(std::min(first + size, events.size())));
       frame& f = *e->frames()[first / size % 2];
-      fill(f, batch, 1400, r);
-      e->start(f);
-      ASSERT_TRUE(e->wait(f)) << f.error;
-      ASSERT_NO_FATAL_FAILURE(expect_output(f, batch, all, GetParam().codec))
+      ASSERT_NO_FATAL_FAILURE(compute(*e, f, batch, 1400, r, all, GetParam().codec))
           << "batches of " << size;
     }
   }
 }
 
-TEST_P(engine_bytes, takes_an_empty_batch) {
-  const auto events = make_events(1, 2, 2, 3);
-  const auto e = GetParam().keeping_all({capacity_for(events, 0), 1});
-  frame& f = *e->frames()[0];
-  e->start(f);
-  ASSERT_TRUE(e->wait(f)) << f.error;
-  EXPECT_TRUE(f.results.empty());
-  EXPECT_TRUE(f.output.empty());
-}
-
-TEST_P(engine_bytes, packs_an_event_without_fragments) {
-  const std::vector<made_event> events{{5, 9, event_incomplete, 77, {}}};
-  const auto e = GetParam().keeping_all({capacity_for(events, 0), 1});
-  frame& f = *e->frames()[0];
+TEST_P(engine_bytes, may_have_nothing_to_do) {
+  const std::vector<made_event> empty{{5, 9, event_incomplete, 77, {}}};
+  const auto e = GetParam().keeping_all({capacity_for(empty, 0), 1});
   randomness r(1);
-  fill(f, events, 0, r);
-  e->start(f);
-  ASSERT_TRUE(e->wait(f)) << f.error;
-  expect_output(f, events, all, GetParam().codec);
+  for (const auto& events : {std::vector<made_event>{}, empty})
+    compute(*e, *e->frames()[0], events, 0, r, all, GetParam().codec);
 }
 
 TEST_P(engine_decision, gives_rejected_events_no_room) {
@@ -146,13 +130,8 @@ TEST_P(engine_decision, gives_rejected_events_no_room) {
     }
   }
   const auto e = GetParam().keeping_odd({capacity_for(events, 0), 1});
-  frame& f = *e->frames()[0];
   randomness r(1);
-  fill(f, events, 0, r);
-  e->start(f);
-  ASSERT_TRUE(e->wait(f)) << f.error;
-  expect_output(
-      f, events, [](const made_event& x) { return x.number % 2 == 1; }, GetParam().codec);
+  compute(*e, *e->frames()[0], events, 0, r, odd, GetParam().codec);
 }
 
 TEST_P(engine_bytes, says_what_has_no_room) {
@@ -186,15 +165,10 @@ TEST_P(engine_bytes, counts_boards) {
   boards[3] = make_opaque_board(6, 6, r);
   boards[5].packet.resize(100);
   const std::vector<made_event> events{{1, 2, 0, 3, {make_fragment(0, 2, boards)}}};
-  const auto e = GetParam().keeping_all({capacity_for(events, 0), 1});
-  frame& f = *e->frames()[0];
-  fill(f, events, 0, r);
-  e->start(f);
-  ASSERT_TRUE(e->wait(f)) << f.error;
-  EXPECT_EQ(f.results[0].boards_damaged, 2U);
-  EXPECT_EQ(f.results[0].boards_opaque, 2U);
-  EXPECT_EQ(f.results[0].flags, std::uint32_t{event_damaged | event_opaque});
-  expect_output(f, events, all, GetParam().codec);
+  const auto results = expect(events);
+  EXPECT_EQ(results.at(0).boards_damaged, 2U);
+  EXPECT_EQ(results[0].boards_opaque, 2U);
+  EXPECT_EQ(results[0].flags, std::uint32_t{event_damaged | event_opaque});
 }
 
 TEST_P(engine_bytes, fits_the_worst_case) {
@@ -212,12 +186,7 @@ TEST_P(engine_bytes, fits_the_worst_case) {
     }
     events.push_back({1, n, 0, 3, {make_fragment(0, n, boards), make_raw_fragment(1, 4001, r)}});
   }
-  const auto e = GetParam().keeping_all({capacity_for(events, 0), 1});
-  frame& f = *e->frames()[0];
-  fill(f, events, 0, r);
-  e->start(f);
-  ASSERT_TRUE(e->wait(f)) << f.error;
-  expect_output(f, events, all, GetParam().codec);
+  expect(events);
 }
 
 TEST_P(engine_bytes, reads_nothing_beyond_a_fragment) {

@@ -3,7 +3,6 @@
 
 #include "selection/engine/basic_engine.hpp"
 #include "selection/engine/make_engine.hpp"
-#include "tests/selection/engine/decisions.hpp"
 #include "tests/selection/engine/engine_bytes_cases.hpp"
 
 namespace l3::test {

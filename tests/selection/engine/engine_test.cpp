@@ -24,14 +24,10 @@ TEST(engine, is_called_what_it_is) {
   EXPECT_EQ(make_engine({backend::threaded, 0}, {small, 1})->name(), "threaded (3 lanes)");
 }
 
-TEST(engine, takes_a_device_if_there_is_one_and_else_the_pool) {
-  const auto e = make_engine({}, {small, 1});
-  EXPECT_TRUE(e->name().starts_with(why_no_cuda().empty() ? "cuda (" : "pool (")) << e->name();
-}
-
-TEST(engine, says_why_it_is_not_on_the_device) {
+TEST(engine, takes_a_device_if_there_is_one_and_else_the_pool_and_says_why) {
   std::string why;
   const auto e = make_engine({}, {small, 1}, nullptr, [&](std::string_view text) { why = text; });
+  EXPECT_TRUE(e->name().starts_with(why_no_cuda().empty() ? "cuda (" : "pool (")) << e->name();
   EXPECT_EQ(why, why_no_cuda().empty() ? "" : "kernels run on the CPU: " + why_no_cuda());
 }
 
@@ -48,7 +44,7 @@ TEST(engine, computes_on_input_that_is_not_its_own) {
   f.input = of_another->frames()[0]->input;
   e->start(f);
   ASSERT_TRUE(e->wait(f));
-  expect_output(f, events, all);
+  expect_output(f, events);
 }
 
 TEST(engine, says_clearly_that_there_is_no_device) {
@@ -65,6 +61,14 @@ TEST(engine, says_clearly_that_there_is_no_device) {
   expect_none(backend::cuda, "cuda", why_no_cuda());
   expect_none(backend::hip, "hip", why_no_hip());
   expect_none(backend::sycl, "sycl", why_no_sycl());
+}
+
+TEST(engine, on_a_device_without_memory_is_the_pool_or_none) {
+  compute_settings s{backend::serial, 1};
+  s.fault = {fault_kind::no_memory, 0, 0, 0, {}};
+  EXPECT_THROW(static_cast<void>(make_engine(s, {small, 1})), std::runtime_error);
+  s.where = backend::automatic;
+  EXPECT_TRUE(make_engine(s, {small, 1})->name().starts_with("pool ("));
 }
 
 TEST(engine, gives_each_frame_what_was_asked_for) {
@@ -106,10 +110,7 @@ TEST(engine, works_on_frames_of_several_threads) {
       threads.emplace_back([&, f] {
         randomness r(f->index);
         for (int again = 0; again < 5; ++again) {
-          fill(*f, events, 1400, r);
-          e->start(*f);
-          ASSERT_TRUE(e->wait(*f)) << f->error;
-          expect_output(*f, events, all);
+          compute(*e, *f, events, 1400, r);
         }
       });
     }
@@ -135,27 +136,6 @@ TEST(engine, does_not_start_on_fragments_of_no_event_or_of_two) {
     spoiled([](input_batch& b) { --b.events[1].first_fragment; });
     spoiled([](input_batch& b) { --b.used_fragments; });
     spoiled([](input_batch& b) { std::swap(b.events[1], b.events[2]); });
-  }
-}
-
-TEST(engine, packs_alike_in_both_forms_wherever_it_runs) {
-  const auto events = make_events(3, 3, 3, 29);
-  for (const backend where :
-       {backend::serial, backend::pool, backend::shuffled, backend::threaded}) {
-    std::vector<bytes> outputs;
-    for (const packing_form form : {packing_form::two_passes, packing_form::one_pass}) {
-      engine_limits limits{capacity_for(events, 1400), 1};
-      limits.packing = form;
-      const auto e = make_engine({where, 2}, limits);
-      frame& f = *e->frames()[0];
-      randomness r(9);
-      fill(f, events, 1400, r);
-      e->start(f);
-      ASSERT_TRUE(e->wait(f)) << f.error;
-      ASSERT_NO_FATAL_FAILURE(expect_output(f, events, all));
-      outputs.emplace_back(f.output.begin(), f.output.end());
-    }
-    EXPECT_EQ(outputs[0], outputs[1]);
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packs events by docs/formats.md, section 7, and rebuilds the fragments of a packed event. The
-// code follows that page byte by byte and shares nothing with the kernels but the portable form of
-// the strong codec, which has tests and a reader of its own.
+// Packs events by docs/formats.md, section 7. The code follows that page byte by byte and shares
+// nothing with the kernels but the portable form of the strong codec, which has tests and a reader
+// of its own.
 #pragma once
 
 #include <cstddef>
@@ -100,12 +100,16 @@ inline expected_board expect_board(const made_event& e, const made_board& b, cod
   return out;
 }
 
-inline bytes expect_event(const made_event& e, codec_id codec = codec_id::koto) {
+/// The packed event of these boards. Of an event that is limited, `payload` are the bytes at 28
+/// to 31 of the head, and `beside` what stands between the tables and the boards' data.
+inline bytes expect_event(const made_event& e, const std::vector<expected_board>& boards,
+                          const bytes& payload = bytes(4), const bytes& summary = {},
+                          const bytes& beside = {}) {
   std::uint32_t flags = e.flags;
-  std::uint32_t boards = 0;
   little_endian_writer fragment_table;
   little_endian_writer board_table;
   little_endian_writer data;
+  auto board = boards.begin();
   for (const made_fragment& f : e.fragments) {
     fragment_table.put(f.crate, 1);
     fragment_table.put(f.raw ? 1 : 0, 1);
@@ -116,14 +120,13 @@ inline bytes expect_event(const made_event& e, codec_id codec = codec_id::koto) 
       data.put(f.content);
     }
     for (const made_board& b : f.boards) {
-      ++boards;
-      const expected_board x = expect_board(e, b, codec);
       board_table.put(b.slot, 1);
-      board_table.put(x.form, 1);
-      board_table.put(x.data.size(), 2);
-      data.put(x.data);
+      board_table.put(board->form, 1);
+      board_table.put(board->data.size(), 2);
+      data.put(board->data);
       if (b.opaque) flags |= 4;
-      if (!b.opaque && (x.form & 8) != 0) flags |= 2;
+      if (!b.opaque && (board->form & 8) != 0) flags |= 2;
+      ++board;
     }
   }
   little_endian_writer out;
@@ -132,13 +135,15 @@ inline bytes expect_event(const made_event& e, codec_id codec = codec_id::koto) 
   out.put(e.number, 4);
   out.put(flags, 2);
   out.put(e.fragments.size(), 2);
-  out.put(boards, 4);
+  out.put(boards.size(), 4);
   out.put(e.reference_time, 4);
-  out.put(0, 4);
-  out.put(0, 4);
+  out.put(summary.size(), 4);
+  out.put(payload);
   out.put(fragment_table.out);
   out.put(board_table.out);
   out.pad(8);
+  out.put(summary);
+  out.put(beside);
   out.put(data.out);
   out.pad(8);
   for (int i = 0; i < 4; ++i)
@@ -146,76 +151,11 @@ inline bytes expect_event(const made_event& e, codec_id codec = codec_id::koto) 
   return out.out;
 }
 
-/// The fragments of a packed event, byte for byte, in its order.
-inline std::vector<bytes> rebuild_fragments(const std::byte* p) {
-  const auto u8 = [&](std::size_t at) { return std::to_integer<std::uint32_t>(p[at]); };
-  const auto u16 = [&](std::size_t at) { return u8(at) | u8(at + 1) << 8; };
-  const auto u32 = [&](std::size_t at) { return u16(at) | u16(at + 2) << 16; };
-  const std::uint32_t spill = u32(4);
-  const std::uint32_t number = u32(8);
-  const std::uint32_t fragments = u16(14);
-  const std::uint32_t reference = u32(20);
-  std::size_t board_at = 32 + 8 * fragments;
-  std::size_t data_at = (board_at + 4 * u32(16) + 7) / 8 * 8 + u32(24);
-  std::vector<bytes> all;
-  const auto put_big = [](bytes& to, std::uint32_t value, int n) {
-    for (int i = n - 1; i >= 0; --i) to.push_back(static_cast<std::byte>(value >> (8 * i)));
-  };
-  const auto copy = [&](bytes& to, std::size_t n) {
-    to.insert(to.end(), p + data_at, p + data_at + n);
-    data_at += n;
-  };
-  for (std::uint32_t f = 0; f < fragments; ++f) {
-    const std::size_t entry = 32 + 8 * f;
-    bytes out;
-    if (u8(entry + 1) == 1) {
-      copy(out, u32(entry + 4));
-      all.push_back(out);
-      continue;
-    }
-    put_big(out, 0x3c000000U | (number & 0x3fff), 4);
-    for (std::uint32_t b = 0; b < u16(entry + 2); ++b, board_at += 4) {
-      const std::uint32_t slot = u8(board_at);
-      const std::uint32_t form = u8(board_at + 1);
-      if ((form & 8) != 0) {
-        copy(out, u16(board_at + 2));
-        continue;
-      }
-      if ((form & 2) != 0) {
-        copy(out, 12);
-      } else {
-        for (const std::uint16_t w : predicted_header(spill, number, slot, reference))
-          put_big(out, w, 2);
-      }
-      bytes footer;
-      if ((form & 4) != 0) {
-        copy(footer, 12);
-      } else {
-        for (int w = 0; w < 6; ++w) put_big(footer, 0x6000, 2);
-      }
-      const board_kind kind =
-          (form & 1) != 0 ? board_kind::sampling_500_mhz : board_kind::sampling_125_mhz;
-      std::vector<std::uint16_t> words(1024);
-      std::uint16_t group[1024];
-      if ((form & 64) != 0) {
-        const std::uint32_t length = strong::group_bytes(p + data_at, strong::max_group_bytes);
-        if (!strong::decode_group(p + data_at, length, strong_shape(kind), group)) return {};
-        data_at += length;
-        for (std::size_t r = 0; r < 16; ++r)
-          for (std::size_t s = 0; s < 64; ++s) words[sample_word(kind, r, s)] = group[64 * r + s];
-      }
-      for (std::size_t r = 0; r < 16 && (form & 64) == 0; ++r) {
-        const auto samples = textbook_unpack(p + data_at);
-        data_at += 3 + 8 * u8(data_at);
-        for (std::size_t s = 0; s < 64; ++s) words[sample_word(kind, r, s)] = samples[s];
-      }
-      for (const std::uint16_t w : words) put_big(out, 0x8000U | w, 2);
-      out.insert(out.end(), footer.begin(), footer.end());
-    }
-    put_big(out, 0x24000000U, 4);
-    all.push_back(out);
-  }
-  return all;
+inline bytes expect_event(const made_event& e, codec_id codec = codec_id::koto) {
+  std::vector<expected_board> boards;
+  for (const made_fragment& f : e.fragments)
+    for (const made_board& b : f.boards) boards.push_back(expect_board(e, b, codec));
+  return expect_event(e, boards);
 }
 
 } // namespace l3::test

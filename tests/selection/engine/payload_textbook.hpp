@@ -113,61 +113,22 @@ public:
   /// The packed event with this summary.
   [[nodiscard]] bytes pack(const made_event& e, const choice& c, const bytes& summary,
                            std::uint32_t levels) const {
-    const auto boards = limited_boards(e, c.payload);
-    std::uint32_t flags = e.flags;
-    little_endian_writer fragments;
+    const std::vector<line_settings>& lines = s_.settings.lines;
+    little_endian_writer payload;
+    payload.put(1, 1);
+    payload.put(static_cast<std::uint64_t>(c.payload), 1);
+    payload.put(16 + 8 * lines.size(), 2);
     little_endian_writer table;
-    little_endian_writer data;
-    std::size_t count = 0;
-    for (const made_fragment& f : e.fragments) {
-      fragments.put(f.crate, 1);
-      fragments.put(f.raw ? 1 : 0, 1);
-      fragments.put(f.boards.size(), 2);
-      fragments.put(f.content.size(), 4);
-      if (f.raw) data.put(f.content);
-      flags |= f.raw ? 2 : 0;
-      for (const made_board& b : f.boards) {
-        const expected_board& x = boards[count++];
-        table.put(b.slot, 1);
-        table.put(x.form, 1);
-        table.put(x.data.size(), 2);
-        data.put(x.data);
-        if (b.opaque) flags |= 4;
-        if (!b.opaque && (x.form & 8) != 0) flags |= 2;
-      }
+    table.put(levels, 4);
+    table.put(c.asked, 4);
+    table.put(c.control, 4);
+    table.put(0, 4);
+    for (const line_settings& line : lines) {
+      table.put(static_cast<std::uint64_t>(line.payload.value), 1);
+      table.put(0, 3);
+      table.put(line.control, 4);
     }
-    const std::size_t lines = s_.settings.lines.size();
-    little_endian_writer out;
-    out.put(0, 4);
-    out.put(e.spill, 4);
-    out.put(e.number, 4);
-    out.put(flags, 2);
-    out.put(e.fragments.size(), 2);
-    out.put(count, 4);
-    out.put(e.reference_time, 4);
-    out.put(summary.size(), 4);
-    out.put(1, 1);
-    out.put(static_cast<std::uint64_t>(c.payload), 1);
-    out.put(16 + 8 * lines, 2);
-    out.put(fragments.out);
-    out.put(table.out);
-    out.pad(8);
-    out.put(summary);
-    out.put(levels, 4);
-    out.put(c.asked, 4);
-    out.put(c.control, 4);
-    out.put(0, 4);
-    for (std::size_t n = 0; n < lines; ++n) {
-      const line_settings& line = s_.settings.lines[n];
-      out.put(static_cast<std::uint64_t>(line.payload.value), 1);
-      out.put(0, 3);
-      out.put(line.control, 4);
-    }
-    out.put(data.out);
-    out.pad(8);
-    for (int i = 0; i < 4; ++i)
-      out.out[static_cast<std::size_t>(i)] = static_cast<std::byte>(out.out.size() >> (8 * i));
-    return out.out;
+    return expect_event(e, limited_boards(e, c.payload), payload.out, summary, table.out);
   }
 
 private:

@@ -82,18 +82,6 @@ TEST(selection, runs_another_sequence_if_it_is_told_to) {
   EXPECT_EQ(s.select({backend::shuffled, 0}, events, 50, 1, 1, without), found);
 }
 
-TEST(selection, does_not_begin_with_a_sequence_that_is_none) {
-  const small_selecting s;
-  try {
-    static_cast<void>(s.select({backend::serial, 0}, make_selected_events(1, 4), 1, 1, 1,
-                               {"measure_pulses", "compute_quantities"}));
-    FAIL();
-  } catch (const std::runtime_error& e) {
-    EXPECT_EQ(std::string(e.what()), "sequence: `compute_quantities` reads `clusters`, which no "
-                                     "earlier step writes; `find_clusters` does");
-  }
-}
-
 /// Each line fires on some events and not on others, and all kinds of damage occur: else the tests
 /// above would show little.
 TEST(selection, of_these_events_is_a_mixture_of_everything) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // An imagined device, to test on any machine how the engine drives a real one. It has memory of its
-// own, and queues that work like CUDA streams: a thread of each queue does the enqueued work later,
-// in order, on any CPU executor. So an engine that reads a frame too early gives wrong bytes, and
-// ThreadSanitizer names the source line.
+// own, and queues that work like CUDA streams: enqueued work is done in order on any CPU executor,
+// but not before somebody asks whether it is done. So an engine that reads a frame too early gives
+// wrong bytes.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,6 @@
 #include <mutex>
 #include <set>
 #include <string>
-#include <thread>
 #include <typeindex>
 #include <utility>
 #include <vector>
@@ -64,13 +63,13 @@ public:
   void release() {
     const std::lock_guard lock(mutex_);
     held_ = false;
-    changed_.notify_all();
+    work();
   }
   /// While it is held, it does so many more pieces of work.
   void let(int pieces) {
     const std::lock_guard lock(mutex_);
     permits_ += pieces;
-    changed_.notify_all();
+    work();
   }
   /// From here on finish() returns `why`.
   void fail(std::string why) {
@@ -101,6 +100,20 @@ private:
     const std::lock_guard lock(mutex_);
     return value;
   }
+  /// What is enqueued and not held.
+  void work() {
+    for (; !work_.empty() && (!held_ || permits_ > 0); work_.pop_front()) {
+      if (held_) --permits_;
+      work_.front()();
+      ++done_;
+    }
+    changed_.notify_all();
+  }
+  void enqueue(std::function<void()> what) {
+    ++enqueued_;
+    ++total_;
+    work_.push_back(std::move(what));
+  }
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
@@ -113,7 +126,8 @@ private:
   int enqueued_ = 0;
   int waits_ = 0;
   std::deque<std::function<void()>> work_;
-  bool ended_ = false;
+  std::uint64_t total_ = 0; ///< pieces of work that were enqueued
+  std::uint64_t done_ = 0;
 };
 
 /// The queue `Inner` runs the kernels.
@@ -124,110 +138,74 @@ public:
 
   explicit stream_queue(
       Inner inner, std::shared_ptr<stream_control> control = std::make_shared<stream_control>())
-      : control_(std::move(control)), inner_(std::make_unique<Inner>(std::move(inner))),
-        worker_([c = control_] { work(*c); }) {}
+      : control_(std::move(control)), inner_(std::make_unique<Inner>(std::move(inner))) {}
   stream_queue(stream_queue&&) = default;
   stream_queue& operator=(stream_queue&&) = delete;
   ~stream_queue() {
-    if (control_ == nullptr) return;
-    {
-      const std::lock_guard lock(control_->mutex_);
-      control_->ended_ = true;
-      control_->held_ = false;
-      control_->changed_.notify_all();
-    }
-    worker_.join();
+    if (control_ != nullptr) control_->release();
   }
 
   template <class Kernel, class... Args>
   void run(const Kernel& kernel, std::uint32_t blocks, const Args&... args) {
-    if (blocks != 0) {
-      const std::lock_guard lock(control_->mutex_);
-      control_->kernels_.insert(typeid(Kernel));
-    }
-    enqueue(
+    const std::lock_guard lock(control_->mutex_);
+    if (blocks != 0) control_->kernels_.insert(typeid(Kernel));
+    control_->enqueue(
         [inner = inner_.get(), kernel, blocks, args...] { inner->run(kernel, blocks, args...); });
   }
   void copy_in(void* device, const void* host, std::size_t n) { copy(true, device, host, n); }
   void copy_out(void* host, const void* device, std::size_t n) { copy(false, host, device, n); }
   void copy_within(void* to, const void* from, std::size_t n) {
-    enqueue([=] { std::memcpy(to, from, n); });
+    const std::lock_guard lock(control_->mutex_);
+    control_->enqueue([=] { std::memcpy(to, from, n); });
   }
   void stage(const char* name) {
     const std::lock_guard lock(control_->mutex_);
     control_->stages_.emplace_back(name);
   }
-  void mark() { past_mark_ = enqueue_flag(); }
-  [[nodiscard]] bool is_past_mark() const {
-    const std::lock_guard lock(control_->mutex_);
-    return past_mark_ == nullptr || *past_mark_;
-  }
-  void submit() { done_ = enqueue_flag(); }
+  void mark() { mark_ = end(); }
+  [[nodiscard]] bool is_past_mark() const { return is_done(mark_); }
+  void submit() { submitted_ = end(); }
   [[nodiscard]] bool is_lost() const { return false; }
   /// Waits for submitted work only, so that an engine that forgets to submit does not end.
   [[nodiscard]] std::string finish() {
-    std::unique_lock lock(control_->mutex_);
-    ++control_->waits_;
-    control_->changed_.wait(lock, [&] { return has_ended(); });
-    return control_->failure_;
+    std::string error;
+    while (!finish_for(std::chrono::hours(1), error)) {
+    }
+    return error;
   }
   [[nodiscard]] bool finish_for(std::chrono::nanoseconds limit, std::string& error) {
     std::unique_lock lock(control_->mutex_);
     ++control_->waits_;
-    if (!control_->changed_.wait_for(lock, limit, [&] { return has_ended(); })) return false;
+    control_->work();
+    const auto has_ended = [&] { return submitted_ != 0 && control_->done_ >= submitted_; };
+    if (!control_->changed_.wait_for(lock, limit, has_ended)) return false;
     error = control_->failure_;
     return true;
   }
-  [[nodiscard]] bool at_rest() const {
-    const std::lock_guard lock(control_->mutex_);
-    return done_ == nullptr || *done_;
-  }
+  [[nodiscard]] bool at_rest() const { return is_done(submitted_); }
 
 private:
-  [[nodiscard]] bool has_ended() const { return done_ != nullptr && *done_; }
   void copy(bool in, void* to, const void* from, std::size_t n) {
-    {
-      const std::lock_guard lock(control_->mutex_);
-      control_->copies_.push_back({in, n});
-    }
-    enqueue([=] { std::memcpy(to, from, n); });
-  }
-  /// Becomes true when the work before it is done.
-  [[nodiscard]] std::shared_ptr<bool> enqueue_flag() {
-    auto flag = std::make_shared<bool>(false);
-    enqueue([c = control_.get(), flag] {
-      const std::lock_guard lock(c->mutex_);
-      *flag = true;
-      c->changed_.notify_all();
-    });
-    return flag;
-  }
-  void enqueue(std::function<void()> what) {
     const std::lock_guard lock(control_->mutex_);
-    ++control_->enqueued_;
-    control_->work_.push_back(std::move(what));
-    control_->changed_.notify_all();
+    control_->copies_.push_back({in, n});
+    control_->enqueue([=] { std::memcpy(to, from, n); });
   }
-  static void work(stream_control& c) {
-    std::unique_lock lock(c.mutex_);
-    while (true) {
-      c.changed_.wait(
-          lock, [&] { return ((!c.held_ || c.permits_ > 0) && !c.work_.empty()) || c.ended_; });
-      if (c.work_.empty()) return;
-      if (c.held_) --c.permits_;
-      const auto next = std::move(c.work_.front());
-      c.work_.pop_front();
-      lock.unlock();
-      next();
-      lock.lock();
-    }
+  /// A piece of work of its own, as in a stream: the number of pieces when it is done.
+  [[nodiscard]] std::uint64_t end() {
+    const std::lock_guard lock(control_->mutex_);
+    control_->enqueue([] {});
+    return control_->total_;
+  }
+  [[nodiscard]] bool is_done(std::uint64_t pieces) const {
+    const std::lock_guard lock(control_->mutex_);
+    control_->work();
+    return control_->done_ >= pieces;
   }
 
   std::shared_ptr<stream_control> control_;
-  std::unique_ptr<Inner> inner_; // the worker keeps its address, also after a move
-  std::shared_ptr<bool> past_mark_;
-  std::shared_ptr<bool> done_;
-  std::thread worker_;
+  std::unique_ptr<Inner> inner_; // enqueued work keeps its address, also after a move
+  std::uint64_t mark_ = 0;
+  std::uint64_t submitted_ = 0;
 };
 
 } // namespace l3::test

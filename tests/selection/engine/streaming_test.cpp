@@ -11,7 +11,6 @@
 
 #include "gpu/executors/serial.hpp"
 #include "selection/engine/engine_on.hpp"
-#include "tests/selection/engine/decisions.hpp"
 #include "tests/selection/engine/make_events.hpp"
 #include "tests/selection/engine/stream_queue.hpp"
 
@@ -70,8 +69,6 @@ INSTANTIATE_TEST_SUITE_P(both, streaming,
                            return form.param == packing_form::one_pass ? "one_pass" : "two_passes";
                          });
 
-bool odd(const made_event& e) { return e.number % 2 == 1; }
-
 /// Bytes of the host's output that are no longer poisoned, counted from its start.
 std::size_t written(const frame& f) {
   std::size_t n = f.output_memory.size();
@@ -92,7 +89,7 @@ TEST_P(streaming, keeps_frames_in_flight_and_lets_none_wait_for_another) {
     EXPECT_EQ(written(f), 0U);
     e.streams[i]->release();
     ASSERT_TRUE(e->wait(f)) << f.error;
-    ASSERT_NO_FATAL_FAILURE(expect_output(f, events, all));
+    ASSERT_NO_FATAL_FAILURE(expect_output(f, events));
   }
 }
 
@@ -115,33 +112,34 @@ TEST_P(streaming, reserves_nothing_once_it_is_made) {
   const streaming_engine e(limits(capacity_for(events, 1400), 2));
   const int before = imagined_memory::allocations();
   randomness r(3);
-  for (int again = 0; again < 3; ++again) {
-    frame& f = *e->frames()[again % 2];
-    fill(f, events, 1400, r);
-    e->start(f);
-    ASSERT_TRUE(e->wait(f)) << f.error;
-  }
+  for (int again = 0; again < 3; ++again)
+    compute(*e.made, *e->frames()[again % 2], events, 1400, r);
   EXPECT_EQ(imagined_memory::allocations(), before);
 }
 
-TEST_P(streaming, sends_the_input_and_its_tables_in_two_copies) {
-  const batch_capacity capacity = capacity_for(events, 1400);
-  const streaming_engine e(limits(capacity, 1));
-  frame& f = *e->frames()[0];
-  randomness r(4);
-  fill(f, {events[0]}, 1400, r);
-  e->start(f);
-  ASSERT_TRUE(e->wait(f)) << f.error;
-  const auto copies = e.streams[0]->copies();
-  ASSERT_EQ(copies.size(), 2U); // mapped: the engine copies nothing back
-  EXPECT_TRUE(copies[0].in && copies[1].in);
-  EXPECT_EQ(copies[0].bytes, f.input.used_bytes);
-  const std::size_t others = capacity.events * sizeof(event_entry) +
-                             capacity.fragments * sizeof(fragment_entry) +
-                             capacity.pieces * sizeof(piece_offset);
-  const std::size_t used = f.input.used_boards * sizeof(board_entry);
-  EXPECT_GE(copies[1].bytes, others + used);
-  EXPECT_LT(copies[1].bytes, others + used + 3 * region::alignment);
+TEST_P(streaming, copies_the_input_its_tables_and_if_not_mapped_what_the_batch_could_become) {
+  for (const output_path path : {output_path::mapped, output_path::copied}) {
+    const batch_capacity capacity = capacity_for(events, 1400);
+    const streaming_engine e(limits(capacity, 1, path));
+    frame& f = *e->frames()[0];
+    randomness r(4);
+    compute(*e.made, f, {events[0]}, 1400, r);
+    const auto copies = e.streams[0]->copies();
+    ASSERT_EQ(copies.size(), path == output_path::mapped ? 2U : 3U);
+    EXPECT_TRUE(copies[0].in && copies[1].in);
+    EXPECT_EQ(copies[0].bytes, f.input.used_bytes);
+    const std::size_t others = capacity.events * sizeof(event_entry) +
+                               capacity.fragments * sizeof(fragment_entry) +
+                               capacity.pieces * sizeof(piece_offset);
+    const std::size_t used = f.input.used_boards * sizeof(board_entry);
+    EXPECT_GE(copies[1].bytes, others + used);
+    EXPECT_LT(copies[1].bytes, others + used + 3 * region::alignment);
+    if (path == output_path::mapped) continue;
+    EXPECT_FALSE(copies[2].in);
+    EXPECT_GE(copies[2].bytes, f.output.size());
+    EXPECT_LT(copies[2].bytes, f.input.used_bytes + 3 * 4096);
+    EXPECT_LT(copies[2].bytes, largest_output(capacity));
+  }
 }
 
 TEST(streaming_decision, maps_exactly_the_bytes_that_are_kept) {
@@ -151,65 +149,30 @@ TEST(streaming_decision, maps_exactly_the_bytes_that_are_kept) {
   for (std::size_t n = 0; n <= events.size(); ++n) {
     const std::vector<made_event> batch(events.begin(),
                                         events.begin() + static_cast<std::ptrdiff_t>(n));
-    fill(f, batch, 0, r);
-    e->start(f);
-    ASSERT_TRUE(e->wait(f)) << f.error;
-    ASSERT_NO_FATAL_FAILURE(expect_output(f, batch, odd));
+    ASSERT_NO_FATAL_FAILURE(compute(*e.made, f, batch, 0, r, odd));
     EXPECT_LE(written(f), f.output.size()) << "nothing behind it was touched";
   }
 }
 
-TEST_P(streaming, copies_back_what_the_batch_could_have_become_and_not_the_whole_frame) {
-  const batch_capacity capacity = capacity_for(events, 0);
-  const streaming_engine e(limits(capacity, 1, output_path::copied));
-  frame& f = *e->frames()[0];
-  randomness r(6);
-  fill(f, {events[0]}, 0, r);
-  e->start(f);
-  ASSERT_TRUE(e->wait(f)) << f.error;
-  expect_output(f, {events[0]}, all);
-  const auto copies = e.streams[0]->copies();
-  ASSERT_EQ(copies.size(), 3U);
-  EXPECT_FALSE(copies[2].in);
-  EXPECT_GE(copies[2].bytes, f.output.size());
-  EXPECT_LT(copies[2].bytes, f.input.used_bytes + 3 * 4096);
-  EXPECT_LT(copies[2].bytes, largest_output(capacity));
-}
-
-TEST_P(streaming, names_every_stage) {
-  const streaming_engine e(limits(capacity_for(events, 0), 1));
-  frame& f = *e->frames()[0];
+TEST_P(streaming, names_every_stage_and_warms_up_every_kernel) {
+  const streaming_engine e(limits(capacity_for(events, 0), 2));
+  for (const frame* const f : e->frames()) {
+    EXPECT_EQ(f->input.used_events + f->input.used_fragments + f->input.used_boards, 0U);
+    EXPECT_EQ(f->input.events[0].fragments, 0U);
+    EXPECT_TRUE(f->results.empty() && f->output.empty()) << "the warming up leaves no trace";
+  }
   randomness r(7);
-  fill(f, events, 0, r);
-  e->start(f);
-  ASSERT_TRUE(e->wait(f)) << f.error;
+  compute(*e.made, *e->frames()[0], events, 0, r);
   const std::vector<std::string> two_passes = {"copy in", "measure", "select",
                                                "place",   "pack",    "copy out"};
   const std::vector<std::string> one_pass = {"copy in", "pack boards", "place", "pack events",
                                              "copy out"};
   EXPECT_EQ(e.streams[0]->stages(), GetParam() == packing_form::one_pass ? one_pass : two_passes);
+  EXPECT_GT(e.warmed.size(), 1U);
+  EXPECT_EQ(e.warmed, e.streams[0]->kernels());
 }
 
-TEST_P(streaming, waits_no_longer_than_it_was_told) {
-  const streaming_engine e(limits(capacity_for(events, 1400), 2));
-  randomness r(9);
-  frame& f = *e->frames()[0];
-  fill(f, events, 1400, r);
-  EXPECT_TRUE(e->at_rest(f));
-  e.streams[0]->hold();
-  e->start(f);
-  EXPECT_EQ(e->wait_for(f, std::chrono::nanoseconds(0)), frame_outcome::not_yet);
-  EXPECT_EQ(e->wait_for(f, std::chrono::milliseconds(1)), frame_outcome::not_yet);
-  EXPECT_FALSE(e->at_rest(f));
-  EXPECT_TRUE(e->at_rest(*e->frames()[1]));
-  EXPECT_TRUE(f.results.empty());
-  e.streams[0]->release();
-  ASSERT_TRUE(e->wait(f)) << f.error;
-  EXPECT_TRUE(e->at_rest(f));
-  ASSERT_NO_FATAL_FAILURE(expect_output(f, events, all));
-}
-
-TEST_P(streaming, computes_again_on_a_new_queue_and_in_the_same_memory) {
+TEST_P(streaming, hands_a_fault_to_its_frame_which_computes_again_in_the_same_memory) {
   const streaming_engine e(limits(capacity_for(events, 1400), 2));
   randomness r(10);
   frame& f = *e->frames()[0];
@@ -217,27 +180,14 @@ TEST_P(streaming, computes_again_on_a_new_queue_and_in_the_same_memory) {
   e.streams[0]->fail("the device fell off the bus");
   e->start(f);
   ASSERT_FALSE(e->wait(f));
+  EXPECT_EQ(f.error, "the device fell off the bus");
+  EXPECT_TRUE(f.results.empty() && f.output.empty());
+  compute(*e.made, *e->frames()[1], events, 1400, r);
   const int before = imagined_memory::allocations();
   ASSERT_TRUE(e->restart(f)) << f.error;
   EXPECT_EQ(imagined_memory::allocations(), before);
   EXPECT_EQ(e.streams.size(), 3U) << "one more queue";
-  e->start(f);
-  ASSERT_TRUE(e->wait(f)) << f.error;
-  ASSERT_NO_FATAL_FAILURE(expect_output(f, events, all));
-}
-
-TEST_P(streaming, hands_a_fault_to_the_frame_it_hit) {
-  const streaming_engine e(limits(capacity_for(events, 0), 2));
-  randomness r(8);
-  for (frame* const f : e->frames()) fill(*f, events, 0, r);
-  e.streams[1]->fail("the device fell off the bus");
-  for (frame* const f : e->frames()) e->start(*f);
-  EXPECT_FALSE(e->wait(*e->frames()[1]));
-  EXPECT_EQ(e->frames()[1]->error, "the device fell off the bus");
-  EXPECT_TRUE(e->frames()[1]->results.empty());
-  EXPECT_TRUE(e->frames()[1]->output.empty());
-  ASSERT_TRUE(e->wait(*e->frames()[0])) << e->frames()[0]->error;
-  expect_output(*e->frames()[0], events, all);
+  compute(*e.made, f, events, 1400, r);
 }
 
 TEST_P(streaming, does_not_start_on_a_device_that_fails) {
@@ -248,27 +198,6 @@ TEST_P(streaming, does_not_start_on_a_device_that_fails) {
                                   [&] { return queue(serial_queue(), stream); });
   };
   EXPECT_THROW(static_cast<void>(make()), std::runtime_error);
-}
-
-TEST_P(streaming, warms_up_every_kernel_that_a_frame_needs) {
-  const streaming_engine e(limits(capacity_for(events, 0), 1));
-  frame& f = *e->frames()[0];
-  randomness r(9);
-  fill(f, events, 0, r);
-  e->start(f);
-  ASSERT_TRUE(e->wait(f)) << f.error;
-  EXPECT_GT(e.warmed.size(), 1U);
-  EXPECT_EQ(e.warmed, e.streams[0]->kernels());
-}
-
-TEST_P(streaming, leaves_no_trace_of_the_warming_up) {
-  const streaming_engine e(limits(capacity_for(events, 0), 2));
-  for (const frame* const f : e->frames()) {
-    EXPECT_EQ(f->input.used_events + f->input.used_fragments + f->input.used_boards, 0U);
-    EXPECT_EQ(f->input.events[0].fragments, 0U);
-    EXPECT_TRUE(f->results.empty());
-    EXPECT_TRUE(f->output.empty());
-  }
 }
 
 } // namespace

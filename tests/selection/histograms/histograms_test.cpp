@@ -23,33 +23,6 @@ TEST(histograms, are_those_of_the_textbook) {
   expect_textbook(s, events, 3);
 }
 
-/// Else the other cases would show little.
-TEST(histograms, of_these_events_have_something_of_everything) {
-  const small_selecting s;
-  const auto found =
-      count_histograms(s, {backend::serial, 0}, make_selected_events(400, 11, 1), 50, 1, 1, 1);
-  const counted_spill& all = found.at(0);
-  channel_sums sums;
-  for (const channel_sums& c : all.channels) sums += c;
-  EXPECT_GT(sums.lit, 1000U);
-  EXPECT_GT(sums.timed, 1000U);
-  EXPECT_GT(sums.quiet, 1000U);
-  for (std::uint32_t h = 0; h < event_histograms; ++h) {
-    const auto what = static_cast<event_histogram>(h);
-    if (what == event_histogram::pion_mass) continue; // the detector is too small for pions
-    const auto first = all.counts.begin() + first_count(what);
-    EXPECT_GT(std::count_if(first, first + axis_of(what).counts(), [](auto n) { return n != 0; }),
-              1)
-        << form_of(what).name;
-  }
-  for (std::uint32_t counter = 0; counter < 3; ++counter) {
-    const auto first = all.counts.begin() + first_veto_count(counter);
-    EXPECT_GT(std::count_if(first, first + veto_time_axis.counts(), [](auto n) { return n != 0; }),
-              1)
-        << "counter " << counter;
-  }
-}
-
 TEST(histograms, are_alike_on_every_executor_and_in_every_batch) {
   const small_selecting s;
   const auto events = make_selected_events(300, 3, max_frame_spills);
