@@ -9,7 +9,6 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
 
 #include "gpu/codec/koto.hpp"
 #include "gpu/codec/strong_groups.hpp"
@@ -156,18 +155,6 @@ TEST_P(strong_groups, nothing_grows_by_more_than_the_length) {
   }
 }
 
-TEST_P(strong_groups, a_group_does_not_depend_on_its_neighbours) {
-  randomness r(4);
-  const auto samples = make_noise(9, 3, r);
-  bytes one_by_one;
-  for (std::size_t i = 0; i < samples.size(); i += strong::group_samples) {
-    const auto from = samples.begin() + static_cast<std::ptrdiff_t>(i);
-    const auto group = encode(GetParam(), {from, from + strong::group_samples}, shape::short_ones);
-    one_by_one.insert(one_by_one.end(), group.begin(), group.end());
-  }
-  EXPECT_EQ(encode(GetParam(), samples, shape::short_ones), one_by_one);
-}
-
 TEST_P(strong_groups, says_where_the_input_is_cut_off) {
   randomness r(5);
   const auto samples = make_noise(3, 2, r);
@@ -209,19 +196,6 @@ TEST_P(strong_groups, a_wrong_byte_count_is_damage) {
     store(group.data(), static_cast<std::uint16_t>(load<std::uint16_t>(group.data()) + change));
     EXPECT_TRUE(decode(GetParam(), group, shape::short_ones, 1).result.damaged) << change;
   }
-}
-
-TEST_P(strong_groups, refuse_to_be_used_wrongly) {
-  testing::GTEST_FLAG(death_test_style) = "threadsafe";
-  samples_type samples(2 * strong::group_samples);
-  bytes out(strong::max_encoded_bytes(2));
-  EXPECT_DEATH(
-      std::ignore = GetParam().encode(std::span(samples).first(1025), shape::long_ones, out), "");
-  EXPECT_DEATH(std::ignore = GetParam().encode(samples, shape::long_ones,
-                                               std::span(out).first(out.size() - 1)),
-               "");
-  EXPECT_DEATH(
-      std::ignore = GetParam().decode(out, shape::long_ones, std::span(samples).first(1025)), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(codec, strong_groups,
@@ -330,21 +304,6 @@ TEST(strong_codec, groups_before_the_damage_come_back) {
     ASSERT_GE(d.result.bytes, begin);
     const auto end = static_cast<std::ptrdiff_t>(good * strong::group_samples);
     ASSERT_TRUE(std::equal(samples.begin(), samples.begin() + end, d.samples.begin()));
-  }
-}
-
-RC_GTEST_PROP(strong_codec, any_waveforms_come_back, ()) {
-  const auto some = *rc::gen::container<samples_type>(rc::gen::arbitrary<std::uint16_t>());
-  const auto few = *rc::gen::inRange(1, 16);
-  samples_type samples(strong::group_samples);
-  for (std::size_t i = 0; i < samples.size() && !some.empty(); ++i)
-    samples[i] = static_cast<std::uint16_t>(some[i % some.size()] >> (few * (i / 64 % 2)));
-  for (const shape of : shapes) {
-    const bytes group = reference(samples, of);
-    for (const group_codec& codec : strong::group_codecs()) {
-      RC_ASSERT(encode(codec, samples, of) == group);
-      RC_ASSERT(decode(codec, group, of, 1).samples == samples);
-    }
   }
 }
 

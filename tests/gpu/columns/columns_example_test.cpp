@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <stdexcept>
-#include <type_traits>
 
 #include <gtest/gtest.h>
 
@@ -16,14 +15,6 @@
 namespace l3::test {
 namespace {
 
-template <template <class> class column>
-struct placed_fields {
-  column<std::int32_t> energy;
-  column<float> gain;
-  column<std::uint8_t> kept;
-};
-using placed = soa<placed_fields>;
-
 // show arena
 struct arena {
   pulses::view found;
@@ -34,19 +25,6 @@ struct arena {
   }
 };
 // end
-
-template <class View>
-concept writes_in_rows = requires(View found) {
-  found[0].energy = 1;
-};
-template <class View>
-concept writes_in_columns = requires(View found) {
-  found.energy[0] = 1;
-};
-static_assert(writes_in_rows<pulses::view> && writes_in_columns<pulses::view>);
-static_assert(!writes_in_rows<pulses::const_view> && !writes_in_columns<pulses::const_view>);
-static_assert(std::is_convertible_v<pulses::view, pulses::const_view>);
-static_assert(!std::is_constructible_v<pulses::view, pulses::const_view>);
 
 TEST(columns_example, lie_in_one_buffer) {
   const std::uint32_t n = 1000;
@@ -81,19 +59,6 @@ TEST(columns_example, take_memory_of_a_frame) {
   serial_queue().run(calibrate{}, 1, all.found, gains::const_view(all.known));
   check_example(all.found);
   EXPECT_EQ(from.used(), counted.used());
-}
-
-TEST(columns_example, put_together) {
-  host_columns<pulses> found(10);
-  host_columns<gains> known(10);
-  fill_example(found.view(), known.view());
-  host_columns<placed> own(10);
-  const placed::view all(placed::columns{
-      .energy = found.view().energy, .gain = known.view().gain, .kept = own.view().kept});
-  all[3].kept = all[3].gain > 2 && all[3].energy == 256;
-  EXPECT_EQ(own[3].kept, 1);
-  all[4].energy = -1;
-  EXPECT_EQ(found[4].energy, -1);
 }
 
 /// Stands for the queue of a device.

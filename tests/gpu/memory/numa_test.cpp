@@ -49,20 +49,6 @@ TEST(numa, reads_lists_of_processors_and_refuses_anything_else) {
   EXPECT_EQ(read_cpu_list("0-1024"), list{});
 }
 
-TEST(numa, believes_a_line_of_4096_bytes_and_64_nodes) {
-  const fake_machine m;
-  std::string longest = "1";
-  while (longest.size() + 1 < 4096) longest += ",1"; // and the end of the line
-  m.write("devices/system/node/node2/cpulist", longest);
-  EXPECT_EQ(m.topology.processors_of(2).size(), 2048U);
-  m.write("devices/system/node/node2/cpulist", longest + ",1");
-  EXPECT_EQ(m.topology.processors_of(2), list{}) << "of which a part may be another number";
-  m.write("bus/pci/devices/0000:3c:00.0/numa_node", "63");
-  EXPECT_EQ(m.topology.node_of("0000:3c:00.0"), 63);
-  m.write("bus/pci/devices/0000:3c:00.0/numa_node", "64");
-  EXPECT_EQ(m.topology.node_of("0000:3c:00.0"), -1);
-}
-
 TEST(numa, finds_the_node_of_a_device_and_its_processors) {
   const fake_machine m;
   EXPECT_EQ(m.topology.node_of("0000:3B:00.0"), 1) << "CUDA writes capitals";
