@@ -42,9 +42,10 @@ def texts(target: str) -> list[str]:
     read = lambda name: (TREE / "deploy" / name).read_text()
     calibration = "input,gain,time,threshold,dead\n0/3/7,0.0851,-2.4,,\n12/4/0,,,5,1\n"
     return {
-        "config": [read("l3.toml"), uncommented(read("l3.toml")), *deep],
-        "selection": ["s" + read("selection.toml"), "s" + read("selection-suppressed.toml"), "d" + read("detector.toml"), "c" + calibration, *("s" + text for text in deep)],
-        "ledger": [json.dumps(ledger), json.dumps(ledger | {"program": "receive", "sessions": ["1", "ffffffffffffffff"]}), "[" * 40],
+        "settings": ["l" + read("l3.toml"), "l" + uncommented(read("l3.toml")), "s" + read("selection.toml"), "s" + read("selection-suppressed.toml"),
+                     "d" + read("detector.toml"), "c" + calibration, *(kind + text for kind in "ls" for text in deep)],
+        "values": ["\5" + text for text in
+                   (json.dumps(ledger), json.dumps(ledger | {"program": "receive", "sessions": ["1", "ffffffffffffffff"]}), "[" * 40)],
         "keys": ["# the farm\n#\n\n" + KEY + "  node 1, rack 3\n   " + KEY[::-1] + "\n",
                  "# koto-l3 secret key: nobody else may read it\n" + KEY + "\n", "# koto-l3 public key\n" + KEY],
         "http": ["GET /healthz?x=1 HTTP/1.1\r\nHost: a\r\nConnection: keep-alive\r\n\r\nHEAD / HTTP/1.0\r\n\r\n",
@@ -55,7 +56,7 @@ def texts(target: str) -> list[str]:
 def words(target: str) -> list[str]:
     """The keys, tables and values that a text is made of."""
     text = "".join(texts(target))
-    if target == "ledger":
+    if target == "values":
         return sorted(set(re.findall(r'"\w+"', text)) | {"9007199254740993", "18446744073709551615", "9223372036854775808", "\\\\u0000"})
     if target == "http":
         return sorted(set(re.findall(r"[\w-]+|[/.]\w+", text)) | {"\\x0d\\x0a", "chunked", "Expect", "100-continue", "%00"})

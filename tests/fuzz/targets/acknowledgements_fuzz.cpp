@@ -47,26 +47,25 @@ private:
 
 std::vector<std::byte> any_answer(fuzz_input& in) {
   std::vector<std::byte> all;
-  const auto put = [&](record_type type, std::span<const std::byte> body, bool damaged) {
+  const auto add = [&](record_type type, std::span<const std::byte> body, bool damaged) {
     auto h = sealed_header(type, 0, 0, static_cast<std::uint32_t>(body.size()), crc32c(body));
-    std::vector<std::byte> record(sizeof h);
-    store(record.data(), h);
-    record.insert(record.end(), body.begin(), body.end());
+    std::vector<std::byte> record;
+    put(record, h);
+    put_bytes(record, body);
     if (damaged) in.damage(record);
-    all.insert(all.end(), record.begin(), record.end());
+    put_bytes(all, record);
   };
   while (!in.empty()) {
     const auto what = in.below(8);
     if (what == 7) {
-      const auto any = in.bytes(in.byte());
-      all.insert(all.end(), any.begin(), any.end());
+      put_bytes(all, in.bytes(in.byte()));
     } else if (what == 6) {
-      put(record_type::refusal, in.bytes(in.number<std::uint16_t>() % 8192), false);
+      add(record_type::refusal, in.bytes(in.number<std::uint16_t>() % 8192), false);
     } else if (what == 5) {
-      put(static_cast<record_type>(in.below(8)), in.bytes(in.byte()), false);
+      add(static_cast<record_type>(in.below(8)), in.bytes(in.byte()), false);
     } else {
       const acknowledgement_body body{in.number<std::uint64_t>(), 0};
-      put(record_type::acknowledgement, std::as_bytes(std::span(&body, 1)), what == 4);
+      add(record_type::acknowledgement, std::as_bytes(std::span(&body, 1)), what == 4);
     }
   }
   return all;
@@ -88,13 +87,9 @@ std::uint64_t expected(std::span<const std::byte> all) {
 }
 
 } // namespace
-} // namespace l3::test
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t bytes) {
-  using namespace l3;
-  using namespace l3::test;
+void fuzz(fuzz_input& in) {
   static const far_end far;
-  fuzz_input in(data, bytes);
   const auto answer = any_answer(in);
   const destination to{destination::protocol::tcp, "127.0.0.1", far.port()};
   record_connection near(to, resolve(to), std::chrono::seconds(10));
@@ -108,5 +103,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t byte
   }
   require(near.acknowledged() == expected(answer),
           "good ones count, and those behind an error do not");
-  return 0;
 }
+
+} // namespace l3::test

@@ -151,12 +151,10 @@ private:
 };
 
 } // namespace
-} // namespace l3::test
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t bytes) {
-  using namespace l3::test;
-  fuzz_input in(data, bytes);
+void fuzz(fuzz_input& in) {
   exchange between(in);
   while (!in.empty()) between.step();
-  return 0;
 }
+
+} // namespace l3::test

@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The way of an event through the kernels, whatever its boards hold: fragments of any bytes are
 // judged as they are when an event has arrived, what is carried of them is packed on the serial
-// executor, by both codecs, and what was packed gives the same bytes back. Then lines that leave
-// waveforms out keep the event: what is there is the same, and what is not lies within its levels.
+// executor, by both codecs, and what was packed gives the same bytes back.
 #include <array>
-#include <memory>
-#include <string>
+#include <vector>
 
 #include "gpu/executors/serial.hpp"
 #include "selection/engine/basic_engine.hpp"
-#include "selection/engine/make_engine.hpp"
 #include "selection/packing/one_pass_plan.hpp"
-#include "selection/trigger/make_tables.hpp"
-#include "selection/trigger/parse_selection.hpp"
 #include "tests/fuzz/targets/fuzz.hpp"
 #include "tests/transport/building/level2.hpp"
 #include "transport/building/admission.hpp"
@@ -50,131 +45,6 @@ bytes any_fragment(fuzz_input& in, event_key key) {
   return fragment;
 }
 
-/// Crystals on the first crate, a barrel and a wall on the second, counters of 256 samples on the
-/// third; an input without a part on each of the last two.
-detector fuzzed_detector() {
-  detector d(small_readout());
-  const auto crystals = d.run_of_inputs({4, l2::first_slot, 0}, 32);
-  for (std::uint32_t i = 0; i < crystals.size(); ++i) {
-    crystal c;
-    c.x = 25.0 * (i % 8);
-    c.y = 25.0 * (i / 8);
-    c.size = 25;
-    c.counts_per_mev = 12;
-    c.at = crystals[i];
-    d.add_crystal(c);
-  }
-  const auto add = [&](const char* name, std::uint32_t modules, input_address first) {
-    veto v;
-    v.name = name;
-    v.modules = modules;
-    v.threshold = 1;
-    v.window_from = -15;
-    v.window_to = 15;
-    v.counts_per_unit = 30;
-    v.inputs = d.run_of_inputs(first, modules);
-    if (v.name == "barrel") v.shape.form = veto_shape::kind::barrel;
-    d.add_veto(v);
-  };
-  add("barrel", 16, {7, 3, 0});
-  add("wall", 15, {7, 4, 0});
-  add("beam", 7, {15, 3, 0});
-  d.set_trigger_board({7, 4, 0});
-  signal_figures s;
-  s.noise_typical = 2;
-  s.noise_min = 1;
-  s.noise_max = 3;
-  s.pedestal_min = 300;
-  s.pedestal_max = 900;
-  s.pulse_time = 204;
-  s.attenuation_length = 2700;
-  s.light_speed = 181;
-  d.set_signals(s);
-  return d;
-}
-
-/// A line that keeps every event, and of it so much. The samples are drawn from all that fit their
-/// words, so a level far above a pedestal leaves some waveforms out.
-class limiting {
-public:
-  limiting(event_payload payload, const engine_limits& limits, codec_id codec)
-      : payload_(payload), detector_(fuzzed_detector()),
-        settings_(parse_selection("[suppression]\nsigma = 7500.0\nseed_sigma = 8000.0\n"
-                                  "[[line]]\nname = \"any\"\npayload = \"" +
-                                      std::string(name_of(payload)) + "\"\n",
-                                  "fuzzed")),
-        tables_(make_tables(detector_, nominal_calibration(detector_), settings_, 1)) {
-    selection_program program;
-    for (const auto& step : settings_.sequence) program.sequence.push_back(step.value);
-    program.tables = tables_.view();
-    program.check_promises = true;
-    engine_limits here = limits;
-    here.codec = codec;
-    here.own_input = false;
-    engine_ = make_serial_engine(here, &program);
-  }
-
-  void run(const input_batch& in, const std::array<bytes, 3>& sent) {
-    frame& f = *engine_->frames()[0];
-    f.input = in;
-    engine_->start(f);
-    require(engine_->wait(f), "a CPU computes");
-    const auto packed = packed_event_view::parse(f.output);
-    require(packed.has_value(), "what a line keeps is an event");
-    require(packed->header().payload == payload_, "it keeps what its line asks for");
-    for (std::uint32_t i = 0; i < packed->fragments(); ++i) compare(*packed, i, sent);
-  }
-
-private:
-  void compare(const packed_event_view& packed, std::uint32_t i, const std::array<bytes, 3>& sent) {
-    const std::uint32_t place = packed.fragment(i).crate;
-    require(rebuild_fragment(packed, i, rebuilt_), "what was packed is unpacked");
-    require(rebuilt_.size() == sent[place].size(), "a fragment is as long as it was");
-    for (const std::uint32_t at : absent_words(packed, i)) {
-      require(load_big<std::uint16_t>(&rebuilt_[at]) == 0, "an absent word is no sample's");
-      std::memcpy(&rebuilt_[at], &sent[place][at], sizeof(std::uint16_t));
-    }
-    require(rebuilt_ == sent[place], "what is there comes back as it was");
-    if (payload_ == event_payload::suppressed) check_levels(packed, i, sent[place]);
-  }
-
-  /// Of the boards, which follow each other as long as none is raw.
-  void check_levels(const packed_event_view& packed, std::uint32_t i, const bytes& sent) const {
-    std::uint32_t board = packed.start_of(i).second;
-    const auto kept = kept_records(packed, i);
-    const crate_readout& crate = detector_.crates().crates[packed.fragment(i).crate];
-    const auto channels = static_cast<std::uint32_t>(channels_of(crate.kind));
-    std::size_t packet = l2::fragment_header_bytes;
-    for (const std::uint16_t records : kept) {
-      const packed_board b = packed.board(board++);
-      if ((b.form & board_raw) != 0) {
-        packet += b.bytes;
-        continue;
-      }
-      for (std::uint32_t c = 0; c < channels; ++c) {
-        if ((records >> (c * l2::waveforms_per_board / channels) & 1) != 0) continue;
-        const std::uint32_t n =
-            detector_.number_of({crate.number, b.slot, static_cast<std::uint8_t>(c)});
-        for (std::uint32_t w = c; w < l2::sample_words; w += channels) {
-          const std::uint32_t sample =
-              load_big<std::uint16_t>(&sent[packet + 2 * (l2::header_words + w)]) &
-              l2::payload_mask;
-          require(tables_.levels[n].low <= sample && sample <= tables_.levels[n].high,
-                  "what is absent is quiet");
-        }
-      }
-      packet += l2::board_bytes;
-    }
-  }
-
-  event_payload payload_;
-  detector detector_;
-  selection_settings settings_;
-  host_tables tables_;
-  std::unique_ptr<engine> engine_;
-  std::vector<std::byte> rebuilt_;
-};
-
 /// One event through a frame of one event.
 class packer {
 public:
@@ -185,12 +55,7 @@ public:
                                        {},
                                        {}},
         engine_("serial", limits_, [] { return serial_queue(); }),
-        strong_("serial", strong_on(limits_), [] { return serial_queue(); }) {
-    for (const codec_id codec : {codec_id::koto, codec_id::strong})
-      for (const auto payload :
-           {event_payload::suppressed, event_payload::features, event_payload::summary})
-        limiting_.push_back(std::make_unique<limiting>(payload, limits_, codec));
-  }
+        strong_("serial", strong_on(limits_), [] { return serial_queue(); }) {}
 
   /// As many pieces as fragments: each lies in one, or in short ones.
   void run(fuzz_input& in) {
@@ -236,7 +101,6 @@ public:
     strong_.start(same);
     require(strong_.wait(same), "a CPU computes");
     compare(same, key, sent);
-    for (const auto& line : limiting_) line->run(f.input, sent);
   }
 
 private:
@@ -264,16 +128,13 @@ private:
   engine_limits limits_;
   basic_engine<serial_queue, one_pass_plan> engine_;
   basic_engine<serial_queue, two_pass_plan<keep_all>> strong_; ///< the strong codec, on its input
-  std::vector<std::unique_ptr<limiting>> limiting_;            ///< likewise
 };
 
 } // namespace
-} // namespace l3::test
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t bytes) {
-  using namespace l3::test;
+void fuzz(fuzz_input& in) {
   static packer packs;
-  fuzz_input in(data, bytes);
   packs.run(in);
-  return 0;
 }
+
+} // namespace l3::test

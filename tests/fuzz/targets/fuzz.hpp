@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every fuzz target uses: the input, read as a small program of numbers and bytes, and the
-// claim that something holds whatever the input is. An input that has run out reads as zeros, so
-// that every input means something.
+// What every fuzz target uses: the input, read as a small program of numbers and bytes; the claim
+// that something holds whatever the input is; and a folder in memory for what is read from files.
+// An input that has run out reads as zeros, so that every input means something.
 #pragma once
 
 #include <algorithm>
@@ -10,9 +10,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <span>
+#include <stdexcept>
+#include <string>
 #include <string_view>
 #include <vector>
+
+#include "transport/format/endian.hpp"
 
 namespace l3::test {
 
@@ -67,5 +72,57 @@ public:
 private:
   std::span<const std::byte> rest_;
 };
+
+/// What a target does with one input.
+void fuzz(fuzz_input& in);
+
+/// What is not taken is refused with a text.
+template <class F>
+void taken_or_refused(const F& f) {
+  try {
+    f();
+  } catch (const std::exception& e) {
+    require(*e.what() != '\0', "a refusal says why");
+  }
+}
+
+template <class T>
+void put(std::vector<std::byte>& to, const T& value) {
+  to.resize(to.size() + sizeof value);
+  store(to.data() + to.size() - sizeof value, value);
+}
+inline void put_bytes(std::vector<std::byte>& to, std::span<const std::byte> from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
+/// A folder in memory, emptied after every input.
+class scratch_of_fuzz {
+public:
+  scratch_of_fuzz() {
+    std::string name = (std::filesystem::is_directory("/dev/shm") ? "/dev/shm" : "/tmp");
+    name += "/l3-fuzz-XXXXXX";
+    require(::mkdtemp(name.data()) != nullptr, "a folder can be made");
+    path_ = name;
+  }
+  ~scratch_of_fuzz() { std::filesystem::remove_all(path_); }
+  scratch_of_fuzz(const scratch_of_fuzz&) = delete;
+  scratch_of_fuzz& operator=(const scratch_of_fuzz&) = delete;
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  void clear() const {
+    for (const auto& entry : std::filesystem::directory_iterator(path_))
+      std::filesystem::remove_all(entry);
+  }
+
+private:
+  std::string path_;
+};
+
+inline void write_file(const std::filesystem::path& path, std::span<const std::byte> content) {
+  std::FILE* const file = std::fopen(path.c_str(), "wb");
+  require(file != nullptr, "a file can be written");
+  require(std::fwrite(content.data(), 1, content.size(), file) == content.size(), "it has room");
+  std::fclose(file);
+}
 
 } // namespace l3::test

@@ -28,11 +28,8 @@ const http_server& server() {
 }
 
 } // namespace
-} // namespace l3::test
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t bytes) {
-  using namespace l3::test;
-  fuzz_input in(data, bytes);
+void fuzz(fuzz_input& in) {
   loopback_client any(server().port());
   any.send(in.rest());
   any.half_close();
@@ -44,5 +41,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t byte
       std::span(std::string_view("GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n"))));
   const auto well = good.read_all();
   require(well.starts_with("HTTP/1.1 200") && well.ends_with(page), "the next one is served");
-  return 0;
 }
+
+} // namespace l3::test

@@ -11,7 +11,6 @@
 #include <sys/stat.h>
 
 #include "tests/fuzz/targets/fuzz.hpp"
-#include "tests/fuzz/targets/scratch_of_fuzz.hpp"
 #include "transport/link/link_keys.hpp"
 
 namespace l3::test {
@@ -83,13 +82,11 @@ private:
 };
 
 } // namespace
-} // namespace l3::test
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t bytes) {
-  using namespace l3::test;
+void fuzz(fuzz_input& in) {
   static const scratch_of_fuzz folder;
   static const key_file file(folder.path());
-  fuzz_input in(data, bytes);
   file.take(in.rest());
-  return 0;
 }
+
+} // namespace l3::test

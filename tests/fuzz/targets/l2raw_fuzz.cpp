@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "tests/fuzz/targets/fuzz.hpp"
-#include "tests/fuzz/targets/scratch_of_fuzz.hpp"
 #include "transport/file/l2raw.hpp"
 #include "transport/format/crc32c.hpp"
 #include "transport/format/endian.hpp"
@@ -16,9 +15,8 @@ void append_record(std::vector<std::byte>& file, record_type type, std::uint64_t
                    std::span<const std::byte> body) {
   const auto h =
       sealed_header(type, 0, sequence, static_cast<std::uint32_t>(body.size()), crc32c(body));
-  file.resize(file.size() + sizeof h);
-  store(file.data() + file.size() - sizeof h, h);
-  file.insert(file.end(), body.begin(), body.end());
+  put(file, h);
+  put_bytes(file, body);
 }
 
 std::vector<std::byte> any_file(fuzz_input& in) {
@@ -72,17 +70,15 @@ void take(const std::filesystem::path& path, std::span<const std::byte> file) {
 }
 
 } // namespace
-} // namespace l3::test
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t bytes) {
-  using namespace l3::test;
+void fuzz(fuzz_input& in) {
   static const scratch_of_fuzz folder;
-  fuzz_input in(data, bytes);
   const auto path = std::filesystem::path(folder.path()) / "one.l2raw";
   if (in.flag()) {
     take(path, in.rest());
   } else {
     take(path, any_file(in));
   }
-  return 0;
 }
+
+} // namespace l3::test

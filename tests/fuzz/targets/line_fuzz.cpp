@@ -13,7 +13,6 @@
 
 #include "receiver/block_receiver.hpp"
 #include "tests/fuzz/targets/fuzz.hpp"
-#include "tests/fuzz/targets/scratch_of_fuzz.hpp"
 #include "transport/format/crc32c.hpp"
 #include "transport/link/link_message.hpp"
 #include "transport/store/store_reader.hpp"
@@ -63,8 +62,8 @@ private:
     if (type == link_message::hello)
       body.resize(in.below(8) == 7 ? in.byte() : sizeof(link_hello_body));
     if (type == link_message::block) body = any_block(in, session, sequence);
-    std::vector<std::byte> frame(sizeof head);
-    store(frame.data(), head);
+    std::vector<std::byte> frame;
+    put(frame, head);
     if (in.below(16) == 15) in.damage(frame);
     if (in.below(16) == 15) frame.resize(in.byte() % (frame.size() + 1));
     auto& near = near_[in.below(2)];
@@ -85,9 +84,8 @@ private:
       packed_event e;
       e.bytes = sizeof e + 8 * in.below(4);
       e.number = 1 + in.below(4);
-      std::vector<std::byte> event(e.bytes);
-      store(event.data(), e);
-      payload.insert(payload.end(), event.begin(), event.end());
+      put(payload, e);
+      payload.resize(payload.size() + e.bytes - sizeof e);
     }
     if (in.below(4) == 3) in.damage(payload);
     return payload;
@@ -103,9 +101,9 @@ private:
     h.payload_bytes = static_cast<std::uint32_t>(payload.size());
     h.payload_crc = crc32c(payload);
     seal_header(h);
-    std::vector<std::byte> block(sizeof h);
-    store(block.data(), h);
-    block.insert(block.end(), payload.begin(), payload.end());
+    std::vector<std::byte> block;
+    put(block, h);
+    put_bytes(block, payload);
     if (in.below(8) == 7) in.damage(block);
     return block;
   }
@@ -163,12 +161,10 @@ private:
 };
 
 } // namespace
-} // namespace l3::test
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t bytes) {
-  using namespace l3::test;
+void fuzz(fuzz_input& in) {
   static far_end far;
-  fuzz_input in(data, bytes);
   far.take(in);
-  return 0;
 }
+
+} // namespace l3::test

@@ -8,7 +8,6 @@
 
 #include "gpu/codec/strong_groups.hpp"
 #include "tests/fuzz/targets/fuzz.hpp"
-#include "tests/fuzz/targets/scratch_of_fuzz.hpp"
 #include "tools/pack/strong_file.hpp"
 #include "transport/format/crc32c.hpp"
 
@@ -84,12 +83,9 @@ void unpack_file(fuzz_input& in, const std::string& folder) {
   section.groups_crc = crc32c(any);
   section.crc = crc32c(std::as_bytes(std::span(&section, 1)).first(12));
   std::vector<std::byte> file;
-  const auto add = [&](std::span<const std::byte> part) {
-    file.insert(file.end(), part.begin(), part.end());
-  };
-  if (good) add(std::as_bytes(std::span(&head, 1)));
-  if (good) add(std::as_bytes(std::span(&section, 1)));
-  add(any);
+  if (good) put(file, head);
+  if (good) put(file, section);
+  put_bytes(file, any);
   const std::string name = folder + "/file";
   write_file(name, file);
   try {
@@ -103,17 +99,15 @@ void unpack_file(fuzz_input& in, const std::string& folder) {
 }
 
 } // namespace
-} // namespace l3::test
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t bytes) {
-  using namespace l3::test;
+void fuzz(fuzz_input& in) {
   static const scratch_of_fuzz folder;
-  fuzz_input in(data, bytes);
   const auto of = in.flag() ? l3::strong::shape::long_ones : l3::strong::shape::short_ones;
   switch (in.below(3)) {
   case 0: decode_groups(in, of); break;
   case 1: encode_samples(in, of); break;
   default: unpack_file(in, folder.path()); folder.clear();
   }
-  return 0;
 }
+
+} // namespace l3::test
