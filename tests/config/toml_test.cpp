@@ -114,20 +114,6 @@ TEST(toml, no_more_mistakes_are_told_than_a_person_reads) {
   }
 }
 
-TEST(toml, a_removed_key_is_refused_with_its_advice) {
-  const std::vector<gone_key> gone{{"t.old", "write t.new"}, {"u", "delete the table"}};
-  const std::string file = "f";
-  const auto root = parse_toml("[t]\nnow = 1\nold = 1\n[u]\nx = 1\n", file);
-  complaints wrong;
-  const toml_table whole(root, file, wrong);
-  whole.allow({}, {"t"}, {}, gone);
-  whole.inner("t", [&](const toml_table& t) { t.allow({}, {"now"}, {}, gone); });
-  const auto all = wrong.take();
-  ASSERT_EQ(all.size(), 2U);
-  EXPECT_EQ(to_string(all[0]), "f:3:1: t.old was removed: write t.new");
-  EXPECT_EQ(to_string(all[1]), "f:4:2: u was removed: delete the table");
-}
-
 TEST(toml, a_long_value_is_cut_in_messages) {
   const auto shown = [](const std::string& value) {
     return written(parse_toml("x = " + value, "f").as<toml_value::table>()->values.at(0));

@@ -110,6 +110,13 @@ inline void expect_output(const frame& f, const std::vector<made_event>& events,
     ASSERT_EQ(found, expected) << "event " << k << ", byte " << differs << " of "
                                << expected.size();
     ASSERT_EQ(result.flags, load<std::uint16_t>(found.data() + 12));
+    std::uint32_t damaged = 0;
+    std::uint32_t opaque = 0;
+    for (const made_fragment& x : events[k].fragments)
+      for (const made_board& b : x.boards)
+        (b.opaque ? opaque : damaged) += textbook_decode(b).sound ? 0 : 1;
+    ASSERT_EQ(result.boards_damaged, damaged);
+    ASSERT_EQ(result.boards_opaque, opaque);
 
     at += expected.size();
   }

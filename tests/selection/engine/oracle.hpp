@@ -11,7 +11,7 @@
 
 #include "gpu/codec/strong.hpp"
 #include "tests/gpu/codec/textbook.hpp"
-#include "tests/gpu/decode/make_boards.hpp"
+#include "tests/gpu/decode/decode_textbook.hpp"
 #include "transport/format/block.hpp"
 
 namespace l3::test {
@@ -52,49 +52,36 @@ struct expected_board {
 
 inline expected_board expect_board(const made_event& e, const made_board& b, codec_id codec) {
   const std::uint8_t kind = b.kind == board_kind::sampling_500_mhz ? 1 : 0;
-  const expected_board raw{static_cast<std::uint8_t>(kind | 8), b.packet};
-  if (b.opaque || b.packet.size() != 2072) return raw;
-  const auto word = [&](std::size_t i) {
-    return static_cast<std::uint16_t>(std::to_integer<unsigned>(b.packet[2 * i]) << 8 |
-                                      std::to_integer<unsigned>(b.packet[2 * i + 1]));
+  const textbook_board read = textbook_decode(b);
+  if (!read.sound) return {static_cast<std::uint8_t>(kind | 8), b.packet};
+  little_endian_writer header;
+  little_endian_writer footer;
+  const auto put_big = [](little_endian_writer& to, std::uint32_t word) {
+    to.put(word >> 8, 1);
+    to.put(word & 0xff, 1);
   };
-  const auto part = [&](std::size_t first, std::size_t words) {
-    const auto at = b.packet.begin() + static_cast<std::ptrdiff_t>(2 * first);
-    return bytes(at, at + static_cast<std::ptrdiff_t>(2 * words));
-  };
-  for (std::size_t i = 0; i < 1036; ++i) {
-    const unsigned tag = word(i) >> 14;
-    const bool right = i < 6 ? tag == 3 : i < 1030 ? tag == 2 : word(i) >> 12 == 6;
-    if (!right) return raw;
-  }
+  for (const std::uint16_t word : predicted_header(e.spill, e.number, b.slot, e.reference_time))
+    put_big(header, word);
+  for (int w = 0; w < 6; ++w) put_big(footer, 0x6000);
   expected_board out{kind, {}};
-  const auto predicted = predicted_header(e.spill, e.number, b.slot, e.reference_time);
-  bool header_right = true;
-  bool footer_right = true;
-  for (std::size_t w = 0; w < 6; ++w) {
-    header_right = header_right && word(w) == predicted[w];
-    footer_right = footer_right && word(1030 + w) == 0x6000;
-  }
   little_endian_writer data;
-  if (!header_right) {
+  const bytes sent_header(b.packet.begin(), b.packet.begin() + 12);
+  const bytes sent_footer(b.packet.end() - 12, b.packet.end());
+  if (sent_header != header.out) {
     out.form |= 2;
-    data.put(part(0, 6));
+    data.put(sent_header);
   }
-  if (!footer_right) {
+  if (sent_footer != footer.out) {
     out.form |= 4;
-    data.put(part(1030, 6));
-  }
-  std::uint16_t samples[16][64];
-  for (std::size_t r = 0; r < 16; ++r) {
-    for (std::size_t s = 0; s < 64; ++s)
-      samples[r][s] = word(6 + sample_word(b.kind, r, s)) & 0x3fff;
-    if (codec == codec_id::koto) data.put(textbook_pack(samples[r]));
+    data.put(sent_footer);
   }
   if (codec == codec_id::strong) {
     out.form |= 64;
     bytes group(strong::max_group_bytes);
-    group.resize(strong::encode_group(samples[0], strong_shape(b.kind), group.data()));
+    group.resize(strong::encode_group(read.samples.data(), strong_shape(b.kind), group.data()));
     data.put(group);
+  } else {
+    for (std::size_t r = 0; r < 16; ++r) data.put(textbook_pack(read.samples.data() + 64 * r));
   }
   out.data = data.out;
   return out;

@@ -82,34 +82,5 @@ TEST(selection, runs_another_sequence_if_it_is_told_to) {
   EXPECT_EQ(s.select({backend::shuffled, 0}, events, 50, 1, 1, without), found);
 }
 
-/// Each line fires on some events and not on others, and all kinds of damage occur: else the tests
-/// above would show little.
-TEST(selection, of_these_events_is_a_mixture_of_everything) {
-  const small_selecting s;
-  const auto all = s.select({backend::serial, 0}, make_selected_events(2000, 8), 100, 1, 1);
-  const std::uint32_t lines = s.loaded().tables.constants.lines;
-  for (std::uint32_t n = 0; n < lines; ++n) {
-    std::uint64_t fired = 0;
-    for (const outcome& o : all) fired += o.summary.fired >> n & 1;
-    EXPECT_GT(fired, 10U) << s.loaded().line_names()[n];
-    EXPECT_LT(fired, 1990U) << s.loaded().line_names()[n];
-  }
-  std::vector<std::uint64_t> seen(64);
-  std::uint32_t vetoes = 0;
-  std::uint32_t unknown = 0;
-  for (const outcome& o : all) {
-    for (std::uint32_t n = 0; n < lines; ++n) ++seen[o.summary.reason[n]];
-    vetoes |= o.summary.vetoes;
-    unknown |= o.summary.unknown;
-  }
-  for (const std::uint32_t reason :
-       {std::uint32_t{line_fired}, std::uint32_t{line_trigger}, std::uint32_t{line_veto},
-        std::uint32_t{line_veto_missing}, std::uint32_t{line_unknown}, std::uint32_t{line_prescale},
-        std::uint32_t{line_decodable}})
-    EXPECT_GT(seen[reason], 0U) << name_of_reason(static_cast<std::uint8_t>(reason));
-  EXPECT_EQ(vetoes, 0b111U);
-  EXPECT_EQ(unknown, 0b111U | trigger_unknown | calorimeter_unknown);
-}
-
 } // namespace
 } // namespace l3::test
