@@ -58,25 +58,25 @@ struct forward_settings {
 /// A receiver whose name has no address on this machine.
 struct unknown_receiver {
   std::string endpoint;
-  std::string key; ///< in which it stands
-  std::string why; ///< as the system says it
+  std::string key; ///< the configuration key that names it
+  std::string why; ///< the system's message
 
   friend bool operator==(const unknown_receiver&, const unknown_receiver&) = default;
 };
 
 enum class spool_use : std::uint8_t {
-  overflow, ///< what the outbox has no room for
-  always,   ///< every block, before anybody is told that it is safe
+  overflow, ///< blocks for which the outbox has no room
+  always,   ///< every block, before it counts as safe
 };
 
 struct spool_settings {
   std::string folder = "koto-l3d-spool"; ///< empty: no spool
   spool_use use = spool_use::overflow;
-  byte_size size = mebibytes(20'480); ///< of all segments together
-  byte_size floor = mebibytes(2'048); ///< free space of the file system that is left alone
-  /// A file that has grown to this, or to a quarter of `size`, gets a successor.
+  byte_size size = mebibytes(20'480); ///< limit of all segments together
+  byte_size floor = mebibytes(2'048); ///< free space of the file system that is not used
+  /// A file of this size, or of a quarter of `size`, is followed by the next one.
   byte_size segment = mebibytes(256);
-  bool sync = false; ///< a block counts as on disk when it survives the machine
+  bool sync = false; ///< blocks count as on disk only after a flush
 };
 
 } // namespace l3
