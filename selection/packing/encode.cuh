@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The forms of encode_boards and copy_encoded_boards on CUDA devices. A warp encodes four boards at
-// once: eight threads are the lanes of a group (gpu/codec/strong.hpp). Words leave the coders as in
-// the portable form, from the end of the board's slot; which lanes write one, and where, is a vote.
+// The forms of encode_boards and copy_encoded_boards for CUDA devices. A warp encodes four boards
+// at once: eight threads are the lanes of a group (gpu/codec/strong.hpp). Coders write words as in
+// the portable form, from the end of the slot; a vote decides which lanes write, and where.
 #pragma once
 
 #include <cstddef>
@@ -23,18 +23,18 @@ namespace warp {
 struct group_tile {
   static constexpr std::uint32_t group_records = strong::group_records;
   static constexpr std::uint32_t rows = strong::record_samples;
-  static constexpr std::uint32_t padding = 16; // so that four groups lie in different banks
+  static constexpr std::uint32_t padding = 16; // so that four groups use different banks
 
   alignas(sizeof(std::uint32_t)) std::uint16_t samples[rows * group_records + padding];
 
-  /// The samples of a record, by number.
+  /// The samples of a record by number.
   struct record {
     const std::uint16_t* first;
     __device__ std::int32_t operator[](std::uint32_t n) const { return first[group_records * n]; }
   };
   [[nodiscard]] __device__ record of(std::uint32_t number) const { return {samples + number}; }
 
-  /// The first sample of one of the two records of a lane of the codec; the next are a row apart.
+  /// The first sample of one of the two records of a codec lane; further ones are a row apart.
   [[nodiscard]] __device__ std::uint16_t* of_lane(std::uint32_t lane, std::uint32_t record) {
     return samples + 2 * lane + record;
   }
@@ -45,15 +45,15 @@ struct group_tile {
 
   /// Loads the samples of a board, without their tags.
   __device__ void load(const board_place& place, board_kind kind) {
-    std::uint32_t words[words_of_thread];       // so many loads wait at once
-    if (kind == board_kind::sampling_125_mhz) { // eight words are a row
+    std::uint32_t words[words_of_thread];       // so many loads are pending at once
+    if (kind == board_kind::sampling_125_mhz) { // a row has eight words
       place.load_samples<threads>(thread(), words);
 #pragma unroll
       for (std::uint32_t k = 0; k < words_of_thread; ++k)
         store(reinterpret_cast<std::byte*>(samples + 2 * (threads * k + thread())),
               samples_of(words[k]));
-    } else { // two words are a row of four channels, each of which has four records
-      // A thread loads rows of one record: so the threads store to different banks.
+    } else { // a row of four channels, with four records each, has two words
+      // A thread loads rows of one record, so that the threads store to different banks.
       constexpr std::uint32_t apart = 8;
       const std::uint32_t record = thread() / apart;
       const std::uint32_t word = thread() % apart;
