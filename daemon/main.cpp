@@ -271,7 +271,7 @@ private:
 /// Tests of the whole chain replace the GPU by a CPU device that fails
 /// (selection/engine/faulty_engine.hpp).
 void imagine_a_fault(compute_settings& s) {
-  const char* const text = std::getenv("KOTO_L3_TEST_FAULT"); // no other thread runs yet
+  const char* const text = std::getenv("KOTO_L3_TEST_FAULT"); // NOLINT: no other thread runs yet
   if (text == nullptr) return;
   const auto fault = read_fault(text);
   if (!fault) throw std::runtime_error(fmt::format("KOTO_L3_TEST_FAULT: no fault \"{}\"", text));
