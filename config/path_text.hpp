@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of files and folders as people write them. A shell puts a home folder in the place of "~"
-// at the begin of a word, and a value in that of "$NAME". Behind "--out=" it leaves "~" as it is,
-// in single quotes both, and in a file of settings no shell has a say: a program would make a
-// folder that is called "~".
+// Names of files and folders as people write them. A shell replaces "~" at the begin of a word and
+// "$NAME", but not "~" behind "--out=", nothing in single quotes, and nothing in a settings file. A
+// program would then create a folder that is called "~".
 #pragma once
 
 #include <string_view>
 
 namespace l3 {
 
-/// The rest of a sentence that begins with the name; empty if the name can be meant as it stands.
+/// The rest of a sentence that begins with the name; empty if the name is acceptable.
 [[nodiscard]] constexpr std::string_view wrong_with_path(std::string_view name) {
   constexpr std::string_view begin =
-      "_{ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"; // of a variable
+      "_{ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"; // first characters of a variable
   if (name.starts_with('~'))
     return "is taken as it stands, and only a shell knows the home folder \"~\": write the whole "
            "path, from \"/\" on";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts made from the key descriptions: the effective configuration, the default configuration
-// file, the reference page.
+// Texts from the key descriptions: the effective configuration, the default configuration file, and
+// the reference page.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace l3 {
 
-/// Every key with its effective value, as TOML that loads to the same settings; a comment says
-/// where each comes from.
+/// Every key with its effective value, as TOML that loads to the same settings. A comment gives the
+/// source of each value.
 [[nodiscard]] std::string print_config(const daemon_settings& settings,
                                        const config_origins& origins);
 

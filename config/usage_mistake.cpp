@@ -15,7 +15,7 @@
 namespace l3 {
 namespace {
 
-/// The first argument that looks like an option and is none of the command's.
+/// The first argument that looks like an option but is not one of the command's.
 std::string unknown_option(const CLI::App& command) {
   for (const std::string& text : command.remaining()) {
     const bool option = text.size() > 1 && text[0] == '-' &&
@@ -39,8 +39,8 @@ std::string what_was_meant(const CLI::App& command, std::string_view option) {
   return meant.empty() ? "" : "--" + std::string(meant);
 }
 
-/// An option of the command that stands before it, where a program, or a group of commands, takes
-/// none of that name; empty: none does.
+/// An option of the command that was given too early, before a program or a group of commands
+/// without that option. Empty if there is none.
 std::string early_option(const CLI::App& command) {
   const std::vector<std::string> names = options_of(command);
   for (const CLI::App* before = command.get_parent(); before != nullptr;
@@ -59,9 +59,8 @@ std::vector<std::string> subcommands_of(const CLI::App& command) {
   return names;
 }
 
-/// The words of CLI11, but for a value that it takes for no number: those stop at "Could not
-/// convert: --number = x"; for an option that is given again; and for words too many: it names the
-/// last one first.
+/// Replaces three messages of CLI11: a bad number ("Could not convert: --number = x"), a repeated
+/// option, and surplus words, of which CLI11 names the last one first. Other messages stay.
 std::string words_of(const CLI::App& command, const CLI::Error& error) {
   if (const auto words = command.remaining();
       error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) && words.size() > 1)
@@ -81,7 +80,7 @@ std::string words_of(const CLI::App& command, const CLI::Error& error) {
                      text.substr(equals + 3));
 }
 
-/// The word in the place of a subcommand, where one is asked for; empty: an option, or none is.
+/// The word given as a subcommand where one is expected. Empty for an option, or without a word.
 std::string unknown_subcommand(const CLI::App& command) {
   const auto given = command.remaining();
   if (subcommands_of(command).empty() || given.empty() || given.front().starts_with('-')) return {};
@@ -114,7 +113,7 @@ std::string mistake_in_words(const CLI::App* program, const CLI::Error& error) {
 } // namespace
 
 std::string usage_mistake(const CLI::App* program, const CLI::Error& error) {
-  return plain_line(mistake_in_words(program, error)) + '\n'; // whatever the arguments hold
+  return plain_line(mistake_in_words(program, error)) + '\n'; // arguments may contain anything
 }
 
 } // namespace l3

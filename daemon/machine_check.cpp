@@ -14,7 +14,7 @@
 namespace l3 {
 namespace {
 
-constexpr std::uint64_t least_share_told = 50; // of the memory plan, as one in so many
+constexpr std::uint64_t least_share_told = 50; // of the memory plan: one in so many
 
 std::string wrong_with_spool(const spool_settings& s) {
   if (s.folder.empty()) return {};
@@ -22,7 +22,7 @@ std::string wrong_with_spool(const spool_settings& s) {
   return wrong.empty() ? wrong : fmt::format("spool.folder = {}: {}", s.folder, wrong);
 }
 
-/// The key of the configuration that an entry of the memory plan grows with.
+/// The configuration key that determines the size of an entry of the memory plan.
 std::string_view key_behind(std::string_view use) {
   struct rule {
     std::string_view begins;

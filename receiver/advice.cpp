@@ -8,7 +8,7 @@
 namespace l3 {
 namespace {
 
-/// "node 5 of run 7 after event 17 of spill 5", for each node that is missing now.
+/// "node 5 of run 7 after event 17 of spill 5", for each missing node.
 std::string who_is_missing(const receive_snapshot& s) {
   std::string text;
   for (const missing_snapshot& m : s.missing) {

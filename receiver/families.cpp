@@ -24,7 +24,7 @@ json::value or_null(const std::optional<double>& number) {
   return number ? json::value(*number) : json::value();
 }
 
-/// Without what is no fault.
+/// Without block_fault::none.
 json::object damaged(const receive_counters& c) {
   json::object o;
   for (const auto& [why, n] : counts_of(c.damaged))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a receiver's monitoring address serves: /metrics and /status for programs, a page for
-// people, and the short answers for health checks.
+// The pages of a receiver's monitoring address: /metrics and /status for programs, a page for
+// people, and short answers for health checks.
 #pragma once
 
 #include <functional>
@@ -11,11 +11,11 @@
 
 namespace l3 {
 
-/// A page of its own: nothing is loaded from elsewhere.
+/// The overview page; it loads nothing from elsewhere.
 [[nodiscard]] std::string render_page(const receive_snapshot& s);
 
-/// The functions are called on the HTTP thread at each request and must not wait for the receiver;
-/// `stuck`: its thread makes no progress.
+/// The HTTP thread calls the functions at each request, so they must not wait for the receiver.
+/// `stuck`: whether the receiver's thread makes no progress.
 [[nodiscard]] http_pages receive_pages(std::function<receive_snapshot()> latest,
                                        std::function<bool()> stuck);
 

@@ -26,7 +26,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string_view nearest(std::string_view name, const std::vector<std::string_view>& candidates) {
   std::string_view best;
-  constexpr std::size_t short_name = 3; // another letter or two make any other short name of it
+  constexpr std::size_t short_name = 3; // for shorter names one or two edits reach any other name
   const std::size_t most =
       name.size() <= short_name ? 1 : std::max<std::size_t>(2, name.size() / 3);
   std::size_t best_distance = most + 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The name that somebody most likely meant.
+// Finds the name that was most likely meant.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace l3 {
 
-/// Insertions, deletions, replacements and swaps of neighbours that turn one into the other.
+/// Number of insertions, deletions, replacements and swaps of neighbours between the two names.
 [[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// The candidate nearest to the name, or one with the same name behind the last dot: the right key
-/// under the wrong heading is the likeliest slip. Empty if none is near enough to be meant.
+/// The candidate nearest to the name, or one that is equal behind the last dot, because the right
+/// key under the wrong heading is the likeliest mistake. Empty if none is near enough.
 [[nodiscard]] std::string_view nearest(std::string_view name,
                                        const std::vector<std::string_view>& candidates);
 
-/// What to write instead: "did you mean NEAREST?", or else "there are ALL".
+/// Returns "did you mean NEAREST?", or else "there are ALL".
 [[nodiscard]] std::string suggest(std::string_view name, const std::vector<std::string_view>& all);
 
 } // namespace l3

@@ -13,17 +13,17 @@
 namespace l3 {
 namespace {
 
-// On processors a frame is computed when it is started: the others fill and empty meanwhile.
+// A CPU computes a frame when it is started; the other frames fill and drain meanwhile.
 constexpr std::uint16_t frames_of_processors = 4;
 constexpr std::uint32_t events_of_processors = 64;
-// On a device two frames wait for their copies, one computes, one leaves, one fills, and one takes
-// up what hesitates. The kernels of the selection run a block an event: fewer events than
-// multiprocessors leave some without work.
+// On a device two frames wait for their copies, one computes, one drains, one fills, and one is
+// spare. The kernels of the selection run one block per event: with fewer events than
+// multiprocessors, some multiprocessors are idle.
 constexpr std::uint16_t frames_of_device = most_frames_chosen;
 constexpr std::uint32_t fewest_of_device = 64;
 constexpr std::uint32_t most_of_device = 256;
 constexpr std::uint32_t step_of_events = 32;
-// What is chosen never goes below these for want of memory.
+// choose_frames() never goes below these, even if memory is short.
 constexpr std::uint16_t fewest_frames = 2;
 constexpr std::uint32_t fewest_events = 16;
 // All frames together take at most a quarter of the machine's memory, and half of the device's.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many frames, and how large: chosen for the devices and the memory that are there, where the
-// configuration does not say (frames.count, frames.events).
+// Chooses the number and size of frames for the devices and the memory of the machine, where the
+// configuration leaves them open (frames.count, frames.events).
 #pragma once
 
 #include <string>
@@ -11,11 +11,12 @@
 
 namespace l3 {
 
-/// More than choose_frames() ever chooses; for what must be asked of a driver before it is known.
+/// The most frames that choose_frames() chooses. A driver must be asked for them before the number
+/// is known.
 inline constexpr std::uint32_t most_frames_chosen = 6;
 
-/// Writes the numbers that are left to the daemon into the settings, and returns a sentence for the
-/// operator; empty if both were given.
+/// Writes the chosen numbers into the settings and returns a sentence for the operator. Returns an
+/// empty string if the configuration gave both.
 [[nodiscard]] std::string choose_frames(daemon_settings& s, const found_devices& devices,
                                         const memory_limit& memory);
 

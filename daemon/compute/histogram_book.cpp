@@ -6,9 +6,9 @@
 namespace l3 {
 namespace {
 
-/// Without an event for so long a spill has ended: frames close after milliseconds.
+/// A spill has ended after this time without an event; frames close within milliseconds.
 constexpr auto spill_patience = std::chrono::seconds(2);
-/// Between two copies for readers.
+/// Time between two copies for readers.
 constexpr auto show_period = std::chrono::seconds(1);
 
 } // namespace
@@ -34,7 +34,7 @@ void histogram_book::add(const frame& f, time_point now) {
   is_news_ = true;
 }
 
-/// The sums of the spill; if they must begin, the spill that has waited longest ends for them.
+/// Returns the sums of the spill. If a new spill needs room, the one that has waited longest ends.
 histogram_book::open_spill& histogram_book::open(std::uint32_t spill, time_point now) {
   auto found =
       std::ranges::find_if(open_, [&](const open_spill& o) { return o.used && o.spill == spill; });
@@ -81,11 +81,11 @@ void histogram_book::end_all() {
   if (is_news_) show();
 }
 
-/// A reader that copies just now is not waited for.
+/// Skips a turn while a reader copies.
 void histogram_book::show() {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) return;
-  shown_ = now_; // of equal length: no memory is allocated
+  shown_ = now_; // same length, so no memory is allocated
   is_news_ = false;
   edition_ += 1;
 }
@@ -97,7 +97,7 @@ histogram_book::view histogram_book::latest() const {
 
 std::size_t histogram_book::memory_plan(std::size_t inputs) {
   if (inputs == 0) return 0;
-  constexpr std::size_t sums = most_open + 4; // now and shown, of the run and of a spill
+  constexpr std::size_t sums = most_open + 4; // now and shown, each for the run and for a spill
   return sums * (inputs * sizeof(channel_sums) + event_counts * sizeof(std::uint64_t));
 }
 

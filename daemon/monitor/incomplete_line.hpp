@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The log line about incomplete events: how many, and which crates they lack, or have no good
-// fragment of. One line for a spill.
+// The log line about incomplete events: how many, and which crates' fragments are missing or bad.
+// One line per spill.
 #pragma once
 
 #include <array>
@@ -17,13 +17,13 @@ namespace l3 {
 
 class incomplete_line {
 public:
-  /// Where no spill ends, because its ends are lost or one lasts long.
+  /// A line after this time even if no spill ends, because its end is lost or it is long.
   static constexpr auto longest_wait = std::chrono::seconds(10);
 
   explicit incomplete_line(const readout& crates) : crates_(crates) {}
 
-  /// "60 events incomplete: 58 lack crate 11, 2 crate 3", of the events since the last line;
-  /// nothing if there are none, or if their spill goes on.
+  /// "60 events incomplete: 58 lack crate 11, 2 crate 3", for the events since the last line.
+  /// Returns nothing if there are none, or if their spill continues.
   [[nodiscard]] std::optional<std::string> look(const building_counters& counted, bool spill_ended,
                                                 time_point now);
 
@@ -35,7 +35,7 @@ private:
   by_crate missing_{};
   by_crate malformed_{};
   by_crate alone_{};
-  std::optional<time_point> since_; ///< of the first event that is not told
+  std::optional<time_point> since_; ///< when the first unreported event was seen
 };
 
 } // namespace l3

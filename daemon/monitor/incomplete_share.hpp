@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether events are lost before they are admitted, and how many of a hundred: those that lacked
-// fragments at their time limit. A loss that all crates share is no crate's fault, and is told by
-// this alone. For one thread.
+// Watches the share of events that lacked fragments at their time limit and so were lost before
+// admission. A loss that all crates share is no crate's fault, so only this reports it. For one
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,11 @@ namespace l3 {
 
 class incomplete_share {
 public:
-  /// Call it twice a second. True while more than one in a hundred events of the last ten seconds
-  /// or so were incomplete; once true, until it is half of that, so that it does not come and go.
+  /// Call it twice a second. Returns true while more than one in a hundred events of about the last
+  /// ten seconds were incomplete. It stays true until the share is half of that, so that it does
+  /// not flicker.
   [[nodiscard]] bool look(std::uint64_t incomplete, std::uint64_t admitted) {
-    constexpr double kept = 0.95; // of what was counted before, at each look
+    constexpr double kept = 0.95; // factor by which each look decays the counts
     constexpr double most_share = 0.01;
     constexpr double least_events = 5;
     incomplete_ = kept * incomplete_ + rise(incomplete_before_, incomplete);

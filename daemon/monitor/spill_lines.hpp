@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The log lines about spills that ended: one for each that lacks events, and for all others
-// together at most one a minute, so that a quiet log means a quiet run.
+// The log lines about ended spills: one for each spill with missing events, and at most one a
+// minute for all the others together. So a quiet log means a quiet run.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@ class spill_lines {
 public:
   static constexpr auto interval = std::chrono::minutes(1);
 
-  /// "spill 35: 1990 events admitted, 3 incomplete, 2000 sent", of each that lacks events.
+  /// "spill 35: 1990 events admitted, 3 incomplete, 2000 sent", for each spill with missing events.
   [[nodiscard]] std::vector<std::string> note(const spill_list::news& ended);
 
-  /// "spills 31 to 42: 12 whole ones, 24000 events", of those since the last such line; nothing
-  /// before its time, or if there are none. Ask also when no spill ends.
+  /// "spills 31 to 42: 12 whole ones, 24000 events", for the spills since the last such line.
+  /// Returns nothing before its time, or without spills. Call it also when no spill ends.
   [[nodiscard]] std::optional<std::string> look(time_point now);
 
 private:

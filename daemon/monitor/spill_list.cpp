@@ -30,8 +30,8 @@ spill_list::news spill_list::fetch() {
   return std::exchange(new_, {});
 }
 
-/// A spill of which more events came after its end replaces its earlier report. False if that said
-/// the same.
+/// A spill with more events after its end replaces its earlier report. Returns false if that report
+/// was the same.
 bool spill_list::add(const spill_summary& ended) {
   const auto from = all_.end() - static_cast<std::ptrdiff_t>(std::min(recent, all_.size()));
   const auto again = std::ranges::find(from, all_.end(), ended.nth, &spill_summary::nth);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The spills of a run for the ledger and the log: the latest one by one, all before them in sums. A
-// receive thread that sees a spill's end notes it here. Any thread may call.
+// The spills of a run for the ledger and the log: the latest ones as a list, the earlier ones as
+// sums. A receive thread adds a spill when it sees its end. Any thread may call.
 #pragma once
 
 #include <cstddef>
@@ -15,25 +15,25 @@ namespace l3 {
 
 class spill_list {
 public:
-  /// Spills that are listed one by one: some six hours of them.
+  /// Number of spills in the list: about six hours.
   static constexpr std::size_t most_spills = 4096;
-  /// Of those that have ended since the last call of fetch(), as many are returned.
+  /// fetch() returns at most this many of the spills that have ended since its last call.
   static constexpr std::size_t most_news = 4;
 
   void note(const spill_summary& ended);
 
   struct news {
     std::vector<spill_summary> latest; ///< in order
-    std::size_t count = 0;             ///< of all that ended
+    std::size_t count = 0;             ///< of all ended spills
   };
   /// The spills that have ended since the last call.
   [[nodiscard]] news fetch();
 
   [[nodiscard]] std::vector<spill_account> all() const { return latest(most_spills); }
-  /// The last of them, so many at most, in order.
+  /// The latest spills, `most` at most, in order.
   [[nodiscard]] std::vector<spill_account> latest(std::size_t most) const;
   [[nodiscard]] earlier_spills_account earlier() const;
-  /// All that have ended.
+  /// The sums over all ended spills.
   [[nodiscard]] earlier_spills_account in_sum() const;
 
 private:

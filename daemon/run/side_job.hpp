@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One piece of work after another on a thread of its own, so that the main thread need not wait:
-// what takes seconds when a run begins or ends. The main thread starts a piece, is told when it is
-// done, and then asks for its outcome.
+// Runs one piece of work at a time on another thread, so that the main thread need not wait while a
+// run begins or ends. The main thread starts a piece, is notified when it is done, and then asks
+// for the result.
 #pragma once
 
 #include <atomic>
@@ -16,10 +16,10 @@ namespace l3 {
 
 class side_job {
 public:
-  /// `done` is called on the working thread when a piece of work is over.
+  /// `done` is called on the working thread when a piece of work is finished.
   explicit side_job(std::function<void()> done) : done_(std::move(done)) {}
 
-  /// Not while another piece is under way. Throws std::system_error.
+  /// Not while another piece is in progress. Throws std::system_error.
   void start(std::function<void()> work) {
     busy_ = true;
     outcome_ = std::async(std::launch::async, [this, work = std::move(work)] {
@@ -35,15 +35,15 @@ public:
       if (thrown) std::rethrow_exception(thrown);
     });
   }
-  /// A piece of work is under way.
+  /// Whether a piece of work is in progress.
   [[nodiscard]] bool busy() const { return busy_; }
-  /// Waits for the piece that is under way, and throws what the work threw. Once, after each piece.
+  /// Waits for the current piece and rethrows its exception. Call it once after each piece.
   void finish() { outcome_.get(); }
 
 private:
   std::function<void()> done_;
   std::atomic<bool> busy_ = false;
-  std::future<void> outcome_; // the last member: its end waits for the piece
+  std::future<void> outcome_; // the last member: its destructor waits for the piece
 };
 
 } // namespace l3
