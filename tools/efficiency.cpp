@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3 efficiency`: what part of unbiased events each line fires on, from a store alone.
+// `koto-l3 efficiency`: the fraction of unbiased events on which each line fires, from a store
+// alone.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -36,17 +37,17 @@ const std::vector<std::string> usual_references{"pass_through", "minimum_bias"};
 
 struct options {
   std::string store;
-  std::vector<std::string> references; ///< empty: the usual ones, as far as there are any
+  std::vector<std::string> references; ///< empty: the usual ones, if they exist
   std::vector<std::string> ledgers;
   bool skip_damaged = false;
   bool json = false;
 };
 
-/// Events that were decided alike. `reprocess` may have decided again by settings that a daemon
+/// What decided a group of events. `reprocess` may have decided again with settings that a daemon
 /// had, too.
 struct decided_by {
   std::uint32_t settings = 0;
-  bool chosen = false; ///< by `reprocess`, among those that another selection had kept
+  bool chosen = false; ///< by `reprocess`, from events that another selection had kept
 
   friend auto operator<=>(const decided_by&,
                           const decided_by&) = default; // NOLINT(modernize-use-nullptr)
@@ -54,13 +55,13 @@ struct decided_by {
 
 struct efficiencies {
   std::map<decided_by, settings_efficiency> by_settings;
-  std::set<std::uint64_t> sessions; ///< of daemons, with events
+  std::set<std::uint64_t> sessions; ///< of daemons with events
   std::uint64_t without_summary = 0;
   unreadable_parts lost;
 };
 
-/// The lines that decided each block, by the settings of its session in the store. A reference that
-/// no line has is refused before the store is read.
+/// The lines that decided each block, from its session's settings in the store. A reference that no
+/// line has is refused before the store is read.
 class known_settings {
 public:
   known_settings(const options& o, interrupt& signals) : options_(o), told_(o.store, signals) {
@@ -83,7 +84,7 @@ public:
             options_.references.empty() ? usual_references : options_.references};
   }
 
-  /// Whether another selection chose these events before: then no sample of them is unbiased.
+  /// Whether another selection chose these events before, so that no sample of them is unbiased.
   [[nodiscard]] bool is_chosen(const block_header& block) {
     const auto& known = told_.of(block).all;
     return known && known->software.starts_with("koto-l3 ");
@@ -116,7 +117,7 @@ efficiencies measure(const options& o, interrupt& signals) {
   return e;
 }
 
-/// What the daemons' ledgers say of events that were given up.
+/// The dropped events in the daemons' ledgers.
 class daemon_ledgers {
 public:
   explicit daemon_ledgers(const std::vector<std::string>& files) {
@@ -142,10 +143,10 @@ public:
     }
   }
 
-  /// Of daemons that were killed, or still run: what they count was so at an earlier time.
+  /// Ledgers of daemons that were killed or are still running: their counts are outdated.
   [[nodiscard]] const std::vector<std::string>& not_final() const { return not_final_; }
 
-  /// Sessions of which no ledger is given that says all.
+  /// Number of sessions without a final ledger.
   [[nodiscard]] std::size_t unknown_of(const std::set<std::uint64_t>& sessions) const {
     return static_cast<std::size_t>(
         std::ranges::count_if(sessions, [&](std::uint64_t s) { return !sessions_.contains(s); }));
@@ -173,7 +174,7 @@ json::value to_json(const proportion& p) {
           {"upper", p.upper()}};
 }
 
-/// Most often first.
+/// The most frequent first.
 std::vector<std::pair<std::uint64_t, std::string>> reasons_of(const line_efficiency& l) {
   std::vector<std::pair<std::uint64_t, std::string>> all;
   for (std::size_t r = 0; r < l.refused.size(); ++r)
@@ -235,7 +236,7 @@ json::object to_json(const decided_by& how, const settings_efficiency& s) {
           {"samples", std::move(samples)}};
 }
 
-/// Why there is no event of an unbiased sample, and what helps if anything does.
+/// Why there is no event of an unbiased sample, with a remedy if there is one.
 std::string why_none(const options& o, const efficiencies& e) {
   if (e.by_settings.empty())
     return e.without_summary > 0

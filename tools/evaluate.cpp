@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3 evaluate`: how good a selection is on simulated events, whose truth is beside them. With
-// several selections it shows where their decisions differ.
+// `koto-l3 evaluate`: evaluates a selection on simulated events with known truth. With several
+// selections it shows where their decisions differ.
 #include <algorithm>
 #include <memory>
 

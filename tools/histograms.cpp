@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3 histograms`: shows the histograms of a daemon or of a file, and which inputs changed
+// `koto-l3 histograms`: shows the histograms of a daemon or of a file, and the inputs that changed
 // since a reference.
 #include <cerrno>
 #include <chrono>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holds SIGINT, SIGTERM and SIGHUP back while this object lives, so that a loop can ask for them
-// and end cleanly. SIGHUP comes when the terminal goes away; a program that was started to ignore
-// it (as by nohup) goes on. A command that does not ask, because it waits in a call of the system
-// (at a pipe at which no program reads, at a disk that does not answer), is ended a stated time
-// after the signal. Make it before any thread is started.
+// Blocks SIGINT, SIGTERM and SIGHUP while this object lives, so that a loop can ask for them and
+// end cleanly. SIGHUP comes when the terminal closes; a program that was started to ignore it (as
+// by nohup) continues. A command that does not ask, because it waits in a system call (for a pipe
+// without a reader, or a hanging disk), is ended a fixed time after the signal. Create it before
+// any thread.
 #pragma once
 
 #include <atomic>
@@ -29,7 +29,7 @@ public:
     ::sigemptyset(&signals_);
     ::sigaddset(&signals_, SIGINT);
     ::sigaddset(&signals_, SIGTERM);
-    // Of a signal that is held back, the system forgets that it is to be ignored.
+    // Blocking SIGHUP would cancel its being ignored.
     struct sigaction hangup {};
     if (::sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
       ::sigaddset(&signals_, SIGHUP);
@@ -37,9 +37,10 @@ public:
     guard_ = std::jthread([this](const std::stop_token& stop) { end_what_does_not_end(stop); });
   }
   ~interrupt() {
-    std::fflush(stdout); // what was printed may wait, too: at a pipe that no program reads
+    std::fflush(stdout); // buffered output may wait for a pipe without a reader
     guard_ = {};
-    // One that came after the loop had asked would end the process here, in place of its message
+    // A signal after the loop's last check must not end the process before its message and exit
+    // code.
     // and its exit code.
     while (take_one()) came_ = true;
     if (came_)
@@ -50,7 +51,7 @@ public:
   interrupt(const interrupt&) = delete;
   interrupt& operator=(const interrupt&) = delete;
 
-  /// Whether a signal has come; once true, always true.
+  /// Whether a signal has come.
   [[nodiscard]] bool came() {
     if (!came_ && take_one()) came_ = true;
     return came_;
@@ -68,7 +69,7 @@ private:
     constexpr timespec now{};
     return ::sigtimedwait(&signals_, nullptr, &now) > 0;
   }
-  /// A signal that is held back waits until came() takes it.
+  /// A blocked signal stays pending until came() takes it.
   [[nodiscard]] bool has_come() const {
     sigset_t waiting{};
     ::sigpending(&waiting);
@@ -91,8 +92,8 @@ private:
     }
   }
 
-  /// After a signal there is only a message and an exit code to come. Further signals stay held
-  /// back, so that none of them is the end before these, and the alarm is what ends a wait.
+  /// After a signal only a message and an exit code follow. Further signals stay blocked, so that
+  /// they do not end the process earlier, and an alarm ends any wait.
   static void limit_the_rest() {
     struct sigaction at_the_end {};
     at_the_end.sa_handler = [](int) { end_now(too_long); };

@@ -24,7 +24,7 @@ std::string with(std::string text, char wanted, char there) {
   return text;
 }
 
-/// What an option takes, as a command line would give it; nothing for a value that none takes.
+/// The value as on a command line; nothing for values that no option accepts.
 std::optional<std::string> as_argument(const toml_value& v) {
   if (const auto* yes = v.as<bool>()) return *yes ? "true" : "false";
   if (const auto* whole = v.as<std::int64_t>()) return std::to_string(*whole);
@@ -70,7 +70,7 @@ private:
   }
 
   void set(CLI::Option& o, const toml_value& v) {
-    if (o.count() > 0) return; // the command line comes first
+    if (o.count() > 0) return; // the command line has priority
     const source_place at{name_, v.line, v.column};
     const bool is_flag = o.get_expected_min() == 0;
     const auto argument = as_argument(v);
@@ -79,7 +79,7 @@ private:
                  is_flag ? "true or false" : "one text or number");
       return;
     }
-    if (argument == "false") return; // as where the key is missing
+    if (argument == "false") return; // like a missing key
     try {
       o.add_result(*argument);
       o.run_callback();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every option that takes a real number takes: a finite one, in decimal digits, with a sign
-// and an exponent if it has them. CLI11 alone takes hexadecimal ones, infinity and not-a-number.
+// The form of real numbers in options: finite, in decimal digits, with an optional sign and
+// exponent. CLI11 also accepts hexadecimal ones, infinity and not-a-number.
 #pragma once
 
 #include <charconv>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// --skip-damaged: what is damaged is left out and told, and no reason to fail.
+// --skip-damaged: damaged data are skipped and reported without an error.
 #pragma once
 
 #include "tools/command_error.hpp"
@@ -19,7 +19,7 @@ inline option add_skip_damaged_flag(command_line command, bool& skips) {
   return skips ? at_damage::go_on : at_damage::end_and_offer;
 }
 
-/// On standard error, if there is something to tell.
+/// Reports skipped parts on standard error, if there are any.
 inline void tell(const std::string& file, const left_out& out) {
   if (out.places > 0) print_error("{}\n", text_of(file, out));
 }

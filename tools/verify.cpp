@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3 verify`: compares the sent events with the stored ones, and the ledgers with both.
+// `koto-l3 verify`: compares the sent events with the stored ones, and both with the ledgers.
 #include <algorithm>
 #include <map>
 #include <memory>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For option::check() of an option that takes any whole number of its type. CLI11 alone takes
-// −1, and a number beyond 64 bit, for the largest number that there is.
+// For option::check() of integer options. CLI11 alone would take −1, or a number beyond 64 bits,
+// for the largest number.
 #pragma once
 
 #include <charconv>

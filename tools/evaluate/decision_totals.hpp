@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a selection decided on many events: how often each line fired, kept, and refused, and for
-// which reason.
+// The totals of a selection's decisions: how often each line fired, kept and refused, with reasons.
 #pragma once
 
 #include <array>
@@ -17,7 +16,7 @@ namespace l3 {
 struct line_total {
   std::uint64_t fired = 0;
   std::uint64_t kept = 0;
-  std::array<std::uint64_t, 256> reasons{}; ///< events by the reason why the line did not keep them
+  std::array<std::uint64_t, 256> reasons{}; ///< events by the reason why the line refused them
 };
 
 struct decision_totals {
@@ -31,10 +30,10 @@ struct decision_totals {
   std::vector<line_total> lines; ///< in the order of their bits
 };
 
-/// An object for each line: `line`, `id`, `prescale`, `fired`, `kept`, `refused` by reason.
+/// One object per line: `line`, `id`, `prescale`, `fired`, `kept`, `refused` by reason.
 [[nodiscard]] boost::json::array lines_to_json(const decision_totals& t,
                                                const loaded_selection& selection);
-/// A table of the lines, and how many events were kept, on standard output.
+/// Prints a table of the lines and the number of kept events to standard output.
 void print_totals(const decision_totals& t, const loaded_selection& selection);
 
 } // namespace l3

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A selection run over a simulated file and held against the truth beside it.
+// Runs a selection over a simulated file and compares it with the truth.
 #pragma once
 
 #include <functional>
@@ -11,13 +11,13 @@
 
 namespace l3 {
 
-inline constexpr const char* usual_signal_line = "pi0nunu"; // which a selection may lack
+inline constexpr const char* usual_signal_line = "pi0nunu"; // a selection may lack it
 
 struct evaluated_file {
   std::string name; ///< of the selection's file
   std::vector<std::string> lines;
   evaluation result;
-  std::vector<bool> kept; ///< by event, for comparisons
+  std::vector<bool> kept; ///< by event
 };
 
 struct evaluated_event {
@@ -26,7 +26,7 @@ struct evaluated_event {
   bool kept_as_signal; ///< by the signal's line
 };
 
-/// `run.in` is the file of `in`. `tell`, if given, hears of every event. Throws command_error.
+/// `run.in` is the file of `in`. Calls `tell`, if set, for every event. Throws command_error.
 [[nodiscard]] evaluated_file
 evaluate_file(const selection_options& run, const std::string& truth_file,
               const std::string& signal_line, file_batches& in, interrupt& signals,

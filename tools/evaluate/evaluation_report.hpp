@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An evaluation to read, and for machines.
+// An evaluation as text and as JSON.
 #pragma once
 
 #include <string>

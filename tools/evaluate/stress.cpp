@@ -22,9 +22,9 @@ namespace {
 namespace json = boost::json;
 
 constexpr double percent = 100;
-constexpr std::uint64_t mixture_seed = 1000; // its events are others than the signal's
+constexpr std::uint64_t mixture_seed = 1000; // gives other events than the signal's seed
 
-/// Removes the folder in which a row's files lie, unless they are wanted.
+/// Removes the folder of a row's files, unless they are wanted.
 class row_folder {
 public:
   explicit row_folder(const std::string& wanted) : path_(wanted), stays_(!wanted.empty()) {
@@ -122,7 +122,7 @@ stress_result run_stress_row(const stress_row& row, const stress_settings& setti
   const std::string signal = folder.file(std::string(row.name) + ".l2raw");
   made.events = settings.signal_events;
   made.only = event_type::pi0nunu;
-  // Where an effect adds hits, these decide what is signal: others would be no use.
+  // Effects that add hits change the offline decision, so only events that pass it are used.
   made.wanted = [&d, all = !row.same_particles()](const true_event& e) {
     const auto judged = judge_offline(e, d);
     return all ? judged.passes() : judged.photons;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of the table of robustness: what is put into the waveforms that the selection does not
-// know, at two or three sizes each, and what the selection must keep of signal and mixture then.
+// The rows of the robustness table: effects in the waveforms that the selection does not expect, at
+// two or three strengths each, and the signal and mixture that the selection must then keep.
 #pragma once
 
 #include <string_view>
@@ -14,11 +14,11 @@ namespace l3 {
 struct stress_row {
   std::string_view name;
   std::vector<std::pair<std::string_view, double>> effects; ///< options of `koto-l3 simulate`
-  double least_signal = 0.97; ///< of the signal that offline takes, kept by the signal's line
-  double most_mixture = 0.20; ///< kept of the mixture
+  double least_signal = 0.97; ///< fraction of the offline signal that the signal line keeps
+  double most_mixture = 0.20; ///< kept fraction of the mixture
 
   [[nodiscard]] simulated_effects sizes() const;
-  /// Whether one seed has the same particles as without the effects: these are then of the
+  /// Whether a seed gives the same particles as without the effects, which then affect only the
   /// electronics.
   [[nodiscard]] bool same_particles() const;
 };

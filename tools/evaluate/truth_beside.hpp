@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The truth beside a file of simulated data, an event at a time; a truth that is another file's is
-// refused.
+// Reads the truth beside a simulated file event by event; refuses the truth of another file.
 #pragma once
 
 #include <string>
@@ -12,14 +11,14 @@ namespace l3 {
 
 class truth_beside {
 public:
-  /// `data` is for messages. `may_lack`: the data may lack events, where they are damaged. Throws
-  /// command_error if the truth cannot be opened.
+  /// `data`: name for messages. `may_lack`: events of the data may be missing because of damage.
+  /// Throws command_error if the truth cannot be opened.
   truth_beside(std::string truth, std::string data, const detector& d, bool may_lack = false);
 
-  /// That of the file's next event. Throws command_error if it is of another one, or missing:
-  /// another simulation gives the same numbers to events of other times and triggers.
+  /// The truth of the file's next event. Throws command_error if it is missing or belongs to
+  /// another event: another simulation has the same event numbers with other times and triggers.
   [[nodiscard]] const true_event& of(const decided_event& next);
-  /// Behind the last event. Throws command_error if the truth goes on.
+  /// Call it after the last event. Throws command_error if the truth has more events.
   void finish();
 
 private:

@@ -30,7 +30,7 @@ std::string beginning_of(const fs::path& file) {
   return bytes;
 }
 
-/// Files that koto-l3 writes beside those that it stores; empty: it is none of them.
+/// Describes a text file that koto-l3 writes beside its data; empty for any other file.
 std::string_view text_file(std::string_view bytes) {
   if (bytes.starts_with(R"({"spill":)"))
     return "the truth of simulated events, with which `koto-l3 evaluate` compares; `koto-l3 info` "
@@ -104,7 +104,7 @@ std::string words_of(std::string_view key) {
   return peer_text(words);
 }
 
-/// "admitted 20, forwarded 20": without what is zero, unless all is.
+/// "admitted 20, forwarded 20": without zeros, unless all are zero.
 std::string line_of(const json::object& o) {
   std::string line;
   for (const auto& [key, value] : o) {

@@ -29,13 +29,13 @@ const known_format* of(stored_format f) {
 } // namespace
 
 std::optional<recognised> recognise(std::string_view first_bytes, std::string_view name) {
-  constexpr std::size_t type_at = 5; // of a record; reserved in a release
+  constexpr std::size_t type_at = 5; // of a record; reserved in a release entry
   const auto found = std::ranges::find_if(
       formats, [&](const known_format& f) { return first_bytes.starts_with(f.magic); });
   if (found == formats.end()) {
     if (is_sidecar_name(std::string(name)) && !first_bytes.empty())
       return recognised{of(stored_format::ledger), 1}; // damaged
-    // A spool's notes may have vacant places only.
+    // A spool's release file may have only free entries.
     if (name != spool_releases_name || first_bytes.find_first_not_of('\0') != first_bytes.npos)
       return std::nullopt;
     return recognised{of(stored_format::releases), 1};

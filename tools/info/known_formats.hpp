@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stored formats of docs/formats.md, and by which bytes each is known.
+// The stored formats of docs/formats.md and the bytes that identify them.
 #pragma once
 
 #include <cstddef>
@@ -24,9 +24,9 @@ struct known_format {
   stored_format format;
   std::string_view word;    ///< for programs
   std::string_view title;   ///< for people
-  std::string_view magic;   ///< first bytes
-  std::size_t version_at;   ///< offset of the byte that says the version; 0: not in the bytes
-  std::uint32_t newest = 1; ///< the last version that this program reads
+  std::string_view magic;   ///< the first bytes
+  std::size_t version_at;   ///< offset of the version byte; 0: the version is not stored
+  std::uint32_t newest = 1; ///< the latest version that this program reads
 };
 
 struct recognised {
@@ -34,9 +34,8 @@ struct recognised {
   std::uint32_t version;
 };
 
-/// By the first bytes of a file, 64 of them if it has so many; by its name a file whose places are
-/// all vacant. Releases and records of level 2 have one magic number, and differ in the byte behind
-/// the version.
+/// Recognises a file by its first bytes (up to 64), or by name if all its entries are free. Release
+/// files and level-2 records have the same magic number, and differ in the byte behind the version.
 [[nodiscard]] std::optional<recognised> recognise(std::string_view first_bytes,
                                                   std::string_view name);
 

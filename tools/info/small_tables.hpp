@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The small files of entries beside the blocks of a store or a spool (docs/formats.md, sections 9
-// and 11), read as they are: no file is opened for writing, and no lock is taken.
+// Reads the small files of entries beside the blocks of a store or a spool (docs/formats.md,
+// sections 9 and 11), without writing or locking anything.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace l3 {
 
 template <class Entry>
 struct table_of {
-  std::vector<Entry> entries; ///< with a right checksum
-  std::uint64_t damaged = 0;  ///< neither good nor vacant
+  std::vector<Entry> entries; ///< with a valid checksum
+  std::uint64_t damaged = 0;  ///< neither valid nor free
   std::uint64_t bytes = 0;    ///< of the file
 };
 

@@ -7,7 +7,7 @@
 namespace l3 {
 namespace {
 
-/// Takes the samples of channels out whose waveforms were not kept.
+/// Removes the samples of channels whose waveforms were not kept.
 void take_out(board_samples& board, std::uint32_t kept) {
   const std::size_t records =
       l2::waveforms_per_board / std::max<std::size_t>(board.channels.size(), 1);

@@ -115,7 +115,7 @@ void add_hits(std::string& text, const named_summary& s) {
                         h.hit.energy / kev_in_a_mev, h.hit.time / times_in_a_ns);
 }
 
-/// As its board sent them; nothing if that is missing, or not known.
+/// The bits sent by the trigger board; nothing if the board is missing or unknown.
 std::optional<std::uint32_t> trigger_bits(const inspected_event& e) {
   if (e.selection == nullptr) return std::nullopt;
   const input_address board = e.selection->what.trigger_board();

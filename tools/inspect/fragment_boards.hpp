@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The boards of a whole fragment with their waveforms, for people who look at an event. It shares
-// no code with the kernels that decode: the words are read as docs/formats.md, sections 1 and 2,
-// has them.
+// The boards and waveforms of a whole fragment, for people. It shares no code with the decoding
+// kernels and follows docs/formats.md, sections 1 and 2.
 #pragma once
 
 #include <cstddef>
@@ -22,12 +21,12 @@ struct board_samples {
   bool opaque = false;
   std::uint32_t time = 0;                           ///< 28 bits, 8 ns
   std::uint16_t trigger = 0;                        ///< low 14 bits of the first header word
-  std::uint32_t wrong_words = 0;                    ///< samples without the top bits of a sample
-  std::vector<std::vector<std::uint16_t>> channels; ///< samples; none of an opaque board
+  std::uint32_t wrong_words = 0;                    ///< samples without a sample's top bits
+  std::vector<std::vector<std::uint16_t>> channels; ///< samples; empty for an opaque board
 };
 
 struct fragment_boards {
-  std::optional<malformed> problem; ///< its boards are not known then
+  std::optional<malformed> problem; ///< its boards are then unknown
   std::vector<board_samples> boards;
 };
 

@@ -24,7 +24,7 @@ std::vector<std::uint16_t> columns_of(const inspected_channel& c) {
   return highest;
 }
 
-/// 0 … steps, of the range of the waveform; noise of a few counts does not fill it.
+/// Level 0 … steps within the range of the waveform; noise of a few counts does not fill it.
 int level_of(double value, const inspected_channel& c, int steps) {
   constexpr double least_range = 16;
   const double range = std::max<double>(c.most - c.least, least_range);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waveforms for a terminal.
+// Draws waveforms on a terminal.
 #pragma once
 
 #include <string>
@@ -8,10 +8,11 @@
 
 namespace l3 {
 
-/// One line of at most 64 blocks; of longer waveforms each block is the highest of some samples.
+/// One line of at most 64 blocks; in longer waveforms each block shows the highest of several
+/// samples.
 [[nodiscard]] std::string line_drawing(const inspected_channel& c);
 
-/// Eight lines, with the counts at their left and the time below.
+/// Eight lines, with counts on the left and time below.
 [[nodiscard]] std::string block_drawing(const inspected_channel& c);
 
 } // namespace l3

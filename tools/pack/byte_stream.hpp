@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes from and to a file or a pipe, in large pieces. "-" is the standard input or output. A
-// system error is a std::runtime_error that names the file.
+// Reads and writes a file or a pipe in large pieces. "-" is the standard input or output. System
+// errors are std::runtime_error with the file's name.
 #pragma once
 
 #include <cstddef>
@@ -19,12 +19,12 @@ class byte_input {
 public:
   explicit byte_input(std::string name);
 
-  /// The bytes that are read and not yet taken, at least `wanted` if the input has them. Valid
-  /// until the next call.
+  /// The bytes read but not taken yet, at least `wanted` if the input has them. Valid until the
+  /// next call.
   [[nodiscard]] std::span<const std::byte> peek(std::size_t wanted);
   void take(std::size_t bytes) { begin_ += bytes; }
 
-  /// The offset of the next byte to be taken.
+  /// The offset of the next byte to take.
   [[nodiscard]] std::uint64_t offset() const { return read_ - (end_ - begin_); }
   /// The size of a regular file.
   [[nodiscard]] std::optional<std::uint64_t> size() const;
@@ -40,14 +40,14 @@ private:
   std::uint64_t read_ = 0;
 };
 
-/// A file gets its name only when it is whole: until close() it is NAME.new, even if the program is
+/// A file gets its name when it is complete: until close() it is NAME.new, even if the program is
 /// killed. If NAME is a link, its target is replaced; pipes and devices are written directly.
 class byte_output {
 public:
   /// Throws std::invalid_argument if `in` reads the same file.
   byte_output(std::string name, const byte_input& in);
 
-  /// Room for `bytes`; call added() with how many were used.
+  /// Room for `bytes`; call added() with the number used.
   [[nodiscard]] std::byte* room(std::size_t bytes);
   void added(std::size_t bytes) { used_ += bytes; }
   void close();
@@ -59,7 +59,7 @@ private:
   [[noreturn]] void fail() const;
 
   std::string name_;                ///< for messages
-  std::optional<pending_file> new_; ///< nothing: it is written directly
+  std::optional<pending_file> new_; ///< nothing: written directly
   file_descriptor file_;
   std::vector<std::byte> buffer_;
   std::size_t used_ = 0;

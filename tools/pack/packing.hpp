@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns bare waveforms into bare KOTO records and back (docs/formats.md, section 5).
+// Converts bare waveforms to bare KOTO records and back (docs/formats.md, section 5).
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace l3 {
 
-/// Gets the number of input bytes that are done.
+/// Called with the number of processed input bytes.
 using packing_progress = std::function<void(std::uint64_t)>;
 
-/// `samples` per waveform: a multiple of 64. Throw std::runtime_error with the offset of a fault in
-/// the input. They do not close the output.
+/// `samples` per waveform: a multiple of 64. These throw std::runtime_error with the offset of a
+/// fault in the input. They do not close the output.
 void pack_stream(byte_input& in, byte_output& out, std::uint32_t samples,
                  const packing_progress& tell);
 void unpack_stream(byte_input& in, byte_output& out, std::uint32_t samples,

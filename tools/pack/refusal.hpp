@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How packing and unpacking refuse an input: with its name and the offset of the fault.
+// Error messages about an input of pack or unpack, with its name and the offset of the fault.
 #pragma once
 
 #include <cstdint>

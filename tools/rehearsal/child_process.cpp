@@ -41,9 +41,8 @@ namespace {
   throw std::system_error(error, std::generic_category(), what);
 }
 
-/// In the child: runs the program in place of this one, and ends with the parent. Calls only
-/// functions that are allowed between fork and exec; writes an error to `failure`, which exec
-/// closes.
+/// Runs in the child: executes the program, and ends with the parent. Calls only async-signal-safe
+/// functions; writes an error to `failure`, which exec closes.
 [[noreturn]] void become(const std::vector<char*>& argv, const char* output,
                          child_process::errors where, pid_t parent, int failure) {
   constexpr mode_t file_mode = 0644;
@@ -61,7 +60,7 @@ namespace {
       (output == nullptr || put(output, O_WRONLY | O_CREAT | O_APPEND, STDOUT_FILENO)) &&
       (output == nullptr || where == child_process::errors::to_ours ||
        ::dup2(STDOUT_FILENO, STDERR_FILENO) == STDERR_FILENO);
-  if (::getppid() != parent) ::_exit(not_started); // the parent has ended already
+  if (::getppid() != parent) ::_exit(not_started); // the parent has already ended
   if (ready) ::execv(argv[0], argv.data());
   const int error = errno;
   (void)!::write(failure, &error, sizeof error);
@@ -73,7 +72,7 @@ namespace {
 child_process::child_process(std::vector<std::string> arguments,
                              const std::filesystem::path& output, errors where) {
   std::vector<char*> argv;
-  argv.reserve(arguments.size() + 1); // a null pointer ends it
+  argv.reserve(arguments.size() + 1); // for the null pointer at the end
   for (auto& a : arguments) argv.push_back(a.data());
   argv.push_back(nullptr);
 

@@ -28,7 +28,7 @@ bool is_free(std::uint16_t port) {
 } // namespace
 
 std::uint16_t free_ports(std::uint16_t count) {
-  // Below the range from which the kernel takes ports for outgoing connections.
+  // Below the kernel's range for outgoing connections.
   constexpr std::uint16_t first = 10000;
   constexpr std::uint16_t last = 32000;
   constexpr int tries = 200;

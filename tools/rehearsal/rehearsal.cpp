@@ -43,7 +43,7 @@ void write_configuration(const rehearsal_plan& plan, const addresses& at,
       << "[udp]\nbind = \"127.0.0.1:" << at.udp << "\"\nports = " << udp_ports << "\n"
       << "[tcp]\nbind = \"127.0.0.1:" << at.tcp << "\"\n"
       << "[compute]\nbackend = \"" << plan.backend
-      << "\"\ntime_limit = \"30 s\"\n" // a device that is slow is no fault of the chain
+      << "\"\ntime_limit = \"30 s\"\n" // a slow device is no fault of the chain
       << "[selection]\nlines = \"" << plan.selection << "\"\n"
       << "[spool]\nfolder = \"" << (plan.folder / "spool").string() << "\"\n"
       << "[forward]\nto = \"tcp://127.0.0.1:" << at.link << "\"\nrate = \"" << plan.link_rate
@@ -66,7 +66,7 @@ std::string text_of(const std::filesystem::path& file) {
   return text.str();
 }
 
-/// A figure of /proc/PID/status, in bytes.
+/// A value of /proc/PID/status in bytes.
 std::uint64_t memory_of(pid_t pid, const std::string& what) {
   std::ifstream in(fmt::format("/proc/{}/status", pid));
   for (std::string line; std::getline(in, line);) {
@@ -104,7 +104,7 @@ private:
     if (plan_.interrupted && plan_.interrupted()) throw command_error("interrupted");
   }
 
-  /// Tries until it is true or the time is over.
+  /// Repeats until it is true or the time is over.
   bool eventually(std::chrono::milliseconds time_limit, const std::function<bool()>& holds) const {
     const auto deadline = std::chrono::steady_clock::now() + time_limit;
     while (!holds()) {
@@ -170,7 +170,7 @@ private:
     if (!plan_.rate.empty()) arguments.insert(arguments.end(), {"--rate", plan_.rate});
     arguments.emplace_back("--json");
     const auto report = plan_.folder / "replay.json";
-    // On a terminal the replay client shows its progress itself.
+    // On a terminal the replay client shows its own progress.
     const bool show = !plan_.quiet && isatty(STDERR_FILENO) != 0;
     child_process client(arguments, report,
                          show ? child_process::errors::to_ours : child_process::errors::to_output);
@@ -185,8 +185,8 @@ private:
         said.at(plan_.way == way_in::udp ? "sending_seconds" : "seconds").to_number<double>();
   }
 
-  /// Waits until the daemon has nothing under way: every event is stored or counted. The daemon
-  /// folds its figures twice a second, so two folds after the replay must agree.
+  /// Waits until every event of the daemon is stored or counted. The daemon updates its counts
+  /// twice a second, so two updates after the replay must agree.
   void wait_until_stored() {
     std::int64_t last_seen = -1;
     double last_fold = -1;
@@ -211,7 +211,7 @@ private:
             static_cast<double>(number("/bytes/waveforms")) / static_cast<double>(packed);
       result_.latency_median = status->at_pointer("/event_latency/median").to_number<double>();
       result_.latency_p99 = status->at_pointer("/event_latency/p99").to_number<double>();
-      constexpr int stale = 1; // the first may have been made before the end of the replay
+      constexpr int stale = 1; // it may be from before the end of the replay
       return ++folds > stale && unchanged && number("/events/in_flight") == 0 &&
              number("/fragments/in_flight") == 0;
     });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The data of a rehearsal and where its kernels run: the options that demo and bench share, and the
-// simulation with which they begin.
+// The data of a rehearsal and its executor: the options that demo and bench share, and the
+// simulation of the data.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +16,16 @@ struct workload {
   std::uint32_t events = 1000;
   std::uint32_t spills = 1;
   std::uint64_t seed = 1;
-  std::string waveforms{}; ///< recorded ones in place of simulated ones, if not empty
+  std::string waveforms{}; ///< recorded waveforms instead of simulated ones, if not empty
   int samples = 64;        ///< of a recorded waveform
   std::string backend = "auto";
 };
 
-/// `to` holds the options' defaults. It must live until the command line is parsed.
+/// `to` has the options' defaults. It must live until the command line is parsed.
 void add_workload_options(command_line command, workload& to);
 
-/// Runs `koto-l3 simulate`, with its output in `log`, or on this program's output if `log` is
-/// empty. Throws command_error if it fails, or when `interrupted` returns true.
+/// Runs `koto-l3 simulate` with its output in `log`, or on this program's output if `log` is empty.
+/// Throws command_error if it fails, or when `interrupted` returns true.
 void simulate(const workload& what, const std::filesystem::path& file,
               const std::filesystem::path& log = {}, const std::function<bool()>& interrupted = {});
 

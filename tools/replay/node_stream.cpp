@@ -16,7 +16,8 @@ using namespace std::chrono_literals;
 constexpr std::chrono::milliseconds longest_connecting = 3s;
 constexpr std::chrono::milliseconds first_pause = 50ms; // before a new connection; doubles …
 constexpr std::chrono::milliseconds longest_pause = 1s; // … up to this
-/// Of what is under way when a connection breaks, so much must be acknowledged in the time limit.
+/// If more than this is in flight when a connection breaks, only this much must be acknowledged
+/// within the time limit.
 constexpr std::size_t most_to_recover = 16U << 20;
 
 } // namespace
@@ -51,7 +52,7 @@ void node_stream::wait_for_connection() {
 
 bool node_stream::can_take(std::size_t bytes) const {
   if (!there() || !connection_->done() || !again_.empty() || !planned_.empty()) return false;
-  // A record larger than the window goes when nothing else is under way.
+  // A record larger than the window is sent when nothing else is in flight.
   return window_.empty() || window_bytes_ + bytes <= limits_.window;
 }
 
@@ -92,7 +93,7 @@ void node_stream::plan(const replay_step& s) {
   send_next();
 }
 
-/// Begins the next record, if the one before is done.
+/// Begins the next record if the previous one is done.
 void node_stream::send_next() {
   if (!connection_ || !connection_->done()) return;
   if (!again_.empty()) {
@@ -158,7 +159,7 @@ node_stream::state node_stream::move_on(elapsed now) {
     connect_at_ = now + broken_->pause;
     return state::broken;
   }
-  // Nothing under way is no lack of progress: then the pace is being kept.
+  // An idle stream is no lack of progress: it keeps the pace.
   if (window_.empty() && connection_->done()) {
     last_progress_ = now;
     if (broken_) broken_->since = now;
@@ -190,7 +191,7 @@ void node_stream::look_for_connection(elapsed now) {
 
 void node_stream::take_up_again() {
   again_.clear();
-  // The spill's beginning comes first, also if it was acknowledged: the daemon may be a new one.
+  // The begin of the spill is always repeated, because the daemon may be a new one.
   const auto begin_of = [&](const replayed_spill& spill, std::uint64_t sequence) {
     again_.push_back({sequence, sequence, {spill, record_type::begin_of_spill, 0, 0}, 0});
   };
@@ -206,7 +207,7 @@ void node_stream::take_up_again() {
 
 void node_stream::note_break(elapsed now) {
   if (broken_) return;
-  std::uint64_t recovered_at = sequence_ + 1; // nothing is under way: the next record
+  std::uint64_t recovered_at = sequence_ + 1; // nothing is in flight: the next record
   std::size_t bytes = 0;
   for (const record_under_way& r : window_) {
     recovered_at = r.sequence;
@@ -238,7 +239,7 @@ std::vector<replay_step> node_stream::give_up(elapsed now) {
   planned_.clear();
   open_.reset();
   taken_.clear();
-  broken_->recovered_at = sequence_ + 1; // what it takes next
+  broken_->recovered_at = sequence_ + 1; // the next record that it takes
   report_.handed_on += left.size();
   return left;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the records of a replay from its file, each time that one is sent, so that none is kept.
+// Makes the records of a replay from its file whenever one is sent, so that none is kept.
 #pragma once
 
 #include <compare>
@@ -16,21 +16,21 @@ namespace l3 {
 /// A spill of a replay.
 struct replayed_spill {
   std::uint32_t loop = 0;
-  std::size_t spill = 0; ///< of the file, from 0
+  std::size_t spill = 0; ///< index in the file
 
   friend auto operator<=>(const replayed_spill&,
                           const replayed_spill&) = default; // NOLINT(modernize-use-nullptr)
 };
 
-/// Names a record of a replay.
+/// Identifies a record of a replay.
 struct replay_step {
   replayed_spill of;
   record_type type = record_type::begin_of_spill;
-  std::size_t event = 0;    ///< of the spill, from 0
-  std::uint32_t events = 0; ///< of an end of spill: how many its daemon was given
+  std::size_t event = 0;    ///< index in the spill
+  std::uint32_t events = 0; ///< in an end of spill: events given to its daemon
 };
 
-/// One for each connection: a record lives until the next one is made.
+/// One per connection: a record lives until the next one is made.
 class record_maker {
 public:
   explicit record_maker(const replay_source& source) : source_(source), changer_(source.crates()) {}
@@ -41,7 +41,7 @@ public:
   };
   [[nodiscard]] record hello(std::uint64_t sequence);
   [[nodiscard]] record make(const replay_step& s, std::uint64_t sequence);
-  /// Of header and body.
+  /// Length of header and body.
   [[nodiscard]] std::size_t bytes_of(const replay_step& s) const;
 
 private:

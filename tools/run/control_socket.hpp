@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks a daemon's run control (docs/run-control.md) over its unix socket.
+// Sends requests to a daemon's run control (docs/run-control.md) over its unix socket.
 #pragma once
 
 #include <string>
@@ -15,8 +15,8 @@ struct control_answer {
   [[nodiscard]] bool good() const { return status >= 200 && status < 300; }
 };
 
-/// GET without a body, else POST. Throws command_error: 69 if no daemon listens there, or this user
-/// may not ask it, 1 if what answers is none.
+/// GET without a body, else POST. Throws command_error: 69 if no daemon listens there or access is
+/// denied, 1 for invalid responses.
 [[nodiscard]] control_answer ask_control(const std::string& socket, const std::string& path,
                                          const std::string& body);
 

@@ -10,10 +10,10 @@
 namespace l3 {
 namespace {
 
-constexpr double shortest_wander = 300; // ns, the period
+constexpr double shortest_wander = 300; // period in ns
 constexpr double longest_wander = 3000;
 
-/// sin(2π x), for any x, right to 1e-4 (Bhaskara's quotient): whole counts are made of it.
+/// sin(2π x) for any x, accurate to 1e-4 (Bhaskara's approximation), enough for whole counts.
 double sine(double turns) {
   const double part = turns - std::floor(turns);
   const double half = part < 0.5 ? part : part - 0.5; // 0 … ½
@@ -59,7 +59,7 @@ void baselines::add_noise(const noise_table& table, double counts, random_source
 void baselines::add_common(board_kind kind, double counts,
                            std::span<const std::int16_t, 1024> noise, board& to) const {
   const auto channels = static_cast<std::size_t>(channels_of(kind));
-  // At 125 MHz the noise's neighbours in time lie 16 entries apart; at 500 MHz it has none.
+  // At 125 MHz adjacent noise samples are 16 entries apart; at 500 MHz the noise is white.
   const std::size_t step = kind == board_kind::sampling_125_mhz ? channels : 1;
   for (std::size_t s = 0; s < to.size() / channels; ++s) {
     const int more = whole(noise[s * step] * counts / noise_table::unit);
@@ -73,7 +73,7 @@ void baselines::add_slow_parts(board_kind kind, random_source& random, board& to
   const double length = sample_length(kind);
   const double step_down = exp_of_minus(length / effects_.recovery_time);
   for (std::size_t c = 0; c < channels; ++c) {
-    // Each number is drawn whether it is used or not: other effects see the same ones.
+    // Every number is drawn, used or not, so that other effects get the same ones.
     const double slope = effects_.slope * random.gaussian();
     const double amplitude = effects_.wander * random.gaussian();
     const double phase = random.uniform();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lies under the pulses of a board beyond its own noise: noise of the board and of the crate,
+// The baseline under a board's pulses, besides its own noise: noise of the board and of the crate,
 // slopes, wander, recovery. The front end adds it to the samples before the pulses.
 #pragma once
 
@@ -14,15 +14,15 @@ namespace l3 {
 
 class baselines {
 public:
-  using board = std::array<int, l2::sample_words>; ///< counts, in the packet's order
+  using board = std::array<int, l2::sample_words>; ///< counts in the packet's order
 
   baselines(const simulated_effects& effects, const noise_table& slow, const noise_table& fast)
       : effects_(effects), slow_(slow), fast_(fast) {}
 
-  /// Whether there is anything to add.
+  /// Whether any effect is on.
   [[nodiscard]] bool any() const;
 
-  /// Call once for each crate of an event, before its boards.
+  /// Call it once per crate of an event, before its boards.
   void begin_crate(board_kind kind, random_source& random);
   void add(board_kind kind, random_source& random, board& to);
 

@@ -12,8 +12,8 @@ noise_table::noise_table(std::uint64_t seed, correlation c) : values_(starts + l
   std::vector<std::int32_t> white(values_.size());
   for (auto& w : white) w = random.gaussian_16();
 
-  // The filter 1 2 1 over neighbours in time: correlation 2/3 between neighbours, 1/6 to the next;
-  // it multiplies the rms by √6.
+  // The filter 1 2 1 over time: correlation 2/3 between neighbours, 1/6 to the next; it multiplies
+  // the rms by √6.
   constexpr std::size_t stride = l2::waveforms_per_board;
   constexpr double sqrt6 = 2.449489742783178;
   const bool filtered = c == correlation::neighbours;

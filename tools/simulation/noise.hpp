@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A long table of Gaussian noise, made once. A board takes its noise from a random place in it,
-// scaled channel by channel: hundreds of thousands of normal numbers for each event would take most
-// of the time.
+// A long table of Gaussian noise. A board takes its noise from a random place in it, scaled channel
+// by channel: drawing hundreds of thousands of normal numbers per event would take most of the
+// time.
 #pragma once
 
 #include <cmath>
@@ -15,21 +15,21 @@ namespace l3 {
 
 class noise_table {
 public:
-  /// A sample's neighbours lie 16 entries away, as in the board packet of a 125 MHz board; the
-  /// filter before the digitizer correlates them. Without correlation all entries are independent.
+  /// Neighbouring samples are 16 entries apart, as in the packet of a 125 MHz board; the filter
+  /// before the digitizer correlates them. Without correlation all entries are independent.
   enum class correlation : std::uint8_t { none, neighbours };
 
   noise_table(std::uint64_t seed, correlation c);
 
-  /// 1024 numbers for one board, their rms `unit`.
+  /// 1024 numbers with the rms `unit` for one board.
   [[nodiscard]] std::span<const std::int16_t, 1024> at_random(random_source& random) const {
     return std::span<const std::int16_t, 1024>(values_.data() + random.below(starts), 1024);
   }
 
-  /// rms of the numbers: eight times as much still fits.
+  /// rms of the numbers; the type has room for eight times as much.
   static constexpr int unit = 4096;
 
-  /// The factor (to be shifted by 16) for noise of this rms in counts.
+  /// The factor, to be shifted by 16, for noise with this rms in counts.
   [[nodiscard]] static std::int16_t scale_for(double counts) {
     return static_cast<std::int16_t>(std::lround(counts * (65536.0 / unit)));
   }

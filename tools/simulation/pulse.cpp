@@ -8,9 +8,9 @@
 namespace l3 {
 namespace {
 
-// Where a pulse has sunk below 1e-5 of its height, in widths.
+// Where a pulse falls below 1e-5 of its height, in widths.
 constexpr double reach_before = 3.8;
-constexpr double reach_after = 9.0; // the skew makes the tail longer
+constexpr double reach_after = 9.0; // longer, because of the skew
 
 constexpr std::int64_t most_counts = 1 << 30; // far beyond any digitizer's range
 
@@ -23,7 +23,7 @@ pulse_shape::pulse_shape(const pulse_form& form, double sample_length)
       table_(static_cast<std::size_t>(phases * length_)) {
   for (int p = 0; p < phases; ++p)
     for (int s = 0; s < length_; ++s) {
-      // The peak lies p / 64 of a sample after sample `before_`.
+      // The peak is p / 64 of a sample after sample `before_`.
       const double t = (s - before_ - static_cast<double>(p) / phases) * sample_length;
       table_[static_cast<std::size_t>(p) * static_cast<std::size_t>(length_) +
              static_cast<std::size_t>(s)] =

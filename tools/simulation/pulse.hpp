@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shapes of pulses, tabulated at 64 phases within a sample, and adding one to a waveform.
+// Pulse shapes, tabulated at 64 phases within a sample, and their addition to a waveform.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,19 @@ class pulse_shape {
 public:
   pulse_shape(const pulse_form& form, double sample_length);
 
-  /// Adds a pulse to `samples` values that lie `stride` apart. `time` is that of its peak since the
+  /// Adds a pulse to `samples` values with the given stride. `time`: of its peak, relative to the
   /// first sample.
   void add(int* first, int samples, int stride, double height, double time) const;
 
-  /// The sum of a pulse of height 1 over all samples, by which a sum over pedestal is divided.
+  /// The sum of a pulse of height 1 over all samples.
   [[nodiscard]] double sum() const;
 
 private:
   static constexpr int phases = 64;
-  static constexpr int shift = 14; // of the table's fixed point
+  static constexpr int shift = 14; // fixed-point shift of the table
 
   double sample_length_;
-  int before_; // samples before the peak's that the table holds
+  int before_; // samples in the table before the peak's
   int length_;
   std::vector<std::int32_t> table_; // [phase][sample]
 };

@@ -13,7 +13,7 @@
 namespace l3 {
 namespace {
 
-/// They lie in memory: 2^31 samples.
+/// They are kept in memory: 2^31 samples.
 constexpr std::uint64_t most_bytes = std::uint64_t{4} << 30;
 
 } // namespace
@@ -31,7 +31,7 @@ recordings::recordings(const std::filesystem::path& file, std::uint32_t samples)
         fmt::format("{}: {} bytes are not a whole number of waveforms of {} samples", file.string(),
                     bytes, samples));
   samples_.resize(bytes / sizeof(std::uint16_t));
-  // Reads 16-bit words as the file has them: hosts are little-endian.
+  // Reads 16-bit words directly: hosts are little-endian.
   if (const auto error = read_all(in.file.get(), 0, std::as_writable_bytes(std::span(samples_))))
     throw std::runtime_error(file.string() + " " + cannot_be_read(error));
   for (std::size_t i = 0; i < samples_.size(); ++i)

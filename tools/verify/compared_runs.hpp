@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which runs of a store are compared with what was sent. (Spill, event number) names an event
-// within a run only: two runs of a store may have other events under the same numbers.
+// Selects the runs of a store that are compared with the sent data. Spill and event number identify
+// an event only within a run: two runs may have different events with the same numbers.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@
 
 namespace l3 {
 
-/// Those that are `named`; else those of the daemons whose ledgers are given; else all, unless
-/// several have events under the same numbers. Throws std::runtime_error in that case, and if a
-/// named run is not stored.
+/// The `named` runs; else those of the daemons whose ledgers are given; else all, unless several
+/// have events with the same numbers. Throws std::runtime_error in that case, and if a named run is
+/// not stored.
 [[nodiscard]] std::set<std::uint32_t> runs_to_compare(std::span<const std::uint32_t> named,
                                                       std::span<const given_ledger> ledgers,
                                                       const event_index& stored);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of trigger lines by their ids. Events say ids alone; the names are those of the settings
-// that decided them, which the store holds, or of a selection that a person names.
+// Names of trigger lines by id. Events contain only ids; the names come from the settings in the
+// store, or from a given selection.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@
 
 namespace l3 {
 
-/// The names of the lines by their ids.
+/// The names of the selection's lines by id.
 [[nodiscard]] std::map<std::uint32_t, std::string> line_names(const selection_settings& selection);
-/// The same of what a store holds; none if the text is no selection of this version.
+/// The names from settings text in a store; empty if it is no selection of this version.
 [[nodiscard]] std::map<std::uint32_t, std::string> line_names(const std::string& selection);
 
 } // namespace l3

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When the running receiver writes its ledger: once after each burst of blocks, when none has come
-// for a while. Heartbeats, which an idle daemon sends every second, do not count.
+// Decides when the running receiver writes its ledger: once after each burst of blocks, when none
+// has come for a while. Heartbeats, which an idle daemon sends every second, do not count.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ class quiet_time {
 public:
   quiet_time(std::chrono::nanoseconds length, time_point now) : length_(length), since_(now) {}
 
-  /// `blocks`: how many have come so far. True once when none has come for the whole length, the
-  /// first time also before any block.
+  /// `blocks`: number of blocks so far. Returns true once when no block has come for the whole
+  /// length; the first time also before any block.
   [[nodiscard]] bool over(std::uint64_t blocks, time_point now) {
     if (blocks != blocks_) {
       blocks_ = blocks;

@@ -9,7 +9,7 @@ namespace l3 {
 
 namespace {
 
-// Polynomials over GF(2) as isa-l's state has them: the highest bit is that of x^0.
+// Polynomials over GF(2) in isa-l's representation: the highest bit is that of x^0.
 constexpr std::uint32_t one = 1U << 31U;
 constexpr std::uint32_t castagnoli = 0x82f63b78;
 
@@ -25,7 +25,8 @@ std::uint32_t product(std::uint32_t a, std::uint32_t b) {
 } // namespace
 
 std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t previous) {
-  // isa-l leaves initial value and final xor to its caller, counts in int, and lacks a const.
+  // isa-l leaves the initial value and the final xor to the caller, counts in int, and lacks a
+  // const.
   constexpr std::size_t longest = 1U << 30;
   std::uint32_t state = ~previous;
   while (!bytes.empty()) {
@@ -38,7 +39,7 @@ std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t previous) {
   return ~state;
 }
 
-/// A zero byte multiplies the state by x^8; a product of squares of that is as many as are wanted.
+/// A zero byte multiplies the state by x^8. Repeated squaring gives the power for `count` bytes.
 std::uint32_t crc32c_of_zeros(std::uint64_t count, std::uint32_t previous) {
   std::uint32_t state = ~previous;
   for (std::uint32_t factor = one >> 8U; count != 0; count >>= 1U) {

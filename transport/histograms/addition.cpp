@@ -33,7 +33,7 @@ std::string why_not(const shown_histograms& a, const shown_histograms& b) {
   return difference ? difference->text : "";
 }
 
-/// False: the sum does not fit, and `to` is of no use any more.
+/// Returns false if the sum overflows; then `to` is invalid.
 template <class Number>
 [[nodiscard]] bool add_fits(Number& to, Number more) {
   return !__builtin_add_overflow(to, more, &to);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adds up histograms as documents have them: of the spills of a run, of the nodes of a farm.
+// Adds histograms read from documents: of the spills of a run, or of the nodes of a farm.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace l3 {
 
-/// Why the two do not count the same, and cannot be added; empty: `more` is in `to` now.
+/// Adds `more` to `to`. Returns why the two cannot be added, or an empty string.
 [[nodiscard]] std::string add(shown_histograms& to, const shown_histograms& more);
 
 } // namespace l3

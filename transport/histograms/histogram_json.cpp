@@ -67,7 +67,7 @@ const json::array& list(const json::object& o, std::string_view key) {
   return *found;
 }
 
-/// It is shown on terminals and drawn.
+/// The text goes to terminals and plots.
 std::string plain(std::string_view text, std::string_view key) {
   if (const auto c = find_unplain(text))
     throw std::runtime_error(fmt::format("\"{}\" holds {}, a control character or one that is not "
@@ -114,7 +114,7 @@ std::string place_in(std::string_view words, std::size_t offset) {
   return fmt::format("{}:{}", 1 + std::ranges::count(before, '\n'), before.size() - line_begin + 1);
 }
 
-/// What no waveforms add up to; empty if the sums are possible.
+/// Why no waveforms can give these sums; empty if they are possible.
 std::string_view impossible(const channel_sums& c, std::uint64_t sampled) {
   if (c.waveforms > sampled) return "more waveforms than events were looked at";
   if (c.lit > c.waveforms || c.quiet > c.waveforms - c.lit)
@@ -134,7 +134,7 @@ void check_numbers(const shown_histograms& h) {
                                          h.sampled, h.events));
 }
 
-/// Comparing looks for an input by its address.
+/// Comparisons find an input by its address, so addresses must be unique.
 void check_addresses(const std::vector<std::string>& inputs) {
   std::set<std::string_view> all;
   for (const std::string& i : inputs)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which records of a connection may be acknowledged: a record is safe when its batch is, or, for
-// one that lies in none, the batch before it.
+// Decides which records of a connection may be acknowledged. A record is safe when its batch is
+// safe, or for a record in no batch, when the batch before it is.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@ namespace l3 {
 
 class acknowledgements {
 public:
-  /// Records of a connection up to one of them.
+  /// The records of a connection up to one of them.
   struct record_count {
     std::uint64_t sequence = 0; ///< of the last one
-    std::uint64_t known = 0;    ///< events among them that had been taken before
+    std::uint64_t known = 0;    ///< repeated events among them
   };
 
-  /// The record's sequence number and the batch it waits for; both rise.
+  /// Adds a record with its sequence number and the batch it waits for; both increase.
   void add(std::uint64_t sequence, std::uint64_t batch_serial, bool known = false) {
     if (known) ++known_;
     if (waiting_.empty() || waiting_.back().batch_serial < batch_serial)
@@ -37,7 +37,7 @@ public:
     return safe_;
   }
 
-  /// What safe_up_to() returned last, and what is as safe as that.
+  /// The last result of safe_up_to(), and later records that are as safe.
   [[nodiscard]] record_count safe() const { return safe_; }
   [[nodiscard]] bool empty() const { return waiting_.empty(); }
 
@@ -46,7 +46,7 @@ private:
     record_count upto;
     std::uint64_t batch_serial = 0;
   };
-  std::deque<entry> waiting_; // one for each batch
+  std::deque<entry> waiting_; // one per batch
   std::uint64_t known_ = 0;
   record_count safe_;
 };

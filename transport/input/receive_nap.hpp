@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // How long a receive thread sleeps after a sweep over its ports, so that datagrams gather and one
-// call reads several. A socket must not overflow meanwhile: the thread sleeps for no longer than
-// the fullest socket needs to fill to a part of its buffer, at the rate of the last sweep, nor than
-// a fast link needs to fill it from nothing. It does not sleep at all behind a burst that came back
-// full, because more was waiting.
+// call reads several. To avoid an overflow, it sleeps no longer than the fullest socket needs to
+// fill part of its buffer at the rate of the last sweep, and no longer than a fast link needs to
+// fill it from empty. It does not sleep after a full burst, because more was waiting.
 #pragma once
 
 #include <algorithm>
@@ -18,14 +17,14 @@ namespace l3 {
 
 class receive_nap {
 public:
-  /// What a nap may add to the latency of an event, beside the age of a batch.
+  /// The longest addition of a nap to the latency of an event, besides the age of a batch.
   static constexpr std::chrono::nanoseconds longest = std::chrono::microseconds(500);
-  /// A shorter one costs more than it saves.
+  /// Shorter naps cost more than they save.
   static constexpr std::chrono::nanoseconds shortest = std::chrono::microseconds(40);
-  /// What a datagram takes up in a socket beside its bytes, at most.
+  /// Most bytes of a datagram's overhead in a socket.
   static constexpr std::uint64_t bytes_beside = 1024;
 
-  /// `buffer`: the smallest of the sockets.
+  /// `buffer`: the smallest receive buffer of the sockets.
   explicit receive_nap(byte_size buffer)
       : buffer_(buffer.bytes),
         longest_(std::min(longest, time_to_fill(buffer.bytes / 2, link_bytes_per_second))) {}
@@ -36,12 +35,12 @@ public:
     most_ = 0;
     left_behind_ = false;
   }
-  /// What the calls took from one port in this sweep; `full` if more may be waiting there.
+  /// Notes what was read from one port in this sweep; `full` if more may be waiting there.
   void took(std::uint64_t datagrams, std::uint64_t bytes, bool full) {
     most_ = std::max(most_, bytes + datagrams * bytes_beside);
     left_behind_ = left_behind_ || full;
   }
-  /// How long to sleep now; 0: not at all.
+  /// How long to sleep now; 0 means not at all.
   [[nodiscard]] std::chrono::nanoseconds after_sweep() const {
     if (left_behind_ || most_ == 0) return {};
     const auto gathered_in = static_cast<double>((began_ - since_).count());
@@ -53,7 +52,7 @@ public:
   }
 
 private:
-  /// All of a 10-gigabit link to one port.
+  /// A full 10-gigabit link to one port.
   static constexpr std::uint64_t link_bytes_per_second = 1'250'000'000;
 
   static constexpr std::chrono::nanoseconds time_to_fill(std::uint64_t bytes, std::uint64_t rate) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// One receive thread: its ports, its landing strip, its counters. It waits with epoll. When ports
-// have data, it reads these in turn, a bounded number of datagrams each, round after round until
-// none has more than that: a flooded port does not starve the others, and datagrams that were sent
-// together are read close together. Then it naps, for datagrams to gather (receive_nap.hpp). It
-// also keeps the time limits of event building, less often while nothing comes and nothing is open.
+// One receive thread with its ports, landing strip and counters. It waits with epoll. When ports
+// have data, it reads them in turn, a limited number of datagrams each, round after round until
+// none has more than that: a flooded port does not starve the others, and datagrams sent together
+// are read close together. Then it naps so that datagrams gather (receive_nap.hpp). It also checks
+// the time limits of event building, less often while nothing arrives and no event is open.
 #pragma once
 
 #include <sys/epoll.h>
@@ -26,7 +26,7 @@ namespace l3 {
 
 class udp_thread {
 public:
-  /// Throws std::system_error if the system has no descriptor left.
+  /// Throws std::system_error if no descriptor is free.
   udp_thread(std::vector<udp_socket> sockets, source_list allow, event_builder& builder);
   ~udp_thread();
 
@@ -48,8 +48,9 @@ private:
   [[nodiscard]] bool is_quiet(time_point now) const;
   void count_drops();
 
-  static constexpr std::size_t burst = 64; ///< datagrams read from a port in its turn, at most
-  /// Room for a port's burst beside what waits while another thread has the event builder's lock.
+  static constexpr std::size_t burst = 64; ///< most datagrams read from a port in its turn
+  /// Room for a burst, and for datagrams that wait while another thread has the event builder's
+  /// lock.
   static constexpr std::size_t slots = 2 * burst;
 
   event_builder& builder_;
@@ -58,7 +59,7 @@ private:
   std::atomic<sockets_hold> left_ = sockets_hold::what_to_take; ///< at the stop
   file_descriptor epoll_;
   std::vector<epoll_event> events_;
-  std::vector<std::uint32_t> ready_; ///< ports that had data at the last look
+  std::vector<std::uint32_t> ready_; ///< ports with data at the last look
   bool stopping_ = false;
   landing_strip strip_;
   receive_nap nap_;

@@ -13,9 +13,9 @@
 namespace l3 {
 namespace {
 
-/// Between two looks whether the thread shall end.
+/// Time between two checks whether the thread shall end.
 constexpr int patience_milliseconds = 50;
-/// Datagrams of one port in its turn.
+/// Most datagrams read from one port in its turn.
 constexpr int burst = 256;
 
 } // namespace
@@ -54,7 +54,7 @@ std::vector<bool> unattended_ports::silence(std::chrono::nanoseconds length) con
   return silent;
 }
 
-/// A beam comes from most crates: what few of them send is none.
+/// A beam comes from most crates; data of only a few crates are no beam.
 std::vector<std::uint32_t> unattended_ports::silent_for(std::chrono::nanoseconds length) const {
   const auto silent = silence(length);
   const bool most_are = 2 * std::ranges::count(silent, true) > std::ssize(silent);
@@ -116,7 +116,7 @@ std::optional<std::uint32_t> unattended_ports::crate_of(const l2::datagram_heade
                                                         std::size_t payload) const {
   const auto& crates = building_.crates.crates;
   const auto t = l2::trailer::unpack(h.discriminator);
-  if (payload == 0 && t.count != 0) { // the end of a spill
+  if (payload == 0 && t.count != 0) { // an end of spill
     const auto crate = std::ranges::find(crates, t.crate, &crate_readout::number);
     if (crate == crates.end()) return std::nullopt;
     return static_cast<std::uint32_t>(crate - crates.begin());

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t alignment = 8;
 
-/// The bytes behind the KOTO records that are in the mask; nothing if one of these is not there.
+/// The bytes behind the KOTO records of the mask; nothing if one is missing.
 std::optional<std::span<const std::byte>> behind_records(std::span<const std::byte> data,
                                                          std::uint32_t records) {
   for (int record = 0; record < l2::waveforms_per_board; ++record) {
@@ -26,19 +26,19 @@ std::optional<std::span<const std::byte>> behind_records(std::span<const std::by
   return data;
 }
 
-/// In a board of 256 samples the four records of a channel are there, or none of them.
+/// Whether each channel of a board of 256 samples has all of its four records or none.
 bool has_whole_channels(std::uint32_t records) {
   for (; records != 0; records >>= 4)
     if ((records & 0xf) != 0 && (records & 0xf) != 0xf) return false;
   return true;
 }
 
-/// Bytes of no meaning, up to a multiple of 8.
+/// Padding up to a multiple of 8.
 bool are_zeros(std::span<const std::byte> bytes) {
   return std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{0}; });
 }
 
-/// Whether a line's payload is one that there is, and its reserved bytes are 0.
+/// Whether a line has an existing payload, and reserved bytes of 0.
 bool is_row(packed_line_payload row) {
   return static_cast<std::uint32_t>(row.payload) < event_payloads &&
          std::ranges::all_of(row.reserved, [](std::uint8_t b) { return b == 0; });
@@ -116,7 +116,7 @@ std::pair<std::size_t, std::uint32_t> packed_event_view::start_of(std::uint32_t 
   return {at, boards};
 }
 
-/// The table has a row for each line of the summary, and what is kept follows from both.
+/// Whether the table has a row for each line of the summary and its payload follows from both.
 bool packed_event_view::payload_well_formed() const {
   if (header_.version == 0)
     return header_.payload == event_payload::all && header_.payload_bytes == 0;
@@ -175,7 +175,7 @@ bool packed_event_view::board_well_formed(packed_board board, std::size_t at) co
   return rest->size() == board_mask_bytes + rows * sizeof(packed_pulse);
 }
 
-/// Without a block, the first board that has a codec tells it.
+/// Without a block, the first board with a codec determines it.
 bool packed_event_view::well_formed(std::optional<codec_id> codec) {
   if (header_.bytes % alignment != 0 || header_.summary_bytes % alignment != 0) return false;
   if (header_.spill > l2::spill_mask || header_.number == 0) return false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the start of a writer finds in a store, and mends: a torn end of a file is cut off, a file
+// The start of a writer repairs a store: it cuts off torn ends, removes files without a valid
+// block, and completes files without their final name and sidecar.
 // without a good block is removed, and a file that was left without its name and sidecar gets them.
 #include <algorithm>
 #include <stdexcept>
@@ -36,8 +37,8 @@ store_writer::store_writer(store_settings settings)
                              ", and too few are left for others: move it away");
 }
 
-/// Complete files were flushed before they got their names: of these, the headers are enough. In
-/// the others, a power cut may have left blocks whose bytes never reached the disk.
+/// Complete files were flushed before they got their names, so their headers are enough. In other
+/// files, a power cut may have left blocks whose bytes never reached the disk.
 void store_writer::scan_file(const block_file_name& file) {
   const std::uint64_t number = file.number;
   const std::string name = file.text();
@@ -51,7 +52,7 @@ void store_writer::scan_file(const block_file_name& file) {
     ++damaged_;
     is_whole = is_whole && stretch.offset >= scan.good_end;
   }
-  // An end that cannot be read may hold blocks that the daemon was told of.
+  // An unreadable end may have acknowledged blocks.
   if (scan.good_end < scan.bytes && !scan.readable)
     throw std::runtime_error("cannot read " + (settings_.folder / name).string() +
                              ": the disk refuses a part of it");
@@ -87,8 +88,8 @@ void store_writer::count_found(std::uint64_t number, const block_scan& scan) {
   }
 }
 
-/// A receiver that was killed may have left blocks that only the system's memory holds, and what
-/// is counted now will be called stored.
+/// A killed receiver may have left blocks only in the system's memory, and blocks counted now will
+/// be acknowledged.
 void store_writer::flush(const std::string& name) const {
   std::error_code error;
   const file_descriptor file = folder_.open(name, O_RDONLY, error);

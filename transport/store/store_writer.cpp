@@ -19,10 +19,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Files that are written at a time, beside the one of all that have no place.
+/// Open files, besides the one for blocks without a file of their own.
 constexpr std::ptrdiff_t most_open = 16;
-/// Without a block, a file makes room for another; is complete after the end of one of its
-/// sessions; is complete in any case.
+/// Time without a block after which a file is closed: to make room for another, after the end of
+/// one of its sessions, and in any case.
 constexpr auto pause_that_makes_room = 10s;
 constexpr auto pause_after_end = 1s;
 constexpr auto longest_idle = 10min;
@@ -39,7 +39,7 @@ std::string store_writer::name_of(std::uint64_t number) const {
                                   : complete_file_name(number, found->second);
 }
 
-/// Those that the block must take along; empty: none.
+/// The settings to write with the block; empty if it needs none.
 std::vector<std::byte> store_writer::settings_for(open_file& to, const block_header& block) const {
   const stored_session* known = sessions_.find(block.session);
   if (block.settings_bytes != 0 || known == nullptr || known->settings_file == 0 ||
@@ -55,7 +55,7 @@ std::vector<std::byte> store_writer::settings_for(open_file& to, const block_hea
         read_block_header(settings, from.header) == block_fault::none &&
         from.header.session == block.session && file.read_settings(from, settings))
       return settings;
-  } catch (const std::runtime_error&) { // the file was taken away: the events matter more
+  } catch (const std::runtime_error&) { // the file was removed: the events matter more
   }
   return {};
 }
@@ -90,7 +90,7 @@ std::error_code store_writer::append(std::span<const std::byte> block, const blo
   return {};
 }
 
-/// The open file of this run and node; or a new one.
+/// The open file of this run and node, or a new one.
 std::error_code store_writer::file_for(const block_header& header, std::size_t bytes,
                                        open_files::iterator& to) {
   const stored_session* known = sessions_.find(header.session);
@@ -115,7 +115,7 @@ std::error_code store_writer::file_for(const block_header& header, std::size_t b
   return to == open_.end() ? open_next_file(wanted, to) : std::error_code();
 }
 
-/// One file more can be opened, or `wanted` becomes the one that takes all that have no place.
+/// Makes room for another open file, or changes `wanted` to the shared file.
 std::error_code store_writer::make_room(file_owner& wanted) {
   const auto is_of_one = [](const open_file& f) { return !f.owner.several; };
   if (wanted.several || std::ranges::count_if(open_, is_of_one) < most_open) return {};
@@ -129,7 +129,7 @@ std::error_code store_writer::open_next_file(const file_owner& owner, open_files
   open_file fresh;
   if (const auto error = fresh.file.open(folder_, next_number_, store_kind::store,
                                          settings_.sync ? ::fsync : nullptr)) {
-    // A name that is taken is not tried for ever.
+    // An existing name is not tried again.
     if (error == std::errc::file_exists) ++next_number_;
     return error;
   }
@@ -143,7 +143,7 @@ std::error_code store_writer::open_next_file(const file_owner& owner, open_files
   return {};
 }
 
-/// Commits all that is open.
+/// Commits all open files.
 std::error_code store_writer::close_file(open_files::iterator file) {
   if (const auto error = commit()) return error;
   const std::uint64_t number = file->file.number();
@@ -157,7 +157,7 @@ std::error_code store_writer::close_file(open_files::iterator file) {
   return {};
 }
 
-/// What the disk refuses, the next start does: the file can be read all the same.
+/// After a disk error the next start completes the file, which can be read all the same.
 void store_writer::complete(std::uint64_t number, std::optional<file_contents> contents) {
   const std::string name = store_file_name(number);
   if (!contents) contents = read_contents(folder_, name, number);
@@ -167,8 +167,7 @@ void store_writer::complete(std::uint64_t number, std::optional<file_contents> c
                     "; the next start of the receiver tries it again");
 }
 
-/// The sidecar comes first: a file whose name says that it is complete has one, whatever ends this
-/// process.
+/// Writes the sidecar first, so that a file with a complete name always has one.
 std::error_code store_writer::try_to_complete(std::uint64_t number, const file_contents& contents) {
   const file_owner owner = contents.owner();
   const std::string sidecar = sidecar_name(number, owner);
@@ -198,7 +197,7 @@ void store_writer::end_session(std::uint64_t session) {
     if (f.file.number() == found->file) f.ended = true;
 }
 
-/// An error shows in the next commit, too.
+/// The next commit reports an error, too.
 void store_writer::complete_idle_files() {
   const auto now = settings_.now();
   for (auto at = open_.begin(); at != open_.end();) {
@@ -215,8 +214,7 @@ std::error_code store_writer::complete_all_files() {
   return {};
 }
 
-/// After a failed flush it is not known what is on the disk: these blocks were never there, and
-/// come again.
+/// After a failed flush it is unknown what is on disk: the blocks are removed and come again.
 std::error_code store_writer::commit() {
   if (!sessions_.has_uncommitted()) return {};
   for (open_file& f : open_) {
@@ -238,7 +236,7 @@ void store_writer::take_back() {
     if (f.file.end() == f.committed_end) continue;
     f.contents.reset();
     f.file.cut(f.committed_end);
-    f.with_settings.clear(); // no harm if a block brings some once more
+    f.with_settings.clear(); // writing settings again is harmless
   }
   sessions_.take_back();
   appended_ = committed_;

@@ -8,7 +8,7 @@
 namespace l3 {
 namespace {
 
-/// The rows at the front of `bytes`, which is then what lies behind them.
+/// Takes the rows at the front of `bytes`, which then begins behind them.
 template <class Row>
 std::vector<Row> take(std::span<const std::byte>& bytes, std::size_t count) {
   std::vector<Row> rows(count);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading the summary of a packed event (docs/formats.md, section 7): what the selection found and
-// decided. A view is made only of bytes that hold all that their head promises. Quantities that a
-// later writer puts behind those of this page are left out.
+// Reads the summary of a packed event (docs/formats.md, section 7): the results of the selection. A
+// view exists only for complete bytes. Quantities that a later version added are left out.
 #pragma once
 
 #include <cstddef>
@@ -16,13 +15,13 @@ namespace l3 {
 
 struct summary_view {
   packed_summary head;
-  std::vector<packed_line> lines; ///< from bit 0 on
+  std::vector<packed_line> lines; ///< starting with bit 0
   std::vector<photon_summary> photons;
   std::vector<std::int32_t> quantities; ///< in the order of `quantity`
   std::vector<veto_hit_summary> hits;
-  std::vector<std::uint8_t> reasons; ///< line_reason of each line
+  std::vector<std::uint8_t> reasons; ///< line_reason by line
 
-  /// Nothing: the bytes are no summary of this version.
+  /// Returns nothing if the bytes are no summary of this version.
   [[nodiscard]] static std::optional<summary_view> parse(std::span<const std::byte> bytes);
 };
 

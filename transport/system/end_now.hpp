@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ends a process that does not end by itself. It waits for nothing: not for a log that no program
-// reads, not for a lock that a hanging thread holds.
+// Ends a process that does not end by itself. It waits for nothing: not for a log without a reader,
+// not for a lock of a hanging thread.
 #pragma once
 
 #include <cstdlib>

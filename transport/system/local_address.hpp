@@ -12,8 +12,8 @@
 
 namespace l3 {
 
-/// Whether a network card of this machine has this address of IPv4 or IPv6 now, given as a number.
-/// True if it cannot be asked for.
+/// Whether a network card of this machine has this numeric IPv4 or IPv6 address now. True if the
+/// system does not tell.
 [[nodiscard]] inline bool is_local_address(const std::string& number) {
   sockaddr_storage address{};
   socklen_t bytes = sizeof(sockaddr_in);
@@ -33,16 +33,16 @@ namespace l3 {
          errno != EADDRNOTAVAIL;
 }
 
-/// Whether this address, given as a number, is one of many machines: multicast, or the broadcast
-/// address of a network that this machine is in. The system lets a program listen there, and then
-/// it hears what was sent to others, and nothing that was sent to this machine.
+/// Whether this numeric address is a multicast address, or the broadcast address of a local
+/// network. The system lets a program listen there, but it would receive packets for others and
+/// none for this machine.
 [[nodiscard]] inline bool is_group_address(const std::string& number) {
   in6_addr v6{};
   if (::inet_pton(AF_INET6, number.c_str(), &v6) == 1) return IN6_IS_ADDR_MULTICAST(&v6);
   sockaddr_in v4{};
   if (::inet_pton(AF_INET, number.c_str(), &v4.sin_addr) != 1) return false;
   if (IN_MULTICAST(ntohl(v4.sin_addr.s_addr))) return true;
-  // A datagram socket that was not allowed to broadcast may not even name such an address.
+  // Connecting a datagram socket without SO_BROADCAST to such an address fails.
   v4.sin_family = AF_INET;
   v4.sin_port = htons(9);
   const file_descriptor s(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));

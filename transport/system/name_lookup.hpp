@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The addresses of a host's name, asked for without waiting: the system's look-up cannot be given
-// up, and takes as long as name servers that do not answer. A thread of its own asks; it ends later
-// if the caller no longer waits.
+// Finds the addresses of a host name without waiting. The system's look-up cannot be cancelled, and
+// silent name servers make it slow, so it runs on a separate thread, which ends later if the caller
+// stops waiting.
 #pragma once
 
 #include <netdb.h>
@@ -23,8 +23,8 @@
 namespace l3 {
 
 struct found_addresses {
-  std::vector<std::string> addresses; ///< numbers, as "10.1.0.1" or "fe80::1%eth0"
-  std::string failure;                ///< why the address is missing
+  std::vector<std::string> addresses; ///< numeric, such as "10.1.0.1" or "fe80::1%eth0"
+  std::string failure;                ///< why there is no address
 };
 
 /// Waits for the system.
@@ -47,9 +47,9 @@ struct found_addresses {
   return found;
 }
 
-/// What a program listens on that was given this address or name: of a name's addresses the first
-/// of IPv4, or else its first. Waits for the system. Throws std::runtime_error if there is none, or
-/// it is one of many machines.
+/// The address to listen at for a given address or name: a name's first IPv4 address, or else its
+/// first. Waits for the system. Throws std::runtime_error if there is none, or if it is a multicast
+/// or broadcast address.
 [[nodiscard]] inline std::string listening_address(const std::string& host) {
   const found_addresses found = addresses_of(host);
   if (found.addresses.empty())
@@ -63,8 +63,8 @@ struct found_addresses {
   return number;
 }
 
-/// `ask`: addresses_of(), but in tests. The result's destructor does not wait. Where the system
-/// gives no thread, the result says so in place of addresses.
+/// `ask`: addresses_of(), except in tests. The result's destructor does not wait. If no thread can
+/// be started, the result says so.
 template <class Ask>
 [[nodiscard]] std::future<found_addresses> look_up(std::string host, Ask ask) {
   const auto promise = std::make_shared<std::promise<found_addresses>>();

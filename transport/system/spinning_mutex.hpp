@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A mutex for sections of some microseconds. A thread that finds it locked looks again for about
-// as long before it sleeps: to sleep and be woken costs more than most waits last. It only reads
-// while it looks, so that the cache line stays with the thread that will unlock it. Not recursive.
+// A mutex for sections of some microseconds. A waiting thread checks it for about that long before
+// it sleeps, because sleeping and waking costs more than most waits. It only reads while it checks,
+// so that the cache line stays with the owner. Not recursive.
 #pragma once
 
 #include <atomic>
@@ -32,9 +32,9 @@ public:
 private:
   static constexpr std::uint32_t free = 0;
   static constexpr std::uint32_t locked = 1;
-  static constexpr std::uint32_t awaited = 2; ///< locked, and a thread sleeps, or is about to
+  static constexpr std::uint32_t awaited = 2; ///< locked, and a thread sleeps or is about to
 
-  /// Leaves the core's resources to its other hardware thread for a moment.
+  /// Yields the core's resources to its other hardware thread for a moment.
   static void pause() {
 #if defined(__x86_64__)
     __builtin_ia32_pause();

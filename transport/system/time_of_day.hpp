@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The time of day, which people and other machines understand, and which may jump. Nothing waits
-// by it: transport/format/time.hpp.
+// The time of day, for people and other machines. It may jump, so nothing waits by it:
+// transport/format/time.hpp.
 #pragma once
 
 #include <chrono>
@@ -8,7 +8,7 @@
 
 namespace l3 {
 
-/// UTC; 0 where the clock of this machine is before that year.
+/// UTC; 0 if the machine's clock is before 1970.
 [[nodiscard]] inline std::uint64_t nanoseconds_since_1970() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   const auto nanoseconds = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();

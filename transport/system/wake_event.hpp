@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A descriptor for poll that any thread can make readable.
+// A descriptor for poll() that any thread can make readable.
 #pragma once
 
 #include <cerrno>
@@ -22,7 +22,7 @@ public:
   [[nodiscard]] int descriptor() const { return event_.get(); }
   void wake() const {
     const std::uint64_t one = 1;
-    // The only failure is a counter that is full, and then the descriptor is readable anyway.
+    // It fails only if the counter is full, and then the descriptor is readable anyway.
     [[maybe_unused]] const auto written = ::write(event_.get(), &one, sizeof one);
   }
   void clear() const {
