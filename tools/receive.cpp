@@ -63,13 +63,7 @@ constexpr mode_t folder_mode = 0750;
 
 void warn(std::string_view text) { log_warning("{}", text); }
 
-/// Whether the disk is full.
-bool is_want_of_room(const std::error_code& error) {
-  return error == std::errc::no_space_on_device ||
-         error == std::error_code(EDQUOT, std::generic_category());
-}
-
-/// `failing`: it ends because its store cannot be written.
+/// `failing`: it ends, and its store cannot be written.
 enum class receiver_is : std::uint8_t { running, failing, ended };
 
 /// The contents of the store, and the data received since the start.
