@@ -111,11 +111,8 @@ public:
   [[nodiscard]] bool was_used(std::uint32_t number, const run_control::report& asked) const;
   /// Without a run: crates that have been silent for ten seconds while at least half sent.
   [[nodiscard]] std::vector<std::uint32_t> silent_crates() const;
-  /// Without a run: crates that have sent in the last ten seconds while more than half were silent.
-  [[nodiscard]] std::vector<std::uint32_t> lone_crates() const;
-  /// Without a run: the senders that have not paused for ten seconds, so that no run can begin, and
-  /// what to do. Empty if the data pause.
-  [[nodiscard]] std::string why_no_pause() const;
+  /// Without a run: crates have sent without a pause for ten seconds, so that none can begin.
+  [[nodiscard]] bool never_pauses() const;
   [[nodiscard]] std::uint64_t datagrams_without_run() const;
   /// Why a node with these valid settings does not fit the machine; empty if it fits.
   [[nodiscard]] std::string wrong_with_memory(const daemon_settings& s) const { return guard_(s); }
@@ -149,8 +146,8 @@ private:
   daemon_settings of_next_;           // of the next run
   std::unique_ptr<node> made_;        // its node
   bool drained_clean_ = false;        // of the run that ends
-  std::uint64_t waiting_told_ = 0;    // events on disk without a run
-  std::string no_pause_told_;         // likewise
+  std::uint64_t waiting_told_ = 0;    // events on disk without a run, likewise
+  bool no_pause_told_ = false;        // likewise
 
   mutable std::mutex mutex_; ///< guards the pointers for other threads, and the members below
   std::unique_ptr<node> node_;
