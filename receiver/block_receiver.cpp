@@ -133,11 +133,6 @@ std::string block_receiver::endpoint() const {
   return link_->socket.get(zmq::sockopt::last_endpoint);
 }
 
-std::size_t block_receiver::open_sessions(time_point now) const {
-  return static_cast<std::size_t>(std::count_if(
-      peers_.begin(), peers_.end(), [&](const auto& p) { return p.second.is_there(now); }));
-}
-
 bool block_receiver::step(std::chrono::milliseconds wait) {
   link_guard& guard = link_->guard;
   const auto [questions, events] = guard.to_poll();

@@ -108,7 +108,6 @@ public:
   [[nodiscard]] const receive_counters& counters() const { return counters_; }
   // For the thread that calls step().
 
-  [[nodiscard]] std::size_t open_sessions(time_point now) const;
   /// The sessions that said hello.
   [[nodiscard]] const link_peers& peers() const { return peers_; }
   /// Why nothing can be stored now; no error if storing works.
@@ -165,7 +164,7 @@ private:
   std::vector<std::byte> shortened_;            ///< a block without its repeats
   std::error_code store_error_;                 ///< set: the store could not be written
   time_point completed_at_{};                   ///< files that have come to their end
-  std::optional<time_point> failing_since_; ///< by no want of room; nothing: it does not
+  std::optional<time_point> failing_since_;     ///< by no want of room; nothing: it does not
   time_point retry_at_;
   bool recovering_ = false; ///< a block was written after an error and is not yet committed
   receive_counters counters_;

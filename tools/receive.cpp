@@ -48,7 +48,6 @@ struct options {
   store_settings store;
   std::string ledger;
   std::optional<internet_address> monitor;
-  bool exit_after_goodbye = false;
   bool json = false;
   bool check = false;
   bool insecure = false;
@@ -278,8 +277,6 @@ int receive_until_told(const options& o, store_writer& store, block_receiver& re
       file.write(account_of(store, c, receiver_is::running));
     }
     line.update(c.stored_events);
-    if (o.exit_after_goodbye && c.goodbyes > 0 && receiver.open_sessions(steady_clock::now()) == 0)
-      break;
   }
   line.clear();
   watch.stopping();
@@ -435,8 +432,6 @@ void add_receive(command_line program, command_body& run) {
                                   : text + " is not an address like 127.0.0.1:9421 or node1:9421";
       });
   c.add_flag("--sync", o->store.sync, "acknowledge only what the disk has confirmed");
-  c.add_flag("--exit-after-goodbye", o->exit_after_goodbye,
-             "end when every daemon has said goodbye, and one of them has stored something");
   c.add_flag("--json", o->json, "report as JSON at the end");
   c.add_flag("--check-config", o->check, "check the options and the keys that they name, and end");
   c.callback([o, c, &run] {

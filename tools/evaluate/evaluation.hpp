@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <vector>
 
+#include <boost/json.hpp>
+
 #include "selection/detector/detector.hpp"
 #include "tools/simulation/true_event.hpp"
 #include "transport/format/summary.hpp"
@@ -96,5 +98,8 @@ struct evaluation {
     return bytes_out == 0 ? 0 : static_cast<double>(bytes_in) / static_cast<double>(bytes_out);
   }
 };
+
+/// {"some", "all", "value", "lower", "upper"}
+[[nodiscard]] boost::json::object to_json(const proportion& p);
 
 } // namespace l3

@@ -73,14 +73,6 @@ std::string part(const proportion& p) {
                      percent * std::max(p.value() - p.lower(), 0.0));
 }
 
-json::object to_json(const proportion& p) {
-  return {{"some", p.some},
-          {"all", p.all},
-          {"value", p.value()},
-          {"lower", p.lower()},
-          {"upper", p.upper()}};
-}
-
 } // namespace
 
 bool stress_result::holds() const {
