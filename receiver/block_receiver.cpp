@@ -11,10 +11,10 @@
 
 #include "receiver/link_guard.hpp"
 #include "transport/format/endian.hpp"
+#include "transport/format/time.hpp"
 #include "transport/link/link_address.hpp"
 #include "transport/link/link_message.hpp"
 #include "transport/system/file_io.hpp"
-#include "transport/system/time_of_day.hpp"
 
 namespace l3 {
 

@@ -14,7 +14,6 @@
 
 #include "config/amount.hpp"
 #include "config/endpoint.hpp"
-#include "config/path_text.hpp"
 #include "config/usage_mistake.hpp"
 #include "monitor/log.hpp"
 #include "monitor/service_manager.hpp"
@@ -22,8 +21,8 @@
 #include "receiver/block_receiver.hpp"
 #include "receiver/watch.hpp"
 #include "tools/command.hpp"
+#include "tools/command_line.hpp"
 #include "tools/interrupt.hpp"
-#include "tools/options_file.hpp"
 #include "tools/pending_file.hpp"
 #include "tools/print.hpp"
 #include "tools/progress.hpp"
@@ -294,7 +293,7 @@ int receive_until_told(const options& o, store_writer& store, block_receiver& re
   return fault ? exit_failure : 0;
 }
 
-/// Refuses texts that the shell should have replaced (config/path_text.hpp).
+/// Refuses texts that the shell should have replaced (config/usage_mistake.hpp).
 std::string refuse_no_path(const std::string& text) {
   const std::string_view wrong = wrong_with_path(text);
   return wrong.empty() ? "" : fmt::format("{} {}", text, wrong);

@@ -8,13 +8,17 @@
 // seconds. Any thread may ask for the state.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <exception>
 #include <functional>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "config/settings.hpp"
@@ -24,11 +28,47 @@
 #include "daemon/node.hpp"
 #include "daemon/run/disk_watch.hpp"
 #include "daemon/run/run_control.hpp"
-#include "daemon/run/side_job.hpp"
+#include "transport/format/time.hpp"
 #include "transport/input/unattended_ports.hpp"
-#include "transport/system/time_of_day.hpp"
+#include "transport/system/threads.hpp"
 
 namespace l3 {
+
+// Runs one piece of work at a time on another thread, so that the main thread need not wait while a
+// run begins or ends. The main thread starts a piece, is notified when it is done, and then asks
+// for the result.
+
+class side_job {
+public:
+  /// `done` is called on the working thread when a piece of work is finished.
+  explicit side_job(std::function<void()> done) : done_(std::move(done)) {}
+
+  /// Not while another piece is in progress. Throws std::system_error.
+  void start(std::function<void()> work) {
+    busy_ = true;
+    outcome_ = std::async(std::launch::async, [this, work = std::move(work)] {
+      name_this_thread("run");
+      std::exception_ptr thrown;
+      try {
+        work();
+      } catch (...) {
+        thrown = std::current_exception();
+      }
+      busy_ = false;
+      done_();
+      if (thrown) std::rethrow_exception(thrown);
+    });
+  }
+  /// Whether a piece of work is in progress.
+  [[nodiscard]] bool busy() const { return busy_; }
+  /// Waits for the current piece and rethrows its exception. Call it once after each piece.
+  void finish() { outcome_.get(); }
+
+private:
+  std::function<void()> done_;
+  std::atomic<bool> busy_ = false;
+  std::future<void> outcome_; // the last member: its destructor waits for the piece
+};
 
 /// "1000 = 236 stored + 377 on disk + 387 shed (priority 380, drain 7)"
 [[nodiscard]] std::string where_events_are(const ledger& l);

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include <boost/json.hpp>
@@ -101,5 +102,14 @@ struct evaluation {
 
 /// {"some", "all", "value", "lower", "upper"}
 [[nodiscard]] boost::json::object to_json(const proportion& p);
+
+// An evaluation as text and as JSON.
+
+[[nodiscard]] std::string evaluation_text(const evaluation& e,
+                                          const std::vector<std::string>& lines,
+                                          const std::string& signal_line);
+[[nodiscard]] boost::json::object evaluation_json(const evaluation& e,
+                                                  const std::vector<std::string>& lines,
+                                                  const std::string& signal_line);
 
 } // namespace l3

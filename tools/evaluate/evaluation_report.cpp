@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/evaluate/evaluation_report.hpp"
+#include "tools/evaluate/evaluation.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -8,7 +8,7 @@
 #include <iterator>
 #include <utility>
 
-#include "transport/system/thread_name.hpp"
+#include "transport/system/threads.hpp"
 
 namespace l3 {
 namespace {
