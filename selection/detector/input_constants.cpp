@@ -8,8 +8,8 @@
 namespace l3 {
 namespace {
 
-/// The value that a share u of all values does not exceed, where they lie between the ends and most
-/// of them near the peak.
+/// The quantile u of a triangular distribution between the ends, with its peak near
+/// `peak`.
 double triangular(double least, double peak, double most, double u) {
   const double range = most - least;
   if (u * range < peak - least) return least + std::sqrt(u * range * (peak - least));

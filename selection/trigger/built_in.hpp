@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The word that stands in the place of a file's name for the menu, and the detector, that are
-// compiled into the programs.
+// The word used instead of a file name for the menu, and the detector, that are compiled into the
+// programs.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@ namespace l3 {
 
 inline constexpr const char* built_in = "built-in";
 
-/// For the end of a sentence about a file of this name that cannot be read: the word, if the name
-/// has its letters.
+/// For the end of a message about an unreadable file: suggests the word if the name has the same
+/// letters.
 [[nodiscard]] inline std::string built_in_hint(std::string_view name) {
-  constexpr char small = 0x20; // the bit by which a small letter differs from a capital
+  constexpr char small = 0x20; // the bit between small and capital letters
   std::string letters;
   for (const char c : name.substr(name.rfind('/') + 1))
     if (const char letter = static_cast<char>(c | small); letter >= 'a' && letter <= 'z')

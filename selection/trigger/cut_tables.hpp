@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of the tables that follows from the settings: cuts, vetoes, lines. Here settings meet
-// the detector, so here names of counters are checked, and thresholds against what the digitizers
-// can give.
+// The tables made from the settings: cuts, vetoes, lines. Settings meet the detector
+// here, so names of counters are checked here, and thresholds against the digitizers'
+// range.
 #pragma once
 
 #include <vector>
@@ -13,7 +13,7 @@
 namespace l3 {
 
 struct cut_tables {
-  selection_constants constants; ///< but for run and settings
+  selection_constants constants; ///< except run and settings
   std::vector<veto_entry> vetoes;
   std::vector<line_entry> lines;
 };

@@ -18,7 +18,7 @@ const counter_settings* settings_of(const selection_settings& s, const std::stri
   return at == s.counters.end() ? nullptr : &*at;
 }
 
-/// Adds the crystals that are so many steps away; from one crystal to one that touches it is a
+/// Adds the crystals within `steps`; from one crystal to one that touches it is a
 /// step.
 void add_crystals(input_lists& lists, const detector& d, std::uint32_t steps) {
   const auto& all = d.crystals();
@@ -48,14 +48,14 @@ void add_crystals(input_lists& lists, const detector& d, std::uint32_t steps) {
   }
 }
 
-/// How many places two modules are apart. A barrel is a ring: its last module touches the first.
+/// The distance of two modules. A barrel is a ring: its last module touches the first.
 std::uint32_t places_between(const veto& v, std::uint32_t one, std::uint32_t other) {
   const std::uint32_t apart = one > other ? one - other : other - one;
   const bool ring = v.shape.form == veto_shape::kind::barrel;
   return ring ? std::min(apart, v.modules - apart) : apart;
 }
 
-/// Adds the other end of each module, and the modules that are so many places away.
+/// Adds the other end of each module, and the modules within a number of places.
 void add_modules(input_lists& lists, const detector& d, const selection_settings& s) {
   for (const auto& v : d.vetoes()) {
     const counter_settings* const own = settings_of(s, v.name);
@@ -78,7 +78,7 @@ bool is_exempt(const detector& d, const element& e, const suppression_settings& 
       s.exempt, [&](const setting<std::string>& name) { return name.value == counter; });
 }
 
-/// Pedestal and noise in the units of pulses, 1/4 and 1/256 count, the factors in 1/256.
+/// Pedestal and noise in the units of pulses, 1/4 and 1/256 count; the factors in 1/256.
 input_levels levels_of(const channel_calibration& c, const suppression_settings& s) {
   constexpr std::int64_t one = 65536; // steps of a count
   const std::int64_t most = l2::payload_mask;
@@ -91,7 +91,7 @@ input_levels levels_of(const channel_calibration& c, const suppression_settings&
     return static_cast<std::uint16_t>(std::clamp<std::int64_t>(sample, 0, most));
   };
   input_levels l;
-  if (noise == 0) return l; // not known
+  if (noise == 0) return l; // unknown
   const std::int64_t lowest = pedestal - away(s.sigma);
   l.low = clamped(lowest > 0 ? (lowest + one - 1) / one : 0);
   l.high = clamped((pedestal + away(s.sigma)) / one);

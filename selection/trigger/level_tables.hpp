@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which waveforms of a suppressed event are kept, as tables: for each input the samples between
-// which its waveforms count as quiet, and the inputs whose high samples keep it all the same. They
-// follow from the calibration's pedestals and noise by whole numbers, which docs/formats.md states,
-// so that a reader of the stream comes to the same.
+// The tables of the waveforms kept in a suppressed event: the range of quiet samples of each input,
+// and the inputs whose high samples keep a quiet waveform. They are computed from the calibration's
+// pedestals and noise with integers, as docs/formats.md states, so that readers of the stream get
+// the same result.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 namespace l3 {
 
 struct level_tables {
-  std::vector<input_levels> levels; ///< by input, and one behind the last
+  std::vector<input_levels> levels; ///< by input, plus one after the last
   std::vector<std::uint16_t> kept_with;
   std::uint32_t hash = 0; ///< of both, never 0
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a line can fire at all. Conditions that exclude each other are a mistake that would not
-// be noticed while data are taken: a line that never fires looks like one that found nothing.
+// Checks whether a line can fire at all. Contradictory conditions would not be noticed while data
+// are taken: a line that never fires looks like one that found nothing.
 #pragma once
 
 #include "config/toml/complaints.hpp"
@@ -9,12 +9,12 @@
 
 namespace l3 {
 
-/// Complains of each reason why the line can never fire.
+/// Reports each reason why the line can never fire.
 void check_line(const line_settings& line, const photon_settings& photons, complaints& wrong);
-/// The same with what this detector can show.
+/// Reports each reason why it can never fire with this detector.
 void check_line(const line_settings& line, const detector& d, complaints& wrong);
 
-/// Whether it fires only if there are photons.
+/// Whether the line fires only on events with photons.
 [[nodiscard]] bool asks_for_photons(const line_settings& line);
 
 } // namespace l3

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FNV-1a, 32 bits (Fowler, Noll, Vo): the short names by which the stream calls a line and the
-// settings in force.
+// FNV-1a, 32 bits (Fowler, Noll, Vo): the short ids of lines and of the active settings in the
+// stream.
 #pragma once
 
 #include <concepts>
@@ -14,7 +14,7 @@ public:
   constexpr void add(std::string_view text) {
     for (const char c : text) add_byte(static_cast<std::uint8_t>(c));
   }
-  /// As four bytes, the lowest first.
+  /// Adds four bytes, the lowest first.
   template <std::integral T>
   requires(sizeof(T) <= sizeof(std::uint32_t)) constexpr void add(T number) {
     const auto bits = static_cast<std::uint32_t>(number);
@@ -29,7 +29,7 @@ private:
   std::uint32_t value_ = 0x811c9dc5U;
 };
 
-/// The id of a line, from its name.
+/// The id of a line by its name.
 [[nodiscard]] constexpr std::uint32_t line_id(std::string_view name) {
   fnv1a hash;
   hash.add(name);

@@ -323,9 +323,11 @@ class Stage:
     def start_daemon(self, environment=None, **sections):
         return self.keep(Daemon(self.write_config(**sections), self.ports, self.folder, environment)).ready()
 
-    def start_receiver(self, *more, store=None, listening=True):
-        p = self.keep(Program([BIN / "koto-l3", "receive", "--bind", f"tcp://{self.receiver_host}:{self.ports.receiver}",
-                               "--insecure", "--out", store or self.store, *more], self.folder / "receiver.log", space=self.receiver_space))
+    def start_receiver(self, *more, store=None, listening=True, environment=None, through=()):
+        """`through`: a program that starts it."""
+        p = self.keep(Program([*through, BIN / "koto-l3", "receive", "--bind", f"tcp://{self.receiver_host}:{self.ports.receiver}",
+                               "--insecure", "--out", store or self.store, *more], self.folder / "receiver.log", environment,
+                              space=self.receiver_space))
         if listening:
             p.wait_to_say("listening on")
         return p

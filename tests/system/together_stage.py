@@ -20,7 +20,7 @@ class FarmNode:
         self.socket, self.ledgers = self.folder / "control.sock", self.folder / "ledgers"
         self.relay = own_etcd.Relay(self.ports.receiver + 1, stage.etcd.port)
 
-    def begin(self, **sections):
+    def begin(self, environment=None, **sections):
         farm = {"etcd": [self.relay.url], **sections.pop("farm", {})}
         spool = {"folder": str(self.folder / "spool"), **sections.pop("spool", {})}
         run = {"node": self.number, "control": str(self.socket), "ledger": f"{self.ledgers}/", **sections.pop("run", {})}
@@ -29,7 +29,7 @@ class FarmNode:
             f"node-{self.number}.toml", run=run, farm=farm, udp={"bind": f"{host}:{ports.udp}"}, tcp={"bind": f"{host}:{ports.tcp}"},
             monitor={"bind": f"{host}:{ports.monitor}"}, frames={"count": 4}, outbox={"memory": "32 MiB"},
             spool=spool, **sections)
-        self.daemon = self.stage.keep(harness.Daemon(config, ports, self.folder))
+        self.daemon = self.stage.keep(harness.Daemon(config, ports, self.folder, environment))
         self.daemon.wait_to_say("ready for runs")
         return self
 
@@ -90,11 +90,11 @@ class TogetherStage(harness.Stage):
         self.etcd = own_etcd.Etcd(self, harness.Ports().receiver)
         self.nodes = [FarmNode(self, n + 1) for n in range(nodes)]
 
-    def start_farm(self, **sections):
+    def start_farm(self, environment=None, **sections):
         self.etcd.start()
         self.start_receiver()
         for node in self.nodes:
-            node.begin(**sections)
+            node.begin(environment, **sections)
         self.wait_for_members()
 
     def wait_for_members(self, nodes=None):

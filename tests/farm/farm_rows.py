@@ -1,29 +1,15 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""./run farm-test: eight nodes behind one replay client that sends by turns, and one receiver or two. One node is slow, one dies and comes
-back, one dies and stays away. Nothing but what was in flight on the dead ones may be missing, over TCP nothing, and the receiver must
-name it by run, spill and node. Then four daemons that begin runs together by etcd (together_rows.py).
-
-KOTO_L3_BIN names the folder of the programs; KOTO_L3_KEEP=1 keeps what a row leaves.
-
-Exit code 0: every row holds; 1: one does not; 77: none could be run here."""
-import argparse
-import os
-import pathlib
+"""Eight nodes behind one replay client that sends by turns, and one receiver or two. One node is slow, one dies and comes back, one dies and
+stays away. Nothing but what was in flight on the dead ones may be missing, over TCP nothing, and the receiver must name it by run, spill
+and node. Then four daemons that begin runs together by etcd (together_rows.py)."""
 import re
-import sys
 import time
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "fault"), str(HERE.parent / "system")]
-
-import chain  # noqa: E402
-import farm  # noqa: E402
-import harness  # noqa: E402
-import ledgers  # noqa: E402
-import own_space  # noqa: E402
-import together_rows  # noqa: E402
-from table import Findings, Plan, Row, Table  # noqa: E402
+import farm
+import harness
+import ledgers
+import together_rows
+from table import Row
 
 NODES, SLOW, RETURNS, DIES = 8, 2, 3, 5
 NAMED_WITHIN = 3  # s
@@ -44,7 +30,8 @@ class Day:
             f.write_events(self.spills, self.events)
             f.start()
             self.slow.send_at(farm.SLOW)
-            replay = self.replay = f.replay(self.over, self.by, self.rate)
+            end = ("--end-delay", 100) if self.over == "udp" else ()
+            replay = self.replay = f.start_replay(self.over, self.rate, "--by", self.by, *end)
             # Each is killed in the middle of a spill that it takes.
             self.kill(self.returns, self.events // 2)
             self.returns.begin().daemon.ready()
@@ -56,9 +43,6 @@ class Day:
             self.slow.send_at(farm.FAST)
             self.finish(replay)
             self.look_at_the_page()
-            for node in f.nodes:
-                if node is not self.dies:
-                    f.drain_if_any(node.daemon)
             f.stop(self.findings, but=[self.dies])
             self.compare()
 
@@ -147,50 +131,9 @@ class Day:
 def row(name, over, by, receivers):
     promise = f"{NODES} nodes by {by} over {over.upper()}, {receivers} receiver{'s' * (receivers > 1)}: one slow, one dies and comes back, one dies"
     bar = "0 missing" if over == "tcp" else "missing = what was named of the dead"
-    return Row(name, promise, f"{bar}; named in {NAMED_WITHIN} s", lambda findings, plan: Day(findings, plan, over, by, receivers).run())
+    return Row(name, promise, f"{bar}; named in {NAMED_WITHIN} s", lambda plan: [lambda findings, plan: Day(findings, plan, over, by, receivers).run()])
 
 
 KINDS = [(over, by, receivers) for over in ("udp", "tcp") for by in ("event", "spill") for receivers in (1, 2)]
 ROWS = [row(f"{over}-{by}-{receivers}", over, by, receivers) for over, by, receivers in KINDS] + together_rows.ROWS
 SHORT = ("udp-event-1", "tcp-spill-2")
-
-
-def options():
-    p = argparse.ArgumentParser(prog="./run farm-test", description="A farm of eight nodes, of which some die.")
-    p.add_argument("--short", action="store_true", help="the form that is part of ./run test: two rows, and times are not judged")
-    p.add_argument("--only", nargs="+", choices=[r.name for r in ROWS], help="these rows")
-    p.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write the table as JSON, too")
-    return p.parse_args()
-
-
-def main():
-    o = options()
-    names = o.only or (SHORT if o.short else [r.name for r in ROWS])
-    plan = Plan(o.short, 0, 0, 1, os.environ.get("KOTO_L3_SANITIZED", ""))
-    table, here = Table(), None
-    try:
-        own_space.enter(own_space.MOUNTS | own_space.NETWORK)
-    except OSError as e:
-        here = f"no right to make namespaces here: {e.strerror}"
-    print(table.head(), flush=True)
-    for r in ROWS:
-        if r.name not in names:
-            continue
-        findings, begun, skipped = Findings(plan), time.monotonic(), here
-        if not here:
-            try:
-                r.run(findings, plan)
-            except chain.Skipped as e:
-                skipped = str(e)
-            except Exception as e:  # a row that breaks must not hide the others
-                findings.check(False, f"{type(e).__name__}: {e}")
-        table.add(r, findings, time.monotonic() - begun, skipped)
-        print(table.line(table.rows[-1]), flush=True)
-    print(table.summary(), flush=True)
-    if o.json:
-        o.json.write_text(table.json())
-    return 1 if table.failed() else harness.SKIPPED if table.all_skipped() else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

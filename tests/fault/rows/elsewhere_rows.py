@@ -31,5 +31,5 @@ def sanitizers(findings, plan):
     findings.none(chain.Chain.reports)
 
 
-ROWS = [Row("R7", "hostile input: no crash, leak, hang", "60 s a parser", fuzzers),
-        Row("R26", "no races, no memory errors", "0 reports", sanitizers)]
+ROWS = [Row("R7", "hostile input: no crash, leak, hang", "60 s a parser", lambda plan: [fuzzers]),
+        Row("R26", "no races, no memory errors", "0 reports", lambda plan: [sanitizers])]
