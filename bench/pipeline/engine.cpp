@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3-bench engine`: frames of made-up events through the engine, as many in flight as it has,
-// results and packed events back in host memory, with each form of packing and, on a device, by
-// each way out. With --select the events are simulated ones, and rows are added for an engine that
-// selects them: that is what the daemon does in production. Beside it the limit of the same run: on
-// a device the same buffers copied there and nothing computed, on a CPU one core's memcpy of them.
+// `koto-l3-bench engine`: frames of synthetic events through the engine, as many in flight as it
+// has, with results and packed events in host memory, with each form of packing and, on a device,
+// each output path. With --select the events are simulated, and rows are added for a selecting
+// engine, as in production. The limit of the same run: on a device the same buffers copied without
+// computing, on a CPU one core's memcpy of them.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -33,7 +33,7 @@ struct engine_options {
   turn_options turns{.rounds = 9};
 };
 
-/// What fills the frames: made-up events, or simulated ones and the selection of them.
+/// The contents of the frames: synthetic events, or simulated ones and their selection.
 class frame_contents {
 public:
   explicit frame_contents(const engine_options& o) : events_(o.events) {
@@ -65,7 +65,7 @@ class engine_bench {
 public:
   explicit engine_bench(const engine_options& o) : options_(o), contents_(o) {
     const bool device = on_device(o.compute);
-    options_.batches = std::max(o.batches, o.frames); // every frame is looked at
+    options_.batches = std::max(o.batches, o.frames); // every frame is checked
     expect(nullptr, expected_);
     if (o.select) expect(contents_.program(), expected_selected_);
     std::vector<output_path> ways{output_path::mapped};
@@ -130,7 +130,7 @@ private:
                          [e, &expected] { return is_right(*e, expected); }});
   }
 
-  /// Every frame is started again as soon as it is done: that is what the daemon does.
+  /// Every frame is restarted as soon as it is done, as in the daemon.
   void through(engine& e) const {
     const auto frames = e.frames();
     const auto finish = [&](frame& f) {
@@ -145,7 +145,7 @@ private:
       finish(*frames[(options_.batches + i) % frames.size()]);
   }
 
-  /// Keeps the output of the reference executor.
+  /// Stores the output of the reference executor.
   void expect(const selection_program* program, std::vector<std::byte>& output) const {
     const auto reference =
         make({backend::serial, 0}, 1, output_path::mapped, packing_form::two_passes, program);
@@ -167,12 +167,12 @@ private:
 
   engine_options options_;
   frame_contents contents_;
-  std::uint64_t bytes_ = 0; // of the fragments of a batch
+  std::uint64_t bytes_ = 0; // fragment bytes of a batch
   std::vector<std::unique_ptr<engine>> engines_;
   std::vector<std::span<const std::byte>> inputs_;
   std::vector<std::byte> expected_;
   std::vector<std::byte> expected_selected_;
-  std::vector<entrant> entrants_; // the first is the limit
+  std::vector<entrant> entrants_; // the first one is the limit
 };
 
 } // namespace

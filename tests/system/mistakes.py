@@ -24,6 +24,7 @@ FAILED, USAGE, MISSING, BAD_CONFIGURATION = 1, 2, 69, 78
 SOURCE = harness.HERE.parents[1]
 # It binds an address that no other test binds: --check-config tells of a port that is taken, too.
 HUGE = b'[outbox]\nmemory = "1024 GiB"\n[udp]\nbind = "127.77.0.1:42000"\n[tcp]\nbind = ""\n[monitor]\nbind = ""\n'
+PAYLOAD = SELECTION.replace('"decide"]', '"decide", "keep_waveforms"]').replace("prescale = 3", 'payload = "suppressed"').encode()
 COMPLETE = "blocks-000001-run000007-node3.kl3"
 FILES = {  # what the commands are given; the names stand in the table
     "empty": b"", "text": b"This is no file of koto-l3.\n", "image.png": b"\x89PNG\r\n\x1a\n" + bytes(40),
@@ -44,7 +45,7 @@ FILES = {  # what the commands are given; the names stand in the table
     "node1.public": b"rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7\n", "bad.secret": b"not a key\n", "open.secret": b"not a key\n",
     "home.toml": b'[spool]\nfolder = "~/spool"\n', "builtin.toml": b'[selection]\nlines = "builtin"\n',
     "other.truth.jsonl": b'{"spill":1,"event":1}\n', "histograms.json": b'{"histograms":2}\n',
-    "broken.toml": b"[forward\n", "huge.toml": HUGE, "odd.u16": bytes(129), "twice.png": b"",
+    "broken.toml": b"[forward\n", "huge.toml": HUGE, "payload.toml": PAYLOAD, "odd.u16": bytes(129), "twice.png": b"",
 }
 
 # (command line, exit code, a part of what is said); a name of FILES, "sent.l2raw", "none" or "none/deeper" is a path in the folder.
@@ -157,6 +158,7 @@ TABLE = [
     (f"koto-l3 reprocess ended/{COMPLETE} ended/{COMPLETE} --menu built-in", USAGE, "is a file: name a folder"),
     (f"koto-l3 reprocess ended/{COMPLETE} new", USAGE, "--menu is required"),
     (f"koto-l3 reprocess ended/{COMPLETE} folder --menu built-in", FAILED, "holds no block that can be read"),
+    (f"koto-l3 reprocess ended/{COMPLETE} new --menu payload.toml", BAD_CONFIGURATION, "take payload out of its lines"),
     # Configurations
     ("koto-l3d --config none --check-config", BAD_CONFIGURATION, "none: cannot be read: No such file or directory"),
     ("koto-l3d --config folder --check-config", BAD_CONFIGURATION, "folder: cannot be read: Is a directory"),
@@ -450,7 +452,7 @@ class WhatTheSystemRefuses(Mistakes):
                 os.kill(os.getpid(), number)
             for line in (f"koto-l3 replay sent.l2raw --to udp://{harness.HOST}:{self.ports.udp}+8 --rate 0.5ev/s",
                          f"koto-l3 replay sent.l2raw --to tcp://{harness.HOST}:{silent.getsockname()[1]} --timeout 1000000",
-                         "koto-l3 simulate new.l2raw --events 2000000 --spills 400"):
+                         "koto-l3 simulate new.l2raw --events 400"):
                 with self.subTest(line, number=number):
                     p = self.run_line(line, preexec_fn=held_back)
                     self.assertEqual(p.returncode, FAILED, p.stderr)
