@@ -12,7 +12,6 @@ import re
 import resource
 import signal
 import socket
-import struct
 import subprocess
 
 import harness
