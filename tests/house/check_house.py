@@ -13,7 +13,7 @@ HOST_LIBRARIES = re.compile(r"^(boost/|spdlog/|fmt/|toml\+\+/|zmq|prometheus/|CL
 
 # What a folder may include beside itself, as the table of docs/architecture.md has it: folders, rooms (all their folders), or
 # headers by their names. A room that is not taken apart here is one folder. No two may reach each other, so there is no
-# circle; `circles` looks after that.
+# circle.
 FORMAT = ["transport/format"]
 GPU = ["gpu", *FORMAT]
 MAY_INCLUDE = {
@@ -72,16 +72,6 @@ def allowed(source: str, included: str) -> bool:
     return False
 
 
-def circles(arrows) -> list[str]:
-    """The pairs of folders that include each other, directly or by way of others. Headers of settings do not count: they
-    include nothing of ours but formats."""
-    reach = {a: {b for s, b in arrows if s == a} for a, _ in arrows}
-    for _ in reach:
-        for a in reach:
-            reach[a] |= {c for b in reach[a] for c in reach.get(b, ())}
-    return sorted(a for a in reach if a in reach[a])
-
-
 def includes(path: pathlib.Path):
     for number, line in enumerate(path.read_text().splitlines(), 1):
         m = re.match(r'\s*#\s*include\s*(["<])([^">]+)[">]', line)
@@ -108,7 +98,7 @@ def drawn(page: pathlib.Path) -> dict[str, set[str]]:
 
 
 def check(root: pathlib.Path) -> list[str]:
-    problems, arrows = [], set()
+    problems = []
     shown = drawn(root / "docs/architecture.md")
     for folder, entries in MAY_INCLUDE.items():
         if shown.get(folder) != set(entries):
@@ -123,9 +113,6 @@ def check(root: pathlib.Path) -> list[str]:
                 problems.append(f"{name}:{number}: \"{included}\" is not a path from the root")
             elif mark == '"' and not allowed(name, included):
                 problems.append(f"{name}:{number}: {folder_of(name)} may not include {included}")
-            if mark == '"' and folder_of(name) != folder_of(included) and not included.endswith("/settings.hpp"):
-                arrows.add((folder_of(name), folder_of(included)))
-    problems += [f"{folder}: is in a circle of folders that include each other" for folder in circles(arrows)]
     for path in sorted(device_files(root, sources)):
         for number, mark, included in includes(path):
             if mark == "<" and HOST_LIBRARIES.match(included):
