@@ -26,6 +26,7 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE / "peers")]
 
+import l2raw  # noqa: E402
 import level2  # noqa: E402
 import own_space  # noqa: E402
 import store_reader  # noqa: E402
@@ -387,6 +388,41 @@ class SystemTest(Stage, unittest.TestCase):
         sender = StreamSender(self.crates, HOST, self.ports.tcp, seconds=PATIENCE, **more)
         self.addCleanup(sender.close)
         return sender
+
+    # Events
+
+    def make_events(self, events, spill=1, seed=1):
+        """{(spill, number): fragments}"""
+        maker = level2.EventMaker(self.crates, seed)
+        return {(spill, n): maker.fragments(spill, n) for n in range(1, events + 1)}
+
+    def send_events(self, sender, sent):
+        for (spill, number), fragments in sent.items():
+            sender.event(spill, number, fragments)
+
+    def write_events(self, sent, name="sent.l2raw"):
+        """A .l2raw file of them."""
+        spills = {}
+        for (spill, _), fragments in sorted(sent.items()):
+            spills.setdefault(spill, []).append(fragments)
+        l2raw.write(self.folder / name, self.crates, spills)
+        return self.folder / name
+
+    def start_replay(self, file, *more, to="tcp", rate="max"):
+        address = f"tcp://{HOST}:{self.ports.tcp}" if to == "tcp" else f"udp://{HOST}:{self.ports.udp}+{UDP_PORTS}"
+        return self.start_tool("replay", file, "--to", address, "--rate", rate, *more)
+
+    def run_replay(self, file, *more, **how):
+        """It ends when every event is acknowledged."""
+        replay = self.start_replay(file, *more, **how)
+        self.assertEqual(replay.wait(), 0, replay.said())
+
+    def end_and_compare(self, daemon, receiver, sent):
+        """Both end; exactly these events are stored. The daemon's ledger."""
+        ledger = self.stop_daemon(daemon)
+        self.assertEqual(receiver.stop(), 0, receiver.said())
+        self.assert_stored(sent)
+        return ledger
 
     # What must hold
 

@@ -31,12 +31,12 @@ class Reading(harness.SystemTest):
         for number, fragments in enumerate(self.events[:events], 1):
             sender.event(3, number, fragments)
         sender.end(3, self.EVENTS)
-        daemon.wait_for_stored(events)
 
     def fill_store(self, events=EVENTS, **sections):
         """A store of the events, by way of a daemon; the receiver goes on."""
         receiver, daemon = self.start_receiver(), self.start_daemon(**sections)
         self.send(daemon, events)
+        daemon.wait_for_stored(events)
         self.stop_daemon(daemon)
         return receiver
 
@@ -100,10 +100,7 @@ class Whole(Reading):
 
     def test_spool_store_and_ledgers(self):
         daemon = self.start_daemon(spool={"use": "always"})
-        sender = self.udp_sender(daemon)
-        for number, fragments in enumerate(self.events, 1):
-            sender.event(3, number, fragments)
-        sender.end(3, self.EVENTS)
+        self.send(daemon)
         harness.wait_until(lambda: daemon.status()["spool"]["events"] == self.EVENTS, "events on disk")
         self.stop_daemon(daemon)
         spool = self.folder / f"spool-{self.ports.tcp}"
@@ -143,28 +140,6 @@ class Whole(Reading):
         # The settings in a store say what was read out: a selection for another readout does not judge its events.
         for command in (("select", self.store), ("reprocess", harness.store_file(self.store), self.folder / "out", "--menu", "built-in")):
             self.says(78, "built-in detector.toml: describes another readout", *command)
-
-    def test_the_readout_that_the_store_says(self):
-        receiver, daemon = self.start_receiver(), self.start_daemon(building={"incomplete": "forward"})
-        sender = self.udp_sender(daemon)
-        sender.event(3, 1, self.events[0], without=(1, 2))
-        sender.end(3, 1)
-        daemon.wait_for_stored(1)
-        self.stop_daemon(daemon)
-        receiver.stop()
-        self.assertEqual(self.run_for_json("inspect", self.store, "--event", "3/1")["missing_crates"], [1, 2])
-
-    def test_waveforms_of_the_strong_codec(self):
-        samples, packed = self.folder / "samples", self.folder / "packed.kl3w"
-        samples.write_bytes(b"".join((500 + n % 7).to_bytes(2, "little") for n in range(64 * 5000)))
-        code, said = self.run_tool("pack", samples, packed, "--codec", "strong", "--samples", "64")
-        self.assertEqual(code, 0, said)
-        whole = packed.read_bytes()
-        said = self.info(packed)
-        self.assertEqual((said["kind"], said["version"], said["samples"], said["records"], said["sections"], said["bytes"], said["damage"]),
-                         ("strong_waveforms", 1, 64, 5000, 2, len(whole), []))
-        packed.write_bytes(whole[:100] + bytes([whole[100] ^ 1]) + whole[101:])
-        self.assertEqual(self.info(packed, FAILED)["damage"], ["offset 16: the section is not what was written"])
 
 
 class Names(Selecting):

@@ -153,25 +153,6 @@ class Tcp(Replay):
         self.acknowledge(len(records))
         self.assertEqual(replay.wait(), 0, replay.said())
 
-    def test_after_a_break_what_was_not_acknowledged_comes_again(self):
-        replay = self.replay(self.to, "--rate", "max", "--ledger", self.folder / "replay-ledger.json")
-        total = 1 + sum(SPILLS.values()) + 2 * len(SPILLS)
-        self.accept()
-        first = self.records(total)
-        self.acknowledge(12)
-        self.acknowledge(20)
-        time.sleep(0.2)  # it may read them before the line breaks; it need not
-        self.connection.close()
-        self.accept()
-        hello, begin = self.records(2)
-        self.assertEqual((hello[0], hello[2]), (HELLO, total + 1))
-        self.assertEqual(begin, first[1])
-        again = self.records(total - 20)
-        self.assertEqual([r[2] for r in again], list(range(21, total + 1)))
-        self.assertEqual(again, first[20:])
-        self.acknowledge(total + 1)
-        self.assertEqual(replay.wait(), 0, replay.said())
-
 
 class Loops(Replay):
     def test_verify_knows_the_events_of_every_loop(self):
