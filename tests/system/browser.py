@@ -113,11 +113,13 @@ class InABrowser(harness.SystemTest):
         if folder := os.environ.get("KOTO_L3_SCREENSHOTS"):
             (pathlib.Path(folder) / f"page-{name}.png").write_bytes(self.browser.screenshot())
 
-    def assert_readable(self):
+    def assert_readable(self, name):
+        """By contrast and width. The name is that of a screenshot."""
         bad = [(name, round(ratio, 2)) for name, ratio in self.browser.run(CONTRASTS) if ratio < LEAST_CONTRAST]
         self.assertEqual(bad, [])
         wide = self.browser.run("return document.documentElement.scrollWidth - document.documentElement.clientWidth")
         self.assertLessEqual(wide, 0, "wider than its window")
+        self.keep_screenshot(name)
 
     def assert_quiet(self):
         self.assertEqual(self.browser.complaints(), [])
