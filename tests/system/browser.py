@@ -42,6 +42,9 @@ class Browser:
         capabilities = {"browserName": "chrome", "goog:loggingPrefs": {"browser": "ALL"},
                         "goog:chromeOptions": {"binary": str(CHROMIUM), "args": arguments}}
         self.session = self.ask("POST", "/session", {"capabilities": {"alwaysMatch": capabilities}})["sessionId"]
+        self.look(size, dark)
+
+    def look(self, size, dark):
         self.devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
         self.devtools("Emulation.setDeviceMetricsOverride", width=size[0], height=size[1], deviceScaleFactor=1, mobile=size[0] < 600)
 
