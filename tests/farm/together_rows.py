@@ -12,8 +12,8 @@ import time
 import harness
 import level2
 import own_etcd
-import preload
 import store_reader
+from preload import CLOCK_SHIFT, LyingMachine
 from selection_stage import SELECTION
 from table import Row
 from together_stage import Beam, Farm, FarmNode
@@ -311,7 +311,7 @@ def leases_run_out(f, findings, plan):
     f.begin_run(1)
     for node in f.nodes:
         node.relay.held = True
-    findings.inject("leases that ran out", NODES)
+    findings.inject("leases that ran out", len(f.nodes))
     harness.wait_until(lambda: not any(k.startswith("members/") for k in f.etcd.keys()), "all leases to run out")
     for node in f.nodes:
         f.send(node, 20)
@@ -320,7 +320,7 @@ def leases_run_out(f, findings, plan):
     f.wait_for_members()
     f.all_in(1)
     said = [n.daemon.said().count("etcd has taken this node for dead, or lost what it had; it joins again") for n in f.nodes]
-    findings.equal("lines that say so", said, [1] * NODES)
+    findings.equal("lines that say so", said, [1] * len(f.nodes))
     f.begin_run(2)
     # As slow as it may be, and slower.
     for node in f.nodes:
@@ -349,7 +349,7 @@ def at_a_border(f, findings, plan):
     for _ in range(plan.pick(1, 6)):
         time.sleep(chance.uniform(0, 4))
         run += 1
-        f.findings.equal("answer to a start", f.nodes[run % NODES].start(number=run)[0], 202)
+        f.findings.equal("answer to a start", f.nodes[run % len(f.nodes)].start(number=run)[0], 202)
         f.wait_for_run(run)
         findings.inject("runs begun in the beam", 1)
     last = f.beam.spills
@@ -373,17 +373,17 @@ def at_a_border(f, findings, plan):
 
 
 def clocks_jump(f, findings, plan):
-    shift = preload.Numbers(f.folder / "shift", 1)
-    f.begin(preload.environment(f, "clock_shift", KOTO_L3_CLOCK_SHIFT=shift.path))
+    machine = LyingMachine(f)
+    f.begin(machine.environment)
     for run, hours in enumerate((1, -1, 24 * 365 * 10, 0), 1):
-        shift.set(0, hours * HOUR)
+        machine.set(CLOCK_SHIFT, hours * HOUR)
         findings.inject("jumps of the clock, 1 h to 10 y", 1)
         time.sleep(1)
-        f.begin_run(run, node=run % NODES)
+        f.begin_run(run, node=run % len(f.nodes))
         f.send(f.nodes[0], 20)
         f.nodes[0].daemon.wait_for_stored(20)
     joined = [n.daemon.said().count("has joined") for n in f.nodes]
-    findings.equal("times that each joined", joined, [1] * NODES)
+    findings.equal("times that each joined", joined, [1] * len(f.nodes))
     f.finish()
 
 

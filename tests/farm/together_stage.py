@@ -160,7 +160,7 @@ class Farm(chain.Chain):
                 harness.wait_until(lambda: node.daemon.status()["events"]["in_flight"] == 0, "nothing in flight")
                 self.findings.equal(f"exit code of node {node.number}", node.daemon.stop(), 0)
                 self.findings.none(f"node {node.number}: {text}" for f in node.ledgers.glob("run*-*.json") for text in
-                                   chain.unbalanced(json.loads(f.read_text())))
+                                   harness.unbalanced(json.loads(f.read_text())))
         if not self.sent:
             return
         found = {(e.spill, e.number): e for e in store_reader.events_of(self.store, True)}
