@@ -15,7 +15,7 @@ namespace {
 struct unit {
   std::string_view name;
   std::uint64_t factor;
-  bool shown = true; // others are read, but never chosen for showing
+  bool shown = true; // false: accepted as input but never chosen for output
 };
 
 constexpr std::array size_units{
@@ -50,7 +50,7 @@ std::span<const unit> units(dimension d) {
   return {};
 }
 
-// Doubles hold integers up to here exactly; far above anything that is configured.
+// Doubles hold integers exactly up to here, far above any setting.
 constexpr double largest_exact = 9007199254740992.0;
 
 } // namespace

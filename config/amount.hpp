@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers with a unit, as people write them: "64 MiB", "5 ms", "4 Gb/s". Reading is exact or
-// refused, and what is shown reads back to the same number.
+// Numbers with a unit, as people write them: "64 MiB", "5 ms", "4 Gb/s". A number that cannot be
+// read exactly is refused, and a shown number reads back to the same value.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@ namespace l3 {
 
 enum class dimension : std::uint8_t { size, duration, rate };
 
-/// In bytes, nanoseconds, bits per second; empty if the text is not a number and a unit of this
-/// dimension.
+/// Returns bytes, nanoseconds, or bits per second; empty if the text is not a number with a unit of
+/// this dimension.
 [[nodiscard]] std::optional<std::uint64_t> read_amount(std::string_view text, dimension d);
 
-/// In the largest unit that needs no fraction.
+/// Shows the value in the largest unit that needs no fraction.
 [[nodiscard]] std::string show_amount(std::uint64_t value, dimension d);
 
-/// The units of a dimension, for messages and for the reference page: "ns, us, ms, s, min".
+/// The units of a dimension, for messages and the reference page: "ns, us, ms, s, min".
 [[nodiscard]] std::string units_of(dimension d);
 
 } // namespace l3

@@ -18,7 +18,7 @@ constexpr std::uint32_t largest_port = 65535;
 constexpr std::uint64_t blocks_in_outbox =
     4; // fewer, and sending waits for every single acknowledgement
 
-// Whether two listeners of the same protocol would ask for the same socket.
+// Whether two listeners of the same protocol would bind the same socket.
 bool collide(const std::string& a, std::uint16_t port_a, const std::string& b,
              std::uint16_t port_b) {
   if (a.empty() || b.empty() || port_a == 0 || port_a != port_b) return false;
@@ -83,7 +83,7 @@ void check_listeners(const daemon_settings& s, std::vector<conflict>& found) {
   }
 }
 
-/// Keys are the default. On loopback, a link without them needs nothing.
+/// Keys are the default. A link on loopback may do without them.
 void check_insecure(const daemon_settings& s, std::vector<conflict>& found) {
   if (!s.forward.secret_key.empty() || s.forward.insecure) return;
   for (const link_way& way : ways_of(s.forward)) {
@@ -107,7 +107,7 @@ void check_keys(const daemon_settings& s, std::vector<conflict>& found) {
                                has_secret ? "receiver_key" : "secret_key")});
 }
 
-/// An address of IPv4 reaches none of IPv6. What kind a name has is not known here.
+/// An IPv4 address cannot reach an IPv6 address. The family of a name is not known here.
 void check_ways(const daemon_settings& s, std::vector<conflict>& found) {
   for (const link_way& way : s.forward.from) {
     const std::string& to = way.to.empty() ? s.forward.to : way.to;

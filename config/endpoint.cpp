@@ -38,12 +38,12 @@ bool is_of(int family, const std::string& host) {
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// By the letters of RFC 1123; its last part begins with a letter, so that a mistake in an address,
-/// or 0x7f000001, which the system would take, is not looked up.
+/// Letters as in RFC 1123. The last part must begin with a letter, so that a mistyped address, or
+/// 0x7f000001, which the system would accept, is not looked up.
 bool is_name(std::string_view host) {
   constexpr std::size_t longest = 253;
   const auto may_stand = [](char c) { return is_letter(c) || is_digit(c) || c == '.' || c == '-'; };
-  const std::string_view last = host.substr(host.rfind('.') + 1); // all of it where there is none
+  const std::string_view last = host.substr(host.rfind('.') + 1); // the whole name if it has no dot
   return !host.empty() && host.size() <= longest && std::ranges::all_of(host, may_stand) &&
          host.front() != '.' && host.front() != '-' && !last.empty() && is_letter(last.front());
 }
@@ -100,7 +100,7 @@ constexpr int word_bits = 64;
 
 struct written_address {
   ip_address address;
-  int bits; ///< of an address of its family
+  int bits; ///< length of an address of its family
 };
 
 std::optional<written_address> read_written(const std::string& text) {
@@ -113,7 +113,7 @@ std::optional<written_address> read_written(const std::string& text) {
   return std::nullopt;
 }
 
-/// 64 bits of which the first ones are set.
+/// 64 bits with the first `bits` set.
 std::uint64_t first_bits(int bits) {
   if (bits <= 0) return 0;
   return bits >= word_bits ? ~0ULL : ~0ULL << (word_bits - bits);

@@ -25,7 +25,7 @@ bool hits_frames(fault_kind k) { return k != fault_kind::none && k != fault_kind
 
 bool hangs(fault_kind k) { return k == fault_kind::hang || k == fault_kind::stall; }
 
-/// The text before the next colon, which is taken away with it.
+/// Removes and returns the text before the next colon.
 std::string_view next_part(std::string_view& text) {
   const auto colon = text.find(':');
   const std::string_view part = text.substr(0, colon);

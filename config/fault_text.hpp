@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a test of the whole daemon names the fault of its device, in KOTO_L3_TEST_FAULT: its kind,
-// which frames it hits, and for hang and stall how long it lasts: "error:every=100",
-// "hang:at=5:for=3 s", "dead:from=10", "no_memory". The empty text is no fault.
+// Parses the fault that a test of the whole daemon injects into its device (KOTO_L3_TEST_FAULT):
+// its kind, the frames that it hits, and for hang and stall its duration: "error:every=100",
+// "hang:at=5:for=3 s", "dead:from=10", "no_memory". An empty text means no fault.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace l3 {
 
-/// Empty if the text is not of this form.
+/// Returns nothing if the text does not have this form.
 [[nodiscard]] std::optional<fault_plan> read_fault(std::string_view text);
 
 } // namespace l3

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kinds of keys: how a setting of each kind is read, checked against its range, and shown.
-// `field` gives the setting in a daemon_settings, which may be const.
+// `field` returns the setting in a daemon_settings, which may be const.
 #pragma once
 
 #include <chrono>
@@ -37,8 +37,7 @@ template <class Field>
           [=](const daemon_settings& s) { return fmt::to_string(field(s)); }};
 }
 
-/// The same, or "auto", which leaves the number to the daemon: `left_open` then becomes true, and
-/// the number stays as it was.
+/// An integer, or "auto": `left_open` then becomes true and the number does not change.
 template <class Field, class LeftOpen>
 [[nodiscard]] key integer_or_auto(std::string_view path, Field field, LeftOpen left_open,
                                   std::int64_t least, std::int64_t most, std::string_view text) {
@@ -59,7 +58,7 @@ template <class Field, class LeftOpen>
   return k;
 }
 
-/// Between the plain numbers and the settings' types.
+/// Conversions between plain numbers and the types of the settings.
 inline std::uint64_t plain(byte_size v) { return v.bytes; }
 inline std::uint64_t plain(bit_rate v) { return static_cast<std::uint64_t>(v.bits_per_second); }
 inline std::uint64_t plain(std::chrono::nanoseconds v) {
@@ -71,7 +70,7 @@ inline void assign(std::chrono::nanoseconds& to, std::uint64_t v) {
   to = std::chrono::nanoseconds(static_cast<std::int64_t>(v));
 }
 
-/// A number with a unit; `unlimited`, if the kind knows it, is the word for 0.
+/// A number with a unit. `unlimited`: the word for 0, if the kind has one.
 template <class Field>
 [[nodiscard]] key amount(std::string_view path, Field field, dimension d, const char* form,
                          std::uint64_t least, std::uint64_t most, std::string_view text,
@@ -117,7 +116,7 @@ template <class Field>
   return amount(path, field, dimension::rate, "rate", plain(least), plain(most), text, "unlimited");
 }
 
-/// One of some words.
+/// One of several words.
 template <class Field, class Value>
 [[nodiscard]] key choice(std::string_view path, Field field,
                          std::vector<std::pair<const char*, Value>> words, std::string_view text) {

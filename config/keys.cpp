@@ -6,8 +6,8 @@
 
 #include "config/endpoint.hpp"
 #include "config/key_kinds.hpp"
-#include "config/path_text.hpp"
 #include "config/readout_list.hpp"
+#include "config/usage_mistake.hpp"
 
 namespace l3 {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 using namespace key_kinds;
 using namespace std::chrono_literals;
 
-constexpr std::uint32_t max_crates = 64; // event building keeps a bit for each in a word
+constexpr std::uint32_t max_crates = 64; // event building keeps one bit per crate in a word
 constexpr std::int64_t largest_u32 = std::numeric_limits<std::uint32_t>::max();
 
 std::string show_list(std::vector<std::string> texts) {
@@ -29,7 +29,7 @@ key live(key k) {
   return k;
 }
 
-// "127.0.0.1:42000", "[::1]:42000" or "node1:42000"; "" where there is nothing to listen on.
+// Accepts "127.0.0.1:42000", "[::1]:42000" or "node1:42000"; "" means not to listen.
 template <class Bind, class Port>
 key address(std::string_view path, Bind bind, Port port, std::uint16_t least_port,
             std::string_view text) {

@@ -18,7 +18,7 @@ std::pair<std::string_view, std::string_view> parts_of(std::string_view path) {
   return {path.substr(0, dot), path.substr(dot + 1)};
 }
 
-// Goes through one parsed file, key by key, and gathers settings and errors.
+// Reads one parsed file key by key and collects settings and errors.
 class reader {
 public:
   explicit reader(loaded_config& into) : into_(into) {
@@ -59,8 +59,7 @@ private:
     });
   }
 
-  /// Complains of settings that contradict each other, except of those with a complaint of their
-  /// own.
+  /// Reports settings that contradict each other, unless a key already has a complaint.
   void check_together(const std::string& file, complaints& wrong) {
     for (const conflict& c : conflicts_in(into_.settings)) {
       const auto in = [&](const auto& set) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a configuration file once into the plain settings structs that the rooms declare. All
-// mistakes are collected: unknown keys (with the nearest name), wrong types, values out of range,
-// settings that do not go together.
+// Reads a configuration file into the plain settings structs of the rooms. It collects all
+// mistakes: unknown keys (with the nearest name), wrong types, values out of range, and conflicting
+// settings.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@
 
 namespace l3 {
 
-/// Where each setting comes from, by key path; keys that are absent have their default.
+/// The place where each key was set; absent keys have their default.
 using config_origins = std::map<std::string, source_place, std::less<>>;
 
 struct loaded_config {
@@ -27,15 +27,29 @@ struct loaded_config {
 
 [[nodiscard]] loaded_config load_config(const std::string& file);
 
-/// The same from text; `file` is the name that messages give.
+/// Reads from text; `file` is the name for messages.
 [[nodiscard]] loaded_config read_config(std::string_view toml, const std::string& file);
 
-/// A rule between several settings, beyond the range of each, that does not hold.
+/// Several settings that violate a rule, although each is within its range.
 struct conflict {
-  std::vector<std::string_view> paths; ///< the keys that contradict each other
+  std::vector<std::string_view> paths; ///< the conflicting keys
   std::string text;
 };
 
 [[nodiscard]] std::vector<conflict> conflicts_in(const daemon_settings& s);
+
+// Texts from the key descriptions: the effective configuration, the default configuration file, and
+// the reference page.
+
+/// Every key with its effective value, as TOML that loads to the same settings. A comment gives the
+/// source of each value.
+[[nodiscard]] std::string print_config(const daemon_settings& settings,
+                                       const config_origins& origins);
+
+/// deploy/l3.toml: every key with its text and its default, commented out.
+[[nodiscard]] std::string default_config_file();
+
+/// docs/configuration.md.
+[[nodiscard]] std::string reference_page();
 
 } // namespace l3

@@ -11,7 +11,7 @@ namespace {
 
 constexpr unsigned largest_crate = 255; // trailers give a crate 8 bits
 
-// Reads an entry from left to right; each step returns whether the text continues as expected.
+// Reads an entry from left to right. Each step returns whether the text continues as expected.
 class scanner {
 public:
   explicit scanner(std::string_view text) : rest_(text) {}

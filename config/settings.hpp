@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All settings of a daemon, gathered from the rooms.
+// All settings of a daemon, from all rooms.
 #pragma once
 
 #include <chrono>
@@ -18,24 +18,24 @@ namespace l3 {
 struct run_settings {
   std::uint32_t number = 1;
   std::uint32_t node = 0;
-  std::string ledger = "koto-l3d-ledgers/"; ///< a folder if it ends in '/'; empty: none
-  std::string control; ///< unix socket; empty: one run, from the start of the daemon to its end
+  std::string ledger = "koto-l3d-ledgers/"; ///< a folder if it ends in '/'; empty: no ledger
+  std::string control;                      ///< unix socket; empty: one run as long as the daemon
   std::chrono::nanoseconds drain_time_limit = std::chrono::seconds(9);
 };
 
-/// How this daemon finds the others of its farm.
+/// How this daemon finds the other daemons of its farm.
 struct farm_settings {
-  std::vector<std::string> etcd; ///< "http://host:port"; empty: this node stands alone
+  std::vector<std::string> etcd; ///< "http://host:port"; empty: not in a farm
   std::string prefix = "/koto-l3/";
-  std::string user;     ///< empty: etcd asks for none
+  std::string user;     ///< empty: no authentication
   std::string password; ///< file, or "credential:NAME"
 };
 
-/// How histograms are made, where a selection runs.
+/// Settings of histograms, if there is a selection.
 struct histogram_settings {
-  std::uint32_t one_in = 4;     ///< events have their channels looked at; 0: no histograms
-  std::uint32_t hot_above = 50; ///< per cent of its waveforms have a pulse: an input may be hot
-  std::string reference;        ///< file of a good run's histograms; empty: none
+  std::uint32_t one_in = 4;     ///< events with channel histograms; 0: no histograms
+  std::uint32_t hot_above = 50; ///< per cent of waveforms with a pulse that make an input hot
+  std::string reference;        ///< histogram file of a good run; empty: none
 };
 
 struct monitor_settings {

@@ -9,13 +9,13 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "config/toml/nearest.hpp"
+#include "config/toml/complaints.hpp"
 #include "transport/format/plain_text.hpp"
 
 namespace l3 {
 namespace {
 
-/// The first argument that looks like an option and is none of the command's.
+/// The first argument that looks like an option but is not one of the command's.
 std::string unknown_option(const CLI::App& command) {
   for (const std::string& text : command.remaining()) {
     const bool option = text.size() > 1 && text[0] == '-' &&
@@ -39,19 +39,6 @@ std::string what_was_meant(const CLI::App& command, std::string_view option) {
   return meant.empty() ? "" : "--" + std::string(meant);
 }
 
-/// An option of the command that stands before it, where a program, or a group of commands, takes
-/// none of that name; empty: none does.
-std::string early_option(const CLI::App& command) {
-  const std::vector<std::string> names = options_of(command);
-  for (const CLI::App* before = command.get_parent(); before != nullptr;
-       before = before->get_parent()) {
-    std::string option = unknown_option(*before);
-    if (option.starts_with("--") && std::ranges::find(names, option.substr(2)) != names.end())
-      return option;
-  }
-  return {};
-}
-
 std::vector<std::string> subcommands_of(const CLI::App& command) {
   std::vector<std::string> names;
   for (const CLI::App* c : command.get_subcommands([](const CLI::App* /*any*/) { return true; }))
@@ -59,9 +46,8 @@ std::vector<std::string> subcommands_of(const CLI::App& command) {
   return names;
 }
 
-/// The words of CLI11, but for a value that it takes for no number: those stop at "Could not
-/// convert: --number = x"; for an option that is given again; and for words too many: it names the
-/// last one first.
+/// Replaces three messages of CLI11: a bad number ("Could not convert: --number = x"), a repeated
+/// option, and surplus words, of which CLI11 names the last one first. Other messages stay.
 std::string words_of(const CLI::App& command, const CLI::Error& error) {
   if (const auto words = command.remaining();
       error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) && words.size() > 1)
@@ -81,7 +67,7 @@ std::string words_of(const CLI::App& command, const CLI::Error& error) {
                      text.substr(equals + 3));
 }
 
-/// The word in the place of a subcommand, where one is asked for; empty: an option, or none is.
+/// The word given as a subcommand where one is expected. Empty for an option, or without a word.
 std::string unknown_subcommand(const CLI::App& command) {
   const auto given = command.remaining();
   if (subcommands_of(command).empty() || given.empty() || given.front().starts_with('-')) return {};
@@ -102,8 +88,6 @@ std::string mistake_in_words(const CLI::App* program, const CLI::Error& error) {
                        meant.empty() ? "" : fmt::format("did you mean {}? ", meant));
   }
   const std::string option = unknown_option(*command);
-  if (const std::string early = early_option(*command); option.empty() && !early.empty())
-    return fmt::format("{0}: {1} stands behind the command; see {0} --help", name, early);
   if (option.empty())
     return fmt::format("{0}: {1}; see {0} --help", name, words_of(*command, error));
   const std::string meant = what_was_meant(*command, option);
@@ -114,7 +98,7 @@ std::string mistake_in_words(const CLI::App* program, const CLI::Error& error) {
 } // namespace
 
 std::string usage_mistake(const CLI::App* program, const CLI::Error& error) {
-  return plain_line(mistake_in_words(program, error)) + '\n'; // whatever the arguments hold
+  return plain_line(mistake_in_words(program, error)) + '\n'; // arguments may contain anything
 }
 
 } // namespace l3

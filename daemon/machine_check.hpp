@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the machine has what a configuration asks for, before any memory is touched.
+// Checks before any memory is touched whether the machine has what a configuration needs.
 #pragma once
 
 #include <functional>
@@ -12,16 +12,28 @@
 
 namespace l3 {
 
-/// Empty if there is room for the memory plan of the daemon (memory_plan.hpp); else a sentence with
+/// Returns an empty string if the daemon's memory plan (memory_plan.hpp) fits; else a sentence with
 /// the remedy.
 [[nodiscard]] std::string wrong_with_memory(const daemon_settings& s, const found_devices& devices,
                                             const memory_limit& limit);
 
-/// Asks wrong_with_memory() of this machine and its limits as they are then. Any thread.
+/// Calls wrong_with_memory() with the machine's current limits. Any thread.
 using memory_guard = std::function<std::string(const daemon_settings&)>;
 
-/// Why no node with these settings can be made here, whichever user makes it: something else has
-/// the name of the spool's folder, the outbox is too small.
+/// Reasons why no user can create a node with these settings here: the path of the spool folder is
+/// no folder, or the outbox is too small.
 [[nodiscard]] std::vector<std::string> wrong_with_node(const daemon_settings& s);
+
+// Chooses the number and size of frames for the devices and the memory of the machine, where the
+// configuration leaves them open (frames.count, frames.events).
+
+/// The most frames that choose_frames() chooses. A driver must be asked for them before the number
+/// is known.
+inline constexpr std::uint32_t most_frames_chosen = 6;
+
+/// Writes the chosen numbers into the settings and returns a sentence for the operator. Returns an
+/// empty string if the configuration gave both.
+[[nodiscard]] std::string choose_frames(daemon_settings& s, const found_devices& devices,
+                                        const memory_limit& memory);
 
 } // namespace l3

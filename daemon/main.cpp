@@ -31,9 +31,7 @@
 #include "config/endpoint.hpp"
 #include "config/fault_text.hpp"
 #include "config/load.hpp"
-#include "config/print.hpp"
 #include "config/usage_mistake.hpp"
-#include "daemon/compute/frame_choice.hpp"
 #include "daemon/farm/farm_member.hpp"
 #include "daemon/farm/farm_node.hpp"
 #include "daemon/machine_check.hpp"
@@ -52,24 +50,25 @@
 #include "monitor/version.hpp"
 #include "selection/engine/engine.hpp"
 #include "transport/format/plain_text.hpp"
+#include "transport/format/time.hpp"
 #include "transport/link/link_keys.hpp"
 #include "transport/store/store_reader.hpp"
 #include "transport/system/reason_of.hpp"
-#include "transport/system/time_of_day.hpp"
 
 namespace {
 
 using namespace l3;
 
-/// Beside the drain: what is being started ends, and the ledger is written.
+/// Time on top of the drain time: a start in progress ends, and the ledger is written.
 constexpr auto longest_start_or_end = std::chrono::seconds(15);
 
-/// A new run under run control may take so long: its node reads the spool and opens the device.
+/// Time limit for the begin of a run under run control: its node reads the spool and opens the
+/// device.
 constexpr auto longest_beginning = std::chrono::minutes(10);
 
 constexpr int exit_usage = 2;
 constexpr int exit_missing_resource = 69;
-constexpr int exit_start_anew = 75; ///< the service manager does so: deploy/koto-l3d.service
+constexpr int exit_start_anew = 75; ///< asks the service manager for a new process
 constexpr int exit_bad_configuration = 78;
 
 /// The newest snapshot, for the HTTP thread.
@@ -89,10 +88,10 @@ private:
   metrics_snapshot snapshot_;
 };
 
-/// Signals are caught from the first moment to the last: a SIGTERM or SIGINT during the start ends
-/// the reading of the spool's files, or else drains the node once it has started; a second one does
-/// not cut the drain short, and a SIGHUP never ends the process. What comes later, while the
-/// process says its last line, is ignored, so that its exit code tells how it ended.
+/// Signals are caught during the whole life of the process. A SIGTERM or SIGINT during the start
+/// ends the reading of the spool's files, or drains the node once it has started. A second one does
+/// not shorten the drain, and a SIGHUP never ends the process. Signals are ignored while the
+/// process prints its last line, so that the exit code tells how it ended.
 struct caught_signals {
   struct ignored_at_the_end {
     ~ignored_at_the_end() {
@@ -103,7 +102,7 @@ struct caught_signals {
   boost::asio::io_context io;
   boost::asio::signal_set stop{io, SIGTERM, SIGINT};
   boost::asio::signal_set reload{io, SIGHUP};
-  std::atomic<int> stopped_by = 0; ///< 0: nothing has told the daemon to stop
+  std::atomic<int> stopped_by = 0; ///< 0: no signal to stop has come
 
   caught_signals() {
     stop.async_wait([this](const boost::system::error_code& error, int number) {
@@ -112,7 +111,7 @@ struct caught_signals {
       if (then_) then_();
     });
   }
-  /// Between the sets and what comes later a signal waits.
+  /// Blocks signals until they are ignored.
   ~caught_signals() {
     sigset_t all{};
     ::sigfillset(&all);
@@ -120,13 +119,13 @@ struct caught_signals {
   }
   caught_signals(const caught_signals&) = delete;
   caught_signals& operator=(const caught_signals&) = delete;
-  /// Before loop() for the thread that will call it, which makes the first node; from then on for
-  /// any thread.
+  /// Before loop(), only the thread that will call loop() and creates the first node may call it;
+  /// after that, any thread.
   [[nodiscard]] bool told_to_stop() {
     if (!then_ && stopped_by == 0) io.poll();
     return stopped_by != 0;
   }
-  /// Handles signals, and what is posted, until io.stop(); calls `next` after a signal and a wake.
+  /// Handles signals and posted work until io.stop(). Calls `next` after a signal and a wake.
   void loop(std::function<void()> next) {
     then_ = std::move(next);
     io.run();
@@ -140,14 +139,14 @@ private:
   std::function<void()> then_;
 };
 
-/// What the process keeps beside the node.
+/// The parts of the process beside the node.
 struct bookkeeping {
   run_host runs;
   reloader configuration;
-  run_control control; // without run.control one run is in force
+  run_control control; // without run.control one run is active
   run_steps<run_host> steps;
   recent_history history;
-  farm_member* farm = nullptr; ///< none: this node stands alone
+  farm_member* farm = nullptr; ///< null: this node stands alone
 
   bookkeeping(const daemon_settings& s, const std::string& file, run_host::render_function renders,
               memory_guard guard, stop_question stop, std::function<void()> done)
@@ -180,9 +179,9 @@ std::string status_line(const metrics_snapshot& s) {
                      s.account.events.admitted);
 }
 
-/// From the start to the end: folds the counters, reads the configuration again at a SIGHUP, tells
-/// the service manager that the daemon is alive, and has runs begin and end. Once a signal has
-/// come, or the daemon makes way for a new process, the run in force ends, and so does the loop.
+/// The main loop of the process: reads the counters, reloads the configuration at a SIGHUP, tells
+/// the service manager that the daemon is alive, and begins and ends runs. After a signal, or to
+/// let a new process start, it ends the active run and then the loop.
 class main_loop {
 public:
   main_loop(caught_signals& signals, const service_manager& manager, bookkeeping& books,
@@ -216,7 +215,7 @@ private:
     metrics_snapshot now_is = books_.snapshot();
     if (manager_.is_there()) manager_.status(status_line(now_is));
     latest_.set(std::move(now_is));
-    // Without a word from the daemon the manager restarts it.
+    // The service manager restarts a daemon that does not report.
     if (books_.runs.stuck().empty() && !books_.steps.overdue(now)) manager_.alive();
     if (!ends() && renewal_is_due(now)) makes_way_ = true;
     if (!ends()) why_ended_ = books_.runs.why_ended();
@@ -227,8 +226,8 @@ private:
     });
   }
 
-  /// Only a new process can have a lost device again, and only a service manager starts one. With
-  /// run control the daemon makes way between runs: a new process would be in none.
+  /// Only a new process can use a lost device again, and only a service manager starts one. With
+  /// run control the daemon restarts between runs, because a new process has no run.
   [[nodiscard]] bool renewal_is_due(time_point now) {
     if (!manager_.is_there() || now < earliest_renewal_) return false;
     const bool idle = books_.control.now().state == run_state::configured;
@@ -237,7 +236,7 @@ private:
            (!controlled_ || books_.control.close_if_idle());
   }
 
-  /// Also when a run has begun or ended, or a signal has come.
+  /// Also called when a run has begun or ended, and when a signal has come.
   void advance() {
     if (!said_ && ends()) say_why();
     if (!books_.steps.step(ends(), steady_clock::now())) signals_.io.stop();
@@ -261,23 +260,23 @@ private:
   latest_snapshot& latest_;
   bool controlled_;
   time_point earliest_renewal_;
-  bool makes_way_ = false; // for a new process, which alone can have the device again
-  std::string why_ended_;  // empty: nothing but the above ends the daemon
+  bool makes_way_ = false; // for a new process, which alone can use the device again
+  std::string why_ended_;  // empty: no other reason to end
   bool said_ = false;
   boost::asio::steady_timer timer_{signals_.io};
 };
 
-/// Tests of the whole chain let a device on the CPU fail in place of a GPU
+/// Tests of the whole chain replace the GPU by a CPU device that fails
 /// (selection/engine/faulty_engine.hpp).
 void imagine_a_fault(compute_settings& s) {
-  const char* const text = std::getenv("KOTO_L3_TEST_FAULT"); // NOLINT: before any thread
+  const char* const text = std::getenv("KOTO_L3_TEST_FAULT"); // NOLINT: no other thread runs yet
   if (text == nullptr) return;
   const auto fault = read_fault(text);
   if (!fault) throw std::runtime_error(fmt::format("KOTO_L3_TEST_FAULT: no fault \"{}\"", text));
   s.fault = *fault;
 }
 
-/// For --check-config: what ends every start on this machine.
+/// For --check-config: finds everything that would make a start on this machine fail.
 bool can_start(daemon_settings s) {
   const found_devices devices = find_devices(s.compute);
   static_cast<void>(choose_frames(s, devices, lowest_memory_limit()));
@@ -291,7 +290,8 @@ bool can_start(daemon_settings s) {
   return can;
 }
 
-/// For --check-config: what only the service gets is said, and is no mistake.
+/// For --check-config: files that only the service can read are reported and not counted as
+/// mistakes.
 void leave_out_credentials(daemon_settings& s) {
   const auto look = [](const char* key, std::string& file) {
     if (!is_for_the_service_alone(file)) return;
@@ -303,8 +303,8 @@ void leave_out_credentials(daemon_settings& s) {
   look("farm.password", s.farm.password);
 }
 
-/// For --print-config: the file that has the same effect, with what "auto" comes to on this machine
-/// as a comment.
+/// For --print-config: prints a file with the same effect. A comment gives the values of "auto" on
+/// this machine.
 void print(const loaded_config& config) {
   std::fputs(print_config(config.settings, config.origins).c_str(), stdout);
   daemon_settings here = config.settings;
@@ -381,8 +381,8 @@ int run(const loaded_config& config, const std::string& file) {
   }
   manager.ready();
 
-  // A device that fails at once costs no more than a restart in this time; an imagined one is not
-  // waited for.
+  // A device that fails at once causes at most one restart in this time. A simulated failure needs
+  // no pause.
   const bool imagined = settings.compute.fault.kind != fault_kind::none;
   const auto least_age = imagined ? std::chrono::minutes(0) : std::chrono::minutes(10);
   main_loop loop(signals, manager, books, latest, controlled, steady_clock::now() + least_age);
@@ -391,17 +391,17 @@ int run(const loaded_config& config, const std::string& file) {
   control.reset();
   books.farm = nullptr;
   farm.reset();
-  const bool anew = signals.stopped_by == 0; // it makes way, or its device hangs
+  const bool anew = signals.stopped_by == 0; // a new process takes over, or the device hangs
   const int code = books.steps.failed() ? EXIT_FAILURE : anew ? exit_start_anew : EXIT_SUCCESS;
   if (books.steps.hangs()) {
     log_warning("the device still hangs: its memory is not released");
     close_log();
-    std::_Exit(code); // destructors would wait for the device for ever
+    std::_Exit(code); // destructors would wait for the device forever
   }
   return code;
 }
 
-/// Which limit it is, whichever file or socket met it.
+/// Names the limit that was reached, whichever file or socket reached it.
 std::string remedy_for(const std::string& reason) {
   const std::string none_left = std::generic_category().message(EMFILE);
   rlimit limit{};
@@ -411,7 +411,7 @@ std::string remedy_for(const std::string& reason) {
                      limit.rlim_cur);
 }
 
-/// A full disk, or a reader that has gone.
+/// The disk is full, or the reader has gone.
 int output_failed() {
   say_last("koto-l3d: standard output could not be written");
   return EXIT_FAILURE;
@@ -420,8 +420,8 @@ int output_failed() {
 } // namespace
 
 int main(int argc, char** argv) {
-  (void)std::signal(SIGPIPE, SIG_IGN); // a write to a reader that has gone is an error
-  (void)std::signal(SIGXFSZ, SIG_IGN); // so is one beyond a limit on the length of files
+  (void)std::signal(SIGPIPE, SIG_IGN); // a write to a closed pipe is an error
+  (void)std::signal(SIGXFSZ, SIG_IGN); // so is a write beyond RLIMIT_FSIZE
   CLI::App program{"koto-l3d: the level-3 trigger daemon of KOTO", "koto-l3d"};
   program.failure_message(usage_mistake);
   std::string file;
@@ -436,7 +436,7 @@ int main(int argc, char** argv) {
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    const int code = program.exit(e) == 0 ? EXIT_SUCCESS : exit_usage; // prints help, too
+    const int code = program.exit(e) == 0 ? EXIT_SUCCESS : exit_usage; // also prints the help
     return std::cout.flush() ? code : output_failed();
   }
 

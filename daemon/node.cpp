@@ -9,9 +9,9 @@
 namespace l3 {
 namespace {
 
-/// Between two looks of a drain whether a frame is free.
+/// Time between two checks for a free frame in a drain.
 constexpr auto frame_wait = std::chrono::milliseconds(1);
-/// The part of the drain time in which the rest goes to disk.
+/// The end of the drain time, in which the rest goes to disk.
 constexpr auto time_to_close = std::chrono::milliseconds(500);
 
 } // namespace
@@ -29,7 +29,7 @@ bool node::drain(sockets_hold what) {
   const auto deadline = steady_clock::now() + p.settings.run.drain_time_limit;
   if (p.udp) p.udp->stop(what);
   if (p.tcp) p.tcp->stop_reading();
-  // Complete events wait until the outbox empties and frames come free.
+  // Complete events wait until the outbox drains and frames come free.
   while (!p.builder.try_drain(steady_clock::now()) && steady_clock::now() < deadline)
     std::this_thread::sleep_for(frame_wait);
   p.builder.drain(steady_clock::now());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A node's account: the ledger's sums and the snapshot, read from counters only.
+// A node's ledger and snapshot, read from counters only.
 #include "daemon/node_parts.hpp"
 
 #include <algorithm>
@@ -48,7 +48,8 @@ ledger node::parts::sums() const {
       a.spool->lanes.push_back(
           {l.identity.session, l.delivered, p.disk->lost_events(l.identity.session)});
   }
-  // Outcomes before origins: an event that moves meanwhile then counts as in flight, not as lost.
+  // Outcomes are read before origins, so that an event that moves meanwhile counts as in flight and
+  // not as lost.
   set_outcomes(a, p.outcomes);
   a.events.forwarded = p.out.events_stored();
   if (p.backlog) {
@@ -101,7 +102,7 @@ metrics_snapshot node::snapshot() const {
   s.state = p.state.report();
   s.receiver = p.settings.forward.to;
   s.unknown = p.fresh.unknown();
-  // Before what follows: what comes meanwhile then is of the spill under way.
+  // Read before the other counters: later events then count for the current spill.
   s.ended_spills = p.spills.in_sum();
   s.ended_spills.admitted += p.building.older_admitted;
   s.ended_spills.incomplete += p.building.older_incomplete;

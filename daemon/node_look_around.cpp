@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A node's log lines and its troubles.
+// Logs and sets a node's troubles.
 #include <fmt/format.h>
 
 #include "daemon/node_parts.hpp"
@@ -9,7 +9,8 @@
 namespace l3 {
 
 void node::parts::tell(trouble t, bool present) {
-  // In a drain a trouble ends because the node does: a full outbox when its events are given up.
+  // In a drain a trouble ends with the node: a full outbox, for example, when its events are given
+  // up.
   const bool ends = state.report().now == phase::draining || state.report().now == phase::stopped;
   if (ends && !present) return;
   if (!state.set(t, present)) return;
@@ -24,7 +25,7 @@ void node::look_around() {
   parts& p = *parts_;
   const spill_list::news ended = p.spills.fetch();
   const auto frame_counts = p.frames.count_states();
-  // A forwarder that ends is no trouble.
+  // An ending forwarder is no trouble.
   if (!p.links_end) p.tell(trouble::receiver_absent, !p.fresh.connected());
   p.tell(trouble::receiver_refuses, p.fresh.refused() || (p.old && p.old->refused()));
   p.tell(trouble::receiver_wrong, p.fresh.is_wrong() || (p.old && p.old->is_wrong()));

@@ -17,12 +17,12 @@
 #include "gpu/memory/numa.hpp"
 #include "monitor/log.hpp"
 #include "transport/format/batch_capacity.hpp"
-#include "transport/system/thread_name.hpp"
+#include "transport/system/threads.hpp"
 
 namespace l3 {
 namespace {
 
-/// Blocks on disk may stay there: at the end the link is for those in memory.
+/// Blocks on disk may stay there: at the end the link is for the blocks in memory.
 constexpr auto backlog_drain_time = std::chrono::seconds(1);
 /// How long a drain waits for a silent receiver when every block is on disk.
 constexpr auto absent_receiver_time = std::chrono::seconds(1);
@@ -46,8 +46,8 @@ std::optional<shadow_menu> shadow_in(const daemon_settings& s,
                                     s.selection.shadow_one_in);
 }
 
-/// For people who look at events; none if what is known of the detector does not fit the readout,
-/// which a daemon without a selection need not know.
+/// The event display; null if the detector's description does not fit the readout. Without a
+/// selection a daemon need not know the detector.
 std::optional<event_display> display_of(const daemon_settings& s,
                                         const std::optional<loaded_selection>& selection,
                                         const kept_events& kept) {
@@ -65,7 +65,7 @@ histogram_names histogram_names_of(const detector& d) {
   return names;
 }
 
-/// By input: the calorimeter, or one of the counters behind it; nothing: it decides nothing.
+/// By input: the calorimeter, or one of the veto counters; nothing if it does not decide.
 std::vector<std::optional<std::uint32_t>> counters_of(const loaded_selection& selection) {
   std::vector<std::optional<std::uint32_t>> counters(selection.what.input_count());
   for (std::uint32_t n = 0; n < counters.size(); ++n) {
@@ -76,7 +76,7 @@ std::vector<std::optional<std::uint32_t>> counters_of(const loaded_selection& se
   return counters;
 }
 
-/// A random number that is not 0.
+/// A random number other than 0.
 std::uint64_t draw_session() {
   std::random_device random;
   std::uint64_t session = 0;
@@ -97,7 +97,7 @@ std::unique_ptr<spool> spool_of(const daemon_settings& s, stop_question stop) {
   return made;
 }
 
-/// The source of what is on disk.
+/// The source of the blocks on disk.
 std::unique_ptr<spool_backlog> backlog_of(spool* disk, const daemon_settings& s) {
   return disk == nullptr ? nullptr : std::make_unique<spool_backlog>(*disk, new_lane(s));
 }
@@ -147,9 +147,9 @@ node::parts::parts(const daemon_settings& s, std::string configuration, stop_que
   if (const std::string wrong = wrong_with_outbox(s); !wrong.empty())
     throw std::runtime_error(wrong);
   if (backlog) tell_what_is_wrong_on_disk();
-  if (take_up) take_up(); // nothing of the spool is sent, and nothing received, before
+  if (take_up) take_up(); // before any spooled block is sent and anything is received
   if (backlog) start_backlog();
-  // The receive threads write into the frames: they stay near the devices, too.
+  // The receive threads write into the frames, so they stay near the devices, too.
   const stay_on near(compute.engine().processors());
   if (!s.udp.bind.empty() && ports.empty())
     naming_key("udp.bind", [&] { ports = bind_ports(s.udp); });
@@ -183,7 +183,7 @@ void node::parts::wait_for_the_receiver(time_point deadline) const {
 
 bool node::parts::makes_histograms() const { return histogram_inputs(settings, selection) != 0; }
 
-/// All but their sums.
+/// Everything but the sums.
 histogram_set node::parts::histograms_of_run() const {
   histogram_set of;
   of.run = settings.run.number;
@@ -209,7 +209,7 @@ std::vector<shedding::line> node::parts::shed_lines() const {
   return lines;
 }
 
-/// A run that comes to nothing tells it, too: the next start finds torn ends no more.
+/// Logged even if the run fails to begin, because the next start finds no torn ends any more.
 void node::parts::tell_what_is_wrong_on_disk() const {
   const auto& found = disk->found();
   if (found.damaged + found.torn_tails + found.unreadable != 0) {
@@ -240,7 +240,7 @@ void node::parts::start_backlog() {
       std::jthread([this](const std::stop_token& stop) { old->run(stop, backlog_drain_time); });
 }
 
-/// The threads that wait for a disk are not watched: a restart does not mend a disk that hangs.
+/// Threads that wait for a disk are not watched: a restart does not fix a hanging disk.
 void node::parts::watch_threads() {
   progress.add("compute", [this] { return work.compute_turns(); });
   progress.add("drain", [this] { return work.drain_turns(); });
@@ -250,7 +250,7 @@ void node::parts::watch_threads() {
   if (tcp) progress.add("tcp", [this] { return tcp->turns(); });
 }
 
-/// Logs which algorithms run on each event, and where their results lie.
+/// Logs the algorithms that run on each event, and where their results are.
 void node::parts::log_sequence() const {
   if (settings.selection.calibration.empty()) {
     log_warning("selection: without selection.calibration gains and times are nominal, from the "
@@ -268,7 +268,7 @@ void node::parts::log_sequence() const {
   for (std::string text; std::getline(lines, text);) log_info("selection: {}", text);
 }
 
-/// Not even the CPU could compute a frame.
+/// Called when even the CPU could not compute a frame.
 void node::parts::engine_failed(std::string_view text) {
   state.set(trouble::engine_error, true);
   log_error("engine: {}", text);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of a node and their threads, built from the output to the input, so that each part
-// finds the next one, and ended the other way round. node.cpp runs them, node_look_around.cpp logs,
-// node_account.cpp counts. Only these include this file.
+// The parts of a node and their threads. They are constructed from the output to the input, so that
+// each part finds the next one, and destroyed in reverse order. node.cpp runs them,
+// node_look_around.cpp logs, node_account.cpp counts. Only these files include this one.
 #pragma once
 
 #include <array>
@@ -27,10 +27,8 @@
 #include "daemon/monitor/histogram_page.hpp"
 #include "daemon/monitor/hot_input_watch.hpp"
 #include "daemon/monitor/incomplete_line.hpp"
-#include "daemon/monitor/incomplete_share.hpp"
 #include "daemon/monitor/progress_watch.hpp"
 #include "daemon/monitor/rising_count.hpp"
-#include "daemon/monitor/spill_lines.hpp"
 #include "daemon/monitor/spill_list.hpp"
 #include "daemon/node.hpp"
 #include "daemon/spill_pause.hpp"
@@ -50,25 +48,25 @@ struct node::parts {
   parts(const daemon_settings& s, std::string configuration, stop_question told_to_stop,
         std::vector<udp_socket> ports, const std::function<void()>& take_up);
 
-  /// Waits until the receiver has stored the blocks in memory; only shortly if they have copies on
-  /// disk and no receiver answers.
+  /// Waits until the receiver has stored the blocks in memory. Waits only briefly if they have
+  /// copies on disk and no receiver answers.
   void wait_for_the_receiver(time_point deadline) const;
 
-  /// Sets or ends a trouble, and logs it, but not without end.
+  /// Sets or ends a trouble, and logs it at a limited rate.
   void tell(trouble t, bool present);
   void tell_spills(const spill_list::news& ended, const ledger& so_far);
   void tell_crate_faults();
   void tell_hot_inputs();
   void tell_changes();
 
-  /// The account without its spills.
+  /// The ledger without its spills.
   [[nodiscard]] ledger sums() const;
   [[nodiscard]] std::uint64_t lost_on_disk() const; ///< as node::lost_on_disk()
   [[nodiscard]] std::uint64_t blocks_gone() const;
-  /// Whether the selection records: every event is kept, and the lines only judge it.
+  /// Whether the selection only records: every event is kept, whatever the lines decide.
   [[nodiscard]] bool records() const;
   [[nodiscard]] std::vector<line_snapshot> line_snapshots() const;
-  /// The addresses of those that are hot.
+  /// The addresses of the hot inputs.
   [[nodiscard]] std::vector<std::string> hot_inputs() const;
 
   daemon_settings settings;
@@ -76,8 +74,8 @@ struct node::parts {
   const double started = ///< s since 1970-01-01 UTC
       std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
   daemon_state state;
-  std::atomic<bool> links_end = false; // nobody is asked whether he is there any more
-  std::atomic<bool> given_up = false;  // the outbox's rest was counted as shed(drain)
+  std::atomic<bool> links_end = false; // absent peers are no trouble any more
+  std::atomic<bool> given_up = false;  // the rest of the outbox was counted as shed(drain)
   building_counters building;
   outcome_counters outcomes;
 
@@ -109,7 +107,7 @@ struct node::parts {
   progress_watch progress{std::chrono::seconds(5)};
   spill_pause pause; // for the thread of look_around()
   mutable std::mutex look_mutex;
-  // As the last look_around() found them, under the mutex.
+  // As of the last look_around(), guarded by the mutex.
   std::string stuck;
   crate_watch crates{settings.building.crates};
 
@@ -120,19 +118,19 @@ struct node::parts {
   frame_ring frames;
   safe_batches safety;
   outbox out;
-  std::unique_ptr<spool> disk; // none without spool.folder
+  std::unique_ptr<spool> disk; // null without spool.folder
   std::unique_ptr<spool_backlog> backlog;
   std::unique_ptr<spilling_outbox> spilling;
   link_pace pace;
-  forwarder fresh;              // sends what is in memory
-  std::optional<forwarder> old; // what is on disk
+  forwarder fresh;              // sends the blocks in memory
+  std::optional<forwarder> old; // sends the blocks on disk
   shedding sheds;
-  std::optional<histogram_stream> histograms_stored; // none where none are made
+  std::optional<histogram_stream> histograms_stored; // nothing without histograms
   std::optional<hot_input_watch> hot;                // likewise
   histogram_book histograms;
   pipeline work;
-  std::optional<event_display> display;           // none without a detector that fits
-  std::optional<histogram_page> histograms_shown; // none where none are made
+  std::optional<event_display> display;           // nothing without a detector that fits
+  std::optional<histogram_page> histograms_shown; // nothing without histograms
   event_builder builder;
   std::jthread forward_thread;
   std::jthread backlog_thread;

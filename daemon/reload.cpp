@@ -20,10 +20,10 @@
 namespace l3 {
 namespace {
 
-constexpr std::size_t most_lines = 10;        // of one file's mistakes, in the log
-constexpr std::size_t longest_mistake = 1000; // bytes: one may quote a value of any length
+constexpr std::size_t most_lines = 10;        // mistakes of one file in the log
+constexpr std::size_t longest_mistake = 1000; // bytes; a mistake may quote a value of any length
 
-/// A file of the selection that cannot be read is told with the key that names it.
+/// Reports a file of the selection that cannot be read with the key that names it.
 void look_at_selection_files(const loaded_config& config, std::vector<std::string>& mistakes) {
   const selection_files& files = config.settings.selection;
   if (files.lines.empty()) return;
@@ -44,7 +44,7 @@ void look_at_selection_files(const loaded_config& config, std::vector<std::strin
   }
 }
 
-/// Without it a daemon starts, so it is no mistake that refuses the file.
+/// A daemon starts without the reference, so this only warns.
 void look_at_reference(const std::string& file) {
   const std::string wrong = file.empty() ? "" : wrong_with_histogram_file(file);
   if (!wrong.empty())
@@ -66,7 +66,7 @@ std::vector<std::string> mistakes_in(const loaded_config& config) {
   look_at_selection_files(config, mistakes);
   const bool readable = mistakes.empty();
   try {
-    // With run control the number of the next run is not known yet.
+    // With run control the next run's number is not known yet.
     const auto run = s.run.control.empty() ? std::optional(s.run.number) : std::nullopt;
     if (readable && !s.selection.lines.empty())
       static_cast<void>(load_selection(s.selection, s.building.crates, run));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the configuration of a running daemon again on SIGHUP. A file with mistakes changes
-// nothing: the log names each with its place, as at a start. From a good file the live settings
-// (config/keys.cpp) take effect while data flow; the log names the changed ones that need a
-// restart. For one thread, which may wait for the disk.
+// Reloads the configuration of a running daemon on SIGHUP. A file with mistakes changes nothing:
+// the log lists them with their places, as at a start. The live settings (config/keys.cpp) of a
+// good file take effect while data flow; the log lists changed settings that need a restart. For
+// one thread, which may wait for the disk.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@
 
 namespace l3 {
 
-/// The mistakes with which a daemon does not start, as lines of text: those of the file itself, or
-/// else those of the files that it names (selection, keys).
+/// The mistakes that prevent a start, as lines of text: those of the file itself, or else those of
+/// the files that it names (selection, keys).
 [[nodiscard]] std::vector<std::string> mistakes_in(const loaded_config& config);
 
 struct configuration_change {
@@ -28,13 +28,12 @@ struct configuration_change {
 [[nodiscard]] configuration_change difference(const daemon_settings& running,
                                               const daemon_settings& wanted);
 
-/// Copies the live settings, and no others.
+/// Copies only the live settings.
 void adopt_live(const daemon_settings& wanted, daemon_settings& running);
 
 class reloader {
 public:
-  /// `file`: where `running` was read from; may be empty. `apply` makes the live settings take
-  /// effect.
+  /// `file`: the source of `running`; may be empty. `apply` makes the live settings take effect.
   reloader(std::string file, daemon_settings running,
            std::function<void(const daemon_settings&)> apply);
 
@@ -50,7 +49,7 @@ private:
 
   std::string file_;
   daemon_settings running_;
-  selection_texts selection_; // as the daemon read them at its start, and still uses them
+  selection_texts selection_; // as read at the start, and still in use
   std::function<void(const daemon_settings&)> apply_;
   std::uint64_t applied_ = 0;
   std::uint64_t refused_ = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the beam pauses: a spill has ended, and nothing has come since. Where senders mark no end
-// of a spill, ten seconds of silence are a pause.
+// Detects pauses of the beam: a spill has ended, and no data have come since. Where senders do not
+// mark the end of a spill, ten seconds of silence are a pause.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@ namespace l3 {
 
 class spill_pause {
 public:
-  /// What was seen until now; call it about twice a second.
+  /// Call it about twice a second with the current counts.
   void look(std::uint64_t fragments_seen, bool a_spill_ended, std::uint64_t still_open,
             time_point now) {
     const bool came = fragments_seen != seen_;
@@ -25,7 +25,7 @@ public:
   }
 
   [[nodiscard]] bool is_one() const { return is_one_; }
-  /// Whether it still is one, by what has been seen since the last look.
+  /// Whether the pause still lasts, by the counts since the last look.
   [[nodiscard]] bool is_one(std::uint64_t fragments_seen, std::uint64_t still_open) const {
     return is_one_ && fragments_seen == seen_ && still_open == 0;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pieces of the sentences that a daemon says: sizes, lists of names, and the key to look at.
+// Parts of a daemon's messages: sizes, lists of names, and configuration keys.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ namespace l3 {
                      large ? "GB" : "MB");
 }
 
-/// However long the list is: "0/3/7, 0/3/8 and 12 more".
+/// Shortens a long list: "0/3/7, 0/3/8 and 12 more".
 [[nodiscard]] inline std::string first_names(std::span<const std::string> names) {
   constexpr std::size_t most = 8;
   const std::size_t told = std::min(names.size(), most);
@@ -34,8 +34,8 @@ namespace l3 {
   return text;
 }
 
-/// Calls `start`; appends " (KEY)" to the text of a std::runtime_error. The parts that throw do not
-/// know the key of the configuration: they get settings, not the file.
+/// Calls `start` and appends " (KEY)" to the text of a std::runtime_error. The parts that throw get
+/// settings and do not know the configuration's keys.
 template <class Start>
 void naming_key(const char* key, const Start& start) {
   try {

@@ -31,7 +31,7 @@ metric_labels labels_of(const std::vector<std::string>& names,
 ClientMetric series(metric_labels l, const json::value& number) {
   ClientMetric m;
   m.label = std::move(l);
-  // The family's type says which of the two is written.
+  // The family's type decides which of the two is written.
   m.counter.value = m.gauge.value =
       number.is_bool() ? (number.as_bool() ? 1 : 0) : number.to_number<double>();
   return m;
@@ -60,8 +60,7 @@ void each_series_in(const json::value& value, std::size_t depth, std::vector<std
   }
 }
 
-/// Puts a family's value where its key says; each label in the key goes one level down in the
-/// value.
+/// Stores a family's value at its key; each label in the key descends one level into the value.
 void place(json::object& into, std::string_view key, const json::value& value) {
   const std::size_t dot = key.find('.');
   const std::string_view here = key.substr(0, dot);
@@ -137,8 +136,8 @@ void family::each_series(const series_function& found) const {
 
 histogram_snapshot snapshot_of(const latency_histogram& h) {
   histogram_snapshot s;
-  // Buckets first: entries that come meanwhile may then miss from them, but no bucket exceeds the
-  // count.
+  // Buckets are read before the count: later entries may be missing from them, but no bucket
+  // exceeds the count.
   for (std::size_t i = 0; i < s.bounds.size(); ++i)
     s.up_to[i] = h.count_up_to(std::chrono::nanoseconds(s.bounds[i]));
   s.median = in_seconds(h.quantile(0.5));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one description of each number that a program tells about itself. Its /metrics, its /status
-// and their pages and tests are made of such descriptions, so a new counter is one entry in a list
-// of them. Names, labels and units follow the conventions of Prometheus.
+// The description of each number that a program publishes. Its /metrics, its /status, their pages
+// and tests are made from these descriptions, so a new counter is one entry in a list. Names,
+// labels and units follow the conventions of Prometheus.
 #pragma once
 
 #include <array>
@@ -21,16 +21,16 @@
 
 namespace l3 {
 
-/// A histogram in the form that Prometheus wants.
+/// A histogram in Prometheus' form.
 struct histogram_snapshot {
-  /// Few: each is a series of every histogram. Median and p99 are exact without them.
+  /// Few, because each bound is a series per histogram. Median and p99 are exact without them.
   static constexpr std::array<std::uint64_t, 9> bounds{
       1'000'000,   3'000'000,     10'000'000,    30'000'000,    100'000'000,
       300'000'000, 1'000'000'000, 3'000'000'000, 10'000'000'000}; // ns
 
   std::array<std::uint64_t, bounds.size()> up_to{}; ///< entries at or below each bound
   std::uint64_t count = 0;
-  double sum = 0;    ///< s
+  double sum = 0;    ///< total of all entries in s
   double median = 0; ///< s
   double p99 = 0;    ///< s: 99 % took no longer
 };
@@ -44,27 +44,27 @@ struct family {
   enum class kind : std::uint8_t { counter, gauge, histogram, fact, count_ };
   using distribution = std::pair<std::string, histogram_snapshot>;
 
-  /// A number, or for each label an object by its values, then the number; null where a part of
-  /// the daemon is not there.
+  /// The value is a number, or nested objects with a level for each label. It is null where a part
+  /// of the daemon does not exist.
   template <class Value>
   family(kind what, std::string_view metric, std::string_view place, std::string_view text,
          const Value& read)
       : is(what), name(metric), key(place), help(text), value(boost::json::value_from(read)) {}
-  /// Only in /status.
+  /// For /status only.
   template <class Value>
   family(std::string_view place, std::string_view text, const Value& read)
       : family(kind::fact, "", place, text, read) {}
-  /// By the values of its label, or "".
+  /// One histogram for each value of its label; "" without a label.
   family(std::string_view metric, std::string_view text, std::vector<distribution> read)
       : is(kind::histogram), name(metric), help(text), histograms(std::move(read)) {}
 
   kind is;
-  /// Behind koto_l3_, with its labels: "events_total{outcome}". What begins with process_ stands
-  /// for itself.
+  /// The name without koto_l3_, with its labels: "events_total{outcome}". A name that begins with
+  /// process_ is complete.
   std::string_view name;
   /// Its place in /status, or "" for none. In "events.{outcome}" the label's values are keys; in
-  /// "lines[line].kept" `lines` is an array with an object for each value, whose key `line` has it.
-  /// A sum gives way to its parts, if these come later. An object of which the first part is null
+  /// "lines[line].kept" `lines` is an array of objects, one for each value, which is their key
+  /// `line`. Later parts replace a sum. An object is null if its first part is null.
   /// is null.
   std::string_view key;
   std::string_view help;
@@ -73,7 +73,7 @@ struct family {
 
   [[nodiscard]] std::string metric() const; ///< "koto_l3_events_total"
   [[nodiscard]] std::vector<std::string> labels() const;
-  /// Calls `found` with the labels' values of each series, and its number; not for histograms.
+  /// Calls `found` with the label values and the number of each series; not for histograms.
   void each_series(const std::function<void(const std::vector<std::string>&,
                                             const boost::json::value&)>& found) const;
 };
@@ -84,7 +84,7 @@ struct family {
 /// /status: one JSON object of the families that have a key.
 [[nodiscard]] std::string render_status(std::span<const family> all);
 
-/// The rows of a table of metrics, and of one of the keys of /status, in Markdown.
+/// The rows of Markdown tables: of the metrics, and of the keys of /status.
 struct family_tables {
   std::string metrics;
   std::string keys;

@@ -29,7 +29,7 @@
 #include "transport/system/file_descriptor.hpp"
 #include "transport/system/name_lookup.hpp"
 #include "transport/system/reason_of.hpp"
-#include "transport/system/thread_name.hpp"
+#include "transport/system/threads.hpp"
 
 namespace l3 {
 namespace {
@@ -44,24 +44,23 @@ using local_socket = asio::local::stream_protocol;
 using text_request = http::request<http::string_body>;
 using boost::system::error_code;
 
-// How long the server waits after a failed accept, as when the process has no descriptor left.
+// Pause after a failed accept, for example when the process has no free descriptor.
 constexpr std::chrono::milliseconds accept_pause{100};
 
-// How much of a refused request's body the server reads, so that the client sees the answer instead
-// of a reset. It is far more than any body may have, so that a client with too long a body gets the
-// refusal.
+// How much of a refused request's body the server reads, so that the client gets the answer and not
+// a reset. This is far more than any valid body.
 constexpr std::size_t most_unwanted_bytes = 16 << 20;
 
 http_response refusal(unsigned status, std::string text) {
   return {status, "text/plain; charset=utf-8", std::move(text) + "\n"};
 }
 
-/// What can be asked for.
+/// The pages and actions of a server.
 struct contents {
   http_pages pages;
   http_actions actions;
 
-  /// The action of a POST; nullptr: the request is no POST, or there is none of this path.
+  /// The action of a POST; nullptr if the request is no POST or its path has no action.
   [[nodiscard]] const http_actions::mapped_type* action_of(const text_request& request) const {
     const auto action = actions.find(path_of(request));
     const bool posted = request.method() == http::verb::post && action != actions.end();
@@ -96,7 +95,7 @@ unsigned status_of(error_code error) {
   return 400;
 }
 
-// One connection. It lives as long as one of its operations is under way.
+// One connection. It lives as long as one of its operations is pending.
 class session : public std::enable_shared_from_this<session> {
 public:
   session(stream_protocol::socket socket, const contents& of, const http_limits& limits,
@@ -110,7 +109,7 @@ public:
   void read() {
     parser_.emplace();
     parser_->header_limit(static_cast<std::uint32_t>(limits_.header_bytes));
-    parser_->body_limit(boost::none); // of bodies that are read, see read_body()
+    parser_->body_limit(boost::none); // for bodies that are read, see read_body()
     stream_.expires_after(limits_.patience);
     http::async_read_header(
         stream_, buffer_, *parser_,
@@ -132,7 +131,7 @@ private:
     }
   }
 
-  /// After an error of the connection there is no client to answer.
+  /// After an error of the connection no client can receive an answer.
   void refuse(error_code error) {
     if (error.category() != http::make_error_code(http::error::bad_method).category()) return;
     const std::string why =
@@ -181,7 +180,7 @@ private:
                       });
   }
 
-  // Closing with unread data resets the connection and may lose the answer: so read a little on.
+  // Closing with unread data resets the connection and may lose the answer, so some more is read.
   void finish() {
     error_code ignored;
     stream_.socket().shutdown(asio::socket_base::shutdown_send, ignored);
@@ -214,12 +213,12 @@ bool is_served(const std::string& unix_socket) {
   unix_socket.copy(address.sun_path, sizeof address.sun_path - 1);
   const file_descriptor s(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   return ::connect(s.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ||
-         errno == EAGAIN; // more wait to be served than may wait
+         errno == EAGAIN; // the queue of connections is full
 }
 
 } // namespace
 
-// Accepts and bounds the connections. It runs on one thread.
+// Accepts connections up to the limit. Runs on one thread.
 class http_server::listener {
 public:
   listener(contents of, http_limits limits)
@@ -270,7 +269,8 @@ public:
   [[nodiscard]] std::uint16_t port() const { return port_; }
 
 private:
-  /// For owner and group. Before it has a name, so that no other user ever finds it open.
+  /// Creates the socket for owner and group, and names it afterwards, so that no other user can
+  /// connect to it.
   void make_socket(const std::string& name) {
     const local_socket::endpoint where(name);
     acceptor_.open(stream_protocol(where.protocol()));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small HTTP server: a fixed set of pages, read-only (GET and HEAD), and of actions (POST), on a
-// listener and a thread of its own: a port, or a unix socket, whose permissions then say who may
-// connect. It bounds the number of connections, the size of a request, and the time for a request
-// and for its answer; a slow client delays no other. Trouble of the data path does not reach it.
+// A small HTTP server with a fixed set of read-only pages (GET and HEAD) and actions (POST), on its
+// own listener and thread. It listens on a port, or on a unix socket whose permissions say who may
+// connect. It limits the number of connections, the size of a request, and the time for a request
+// and its answer; a slow client delays no other. It works independently of the data path.
 #pragma once
 
 #include <chrono>
@@ -17,11 +17,10 @@
 
 namespace l3 {
 
-/// Text that is never changed. Its copies are one: a hundred viewers of a page, fast and slow, cost
-/// the memory of one.
+/// Immutable text with shared copies: any number of slow viewers of a page need the memory of one.
 class shared_text {
 public:
-  // NOLINTNEXTLINE(google-explicit-constructor): it is that text.
+  // NOLINTNEXTLINE(google-explicit-constructor): a conversion of the same text.
   shared_text(std::string text) : text_(std::make_shared<const std::string>(std::move(text))) {}
 
   [[nodiscard]] const std::string& operator*() const { return *text_; }
@@ -37,31 +36,31 @@ struct http_response {
   shared_text body;
 };
 
-/// Pages by path; the server's thread makes a page anew for each request.
+/// Pages by path; the server's thread renders a page for each request.
 using http_pages = std::map<std::string, std::function<http_response()>, std::less<>>;
 
-/// Actions by path, likewise; each gets the body of its request.
+/// Actions by path; the server's thread calls them with the body of the request.
 using http_actions =
     std::map<std::string, std::function<http_response(std::string_view)>, std::less<>>;
 
 struct http_limits {
-  std::size_t connections = 128; ///< more wait until one has ended
+  std::size_t connections = 128; ///< further ones wait until one has ended
   std::size_t header_bytes = 8192;
   std::size_t body_bytes = 64 << 10;        ///< of a request to an action
-  std::chrono::milliseconds patience{5000}; ///< for a whole request, and for taking a whole answer
+  std::chrono::milliseconds patience{5000}; ///< for a whole request, and for sending a whole answer
 };
 
 class http_server {
 public:
-  /// Serves from now on. Port 0 takes any free one. Throws std::runtime_error that names address
-  /// and port if it cannot listen.
+  /// Serves from now on. Port 0 selects a free port. Throws std::runtime_error, with address and
+  /// port, if it cannot listen.
   http_server(const std::string& address, std::uint16_t port, http_pages pages,
               http_limits limits = {});
-  /// The same on a unix socket, which it makes for owner and group. It takes the place of one that
-  /// no program serves any more.
+  /// Serves a unix socket, which it creates for owner and group. It replaces a socket that no
+  /// program serves any more.
   http_server(const std::string& unix_socket, http_pages pages, http_actions actions,
               http_limits limits = {});
-  /// Cuts the connections, ends the thread, and removes the unix socket.
+  /// Closes the connections, ends the thread, and removes the unix socket.
   ~http_server();
   http_server(const http_server&) = delete;
   http_server& operator=(const http_server&) = delete;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times, amounts and runs for people.
+// Texts of times, amounts and runs for people.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ namespace l3 {
   return fmt::format("{} s", whole);
 }
 
-/// "run 7", "runs 7, 8 and 12"; beyond the first ones, how many there are.
+/// "run 7", "runs 7, 8 and 12"; a long list ends with the number of the others.
 [[nodiscard]] inline std::string runs_in_words(const std::set<std::uint32_t>& runs) {
   constexpr std::size_t most = 10;
   if (runs.size() == 1) return fmt::format("run {}", *runs.begin());

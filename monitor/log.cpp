@@ -49,12 +49,12 @@ private:
 };
 
 bool under_the_journal() {
-  // Nothing of ours changes the environment.
+  // This program never changes the environment.
   return writes_to_journal(std::getenv("JOURNAL_STREAM")); // NOLINT(concurrency-mt-unsafe)
 }
 
-/// A clock that was never set may be before 1970, of which spdlog writes no right time; of the
-/// first second of 1970 neither. A message is one line, whatever the names in it hold.
+/// spdlog formats times before 1970, of a clock that was never set, and of its first second
+/// wrongly. A message is one line, even if names in it contain line breaks.
 std::string text_of(spdlog::formatter& format, spdlog::details::log_msg line) {
   line.time = std::max(line.time, spdlog::log_clock::time_point(std::chrono::seconds(1)));
   const std::string plain = plain_line({line.payload.data(), line.payload.size()});
@@ -64,7 +64,7 @@ std::string text_of(spdlog::formatter& format, spdlog::details::log_msg line) {
   return {text.data(), text.size()};
 }
 
-/// No thread that logs waits for whoever reads the log.
+/// No logging thread waits for the reader of the log.
 class stderr_sink final : public spdlog::sinks::base_sink<std::mutex> {
 public:
   stderr_sink(std::string program, std::shared_ptr<spdlog::formatter> format)

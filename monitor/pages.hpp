@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the pages of http_server are made of, and the one that all programs have.
+// Helpers for the pages of http_server, and the page that all programs have.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace l3 {
 
-/// Text for a place between tags.
+/// Escapes text for a place between tags.
 [[nodiscard]] inline std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -27,7 +27,7 @@ namespace l3 {
 [[nodiscard]] inline http_response plain_text(unsigned status, std::string text) {
   return {status, "text/plain; charset=utf-8", std::move(text) + "\n"};
 }
-/// docs/runbook.md as it was built: what each warning and alarm means, and what to do.
+/// docs/runbook.md at build time: the meaning of each warning and alarm, and the remedy.
 extern const std::string_view runbook;
 
 [[nodiscard]] inline http_response html(shared_text page) {

@@ -28,7 +28,7 @@ double seconds_of(const timespec& t) {
   return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * seconds_per_ns;
 }
 
-/// s since 1970-01-01 UTC
+/// in s since 1970-01-01 UTC
 double time_of_boot() {
   timespec now{};
   timespec since{};
@@ -42,13 +42,13 @@ std::uint64_t count_open_files() {
   std::uint64_t count = 0;
   std::filesystem::directory_iterator at("/proc/self/fd", error);
   for (; !error && at != std::filesystem::directory_iterator(); at.increment(error)) ++count;
-  return count > 0 ? count - 1 : 0; // one is that of the iterator
+  return count > 0 ? count - 1 : 0; // one descriptor is the iterator's
 }
 
 } // namespace
 
 stat_line stat_line_of(std::string_view line) {
-  // The program's name, field 2, may hold anything but ends with the last bracket.
+  // The program's name, field 2, may contain anything but ends with the last bracket.
   const std::size_t name_ends = line.rfind(')');
   std::istringstream rest(std::string(line.substr(name_ends == line.npos ? 0 : name_ends + 1)));
   constexpr std::size_t first = 3;
@@ -74,7 +74,7 @@ process_usage usage_of_this_process() {
   if (::getrlimit(RLIMIT_NOFILE, &files) == 0) u.most_files = files.rlim_cur;
   constexpr std::uint64_t most_bytes = 4096;
   const stat_line s = stat_line_of(read_input("/proc/self/stat", most_bytes).text);
-  static const double boot = time_of_boot(); // once, so that the start does not move with the clock
+  static const double boot = time_of_boot(); // once: clock steps do not change the start
   u.started = boot + static_cast<double>(s.started) / static_cast<double>(::sysconf(_SC_CLK_TCK));
   u.virtual_bytes = s.virtual_bytes;
   u.resident_bytes = s.pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast a count has risen lately. For one thread, which hands in the time.
+// The recent rate of a count. For one thread, which passes the time.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ class recent_rate {
 public:
   explicit recent_rate(std::chrono::nanoseconds window) : window_(window) {}
 
-  /// Call it about twice a second. A count that fell begins anew.
+  /// Call it about twice a second. A decreasing count restarts the measurement.
   void note(std::uint64_t count, time_point now) {
     if (!samples_.empty() && count < samples_.back().count) samples_.clear();
     samples_.push_back({now, count});
     while (samples_.size() > 2 && samples_[1].at + window_ <= now) samples_.pop_front();
   }
 
-  /// Over the window, or what has passed of it; 0 before the second count.
+  /// The rate over the window, or over the elapsed part of it; 0 before the second count.
   [[nodiscard]] double per_second() const {
     if (samples_.size() < 2 || samples_.back().at <= samples_.front().at) return 0;
     return static_cast<double>(samples_.back().count - samples_.front().count) /

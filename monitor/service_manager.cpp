@@ -15,7 +15,7 @@ namespace l3 {
 namespace {
 
 std::string_view variable(const char* name) {
-  const char* value = std::getenv(name); // NOLINT(concurrency-mt-unsafe): before any thread
+  const char* value = std::getenv(name); // NOLINT(concurrency-mt-unsafe): no other thread runs yet
   return value == nullptr ? "" : value;
 }
 
@@ -43,7 +43,7 @@ void service_manager::still_starting(std::chrono::microseconds limit) const {
 
 void service_manager::status(std::string_view text) const {
   std::string line(text);
-  std::replace(line.begin(), line.end(), '\n', ' '); // a new line would begin another assignment
+  std::replace(line.begin(), line.end(), '\n', ' '); // a line break would begin another assignment
   tell("STATUS=" + line);
 }
 
@@ -56,7 +56,7 @@ void service_manager::tell(std::string_view message) const {
   const int s = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (s < 0) return;
   const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + socket_.size());
-  // The address families of the socket interface are casts by design.
+  // The socket interface casts address families by design.
   (void)sendto(s, message.data(), message.size(), MSG_NOSIGNAL,
                reinterpret_cast<const sockaddr*>(&to), length);
   close(s);

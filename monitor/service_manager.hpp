@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends short datagrams to the service manager, if one started the daemon, at the socket named in
-// NOTIFY_SOCKET (sd_notify(3)), so that `systemctl` shows when the daemon is ready, what it does,
-// and that it is alive.
+// Notifies the service manager, if one started the daemon, through the socket in NOTIFY_SOCKET
+// (sd_notify(3)). So `systemctl` shows when the daemon is ready, what it does, and that it is
+// alive.
 #pragma once
 
 #include <chrono>
@@ -14,11 +14,11 @@ namespace l3 {
 
 class service_manager {
 public:
-  /// From NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID; call it before other threads start.
+  /// Reads NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID; call it before other threads start.
   static service_manager from_environment();
 
-  /// socket: a path, or an abstract name after '@'; empty: no service manager, and every call does
-  /// nothing.
+  /// socket: a path, or an abstract name after '@'. Without one there is no service manager and
+  /// calls have no effect.
   explicit service_manager(std::string socket,
                            std::optional<std::chrono::microseconds> watchdog = {})
       : socket_(std::move(socket)), watchdog_(watchdog) {}
@@ -26,7 +26,7 @@ public:
   void ready() const { tell("READY=1"); }
   void stopping() const { tell("STOPPING=1"); }
   void alive() const { tell("WATCHDOG=1"); }
-  /// It works and is not ready yet: the limit of the start begins anew, and is this long.
+  /// Extends the start limit: the daemon is working but not ready yet.
   void still_starting(std::chrono::microseconds limit) const;
   /// One line for `systemctl status`.
   void status(std::string_view text) const;
@@ -36,15 +36,15 @@ public:
   [[nodiscard]] std::optional<std::chrono::microseconds> watchdog() const { return watchdog_; }
 
 private:
-  // A message that cannot be delivered is dropped: the daemon works without a service manager.
+  // Undeliverable messages are dropped: the daemon works without a service manager.
   void tell(std::string_view message) const;
 
   std::string socket_;
   std::optional<std::chrono::microseconds> watchdog_;
 };
 
-/// A start that reads what is on disk: it says that it goes on whenever it is asked, though not
-/// more often than every second, so that the service manager waits as long as something is read.
+/// Extends the start limit while a start reads the disk: each call reports progress, but at most
+/// once a second, so the service manager waits as long as files are being read.
 class long_start {
 public:
   explicit long_start(const service_manager& manager) : manager_(manager) {}

@@ -5,7 +5,7 @@ namespace l3 {
 
 std::string_view version() { return L3_VERSION; }
 
-// Weak: l3_name_commit() gives a program another.
+// Weak: l3_name_commit() replaces it in programs.
 [[gnu::weak]] std::string_view commit() { return "unknown"; }
 
 } // namespace l3

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which koto-l3 this is.
+// Version and commit of this build.
 #pragma once
 
 #include <string>
@@ -10,12 +10,11 @@ namespace l3 {
 /// "0.2.0".
 [[nodiscard]] std::string_view version();
 
-/// The commit of the sources, with "-dirty" if they differed from it; "unknown" where they were
-/// built outside a checkout, and in tests: only programs know it, so that a commit links little
-/// again.
+/// The commit of the sources, with "-dirty" if they were modified. It is "unknown" outside a
+/// checkout and in tests: only programs contain it, so a commit relinks little.
 [[nodiscard]] std::string_view commit();
 
-/// What `PROGRAM --version` says.
+/// Output of `PROGRAM --version`.
 [[nodiscard]] inline std::string version_line(std::string_view program) {
   return std::string(program) + " " + std::string(version()) + " (commit " + std::string(commit()) +
          ")";

@@ -11,9 +11,10 @@
 
 #include "receiver/link_guard.hpp"
 #include "transport/format/endian.hpp"
+#include "transport/format/time.hpp"
 #include "transport/link/link_address.hpp"
 #include "transport/link/link_message.hpp"
-#include "transport/system/time_of_day.hpp"
+#include "transport/system/file_io.hpp"
 
 namespace l3 {
 
@@ -21,32 +22,31 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// For each connection, each way. Its TCP connection stands still beyond, which no daemon reaches
-/// that has only its credit under way; acknowledgements beyond are dropped: the next ones hold
-/// more.
+/// Per connection and direction. A connection with more messages stops reading, but no daemon
+/// exceeds its credit. Further acknowledgements are dropped, because later ones include them.
 constexpr int messages_in_line = 160;
 constexpr int messages_in_a_step = 256;
-/// The receiver takes all waiting messages in one step and acknowledges once behind them. An
+/// The receiver takes all waiting messages in one step and acknowledges once at its end. An
 /// acknowledgement waits little longer than this.
 constexpr auto longest_step = 5ms;
 constexpr int link_silence_ms = 3000;
-/// The kernel asks a silent connection after two seconds, and once a second from then on.
+/// The kernel probes a silent connection after two seconds, then once a second.
 constexpr int asked_after_s = 2;
 constexpr int asked_again_s = 1;
 constexpr int asked_times = 2;
 constexpr int linger_ms = 200;
 constexpr int connections_waiting = 1024; ///< for accept()
-/// Of the memory for messages that wait, those that came before their turn may have one in so many.
+/// Early blocks may take one part in so many of the memory for waiting messages.
 constexpr std::uint64_t part_of_early = 4;
 constexpr byte_size program_memory = mebibytes(48); ///< without messages and blocks
-constexpr byte_size event_memory{144};              ///< of a remembered one
-/// What is known of the store's files, and of the sessions and spills in those that are written.
+constexpr byte_size event_memory{144};              ///< per remembered event
+/// For the lists of the store's files, and of the sessions and spills in open files.
 constexpr byte_size files_memory = mebibytes(16);
 constexpr auto retry_time = 1s; ///< after a store error
-/// Between two looks for files that have come to their end.
+/// Time between two checks for finished files.
 constexpr auto completion_interval = 500ms;
 
-/// The key that the sender has shown, or its address.
+/// The sender's key name, or its address.
 std::string sender_of(const zmq::message_t& frame) {
   const auto property = [&](const char* name) -> std::string {
     const char* const text = zmq_msg_gets(frame.handle(), name);
@@ -56,13 +56,13 @@ std::string sender_of(const zmq::message_t& frame) {
   return key.empty() ? "address " + property("Peer-Address") : "key " + key;
 }
 
-/// A daemon has blocks under way that are together no longer than so many of the largest: fewer,
-/// the longer its blocks were so far.
+/// A daemon's blocks in flight are together at most twice the largest block. So its credit shrinks
+/// as its blocks get longer.
 constexpr std::uint64_t largest_under_way = 2;
 constexpr std::uint64_t fewest_under_way = 2;
 
-/// Of a daemon whose blocks were no longer than this; 0: it has sent none yet, and they are as long
-/// as koto-l3d makes them at most, which is half of the largest.
+/// The credit of a daemon whose longest block had this length. 0 means that it has sent none: they
+/// are then assumed to be half of the largest, which is koto-l3d's own limit.
 std::uint32_t credit_for(std::uint64_t longest, const receive_settings& settings) {
   const std::uint64_t largest = settings.largest_block.bytes;
   const std::uint64_t blocks = largest_under_way * largest / (longest > 0 ? longest : largest / 2);
@@ -72,8 +72,8 @@ std::uint32_t credit_for(std::uint64_t longest, const receive_settings& settings
 
 } // namespace
 
-/// A block, its rest without repeats, and for each of its events, 32 bytes or more, as many until
-/// the commit; what is remembered; messages; what is known of files.
+/// The largest block counts three times: itself, its copy without repeats, and the list of its
+/// events. Remembered events, waiting messages and the lists of files come on top.
 byte_size block_receiver::memory_plan(const receive_settings& settings) {
   return {program_memory.bytes + settings.waiting.bytes + 3 * settings.largest_block.bytes +
           remembered_events * event_memory.bytes + files_memory.bytes};
@@ -84,7 +84,7 @@ struct block_receiver::link {
   link_guard guard;
   zmq::socket_t socket{context, zmq::socket_type::router};
 
-  /// `address`: where to listen, a number.
+  /// `address`: a numeric address to listen on.
   link(const receive_settings& settings, const std::string& address, connection_counters& counters,
        const report_function& report)
       : guard(context, settings, counters, report) {
@@ -94,7 +94,7 @@ struct block_receiver::link {
     socket.set(zmq::sockopt::maxmsgsize,
                static_cast<std::int64_t>(settings.largest_block.bytes + sizeof(block_header)));
     socket.set(zmq::sockopt::handshake_ivl, link_silence_ms);
-    // Not ZeroMQ's heartbeats: libzmq 4.3.4 aborts if a socket at its high-water mark has them and
+    // No heartbeats of ZeroMQ: libzmq 4.3.4 aborts if a socket at its high-water mark has them and
     // the peer resets the connection. The kernel's keep-alive finds dead peers.
     socket.set(zmq::sockopt::tcp_keepalive, 1);
     socket.set(zmq::sockopt::tcp_keepalive_idle, asked_after_s);
@@ -133,11 +133,6 @@ std::string block_receiver::endpoint() const {
   return link_->socket.get(zmq::sockopt::last_endpoint);
 }
 
-std::size_t block_receiver::open_sessions(time_point now) const {
-  return static_cast<std::size_t>(std::count_if(
-      peers_.begin(), peers_.end(), [&](const auto& p) { return p.second.is_there(now); }));
-}
-
 bool block_receiver::step(std::chrono::milliseconds wait) {
   link_guard& guard = link_->guard;
   const auto [questions, events] = guard.to_poll();
@@ -159,8 +154,8 @@ bool block_receiver::step(std::chrono::milliseconds wait) {
 }
 
 bool block_receiver::take_message(time_point now) {
-  // A ROUTER puts the connection's address before the frames of a message, which are all there at
-  // once.
+  // A ROUTER puts the connection's address in front of a message. All frames of a message are
+  // available at once.
   zmq::message_t frames[3]; // address, header, body
   std::size_t count = 0;
   bool more = true;
@@ -229,10 +224,10 @@ void block_receiver::take_hello(const link_header& header, const hello_origin& o
   from.take_process(process_of_hello(header), now);
   from.stored = last != 0;
   if (is_new) from.last_event = recent_.last_of(session);
-  from.welcomes.push_back(origin.address); // what it says to be stored must be committed first
+  from.welcomes.push_back(origin.address); // only after a commit, because it says what is stored
 }
 
-/// And those behind it that came before their turn.
+/// Also takes the early blocks behind it.
 void block_receiver::take_blocks(link_peer& from, const link_header& header, zmq::message_t& body,
                                  time_point now) {
   counters_.blocks.add();
@@ -251,13 +246,12 @@ void block_receiver::take_block(link_peer& from, const link_header& header, zmq:
   const std::span<std::byte> body(message.data<std::byte>(), message.size());
   const std::uint64_t last = store_.last_stored(header.session, from.first);
   if (header.sequence <= last) return counters_.duplicates.add();
-  // Blocks before the daemon's first were acknowledged by somebody: there is no gap before that
-  // one.
+  // Some receiver acknowledged the blocks before the daemon's first one, so they are no gap.
   const std::uint64_t missing = std::max(last + 1, from.first);
   if (header.sequence != missing) {
-    // What comes from before the first block that it is said to have shows that an older hello was
-    // read behind a newer one: it has to say hello again. So may what comes again while the first
-    // is missing.
+    // A block before the daemon's announced first one shows that an older hello was read after a
+    // newer one. A repeated block while the first one is missing may show the same. Both ask for a
+    // new hello.
     const bool is_again = early_.has(header.session, header.sequence) && missing == from.first;
     if (header.sequence < from.first || is_again)
       send(from.address, link_message::refusal, header.session, 0);
@@ -270,7 +264,7 @@ void block_receiver::take_block(link_peer& from, const link_header& header, zmq:
   auto fault = check_block(body, block);
   if (fault == block_fault::none &&
       (block.session != header.session || block.sequence != header.sequence)) {
-    fault = block_fault::header_checksum; // whole, but not the one that was announced
+    fault = block_fault::header_checksum; // valid, but not the announced block
   }
   if (fault == block_fault::none && !identify_events(body, block, now)) fault = block_fault::events;
   if (fault != block_fault::none) return counters_.damaged.add(fault);
@@ -279,15 +273,15 @@ void block_receiver::take_block(link_peer& from, const link_header& header, zmq:
     from.refuse = true;
     return;
   }
-  if (block.repeated != 0) { // which is not the sender's to say
+  if (block.repeated != 0) { // a sender must not set this
     block.repeated = 0;
     seal_header(block);
     l3::store(body.data(), block);
   }
   const auto ends = first_and_last();
   const auto rest = without_repeats(body, block);
-  // What is left out must be on the disk before: a power cut could take the block that has it and
-  // leave this one.
+  // The stored copies of left-out events must be on disk first. Otherwise a power cut could remove
+  // them and leave this block.
   auto error = block.repeated != 0 ? store_.commit() : std::error_code();
   if (!error) error = store_.append(rest, block);
   if (error) {
@@ -309,7 +303,7 @@ void block_receiver::take_block(link_peer& from, const link_header& header, zmq:
   recovering_ = static_cast<bool>(store_error_);
 }
 
-/// With nothing uncommitted.
+/// Call it without uncommitted blocks.
 void block_receiver::complete_files(time_point now) {
   if (now < completed_at_ + completion_interval) return;
   completed_at_ = now;
@@ -322,8 +316,8 @@ void block_receiver::complete_files(time_point now) {
     if (report_) report_(text);
 }
 
-/// Blocks count as stored when they are committed: if that fails, they are taken back, and the
-/// daemons that wait for an acknowledgement are told why it does not come.
+/// Blocks count as stored once they are committed. If the commit fails, they are taken back, and
+/// the waiting daemons get the reason.
 void block_receiver::commit(time_point now) {
   if (const auto error = store_.commit()) {
     forget_what_is_not_stored();
@@ -334,6 +328,7 @@ void block_receiver::commit(time_point now) {
   uncommitted_events_.clear();
   if (std::exchange(recovering_, false)) {
     store_error_.clear();
+    failing_since_.reset();
     report_once("the store can be written again");
   }
   const auto& all = store_.committed();
@@ -341,12 +336,20 @@ void block_receiver::commit(time_point now) {
   counters_.stored_events.add(all.events - before_.events - counters_.stored_events);
 }
 
-/// A store whose files are removed while they are written is of no use: this program ends.
+/// A full disk is waited for. A disk that fails for long ends this program, and so does a file that
+/// is removed while it is written: daemons keep their blocks and send them again.
 void block_receiver::store_failed(const std::error_code& error, time_point now) {
   if (error == std::errc::no_such_file_or_directory)
     throw std::runtime_error(store_.folder().path().string() +
                              ": the folder, or a file in it that is written, was removed");
   counters_.store_errors.add();
+  if (is_want_of_room(error))
+    failing_since_.reset();
+  else if (!failing_since_)
+    failing_since_ = now;
+  if (failing_since_ && now - *failing_since_ >= settings_.longest_failure)
+    throw std::runtime_error(fmt::format("the disk of {} has refused every block for a minute: {}",
+                                         store_.folder().path().string(), error.message()));
   store_error_ = error;
   recovering_ = false;
   retry_at_ = now + retry_time;
@@ -388,7 +391,7 @@ void block_receiver::send(const std::string& address, link_message type, std::ui
     answer = sealed(answer);
     body = {reinterpret_cast<const char*>(&answer), sizeof answer};
   }
-  // A ROUTER drops messages to a connection that is gone; the daemon behind it asks again.
+  // A ROUTER drops messages to a closed connection; its daemon asks again.
   auto& socket = link_->socket;
   (void)socket.send(zmq::buffer(address), zmq::send_flags::sndmore | zmq::send_flags::dontwait);
   (void)socket.send(zmq::buffer(&head, sizeof head),

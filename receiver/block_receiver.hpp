@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The far end of the output link (docs/formats.md, section 8): takes blocks of any number of
-// daemons, checks them, stores them, and acknowledges what is stored. All that was waiting is
-// stored in one go and acknowledged once. An event that another session of the run has stored
-// lately is left out of its block, and counted there: see recent_events. A session
-// says hello over each of its connections. Whatever is not a message of the link is counted and
-// dropped.
+// The receiving end of the output link (docs/formats.md, section 8): accepts blocks of any number
+// of daemons, checks and stores them, and acknowledges the stored ones. All waiting blocks are
+// stored in one step and acknowledged once. An event that another session of the run has stored
+// lately is left out of its block and counted: see recent_events. A session says hello over each of
+// its connections. Other messages are counted and dropped.
 #pragma once
 
 #include <chrono>
@@ -33,45 +32,47 @@ namespace l3 {
 
 struct receive_settings {
   std::string bind = "tcp://127.0.0.1:42200";
-  std::uint32_t credit = 64; ///< blocks that a daemon may have under way; fewer if they are long
-  byte_size largest_block = largest_sent_payload; ///< a peer that sends more is cut off
+  std::uint32_t credit = 64; ///< blocks in flight per daemon; fewer if they are long
+  byte_size largest_block = largest_sent_payload; ///< a peer that sends more is disconnected
   byte_size waiting = mebibytes(1024);            ///< memory of messages that wait to be stored
   std::string secret_key; ///< file with its own key; empty: a link without keys
   std::string allow;      ///< file with the public keys of those that may send
+  /// A store that refuses every block for so long, and not for want of room, ends the receiver.
+  std::chrono::nanoseconds longest_failure = std::chrono::minutes(1);
 };
 
-/// Who knocked at the output link.
+/// Counts connection attempts at the output link.
 struct connection_counters {
   counter accepted; ///< by the operating system
   counter let_in;
   counter unknown_key; ///< with a key that is not in the allow-list
-  counter mechanism;   ///< without a key where there must be one, or the other way round
+  counter mechanism;   ///< without a required key, or with an unexpected one
 
-  /// Were not let in for any other reason: garbage, silence, a greeting sealed for another key, or
-  /// a daemon that asked before a run whether a receiver listens. Those that have not come so far
-  /// yet count as such, for the three seconds that they have.
+  /// Connections refused for other reasons: garbage, silence, a greeting for another key, or a
+  /// daemon that checked before a run whether a receiver listens. Handshakes still in progress
+  /// (three seconds at most) are included.
   [[nodiscard]] std::uint64_t handshake() const {
     const std::uint64_t others = let_in + unknown_key + mechanism;
     return accepted > others ? accepted - others : 0;
   }
 };
 
-/// Written by the thread that calls step().
+/// The thread that calls step() writes these.
 struct receive_counters {
   counter messages;
-  counter blocks;        ///< whether stored or not
-  counter bytes;         ///< of these
+  counter blocks;        ///< stored or not
+  counter bytes;         ///< of these blocks
   counter stored_blocks; ///< and committed
   counter stored_events;
-  counter repeated_events; ///< left out of their blocks: another session has stored them
-  counter duplicates;      ///< blocks that were stored already
-  counter gaps;            ///< blocks whose predecessors were missing
-  counter early;           ///< blocks that were kept until their predecessors came
-  counter strangers;       ///< blocks of a session that has not said hello on their connection
-  counter garbage;         ///< messages that are none of ours
+  counter repeated_events; ///< left out of their blocks because another session had stored them
+  counter duplicates;      ///< blocks that were already stored
+  counter gaps;            ///< blocks with a missing predecessor
+  counter early;           ///< blocks kept until their predecessors came
+  counter strangers;       ///< blocks of a session without a hello on their connection
+  counter garbage;         ///< messages that do not belong to the link
   counter store_errors;
-  counter goodbyes;                     ///< daemons that ended with everything stored; not nothing
-  reason_counters<block_fault> damaged; ///< blocks that were none
+  counter goodbyes;                     ///< daemons that ended with everything stored
+  reason_counters<block_fault> damaged; ///< invalid blocks
   connection_counters connections;
 };
 
@@ -79,14 +80,14 @@ class block_receiver {
 public:
   using report_function = std::function<void(std::string_view)>;
 
-  /// A sender keeps what is not acknowledged, which is never more than what the daemons before it
-  /// had under way: some 60 MB for what is remembered, of each of 128 sessions still 2048 events at
-  /// their beginning and at their end. A node that was started again has up to four sessions: two,
-  /// and what the one before left on disk.
+  /// A sender keeps what is not acknowledged, which is never more than earlier daemons had in
+  /// flight. This is about 60 MB of remembered events; each of 128 sessions can have 2048 events at
+  /// both ends. A restarted node has up to four sessions: two new ones, and two that the previous
+  /// process left on disk.
   static constexpr std::size_t remembered_events = std::size_t{1} << 19;
   static constexpr std::size_t remembered_sessions = 128;
 
-  /// Throws std::runtime_error if the address cannot be bound or a key file is of no use. The store
+  /// Throws std::runtime_error if the address cannot be bound or a key file is invalid. The store
   /// must outlive the receiver.
   block_receiver(receive_settings settings, store_writer& store, report_function report);
   ~block_receiver();
@@ -94,29 +95,29 @@ public:
   block_receiver& operator=(const block_receiver&) = delete;
 
   /// Waits for messages, takes those that are there, stores, acknowledges. False: there was none to
-  /// take. Throws std::runtime_error if the store's folder or files were removed.
+  /// take. Throws std::runtime_error if the store's folder or files were removed, or if the disk
+  /// has refused every block for `longest_failure`.
   bool step(std::chrono::milliseconds wait);
 
-  /// Lets no peer in any more, and has counted which ones were refused. After the last step.
+  /// Accepts no more peers and completes the count of refused ones. Call it after the last step.
   void close();
 
-  [[nodiscard]] std::string endpoint() const; ///< with the port that was bound
-  /// The most memory that the program takes where peers keep to their credit.
+  [[nodiscard]] std::string endpoint() const; ///< with the bound port
+  /// Upper limit of the program's memory if peers respect their credit.
   [[nodiscard]] static byte_size memory_plan(const receive_settings& settings);
   [[nodiscard]] const receive_counters& counters() const { return counters_; }
   // For the thread that calls step().
 
-  [[nodiscard]] std::size_t open_sessions(time_point now) const;
-  /// Who said hello, by session.
+  /// The sessions that said hello.
   [[nodiscard]] const link_peers& peers() const { return peers_; }
-  /// Why nothing is stored now; no error: it is.
+  /// Why nothing can be stored now; no error if storing works.
   [[nodiscard]] std::error_code store_error() const { return store_error_; }
 
 private:
   struct link;
   [[nodiscard]] bool take_message(time_point now);
   struct hello_origin {
-    std::string address;  ///< as ZeroMQ knows the connection
+    std::string address;  ///< ZeroMQ's name of the connection
     std::string in_words; ///< key or address of the peer
     std::uint32_t run = 0;
     std::uint32_t node = 0;
@@ -143,10 +144,10 @@ private:
   void report_once(std::string text);
   void report(occasional& kind, time_point now, const std::string& text);
 
-  const std::uint32_t mark_; ///< of this receiver, for daemons
+  const std::uint32_t mark_; ///< identifies this receiver to daemons
   receive_settings settings_;
   store_writer& store_;
-  store_tally before_; ///< what the store had taken when the receiver began
+  store_tally before_; ///< contents of the store when the receiver started
   report_function report_;
   std::unique_ptr<link> link_;
   link_peers peers_;
@@ -157,14 +158,15 @@ private:
     std::uint64_t sequence = 0;
     std::size_t events = 0;
   };
-  std::vector<new_block> uncommitted_; ///< their events are in recent_, and here:
+  std::vector<new_block> uncommitted_; ///< their events are in recent_ and in uncommitted_events_
   std::vector<recent_events::identity> uncommitted_events_;
-  std::vector<recent_events::identity> events_; ///< of the block at hand, then without its repeats
+  std::vector<recent_events::identity> events_; ///< of the current block, then without repeats
   std::vector<std::byte> shortened_;            ///< a block without its repeats
   std::error_code store_error_;                 ///< set: the store could not be written
   time_point completed_at_{};                   ///< files that have come to their end
+  std::optional<time_point> failing_since_;     ///< by no want of room; nothing: it does not
   time_point retry_at_;
-  bool recovering_ = false; ///< a block was written since, and is not yet committed
+  bool recovering_ = false; ///< a block was written after an error and is not yet committed
   receive_counters counters_;
   std::string last_report_;
   occasional wrong_counts_told_{std::chrono::seconds(10)};

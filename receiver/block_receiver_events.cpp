@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A receiver's look into blocks: how many events are in them, and which of these another session
-// has stored (docs/formats.md, section 8).
+// Reads the events of blocks: how many there are, and which of them another session has stored
+// (docs/formats.md, section 8).
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,7 +10,8 @@
 
 namespace l3 {
 
-/// False: the header's number of events is not that of the payload. Ledgers count by headers.
+/// Returns false if the header's number of events differs from the payload's, because ledgers count
+/// by headers.
 bool block_receiver::identify_events(std::span<const std::byte> body, const block_header& block,
                                      time_point now) {
   event_walk walk(body.subspan(sizeof(block_header), events_bytes(block)), block);
@@ -25,7 +26,7 @@ bool block_receiver::identify_events(std::span<const std::byte> body, const bloc
   return false;
 }
 
-/// Of the events of the block at hand, by spill and number; nothing: it has none.
+/// The first and last events of the current block, by spill and number; nothing if it is empty.
 std::optional<std::pair<event_key, event_key>> block_receiver::first_and_last() const {
   if (events_.empty()) return std::nullopt;
   const auto key_of = [](const recent_events::identity& e) { return event_key{e.spill, e.number}; };
@@ -38,7 +39,7 @@ std::optional<std::pair<event_key, event_key>> block_receiver::first_and_last() 
   return all;
 }
 
-/// The block as it is, or with a new header and the rest of its events.
+/// The unchanged block, or its other events with a new header.
 std::span<const std::byte> block_receiver::without_repeats(std::span<const std::byte> body,
                                                            block_header& block) {
   const auto payload = body.subspan(sizeof(block_header));
@@ -77,8 +78,8 @@ void block_receiver::remember_events(const block_header& block) {
   uncommitted_events_.insert(uncommitted_events_.end(), events_.begin(), events_.end());
 }
 
-/// After an error the store may have taken back blocks of this step, or have committed some of them
-/// on its way: it knows best. Backwards, as recent_events wants it.
+/// After an error the store may have taken back blocks of this step or committed some of them, so
+/// it is asked. Goes backwards, as recent_events requires.
 void block_receiver::forget_what_is_not_stored() {
   auto end = uncommitted_events_.end();
   for (auto block = uncommitted_.rbegin(); block != uncommitted_.rend(); ++block) {

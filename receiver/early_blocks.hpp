@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks that came before their turn. A daemon with several connections sends the blocks of a lane
-// over all of them, and one that is slow lets others overtake. What waits here is not checked yet
-// and not stored: when the missing block has come, those behind it are taken as if they came then.
-// Bounded: a block beyond the reach, or without room, is dropped, and comes again.
+// Keeps blocks that arrived out of order. A daemon with several connections sends the blocks of a
+// lane over all of them, and blocks on a slow one are overtaken. Waiting blocks are neither checked
+// nor stored. When the missing block arrives, they are processed as if they arrived then. A block
+// too far ahead, or without room, is dropped and sent again.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@ namespace l3 {
 
 class early_blocks {
 public:
-  /// So many numbers behind the missing one.
+  /// Distance to the missing block up to which blocks are kept.
   static constexpr std::uint64_t reach = 64;
 
-  /// `most`: bytes of all blocks together.
+  /// `most`: limit of all blocks together.
   explicit early_blocks(byte_size most) : most_(most) {}
 
-  /// False: there is no place for it. One that is there already stays.
+  /// Returns false if there is no place for the block. A block that is already there stays.
   bool keep(std::uint64_t session, std::uint64_t sequence, std::uint64_t missing,
             zmq::message_t& body) {
     if (sequence <= missing || sequence - missing > reach) return false;
@@ -37,14 +37,14 @@ public:
   [[nodiscard]] bool has(std::uint64_t session, std::uint64_t sequence) const {
     return blocks_.contains({session, sequence});
   }
-  /// Nothing if it is not there.
+  /// Returns nothing if the block is not there.
   [[nodiscard]] std::optional<zmq::message_t> take(std::uint64_t session, std::uint64_t sequence) {
     auto found = blocks_.extract({session, sequence});
     if (!found) return std::nullopt;
     bytes_ -= found.mapped().size();
     return std::move(found.mapped());
   }
-  /// Bit i: block missing + 1 + i is there.
+  /// Bit i is set if block missing + 1 + i is there.
   [[nodiscard]] std::uint64_t behind(std::uint64_t session, std::uint64_t missing) const {
     std::uint64_t bits = 0;
     for (auto b = blocks_.upper_bound({session, missing});
@@ -52,7 +52,7 @@ public:
       bits |= std::uint64_t{1} << (b->first.second - missing - 1);
     return bits;
   }
-  /// Those of the sessions for which this holds.
+  /// Drops the blocks for which the predicate holds.
   template <class Predicate>
   void drop_if(const Predicate& holds) {
     std::erase_if(blocks_, [&](const auto& b) {

@@ -17,10 +17,10 @@ constexpr const char* event_address = "inproc://link-guard-events";
 constexpr int events =
     ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL;
 constexpr int most_in_a_turn = 64;
-/// Of events: while the receiver writes to a disk, ZeroMQ waits with newcomers beyond these.
+/// Limit of connection events: while the receiver writes to disk, ZeroMQ delays further newcomers.
 constexpr int most_waiting = 10'000;
 
-// The frames of a question, and of an answer.
+// Frames of a question and of an answer.
 enum question : std::size_t { version, request, domain, address, identity, mechanism, credentials };
 constexpr std::size_t question_frames = credentials + 1;
 constexpr std::string_view zap_version = "1.0";

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who may come in at the receiver's end of the output link. With keys, ZeroMQ asks the guard about
-// each key that a peer has proven to hold (ZAP, https://rfc.zeromq.org/spec/27); only those of the
-// allow-list are let in. With or without keys the guard counts the connections that were not. The
-// guard belongs to the thread of the receiver: while that thread writes to a disk, newcomers wait,
-// and those who are in do not notice.
+// Decides which peers the receiver accepts. With keys, ZeroMQ asks the guard about each key that a
+// peer has proven to hold (ZAP, https://rfc.zeromq.org/spec/27); only keys of the allow-list are
+// accepted. With or without keys, the guard counts refused connections. It runs on the receiver's
+// thread: while that thread writes to disk, newcomers wait and accepted peers are not affected.
 #pragma once
 
 #include <array>
@@ -29,17 +28,17 @@ class link_guard {
 public:
   using report_function = std::function<void(std::string_view)>;
 
-  /// Before `socket` is bound. Throws std::runtime_error if a key file is of no use.
+  /// Call it before `socket` is bound. Throws std::runtime_error if a key file is invalid.
   link_guard(zmq::context_t& context, const receive_settings& settings,
              connection_counters& counters, const report_function& report);
 
-  /// Before `socket` is bound.
+  /// Call it before `socket` is bound.
   void guard(zmq::socket_t& socket);
 
-  /// Takes the questions and events that have come, but not more than some of them.
+  /// Handles waiting questions and events, up to a limit.
   void attend(time_point now);
 
-  /// Readable when there is something to attend to.
+  /// Readable when there is something to handle.
   [[nodiscard]] std::array<zmq_pollitem_t, 2> to_poll() {
     return {{{questions_.handle(), 0, ZMQ_POLLIN, 0}, {events_.handle(), 0, ZMQ_POLLIN, 0}}};
   }
@@ -56,7 +55,7 @@ private:
   connection_counters& counters_;
   const report_function& report_;
   zmq::socket_t questions_;
-  zmq::socket_t events_; ///< of the socket that is guarded
+  zmq::socket_t events_; ///< monitor of the guarded socket
   occasional unknown_keys_told_{std::chrono::seconds(10)};
   occasional mechanisms_told_{std::chrono::seconds(10)};
   occasional sealed_for_another_told_{std::chrono::seconds(10)};

@@ -13,7 +13,7 @@ namespace {
 
 using sessions = std::map<std::uint64_t, const link_peer*>;
 
-/// Stored later; what was stored before the receiver began has no time.
+/// Whether `one` was stored later. Blocks from before the receiver's start have no time.
 bool is_later(const link_peer& one, const link_peer& other) {
   if (one.stored_at != other.stored_at) return one.stored_at > other.stored_at;
   if (one.last_event && other.last_event) return is_before(*other.last_event, *one.last_event);
@@ -41,15 +41,15 @@ missing_part part_of(std::uint32_t node, const sessions& silent) {
   return part;
 }
 
-/// Sessions belong to one daemon if their hellos carry the mark of one process.
+/// Sessions belong to one daemon if their hellos have the same process mark.
 bool are_of_several(const sessions& all) {
   std::set<std::uint16_t> processes;
   for (const auto& [session, peer] : all) processes.insert(peer->process);
   return processes.size() > 1;
 }
 
-/// Of a process that has begun anew: what it sends in sessions of the one that died was on disk,
-/// and may be older than what is missing. 0: it has no other session yet.
+/// The first new session of a restarted process. Sessions that it inherited may contain older
+/// events than the missing ones. Returns 0 if there is none yet.
 std::uint64_t session_that_follows(const sessions& anew) {
   const auto next = std::ranges::find_if(anew, [](const auto& s) { return !s.second->inherited; });
   return next == anew.end() ? 0 : next->first;
@@ -77,21 +77,19 @@ std::string begun_anew(const missing_part& part) {
 void node_presence::speakers::add(const node_presence::sessions& all) {
   for (const auto& [session, peer] : all) {
     sessions.insert(session);
-    if (peer->process != 0) processes.insert(peer->process);
+    processes.insert(peer->process);
   }
 }
 
 /// Another process may send what is on disk in a session of the one that died.
-bool node_presence::absence::is_of_it(std::uint64_t session, const link_peer& peer) const {
-  if (peer.process != 0) return own.processes.contains(peer.process);
-  return own.processes.empty() && session == part.session;
+bool node_presence::absence::is_of_it(const link_peer& peer) const {
+  return own.processes.contains(peer.process);
 }
 
 bool node_presence::absence::is_of_its_successor(std::uint64_t session,
                                                  const link_peer& peer) const {
-  if (others.sessions.contains(session) || others.processes.contains(peer.process)) return false;
-  if (peer.process != 0) return !own.processes.contains(peer.process);
-  return !own.processes.empty() || !own.sessions.contains(session);
+  return !others.sessions.contains(session) && !others.processes.contains(peer.process) &&
+         !own.processes.contains(peer.process);
 }
 
 std::string where_it_breaks_off(const missing_part& part) {
@@ -156,8 +154,8 @@ bool node_presence::is_said_by_several(std::uint32_t node) const {
   return found != several_.end() && found->second.told;
 }
 
-/// A daemon that died may still be heard for a moment beside its successor: only what lasts is
-/// told.
+/// A dead daemon may still be heard briefly beside its successor, so only a lasting conflict is
+/// reported.
 void node_presence::look_at_number(std::uint32_t node, const node_sessions& its, time_point now) {
   const bool speak = are_of_several(its.there);
   const auto found = several_.find(node);
@@ -208,7 +206,7 @@ void node_presence::look_at_one_there(std::uint32_t node, const node_sessions& i
     absent_.emplace(node, std::move(begun));
     return;
   }
-  // It came back before its silence was noticed, or it has another session that speaks.
+  // It came back before its silence was noticed, or another of its sessions speaks.
   absence gone{part, {}, {}};
   gone.own.add(its.silent);
   const auto lives = [&](const auto& s) { return gone.own.processes.contains(s.second->process); };
@@ -227,7 +225,7 @@ void node_presence::look_at_one_there(std::uint32_t node, const node_sessions& i
   settle(its.silent);
 }
 
-/// Leaves the silent sessions that are told out of `its`.
+/// Removes silent sessions that are already reported from `its`.
 void node_presence::look_at_absent(std::uint32_t node, node_sessions& its, time_point now) {
   auto [at, end] = absent_.equal_range(node);
   while (at != end) {
@@ -237,10 +235,10 @@ void node_presence::look_at_absent(std::uint32_t node, node_sessions& its, time_
   }
 }
 
-/// Then it has told so.
+/// Whether the node is back. Logs it if so.
 bool node_presence::is_back(const absence& from, const node_sessions& its, time_point now) {
   const missing_part& part = from.part;
-  const auto is_of_it = [&](const auto& s) { return from.is_of_it(s.first, *s.second); };
+  const auto is_of_it = [&](const auto& s) { return from.is_of_it(*s.second); };
   const auto is_anew = [&](const auto& s) { return from.is_of_its_successor(s.first, *s.second); };
   const auto tell = [&](time_point back, const std::string& how) {
     news_.push_back(fmt::format("node {} is back after {:.1f} s, and {}", part.node,
@@ -253,7 +251,7 @@ bool node_presence::is_back(const absence& from, const node_sessions& its, time_
   sessions ended_since = its.ended;
   std::erase_if(ended_since,
                 [&](const auto& s) { return s.second->heard_at <= part.silent_since; });
-  // One that says no goodbye has blocks on disk.
+  // A session without a goodbye has blocks on disk.
   const bool left_one = std::ranges::any_of(
       its.silent, [&](const auto& s) { return from.own.sessions.contains(s.first); });
   const auto goodbye = std::ranges::find_if(ended_since, is_of_it);
@@ -284,7 +282,7 @@ void node_presence::settle(const sessions& silent) {
   for (const auto& [session, peer] : silent) settled_.insert(session);
 }
 
-/// Where the missing part ends.
+/// Finds the ends of missing parts.
 void node_presence::note_first_events(const link_peers& peers) {
   for (absence& its : past_) {
     missing_part& part = its.part;

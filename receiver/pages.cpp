@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "receiver/pages.hpp"
+#include "receiver/watch.hpp"
 
 #include <utility>
 
@@ -24,8 +24,7 @@ p.state.off{background:var(--bad)}tr.missing{background:var(--missing)}main.old 
 </style></head><body><main><h1>koto-l3 receive</h1>
 )";
 
-// What stands in main is asked for again and again; without an answer it stays, and is said to be
-// old.
+// The content of main is requested repeatedly. Without an answer it stays and is marked as old.
 constexpr std::string_view tail =
     R"(</main><footer><p><a href="/metrics">metrics</a> · <a href="/status">status</a> · <a href="/healthz">health</a> · <a href="/readyz">readiness</a> · <a href="/runbook">runbook</a></p></footer><script>
 "use strict";

@@ -17,17 +17,17 @@ namespace l3 {
 
 namespace {
 
-/// Fewer sessions leave room for more.
+/// Shares are sized for at least this many sessions.
 constexpr std::size_t fewest_shares = 8;
-/// Of the end of a store, at its restart.
+/// Bytes read from the end of a store at a restart.
 constexpr std::uint64_t recalled_bytes = std::uint64_t{256} << 20;
 
-/// A file that cannot be read costs no more than an event that is stored twice.
+/// A file that cannot be read costs at most an event that is stored twice.
 void recall_file(recent_events& to, const held_folder& store, const block_file_name& of,
                  std::uint64_t skipped) {
   std::vector<std::byte> payload;
   try {
-    store_file file(store, of.text(), of.number, store_kind::store);
+    store_file file(store.path(), of, store_kind::store);
     while (const auto block = file.next()) {
       if (block->offset < skipped || !file.read_payload(*block, payload)) continue;
       event_walk walk(payload, block->header);
@@ -103,7 +103,7 @@ std::optional<event_key> recent_events::last_of(std::uint64_t session) const {
   if (found == sessions_.end()) return std::nullopt;
   const session_memory& of = found->second;
   std::optional<event_key> last;
-  // From event to event, because spill numbers begin again at 0.
+  // Compares event by event, because spill numbers wrap to 0.
   for (const auto& one : of.last.empty() ? of.first : of.last) {
     const event_key name{one->first.event.spill, one->first.event.number};
     if (!last || is_before(*last, name)) last = name;

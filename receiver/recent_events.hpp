@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which events a store got lately, so that none is stored twice. A daemon that dies between
-// forwarding an event and telling its sender gets it again in its next life, and forwards it in
-// another session: the numbers of blocks cannot tell that, only the event can. Remembered are the
-// first and the last events of each session that was heard lately: what a dead daemon had under way
-// comes at the beginning of the next one's session, perhaps long before the dead one's own blocks
-// come from its disk. Two events are one if run, spill, number, length and checksum are equal.
-// Within a session they are two all the same, because spill numbers wrap.
+// The events that a store got lately, so that none is stored twice. A daemon that dies after
+// forwarding an event, but before acknowledging it to the sender, gets it again after its restart
+// and forwards it in another session. Block numbers cannot show that; only the event can. The first
+// and last events of each recent session are remembered, because a dead daemon's events in flight
+// come at the beginning of the next session, perhaps long before the dead daemon's blocks come from
+// its disk. Two events are equal if run, spill, number, length and checksum are equal. Events
+// within a session are always different, because spill numbers wrap.
 #pragma once
 
 #include <compare>
@@ -34,21 +34,20 @@ public:
   };
   [[nodiscard]] static identity identity_of(std::span<const std::byte> packed_event);
 
-  /// So many events altogether, about a hundred bytes each, and sessions. The sessions have equal
-  /// shares, half of each for the first and half for the last events.
+  /// Limits of all events together, about a hundred bytes each, and of sessions. Sessions get equal
+  /// shares, half for the first and half for the last events.
   recent_events(std::size_t events, std::size_t sessions)
       : most_events_(events), most_sessions_(sessions) {}
 
-  /// Another session of this run has stored the event.
+  /// Whether another session of this run has stored the event.
   [[nodiscard]] bool has_from_another(std::uint64_t session, std::uint32_t run,
                                       const identity& event) const;
-  /// A new session makes the shares of the others smaller; if there are too many, the one that was
-  /// heard longest ago makes way.
+  /// A new session reduces the shares of the others. If there are too many sessions, the one heard
+  /// longest ago is removed.
   void add(std::uint64_t session, std::uint32_t run, const identity& event);
-  /// It could not be stored after all. The last one added of the session first.
+  /// Removes an event that could not be stored. Call it in the reverse order of add().
   void take_back(std::uint64_t session, const identity& event);
-  /// The last event that is remembered of this session, by spill and number; nothing: there is
-  /// none.
+  /// The last remembered event of this session, by spill and number; nothing if there is none.
   [[nodiscard]] std::optional<event_key> last_of(std::uint64_t session) const;
 
 private:
@@ -59,7 +58,7 @@ private:
 
     friend auto operator<=>(const key&, const key&) = default; // NOLINT(modernize-use-nullptr)
   };
-  /// How many times the session has it among those that are remembered.
+  /// How often each remembered event is in the session.
   using memory = std::map<key, std::uint32_t>;
   struct session_memory {
     std::uint32_t run = 0;
@@ -74,14 +73,14 @@ private:
 
   std::size_t most_events_;
   std::size_t most_sessions_;
-  std::size_t share_ = 0;  ///< of a session, of its first events and of its last
+  std::size_t share_ = 0;  ///< of a session, each for its first and its last events
   std::uint64_t time_ = 0; ///< counts additions
   std::map<std::uint64_t, session_memory> sessions_;
   memory events_;
 };
 
-/// Adds what the newest files of a store hold, as much as can be read in a moment. Files that
-/// cannot be read, and links, are left out.
+/// Adds the events of the newest files of a store, as many as can be read quickly. Skips unreadable
+/// files and links.
 void recall(recent_events& to, const held_folder& store);
 
 } // namespace l3

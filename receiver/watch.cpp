@@ -10,8 +10,7 @@
 
 #include "monitor/log.hpp"
 #include "monitor/version.hpp"
-#include "receiver/pages.hpp"
-#include "transport/system/time_of_day.hpp"
+#include "transport/format/time.hpp"
 
 namespace l3 {
 namespace {
@@ -92,7 +91,7 @@ receive_snapshot receive_watch::snapshot(time_point now, const std::string& ledg
   return s;
 }
 
-/// In the store, or heard since the receiver's start.
+/// Nodes in the store, or heard since the receiver's start.
 std::map<std::uint32_t, daemon_snapshot> receive_watch::find_nodes(receive_snapshot& s,
                                                                    time_point now) const {
   std::map<std::uint32_t, daemon_snapshot> nodes;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a running receiver is watched: twice a second its thread makes a snapshot, which the pages
-// of its monitoring address show, tells the service manager that it is alive, and the log which
-// nodes are missing.
+// Watches a running receiver: twice a second its thread makes a snapshot for the monitoring pages,
+// tells the service manager that it is alive, and logs the missing nodes.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -21,18 +21,29 @@
 
 namespace l3 {
 
+// The pages of a receiver's monitoring address: /metrics and /status for programs, a page for
+// people, and short answers for health checks.
+
+/// The overview page; it loads nothing from elsewhere.
+[[nodiscard]] std::string render_page(const receive_snapshot& s);
+
+/// The HTTP thread calls the functions at each request, so they must not wait for the receiver.
+/// `stuck`: whether the receiver's thread makes no progress.
+[[nodiscard]] http_pages receive_pages(std::function<receive_snapshot()> latest,
+                                       std::function<bool()> stuck);
+
 class receive_watch {
 public:
-  /// Monitoring at that address, if there is one. Throws std::runtime_error that names it if it
-  /// cannot listen there. Store and receiver must outlive the watch.
+  /// Serves the monitoring pages at that address, if there is one. Throws std::runtime_error, with
+  /// the address, if it cannot listen there. Store and receiver must outlive the watch.
   receive_watch(const std::optional<internet_address>& at, const receive_settings& settings,
                 const store_writer& store, const block_receiver& receiver, service_manager manager,
                 std::chrono::nanoseconds patience = std::chrono::seconds(10));
 
-  /// For the thread that stores, between its steps: makes a snapshot if it is time for one.
-  /// `ledger_error`: why its ledger cannot be written, in words; empty: it can.
+  /// For the storing thread, between its steps: makes a snapshot if it is time for one.
+  /// `ledger_error`: why the ledger cannot be written; empty if it can.
   void look(time_point now, const std::string& ledger_error = {});
-  /// The receiver ends.
+  /// Call it when the receiver ends.
   void stopping() const { manager_.stopping(); }
 
   /// "http://127.0.0.1:9421/"; empty: no monitoring.
@@ -59,7 +70,7 @@ private:
   const store_writer& store_;
   const block_receiver& receiver_;
   service_manager manager_;
-  const std::chrono::nanoseconds patience_; ///< with the thread that stores
+  const std::chrono::nanoseconds patience_; ///< with the storing thread
   time_point started_ = steady_clock::now();
   double started_at_ = 0; ///< s since 1970-01-01 UTC
   time_point next_look_{};
@@ -72,7 +83,7 @@ private:
   receive_snapshot latest_;
   std::atomic<std::int64_t> looked_at_ = 0; ///< of time_point, in ns
   std::string address_;
-  std::unique_ptr<http_server> http_; // last: its thread reads the rest
+  std::unique_ptr<http_server> http_; // the last member: its thread reads the others
 };
 
 } // namespace l3

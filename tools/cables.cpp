@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3 cables`: the cable map of a detector as a table, checked.
+// `koto-l3 cables`: prints and checks the cable map of a detector.
 #include <memory>
 #include <string>
 #include <variant>

@@ -14,10 +14,10 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "config/toml/nearest.hpp"
+#include "config/toml/complaints.hpp"
 #include "config/usage_mistake.hpp"
 #include "monitor/version.hpp"
-#include "tools/real_number.hpp"
+#include "tools/whole_number.hpp"
 #include "transport/system/reason_of.hpp"
 
 namespace l3 {
@@ -25,7 +25,8 @@ namespace {
 
 constexpr const char* unwritten = "standard output could not be written";
 
-/// A command that is asked for without its group: "run start" for "start"; empty: there is none.
+/// The full name of a command that was called without its group: "run start" for "start". Empty if
+/// there is none.
 std::string command_of_group(const std::string& asked, std::span<const command> commands) {
   CLI::App all;
   command_body none;
@@ -48,9 +49,8 @@ int no_such_command(const std::string& program, const std::string& asked,
   return exit_usage;
 }
 
-/// Numbers are decimal: CLI11 would read 000123, as it stands in the names of ledgers, in base 8,
-/// take 0x10, 0b1 and 1_000, and an empty text, of a variable of a shell that is not set, for no
-/// option at all.
+/// Numbers are decimal. CLI11 would read 000123, as in ledger names, as octal, accept 0x10, 0b1 and
+/// 1_000, and take an empty text, from an unset shell variable, for no option at all.
 std::string plain_number(std::string& text) {
   if (text.empty()) return "the value is empty";
   const std::string_view digits =
@@ -60,14 +60,13 @@ std::string plain_number(std::string& text) {
   const bool in_groups = digits.find_first_of("_'") != std::string_view::npos &&
                          digits.find_first_not_of("0123456789_'") == std::string_view::npos;
   if (other_base || in_groups) return text + " is no decimal number";
-  if (!digits.empty() && digits.find_first_not_of('0') == digits.npos) text = "0"; // and -0
+  if (!digits.empty() && digits.find_first_not_of('0') == digits.npos) text = "0"; // also -0
   const auto first = std::min(text.find_first_not_of('0'), text.size() - 1);
   if (text.find_first_not_of("0123456789") == text.npos) text.erase(0, first);
   return {};
 }
 
-/// The same before the option looks for a unit of its own. real_number() looks at what is then
-/// left.
+/// Checks a number before the option reads its unit. real_number() checks the rest.
 std::string plain_real_number(std::string& text) {
   if (read_real_number(text) == 0.0) text = "0";
   return plain_number(text);
@@ -88,16 +87,16 @@ void take_plain_numbers(CLI::App& command) {
 
 int run_program(const std::string& name, const std::string& what, std::span<const command> commands,
                 int argc, const char* const* argv) {
-  // A reader that has gone (`| head`) makes a write fail: the command says so, and cleans up.
+  // If the reader has gone (`| head`), a write fails: the command reports it and cleans up.
   (void)std::signal(SIGPIPE, SIG_IGN);
-  (void)std::signal(SIGXFSZ, SIG_IGN); // likewise beyond a limit on the length of files
+  (void)std::signal(SIGXFSZ, SIG_IGN); // likewise for RLIMIT_FSIZE
   CLI::App program{what, name};
   const std::string version = version_line(name);
   program.set_version_flag("--version", version);
   program.require_subcommand(1);
   program.failure_message(usage_mistake);
 
-  // Options take most of a program's start: it makes only those of the wanted command.
+  // Creating options takes most of a program's start, so only the wanted command's are created.
   const std::string asked = argc > 1 ? argv[1] : "";
   const auto found = std::ranges::find(commands, asked, &command::name);
   command_body run;
@@ -122,16 +121,16 @@ int run_program(const std::string& name, const std::string& what, std::span<cons
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    const int code = program.exit(e) == 0 ? 0 : exit_usage; // prints help and version, too
+    const int code = program.exit(e) == 0 ? 0 : exit_usage; // also prints help and version
     if (std::cout.flush()) return code;
     print_error("{}: {}\n", name, unwritten);
     return exit_failure;
-  } catch (const command_error& e) { // a file of options
+  } catch (const command_error& e) { // from a file of options
     return failed(e.what(), e.code, e.in_lines);
   }
   try {
     const int code = run();
-    // What was printed may still wait: a full disk, or a reader that has gone, shows only now.
+    // Output may still be buffered: a full disk, or a reader that has gone, is detected only now.
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
       return failed(unwritten, exit_failure);
     return code;
@@ -139,7 +138,7 @@ int run_program(const std::string& name, const std::string& what, std::span<cons
     return failed(e.what(), e.code, e.in_lines);
   } catch (const std::system_error& e) {
     if (std::ferror(stdout) != 0) return failed(unwritten, exit_failure);
-    // A file, a folder, a port that cannot be opened.
+    // A file, folder or port cannot be opened.
     return failed(reason_of(e).c_str(), exit_missing_resource);
   } catch (const std::exception& e) {
     return failed(reason_of(e).c_str(), exit_failure);

@@ -13,7 +13,7 @@
 
 namespace l3 {
 
-/// Runs once the command line is parsed; returns the exit code.
+/// Runs after the command line is parsed; returns the exit code.
 using command_body = std::function<int()>;
 
 /// Adds one command with its options to the program; parsing it sets `run`.
@@ -24,8 +24,8 @@ struct command {
   command_adder* add;
 };
 
-/// Parses the command line of a program, adds only the wanted command to it, and runs that. Returns
-/// the exit code.
+/// Parses a program's command line, creates only the wanted command, runs it, and returns the exit
+/// code.
 [[nodiscard]] int run_program(const std::string& name, const std::string& what,
                               std::span<const command> commands, int argc, const char* const* argv);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a command fails: an exception with a text and an exit code, thrown by the command or by what
-// it is made of. tools/README.md lists the exit codes.
+// The failure of a command: an exception with a text and an exit code, which the command or its
+// parts throw. tools/README.md lists the exit codes.
 #pragma once
 
 #include <cerrno>
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "config/toml/complaints.hpp"
-#include "selection/trigger/built_in.hpp"
+#include "selection/trigger/selection_files.hpp"
 #include "transport/system/reason_of.hpp"
 
 namespace l3 {
@@ -22,7 +22,7 @@ inline constexpr int exit_usage = 2;
 inline constexpr int exit_missing_resource = 69;
 inline constexpr int exit_bad_configuration = 78;
 
-/// Thrown by a command: its program prints `koto-l3 NAME: text` and exits with the code.
+/// Thrown by a command: the program prints `koto-l3 NAME: text` and exits with the code.
 struct command_error : std::runtime_error {
   command_error(const std::string& text, int exit_code = exit_failure)
       : std::runtime_error(text), code(exit_code) {}
@@ -31,17 +31,17 @@ struct command_error : std::runtime_error {
     e.in_lines = true;
     return e;
   }
-  /// For the same reason.
+  /// Likewise, from an exception.
   command_error(const std::runtime_error& e, int exit_code)
       : std::runtime_error(e.what()), code(exit_code),
         in_lines(dynamic_cast<const bad_file*>(&e) != nullptr) {}
   int code;
-  /// The text has a line for each mistake in a file, or the last lines of a log; any other is one
+  /// The text has one line per mistake in a file, or the last lines of a log. Other texts have one
   /// line.
   bool in_lines = false;
 };
 
-/// Parses an option's text; a text that `parse` refuses is a usage error that names the option.
+/// Parses an option's text; if `parse` refuses it, that is a usage error with the option's name.
 template <class Parse>
 auto from_option(const char* name, const std::string& text, const Parse& parse) {
   try {
@@ -51,7 +51,7 @@ auto from_option(const char* name, const std::string& text, const Parse& parse) 
   }
 }
 
-/// Opens a file, a folder, a port; if `open` fails, a resource is missing.
+/// Opens a file, folder or port; if `open` fails, a resource is missing.
 template <class Open>
 auto opened(const Open& open) {
   try {
@@ -63,7 +63,7 @@ auto opened(const Open& open) {
   }
 }
 
-/// Whether a file exists and may be read; `hint` stands at the end of what is said if not.
+/// Throws unless the file exists and is readable; `hint` is the end of the message.
 inline void check_readable(const std::string& file, const std::string& hint = {}) {
   int error = ::access(file.c_str(), R_OK) == 0 ? 0 : errno;
   if (error == 0 && std::filesystem::is_directory(file)) error = EISDIR;
@@ -73,7 +73,7 @@ inline void check_readable(const std::string& file, const std::string& hint = {}
                         exit_missing_resource);
 }
 
-/// The same of a menu or a detector, which may be the one that is built in.
+/// Likewise for a menu or a detector, which may be the built-in one.
 inline void check_built_in_or_readable(const std::string& file) {
   if (file != built_in) check_readable(file, built_in_hint(file));
 }

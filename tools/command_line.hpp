@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of a command. CLI11 reads them, in command_line.cpp alone: its headers take longer to
-// compile than a command does.
+// The options of a command. Only command_line.cpp uses CLI11, because its headers take longer to
+// compile than a command.
 #pragma once
 
 #include <functional>
@@ -18,12 +18,12 @@ class Validator;
 
 namespace l3 {
 
-/// Looks at the text of an option and may rewrite it. Says what is wrong with it, or nothing.
+/// Checks the text of an option and may rewrite it. Returns what is wrong, or an empty string.
 class option_rule {
 public:
   using rewrite = std::function<std::string(std::string&)>;
 
-  /// `form` describes the allowed texts in --help.
+  /// `form`: the allowed texts, for --help.
   explicit option_rule(const rewrite& look, const std::string& form = {});
   explicit option_rule(const CLI::Validator& rule);
   [[nodiscard]] const CLI::Validator& validator() const { return *validator_; }
@@ -44,10 +44,10 @@ template <class Value>
   for (const auto& [word, value] : named) words.push_back(word);
   return one_of(words);
 }
-/// A number of bytes, "64 kB", "1 MiB"; units count in powers of 1024 bytes but for kB, MB and GB.
+/// A number of bytes, such as "64 kB" or "1 MiB". Units are powers of 1024 except kB, MB and GB.
 [[nodiscard]] option_rule size_in_bytes();
 
-/// An option of a command. It is a handle, which is copied freely.
+/// A handle of a command's option; copied freely.
 class option {
 public:
   explicit option(CLI::Option* of) : of_(of) {}
@@ -62,7 +62,7 @@ public:
   option group(const std::string& heading) const;
   option allow_extra_args(bool yes) const;
   option option_text(const std::string& form) const;
-  /// --help shows the value that the variable has now.
+  /// Shows the current value of the variable in --help.
   option capture_default_str() const;
   option default_str(const std::string& text) const;
   [[nodiscard]] std::size_t count() const;
@@ -72,13 +72,13 @@ private:
   CLI::Option* of_;
 };
 
-/// A command, or a program with its commands. It is a handle, which is copied freely.
+/// A handle of a command, or of a program with its commands; copied freely.
 class command_line {
 public:
   explicit command_line(CLI::App* of) : of_(of) {}
 
   [[nodiscard]] command_line add_subcommand(const std::string& name, const std::string& what) const;
-  /// The types of command_line.cpp: numbers, texts, and vectors and optionals of them.
+  /// For numbers, texts, and vectors and optionals of them, as instantiated in command_line.cpp.
   template <class Value>
   option add_option(const std::string& names, Value& to, const std::string& what) const;
   option add_option_function(const std::string& names,
@@ -89,7 +89,7 @@ public:
                            const std::string& what) const;
   [[nodiscard]] option get_option(const std::string& name) const;
   void footer(const std::string& text) const;
-  /// Called once the command line is parsed.
+  /// Called after the command line is parsed.
   void callback(const std::function<void()>& then) const;
   void require_subcommand() const;
   [[nodiscard]] CLI::App& app() const { return *of_; }
@@ -98,7 +98,15 @@ private:
   CLI::App* of_;
 };
 
-/// A mistake in an option that only its value shows.
+/// Reports a mistake in an option's value.
 [[noreturn]] void refuse_option(const std::string& name, const std::string& why);
+
+// Reads the options of a service command from a TOML file: `secret_key = "…"` is --secret-key.
+// Options on the command line override the file.
+
+/// Adds --config FILE to a command. Call it before adding other options: CLI11 processes options in
+/// that order, so the file can set the later ones. A mistake in the file is a command_error of
+/// exit_bad_configuration with its place.
+void add_options_file(command_line command);
 
 } // namespace l3

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3 demo`: a spill through the whole chain on this machine, by UDP and by TCP, verified
-// event by event.
+// `koto-l3 demo`: sends a spill through the whole chain on this machine, over UDP and TCP, and
+// verifies every event.
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
@@ -16,7 +16,6 @@
 #include "tools/interrupt.hpp"
 #include "tools/print.hpp"
 #include "tools/rehearsal/rehearsal.hpp"
-#include "tools/rehearsal/workload.hpp"
 #include "tools/replay/destination.hpp"
 #include "tools/scratch_folder.hpp"
 
@@ -115,7 +114,7 @@ json::object object_of(const rehearsal_result& r) {
           {"problems", json::array(r.problems.begin(), r.problems.end())}};
 }
 
-/// `folder`: where everything was kept; empty if nothing was.
+/// `folder`: where the data were kept; empty if they were not.
 void print_json(const rehearsal_result& udp, const rehearsal_result& tcp,
                 const std::filesystem::path& folder) {
   const json::object all{{"holds", udp.ok() && tcp.ok()},
@@ -134,7 +133,7 @@ std::filesystem::path make_folder(const demo_options& o) {
   return new_scratch_folder("koto-l3-demo");
 }
 
-/// Told now, not after the simulation.
+/// Checked before the simulation.
 void check_options(const demo_options& o) {
   (void)from_option("--rate", o.udp_rate, parse_rate);
   (void)from_option("--tcp-rate", o.tcp_rate, parse_rate);
@@ -183,14 +182,14 @@ int demo_in(const std::filesystem::path& folder, const demo_options& o, interrup
 
 int demo(const demo_options& o) {
   check_options(o);
-  interrupt signals; // the programs that it starts end with it
+  interrupt signals; // child programs end with this one
   const auto folder = opened([&] { return make_folder(o); });
   const bool scratch = o.folder.empty() && !o.keep;
   say("working in " + folder.string() + (scratch ? ", which goes away if all is well" : ""));
   try {
     return demo_in(folder, o, signals);
   } catch (const std::exception& e) {
-    // A program that heard the same signal may have ended before this one looked.
+    // A program that got the same signal may have ended before this check.
     const bool interrupted = signals.came();
     std::error_code ignored;
     if (interrupted && scratch) std::filesystem::remove_all(folder, ignored);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3 doctor`: whether this machine has what the daemon needs, and the commands that mend it.
+// `koto-l3 doctor`: checks whether this machine meets the daemon's needs, and prints remedies.
 #include <algorithm>
 #include <memory>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3 efficiency`: what part of unbiased events each line fires on, from a store alone.
+// `koto-l3 efficiency`: the fraction of unbiased events on which each line fires, from a store
+// alone.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -17,13 +18,14 @@
 #include "selection/trigger/parse_selection.hpp"
 #include "tools/command.hpp"
 #include "tools/efficiency/line_efficiency.hpp"
+#include "tools/evaluate/decision_totals.hpp"
 #include "tools/evaluate/stored_events.hpp"
 #include "tools/evaluate/stored_settings.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/print.hpp"
-#include "tools/skip_damaged_option.hpp"
+#include "tools/replay/file_fault.hpp"
 #include "tools/verify/agreement.hpp"
-#include "tools/verify/line_names.hpp"
+#include "tools/verify/payload_tally.hpp"
 #include "tools/verify/store_folder.hpp"
 #include "transport/accounting/ledger.hpp"
 
@@ -36,17 +38,17 @@ const std::vector<std::string> usual_references{"pass_through", "minimum_bias"};
 
 struct options {
   std::string store;
-  std::vector<std::string> references; ///< empty: the usual ones, as far as there are any
+  std::vector<std::string> references; ///< empty: the usual ones, if they exist
   std::vector<std::string> ledgers;
   bool skip_damaged = false;
   bool json = false;
 };
 
-/// Events that were decided alike. `reprocess` may have decided again by settings that a daemon
+/// What decided a group of events. `reprocess` may have decided again with settings that a daemon
 /// had, too.
 struct decided_by {
   std::uint32_t settings = 0;
-  bool chosen = false; ///< by `reprocess`, among those that another selection had kept
+  bool chosen = false; ///< by `reprocess`, from events that another selection had kept
 
   friend auto operator<=>(const decided_by&,
                           const decided_by&) = default; // NOLINT(modernize-use-nullptr)
@@ -54,13 +56,13 @@ struct decided_by {
 
 struct efficiencies {
   std::map<decided_by, settings_efficiency> by_settings;
-  std::set<std::uint64_t> sessions; ///< of daemons, with events
+  std::set<std::uint64_t> sessions; ///< of daemons with events
   std::uint64_t without_summary = 0;
   unreadable_parts lost;
 };
 
-/// The lines that decided each block, by the settings of its session in the store. A reference that
-/// no line has is refused before the store is read.
+/// The lines that decided each block, from its session's settings in the store. A reference that no
+/// line has is refused before the store is read.
 class known_settings {
 public:
   known_settings(const options& o, interrupt& signals) : options_(o), told_(o.store, signals) {
@@ -83,7 +85,7 @@ public:
             options_.references.empty() ? usual_references : options_.references};
   }
 
-  /// Whether another selection chose these events before: then no sample of them is unbiased.
+  /// Whether another selection chose these events before, so that no sample of them is unbiased.
   [[nodiscard]] bool is_chosen(const block_header& block) {
     const auto& known = told_.of(block).all;
     return known && known->software.starts_with("koto-l3 ");
@@ -116,7 +118,7 @@ efficiencies measure(const options& o, interrupt& signals) {
   return e;
 }
 
-/// What the daemons' ledgers say of events that were given up.
+/// The dropped events in the daemons' ledgers.
 class daemon_ledgers {
 public:
   explicit daemon_ledgers(const std::vector<std::string>& files) {
@@ -142,10 +144,10 @@ public:
     }
   }
 
-  /// Of daemons that were killed, or still run: what they count was so at an earlier time.
+  /// Ledgers of daemons that were killed or are still running: their counts are outdated.
   [[nodiscard]] const std::vector<std::string>& not_final() const { return not_final_; }
 
-  /// Sessions of which no ledger is given that says all.
+  /// Number of sessions without a final ledger.
   [[nodiscard]] std::size_t unknown_of(const std::set<std::uint64_t>& sessions) const {
     return static_cast<std::size_t>(
         std::ranges::count_if(sessions, [&](std::uint64_t s) { return !sessions_.contains(s); }));
@@ -164,23 +166,8 @@ std::string text_of(const proportion& p) {
                      per_cent * (p.upper() - p.value()), per_cent * (p.value() - p.lower()));
 }
 
-json::value to_json(const proportion& p) {
-  if (p.all == 0) return nullptr;
-  return {{"some", p.some},
-          {"all", p.all},
-          {"value", p.value()},
-          {"lower", p.lower()},
-          {"upper", p.upper()}};
-}
-
-/// Most often first.
-std::vector<std::pair<std::uint64_t, std::string>> reasons_of(const line_efficiency& l) {
-  std::vector<std::pair<std::uint64_t, std::string>> all;
-  for (std::size_t r = 0; r < l.refused.size(); ++r)
-    if (l.refused[r] != 0)
-      all.emplace_back(l.refused[r], name_of_reason(static_cast<std::uint8_t>(r)));
-  std::ranges::stable_sort(all, [](const auto& a, const auto& b) { return a.first > b.first; });
-  return all;
+json::value json_of(const proportion& p) {
+  return p.all == 0 ? json::value(nullptr) : json::value(to_json(p));
 }
 
 void print_text(const decided_by& how, const settings_efficiency& s) {
@@ -199,7 +186,7 @@ void print_text(const decided_by& how, const settings_efficiency& s) {
     for (std::size_t n = 0; n < of.lines.size(); ++n) {
       const line_efficiency& l = of.lines[n];
       std::vector<std::string> reasons;
-      for (const auto& [events, why] : reasons_of(l))
+      for (const auto& [events, why] : reasons_by_frequency(l.refused))
         reasons.push_back(fmt::format("{} {}", why, events));
       print_plain("{:<16} {:>9} {:>9.2f}  {}  {}   {}\n", l.name, l.prescale,
                   static_cast<double>(s.link_bytes(n)) / 1e6, text_of(l.of_all),
@@ -215,14 +202,12 @@ json::object to_json(const decided_by& how, const settings_efficiency& s) {
     json::array lines;
     for (std::size_t n = 0; n < of.lines.size(); ++n) {
       const line_efficiency& l = of.lines[n];
-      json::object refused;
-      for (const auto& [events, why] : reasons_of(l)) refused[why] = events;
       lines.push_back(json::object{{"line", l.name},
                                    {"prescale", l.prescale},
                                    {"bytes_on_the_link", s.link_bytes(n)},
-                                   {"fired", to_json(l.of_all)},
-                                   {"fired_of_triggered", to_json(l.of_triggered)},
-                                   {"refused", std::move(refused)}});
+                                   {"fired", json_of(l.of_all)},
+                                   {"fired_of_triggered", json_of(l.of_triggered)},
+                                   {"refused", reasons_to_json(l.refused)}});
     }
     samples.push_back(json::object{{"reference", of.name},
                                    {"one_in", of.one_in},
@@ -235,7 +220,7 @@ json::object to_json(const decided_by& how, const settings_efficiency& s) {
           {"samples", std::move(samples)}};
 }
 
-/// Why there is no event of an unbiased sample, and what helps if anything does.
+/// Why there is no event of an unbiased sample, with a remedy if there is one.
 std::string why_none(const options& o, const efficiencies& e) {
   if (e.by_settings.empty())
     return e.without_summary > 0

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3 evaluate`: how good a selection is on simulated events, whose truth is beside them. With
-// several selections it shows where their decisions differ.
+// `koto-l3 evaluate`: evaluates a selection on simulated events with known truth. With several
+// selections it shows where their decisions differ.
 #include <algorithm>
 #include <memory>
 
@@ -10,11 +10,10 @@
 #include "tools/command.hpp"
 #include "tools/evaluate/evaluated_file.hpp"
 #include "tools/evaluate/evaluation.hpp"
-#include "tools/evaluate/evaluation_report.hpp"
 #include "tools/evaluate/selection_run.hpp"
 #include "tools/evaluate/stress.hpp"
 #include "tools/print.hpp"
-#include "tools/skip_damaged_option.hpp"
+#include "tools/replay/file_fault.hpp"
 #include "tools/whole_number.hpp"
 
 namespace l3 {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3 extract`: takes the original fragments out of a store, or out of a spool that no daemon
-// uses.
+// `koto-l3 extract`: writes the original fragments of a store, or of a spool that no daemon uses.
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -15,9 +14,9 @@
 #include "tools/interrupt.hpp"
 #include "tools/print.hpp"
 #include "tools/progress.hpp"
-#include "tools/skip_damaged_option.hpp"
+#include "tools/replay/file_fault.hpp"
 #include "tools/verify/extraction.hpp"
-#include "tools/verify/payload_words.hpp"
+#include "tools/verify/payload_tally.hpp"
 #include "tools/verify/store_folder.hpp"
 
 namespace l3 {

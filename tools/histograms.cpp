@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3 histograms`: shows the histograms of a daemon or of a file, and which inputs changed
+// `koto-l3 histograms`: shows the histograms of a daemon or of a file, and the inputs that changed
 // since a reference.
 #include <cerrno>
 #include <chrono>
@@ -21,7 +21,7 @@
 #include "tools/interrupt.hpp"
 #include "tools/pending_file.hpp"
 #include "tools/print.hpp"
-#include "tools/skip_damaged_option.hpp"
+#include "tools/replay/file_fault.hpp"
 #include "tools/status/http_get.hpp"
 #include "tools/whole_number.hpp"
 #include "transport/system/reason_of.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3 info`: says what a stored file or folder is, and what it holds.
+// `koto-l3 info`: identifies a stored file or folder and describes its contents.
 #include <memory>
 
 #include <fmt/format.h>

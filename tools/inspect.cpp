@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3 inspect`: one event, as it was sent or stored, with its waveforms.
+// `koto-l3 inspect`: shows one event as it was sent or stored, with its waveforms.
 #include <charconv>
 #include <memory>
 
@@ -42,7 +42,7 @@ event_key parse_key(const std::string& text) {
   return key;
 }
 
-/// A configuration gives the readout and, where no option does, the selection.
+/// A configuration provides the readout and, without an option for it, the selection.
 std::optional<readout> read_configuration(options& o) {
   if (o.config.empty()) return std::nullopt;
   check_readable(o.config);
@@ -55,7 +55,7 @@ std::optional<readout> read_configuration(options& o) {
   return loaded.settings.building.crates;
 }
 
-/// Nothing if the built-in ones do not fit the event: then there are no names.
+/// Returns nothing if the built-in ones do not fit the event; then there are no names.
 std::optional<loaded_selection> names_for(const options& o, const found_event& event) {
   const bool given =
       o.files.lines != built_in || o.files.detector != built_in || !o.files.calibration.empty();

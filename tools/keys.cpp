@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3 keys`: makes the key pair of a daemon or a receiver.
+// `koto-l3 keys`: creates the key pair of a daemon or a receiver.
 #include <memory>
 #include <string>
 

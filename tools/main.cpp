@@ -6,7 +6,7 @@
 
 namespace l3 {
 
-// Each in the source of its name.
+// Each is in the source of its name.
 command_adder add_simulate, add_replay, add_keys, add_receive, add_verify, add_extract, add_pack,
     add_unpack, add_cables, add_select, add_efficiency, add_evaluate, add_reprocess, add_demo,
     add_info, add_inspect, add_run, add_status, add_histograms, add_doctor;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3 pack` and `koto-l3 unpack`: turn bare waveforms into bare KOTO records, or into a file
-// of the strong codec, and back.
+// `koto-l3 pack` and `koto-l3 unpack`: convert bare waveforms to bare KOTO records or a file of the
+// strong codec, and back.
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -15,7 +15,7 @@
 
 #include "gpu/codec/koto.hpp"
 #include "tools/command.hpp"
-#include "tools/pack/packing.hpp"
+#include "tools/pack/byte_stream.hpp"
 #include "tools/pack/samples_option.hpp"
 #include "tools/pack/strong_file.hpp"
 #include "tools/pending_file.hpp"
@@ -45,21 +45,22 @@ void convert(const options& o, bool packs, byte_input& in, byte_output& out,
   unpack_strong(in, out, o.samples_given ? std::optional(o.samples) : std::nullopt, tell);
 }
 
-/// Whether a file that begins so has bare records, whose first byte is a number of bits, or a head
-/// of the strong codec.
+/// Whether a file with this begin has bare records, which begin with a number of bits, or the head
+/// of a strong codec file.
 bool is_packed(std::string_view begin) {
   return static_cast<unsigned char>(begin.front()) <= koto::max_bits || begin.starts_with("KL3W");
 }
 
 bool is_of_text(char c) { return (c >= ' ' && c <= '~') || c == '\n' || c == '\r' || c == '\t'; }
 
-/// Whether a file that begins so may have samples. These have any value: it only must not begin as
-/// another file of koto-l3, of which ledgers and drawings are text, or as other text.
+/// Whether a file with this begin may have samples. Samples have any value, but the file must not
+/// begin like another koto-l3 file or like text.
 bool is_unpacked(std::string_view begin) {
   return !begin.starts_with("KL3") && !std::ranges::all_of(begin, is_of_text);
 }
 
-/// Samples have no head: those that unpack wrote look like recorded ones, which are there once.
+/// Samples have no head, so unpacked ones cannot be told from recorded ones, which must not be
+/// overwritten.
 void check_no_samples(const std::string& name) {
   std::error_code none;
   if (std::filesystem::is_regular_file(name, none) && std::filesystem::file_size(name, none) > 0)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file that is written as NAME.new and becomes NAME when it is whole: if the program ends before,
-// an old NAME stays as it was. If NAME is a link, its target is replaced, for a link such as
-// /dev/stdout is the system's; a pipe or a device is written directly. check_replaced() comes first
-// where a person gave the name.
+// A file that is written as NAME.new and becomes NAME when it is complete; until then an old NAME
+// stays. If NAME is a link, its target is replaced, because a link such as /dev/stdout belongs to
+// the system; a pipe or a device is written directly. Call check_replaced() first if a person gave
+// the name.
 #pragma once
 
 #include <filesystem>
@@ -11,24 +11,24 @@
 
 namespace l3 {
 
-/// A mistyped name must cost no data: throws command_error if a file of this name is there already,
-/// is not empty, and `is_own` does not know it, by its first 64 bytes, for one that the writer may
-/// replace. `writer` is the option or the command.
+/// Protects data from a mistyped name: throws command_error if a non-empty file of this name exists
+/// and `is_own`, from its first 64 bytes, does not recognise it as replaceable. `writer`: the
+/// option or the command.
 void check_replaced(const std::string& writer, const std::filesystem::path& name,
                     bool (*is_own)(std::string_view begin));
 
 class pending_file {
 public:
-  /// Throws std::filesystem::filesystem_error for a ring of links.
+  /// Throws std::filesystem::filesystem_error for a cycle of links.
   explicit pending_file(const std::filesystem::path& name);
   /// Removes an unfinished file.
   ~pending_file();
   pending_file(const pending_file&) = delete;
   pending_file& operator=(const pending_file&) = delete;
 
-  /// Where to write.
+  /// The path to write to.
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-  /// Gives the file its name; call it when all is written and closed. Throws
+  /// Gives the file its name after everything is written and closed. Throws
   /// std::filesystem::filesystem_error.
   void finish();
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the commands print for a person. A value may be an argument, the name of a file or text out
-// of one: it is printed with escapes for what would command the terminal, or begin a line of its
-// own. JSON is for programs: it has its own escapes, and must be UTF-8 whatever a name holds. The
-// data of a filter go another way.
+// Output of the commands for people. Values may be arguments, file names or text from files:
+// anything that would control the terminal or begin a new line is escaped. JSON is for programs: it
+// has its own escapes, and must be UTF-8 for any name. Data of filters do not use this.
 #pragma once
 
 #include <concepts>
@@ -18,12 +17,12 @@
 
 namespace l3 {
 
-/// A value that has several lines, whose ends stay: a table, say.
+/// A value of several lines, such as a table, whose line ends stay.
 struct text_lines {
   std::string text;
 };
 
-/// Of a value the text that may be printed; a value that is no text is as it was.
+/// The printable form of a value; values that are no text stay unchanged.
 template <class Value>
 decltype(auto) plain_value(Value&& value) {
   if constexpr (std::same_as<std::remove_cvref_t<Value>, text_lines>)
@@ -38,7 +37,7 @@ template <class... Values>
 using plain_format =
     fmt::format_string<std::remove_cvref_t<decltype(plain_value(std::declval<Values>()))>...>;
 
-/// A text that may go to a terminal.
+/// Formats a text that is safe for a terminal.
 template <class... Values>
 [[nodiscard]] std::string plain_text_of(plain_format<Values...> text, Values&&... values) {
   const auto formatted = [&](const auto&... plain) {
@@ -49,10 +48,10 @@ template <class... Values>
 
 class line_writer;
 
-/// Everything that a command says while it works goes through it.
+/// All messages of a running command go through it.
 [[nodiscard]] line_writer& standard_error();
 
-/// Writes to standard error, and waits neither for a program that reads it nor for a disk.
+/// Writes to standard error without waiting for a reader or a disk.
 void write_error(std::string_view text);
 
 template <class... Values>
@@ -72,7 +71,7 @@ void print_json(fmt::format_string<Values...> text, Values&&... values) {
   fmt::print("{}", json_in_utf8(fmt::format(text, std::forward<Values>(values)...)));
 }
 
-/// Formats at the end of a text. fmt::format_to would compile all of fmt in each source.
+/// Appends formatted text. fmt::format_to would compile all of fmt in each source.
 template <class... Values>
 void append(std::string& text, fmt::format_string<Values...> format, Values&&... values) {
   text += fmt::format(format, std::forward<Values>(values)...);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One line on a terminal that shows how far a command is, how fast it goes and how long it will
-// take; silent without a terminal, and within the first second. For one thread.
+// A progress line on a terminal: how much is done, how fast, and how long the rest takes. Silent
+// without a terminal and within the first second. For one thread.
 #pragma once
 
 #include <sys/ioctl.h>
@@ -20,14 +20,14 @@
 
 namespace l3 {
 
-/// "verify 300 of 1000 events (30 %), 100 events/s, 7 s left"; of bytes "1.5 of 3.0 GB". `total` 0:
-/// unknown. The rate is the mean since the start.
+/// "verify 300 of 1000 events (30 %), 100 events/s, 7 s left"; for bytes "1.5 of 3.0 GB". `total`
+/// 0: unknown. The rate is the mean since the start.
 [[nodiscard]] inline std::string progress_text(std::string_view label, std::string_view unit,
                                                std::uint64_t done, std::uint64_t total,
                                                std::chrono::duration<double> since_start) {
   constexpr double mega = 1e6;
   constexpr double giga = 1e9;
-  constexpr double longest = 360'000; // s; beyond it the rate says nothing
+  constexpr double longest = 360'000; // in s; a longer estimate is meaningless
   const bool bytes = unit == "bytes";
   const bool large = bytes && static_cast<double>(std::max(done, total)) >= giga;
   const std::string_view shown = !bytes ? unit : large ? "GB" : "MB";
@@ -62,24 +62,24 @@ public:
   progress(const progress&) = delete;
   progress& operator=(const progress&) = delete;
 
-  /// Cheap: prints at most ten times a second, and not within the first second.
+  /// Cheap: prints at most ten times a second, after the first second.
   void update(std::uint64_t done) {
     if (!shown_) return;
     const auto now = clock::now();
     if (now < next_) return;
     next_ = now + std::chrono::milliseconds(100);
     visible_ = true;
-    if (!standard_error().idle()) return; // a terminal that was told to stop
+    if (!standard_error().idle()) return; // the terminal is stopped
     const std::string text = progress_text(label_, unit_, done, total_, now - started_);
     show(plain_line(text.substr(0, columns() - 1)));
   }
-  /// Where the total is known only now.
+  /// Also sets a total that was unknown before.
   void update(std::uint64_t done, std::uint64_t total) {
     total_ = total;
     update(done);
   }
 
-  /// Removes the line, as the destructor does, before standard output says more.
+  /// Removes the line before further output, as the destructor does.
   void clear() {
     if (visible_) {
       show({});
@@ -91,9 +91,9 @@ public:
 private:
   using clock = std::chrono::steady_clock;
 
-  /// In place of the line before it.
+  /// Replaces the line.
   static void show(const std::string& text) { standard_error().write("\r" + text + "\033[K"); }
-  /// A line that is longer than the terminal's would stay in part when the next one replaces it.
+  /// A line longer than the terminal's would stay in part when it is replaced.
   [[nodiscard]] static std::size_t columns() {
     winsize size{};
     constexpr std::size_t unknown = 80;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3 receive`: the far end of the output link. Stores blocks and acknowledges them.
+// `koto-l3 receive`: the receiving end of the output link. Stores blocks and acknowledges them.
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
@@ -14,7 +14,6 @@
 
 #include "config/amount.hpp"
 #include "config/endpoint.hpp"
-#include "config/path_text.hpp"
 #include "config/usage_mistake.hpp"
 #include "monitor/log.hpp"
 #include "monitor/service_manager.hpp"
@@ -22,13 +21,12 @@
 #include "receiver/block_receiver.hpp"
 #include "receiver/watch.hpp"
 #include "tools/command.hpp"
+#include "tools/command_line.hpp"
 #include "tools/interrupt.hpp"
-#include "tools/options_file.hpp"
 #include "tools/pending_file.hpp"
 #include "tools/print.hpp"
 #include "tools/progress.hpp"
 #include "tools/verify/agreement.hpp"
-#include "tools/verify/quiet_time.hpp"
 #include "transport/accounting/ledger.hpp"
 #include "transport/format/units.hpp"
 #include "transport/link/link_keys.hpp"
@@ -49,30 +47,23 @@ struct options {
   store_settings store;
   std::string ledger;
   std::optional<internet_address> monitor;
-  bool exit_after_goodbye = false;
   bool json = false;
   bool check = false;
   bool insecure = false;
 };
 
 constexpr auto longest_step = 100ms;
-constexpr auto pause_for_ledger = 5s; // after one that could not be written
-constexpr auto idle_time = 1s; // without a block: then the ledger is written, as at a goodbye
-constexpr auto pause_between_ledgers = 1s; // a peer may say goodbye as often as it likes
+constexpr auto pause_for_ledger = 5s;      // after a failed write
+constexpr auto idle_time = 1s;             // without a block, before the ledger is written
+constexpr auto pause_between_ledgers = 1s; // a peer may say goodbye at any rate
 constexpr mode_t folder_mode = 0750;
 
 void warn(std::string_view text) { log_warning("{}", text); }
 
-/// Of a store on a full disk that is new.
-bool is_want_of_room(const std::error_code& error) {
-  return error == std::errc::no_space_on_device ||
-         error == std::error_code(EDQUOT, std::generic_category());
-}
-
 /// `failing`: it ends, and its store cannot be written.
 enum class receiver_is : std::uint8_t { running, failing, ended };
 
-/// What the store holds, and what came over the link since the start.
+/// The contents of the store, and the data received since the start.
 ledger account_of(const store_writer& store, const receive_counters& c, receiver_is now) {
   ledger l;
   l.program = "receive";
@@ -101,13 +92,13 @@ ledger account_of(const store_writer& store, const receive_counters& c, receiver
   return l;
 }
 
-/// Writes the ledger; reports the first of several failures only.
+/// Writes the ledger; reports only the first of several failures.
 class ledger_file {
 public:
   explicit ledger_file(std::filesystem::path path) : path_(std::move(path)) {}
 
-  /// Throws command_error where that would never work. A full disk may have room later, and the
-  /// receiver that waits for it says so to its daemons.
+  /// Throws command_error if the ledger can never be written. A full disk may have room later, and
+  /// a waiting receiver reports it to its daemons.
   void begin(const ledger& l) {
     if (write(l)) return;
     if (!is_want_of_room(error_))
@@ -126,7 +117,7 @@ public:
     began_ = true;
     return trouble_.empty();
   }
-  /// It could not be written, for this reason; empty: it could.
+  /// Why the ledger could not be written; empty if it could.
   [[nodiscard]] const std::string& trouble() const { return trouble_; }
   [[nodiscard]] bool is_to_be_tried(time_point now) const {
     return !trouble_.empty() && now >= next_try_;
@@ -175,8 +166,8 @@ void summarize(const options& o, const ledger& l, const receive_counters& c) {
   }
 }
 
-/// Every connection takes a descriptor until its handshake is over, a stranger's too: the store
-/// must still get its own.
+/// Every connection, even a stranger's, takes a descriptor during its handshake; the store must
+/// still get its own.
 void raise_descriptor_limit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -184,7 +175,7 @@ void raise_descriptor_limit() {
   (void)::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/// Keys are the default. On loopback, a link without them needs nothing.
+/// Keys are the default. A link on loopback may do without them.
 void refuse_no_keys(const options& o) {
   if (!o.receiver.secret_key.empty() || o.insecure || is_on_this_machine(o.receiver.bind)) return;
   throw command_error(
@@ -195,43 +186,19 @@ void refuse_no_keys(const options& o) {
       exit_usage);
 }
 
-/// Whether it is the ledger of a daemon, or what a daemon keeps beside its ledgers.
-bool is_of_ledgers(const std::filesystem::path& file) {
-  const std::string name = file.filename();
-  if (name.starts_with("node") && (name.ends_with(".lock") || name.ends_with(".last-run")))
-    return true;
-  if (!name.ends_with(".json")) return false;
-  try {
-    return read_ledger(file).program == daemon_program;
-  } catch (const std::runtime_error&) {
-    return false; // another file
-  }
-}
-
-/// A new store does not begin among the files of a daemon: to commands that read the folder it
-/// would be neither.
-void refuse_folder_of_a_daemon(const std::filesystem::path& folder) {
-  const auto refuse = [&](std::string_view what) {
-    throw command_error(
-        fmt::format("--out: {} is {}: give the store a folder of its own", folder.string(), what),
-        exit_usage);
-  };
+/// A store in a daemon's spool would keep that daemon from its blocks.
+void refuse_spool(const std::filesystem::path& folder) {
   std::error_code error;
-  if (!std::filesystem::is_directory(folder, error)) return;
-  try {
-    if (!store_file_numbers(folder).empty()) return;
-  } catch (const std::filesystem::filesystem_error&) {
-    return; // the store says why it cannot begin
-  }
-  if (kind_of(folder) == store_kind::spool) refuse("the spool of a daemon (spool.folder)");
-  std::filesystem::directory_iterator at(folder, error);
-  for (const std::filesystem::directory_iterator end; !error && at != end; at.increment(error))
-    if (is_of_ledgers(at->path()))
-      refuse(fmt::format("a daemon's folder of ledgers (run.ledger), of which {} is a file",
-                         at->path().filename().string()));
+  if (std::filesystem::is_directory(folder, error) &&
+      opened([&] { return kind_of(folder); }) == store_kind::spool)
+    throw command_error(fmt::format("--out: {} is the spool of a daemon (spool.folder): give the "
+                                    "store a folder of its own",
+                                    folder.string()),
+                        exit_usage);
 }
 
-/// Only the last part of the path may be new: otherwise the path is mistyped. Nothing is made.
+/// Only the last part of the path may be new; otherwise the path is probably mistyped. Creates
+/// nothing.
 void refuse_no_folder(const std::filesystem::path& folder) {
   std::error_code error;
   if (std::filesystem::exists(folder, error) && !std::filesystem::is_directory(folder, error))
@@ -259,7 +226,7 @@ void make_folder(const std::filesystem::path& folder) {
 
 bool is_ledger_of_receive(std::string_view begin) { return is_ledger_of("receive", begin); }
 
-/// A mistyped --ledger must cost no data. The store's own ledger.json needs no look.
+/// Protects data from a mistyped --ledger. The store's own ledger.json needs no check.
 void refuse_ledger(const std::string& ledger) {
   if (ledger.empty()) return;
   if (is_name_of_stored_data(std::filesystem::path(ledger).filename().string()))
@@ -274,7 +241,7 @@ int receive_until_told(const options& o, store_writer& store, block_receiver& re
                        const service_manager& manager, interrupt& signals) {
   ledger_file file(o.ledger.empty() ? o.store.folder / "ledger.json"
                                     : std::filesystem::path(o.ledger));
-  // After a crash the ledger that is found must be this receiver's, not an earlier one's.
+  // After a crash the ledger on disk must be this receiver's, not an earlier one's.
   file.begin(account_of(store, receiver.counters(), receiver_is::running));
   receive_watch watch(o.monitor, o.receiver, store, receiver, manager);
   log_info("listening on {}, storing in {}, with {} MiB of memory at most", receiver.endpoint(),
@@ -285,26 +252,30 @@ int receive_until_told(const options& o, store_writer& store, block_receiver& re
                 limit.whose, limit.bytes >> 20);
   if (o.monitor) log_info("monitoring on {}", watch.address());
   progress line("receive", 0, "events stored");
-  quiet_time quiet(idle_time, steady_clock::now());
+  std::uint64_t blocks = 0;
+  std::uint64_t blocks_in_ledger = 0;
   std::uint64_t goodbyes = 0;
   bool ledger_is_due = false;
+  time_point last_block{};
   time_point next_ledger{};
   while (!signals.came()) {
     (void)receiver.step(longest_step);
     watch.look(steady_clock::now(), file.trouble());
     const auto& c = receiver.counters();
+    const time_point now = steady_clock::now();
+    if (std::exchange(blocks, c.blocks.get()) != c.blocks.get()) last_block = now;
     const bool goodbye = std::exchange(goodbyes, c.goodbyes.get()) != c.goodbyes.get();
-    ledger_is_due = quiet.over(c.blocks.get(), steady_clock::now()) || goodbye || ledger_is_due;
-    if (const time_point now = steady_clock::now(); ledger_is_due && now >= next_ledger) {
+    const bool idle = blocks != blocks_in_ledger && now >= last_block + idle_time;
+    ledger_is_due = ledger_is_due || goodbye || idle;
+    if (ledger_is_due && now >= next_ledger) {
       ledger_is_due = false;
+      blocks_in_ledger = blocks;
       next_ledger = now + pause_between_ledgers;
       file.write(account_of(store, c, receiver_is::running));
-    } else if (file.is_to_be_tried(steady_clock::now())) {
+    } else if (file.is_to_be_tried(now)) {
       file.write(account_of(store, c, receiver_is::running));
     }
     line.update(c.stored_events);
-    if (o.exit_after_goodbye && c.goodbyes > 0 && receiver.open_sessions(steady_clock::now()) == 0)
-      break;
   }
   line.clear();
   watch.stopping();
@@ -322,13 +293,13 @@ int receive_until_told(const options& o, store_writer& store, block_receiver& re
   return fault ? exit_failure : 0;
 }
 
-/// Refuses what a shell should have replaced (config/path_text.hpp).
+/// Refuses texts that the shell should have replaced (config/usage_mistake.hpp).
 std::string refuse_no_path(const std::string& text) {
   const std::string_view wrong = wrong_with_path(text);
   return wrong.empty() ? "" : fmt::format("{} {}", text, wrong);
 }
 
-/// For --check-config: a folder that is missing only until the service starts is no mistake.
+/// For --check-config: a folder that is created when the service starts is no mistake.
 void look_at_folder(const std::filesystem::path& folder) {
   const auto above = (folder.has_filename() ? folder : folder.parent_path()).parent_path();
   if (comes_with_the_service(above))
@@ -337,7 +308,7 @@ void look_at_folder(const std::filesystem::path& folder) {
     refuse_no_folder(folder);
 }
 
-/// For --check-config: each start would end where the ledger is to be.
+/// For --check-config: refuses a ledger that would make each start fail.
 void look_at_ledger(const std::string& ledger, const std::filesystem::path& store) {
   if (ledger.empty()) return;
   std::error_code error;
@@ -356,7 +327,7 @@ void look_at_ledger(const std::string& ledger, const std::filesystem::path& stor
                         exit_missing_resource);
 }
 
-/// For --check-config. A port that is taken now may be free at the start.
+/// For --check-config. A port in use now may be free at the start.
 void look_at_addresses(const options& o) {
   if (!o.monitor) return;
   const std::string at = fmt::format("tcp://{}", text_of(*o.monitor));
@@ -366,11 +337,11 @@ void look_at_addresses(const options& o) {
         exit_missing_resource);
 }
 
-/// For --check-config: the options were read, and the keys are what they should be, but for one
-/// that only the service gets.
+/// For --check-config: options were read; checks the keys, except one that only the service can
+/// read.
 int check(const options& o, const std::string& file) {
   refuse_no_keys(o);
-  refuse_folder_of_a_daemon(o.store.folder);
+  refuse_spool(o.store.folder);
   refuse_ledger(o.ledger);
   look_at_folder(o.store.folder);
   look_at_ledger(o.ledger, o.store.folder);
@@ -396,7 +367,7 @@ int receive(const options& o) {
   start_logging("koto-l3 receive", "info");
   raise_descriptor_limit();
   refuse_no_keys(o);
-  refuse_folder_of_a_daemon(o.store.folder);
+  refuse_spool(o.store.folder);
   refuse_ledger(o.ledger);
   make_folder(o.store.folder);
   try {
@@ -460,8 +431,6 @@ void add_receive(command_line program, command_body& run) {
                                   : text + " is not an address like 127.0.0.1:9421 or node1:9421";
       });
   c.add_flag("--sync", o->store.sync, "acknowledge only what the disk has confirmed");
-  c.add_flag("--exit-after-goodbye", o->exit_after_goodbye,
-             "end when every daemon has said goodbye, and one of them has stored something");
   c.add_flag("--json", o->json, "report as JSON at the end");
   c.add_flag("--check-config", o->check, "check the options and the keys that they name, and end");
   c.callback([o, c, &run] {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3 replay`: sends a file of level-2 data as the electronics would, or computes a batch that
-// a daemon kept again.
+// `koto-l3 replay`: sends a file of level-2 data like the electronics, or computes a daemon's
+// dumped batch again.
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -20,26 +20,26 @@
 #include "tools/pending_file.hpp"
 #include "tools/print.hpp"
 #include "tools/progress.hpp"
-#include "tools/real_number.hpp"
+#include "tools/replay/file_fault.hpp"
 #include "tools/replay/rerun.hpp"
 #include "tools/replay/tcp_replay.hpp"
 #include "tools/replay/udp_replay.hpp"
-#include "tools/skip_damaged_option.hpp"
+#include "tools/whole_number.hpp"
 #include "transport/accounting/ledger.hpp"
 #include "transport/file/batch_file.hpp"
 
 namespace l3 {
 namespace {
 
-/// What an option counts in: so many bytes, ns, or b/s.
+/// The unit of an option: bytes, ns, or b/s per unit.
 struct own_unit {
   dimension what = dimension::size;
   std::uint64_t factor = 1;
   std::string_view name;  ///< "MiB"
-  bool fractions = false; ///< the option takes half a unit
+  bool fractions = false; ///< the option accepts fractions of the unit
 };
 
-/// For option::transform(): from a number with any unit to the bare number.
+/// For option::transform(): converts a number with any unit to the bare number.
 [[nodiscard]] option_rule in_unit(const own_unit& unit) {
   return option_rule([unit](std::string& text) -> std::string {
     if (text.find_first_not_of("0123456789.+-eE") == text.npos) return {};
@@ -76,14 +76,14 @@ struct options {
   bool json = false;
 };
 
-constexpr double longest_timeout = 1e6;         // s: days
-constexpr std::chrono::hours longest_spill{24}; // and more: the replay would wait without end
-constexpr std::uint32_t largest_chunk = 65492; // the most that a datagram can carry, in whole words
+constexpr double longest_timeout = 1e6;         // in s: days
+constexpr std::chrono::hours longest_spill{24}; // the replay would wait too long
+constexpr std::uint32_t largest_chunk = 65492;  // most bytes of a datagram, in whole words
 
-/// Whether a file that begins so is a ledger of replay, and not that of a daemon or a receiver.
+/// Whether a file with this begin is a ledger of replay.
 bool is_ledger_of_replay(std::string_view begin) { return is_ledger_of("replay", begin); }
 
-/// After a failure the ledger that is found must be this replay's, not an earlier one's.
+/// After a failure the ledger on disk must be this replay's, not an earlier one's.
 void begin_ledger(const options& o, bool udp) {
   if (o.ledger.empty()) return;
   std::error_code ignored;
@@ -107,7 +107,8 @@ std::vector<destination> destinations(const std::vector<std::string>& texts) {
   return all;
 }
 
-/// With the file's own times: no event may be due, and no spill end, when nobody waits any more.
+/// Checks that no event or spill end of the file's own times is due after everybody has stopped
+/// waiting.
 void check_times(const options& o, const replay_source& source) {
   const auto check = [&](std::chrono::nanoseconds time, const std::string& what) {
     if (time >= std::chrono::nanoseconds(0) && time <= longest_spill) return;
@@ -178,8 +179,8 @@ int replay(const options& o) {
     s.time_limit = std::chrono::nanoseconds(static_cast<std::int64_t>(o.timeout * 1e9));
     try {
       report = tcp_replay(source, s).run(watch);
-    } catch (const std::system_error&
-                 e) { // no receiver there: an error of sending, not a missing resource
+    } catch (
+        const std::system_error& e) { // no receiver there: a sending error, not a missing resource
       throw command_error(e.what());
     }
   }
@@ -204,7 +205,7 @@ const std::map<std::string, backend>& executors() {
   return all;
 }
 
-/// With --on the file is a batch, with --to it is level-2 data.
+/// With --on the file is a batch; with --to it is level-2 data.
 int replay_or_rerun(const options& o) {
   if (o.on.empty()) return replay(o);
   check_readable(o.file);

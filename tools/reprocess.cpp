@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `koto-l3 reprocess`: decides and packs the events of one store file again, into a file of the
-// same name in another folder. A file that is made already is left as it is.
+// same name in another folder. Existing results are not made again.
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,9 +12,9 @@
 #include "tools/command.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/print.hpp"
+#include "tools/replay/file_fault.hpp"
 #include "tools/reprocess/file_reprocessor.hpp"
-#include "tools/skip_damaged_option.hpp"
-#include "tools/verify/payload_words.hpp"
+#include "tools/verify/payload_tally.hpp"
 #include "transport/store/block_file.hpp"
 
 namespace l3 {
@@ -58,7 +58,7 @@ json::object to_json(const reprocess_account& a, const std::string& file) {
           {"lines", a.lines}};
 }
 
-/// Says what could not be decided again. True: all of it may be left out.
+/// Reports events that could not be decided again. Returns true if all of them may be left out.
 bool accepts(const options& o, const reprocess_account& a) {
   const bool is_damaged = a.damaged_places + a.damaged_blocks + a.unreadable > 0;
   if (is_damaged)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3 run`: begins and ends runs of a daemon that has run control, and says which is in force.
+// `koto-l3 run`: begins and ends runs of a daemon with run control, and shows the active run.
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -19,7 +19,6 @@
 #include "tools/command.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/print.hpp"
-#include "tools/run/control_socket.hpp"
 #include "tools/run/run_words.hpp"
 #include "tools/whole_number.hpp"
 #include "transport/format/plain_text.hpp"
@@ -56,7 +55,7 @@ int tell(const options& o, const control_answer& a) {
   return a.good() ? 0 : exit_failure;
 }
 
-/// `body` understands what run control answers; another program answers with something else.
+/// Calls `body`, and reports answers of another program as such.
 int understand(const options& o, int (*body)(const options&)) {
   const auto fail = [&] {
     throw command_error(
@@ -76,8 +75,7 @@ int understand(const options& o, int (*body)(const options&)) {
 
 control_answer ask_status(const options& o) { return ask_control(o.socket, "/run", ""); }
 
-/// Asks until what was asked for has happened, or cannot any more. `waiting`: what is said if that
-/// takes a while.
+/// Asks until the request has succeeded or failed. `waiting`: message if that takes a while.
 int wait_for(const options& o, control_answer a,
              const std::function<std::optional<run_outcome>(const json::object&)>& outcome,
              const std::string& waiting) {
@@ -96,7 +94,7 @@ int wait_for(const options& o, control_answer a,
   return exit_failure;
 }
 
-/// The daemon refuses such a text, too, in the words of its interface.
+/// The daemon refuses such a text, too, but in terms of its interface.
 void check_plain(std::string_view option, const std::string& text) {
   if (const auto c = find_unplain(text))
     throw command_error(fmt::format("{} is no plain text: it holds {}, a control character, one "
@@ -135,7 +133,7 @@ int stop(const options& o) {
   const bool all = a.good() && !o.here && is_of_a_farm(a.body);
   auto number = a.good() ? number_of_run(a.body, "current") : std::nullopt;
   if (!o.wait || !(all || number)) return tell(o, a);
-  if (!number) number = run_of_farm(a.body); // this node is in none
+  if (!number) number = run_of_farm(a.body); // this node is in no run
   return wait_for(
       o, a,
       [&](const json::object& s) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A new folder for what a command needs while it works, where TMPDIR says.
+// Creates a temporary folder for a command, in TMPDIR.
 #pragma once
 
 #include <cerrno>
@@ -14,7 +14,7 @@
 
 namespace l3 {
 
-/// Its name begins with this word. Throws command_error if there is no place for it.
+/// The folder's name begins with `word`. Throws command_error if it cannot be created.
 [[nodiscard]] inline std::filesystem::path new_scratch_folder(std::string_view word) {
   std::error_code error;
   const std::filesystem::path where = std::filesystem::temp_directory_path(error);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3 select`: shows the selection's decision on every event of a file of level-2 data, a
-// store or a spool, and its reason.
+// `koto-l3 select`: shows the selection's decision and its reason for every event of a file of
+// level-2 data, a store or a spool.
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -17,7 +17,7 @@
 #include "tools/evaluate/stored_run.hpp"
 #include "tools/evaluate/stored_settings.hpp"
 #include "tools/print.hpp"
-#include "tools/skip_damaged_option.hpp"
+#include "tools/replay/file_fault.hpp"
 #include "tools/verify/store_folder.hpp"
 
 namespace l3 {
@@ -119,7 +119,7 @@ void print_text(const decided_event& e, const std::vector<std::string>& lines) {
               s.vetoes, fired.empty() ? "-" : fired);
 }
 
-/// What is printed, from the first event to the last.
+/// Prints the decisions.
 class report {
 public:
   report(const options& o, std::string_view executor, const loaded_selection& selection)
@@ -176,7 +176,7 @@ int select_level2(const options& o, interrupt& signals) {
 int select_stored(const options& o, interrupt& signals) {
   check_store(o.run.in);
   const readout crates = stored_readout(o.run.in, signals);
-  // For names, which are those of every run.
+  // For names, which do not depend on the run.
   const loaded_selection any_run = load_selection(o.run, crates, std::nullopt);
   std::optional<report> said;
   const unreadable_parts lost = for_each_stored(
@@ -191,7 +191,7 @@ int select_stored(const options& o, interrupt& signals) {
   return tell(lost, o.skip_damaged);
 }
 
-/// Of the events of a store that were decided again by their own settings.
+/// Prints the decisions of stored events with their own settings.
 class recorded_report {
 public:
   explicit recorded_report(const options& o) : json_(o.json), totals_only_(o.totals) {
@@ -215,7 +215,7 @@ public:
                   e.refusal);
   }
 
-  /// The exit code.
+  /// Returns the exit code.
   int end() const {
     std::uint64_t refused = 0;
     json::object reasons;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3 simulate`: writes level-2 data of known truth.
+// `koto-l3 simulate`: writes level-2 data with known truth.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -12,13 +12,12 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
-#include "config/toml/nearest.hpp"
+#include "config/toml/complaints.hpp"
 #include "tools/command.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/pending_file.hpp"
 #include "tools/print.hpp"
 #include "tools/progress.hpp"
-#include "tools/real_number.hpp"
 #include "tools/simulation/simulation.hpp"
 #include "tools/whole_number.hpp"
 
@@ -36,10 +35,10 @@ struct options {
   bool json = false;
 };
 
-constexpr std::uint32_t most_spills = 511;              // numbers from 1, before they wrap
-constexpr std::uint32_t most_events_per_spill = 131072; // of a daemon by default
+constexpr std::uint32_t most_spills = 511;              // numbers from 1 until they wrap
+constexpr std::uint32_t most_events_per_spill = 131072; // a daemon's default
 
-/// A pipe or a device has no file beside it.
+/// A pipe or a device has no truth file.
 std::string truth_name_of(const std::string& out) {
   const bool is_file = !std::filesystem::exists(out) || std::filesystem::is_regular_file(out);
   return is_file ? out + ".truth.jsonl" : "/dev/null";
@@ -106,7 +105,7 @@ int simulate(options o) {
   }
 
   check_replaced("simulate", truth_name_of(o.out), is_truth);
-  // Recorded data begin as simulated data do, and have no truth beside them.
+  // Recorded data look the same, but have no truth beside them.
   check_replaced("simulate", o.out,
                  std::filesystem::exists(truth_name_of(o.out)) ? is_level_2 : is_nothing);
   interrupt signals;

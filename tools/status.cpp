@@ -31,8 +31,8 @@ constexpr std::chrono::nanoseconds most_patience = 2s;
 constexpr std::chrono::nanoseconds least_patience = 500ms;
 
 std::chrono::nanoseconds parse_interval(const std::string& text) {
-  constexpr std::uint64_t least = 100'000'000;     // ns; /status changes twice a second
-  constexpr std::uint64_t most = 3600'000'000'000; // ns
+  constexpr std::uint64_t least = 100'000'000;     // in ns; /status changes twice a second
+  constexpr std::uint64_t most = 3600'000'000'000; // in ns
   const auto amount = read_amount(text, dimension::duration);
   if (!amount || *amount < least || *amount > most)
     throw std::invalid_argument(text + " is not a time from \"100 ms\" to \"60 min\"");
@@ -59,7 +59,7 @@ std::vector<node_status> ask(const std::vector<http_url>& urls, std::chrono::nan
   return all;
 }
 
-/// Asks those again that have answered: of the others nothing new comes of it within the interval.
+/// Asks those again that have answered; the others cannot give rates within the interval.
 std::vector<node_status> ask_again(const std::vector<http_url>& urls,
                                    const std::vector<node_status>& before) {
   std::vector<http_url> good;
@@ -73,7 +73,7 @@ std::vector<node_status> ask_again(const std::vector<http_url>& urls,
   return now;
 }
 
-/// Rates need two answers: those of a node whose figures have not changed since are kept.
+/// Rates need two answers: those of a node whose counts have not changed are kept.
 std::vector<node_row> rows_of(const std::vector<node_status>& before,
                               const std::vector<node_status>& now,
                               const std::vector<node_row>& shown) {
@@ -87,7 +87,7 @@ std::vector<node_row> rows_of(const std::vector<node_status>& before,
 }
 
 void show(const options& o, const std::vector<node_row>& rows, bool live) {
-  // From the upper left; what was below is cleared.
+  // From the top left; clears what is below.
   if (live) fmt::print("\033[H\033[J");
   if (o.json)
     print_json("{}\n", boost::json::serialize(json_of(rows)));
@@ -114,7 +114,7 @@ int tell_status(const options& o) {
         from_option("url", text, [](const std::string& t) { return parse_url(t, "/status"); }));
   interrupt signals;
   const bool live = o.watch && !o.json && ::isatty(STDOUT_FILENO) == 1;
-  // With --watch a node that does not answer delays no table.
+  // With --watch an absent node must not delay the table.
   const auto patience =
       o.watch ? std::clamp(interval, least_patience, most_patience) : most_patience;
   const auto now = [] { return std::chrono::steady_clock::now(); };
@@ -122,10 +122,10 @@ int tell_status(const options& o) {
   std::vector<node_status> before = ask(urls, patience);
   std::vector<node_row> rows = rows_of(before, before, {});
   if (live) show(o, rows, live);
-  // At least one interval, for the rates; none if there is no node of which to know more.
+  // At least one interval for the rates; none if no node has answered.
   const bool any = std::ranges::any_of(before, [](const auto& s) { return s.failure.empty(); });
   if (!any && !o.watch) show(o, rows, live);
-  if (!o.watch) asked = now(); // the interval is between two answers of those that answer
+  if (!o.watch) asked = now(); // the interval is between two answers
   while ((any || o.watch) && wait_until(asked + interval, signals)) {
     asked = now();
     std::vector<node_status> found = o.watch ? ask(urls, patience) : ask_again(urls, before);

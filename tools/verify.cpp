@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3 verify`: compares the sent events with the stored ones, and the ledgers with both.
+// `koto-l3 verify`: compares the sent events with the stored ones, and both with the ledgers.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -17,11 +17,10 @@
 #include "tools/progress.hpp"
 #include "tools/replay/loop.hpp"
 #include "tools/verify/agreement.hpp"
-#include "tools/verify/compared_runs.hpp"
 #include "tools/verify/comparison.hpp"
 #include "tools/verify/fates.hpp"
 #include "tools/verify/objections.hpp"
-#include "tools/verify/payload_words.hpp"
+#include "tools/verify/payload_tally.hpp"
 #include "tools/verify/store_folder.hpp"
 #include "tools/whole_number.hpp"
 #include "transport/file/l2raw.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where in a file something stands, and a value that knows it: what can only be judged later, with
-// other files at hand, is refused where it was written.
+// A place in a file, and a value that remembers its place. A value that can only be checked later,
+// together with other files, is refused at the place where it was written.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace l3 {
 
 struct source_place {
   std::string file;
-  std::uint32_t line = 0;   ///< from 1; 0: the file as a whole
-  std::uint32_t column = 0; ///< from 1; 0: the line as a whole
+  std::uint32_t line = 0;   ///< from 1; 0: the whole file
+  std::uint32_t column = 0; ///< from 1; 0: the whole line
 
   friend bool operator==(const source_place&, const source_place&) = default;
 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table of a TOML file, as its readers see it: they ask for a key by its kind and get the value.
-// A value that is not as it must be is complained of with its place, and the reader gets what it
-// named for a missing key, so that it can go on.
+// A reader's view of a TOML table: it asks for a key of a given kind and gets the value. An invalid
+// value is reported with its place, and the reader continues with its default for a missing key.
 #pragma once
 
 #include <array>
@@ -15,43 +14,42 @@
 
 namespace l3 {
 
-/// A key, or a whole table, that an older version knew.
+/// A key, or a whole table, of an older version.
 struct gone_key {
   std::string_view path;   ///< "table.key"
-  std::string_view advice; ///< what to write instead; the rest of a sentence
+  std::string_view advice; ///< the remedy, as the rest of a sentence
 };
 
 class toml_table {
 public:
-  /// The whole file that `root` was parsed from. Refers to all three.
+  /// Views the whole file that `root` was parsed from. Refers to all three arguments.
   toml_table(const toml_value& root, const std::string& file, complaints& wrong)
       : table_(&root), file_(&file), wrong_(&wrong) {}
 
   [[nodiscard]] const std::string& title() const { return title_; }
   [[nodiscard]] const std::vector<toml_value>& values() const;
-  /// nullptr if it is missing.
+  /// Returns nullptr if the key is missing.
   [[nodiscard]] const toml_value* find(std::string_view key) const;
   [[nodiscard]] bool has(std::string_view key) const { return find(key) != nullptr; }
 
   [[nodiscard]] source_place place(const toml_value& v) const { return {*file_, v.line, v.column}; }
-  /// The place of the table if the key is missing.
+  /// Returns the place of the table if the key is missing.
   [[nodiscard]] source_place place(std::string_view key) const;
 
-  /// "FILE:LINE:COLUMN: table.key = VALUE " and the text.
+  /// Reports "FILE:LINE:COLUMN: table.key = VALUE " and the text.
   void complain(std::string_view key, std::string_view text) const;
-  /// The same with an element of the key's list as VALUE, at its place.
+  /// Reports an element of the key's list as VALUE, at the element's place.
   void complain(std::string_view key, const toml_value& element, std::string_view text) const;
   [[nodiscard]] complaints& wrong() const { return *wrong_; }
 
-  /// Complains of a required key that is missing, and of any key in neither list. It suggests the
-  /// nearest of `elsewhere` ("table.key") or else of the two lists; for a key in `gone`, its
-  /// advice.
+  /// Reports missing required keys and unknown keys. For an unknown key it gives the advice in
+  /// `gone`, or else suggests the nearest name in `elsewhere` ("table.key") or in the two lists.
   void allow(const std::vector<std::string_view>& required,
              const std::vector<std::string_view>& optional,
              const std::vector<std::string_view>& elsewhere = {},
              const std::vector<gone_key>& gone = {}) const;
 
-  /// Calls f with the table of that name within this one, if there is one.
+  /// Calls f with the inner table of that name, if it exists.
   template <class F>
   void inner(std::string_view key, const F& f) const;
   /// Calls f with every [[key]].
@@ -68,11 +66,11 @@ public:
                                              setting<std::uint32_t> missing = {}) const;
   [[nodiscard]] bool yes(std::string_view key) const;
   [[nodiscard]] setting<std::string> text(std::string_view key) const;
-  /// A list of texts; none if it is missing.
+  /// A list of texts; empty if it is missing.
   [[nodiscard]] std::vector<setting<std::string>> texts(std::string_view key) const;
-  /// A list of so many numbers, infinite ones too; empty if it is missing or wrong.
+  /// A list of `count` numbers, which may be infinite; empty if it is missing or wrong.
   [[nodiscard]] std::vector<double> numbers(std::string_view key, std::size_t count) const;
-  /// Two numbers, the second not below the first; {least, most} if it is missing or wrong.
+  /// Two numbers in ascending order; {least, most} if missing or wrong.
   [[nodiscard]] std::array<double, 2> range(std::string_view key, double least, double most) const;
 
 private:

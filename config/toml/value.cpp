@@ -14,17 +14,17 @@ namespace l3 {
 namespace {
 
 constexpr std::size_t longest_shown = 100; // bytes of a value or a key in a message
-constexpr std::size_t most_nested = 16;    // lists and tables within each other
+constexpr std::size_t most_nested = 16;    // nested lists and tables
 
 std::string cut(std::string text) {
   if (text.size() <= longest_shown) return text;
   std::size_t end = longest_shown;
-  while ((static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end; // within a character
+  while ((static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end; // not within a character
   return text.substr(0, end) + "…";
 }
 
-/// Texts go to the log, to pages and to terminals, and to the system, which takes the name of a
-/// file up to a NUL, and so another file.
+/// Texts go to the log, to pages and terminals, and to the system, which cuts a file name at a NUL
+/// and so would open another file.
 void refuse_what_is_not_plain(std::string_view text, const source_place& at) {
   for (auto c = find_unplain(text); c; c = find_unplain(text, c->at + c->bytes)) {
     const bool in_several_lines = c->number == U'\n' || c->number == U'\r' || c->number == U'\t';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A TOML file as values that know their places, free of the library that parses it. A file has a
-// bounded number of bytes, and its values a bounded depth.
+// A TOML file as values that know their places, independent of the parser library. The size of a
+// file and the depth of its values are limited.
 #pragma once
 
 #include <cstdint>
@@ -19,38 +19,38 @@ struct toml_value {
   };
   using list = std::vector<toml_value>;
 
-  /// std::monostate: a date or a time, which no key of ours takes.
+  /// std::monostate: a date or a time, which no key accepts.
   std::variant<std::monostate, bool, std::int64_t, double, std::string, list, table> content;
   std::uint32_t line = 0;
   std::uint32_t column = 0;
-  std::string key; ///< in a table: its name there, and where that stands
+  std::string key; ///< its key in a table, and the key's place
   std::uint32_t key_line = 0;
   std::uint32_t key_column = 0;
 
-  /// nullptr if it is of another kind.
+  /// Returns nullptr if the value is of another kind.
   template <class T>
   [[nodiscard]] const T* as() const {
     return std::get_if<T>(&content);
   }
   /// Converts an integer too.
   [[nodiscard]] std::optional<double> number() const;
-  /// The elements of a list of so many numbers; empty if it is none.
+  /// The elements of a list of `count` numbers; empty if it is not one.
   [[nodiscard]] std::vector<double> numbers(std::size_t count) const;
 };
 
-/// As messages show it; a long one is cut.
+/// Text of the value for messages; a long one is cut.
 [[nodiscard]] std::string written(const toml_value& v);
 
 /// A TOML basic string.
 [[nodiscard]] std::string quote(std::string_view text);
 
-/// Of a file of the configuration or of the selection, the calibration's table included.
+/// Limit for configuration and selection files, including the calibration's table.
 inline constexpr std::size_t most_text_bytes = std::size_t{1} << 20;
 
-/// The whole file. Throws bad_file if it cannot be read, is not a regular file or too long.
+/// Reads the whole file. Throws bad_file if it cannot be read, is too long, or is no regular file.
 [[nodiscard]] std::string read_text(const std::filesystem::path& file);
 
-/// The table of all that stands in the text; `name` is the file's for messages. Throws bad_file.
+/// Parses the text into a table; `name` is the file's name for messages. Throws bad_file.
 [[nodiscard]] toml_value parse_toml(std::string_view text, const std::string& name);
 
 } // namespace l3

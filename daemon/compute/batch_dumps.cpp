@@ -63,7 +63,7 @@ void batch_dumps::offer(std::string_view kind, std::string_view reason, const fr
     const std::lock_guard lock(mutex_);
     if (too_soon || waiting_) return skipped_by_owner_.add();
   }
-  // Only this thread hands batches over: the place is still empty.
+  // Only this thread hands over batches, so the place is still empty.
   try {
     batch_file batch = copy_of(kind, reason, f);
     const std::lock_guard lock(mutex_);
@@ -111,7 +111,7 @@ void batch_dumps::write_until_stopped(const std::stop_token& stop) {
       std::unique_lock lock(mutex_);
       if (!changed_.wait(lock, stop, [&] { return waiting_.has_value(); })) return;
     }
-    const bool kept = write(*waiting_); // no other thread touches it while it is there
+    const bool kept = write(*waiting_); // only this thread touches a waiting batch
     const std::lock_guard lock(mutex_);
     waiting_.reset();
     (kept ? written_ : skipped_by_writer_).add();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps batches on which the device failed, as .l3batch files that `koto-l3 replay` computes again
-// elsewhere. The drain thread hands over a copy and goes on; a thread of its own writes it. A batch
-// is skipped and counted if another is being written or was offered shortly before, if the folder
-// holds enough, or if the disk is full: the first failures are kept, and data never wait for the
-// disk.
+// Keeps the batches on which the device failed as .l3batch files, which `koto-l3 replay` computes
+// again elsewhere. The drain thread hands over a copy and continues; a thread of this class writes
+// it. A batch is skipped and counted if another batch is being written or was offered shortly
+// before, if the folder is full, or if the disk is full. So the first failures are kept, and data
+// never wait for the disk.
 #pragma once
 
 #include <chrono>
@@ -25,11 +25,11 @@
 namespace l3 {
 
 struct dump_limits {
-  std::ptrdiff_t files = 16; ///< in the folder
+  std::ptrdiff_t files = 16; ///< most files in the folder
   std::chrono::nanoseconds interval = std::chrono::seconds(10);
 };
 
-/// The origin that every file of a daemon names.
+/// The origin written into every file of a daemon.
 struct dump_origin {
   std::uint32_t run = 0;
   std::uint32_t node = 0;
@@ -37,20 +37,21 @@ struct dump_origin {
   std::string build;
   std::string executor;
   std::string configuration; ///< as --print-config shows it
-  std::string lines;         ///< content of the selection's files; empty for built-in ones
+  std::string lines;         ///< contents of the selection's files; empty for built-in ones
   std::string detector;
   std::string calibration;
 };
 
 class batch_dumps {
 public:
-  /// The folder is made with the first file; "" keeps no batches.
+  /// The folder is created with the first file; an empty name keeps no batches.
   batch_dumps(std::string folder, dump_origin origin, dump_limits limits = {});
   ~batch_dumps(); ///< writes the batch that was handed over
   batch_dumps(const batch_dumps&) = delete;
   batch_dumps& operator=(const batch_dumps&) = delete;
 
-  /// Hands over the input of a frame and its results and output, if there are any. One thread.
+  /// Hands over the input of a frame, and its results and output if there are any. Call it from one
+  /// thread.
   void offer(std::string_view kind, std::string_view reason, const frame& f);
 
   // Any thread.
@@ -72,10 +73,10 @@ private:
   counter skipped_by_owner_;
   counter skipped_by_writer_;
 
-  std::mutex mutex_; ///< guards what follows
+  std::mutex mutex_; ///< guards the members below
   std::condition_variable_any changed_;
-  std::optional<batch_file> waiting_; ///< or being written
-  std::string name_;                  ///< of its file
+  std::optional<batch_file> waiting_; ///< waits or is being written
+  std::string name_;                  ///< file name of waiting_
   std::jthread writer_;
 };
 

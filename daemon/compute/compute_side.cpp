@@ -20,8 +20,7 @@ engine_limits limits_of(const daemon_settings& s) {
   return limits;
 }
 
-/// Limits of the CPU engine that computes what the device does not: one frame, on the device's
-/// input.
+/// Limits of the CPU engine that replaces the device: one frame, reading the device's input.
 engine_limits bypass_limits_of(const daemon_settings& s) {
   engine_limits limits = limits_of(s);
   limits.frames = 1;
@@ -37,7 +36,7 @@ std::optional<selection_program> program_of(const daemon_settings& s,
   return program;
 }
 
-/// Whether the sampled check must compute events anew: a line leaves out waveforms.
+/// Whether the sampled check must compute events again, because a line leaves out waveforms.
 bool needs_reference(const daemon_settings& s, const selection_program* program) {
   return program != nullptr && program->tables.packed_payloads.size() != 0 &&
          s.compute.verify_one_in != 0;
@@ -55,8 +54,8 @@ selection_program without_histograms(selection_program program) {
   return program;
 }
 
-/// The engine that computes events without waveforms anew, for the sampled check; null: no line
-/// leaves any out.
+/// The engine that computes events without waveforms again for the sampled check; null if no line
+/// leaves out waveforms.
 std::unique_ptr<engine> reference_of(const daemon_settings& s, const selection_program* program) {
   if (!needs_reference(s, program)) return nullptr;
   const selection_program decides = without_histograms(*program);

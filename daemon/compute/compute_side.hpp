@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The computing parts of a node: the engines of its settings, supervised and backed by the CPU, and
-// the dumps of batches on which the device failed. This class connects and logs them.
+// The computing parts of a node: its engines, each supervised and backed by the CPU, and the dumps
+// of batches on which the device failed. This class connects and logs them.
 #pragma once
 
 #include <cstdint>
@@ -20,18 +20,18 @@ namespace l3 {
 
 /// The capacity of a daemon's frames.
 [[nodiscard]] batch_capacity frame_capacity(const daemon_settings& s);
-/// What a frame takes of the memory in which it is computed, at least: its input, its output, and
-/// the slots in which the strong codec encodes boards.
+/// Lower bound for the memory of one frame: its input, its output, and the slots in which the
+/// strong codec encodes boards.
 [[nodiscard]] std::uint64_t least_frame_bytes(const daemon_settings& s);
 
 class compute_side {
 public:
-  /// What it will have in the memory of the machine: on devices, not the memory of these.
+  /// The memory that this object will take on the host, without the memory of the devices.
   [[nodiscard]] static std::vector<memory_use>
   memory_plan(const daemon_settings& s, const std::optional<loaded_selection>& selection,
               const found_devices& devices);
 
-  /// `configuration` is the text of the settings, for the dumps. Throws as make_engine() does.
+  /// `configuration`: the settings as text, for the dumps. Throws as make_engine() does.
   compute_side(const daemon_settings& s, const std::optional<loaded_selection>& selection,
                std::string configuration);
 
@@ -42,8 +42,8 @@ public:
 private:
   void failed(engine_failure kind, std::string_view text, const frame& what);
 
-  occasional failures_told_{std::chrono::seconds(1)}; // the drain thread's
-  std::optional<batch_dumps> dumps_;                  // made once the engine has its name
+  occasional failures_told_{std::chrono::seconds(1)}; // used by the drain thread
+  std::optional<batch_dumps> dumps_;                  // created when the engine knows its name
   spread_engine engine_;
 };
 

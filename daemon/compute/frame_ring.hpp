@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The frames in circulation: free → filling → running → draining → free; and held before free, as
-// long as a device that failed may still read the input. Receivers see it as a
-// batch_pool, the compute thread takes submitted frames, the drain thread started ones, in the
-// order of the batches' serial numbers. The number of frames bounds memory, latency and
-// back-pressure at once. One lock, taken a few times per frame, never per event.
+// The frames in circulation: free → filling → running → draining → free. A frame is held before it
+// is free as long as a failed device may still read its input. Receivers see a batch_pool, the
+// compute thread takes submitted frames, and the drain thread takes started ones, in the order of
+// the batches' serial numbers. The number of frames bounds memory, latency and back-pressure. One
+// lock, taken a few times per frame, never per event.
 #pragma once
 
 #include <array>
@@ -29,25 +29,26 @@ public:
   /// The engine owns the frames; all are free at first.
   explicit frame_ring(std::span<frame* const> frames);
 
-  // Receivers.
+  // For receivers.
   input_batch* try_take() override;
   void submit(input_batch& batch) override;
   [[nodiscard]] bool idle() const override;
 
-  // Compute thread: the next submitted frame, or nullptr if none came in time or before the stop.
+  // For the compute thread: the next submitted frame, or nullptr after the time limit or a stop.
   [[nodiscard]] frame* wait_submitted(const std::stop_token& stop,
                                       std::chrono::nanoseconds time_limit);
   /// Hands a frame whose kernels are under way to the drain thread.
   void started(frame& f);
 
-  // Drain thread: the next started frame, or nullptr if none came in time or before the stop.
+  // For the drain thread: the next started frame, or nullptr after the time limit or a stop.
   [[nodiscard]] frame* wait_started(const std::stop_token& stop,
                                     std::chrono::nanoseconds time_limit);
   /// Counts events of the frame that are now in the outbox, rejected or shed.
   void settled(const frame& f, std::uint64_t events) { settled_[f.index] += events; }
-  /// Frees the frame, all of whose events are settled.
+  /// Frees a frame after all its events were settled.
   void release(frame& f);
-  /// Keeps it from the receivers instead, until release_held() finds that it may go.
+  /// Keeps the frame from the receivers until release_held() finds that the device no longer reads
+  /// it.
   void hold(frame& f);
   void release_held(const std::function<bool(const frame&)>& may_go);
 
@@ -70,7 +71,7 @@ private:
   std::condition_variable_any submitted_arrived_;
   std::condition_variable_any started_arrived_;
   std::vector<slot> slots_;
-  std::vector<std::atomic<std::uint64_t>> settled_; // by frame; raised without the lock
+  std::vector<std::atomic<std::uint64_t>> settled_; // by frame; increased without the lock
   std::deque<slot*> submitted_;
   std::deque<slot*> started_;
   std::uint64_t next_serial_ = 1;

@@ -2,13 +2,20 @@
 #include "daemon/compute/histogram_book.hpp"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "monitor/log.hpp"
+#include "transport/format/block_entries.hpp"
+#include "transport/histograms/histogram_json.hpp"
 
 namespace l3 {
+
 namespace {
 
-/// Without an event for so long a spill has ended: frames close after milliseconds.
+/// A spill has ended after this time without an event; frames close within milliseconds.
 constexpr auto spill_patience = std::chrono::seconds(2);
-/// Between two copies for readers.
+/// Time between two copies for readers.
 constexpr auto show_period = std::chrono::seconds(1);
 
 } // namespace
@@ -34,7 +41,7 @@ void histogram_book::add(const frame& f, time_point now) {
   is_news_ = true;
 }
 
-/// The sums of the spill; if they must begin, the spill that has waited longest ends for them.
+/// Returns the sums of the spill. If a new spill needs room, the one that has waited longest ends.
 histogram_book::open_spill& histogram_book::open(std::uint32_t spill, time_point now) {
   auto found =
       std::ranges::find_if(open_, [&](const open_spill& o) { return o.used && o.spill == spill; });
@@ -81,11 +88,11 @@ void histogram_book::end_all() {
   if (is_news_) show();
 }
 
-/// A reader that copies just now is not waited for.
+/// Skips a turn while a reader copies.
 void histogram_book::show() {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) return;
-  shown_ = now_; // of equal length: no memory is allocated
+  shown_ = now_; // same length, so no memory is allocated
   is_news_ = false;
   edition_ += 1;
 }
@@ -97,8 +104,34 @@ histogram_book::view histogram_book::latest() const {
 
 std::size_t histogram_book::memory_plan(std::size_t inputs) {
   if (inputs == 0) return 0;
-  constexpr std::size_t sums = most_open + 4; // now and shown, of the run and of a spill
+  constexpr std::size_t sums = most_open + 4; // now and shown, each for the run and for a spill
   return sums * (inputs * sizeof(channel_sums) + event_counts * sizeof(std::uint64_t));
+}
+
+histogram_stream::histogram_stream(spilling_outbox& out, histogram_set of, histogram_names names)
+    : out_(out), of_(std::move(of)), names_(std::move(names)) {}
+
+void histogram_stream::add(std::uint32_t spill, const histogram_sums& sums,
+                           std::uint64_t left_out) {
+  of_.spill = spill;
+  of_.left_out = left_out;
+  of_.sums = sums;
+  std::vector<std::byte> entry;
+  add_entry(entry, histograms_key, to_json(show(of_, names_)));
+  if (!out_.add_once(std::move(entry))) leave_out(1);
+}
+
+bool histogram_stream::finish() { return out_.seal_once(); }
+
+void histogram_stream::give_up() { leave_out(out_.once_waiting()); }
+
+void histogram_stream::leave_out(std::uint64_t spills) {
+  if (spills == 0) return;
+  if (not_stored_.get() == 0)
+    log_warning("histograms of {} spill{} find no room and are not stored beside the events; how "
+                "many in all is koto_l3_histograms_not_stored_total",
+                spills, spills == 1 ? "" : "s");
+  not_stored_.add(spills);
 }
 
 } // namespace l3

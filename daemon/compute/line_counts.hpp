@@ -22,21 +22,21 @@ public:
       of_line& l = lines_[n];
       if ((s.fired >> n & 1) != 0) l.fired.add();
       if ((s.kept_by >> n & 1) != 0) l.kept.add();
-      l.refused[s.reason[n]].add(); // of line_fired nobody asks
+      l.refused[s.reason[n]].add(); // line_fired has no reader
     }
   }
 
   [[nodiscard]] std::uint64_t fired(std::uint32_t line) const { return lines_[line].fired; }
-  /// Fired, and left by the prescale.
+  /// The line fired and its prescale kept the event.
   [[nodiscard]] std::uint64_t kept(std::uint32_t line) const { return lines_[line].kept; }
-  /// Events that this line did not keep for this reason, whether another line kept them or not:
-  /// with those that it kept, all events that were judged.
+  /// Events that this line did not keep for this reason, whether or not another line kept them.
+  /// Kept and refused events of a line together are all judged events.
   [[nodiscard]] std::uint64_t refused(std::uint32_t line, std::uint32_t reason) const {
     return lines_[line].refused[reason];
   }
-  /// With more clusters or hits than there is room for, kept or not.
+  /// Events with more clusters or hits than there is room for, kept or not.
   [[nodiscard]] std::uint64_t events_not_judged() const { return not_judged_; }
-  /// That no line kept, and that the mode `record` kept.
+  /// Events that no line kept but the mode `record` did.
   [[nodiscard]] std::uint64_t events_recorded() const { return recorded_; }
 
 private:

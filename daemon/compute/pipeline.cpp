@@ -7,16 +7,17 @@
 #include "gpu/memory/numa.hpp"
 #include "transport/format/time.hpp"
 #include "transport/format/units.hpp"
-#include "transport/system/thread_name.hpp"
+#include "transport/system/threads.hpp"
 
 namespace l3 {
 namespace {
 
-/// How long the drain thread waits for a device or for room before it looks whether a block is due.
+/// How long the drain thread waits for a device or for room before it checks whether a block is
+/// due.
 constexpr auto look_around = std::chrono::milliseconds(1);
-/// Between two looks at how much room is free.
+/// Time between two checks for free room.
 constexpr auto room_period = std::chrono::milliseconds(10);
-/// Between two turns of a thread without work: see progress_watch.
+/// Time between two turns of an idle thread: see progress_watch.
 constexpr auto idle_period = std::chrono::milliseconds(100);
 
 } // namespace
@@ -51,7 +52,7 @@ void pipeline::compute(const std::stop_token& stop) {
       if (f->input.used_events != 0) engine_.start(*f);
       frames_.started(*f);
     } else if (stop.stop_requested()) {
-      return; // nothing is submitted after that, and nothing is left
+      return; // no frame is submitted after that, and none is left
     }
   }
 }
@@ -62,7 +63,7 @@ void pipeline::drain(const std::stop_token& stop) {
   while (true) {
     drain_turns_.add();
     const auto due_in = outbox_.due_at() - steady_clock::now();
-    // Room that comes free ends shedding, without an event.
+    // Shedding ends when room comes free, even without an event.
     const std::chrono::nanoseconds longest = sheds_.active() || holds_ ? room_period : idle_period;
     frame* f =
         frames_.wait_started(stop, std::clamp<std::chrono::nanoseconds>(due_in, {}, longest));
@@ -79,7 +80,7 @@ void pipeline::drain(const std::stop_token& stop) {
   }
 }
 
-/// Seals blocks that come due meanwhile: a device that hangs holds up its own frame only.
+/// Seals blocks that fall due meanwhile, so that a hanging device delays only its own frame.
 bool pipeline::wait_for_results(frame& f) {
   frame_outcome outcome = engine_.wait_for(f, look_around);
   while (outcome == frame_outcome::not_yet) {
@@ -90,7 +91,7 @@ bool pipeline::wait_for_results(frame& f) {
   return outcome == frame_outcome::done;
 }
 
-/// Their last ones go into the stream as long as there is time.
+/// Puts the last histograms into the stream until the deadline.
 void pipeline::end_histograms() {
   histograms_.end_all();
   while (stored_ != nullptr && !stored_->finish()) {
@@ -126,7 +127,7 @@ void pipeline::drain_frame(frame& f) {
   holds_ = true;
 }
 
-/// Lets frames go that the device has copied by now.
+/// Releases held frames that the device has finished copying.
 void pipeline::look_at_held() {
   if (!holds_) return;
   frames_.release_held([this](const frame& f) { return !engine_.reads_input(f); });
@@ -141,8 +142,8 @@ void pipeline::look_at_room() {
   sheds_.look(has_no_room() ? 1.0 : outbox_.fullness(), now);
 }
 
-/// An event that waits for room means full, even if smaller ones would fit or the disk is only
-/// slow; but not while frames are free, which are meant to absorb a slow disk.
+/// A waiting event means full, even if smaller ones would fit or the disk is only slow. Free frames
+/// absorb a slow disk, so as long as there are any the room is not full.
 bool pipeline::has_no_room() const { return waiting_for_outbox_ && frames_are_scarce(); }
 
 bool pipeline::frames_are_scarce() const {
@@ -154,7 +155,7 @@ bool pipeline::others_wait() const {
   return frames_.count_states()[static_cast<std::size_t>(frame_state::running)] != 0;
 }
 
-/// Sheds an event if its sender keeps no copy and its lines are being shed.
+/// Sheds an event if its sender keeps no copy and all its lines are being shed.
 bool pipeline::is_shed(const frame& f, std::size_t event) {
   look_at_room();
   const event_summary* const summary = f.summaries.empty() ? nullptr : &f.summaries[event];
@@ -163,8 +164,8 @@ bool pipeline::is_shed(const frame& f, std::size_t event) {
   return true;
 }
 
-/// From here on no batch counts as safe: a sender without the acknowledgement keeps these events,
-/// and sends them again to the next start.
+/// No batch counts as safe from now on: a sender that waits for an acknowledgement keeps these
+/// events and sends them again after the next start.
 void pipeline::give_up(shed reason, std::uint64_t events) {
   outcomes_.events_shed.add(reason, events);
   unsafe_ = true;
@@ -175,7 +176,7 @@ void pipeline::append(const frame& f, std::size_t event) {
   outcomes_.computed_bytes.add(result.original_bytes);
   outcomes_.boards_damaged.add(result.boards_damaged);
   outcomes_.boards_opaque.add(result.boards_opaque);
-  if (result.no_room) { // it would find none next time either: its sender need not keep it
+  if (result.no_room) { // it would find no room next time either, so its sender need not keep it
     outcomes_.events_shed.add(shed::engine);
     return;
   }
@@ -189,7 +190,7 @@ void pipeline::append(const frame& f, std::size_t event) {
   while (!outbox_.append(packed, from_table(f.input.events[event].completed_at))) {
     waiting_for_outbox_ = true;
     drain_turns_.add();
-    outbox_.seal(); // the room may be taken by the open block itself
+    outbox_.seal(); // the open block itself may take the room
     if (!outbox_.wait_for_room(look_around, packed.size()) &&
         steady_clock::now() >= deadline_.load()) {
       give_up(shed::drain, 1);

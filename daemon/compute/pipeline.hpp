@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two threads between the receivers and the outbox. The compute thread starts each submitted
-// frame on the engine; the drain thread waits for its results, copies the packed events into the
-// outbox, and frees the frame at once. A slow receiver fills the outbox and the disk behind it, not
-// pinned memory; when both are full, the drain thread waits, and frames with it.
+// frame on the engine. The drain thread waits for its results, copies the packed events into the
+// outbox, and frees the frame at once. A slow receiver therefore fills the outbox and the disk, not
+// pinned memory. When both are full, the drain thread waits and keeps its frame.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,6 @@
 
 #include "daemon/compute/frame_ring.hpp"
 #include "daemon/compute/histogram_book.hpp"
-#include "daemon/compute/histogram_stream.hpp"
 #include "daemon/compute/line_counts.hpp"
 #include "daemon/compute/shadow_menu.hpp"
 #include "daemon/compute/shedding.hpp"
@@ -29,11 +28,11 @@ namespace l3 {
 
 class pipeline {
 public:
-  /// Takes the text of an engine's failure; called from the pipeline's threads, once per failed
-  /// frame.
+  /// Receives the text of an engine's failure, once per failed frame, from the pipeline's threads.
   using report = std::function<void(std::string_view)>;
 
-  /// `shadow` may be null, and `stored`, which takes the histograms of spills from `histograms`.
+  /// `shadow` may be null, and so may `stored`, which gets the histograms of spills from
+  /// `histograms`.
   pipeline(engine& compute, frame_ring& frames, spilling_outbox& out, shedding& sheds,
            outcome_counters& outcomes, histogram_book& histograms, report failed,
            shadow_menu* shadow = nullptr, histogram_stream* stored = nullptr);
@@ -42,22 +41,22 @@ public:
   pipeline(const pipeline&) = delete;
   pipeline& operator=(const pipeline&) = delete;
 
-  /// Call when no more frames will be submitted: computes and drains the last ones, then ends both
-  /// threads. Events that the outbox has not taken at the deadline are counted as shed(drain).
+  /// Call it when no more frames will be submitted: computes and drains the last frames, then ends
+  /// both threads. Events that the outbox has not taken by the deadline are counted as shed(drain).
   void finish(time_point deadline);
 
   // Any thread.
   [[nodiscard]] bool waiting_for_outbox() const { return waiting_for_outbox_; }
-  /// Both rise several times a second as long as the threads live: see progress_watch.
+  /// Both counters increase several times a second as long as the threads work: see progress_watch.
   [[nodiscard]] std::uint64_t compute_turns() const { return compute_turns_; }
   [[nodiscard]] std::uint64_t drain_turns() const { return drain_turns_; }
   [[nodiscard]] std::uint64_t failed_frames() const { return failed_frames_; }
-  /// All 0 without a selection.
+  /// All counts are 0 without a selection.
   [[nodiscard]] const line_counts& lines() const { return lines_; }
   [[nodiscard]] const kept_events& kept() const { return kept_; }
-  /// From start to results, for each frame.
+  /// Time from start to results of each frame.
   [[nodiscard]] const latency_histogram& compute_time() const { return compute_time_; }
-  /// From results to free, for each frame.
+  /// Time from results to free of each frame.
   [[nodiscard]] const latency_histogram& drain_time() const { return drain_time_; }
 
 private:
@@ -71,7 +70,7 @@ private:
   void look_at_held();
   [[nodiscard]] bool has_no_room() const;
   [[nodiscard]] bool frames_are_scarce() const;
-  /// Whether frames stand behind the one in hand. Of two, one is never free while it is filled.
+  /// Whether frames wait behind the current one. With two frames none is ever free while one fills.
   [[nodiscard]] bool others_wait() const;
   [[nodiscard]] bool is_shed(const frame& f, std::size_t event);
   void give_up(shed reason, std::uint64_t events);
@@ -85,12 +84,12 @@ private:
   report failed_;
   shadow_menu* shadow_;
   histogram_stream* stored_;
-  time_point looked_at_{}; // at the room, by the drain thread
-  bool holds_ = false;     // the drain thread's: frames that the device may still read
+  time_point looked_at_{}; // when the drain thread last looked at the room
+  bool holds_ = false;     // drain thread: some frames may still be read by the device
   bool unsafe_ =
       false; // set by the drain thread when it sheds an event that its sender may send again
   std::vector<time_point>
-      started_at_; // by frame: written by the compute thread before it hands the frame over
+      started_at_; // by frame; written by the compute thread before it hands over the frame
 
   std::atomic<bool> waiting_for_outbox_ = false;
   std::atomic<time_point> deadline_ = never;

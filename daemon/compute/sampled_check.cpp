@@ -27,7 +27,7 @@ bool equals(const input_batch& in, const fragment_entry& f, const std::vector<st
   return true;
 }
 
-/// The event alone, in the tables of another frame, with its bytes where they are.
+/// Copies one event into the tables of another frame; its bytes stay in place.
 void copy_event(const input_batch& from, std::size_t event, input_batch& to) {
   event_entry e = from.events[event];
   to.clear();
@@ -86,7 +86,7 @@ std::string sampled_check::wrong_with(const frame& f, std::size_t event) {
       return about(e, fmt::format("crate place {} is another", original.crate));
     if (!rebuild_fragment(*view, k, rebuilt_))
       return about(e, fmt::format("crate place {} cannot be unpacked", original.crate));
-    // Samples that were suppressed cannot be compared; those that are kept can.
+    // Suppressed samples cannot be compared; the kept ones can.
     if (rebuilt_.size() == original.bytes && !view->is_whole()) {
       fill_absent_words(*view, k, rebuilt_, [&](std::uint32_t at) {
         return byte_of(f.input.bytes.data(), f.input.pieces.data(), original, at);

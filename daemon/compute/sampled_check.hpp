@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks that packed events unpack to their input: the reader of packed events, which shares no
-// code with the kernels, rebuilds each fragment of an event, and every byte is compared with the
-// frame's input. What a line has left out of an event is not there to be compared: such an event is
-// computed once more, on the CPU, and must have the same bytes. A hash of run, spill and number
-// chooses the events: the same on any node, and out of step with any sender.
+// Checks that packed events unpack to their input. The reader of packed events shares no code with
+// the kernels. It rebuilds each fragment of an event, and every byte is compared with the frame's
+// input. An event from which a line left out waveforms cannot be compared: the CPU computes it
+// again and must produce the same bytes. A hash of run, spill and number chooses the events: the
+// same on any node, and independent of the senders' order.
 #pragma once
 
 #include <cstddef>
@@ -19,17 +19,17 @@ namespace l3 {
 
 class sampled_check {
 public:
-  /// Checks one event in `one_in`; 0: none. `reference` is an engine on the CPU with the program of
-  /// the checked one, and a frame of one event without memory for input; null: no line leaves
-  /// waveforms out.
+  /// Checks one event in `one_in`; 0 checks none. `reference` is a CPU engine with the same
+  /// program, and a frame of one event without memory for input. It is null if no line leaves out
+  /// waveforms.
   sampled_check(std::uint32_t run, std::uint32_t one_in,
                 std::unique_ptr<engine> reference = nullptr)
       : run_(run), one_in_(one_in), reference_(std::move(reference)) {}
 
   [[nodiscard]] bool chosen(const event_entry& event) const;
 
-  /// The first fault of a kept event of a computed frame; empty if there is none. Allocates only
-  /// until it has seen the longest fragment.
+  /// Describes the first fault of a kept event of a computed frame; empty if it has none. Allocates
+  /// only until it has seen the longest fragment.
   [[nodiscard]] std::string wrong_with(const frame& f, std::size_t event);
 
   /// Bytes that the reference takes.

@@ -12,7 +12,7 @@ namespace {
 engine_limits limits_of(const batch_capacity& capacity, codec_id codec) {
   engine_limits limits{capacity, 1};
   limits.codec = codec;
-  limits.own_input = false; // it looks at the frames of the menu in force
+  limits.own_input = false; // it reads the frames of the active menu
   return limits;
 }
 

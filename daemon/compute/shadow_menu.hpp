@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A second menu, judged beside the one in force on the same frames, so that its rates and what it
-// would decide otherwise are known before it is switched on. It decides nothing: its events are
-// counted and forgotten. One batch in so many is judged, on processors, by the drain thread, on
-// which later batches wait so long; none while frames are scarce and others wait.
+// Judges a second menu on the same frames as the active one, so that its rates and the differences
+// are known before it is used. Its decisions are counted and discarded. The drain thread judges one
+// batch in so many on the CPU, which delays the later batches. It judges no batch while frames are
+// scarce and others wait.
 #pragma once
 
 #include <array>
@@ -20,19 +20,20 @@ namespace l3 {
 
 class shadow_menu {
 public:
-  /// `in_force` need not outlive it. `name` of the shadow's file is for people. Throws
+  /// `in_force` need not outlive this object. `name` is the shadow file's name for people. Throws
   /// std::runtime_error.
   shadow_menu(std::string name, loaded_selection shadow, const loaded_selection& in_force,
               const compute_settings& where, const batch_capacity& capacity, codec_id codec,
               std::uint32_t one_in);
 
-  /// Judges a computed frame if it is its turn, and frames are not scarce. The drain thread.
+  /// Called by the drain thread: judges a computed frame if it is its turn and frames are not
+  /// scarce.
   void judge(const frame& f, bool frames_are_scarce);
 
   // Any thread.
   [[nodiscard]] shadow_snapshot snapshot() const;
   [[nodiscard]] std::size_t bytes() const;
-  /// The same before it is made.
+  /// Bytes that a shadow menu would take.
   [[nodiscard]] static std::size_t memory_plan(const loaded_selection& shadow,
                                                const batch_capacity& capacity, codec_id codec);
 

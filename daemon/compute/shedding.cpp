@@ -12,9 +12,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// How long a step takes to show.
+/// Time that a step needs to show its effect.
 constexpr auto step_time = 50ms;
-/// How long an event that could not wait counts as recent.
+/// An event that could not wait counts as recent for this time.
 constexpr auto recent = 1s;
 /// Mixed into a line's id, so that this prescale chooses independently of the line's own.
 constexpr std::uint32_t salt = 0x73686564; // "shed"
@@ -30,7 +30,8 @@ shedding::shedding(std::uint32_t run, std::vector<line> lines)
         static_cast<std::uint32_t>(std::distance(priorities.begin(), priorities.find(l.priority))));
   }
   classes_ = std::max<std::uint32_t>(1, static_cast<std::uint32_t>(priorities.size()));
-  // The highest priority is never shed altogether: its rest shows whether shedding can end.
+  // The highest priority is never shed completely: its remaining events show whether shedding can
+  // end.
   most_ = classes_ * static_cast<std::uint32_t>(steps.size()) - 1;
 }
 
@@ -70,7 +71,7 @@ bool shedding::keeps(const event_entry& event, const event_summary* summary, tim
   unkept_at_ = now;
   if (level_ == 0) return true;
   const std::uint32_t kept_by = summary != nullptr ? summary->kept_by : 0;
-  if (kept_by == 0) { // no line kept it: recorded, it is the first to go, else the last
+  if (kept_by == 0) { // recorded events that no line kept go first, other events last
     const bool is_recorded = summary != nullptr && (summary->status & recorded) != 0;
     const std::uint32_t factor = prescale_of_class(is_recorded ? 0 : classes_ - 1);
     return factor == 1 ||

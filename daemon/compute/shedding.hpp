@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sheds events by priority. It begins when events come whose sender keeps no copy, while memory and
-// disk are more than 95 % full, or while an event waits for a slow disk and frames run out. It
-// drops whole events, those of the lines with the lowest priority first, by prescales of 2, 8, 32,
-// then all of them; the prescales rise as long as that is not enough, and end when a fifth is free
-// again and no event waits. As a line's own prescale, each is a hash of the event's key
-// (docs/formats.md, section 7), so an analysis can tell which events were shed, and every one is
+// Sheds events by priority. Shedding begins when events come whose sender keeps no copy, while
+// memory and disk are more than 95 % full, or while an event waits for a slow disk and frames run
+// out. It drops whole events of the lines with the lowest priority first, by prescales of 2, 8, 32,
+// then all of them. The prescales rise as long as that is not enough, and end when a fifth is free
+// again and no event waits. Each prescale is a hash of the event's key, like a line's own
+// (docs/formats.md, section 7), so an analysis can tell which events were shed. Every shed event is
 // counted. Events that their sender keeps are never shed: the sender waits.
 //
 // The drain thread drives it; any thread may read it.
@@ -29,7 +29,7 @@ public:
     std::uint32_t id = 0;
     std::uint8_t priority = 0;
   };
-  static constexpr double begins_at = 0.95; ///< of memory and disk together
+  static constexpr double begins_at = 0.95; ///< fraction of memory and disk together
   static constexpr double ends_at = 0.80;
 
   /// Without lines all events have one priority.
@@ -37,18 +37,18 @@ public:
 
   // For the drain thread.
 
-  /// `fullness`: part of the room that is taken, 0 … 1. Call it every few milliseconds.
+  /// `fullness`: occupied fraction of the room, 0 … 1. Call it every few milliseconds.
   void look(double fullness, time_point now);
-  /// Whether the event is kept; counts it otherwise. `summary`: nullptr without a selection.
+  /// Whether the event is kept; a shed event is counted. `summary`: nullptr without a selection.
   [[nodiscard]] bool keeps(const event_entry& event, const event_summary* summary, time_point now);
 
   // Any thread.
 
-  /// Events are being shed.
+  /// Whether events are being shed.
   [[nodiscard]] bool active() const { return level_ != 0; }
-  /// The prescale beside the line's own; 1 keeps all of its events, 0 none.
+  /// The prescale on top of the line's own: 1 keeps all of its events, 0 none.
   [[nodiscard]] std::uint32_t prescale(std::size_t which) const;
-  /// Events shed that this line would have kept.
+  /// Shed events that this line would have kept.
   [[nodiscard]] std::uint64_t events_shed(std::size_t which) const { return shed_[which]; }
 
 private:
@@ -59,12 +59,12 @@ private:
 
   std::uint32_t run_;
   std::vector<line> lines_;
-  std::vector<std::uint32_t> class_of_; ///< of each line: 0 is shed first
+  std::vector<std::uint32_t> class_of_; ///< class of each line; class 0 is shed first
   std::uint32_t classes_ = 1;
   std::uint32_t most_ = 0; ///< highest level
   std::atomic<std::uint32_t> level_{0};
   time_point changed_at_{};
-  /// When the last event came that its sender does not keep.
+  /// When the last event arrived that its sender does not keep.
   std::optional<time_point> unkept_at_;
   std::array<counter, max_lines> shed_;
 };

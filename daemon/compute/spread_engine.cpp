@@ -37,7 +37,7 @@ spread_engine::spread_engine(std::vector<std::unique_ptr<supervised_engine>> dev
   }
   std::ranges::sort(frames_, {}, &frame::index);
   for (std::size_t n = 0; n < frames_.size(); ++n)
-    if (frames_[n]->index != n) std::abort(); // the engines were made for other numbers
+    if (frames_[n]->index != n) std::abort(); // the engines were made with other frame numbers
 }
 
 engine_counters spread_engine::counters() const {

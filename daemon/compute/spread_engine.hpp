@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engines of several devices as one: frame after frame is another device's, and each device is
-// watched, bypassed and tried again by itself (supervised_engine). With one device, or on the CPU,
-// it is that one engine and nothing more.
+// Combines the engines of several devices. Consecutive frames go to different devices, and each
+// device is watched, bypassed and tried again by itself (supervised_engine). With one device, or on
+// the CPU, it only forwards to that engine.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ namespace l3 {
 
 class spread_engine final : public engine {
 public:
-  /// At least one. Engine d of n has the frames whose index is d modulo n.
+  /// Needs at least one engine. Engine d of n gets the frames whose index is d modulo n.
   explicit spread_engine(std::vector<std::unique_ptr<supervised_engine>> devices);
 
   void start(frame& f) override { of(f).start(f); }
@@ -27,7 +27,7 @@ public:
   [[nodiscard]] bool restart(frame& f) override { return of(f).restart(f); }
   [[nodiscard]] bool reads_input(const frame& f) const override { return of(f).reads_input(f); }
 
-  // Any thread. Of all devices together: sums, and whether it is so on any of them.
+  // Any thread. Counters are sums over all devices; a flag is true if it is true for any device.
   [[nodiscard]] engine_counters counters() const;
   [[nodiscard]] bool lost() const override;
   [[nodiscard]] bool bypassed() const;

@@ -55,7 +55,7 @@ bool supervised_engine::may_use_device(frame& f) {
   return true;
 }
 
-/// A device that still holds a frame is not tried: it would only hold another.
+/// A device that still holds a frame is not tried, because it would only hold another one.
 bool supervised_engine::may_try(frame& f, time_point now) {
   if (trial_ != nullptr || now < next_try_) return false;
   if (hangs() || device_->lost()) return false;
@@ -141,7 +141,7 @@ void supervised_engine::failed(engine_failure kind, const std::string& text, fra
   if (trial_ == &f) {
     trial_ = nullptr;
   } else if (bypassed_) {
-    return; // the frame was under way when the first one failed
+    return; // the frame was in progress when the first one failed
   } else if (now - works_since_ >= settings_.longest_pause) {
     pause_ = settings_.first_pause;
   }
@@ -171,8 +171,8 @@ frame_outcome supervised_engine::compute_on_cpu(frame& f) {
   return frame_outcome::done;
 }
 
-/// The first fault of the chosen events; empty if there is none. Every event must lie in the
-/// output: the drain thread would read elsewhere.
+/// Describes the first fault of the chosen events; empty if they have none. Every event must lie
+/// within the output; otherwise the drain thread would read outside it.
 std::string supervised_engine::wrong_with(const frame& f, bool all_events) {
   std::string first;
   for (std::size_t e = 0; e < f.results.size(); ++e) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Base64 (RFC 4648, with padding), in which etcd's JSON gateway has keys and values.
+// Base64 (RFC 4648, with padding). etcd's JSON gateway encodes keys and values in it.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ inline constexpr std::string_view base64_digits =
   return text;
 }
 
-/// Nothing, if the text is none.
+/// Returns nothing if the text is not valid Base64.
 [[nodiscard]] inline std::optional<std::string> from_base64(std::string_view text) {
   if (text.size() % 4 != 0) return std::nullopt;
   std::string bytes;

@@ -27,15 +27,15 @@ namespace http = beast::http;
 namespace json = boost::json;
 
 constexpr std::size_t longest_answer = 4 << 20;
-constexpr int unauthenticated = 16; ///< of gRPC
+constexpr int unauthenticated = 16; ///< status code of gRPC
 
-/// A refusal, as the gateway says it.
+/// An error that the gateway reported.
 struct refusal : etcd_error {
   refusal(const std::string& text, int the_code) : etcd_error(text), code(the_code) {}
   int code;
 };
 
-/// etcd leaves out what is 0, and has numbers of 64 bits as texts.
+/// etcd omits fields that are 0 and writes 64-bit numbers as strings.
 std::int64_t number_at(const json::object& o, std::string_view key) {
   const json::value* v = o.if_contains(key);
   if (v == nullptr) return 0;
@@ -86,9 +86,9 @@ etcd_keys keys_in(const json::object& answer) {
   return found;
 }
 
-/// Where the keys that begin with this end: the first key behind them.
+/// The end of the range of keys with this prefix: the first key behind them.
 std::string end_of_keys(std::string beginning) {
-  ++beginning.back(); // of a prefix, which ends in '/'
+  ++beginning.back(); // the prefix ends in '/'
   return beginning;
 }
 
@@ -98,7 +98,7 @@ json::object keys_from(const std::string& beginning) {
 
 json::object written(const etcd_condition& c) {
   const char* const what = c.of_creation ? "create_revision" : "mod_revision";
-  // Of a key that is not there both are 0.
+  // Both revisions of a missing key are 0.
   return {{"key", to_base64(c.key)},
           {"result", "EQUAL"},
           {"target", c.of_creation ? "CREATE" : "MOD"},
@@ -124,12 +124,12 @@ std::string why(const beast::error_code& error, std::chrono::milliseconds patien
 }
 
 struct found_etcd {
-  std::string host; ///< as a request names it
+  std::string host; ///< in the form of a request's Host field
   std::vector<asio::ip::tcp::endpoint> endpoints;
-  std::string failure; ///< why the address is missing
+  std::string failure; ///< why there is no address
 };
 
-/// A name that is being looked up by then is not waited for.
+/// Looks up the address until the given time at most.
 found_etcd find_etcd(const std::string& address, time_point until) {
   const auto at = read_address(std::string_view(address).substr(address.find("//") + 2));
   if (!at) return {{}, {}, "it is no address"};
@@ -151,7 +151,7 @@ found_etcd find_etcd(const std::string& address, time_point until) {
 
 } // namespace
 
-/// Stays open from request to request.
+/// A connection that stays open between requests.
 class etcd_client::connection {
 public:
   connection(const std::string& address, time_point until) : stream_(io_) {
@@ -223,7 +223,7 @@ json::object etcd_client::exchange(std::string_view path, const json::object& bo
                       : fmt::format("it answers {}", answer.result_int()),
                   static_cast<int>(number_at(v.as_object(), "code")));
   } catch (const refusal&) {
-    throw; // it answers, and the next one would say the same
+    throw; // etcd answered, and the next address would give the same answer
   } catch (const boost::system::system_error& e) {
     failure = why(e.code(), settings_.patience);
   } catch (const etcd_error& e) {
@@ -245,7 +245,7 @@ void etcd_client::authenticate() {
   token_ = token->as_string();
 }
 
-/// A token is forgotten by etcd after some minutes, by its restart, and when users change.
+/// etcd forgets a token after some minutes, when it restarts, and when users change.
 json::object etcd_client::call_with_token(std::string_view path, const json::object& body) {
   if (settings_.user.empty()) return exchange(path, body);
   if (!token_.empty()) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the farm needs of etcd, by its JSON gateway over HTTP: to read keys, to change some if
-// others are as they were, and leases. One request at a time, on the caller's thread; each ends
-// within its time, and an answer has at most 4 MiB. Of several addresses the one that answered last
-// is asked, and the next one after a failure. Every function throws etcd_error.
+// The farm's client of etcd's JSON gateway over HTTP. It reads keys, changes keys on condition that
+// others are unchanged, and manages leases. One request at a time, on the caller's thread; each has
+// a time limit, and a response has at most 4 MiB. It asks the address that responded last, and the
+// next one after a failure. Every function throws etcd_error.
 #pragma once
 
 #include <chrono>
@@ -17,16 +17,16 @@
 
 namespace l3 {
 
-/// It does not answer, or refuses; in words for a person.
+/// etcd does not respond, or refuses the request; the text is for a person.
 struct etcd_error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
 struct etcd_settings {
   std::vector<std::string> at; ///< "http://host:port"
-  std::string user;            ///< empty: none
+  std::string user;            ///< empty: no authentication
   std::string password;
-  std::chrono::milliseconds patience{1500}; ///< for one request and its answer
+  std::chrono::milliseconds patience{1500}; ///< for one request and its response
 };
 
 struct etcd_key {
@@ -36,13 +36,13 @@ struct etcd_key {
   std::int64_t changed = 0; ///< revision
 };
 
-/// A stretch of keys; `cut`: there are more than were asked for.
+/// Keys with a common prefix; `cut`: there are more than `most`.
 struct etcd_keys {
   std::vector<etcd_key> keys;
   bool cut = false;
 };
 
-/// A key must have been created, or changed last, at this revision; 0: it must not be there.
+/// A key must have been created (or last changed) at this revision; 0: the key must not exist.
 struct etcd_condition {
   std::string key;
   bool of_creation = false;
@@ -52,7 +52,7 @@ struct etcd_condition {
 struct etcd_step {
   enum class kind : std::uint8_t { put, remove, remove_all };
   kind what = kind::put;
-  std::string key; ///< of remove_all: what the keys begin with
+  std::string key; ///< for remove_all: the prefix of the keys
   std::string value;
   std::int64_t lease = 0; ///< 0: the key stays
 };
@@ -64,19 +64,19 @@ public:
   etcd_client(const etcd_client&) = delete;
   etcd_client& operator=(const etcd_client&) = delete;
 
-  /// The keys that begin with each of these, all of one moment, in their order.
+  /// Reads the keys with each of these prefixes, in order, all at one revision.
   [[nodiscard]] std::vector<etcd_keys> read(const std::vector<std::string>& beginnings,
                                             std::size_t most);
-  /// All steps or, if a condition does not hold, none: then false.
+  /// Applies all steps, or none and returns false if a condition does not hold.
   [[nodiscard]] bool change(const std::vector<etcd_condition>& only_if,
                             const std::vector<etcd_step>& then);
-  /// A lease for so long; its keys go when it is over.
+  /// Creates a lease. Its keys are removed when it expires.
   [[nodiscard]] std::int64_t grant(std::chrono::seconds time);
-  /// False: the lease is over.
+  /// Returns false if the lease has expired.
   [[nodiscard]] bool keep_alive(std::int64_t lease);
   void revoke(std::int64_t lease);
 
-  /// Where it asks.
+  /// The address that it asks.
   [[nodiscard]] const std::string& address() const;
 
 private:
@@ -87,9 +87,9 @@ private:
   void authenticate();
 
   etcd_settings settings_;
-  std::size_t which_ = 0; // of settings_.at
+  std::size_t which_ = 0; // index in settings_.at
   std::string token_;
-  std::unique_ptr<connection> connection_; // none: the next request makes one
+  std::unique_ptr<connection> connection_; // null: the next request opens one
 };
 
 } // namespace l3

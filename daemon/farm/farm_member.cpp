@@ -10,17 +10,17 @@
 
 #include "monitor/log.hpp"
 #include "transport/link/link_keys.hpp"
-#include "transport/system/thread_name.hpp"
+#include "transport/system/threads.hpp"
 
 namespace l3 {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto lease_time = 10s; ///< after which the others know that a daemon has gone
+constexpr auto lease_time = 10s; ///< the other nodes notice after this time that a daemon has gone
 constexpr auto keep_every = 2s;
 constexpr auto round_every = 250ms;
-constexpr auto shortest_round = 50ms; ///< however often it is woken
+constexpr auto shortest_round = 50ms; ///< even if it is woken more often
 constexpr auto cut_off_after = 3s;
 constexpr auto ask_patience = 8s;
 
@@ -106,7 +106,7 @@ void farm_member::work() {
     const time_point begun = steady_clock::now();
     try {
       round();
-    } catch (const std::exception& e) { // etcd_error, or what no order may end the daemon by
+    } catch (const std::exception& e) { // etcd_error, or another error that must not end the daemon
       note(nullptr, e.what());
     }
     std::this_thread::sleep_until(begun + shortest_round);
@@ -115,7 +115,7 @@ void farm_member::work() {
   go();
 }
 
-/// Until somebody asks for something, the beam pauses, or it is time.
+/// Waits until a request comes, the beam pauses, or the period is over.
 void farm_member::wait() {
   std::unique_lock lock(mutex_);
   if ((wish_ && !answer_ && !own_) || leaves_) return;
@@ -123,7 +123,7 @@ void farm_member::wait() {
   woken_ = false;
 }
 
-/// Under the mutex.
+/// Call it with the mutex locked.
 void farm_member::wake() {
   woken_ = true;
   woken_now_.notify_one();
@@ -159,7 +159,7 @@ void farm_member::keep_lease(time_point now) {
   kept_at_ = steady_clock::now();
 }
 
-/// Makes this node's key, if it is not there: at the start, and when its lease was over.
+/// Creates this node's key if it is missing: at the start, and after its lease expired.
 void farm_member::take_place(const farm_view& v) {
   const std::string name = key_of(farm_keys::members, node_.number());
   const auto mine = v.members.find(node_.number());
@@ -177,14 +177,14 @@ void farm_member::take_place(const farm_view& v) {
                                node_.number(), there.process, there.host, lease_time.count());
       return;
     }
-    condition.revision = mine->second.changed; // left by a process before this one
+    condition.revision = mine->second.changed; // left by an earlier process
   }
   place_ = 0;
   farm_member_value value = is;
   value.serial = in_force_;
   const std::string text = written(value);
   const std::string registered = key_of(farm_keys::nodes, node_.number());
-  // A key keeps its creation if it is written over: it is removed first.
+  // Overwriting a key keeps its creation revision, so it is removed first.
   if (condition.revision != 0 &&
       !etcd_.change({condition}, {{etcd_step::kind::remove, name, {}, 0}}))
     return;
@@ -195,7 +195,7 @@ void farm_member::take_place(const farm_view& v) {
   const auto found = etcd_.read({name}, 1);
   if (found[0].keys.empty() || found[0].keys[0].name != name) return;
   place_ = found[0].keys[0].created;
-  answered_ = 0; // the answer went with the lease that held it
+  answered_ = 0; // the lease that held the answer has expired
   told_ = text;
   same_node_.clear();
   log_info("farm: node {} has joined, by etcd at {}", node_.number(), etcd_.address());
@@ -213,15 +213,15 @@ void farm_member::tell_how_it_is(const farm_view& v) {
   const bool registered = v.nodes.contains(node_.number());
   if (text == told_ && registered) return;
   std::vector<etcd_step> steps{{etcd_step::kind::put, name, text, lease_}};
-  if (!registered) // somebody went on without this node
+  if (!registered) // another node continued without this one
     steps.push_back(
         {etcd_step::kind::put, key_of(farm_keys::nodes, node_.number()), value.instance, 0});
   if (etcd_.change({{name, true, place_}}, steps)) told_ = std::move(text);
 }
 
-/// Does what holds for the farm, once.
+/// Follows the farm's current order, once.
 void farm_member::follow() {
-  // What a person has begun here while etcd was not there yet goes on.
+  // A run that a person began here while etcd was absent continues.
   if (!std::exchange(has_followed_, true) && known_ && node_.now().state != "configured")
     followed_ = known_->serial;
   if (!known_ || known_->serial == followed_) return;
@@ -238,7 +238,7 @@ void farm_member::follow() {
     log_info("farm: run {} was begun before this node came; it begins here", known_->number);
 }
 
-/// Says whether this node is ready for what is proposed.
+/// Answers whether this node is ready for the proposed order.
 void farm_member::answer_order(const farm_view& v) {
   if (!v.order || v.order->created == answered_) return;
   const farm_order& o = v.order->value;
@@ -253,7 +253,7 @@ void farm_member::answer_order(const farm_view& v) {
   if (held) answered_ = v.order->created;
 }
 
-/// So that the others need not wait for this node's lease.
+/// Removes this node's key, so that the others need not wait until its lease expires.
 void farm_member::go() {
   try {
     if (own_) withdraw({"the daemon ends"});
@@ -271,10 +271,10 @@ void farm_member::go() {
     report_.state = farm_state::left;
     report_.text = "the daemon ends";
   }
-  answer({"the daemon ends"}); // who asks from now on sees the state
+  answer({"the daemon ends"}); // later requests see the state
 }
 
-/// What the others see, after each round.
+/// Updates the report after each round.
 void farm_member::note(const farm_view* v, const std::string& trouble) {
   farm_report next = now();
   const auto silent = steady_clock::now() - spoke_at_;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A node's place in a farm whose daemons find each other by etcd (docs/farm.md, decision 30). A
-// thread of its own tells etcd that this daemon lives, reads what all of them wrote, and follows
-// the farm's run. What this daemon is asked for, it proposes to all; once each has said that it is
-// ready, the order is made to hold in one step, early in a pause of the beam.
+// A node's membership in a farm whose daemons find each other through etcd (docs/farm.md, decision
+// 30). Its thread keeps this daemon's key alive, reads the keys of all daemons, and follows the
+// farm's run. A request to this daemon is proposed to all nodes. When each node has answered that
+// it is ready, the order is committed in one change, early in a pause of the beam.
 //
-// The data path knows nothing of it. While etcd does not answer, a run goes on, and none begins
-// on all nodes.
+// The data path does not depend on it. While etcd is absent a run continues, and no run begins on
+// all nodes.
 //
 //   run/order proposed ──▶ each node: run/armed/N ──▶ all ready, the beam pauses ──▶ run/now holds
 //           │ its lease is over, or a node refuses, dies, does not answer                 │
@@ -29,18 +29,18 @@
 
 namespace l3 {
 
-/// What a person wants of all nodes.
+/// A person's request to all nodes.
 struct farm_wish {
-  bool start = false; ///< else the run ends
+  bool start = false; ///< false: the run ends
   std::optional<std::uint32_t> number;
   bool again = false;
   std::string menu;
   std::string comment;
-  std::vector<std::uint32_t> without; ///< nodes that are missing, and shall be forgotten
+  std::vector<std::uint32_t> without; ///< missing nodes that the farm shall forget
 };
 
-/// Of a node that speaks. `known`: the order that holds; nothing: none has, and each node is in
-/// order.
+/// The standing of a node that is present. `known`: the committed order. Without one, each node is
+/// in order.
 [[nodiscard]] farm_standing standing_of(const farm_member_value& is,
                                         const std::optional<farm_order>& known);
 
@@ -48,32 +48,33 @@ class farm_member {
 public:
   /// `node` must outlive this object. Throws std::runtime_error if the password cannot be read.
   farm_member(const farm_settings& settings, farm_node& node);
-  /// Leaves the farm if etcd answers in time.
+  /// Leaves the farm if etcd responds in time.
   ~farm_member();
   farm_member(const farm_member&) = delete;
   farm_member& operator=(const farm_member&) = delete;
 
-  /// Any thread. Empty once all nodes are ready, so that it will be at the next pause; else why it
-  /// cannot be, and then nothing happens on any node. Waits for eight seconds at most.
+  /// Any thread. Returns nothing once all nodes are ready and the order will be committed at the
+  /// next pause. Otherwise returns the reasons, and nothing happens on any node. Waits for eight
+  /// seconds at most.
   [[nodiscard]] std::vector<std::string> ask(const farm_wish& wish);
   [[nodiscard]] farm_report now() const;
-  /// Whether the beam pauses: twice a second.
+  /// Call it twice a second with whether the beam pauses.
   void beam(bool pauses);
-  /// The daemon ends: others do not wait for this node.
+  /// Call it when the daemon ends, so that the others do not wait for this node.
   void leave();
 
 private:
-  /// What this daemon has proposed.
+  /// This daemon's own proposal.
   struct proposal {
     farm_order order;
     std::int64_t created = 0;
     std::int64_t lease = 0;
     time_point begun{};
     bool agreed = false;
-    std::vector<std::string> over; ///< why it must not hold any more
+    std::vector<std::string> over; ///< why it must be withdrawn
   };
 
-  // The thread. A round throws etcd_error.
+  // The thread's functions. A round throws etcd_error.
   void work();
   void wait();
   void wake();
@@ -86,7 +87,7 @@ private:
   void go();
   void note(const farm_view* v, const std::string& trouble);
 
-  // farm_orders.cpp
+  // In farm_orders.cpp.
   void take_wish(const farm_view& v, time_point now);
   [[nodiscard]] std::vector<std::string> wrong_with(const farm_wish& w, const farm_view& v) const;
   [[nodiscard]] std::optional<std::uint32_t> next_number(const farm_view& v) const;
@@ -116,26 +117,26 @@ private:
   farm_node& node_;
   etcd_client etcd_;
 
-  // The thread's own.
+  // Only the thread uses these.
   std::int64_t lease_ = 0;
-  std::int64_t place_ = 0; // creation of this node's key; 0: it has none
-  std::string told_;       // its value there
-  time_point kept_at_{};   // the lease
-  time_point spoke_at_;    // etcd
+  std::int64_t place_ = 0; // creation of this node's key; 0: no key
+  std::string told_;       // the key's value
+  time_point kept_at_{};   // when the lease was last renewed
+  time_point spoke_at_;    // when etcd last responded
   bool has_spoken_ = false;
-  std::string same_node_;           // who has this node's number
-  std::optional<farm_order> known_; // the latest order that held
+  std::string same_node_;           // the other node with this node's number
+  std::optional<farm_order> known_; // the latest committed order
   std::uint64_t followed_ = 0;      // its serial
-  std::uint64_t in_force_ = 0;      // the same, once its run waits for nothing and has begun
+  std::uint64_t in_force_ = 0;      // the same, once its run has begun
   bool has_followed_ = false;       // since the daemon's start
-  std::string why_apart_;           // why it is not followed
+  std::string why_apart_;           // why this node does not follow it
   std::int64_t answered_ = 0;       // creation of the proposal that this node has answered
   std::optional<proposal> own_;
-  bool stopped_one_ = false; // a stop has removed what another node had proposed
+  bool stopped_one_ = false; // a stop has removed another node's proposal
 
-  mutable std::mutex mutex_; // guards what follows
+  mutable std::mutex mutex_; // guards the members below
   std::condition_variable answered_now_;
-  std::condition_variable woken_now_; // the thread
+  std::condition_variable woken_now_; // wakes the thread
   bool woken_ = false;
   std::optional<farm_wish> wish_;
   std::optional<std::vector<std::string>> answer_;

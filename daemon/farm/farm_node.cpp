@@ -24,7 +24,7 @@
 namespace l3 {
 namespace {
 
-/// Numbers of runs are read from the folder of the ledgers: not twice a second.
+/// Run numbers are read from the folder of the ledgers at most this often.
 constexpr std::chrono::seconds numbers_age{5};
 constexpr std::uint64_t longest_id = 64;
 
@@ -39,8 +39,8 @@ std::string host_name() {
   return peer_text(name);
 }
 
-/// Of a folder of ledgers, in which a daemon has the lock of its node: two daemons that name the
-/// same place and node are one after the other. Machines are told apart by their boots.
+/// Identifies a ledger folder on one machine, by boot, device and inode. A daemon locks its node's
+/// place there, so two daemons with the same place and node cannot run together.
 std::string place_of(const std::string& folder) {
   struct stat is {};
   const input_text boot = read_input("/proc/sys/kernel/random/boot_id", longest_id);
@@ -78,7 +78,7 @@ const farm_member_value& farm_node::now() {
   is_.run = run;
   waits_ = report.next.has_value();
   is_.failure = peer_text(report.failure);
-  // A run that goes on under its number is as well as its worst part.
+  // A run that resumes under its number is only as good as its worst part.
   if (const auto last = host_.last(); last && !last->well)
     is_.not_well = last->number;
   else if (last && is_.not_well != last->number)
@@ -107,7 +107,7 @@ std::vector<std::string> farm_node::add_menu(farm_order& order) const {
   }
 }
 
-/// Empty, or why it cannot be written.
+/// Returns why the menu cannot be written, or an empty string.
 std::string farm_node::write_menu(const farm_order& order, const std::string& name) const {
   const std::string trial = fmt::format("{}node{}.menu.trial", settings_.run.ledger, number());
   const std::error_code error = write_anew(name, trial, bytes_of(order.menu_text));
@@ -163,7 +163,7 @@ std::string farm_node::begin(const farm_order& order) {
   if (is_in_it && !order.again && !report.stopping) return {};
   std::string menu = order.menu;
   if (!order.menu_text.empty()) {
-    // The ledger names it, and it stays beside the ledger.
+    // The ledger names the menu's file, which stays beside it.
     menu =
         fmt::format("{}menu-{:08x}.toml", settings_.run.ledger, crc32c(bytes_of(order.menu_text)));
     if (std::string wrong = write_menu(order, menu); !wrong.empty()) return wrong;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A node as its farm sees it: how it is, what speaks against a run on it, and the beginning and the
-// end of a run that the farm has decided on. Knows no etcd. One thread calls it.
+// The farm's view of a node: its state, the reasons against a run on it, and the begin and end of a
+// run that the farm has decided on. It does not use etcd. One thread calls it.
 #pragma once
 
 #include <functional>
@@ -24,16 +24,16 @@ public:
 
   [[nodiscard]] std::uint32_t number() const { return settings_.run.node; }
   [[nodiscard]] const std::string& instance() const { return is_.instance; }
-  /// As it is now; without what only the farm knows.
+  /// The current state, without the members that only the farm knows.
   [[nodiscard]] const farm_member_value& now();
-  /// As of now(): a run is to begin.
+  /// Whether a run is about to begin, as of now().
   [[nodiscard]] bool waits_for_pause() const { return waits_; }
-  /// The menu that a person named: its text and the hash of the selection with it. Why it cannot
-  /// be, else.
+  /// Adds the text of the menu that a person named, and the hash of its selection. Returns what is
+  /// wrong with the menu.
   [[nodiscard]] std::vector<std::string> add_menu(farm_order& order) const;
-  /// Why the run cannot begin here, a sentence each. May take two seconds.
+  /// The reasons why the run cannot begin here, one sentence each. May take two seconds.
   [[nodiscard]] std::vector<std::string> reasons_against(const farm_order& order) const;
-  /// At the next pause. Empty, or why not.
+  /// Begins the run at the next pause. Returns why it cannot, or an empty string.
   [[nodiscard]] std::string begin(const farm_order& order);
   void stop();
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// An order's way from one node to all: proposed under a lease, answered by each node, and made to
-// hold, or not, in one change of etcd. Only the node that proposed it makes it hold; if that one
-// dies, the lease ends the proposal.
+// The path of an order through the farm: one node proposes it under a lease, each node answers, and
+// one change of etcd commits it. Only the proposing node commits it; if that node dies, its lease
+// ends the proposal.
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -17,10 +17,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto order_time = 30s;      ///< after which a proposal is gone
-constexpr auto pause_patience = 25s;  ///< for a pause of the beam
-constexpr auto answer_patience = 6s;  ///< for the nodes
-constexpr auto early_in_a_pause = 1s; ///< all nodes hear of it in the same pause
+constexpr auto order_time = 30s;      ///< lifetime of a proposal
+constexpr auto pause_patience = 25s;  ///< how long to wait for a pause
+constexpr auto answer_patience = 6s;  ///< how long to wait for the nodes
+constexpr auto early_in_a_pause = 1s; ///< so that all nodes see it in the same pause
 constexpr auto no_beam = 4s;          ///< longer than pauses between spills
 
 } // namespace
@@ -44,7 +44,7 @@ void farm_member::take_wish(const farm_view& v, time_point now) {
     if (!wish_ || answer_) return;
     w = *wish_;
   }
-  if (own_ && !own_->agreed) return; // the wish is under way
+  if (own_ && !own_->agreed) return; // the wish is in progress
   if (v.order && w.start)
     return answer(
         {fmt::format("{} is under way, for which node {} was asked: wait for it, or end "
@@ -53,7 +53,7 @@ void farm_member::take_wish(const farm_view& v, time_point now) {
                      v.order->value.by)});
   if (own_ || v.order) stopped_one_ = true;
   if (own_) return withdraw({"it was stopped"});
-  if (v.order) return remove_order(v.order->changed); // of another node, which sees it
+  if (v.order) return remove_order(v.order->changed); // another node's, which notices
   const bool stopped_one = std::exchange(stopped_one_, false);
   if (auto wrong = wrong_with(w, v); !wrong.empty())
     return answer(stopped_one ? std::vector<std::string>() : std::move(wrong));
@@ -63,7 +63,7 @@ void farm_member::take_wish(const farm_view& v, time_point now) {
   propose(std::move(order), w, v, now);
 }
 
-/// If it is still as it was.
+/// Removes the order if it has not changed since.
 void farm_member::remove_order(std::int64_t changed) {
   static_cast<void>(etcd_.change({{key(farm_keys::order), false, changed}},
                                  {{etcd_step::kind::remove, key(farm_keys::order), {}, 0},
@@ -96,7 +96,7 @@ std::vector<std::string> farm_member::wrong_with(const farm_wish& w, const farm_
   return reasons;
 }
 
-/// The highest one that any node knows, and one more. Nothing: there is none.
+/// The highest number that any node knows, plus one. Returns nothing if none is left.
 std::optional<std::uint32_t> farm_member::next_number(const farm_view& v) const {
   constexpr std::uint32_t highest = std::numeric_limits<std::uint32_t>::max();
   std::uint32_t next = 0;
@@ -122,7 +122,7 @@ farm_order farm_member::order_of(const farm_wish& w, const farm_view& v) const {
   return o;
 }
 
-/// One change: nothing else has been proposed or holds since, and all nodes are there.
+/// One change, on condition that there is no other order since and that all nodes are present.
 void farm_member::propose(farm_order order, const farm_wish& w, const farm_view& v,
                           time_point now) {
   std::vector<etcd_condition> only_if{{key(farm_keys::order), true, 0},
@@ -134,7 +134,7 @@ void farm_member::propose(farm_order order, const farm_wish& w, const farm_view&
       {etcd_step::kind::put, key(farm_keys::order), written(order), lease}};
   for (const std::uint32_t node : w.without)
     steps.push_back({etcd_step::kind::remove, key_of(farm_keys::nodes, node), {}, 0});
-  if (!etcd_.change(only_if, steps)) return etcd_.revoke(lease); // the next round tells why
+  if (!etcd_.change(only_if, steps)) return etcd_.revoke(lease); // the next round finds the reason
   const auto found = etcd_.read({key(farm_keys::order)}, 1);
   if (found[0].keys.empty()) return;
   own_ = proposal{std::move(order), found[0].keys[0].created, lease, now, false, {}};
@@ -142,7 +142,7 @@ void farm_member::propose(farm_order order, const farm_wish& w, const farm_view&
   report_.failure.clear();
 }
 
-/// False: it has changed what the view shows.
+/// Returns false if it has changed what the view shows.
 bool farm_member::pursue(const farm_view& v, time_point now) {
   bool given_up = false;
   {
@@ -151,7 +151,7 @@ bool farm_member::pursue(const farm_view& v, time_point now) {
   }
   if (!own_) return true;
   if (given_up) own_->over = {"its person was told that nothing happens"};
-  if (v.run && v.run->value == own_->order) { // it holds, by an answer that was lost
+  if (v.run && v.run->value == own_->order) { // it was committed, but the response was lost
     own_.reset();
     return false;
   }
@@ -167,7 +167,7 @@ bool farm_member::pursue(const farm_view& v, time_point now) {
   return false;
 }
 
-/// Why the own proposal must end; empty: it goes on, and may be agreed now.
+/// Why the own proposal must end; empty if it continues and may be accepted now.
 std::vector<std::string> farm_member::wrong_by_now(const farm_view& v, time_point now) {
   if (!own_->over.empty()) return own_->over;
   const auto age = now - own_->begun;
@@ -181,7 +181,8 @@ std::vector<std::string> farm_member::wrong_by_now(const farm_view& v, time_poin
                       pause_patience.count())};
 }
 
-/// Tells the person that all are ready. False: the person was told before that nothing happens.
+/// Tells the person that all nodes are ready. Returns false if the person was already told that
+/// nothing happens.
 bool farm_member::accept() {
   const std::lock_guard lock(mutex_);
   if (given_up_) return false;
@@ -190,9 +191,9 @@ bool farm_member::accept() {
   return true;
 }
 
-/// Why nodes refuse: all of them, once all have answered or have had their time; one that has gone,
-/// at once. What a node has answered goes with its lease: one that was ready, was cut off and has
-/// joined again since is asked for no second answer.
+/// The reasons of the nodes that refuse, once all have answered or their time is over. A node that
+/// has gone is reported at once. A node's answer is removed with its lease. A node that was ready,
+/// lost its connection and joined again is not asked again.
 std::vector<std::string> farm_member::refusals(const farm_view& v, bool late) const {
   std::vector<std::string> gone;
   std::vector<std::string> reasons;
@@ -232,8 +233,8 @@ bool farm_member::all_ready(const farm_view& v) const {
   });
 }
 
-/// All nodes, or none: the order holds in one change, if each of them is there and has said that it
-/// is ready. A stop needs no node's word.
+/// Commits the order in one change, on condition that each node is present and ready. A stop needs
+/// no answers.
 void farm_member::commit(const farm_view& v) {
   const proposal& p = *own_;
   std::vector<etcd_condition> only_if{{key(farm_keys::order), true, p.created},
@@ -247,7 +248,7 @@ void farm_member::commit(const farm_view& v) {
       etcd_.change(only_if, {{etcd_step::kind::put, key(farm_keys::now), written(p.order), 0},
                              {etcd_step::kind::remove, key(farm_keys::order), {}, 0},
                              {etcd_step::kind::remove_all, key(farm_keys::armed), {}, 0}});
-  if (!held) return; // the next round sees what has changed
+  if (!held) return; // the next round finds out what has changed
   std::vector<std::uint32_t> nodes;
   for (const auto& [node, instance] : p.order.nodes) nodes.push_back(node);
   log_info("farm: {} holds for nodes {}",
@@ -259,7 +260,7 @@ void farm_member::commit(const farm_view& v) {
 }
 
 void farm_member::withdraw(std::vector<std::string> reasons) {
-  own_->over = reasons; // also if etcd does not answer now
+  own_->over = reasons; // kept even if etcd does not respond now
   static_cast<void>(etcd_.change({{key(farm_keys::order), true, own_->created}},
                                  {{etcd_step::kind::remove, key(farm_keys::order), {}, 0},
                                   {etcd_step::kind::remove_all, key(farm_keys::armed), {}, 0}}));
@@ -268,14 +269,14 @@ void farm_member::withdraw(std::vector<std::string> reasons) {
   etcd_.revoke(lease);
 }
 
-/// The proposal is gone, and nothing has happened.
+/// Ends a proposal that was withdrawn.
 void farm_member::finish(std::vector<std::string> reasons) {
   const bool stop = !own_->order.start;
   const std::string failure =
       fmt::format("{}: {}", stop ? "the stop" : fmt::format("run {}", own_->order.number),
                   fmt::join(reasons, "; "));
   log_warning("farm: {}", failure);
-  const bool was_agreed = own_->agreed; // and its person answered
+  const bool was_agreed = own_->agreed; // then its person was answered
   own_.reset();
   if (!was_agreed) answer(std::move(reasons));
   const std::lock_guard lock(mutex_);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a node stands in its farm, as plain values, for run control, page and metrics.
+// A node's standing in its farm as plain values, for run control, page and metrics.
 #pragma once
 
 #include <array>
@@ -14,19 +14,19 @@
 namespace l3 {
 
 enum class farm_state : std::uint8_t {
-  joining, ///< etcd has not answered yet since the daemon's start
+  joining, ///< etcd has not responded since the daemon's start
   joined,
-  cut_off, ///< etcd has not answered for some seconds
+  cut_off, ///< etcd has not responded for some seconds
   refused, ///< another daemon has this node's number, or etcd refuses this daemon
   left,    ///< the daemon ends
   count_
 };
 
-/// How a node of the farm is.
+/// The standing of a farm's node.
 enum class farm_standing : std::uint8_t {
-  in_order, ///< it is there, and in the run that the farm is in
-  apart,    ///< it is there, and in another run, or in none
-  missing,  ///< it has joined, did not leave, and does not speak
+  in_order, ///< present, and in the farm's run
+  apart,    ///< present, but in another run or in none
+  missing,  ///< joined and did not leave, but is silent
   count_
 };
 
@@ -34,10 +34,10 @@ struct farm_node_report {
   std::uint32_t node = 0;
   farm_standing stands = farm_standing::missing;
   std::string host;
-  std::string state; ///< of its run; empty: it is missing
+  std::string state; ///< of its run; empty: the node is missing
   std::optional<std::uint32_t> run;
   std::string failure;
-  std::optional<std::uint32_t> not_well; ///< its latest run that has ended, if a part not well
+  std::optional<std::uint32_t> not_well; ///< its latest ended run with a part that did not end well
 };
 
 struct farm_run_report {
@@ -48,13 +48,13 @@ struct farm_run_report {
 
 struct farm_report {
   farm_state state = farm_state::joining;
-  std::string text; ///< what is wrong, and what to do; empty: nothing
+  std::string text; ///< what is wrong and what to do; empty: nothing is wrong
   std::vector<farm_node_report> nodes;
-  std::optional<farm_run_report> run;   ///< that the farm is in
-  std::optional<farm_run_report> order; ///< that all nodes are asked for
-  std::string failure;                  ///< why the latest order of this node came to nothing
+  std::optional<farm_run_report> run;   ///< the farm's run
+  std::optional<farm_run_report> order; ///< the proposed run
+  std::string failure;                  ///< why this node's latest order failed
   std::uint64_t failed_rounds = 0;
-  std::uint64_t joined = 0; ///< times
+  std::uint64_t joined = 0; ///< how often it joined
 
   [[nodiscard]] std::size_t count(farm_standing which) const {
     std::size_t n = 0;

@@ -35,7 +35,7 @@ std::string text_at(const json::object& o, std::string_view key) {
   return std::string(o.at(key).as_string());
 }
 
-/// One line that may be shown.
+/// A text of one line that is safe to show.
 std::string line_at(const json::object& o, std::string_view key) {
   return peer_text(text_at(o, key));
 }
@@ -54,7 +54,7 @@ std::optional<std::uint32_t> node_in(std::string_view name) {
   return whole && std::to_string(node) == name ? std::optional(node) : std::nullopt;
 }
 
-/// What stands behind a beginning as a node's number.
+/// The node number that follows the prefix.
 std::optional<std::uint32_t> node_behind(std::string_view key, std::string_view beginning) {
   if (!key.starts_with(beginning)) return std::nullopt;
   return node_in(key.substr(beginning.size()));

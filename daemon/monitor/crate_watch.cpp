@@ -16,21 +16,20 @@ namespace l3 {
 namespace {
 
 constexpr double seconds_per_clock = 8e-9;
-/// Of a time stamp: level 2 jitters by whole clocks, and no crate is a microsecond off.
+/// Tolerance of a time stamp: level 2 jitters by whole clocks, and no crate is a microsecond off.
 constexpr std::int32_t most_clocks_ahead = 125;
-/// With stamps that are always off, but each time by another amount.
+/// Number of looks with wrong stamps, each by another amount, until a drift is reported.
 constexpr int looks_until_drift = 4;
-/// Events of the others before a crate that sends none is called silent.
+/// Events of the other crates until a crate that sends none is called silent.
 constexpr std::uint64_t events_until_silent = 10;
-/// Crates do not begin and end a spill at one moment: a look between them finds the others alone.
-/// Two in a row do not.
+/// Crates do not begin and end a spill at the same moment, so one look between them may find only
+/// the others sending. Two looks in a row do not.
 constexpr int looks_until_silent = 2;
-/// By how many events crates that send together may differ at a look, and how long one may be
-/// ahead of another.
+/// How many events, and how long, a crate may be ahead of another one at a look.
 constexpr std::uint64_t most_events_ahead = 16;
 constexpr double longest_ahead = 0.02; // s
 
-/// What lies in the middle; of an even number of values the lower one.
+/// The median; of an even number of values the lower one in the middle.
 template <class Value>
 Value median(std::vector<Value> values) {
   if (values.empty()) return {};
@@ -44,15 +43,16 @@ std::int32_t signed_clocks(std::uint32_t difference) {
   return static_cast<std::int32_t>(difference << 4) >> 4;
 }
 
-/// More than the others, who may all suffer from one cause, by more than chance gives.
+/// Whether the number exceeds the usual one by more than chance allows. A common cause may raise
+/// all crates' numbers.
 template <class Number>
 bool stands_out(Number n, Number usual) {
   constexpr double deviations = 4;
   const auto u = static_cast<double>(usual);
   return static_cast<double>(n) > 2 * u + deviations * std::sqrt(u);
 }
-/// What a look forgets of what was lost before: so few are lost at a look that chance would name a
-/// crate where all lose.
+/// Factor by which each look decays the count of lost fragments. Few are lost per look, so without
+/// a sum chance would name a crate where all lose some.
 constexpr double kept_of_lost = 0.95;
 
 } // namespace
@@ -99,14 +99,14 @@ void crate_watch::read(const building_counters& counted, std::size_t place) {
   c.stamp = counted.time_ahead[place];
 }
 
-/// Finds what is usual, and how far each crate is from it.
+/// Finds the usual values, and how far each crate is from them.
 void crate_watch::compare(double seconds) {
   const auto usual = [&](std::uint64_t counts::*count) {
     std::vector<std::uint64_t> all;
     for (const crate& c : crates_) all.push_back(c.risen.*count);
     return median(std::move(all));
   };
-  std::vector<std::uint64_t> seen; // of two crates, one of which is silent, the other tells
+  std::vector<std::uint64_t> seen; // if one of two crates is silent, the other one counts
   for (const crate& c : crates_)
     if (c.risen.seen != 0) seen.push_back(c.risen.seen);
   usual_ = {.seen = median(std::move(seen)),
@@ -148,7 +148,7 @@ void crate_watch::compare(double seconds) {
     const std::int32_t ahead = signed_clocks(c.stamp - static_cast<std::uint32_t>(usual_stamp));
     if (std::abs(ahead) <= most_clocks_ahead) {
       c.looks_drifting = 0;
-    } else { // a drift is slow; a single wrong stamp may also be there at a look
+    } else { // a drift is slow; a look may also find a single wrong stamp
       c.looks_drifting += std::abs(ahead - c.ahead) <= most_clocks_ahead ? looks_until_drift : 1;
     }
     c.ahead = ahead;
@@ -156,8 +156,8 @@ void crate_watch::compare(double seconds) {
   }
 }
 
-/// The spill of most crates, and the event in the middle of theirs. Datagrams that belong to no
-/// spill under way tell nothing of that.
+/// Finds the spill of most crates and the median event of those crates. Datagrams of no open spill
+/// are not considered.
 void crate_watch::find_where_most_are() {
   std::map<std::uint32_t, std::vector<std::uint32_t>> numbers; // by spill
   for (const crate& c : crates_)
@@ -171,7 +171,7 @@ void crate_watch::find_where_most_are() {
   here_ = {most->first, median(most->second)};
 }
 
-/// What events lacked may be counted when nothing comes any more.
+/// Missing fragments may be counted after the data have ended.
 std::optional<crate_watch::finding>
 crate_watch::fault_of(const crate& c, const building_counters& counted, std::size_t place) const {
   const bool is_elsewhere =
@@ -221,8 +221,8 @@ crate_watch::fault_of(const crate& c, const building_counters& counted, std::siz
   return std::nullopt;
 }
 
-/// A more telling fault of the same crate takes the place of another at once, a less telling one
-/// when that is over.
+/// A more significant fault of the same crate replaces another one at once. A less significant one
+/// waits until that is over.
 void crate_watch::tell(std::size_t place, const std::optional<finding>& found, time_point now) {
   crate& c = crates_[place];
   crate_report& r = reports_[place];

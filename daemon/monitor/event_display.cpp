@@ -12,7 +12,6 @@
 #include "gpu/codec/decode_all.hpp"
 #include "monitor/pages.hpp"
 #include "transport/store/event_view.hpp"
-#include "transport/store/summary_view.hpp"
 
 namespace l3 {
 namespace {
@@ -21,7 +20,7 @@ namespace json = boost::json;
 
 constexpr std::size_t words_of_board = l2::sample_words;
 
-/// The highest sample over the median.
+/// Height of the highest sample above the median.
 int height_of(std::span<const std::uint16_t> samples) {
   std::vector<std::uint16_t> sorted(samples.begin(), samples.end());
   const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
@@ -31,7 +30,7 @@ int height_of(std::span<const std::uint16_t> samples) {
 
 json::array photons_in(const summary_view& s) {
   constexpr double tenth = 0.1;  // mm
-  constexpr double mega = 0.001; // of keV
+  constexpr double mega = 0.001; // from keV
   json::array all;
   for (const photon_summary& p : s.photons)
     all.push_back(json::array{p.x * tenth, p.y * tenth, p.energy * mega});
@@ -50,8 +49,8 @@ struct event_display::samples {
   event_key key;
   json::array lines;
   json::array photons;
-  std::vector<std::uint16_t> words; ///< of each board 1024, input after input
-  std::vector<int> heights;         ///< by input; -1: not read out, or its waveform not kept
+  std::vector<std::uint16_t> words; ///< 1024 of each board, input after input
+  std::vector<int> heights;         ///< by input; -1: not read out, or its waveform was not kept
 };
 
 event_display::samples event_display::samples_of(std::span<const std::byte> packed) const {

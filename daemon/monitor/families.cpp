@@ -18,7 +18,7 @@ namespace json = boost::json;
 std::string name_in(const auto& element) { return element.name; }
 std::string name_in(const crate_account& c) { return std::to_string(c.crate); }
 
-/// What `read` finds in each element of a list, by the element's name.
+/// The values that `read` finds in the elements of a list, by the element's name.
 template <class Element, class Read>
 json::object each(const std::vector<Element>& list, Read read) {
   json::object o;
@@ -26,7 +26,7 @@ json::object each(const std::vector<Element>& list, Read read) {
   return o;
 }
 
-/// The same of the reports, which stand in the order of the account's crates.
+/// The values that `read` finds in the crate reports, in the order of the account's crates.
 template <class Read>
 json::object by_crate(const metrics_snapshot& s, Read read) {
   json::object o;
@@ -59,7 +59,7 @@ std::vector<std::string_view> troubles_of(const state_report& r) {
   return names;
 }
 
-/// What is wrong in the farm, and not with this node's data.
+/// A problem of the farm that does not affect this node's data.
 std::string farm_problem(const metrics_snapshot& s) {
   if (!s.farm) return {};
   const farm_report& f = *s.farm;
@@ -90,7 +90,6 @@ json::value problem_text(const metrics_snapshot& s) {
   if (*worst == trouble::receiver_absent && s.unknown) text = advice_on(*s.unknown);
   if (const crate_report* r = worst_of(s.crates); r != nullptr && *worst == trouble::crate_fault)
     text = r->text + "; " + text;
-  if (*worst == trouble::no_pause && !s.no_pause.empty()) text = s.no_pause;
   if (*worst == trouble::spool_waits && s.spool) text = fmt::format("{} {}", s.spool->events, text);
   if (*worst == trouble::hot_inputs && s.hot_inputs)
     text = "hot: " + first_names(*s.hot_inputs) + "; " + text;
@@ -134,7 +133,7 @@ json::object one_of(std::initializer_list<std::string_view> names, std::string_v
   return o;
 }
 
-/// Null where this node stands alone.
+/// Returns null if this node is not in a farm.
 template <class Read>
 json::value of_farm(const metrics_snapshot& s, Read read) {
   return s.farm ? json::value(read(*s.farm)) : json::value(nullptr);

@@ -58,7 +58,7 @@ shown_histograms histogram_page::show_run(histogram_book::view& now) const {
   return show(run, names_);
 }
 
-/// The last two members of both documents.
+/// The last two members of both pages.
 std::string histogram_page::ending() const {
   const std::lock_guard lock(mutex_);
   const std::string name =

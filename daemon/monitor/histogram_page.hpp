@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pages of histograms: /histograms has all of the run so far and of the latest spill that has
-// ended, /histograms/short what the shifter's page shows. They are made of copies, in the thread of
-// the HTTP server, and anew only when they are others. Beside them: which inputs changed since the
-// reference of the configuration, found now and then by the thread that looks around.
+// The pages of histograms: /histograms has those of the run so far and of the latest ended spill,
+// /histograms/short those of the shifter's page. The HTTP server's thread makes them from copies,
+// and only when these have changed. They also list the inputs that changed since the configured
+// reference; the thread that looks around finds them now and then.
 #pragma once
 
 #include <cstdint>
@@ -21,29 +21,29 @@ namespace l3 {
 
 class histogram_page {
 public:
-  /// `of` has everything but the sums and the spill; `book` outlives the page. `reference`: the
-  /// file to compare with; "" for none. One that cannot be used is told by `why_no_reference()`.
+  /// `of` is complete except for the sums and the spill; `book` outlives the page. `reference`: the
+  /// file to compare with; "" for none. why_no_reference() says why a file cannot be used.
   histogram_page(const histogram_book& book, histogram_set of, histogram_names names,
                  std::string reference);
 
-  /// Empty if there is a reference, or none was asked for.
+  /// Empty if there is a reference, or if none was requested.
   [[nodiscard]] const std::string& why_no_reference() const { return why_no_reference_; }
 
-  /// Compares with the reference, every ten seconds at most. One thread.
+  /// Compares with the reference every ten seconds at most. One thread calls it.
   void look(time_point now);
 
   // --- any thread ---
 
-  /// What differs from the reference; nothing without one.
+  /// The differences from the reference; nothing without one.
   [[nodiscard]] std::optional<reference_report> since_reference() const;
   /// JSON: `run` and `spill`, each as transport/histograms/histogram_json.hpp makes it, `spill`
-  /// null before one has ended; `reference`, the file or null; and what changed, as comparison.hpp
-  /// has it.
+  /// null before one has ended; `reference`, the file or null; and the changes in the form of
+  /// comparison.hpp.
   [[nodiscard]] std::string json() const;
-  /// The same of the run without its inputs.
+  /// JSON as json(), of the run only and without its inputs.
   [[nodiscard]] std::string short_json() const;
 
-  /// Adds both pages, which are "null" without histograms. For one thread.
+  /// Adds both pages, which are "null" without histograms. One thread calls it.
   static void add_pages(const histogram_page* page, http_pages& to);
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Follows which inputs are hot, spill by spill: transport/histograms/hot_inputs.hpp has the rule. A
-// spill with too few waveforms of an input says nothing of it, and what was known before stays.
+// Follows which inputs are hot, spill by spill, by the rule of transport/histograms/hot_inputs.hpp.
+// A spill with too few waveforms of an input does not change that input's state.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +17,11 @@ namespace l3 {
 
 class hot_input_watch {
 public:
-  /// `counters`: as heat_of() has them.
+  /// `counters`: see heat_of().
   hot_input_watch(std::vector<std::optional<std::uint32_t>> counters, const hot_rule& rule)
       : counters_(std::move(counters)), rule_(rule), hot_(counters_.size()) {}
 
-  /// A spill has ended, or a part of it. The drain thread.
+  /// Call it from the drain thread when a spill, or a part of it, has ended.
   void note(const histogram_sums& of_spill) {
     const auto heat = heat_of(of_spill.channels, counters_, rule_);
     const std::lock_guard lock(mutex_);
@@ -29,7 +29,7 @@ public:
       if (heat[i] != input_heat::unknown) hot_[i] = heat[i] == input_heat::hot;
   }
 
-  /// By number, in order. Any thread.
+  /// The numbers of the hot inputs, sorted. Any thread.
   [[nodiscard]] std::vector<std::uint32_t> now_hot() const {
     std::vector<std::uint32_t> found;
     const std::lock_guard lock(mutex_);

@@ -17,7 +17,7 @@ struct share {
   unsigned crate;
 };
 
-/// What has risen, the crate with the most first.
+/// The increase per crate, the largest first.
 template <class Count>
 std::vector<share> shares_of(const Count& count, std::array<std::uint64_t, most_crates>& told,
                              const readout& crates) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies of the events that were kept last, for people who look at them: one every two seconds, so
-// that it costs the data path nothing that could be measured. The one before the latest is there
-// for as long again: who has seen it may still ask for its waveforms.
+// Copies of the latest kept events, for people who look at them: one every two seconds, so the cost
+// is not measurable. The previous copy stays as well, because a viewer of that event may still ask
+// for its waveforms.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ public:
   using packed = std::shared_ptr<const std::vector<std::byte>>;
   static constexpr auto period = std::chrono::seconds(2);
 
-  /// For one thread, which never waits: an event that would be in a reader's way is left out.
+  /// One thread calls it and never waits: an event is skipped while a reader copies.
   void offer(std::span<const std::byte> event, time_point now) {
     if (now < next_) return;
     const std::unique_lock lock(mutex_, std::try_to_lock);
@@ -36,7 +36,7 @@ public:
         latest_[0], std::make_shared<const std::vector<std::byte>>(event.begin(), event.end()));
   }
 
-  /// Any thread. The latest one first; empty where there was none.
+  /// Any thread. The latest event first; empty before the first event.
   [[nodiscard]] std::array<packed, 2> latest() const {
     const std::lock_guard lock(mutex_);
     return latest_;
@@ -48,7 +48,7 @@ private:
   std::array<packed, 2> latest_;
 };
 
-/// A page made of the latest kept events, anew only when they are others. For one thread.
+/// A page made from the latest kept events, again only when they have changed. For one thread.
 class page_of_kept {
 public:
   page_of_kept(const kept_events& kept, std::function<std::string()> make)

@@ -26,27 +26,27 @@ namespace {
 constexpr std::string_view live = ".live";
 constexpr std::string_view run_word = "run";
 
-/// "run", six digits or more, "-NODE-", and behind it the session.
+/// Whether a name is "run", six digits or more, "-NODE-" and a session.
 bool is_of_node(std::string_view name, std::uint32_t node) {
   const auto dash = name.find('-');
   return name.starts_with(run_word) && dash != name.npos &&
          name.substr(dash).starts_with(fmt::format("-{}-", node));
 }
 
-/// Nothing, if the file is no record, or if the daemon that writes it lives.
+/// Returns nothing if the file is no record, or if the daemon that writes it is alive.
 std::optional<run_record> record_without_daemon(const std::filesystem::path& file) {
   const input_file in = open_input(file);
   if (!in.refusal.empty()) return std::nullopt;
   run_record r;
-  // Read before the lock is tried: a record that a start has just made is empty until it has the
-  // lock, and must not find it taken.
+  // Read before trying the lock: a start that has just created its record has not locked it yet,
+  // and must not find it locked. Such a record is still empty.
   if (read_all(in.file.get(), 0, std::as_writable_bytes(std::span(&r, 1)))) return std::nullopt;
   if (r.magic != run_record::right_magic || flock(in.file.get(), LOCK_EX | LOCK_NB) != 0)
     return std::nullopt;
   return r;
 }
 
-/// A file that no daemon wrote. Of one that this user may not read that is not known.
+/// Whether something other than a daemon wrote the file. False if this user may not read it.
 bool is_of_another(const std::string& name) {
   const input_file in = open_input(name);
   if (!in.refusal.empty()) return false;
@@ -72,12 +72,13 @@ std::string ledger_place::taken_text() const {
                      node_, setting_);
 }
 
-/// The lock's file stays: who removed it could take away the name of a lock that another has.
+/// The lock's file is never removed: a removal could take away the name of a lock that another
+/// process holds.
 void ledger_place::take() {
   const std::string file = lock_file();
   lock_ = create_file(file, O_RDWR);
   if (!lock_) throw std::runtime_error(cannot_write(last_error().message()));
-  // A file system without locks is no reason to take no data.
+  // A daemon also starts on a file system without locks.
   if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     throw std::runtime_error(taken_text());
 }
@@ -125,7 +126,7 @@ std::vector<run_record> ledger_place::take_crashed() const {
     if (!name.ends_with(live) || !is_of_node(name, node_)) continue;
     const auto record = record_without_daemon(at->path());
     if (!record) continue;
-    std::error_code ignored; // told again by the next start
+    std::error_code ignored; // the next start reports it again
     if (record->ended != 0) {
       std::filesystem::remove(at->path(), ignored);
       continue;
@@ -159,10 +160,10 @@ std::optional<std::uint32_t> ledger_place::noted_run() const {
   return is_a_number ? std::optional(run) : std::nullopt;
 }
 
-/// A ledger may have a higher number than the note, which may be damaged or removed.
+/// A ledger may have a higher number than the note, which may be damaged or missing.
 std::error_code ledger_place::note_run(std::uint32_t number) const {
   const std::uint32_t highest = std::max(number, highest_run().value_or(0));
-  if (!is_folder() || noted_run() >= highest) return {}; // nothing is less than any number
+  if (!is_folder() || noted_run() >= highest) return {}; // no value compares less than any number
   const std::string text = fmt::format("{}\n", highest);
   return write_anew(last_run_file(), last_run_file() + ".new", std::as_bytes(std::span(text)));
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where a daemon writes its ledgers (run.ledger). A name that ends in "/" is a folder: each start,
-// and each run of it, has a ledger of its own there, run000123-NODE-SESSION.json, and none is ever
-// written over. Another name is a file, which each start writes over if a daemon wrote it. Beside a
-// ledger lies the record of its run (run_record.hpp) with ".live" behind the name. In a folder the
-// record goes when the run has ended properly; the record of a run that did not is called
-// ".crashed" once a start has told of it. A daemon keeps its place to itself as long as it lives,
-// by a lock: on "node3.lock" in a folder, which daemons of other nodes share, and on FILE.lock
-// beside a file. "node3.last-run" in a folder has the highest number of a run: it outlives ledgers
-// that a person takes away.
+// and each of its runs, has a ledger there, run000123-NODE-SESSION.json, and none is ever
+// overwritten. Another name is a file, which each start overwrites if a daemon wrote it. The record
+// of a run (run_record.hpp) lies beside its ledger, with ".live" appended to the name. In a folder
+// the record is removed when the run has ended properly; the record of a crashed run is renamed to
+// ".crashed" once a start has reported it. A daemon locks its place as long as it lives:
+// "node3.lock" in a folder, which daemons of other nodes share, and FILE.lock beside a file.
+// "node3.last-run" in a folder has the highest run number: it survives when a person removes
+// ledgers.
 #pragma once
 
 #include <cstdint>
@@ -33,25 +33,27 @@ public:
   [[nodiscard]] bool none() const { return setting_.empty(); }
   [[nodiscard]] bool is_folder() const { return setting_.ends_with('/'); }
 
-  /// Makes the folder if it is not there; not the folders above it. Takes the place for this
-  /// object. Throws std::runtime_error if another daemon has it, or no ledger can be written: at
-  /// the start, and not at the end.
+  /// Creates the folder if it is missing, but not its parents. Locks the place for this object.
+  /// Throws std::runtime_error if another daemon has it, or if ledgers cannot be written there, so
+  /// that this fails at the start and not at the end.
   void prepare();
   [[nodiscard]] std::string file_of(const ledger& l) const;
   [[nodiscard]] static std::string record_beside(const std::string& ledger_file) {
     return ledger_file + ".live";
   }
 
-  /// In a folder: the runs of this node that did not end properly and whose daemon is gone, each
-  /// once, in the order of their starts. Of a file run_record_file knows it.
+  /// In a folder: the runs of this node that crashed, each once, in the order of their starts. For
+  /// a file run_record_file knows it.
   [[nodiscard]] std::vector<run_record> take_crashed() const;
-  /// The highest run of this node that has a ledger in the folder, or was noted there.
+  /// The highest run of this node that has a ledger or a note in the folder.
   [[nodiscard]] std::optional<std::uint32_t> highest_run() const;
-  /// In a folder: this run of this node was used. The note has the highest number that is known.
+  /// In a folder: notes that this node used this run number. The note keeps the highest known
+  /// number.
   [[nodiscard]] std::error_code note_run(std::uint32_t number) const;
   /// Whether this run of this node has a ledger in the folder.
   [[nodiscard]] bool has_run(std::uint32_t number) const;
-  /// The run has ended properly, and its ledger says so: in a folder its record goes.
+  /// Call it when the run has ended properly and its ledger says so: removes its record in a
+  /// folder.
   void drop_record(const std::string& ledger_file) const;
 
 private:

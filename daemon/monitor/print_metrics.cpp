@@ -54,7 +54,7 @@ without a reference.
 
 int main() {
   using namespace l3;
-  metrics_snapshot s; // in which every closed list has its names
+  metrics_snapshot s; // every closed list of a snapshot has its names
   s.lines.emplace_back();
   s.farm.emplace();
   add_input(s.account, {});

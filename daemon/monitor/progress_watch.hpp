@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds threads that are stuck. Each watched thread counts its turns, at least one a second even
-// without work; a count that has not moved for some seconds names a thread that hangs, on a device
-// or on a lock. For one thread, which hands in the time.
+// Finds stuck threads. Each watched thread counts its turns, at least one a second even without
+// work. A count that does not change for some seconds means that the thread hangs on a device or a
+// lock. For one thread, which passes the time.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,8 @@ public:
     watched_.push_back({std::move(name), std::move(turns), 0, {}});
   }
 
-  /// The first thread whose count has not moved for longer than the patience; empty if all move.
+  /// The first thread whose count has not changed for longer than the patience; empty if there is
+  /// none.
   [[nodiscard]] std::string stuck(time_point now) {
     std::string found;
     for (watched& w : watched_) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a snapshot does not know by itself: when the state changed, how old the latest event is,
-// what became of the events of this spill, how long the disk will do. For the thread that folds the
-// counters.
+// Adds to a snapshot what needs its history: when the state changed, how old the latest event is,
+// the outcomes of this spill's events, and when the disk will be full. For the thread that reads
+// the counters.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,7 @@ public:
       changes_.push_back({seconds_since_1970, text});
       if (changes_.size() > most_changes) changes_.pop_front();
     }
-    if (s.account.sessions != sessions_) { // another run, or none: it counts from 0
+    if (s.account.sessions != sessions_) { // another run or none: counts start from 0
       sessions_ = s.account.sessions;
       events_ = 0;
       spill_ = {};
@@ -45,8 +45,8 @@ public:
   }
 
 private:
-  /// What came is known spill by spill. What became of it is not: it is what the run has counted
-  /// since the look before the spill began, and not more than came.
+  /// Received events are known by spill, but their outcomes are not. The outcome is what the run
+  /// has counted since the look before the spill began, limited to the events received.
   class spill_under_way {
   public:
     spill_counts look(const metrics_snapshot& s) {
@@ -59,7 +59,7 @@ private:
       const std::uint64_t nth = ended.spills + (goes_on ? 1 : 0);
       if (nth > nth_) {
         before_that_ = std::exchange(before_, seen_);
-      } else if (nth < nth_) { // an event came before the sum of its spill, and began no other
+      } else if (nth < nth_) { // an event came before the sum of its spill, and began no new one
         before_ = before_that_;
       }
       nth_ = nth;
@@ -92,12 +92,12 @@ private:
     }
 
     outcome before_;        ///< when the spill began
-    outcome before_that_;   ///< when the one before began
-    outcome seen_;          ///< by the last look
-    std::uint64_t nth_ = 0; ///< spill of the run
+    outcome before_that_;   ///< when the previous spill began
+    outcome seen_;          ///< at the last look
+    std::uint64_t nth_ = 0; ///< number of the spill within the run
   };
 
-  /// s; nothing: the room does not shrink
+  /// in s; nothing if the room does not shrink
   std::optional<double> time_until_full(std::uint64_t room, time_point now) {
     most_room_ = std::max(most_room_, room);
     filling_.note(most_room_ - room, now);
@@ -111,8 +111,8 @@ private:
   decltype(ledger::sessions) sessions_; ///< of the run
   std::uint64_t events_ = 0;            ///< of the run
   spill_under_way spill_;
-  std::optional<time_point> event_at_; ///< when the fold first saw the latest one
-  std::uint64_t most_room_ = 0;        ///< in the spool, so far
+  std::optional<time_point> event_at_; ///< when the latest one was first seen
+  std::uint64_t most_room_ = 0;        ///< the most free room of the spool so far
   recent_rate filling_{std::chrono::minutes(1)};
 };
 

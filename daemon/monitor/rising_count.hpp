@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Logs a warning when a count has risen: the first time at once, then now and then, with the rise
-// since. For events that may happen a thousand times a second. One thread.
+// Logs a warning when a count has increased: at once the first time, later only now and then, with
+// the increase since. For events that may happen a thousand times a second. One thread.
 #pragma once
 
 #include <chrono>

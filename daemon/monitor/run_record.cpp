@@ -15,14 +15,14 @@
 
 #include <fmt/format.h>
 
-#include "transport/system/thread_name.hpp"
-#include "transport/system/time_of_day.hpp"
+#include "transport/format/time.hpp"
+#include "transport/system/threads.hpp"
 
 namespace l3 {
 namespace {
 
-// The record is written as it lies in memory, within one sector: a power cut leaves all of it or
-// none, so it has no checksum.
+// The record is written as it lies in memory. It fits one sector, which a power cut leaves whole or
+// untouched, so it has no checksum.
 static_assert(std::endian::native == std::endian::little);
 constexpr std::size_t sector = 512;
 constexpr int owner_and_group = 0640;
@@ -79,7 +79,7 @@ run_record_file::run_record_file(const std::string& file, const run_record& now,
   if (descriptor_ < 0) return;
   next_ = now;
   next_->started = started_;
-  // Written now, so that the file has its block even if the disk fills up later.
+  // Written now to allocate the file's block, even if the disk fills up later.
   if (!write(*next_)) {
     report_(file + ": " + last_error() + ": what a crash costs will not be known");
     return;
@@ -102,7 +102,7 @@ void run_record_file::open(const std::string& file) {
     report_(file + ": " + last_error() + ": what a crash costs will not be known");
     return;
   }
-  // The daemon that owns the file is alive and has not crashed.
+  // The daemon that owns the file is alive, so it has not crashed.
   if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
     report_(file + " is another daemon's (run.ledger): what a crash costs will not be known");
     ::close(std::exchange(descriptor_, -1));
@@ -127,10 +127,10 @@ void run_record_file::write_when_told(const std::stop_token& stop) {
   while (true) {
     std::unique_lock lock(mutex_);
     told_.wait(lock, stop, [this] { return next_.has_value(); });
-    if (!next_) return; // a stop, and nothing is left to write
+    if (!next_) return; // a stop with nothing left to write
     const run_record now = *std::exchange(next_, std::nullopt);
     lock.unlock();
-    // The next write makes up for one that fails.
+    // The next write makes up for a failed one.
     (void)write(now);
   }
 }

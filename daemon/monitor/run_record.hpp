@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells what a crash cost. In a small file beside the ledger, FILE.live, a daemon notes twice a
-// second the outcomes of its events, and at the end that it ended properly. A start that finds a
-// file without that note logs the outcomes of the run before, and how many events can at most have
-// been in memory. A thread of its own writes the file, so that a disk that hangs stops no other.
-// docs/formats.md, section 13, has its bytes.
+// Records what a crash cost. A daemon writes the outcomes of its events twice a second into a small
+// file beside the ledger, FILE.live, and at the end that it ended properly. A start that finds a
+// file without that mark logs the outcomes of the previous run, and an upper limit of the events in
+// memory. A separate thread writes the file, so that a hanging disk blocks no other thread. The
+// format is in docs/formats.md, section 13.
 #pragma once
 
 #include <array>
@@ -22,8 +22,8 @@
 namespace l3 {
 
 [[nodiscard]] run_record record_of(const ledger& account);
-/// Events that were neither stored, rejected, shed nor on disk: at most these are lost, if they
-/// came over UDP.
+/// Events that were neither stored, rejected, shed nor on disk. A crash loses at most these, and
+/// only those that came over UDP.
 [[nodiscard]] std::uint64_t in_memory(const run_record& r);
 /// The log line of the next start.
 [[nodiscard]] std::string describe_crash(const run_record& r);
@@ -32,18 +32,18 @@ class run_record_file {
 public:
   using report_function = std::function<void(std::string_view)>;
 
-  /// Reads the record of the run before, and begins a new one. A fault of the file is reported, and
-  /// no record is kept: the daemon starts all the same.
+  /// Reads the record of the previous run and begins a new one. If the file cannot be used, that is
+  /// reported, no record is kept, and the daemon starts anyway.
   run_record_file(const std::string& file, const run_record& now, report_function report);
-  /// Writes the last note.
+  /// Writes the final record.
   ~run_record_file();
   run_record_file(const run_record_file&) = delete;
   run_record_file& operator=(const run_record_file&) = delete;
 
-  /// The record of the run before, if it did not end properly.
+  /// The record of the previous run if it did not end properly.
   [[nodiscard]] const std::optional<run_record>& crashed() const { return crashed_; }
 
-  /// Hands the counts to the writing thread without waiting. The time of the start stays.
+  /// Hands the counts to the writing thread without waiting. The start time is not changed.
   void note(run_record now);
 
 private:

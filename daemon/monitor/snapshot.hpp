@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a daemon tells about itself at one moment, as plain numbers. The daemon fills a snapshot
-// from its counters twice a second; an answer over HTTP is made of the latest one, so a scrape
-// never touches the data path. metrics.hpp describes each number to its readers.
+// The numbers that a daemon publishes, as plain values at one moment. The daemon fills a snapshot
+// from its counters twice a second. HTTP responses use the latest one, so a scrape never touches
+// the data path. metrics.hpp describes each number.
 #pragma once
 
 #include <array>
@@ -22,12 +22,12 @@
 
 namespace l3 {
 
-/// What one thread of the input counted.
+/// The counters of one input thread.
 struct input_snapshot : input_counters {
   std::string name; ///< "udp0", "tcp"
 };
 
-/// Where a frame is on its way.
+/// The state of a frame.
 enum class frame_state : std::uint8_t {
   free,
   filling,
@@ -37,45 +37,45 @@ enum class frame_state : std::uint8_t {
   count_
 };
 
-/// A trigger line's counts.
+/// Counters of a trigger line.
 struct line_snapshot {
   std::string name;
   std::uint32_t prescale = 1;
   std::uint64_t fired = 0;
   std::uint64_t kept = 0;
-  std::uint64_t shed = 0;          ///< of these, given up for want of room
-  std::uint32_t shed_prescale = 1; ///< now; 0: all are given up
-  reason_counts refused;           ///< events by why this line did not keep them
+  std::uint64_t shed = 0;          ///< of these, shed because of missing room
+  std::uint32_t shed_prescale = 1; ///< current; 0: all are shed
+  reason_counts refused;           ///< events by the reason why this line did not keep them
 };
 
-/// A line of a shadow menu, on the events that it judged.
+/// A line of a shadow menu, for the events that it judged.
 struct shadow_line_snapshot {
   std::string name;
   std::uint32_t prescale = 1;
   std::uint64_t fired = 0;
   std::uint64_t kept = 0;
   std::uint64_t only_in_force =
-      0; ///< events on which the line of this name fired, and this did not
+      0; ///< events on which the active line of this name fired, but this one did not
   std::uint64_t only_shadow = 0;
-  bool is_in_force = false; ///< the menu in force has a line of this name
+  bool is_in_force = false; ///< the active menu has a line of this name
 };
 
-/// What a shadow menu would have done, of the batches that it judged.
+/// What a shadow menu would have kept of the batches that it judged.
 struct shadow_snapshot {
   std::string menu; ///< file and hash
   std::uint32_t one_in = 1;
   std::uint64_t batches_judged = 0;
-  std::uint64_t batches_skipped = 0; ///< frames were scarce
+  std::uint64_t batches_skipped = 0; ///< skipped because frames were scarce
   std::uint64_t kept_by_both = 0;
-  std::uint64_t kept_by_menu_in_force = 0; ///< and not by the shadow
-  std::uint64_t kept_by_shadow = 0;        ///< and not by the menu in force
+  std::uint64_t kept_by_menu_in_force = 0; ///< but not by the shadow
+  std::uint64_t kept_by_shadow = 0;        ///< but not by the active menu
   std::uint64_t kept_by_neither = 0;
-  std::uint64_t bytes_in_force = 0; ///< of packed events that each keeps
+  std::uint64_t bytes_in_force = 0; ///< of packed events that each menu keeps
   std::uint64_t bytes_shadow = 0;
   std::vector<shadow_line_snapshot> lines;
 };
 
-/// What the compute side went through.
+/// Counters and state of the compute side.
 struct engine_snapshot : engine_counters {
   std::uint64_t batches_dumped = 0;
   std::uint64_t batches_not_dumped = 0;
@@ -85,20 +85,20 @@ struct engine_snapshot : engine_counters {
 /// The disk behind the outbox.
 struct spool_snapshot : spool_totals {
   std::uint64_t room = 0;    ///< bytes that may still be written
-  std::uint64_t spilled = 0; ///< events that found no room in memory
+  std::uint64_t spilled = 0; ///< events for which memory had no room
   std::uint64_t write_errors = 0;
-  std::optional<double> seconds_left{}; ///< until there is no room, as it went in the last minute
+  std::optional<double> seconds_left{}; ///< until the disk is full, at the rate of the last minute
 };
 
-/// Events since the spill before the latest one ended. What is under way at the end of a spill is
-/// counted with it until the next begins.
+/// Events since the previous spill ended. Events still in progress at the end of a spill are
+/// counted with it until the next one begins.
 struct spill_counts {
   std::uint64_t admitted = 0;
   std::uint64_t incomplete = 0;
   std::uint64_t stored = 0;
   std::uint64_t rejected = 0;
   std::uint64_t shed = 0;
-  bool ended = false; ///< the spill has, and no event of the next one has come
+  bool ended = false; ///< the spill has ended, and no event of the next one has come
 };
 
 struct state_change {
@@ -106,7 +106,7 @@ struct state_change {
   std::string text;
 };
 
-/// What run control says; without it a run is in force as long as the daemon receives.
+/// The run control's report; without run control a run is active as long as the daemon receives.
 struct run_view {
   std::string state = "running";
   std::uint64_t datagrams_without_run = 0;
@@ -118,54 +118,53 @@ struct metrics_snapshot {
   std::string version;
   std::string commit;
   std::string backend; ///< "pool", "cuda" …
-  std::string device;  ///< what it runs on, in words
+  std::string device;  ///< description of the device
   double started = 0;  ///< s since 1970-01-01 UTC
   double uptime = 0;   ///< s
   state_report state;
   std::string receiver;                     ///< its address
-  std::optional<unknown_receiver> unknown;  ///< it, if its name has no address
-  std::vector<state_change> changes;        ///< the latest, in order
+  std::optional<unknown_receiver> unknown;  ///< the receiver, if its name has no address
+  std::vector<state_change> changes;        ///< the latest ones, in order
   std::optional<double> event_age;          ///< s since the latest event was admitted
-  std::vector<spill_account> latest_spills; ///< that have ended, in order
-  earlier_spills_account ended_spills;      ///< all of the run that have ended; older than events
+  std::vector<spill_account> latest_spills; ///< the latest ended spills, in order
+  earlier_spills_account ended_spills;      ///< their sums over the run; read before events
   spill_counts this_spill;
-  bool last_run_crashed = false;   ///< it did not end properly
-  std::uint64_t last_run_lost = 0; ///< at most: in memory when the run before crashed
+  bool last_run_crashed = false;   ///< the previous run did not end properly
+  std::uint64_t last_run_lost = 0; ///< upper limit: in memory when the previous run crashed
   std::uint64_t reloads_applied = 0;
   std::uint64_t reloads_refused = 0;
   std::uint64_t log_lines_left_out = 0;
   process_usage process;
-  std::string no_pause;             ///< likewise: who sends without one; empty: it pauses
   std::uint64_t memory_planned = 0; ///< bytes allocated at the start; nothing large is later
 
   ledger account; ///< without its spills
   run_view run;
-  std::optional<farm_report> farm; ///< nothing: this node stands alone
+  std::optional<farm_report> farm; ///< nothing: this node is not in a farm
   std::uint32_t node = 0;
   std::vector<input_snapshot> inputs; ///< at most 32
   building_counters building;
-  std::vector<crate_report> crates; ///< as those of the account
+  std::vector<crate_report> crates; ///< in the order of the account's crates
   outcome_counters outcomes;
   std::uint64_t fragments_in_flight = 0; ///< seen, and their event neither admitted nor given up
-  std::vector<line_snapshot> lines;      ///< at most 32; none where no selection runs
+  std::vector<line_snapshot> lines;      ///< at most 32; empty without a selection
   std::uint64_t events_not_judged = 0;
-  std::string selection_mode; ///< empty where no selection runs
+  std::string selection_mode; ///< empty without a selection
   std::uint64_t events_recorded = 0;
   std::optional<shadow_snapshot> shadow;
-  std::uint64_t histograms_not_stored = 0;         ///< spills
+  std::uint64_t histograms_not_stored = 0;         ///< number of spills
   std::optional<reference_report> since_reference; ///< nothing: there is no reference
-  /// Addresses; nothing: no histograms are made.
+  /// Addresses; nothing if no histograms are made.
   std::optional<std::vector<std::string>> hot_inputs;
 
   std::array<std::uint32_t, enumerators<frame_state>> frames{};
-  std::uint32_t frame_events = 0; ///< that a frame holds
+  std::uint32_t frame_events = 0; ///< capacity of a frame
   engine_snapshot engine;
 
   std::optional<spool_snapshot> spool;
   std::uint64_t outbox_bytes = 0;
   std::uint64_t outbox_capacity = 0;
   std::uint64_t outbox_blocks = 0;
-  std::uint64_t blocks_stored = 0; ///< as the receiver acknowledged
+  std::uint64_t blocks_stored = 0; ///< acknowledged by the receiver
   forward_counters forward;
   bool receiver_connected = false;
 

@@ -115,7 +115,7 @@ bool state_report::ready() const {
 }
 
 std::optional<trouble> state_report::worst() const {
-  // What loses events now, what will, what costs only speed.
+  // Order: troubles that lose events now, that will lose events, and that only cost speed.
   constexpr std::array by_weight{
       trouble::engine_error,      trouble::wrong_results,      trouble::outbox_full,
       trouble::no_frame,          trouble::shedding,           trouble::crate_fault,

@@ -8,14 +8,13 @@
 
 namespace l3 {
 
-/// daemon/monitor/page.html: it asks /status for its numbers twice a second, and begins with those
-/// that stand in it where it says @FIRST@.
+/// daemon/monitor/page.html polls /status twice a second. The first numbers replace @FIRST@ in it.
 extern const std::string_view page_html;
 
 std::string render_page(const metrics_snapshot& s) {
   constexpr std::string_view place = "@FIRST@";
   std::string status = render_status(s);
-  // Text of the configuration could end the element that holds it.
+  // Text of the configuration could close the script element.
   for (std::size_t i = status.find('<'); i != status.npos; i = status.find('<', i))
     status.replace(i, 1, "\\u003c");
   std::string page(page_html);
@@ -24,7 +23,7 @@ std::string render_page(const metrics_snapshot& s) {
 
 namespace {
 
-/// A page that many viewers ask for: made once for each snapshot and state. For one thread.
+/// A page with many viewers: made once per snapshot and state. For one thread.
 class shared_page {
 public:
   using render_function = std::string (*)(const metrics_snapshot&);
@@ -49,7 +48,7 @@ private:
 
 http_pages monitor_pages(std::function<metrics_snapshot()> latest,
                          std::function<state_report()> state, std::function<std::string()> stuck) {
-  // The counters are as old as the snapshot; the state is not.
+  // The counters are those of the snapshot, but the state is current.
   const auto current = [latest = std::move(latest), state] {
     metrics_snapshot s = latest();
     s.state = state();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pages of the monitoring address: /metrics, /status for programs (JSON), a page for people,
-// and the short answers for health checks. A new counter is one entry of families.cpp.
+// and short answers for health checks. A new counter is one entry in families.cpp.
 #pragma once
 
 #include <functional>
@@ -15,8 +15,8 @@
 
 namespace l3 {
 
-/// The description of each of a daemon's numbers, in the order of /metrics. The number of series
-/// depends on those of inputs and lines only.
+/// Descriptions of all numbers of a daemon, in the order of /metrics. The number of series depends
+/// only on the numbers of inputs and lines.
 [[nodiscard]] std::vector<family> families_of(const metrics_snapshot& s);
 
 [[nodiscard]] inline std::string render_metrics(const metrics_snapshot& s) {
@@ -26,11 +26,11 @@ namespace l3 {
   return render_status(families_of(s));
 }
 
-/// A page of its own (nothing is loaded from elsewhere): state, sums, and links to the rest.
+/// The overview page, complete in itself: state, sums, and links to the rest.
 [[nodiscard]] std::string render_page(const metrics_snapshot& s);
 
-/// All pages. The functions are called on the HTTP thread at each request and must not wait for the
-/// data path; `stuck` names a thread that makes no progress, or is empty.
+/// All pages. The HTTP thread calls the functions at each request, so they must not wait for the
+/// data path. `stuck` names a thread that makes no progress, or is empty.
 [[nodiscard]] http_pages monitor_pages(std::function<metrics_snapshot()> latest,
                                        std::function<state_report()> state,
                                        std::function<std::string()> stuck);

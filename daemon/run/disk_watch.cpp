@@ -14,14 +14,14 @@
 #include "daemon/words.hpp"
 #include "transport/outbox/spool.hpp"
 #include "transport/system/nearest_folder.hpp"
-#include "transport/system/thread_name.hpp"
+#include "transport/system/threads.hpp"
 
 namespace l3 {
 namespace {
 
 constexpr std::uint64_t room_for_ledger = 1 << 20;
 
-/// The room of the file system that a folder is on, or will be; nothing: it cannot be asked.
+/// Free room on the file system of a folder, which may not exist yet; nothing if it cannot be read.
 std::optional<std::uint64_t> room_in(const std::filesystem::path& folder) {
   struct statvfs disk {};
   if (::statvfs(nearest_folder(folder).c_str(), &disk) != 0) return std::nullopt;
@@ -54,7 +54,7 @@ disk_watch::disk_watch(const daemon_settings& s, std::chrono::nanoseconds interv
         }
       }) {}
 
-/// The lock is never held while a disk is asked.
+/// Never asks a disk while it holds the lock.
 void disk_watch::look(const std::stop_token& stop) {
   std::optional<spool_content> content = spool();
   bool counts = false;

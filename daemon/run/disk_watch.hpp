@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the disks have room for a run, which run control asks before a run begins, and what waits
-// on the spool's disk while none is active, when no node looks. A disk that hangs holds up the
-// watch's own thread alone.
+// Watches the disks for run control: whether they have room for a run, and which blocks wait in the
+// spool while no node runs. A hanging disk blocks only this watch's thread.
 #pragma once
 
 #include <chrono>
@@ -17,7 +16,7 @@
 
 namespace l3 {
 
-/// A sentence for each disk that is short of room for a run, now.
+/// One sentence for each disk that lacks room for a run now.
 [[nodiscard]] std::vector<std::string> disk_shortages(const daemon_settings& s);
 
 class disk_watch {
@@ -28,10 +27,10 @@ public:
     spool_totals totals;
     std::uint64_t room = 0; ///< bytes that may still be written
   };
-  /// The result of the last look, a second ago at most; nothing: the blocks have not been counted
-  /// yet, or there is no spool.folder.
+  /// The result of the last look, at most a second old. Nothing if the blocks have not been counted
+  /// yet, or without spool.folder.
   [[nodiscard]] std::optional<spool_content> spool() const;
-  /// The next look counts the blocks in spool.folder. The first one does without being asked.
+  /// The next look counts the blocks in spool.folder. The first look always does.
   void count_spool();
 
 private:

@@ -22,7 +22,7 @@ namespace json = boost::json;
 constexpr unsigned accepted = 202;
 constexpr unsigned bad_request = 400;
 constexpr unsigned refused_now = 409;
-// Characters, each of at most four bytes of UTF-8: a ledger and a farm's order take 4096 bytes.
+// In characters of at most four bytes of UTF-8: a ledger and a farm's order hold 4096 bytes.
 constexpr std::size_t longest_comment = 1000;
 constexpr std::size_t longest_text = 4096; // bytes
 
@@ -39,7 +39,7 @@ json::value value_of(const std::optional<run_order>& o) {
   return {{"number", o->number}, {"menu", o->menu}, {"comment", o->comment}};
 }
 
-/// Throws std::runtime_error with what is wrong.
+/// Throws std::runtime_error with a text that says what is wrong.
 json::object object_of(std::string_view body) {
   if (body.empty()) return {};
   json::error_code error;
@@ -117,7 +117,7 @@ json::value value_of(const farm_report& f) {
 
 } // namespace
 
-/// `of_all` is older than `now`, so that a run that has just begun to wait is in one of them.
+/// `of_all` is older than `now`, so a run that has just begun to wait is in one of them.
 http_response run_api::status(unsigned code, const std::optional<farm_report>& of_all,
                               const run_control::report& now) const {
   json::object o{{"state", name_of(now.state)},
@@ -143,7 +143,7 @@ std::optional<farm_report> run_api::of_all() const {
   return farm_ != nullptr ? std::optional(farm_->now()) : std::nullopt;
 }
 
-/// What the body of a start says. Throws std::runtime_error with what is wrong.
+/// Parses the body of a start. Throws std::runtime_error with a text that says what is wrong.
 run_api::start_request run_api::read_start(std::string_view body) const {
   start_request r;
   for (const auto& [key, value] : object_of(body)) {

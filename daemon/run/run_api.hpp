@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Run control over HTTP and JSON (docs/run-control.md, deploy/run-control.openapi.json): what a
-// person or a program asks for, of this node or of all nodes of its farm. Its functions are called
-// on the HTTP server's thread.
+// Run control over HTTP and JSON (docs/run-control.md, deploy/run-control.openapi.json), for people
+// and programs, for this node or all nodes of its farm. The HTTP server's thread calls its
+// functions.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,8 @@ namespace l3 {
 
 class run_api {
 public:
-  /// All must outlive the server that serves the pages. `farm`: none, if this node stands alone.
+  /// All arguments must outlive the server that serves the pages. `farm`: null if this node is
+  /// alone.
   run_api(const daemon_settings& settings, run_control& control, const run_host& host,
           std::function<metrics_snapshot()> latest, farm_member* farm = nullptr)
       : settings_(settings), control_(control), host_(host), latest_(std::move(latest)),
@@ -31,7 +32,7 @@ public:
 private:
   struct start_request {
     farm_wish wish;
-    bool here = false; ///< on this node alone
+    bool here = false; ///< on this node only
   };
   [[nodiscard]] start_request read_start(std::string_view body) const;
   [[nodiscard]] http_response ask_all(const farm_wish& wish);

@@ -89,7 +89,7 @@ void run_control::ended(const std::string& failure) {
   settle();
 }
 
-/// No run is in force.
+/// Sets the state without an active run.
 void run_control::settle() { is_.state = is_.next ? run_state::armed : run_state::configured; }
 
 } // namespace l3

@@ -27,8 +27,8 @@ namespace {
 
 constexpr auto silence = std::chrono::seconds(10);
 
-/// Keeps frames, outbox and tables, all of them touched by now, in memory if the limits of this
-/// user allow it; untouched pages (most of each thread's stack) are not brought in.
+/// Locks the pages touched so far (frames, outbox, tables) in memory if the user's limits allow it.
+/// Untouched pages, such as most of each thread's stack, are not faulted in.
 void lock_memory() {
   if (mlockall(MCL_CURRENT | MCL_ONFAULT) != 0) {
     log_warning("memory is not locked ({}): raise LimitMEMLOCK or `ulimit -l`",
@@ -116,7 +116,7 @@ void run_host::stop_going_without_run() {
 
 bool run_host::start_beginning(const run_order& order, std::function<void()> take_up) {
   if (without_run_) without_run_->stop();
-  const bool quiet = pauses(); // until the moment from which the ports keep what comes
+  const bool quiet = pauses(); // until the ports keep incoming data
   stop_going_without_run();
   if (!quiet) return false;
   prepare(order);
@@ -151,7 +151,7 @@ void run_host::prepare(const run_order& order) {
 void run_host::make_node(const std::function<void()>& take_up) {
   std::vector<udp_socket> ports;
   for (const udp_socket& p : ports_) ports.push_back(p.copy());
-  // The files may have changed since the run was asked for.
+  // The files may have changed since the run was requested.
   if (const std::string wrong = guard_(of_next_); !wrong.empty()) throw std::runtime_error(wrong);
   made_ = std::make_unique<node>(of_next_, renders_(of_next_), stop_, std::move(ports), take_up);
   lock_memory();
@@ -181,8 +181,8 @@ void run_host::announce() {
            node_->backend());
 }
 
-/// After a crash the ledger that is found must not be an earlier run's. Crashes are told, and their
-/// records taken, once the ledger is there: a start that fails leaves them to the next one.
+/// After a crash the ledger on disk must not be an earlier run's. Crashes are reported, and their
+/// records taken, once the ledger exists: a failed start leaves them to the next one.
 void run_host::begin_ledger(const ledger& account) {
   write_ledger(ledger_file_, account);
   if (const auto error = ledgers_.note_run(*used_numbers_.rbegin()))
@@ -195,7 +195,7 @@ void run_host::begin_ledger(const ledger& account) {
   tell_of_crashes();
 }
 
-/// False: the ledger cannot be written.
+/// Returns false if the ledger cannot be written.
 bool run_host::end_ledger(const ledger& account) {
   if (ledgers_.none()) return true;
   bool written = true;
@@ -268,7 +268,6 @@ metrics_snapshot run_host::snapshot() const {
     s.node = settings_.run.node;
     s.receiver = settings_.forward.to;
     s.process = usage_of_this_process();
-    s.no_pause = why_no_pause();
     if (const auto on_disk = disks_ ? disks_->spool() : std::nullopt)
       s.spool = {on_disk->totals, on_disk->room};
   }
@@ -299,10 +298,11 @@ void run_host::tell_of_spool() {
 }
 
 void run_host::tell_of_pause() {
-  std::string why = why_no_pause();
-  if (!why.empty() && no_pause_told_.empty()) log_warning("{}", why);
-  if (why.empty() && !no_pause_told_.empty()) log_warning("what comes pauses again");
-  no_pause_told_ = std::move(why);
+  const bool busy = never_pauses();
+  if (busy && !no_pause_told_)
+    log_warning("{}", advice_on(trouble::no_pause, settings_.forward.to));
+  if (!busy && no_pause_told_) log_warning("what comes pauses again");
+  no_pause_told_ = busy;
 }
 
 void run_host::set_output_rate(bit_rate rate) {
@@ -318,7 +318,7 @@ bool run_host::pauses() const {
 state_report run_host::state() const {
   state_report r;
   const auto set = [&](trouble t, bool present) { r.has[static_cast<std::size_t>(t)] = present; };
-  const bool no_pause = !why_no_pause().empty();
+  const bool no_pause = never_pauses();
   const std::lock_guard lock(mutex_);
   if (node_) {
     r = node_->state();
@@ -348,13 +348,13 @@ http_response run_host::event_page(const std::string& path) const {
   if (page != event_pages_.end()) return page->second();
   if (node_) return plain_text(404, "no such page");
   if (path == "/waveforms") return {200, "application/octet-stream", std::string()};
-  return json_text(std::string("null")); // no run is in force
+  return json_text(std::string("null")); // no run is active
 }
 
 std::optional<std::uint32_t> run_host::next_number(const run_control::report& asked) const {
   const std::optional<std::uint32_t> in_folder = ledgers_.highest_run();
   const std::lock_guard lock(mutex_);
-  // Nothing is less than any number.
+  // An empty optional compares less than any number.
   const auto used = used_numbers_.empty() ? std::nullopt : std::optional(*used_numbers_.rbegin());
   const bool begins = number_that_begins_ && asked.has(*number_that_begins_);
   const auto highest = std::max({in_folder, used, begins ? number_that_begins_ : std::nullopt});
@@ -375,25 +375,9 @@ std::vector<std::uint32_t> run_host::silent_crates() const {
   return without_run_->silent_for(silence);
 }
 
-std::vector<std::uint32_t> run_host::lone_crates() const {
+bool run_host::never_pauses() const {
   const std::lock_guard lock(mutex_);
-  const bool sent = without_run_ && steady_clock::now() - without_run_->quiet_since() < silence;
-  return sent ? without_run_->alone_for(silence) : std::vector<std::uint32_t>();
-}
-
-std::string run_host::why_no_pause() const {
-  const auto alone = lone_crates();
-  const std::lock_guard lock(mutex_);
-  if (!without_run_ || without_run_->busy_for() < silence) return {};
-  if (alone.empty())
-    return "crates have sent without a pause of 0.4 s for ten seconds: no run can begin before "
-           "they pause, as between spills";
-  return fmt::format("{} sent without a pause of 0.4 s for ten seconds while most crates are "
-                     "silent: no run can begin before that ends; look there, or keep that address "
-                     "out (udp.allow)",
-                     alone.size() == 1
-                         ? fmt::format("crate {} alone has", alone.front())
-                         : fmt::format("crates {} alone have", fmt::join(alone, ", ")));
+  return without_run_ && without_run_->busy_for() >= silence;
 }
 
 std::uint64_t run_host::datagrams_without_run() const {

@@ -25,13 +25,13 @@ namespace {
 
 namespace asio = boost::asio;
 
-/// Why nothing listens at "tcp://host:port"; empty if something does. A link that a run has open
-/// says more.
+/// Why nothing listens at "tcp://host:port"; empty if something does. The state of a run's open
+/// link says more than this.
 std::string why_none_listens(const std::string& endpoint) {
   std::string none_answers = "none answers at " + endpoint;
   const auto host_at = endpoint.find("://");
   const auto colon = endpoint.rfind(':');
-  if (host_at == endpoint.npos || colon <= host_at) return {}; // not known
+  if (host_at == endpoint.npos || colon <= host_at) return {}; // unknown form
   std::string host = endpoint.substr(host_at + 3, colon - host_at - 3);
   if (host.size() > 2 && host.front() == '[') host = host.substr(1, host.size() - 2);
   const auto port = read_port(endpoint.substr(colon + 1));
@@ -90,13 +90,6 @@ std::vector<std::string> reasons_against_node(const daemon_settings& settings,
     if (in_force && r.fault == crate_fault::silent) reasons.push_back(r.text);
   for (const std::uint32_t crate : host.silent_crates())
     reasons.push_back(fmt::format("crate {} is silent while others send", crate));
-  if (const auto alone = host.lone_crates(); !alone.empty()) {
-    const std::string no_pause = host.why_no_pause();
-    reasons.push_back(!no_pause.empty() ? no_pause
-                                        : fmt::format("only {} {} sent in the last ten seconds",
-                                                      alone.size() == 1 ? "crate" : "crates",
-                                                      fmt::join(alone, ", ")));
-  }
   for (std::string& shortage : disk_shortages(settings)) reasons.push_back(std::move(shortage));
   for (std::string& wrong : wrong_with_node(settings)) reasons.push_back(std::move(wrong));
   return reasons;
@@ -107,7 +100,7 @@ std::vector<std::string> reasons_against_menu(const run_order& order,
                                               const run_host& host) {
   std::vector<std::string> reasons;
   const daemon_settings of_run = settings_of_run(settings, order);
-  const auto add = [&](std::string reason) { // of a file that both menus go with, once
+  const auto add = [&](std::string reason) { // adds a file that both menus use only once
     if (std::ranges::find(reasons, reason) == reasons.end()) reasons.push_back(std::move(reason));
   };
   const auto look_at = [&](const selection_files& menu, std::string_view what) {
@@ -122,7 +115,7 @@ std::vector<std::string> reasons_against_menu(const run_order& order,
   };
   look_at(of_run.selection, "the menu");
   if (!of_run.selection.lines.empty()) look_at(shadow_of(of_run.selection), "the shadow menu");
-  if (!reasons.empty()) return reasons; // what does not load has no memory plan
+  if (!reasons.empty()) return reasons; // settings that do not load have no memory plan
   if (std::string wrong = host.wrong_with_memory(of_run); !wrong.empty())
     reasons.push_back(std::move(wrong));
   return reasons;

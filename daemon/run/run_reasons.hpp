@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why no run can begin on this node now, a sentence each: the receiver is absent, a crate is silent
-// while others send, a disk is short, something else has the name of the spool's folder, the menu
-// has mistakes or needs more memory than there is.
+// Reasons why no run can begin on this node now, one sentence each: the receiver is absent, a crate
+// is silent while others send, a disk lacks room, the path of the spool folder is no folder, the
+// menu has mistakes or needs too much memory.
 #pragma once
 
 #include <string>
@@ -22,16 +22,16 @@ namespace l3 {
                                                        const metrics_snapshot& s,
                                                        const run_host& host);
 
-/// Those of these reasons that do not come from a menu.
+/// The reasons that do not come from a menu.
 [[nodiscard]] std::vector<std::string> reasons_against_node(const daemon_settings& settings,
                                                             const metrics_snapshot& s,
                                                             const run_host& host);
 
-/// A mistake in one of the files of a selection, with what that file is; `menu` is its menu's name.
+/// A mistake in a file of a selection, with that file's role; `menu` is the menu's name.
 [[nodiscard]] std::string reason_in(const complaint& c, const selection_files& files,
                                     std::string_view menu);
 
-/// Those that come from the menu of the order, or from its shadow menu.
+/// The reasons that come from the order's menu or from its shadow menu.
 [[nodiscard]] std::vector<std::string>
 reasons_against_menu(const run_order& order, const daemon_settings& settings, const run_host& host);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Brings about what run control asks for: begins and ends runs while the beam pauses, and ends the
-// last one when the daemon ends. A run takes seconds to begin and to end; the host does that on
-// another thread, and the main thread goes on, with its metrics and its service manager, until the
-// host is done. Knows no node and no clock: tests imagine both.
+// Takes the steps that run control asks for: begins and ends runs while the beam pauses, and ends
+// the last run when the daemon ends. A run takes seconds to begin and to end. The host does that on
+// another thread while the main thread continues with its metrics and the service manager. It uses
+// no node and no clock: tests simulate both.
 //
 //                 the beam pauses            done                      the beam pauses
 //   no run (or armed) ───────▶ beginning ───────────▶ run in force ───────────────────▶ ending
@@ -31,16 +31,16 @@ struct run_step_limits {
   std::chrono::nanoseconds end{};
 };
 
-/// For the main thread. Host: run_host has what it must have.
+/// For the main thread. `Host` has the interface of run_host.
 template <class Host>
 class run_steps {
 public:
-  /// What begins or ends for longer than its limit has failed: overdue().
+  /// A begin or end that takes longer than its limit has failed: see overdue().
   run_steps(Host& host, run_control& control, const run_step_limits& limits)
       : host_(host), control_(control), limits_(limits) {}
 
-  /// Call it twice a second, and when the host is done. False: no run is in force, and the process
-  /// must end, because it was told to, or because its device hangs.
+  /// Call it twice a second, and when the host is done. Returns false if no run is active and the
+  /// process must end, because it was told to or because its device hangs.
   [[nodiscard]] bool step(bool told_to_end, time_point now) {
     if (doing_ != deed::nothing && host_.busy()) return true;
     finish(now);
@@ -50,13 +50,13 @@ public:
     return doing_ != deed::nothing || !told_to_end;
   }
 
-  /// What is under way takes longer than it may: the service manager must hear nothing more.
+  /// Whether the current step takes too long; the service manager must not be notified any more.
   [[nodiscard]] bool overdue(time_point now) const {
     return doing_ != deed::nothing && now > deadline_;
   }
-  /// A run did not end well.
+  /// Whether a run did not end well.
   [[nodiscard]] bool failed() const { return failed_; }
-  /// The device holds work of the last run: releasing its memory would wait for it.
+  /// Whether the device holds work of the last run, so that releasing its memory would wait.
   [[nodiscard]] bool hangs() const { return hangs_; }
 
 private:
@@ -72,7 +72,7 @@ private:
     if (told_to_end) {
       if (host_.in_force() == nullptr) return;
       control_.draining();
-      return end(sockets_hold::what_to_take, now); // no reader comes behind this process
+      return end(sockets_hold::what_to_take, now); // no other node reads the sockets afterwards
     }
     const run_control::due_step due = control_.due();
     if (due.what == run_control::step::nothing || !host_.pauses()) {
@@ -89,7 +89,7 @@ private:
     }
   }
 
-  /// What makes the node calls it, before the node receives; it throws where that is too late.
+  /// The host calls it before the new node receives; it throws if the run was stopped or replaced.
   [[nodiscard]] std::function<void()> take_up(const run_order& made) {
     return [this, made] {
       if (!control_.comes_into_force(made)) throw run_forgotten();
@@ -106,7 +106,7 @@ private:
     try {
       host_.finish_beginning();
     } catch (const run_forgotten& e) {
-      host_.go_without_run(); // another run waits for a pause, as any does
+      host_.go_without_run(); // like any waiting run, the other run waits for a pause
       return log_info("run {} does not begin: {}", begun_.order.number, e.what());
     } catch (const std::exception& e) {
       log_error("run {} cannot begin: {}", begun_.order.number, reason_of(e));
@@ -137,8 +137,8 @@ private:
   run_step_limits limits_;
   deed doing_ = deed::nothing;
   time_point deadline_{};
-  run_control::due_step begun_; // of what begins
-  std::string failure_;         // of what ends because it could not begin
+  run_control::due_step begun_; // the step that begins
+  std::string failure_;         // why the run that ends could not begin
   bool failed_ = false;
   bool hangs_ = false;
 };

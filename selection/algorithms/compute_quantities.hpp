@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// compute_quantities: one block for each event finds which clusters are photons, lists the photons
-// of highest energy, and computes the quantities on which lines may cut.
-// transport/format/summary.hpp names the quantities, docs/selection.md has their formulas. The
-// kernel sets the rest of the summary to zero; `decide` fills it.
+// compute_quantities: one block per event finds which clusters are photons, lists the photons of
+// highest energy, and computes the quantities on which lines may cut. transport/format/summary.hpp
+// names the quantities, docs/selection.md has their formulas. The kernel sets the rest of the
+// summary to zero; `decide` fills it.
 //
-// A quantity that an event does not have, such as the distance of photons in an event of one
-// photon, is undefined. A value that does not fit 32 bits becomes the largest number that does.
+// A quantity that an event lacks, such as the distance of photons in an event of one photon, is
+// undefined. A value that does not fit 32 bits becomes the largest number that does.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct compute_quantities {
 
   struct shared {
     std::int64_t nearest[max_clusters];  // squared distance from a photon to the nearest before it
-    std::int32_t energy[max_clusters];   // energy as a photon; 0 if the cluster is none
+    std::int32_t energy[max_clusters];   // energy as a photon; 0 if the cluster is no photon
     photon_summary photon[max_clusters]; // by falling energy
   };
 
@@ -81,7 +81,7 @@ struct compute_quantities {
     });
   }
 
-  /// The promise that the output breaks; nullptr if it keeps all.
+  /// Returns the promise that the output breaks; nullptr if it keeps all.
   static const char* broken_promise(const selection_frame& frame,
                                     const clusters::columns::const_view&,
                                     const calorimeter::columns::const_view& all,
@@ -110,8 +110,8 @@ struct compute_quantities {
   }
 
 private:
-  /// All values of an empty summary are 0. Words by all lanes: to assign an empty summary, AMD's
-  /// compiler makes one in the slow memory of a lane.
+  /// All values of an empty summary are 0. The lanes write words, because AMD's compiler would
+  /// build an assigned empty summary in a lane's slow memory.
   template <block B>
   L3_FN static void clear(const B& b, event_summary& summary) {
     constexpr std::uint32_t word = sizeof(std::uint32_t);
@@ -133,7 +133,7 @@ private:
     return since >= cut.photon_from && since <= cut.photon_to;
   }
 
-  /// Adds to the cluster's energy what its shower left in crystals below the threshold.
+  /// Adds to the cluster's energy the part of its shower in crystals below the threshold.
   [[nodiscard]] L3_FN static std::int32_t photon_energy(std::int32_t cluster,
                                                         const selection_constants& c) {
     constexpr std::uint32_t scale_shift = 16;
@@ -158,8 +158,8 @@ private:
     return before.lacking;
   }
 
-  /// The place of a photon is the number of photons with more energy, or with as much and a lower
-  /// number.
+  /// The place of a photon is the number of photons with more energy, or with the same energy and a
+  /// lower number.
   template <block B>
   L3_FN static void list_photons(const B& b, shared& s,
                                  const clusters::columns::const_view& cluster, std::uint32_t e,

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// decide: one block for each event judges every trigger line and decides whether the event is kept.
+// decide: one block per event judges every trigger line and decides whether the event is kept.
 // Lines are data (selection/sequence/tables.hpp): each has level-1 bits, counters and ranges of
 // quantities as conditions, and a prescale. The kernel keeps an event if a line fires and its
 // prescale lets the event pass.
 //
 // An event with more clusters or hits than there is room for is overfull: its quantities and
-// counters are not known. Lines that ask for neither judge it as any other, lines with `overfull`
-// take it, and all others do not judge it. Without a line that takes overfull events, all of them
-// are kept. In the mode `record` every event is kept, and its status says which events no line
-// kept.
+// counters are unknown. Lines that use neither judge it like any other event, lines with
+// `overfull` fire on it, and all other lines do not judge it. If no line takes overfull events,
+// all of them are kept. In the mode `record` every event is kept, and its status says whether a
+// line kept it.
 //
-// A prescale of n keeps one event in n, chosen by a hash of run, spill, event number and line
-// alone: the same event gets the same answer on any node, in any batch, on any device, in any
+// A prescale of n keeps one event in n, chosen only by a hash of run, spill, event number and line:
+// the same event gets the same decision on any node, in any batch, on any device, and in any
 // replay.
 #pragma once
 
@@ -64,7 +64,7 @@ struct decide {
     const bool overfull = (status & not_judged) != 0;
     const seen what{vetoes.fired[e], vetoes.unknown[e], vetoes.trigger[e], s.undecodable != 0,
                     overfull};
-    const high_hits::list& highest = high.all.data()[e]; // in place: a copy would be long
+    const high_hits::list& highest = high.all.data()[e]; // in place, because a copy would be long
     for_each(b, highest.count, [&](std::uint32_t k) { out.all[e].hit[k] = highest.hit[k]; });
     for_each(b, lines, [&](std::uint32_t n) {
       const line_entry& line = f.tables.lines[n];
@@ -121,7 +121,7 @@ struct decide {
   }
 
 private:
-  /// The properties of the event beside its quantities.
+  /// The properties of the event besides its quantities.
   struct seen {
     std::uint32_t vetoes;
     std::uint32_t unknown;
@@ -144,7 +144,7 @@ private:
     const std::uint32_t unknown = looked_at & what.unknown;
     if (unknown != 0 && line.unknown == unknown_rule::refuse) return line_unknown;
     // Without the trigger board there are no level-1 bits to judge. A line whose rule is not
-    // `refuse` takes the event as triggered.
+    // `refuse` treats the event as triggered.
     if ((unknown & trigger_unknown) == 0) {
       if (line.trigger_any != 0 && (line.trigger_any & what.trigger) == 0) return line_trigger;
       if ((line.trigger_none & what.trigger) != 0) return line_trigger;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Union-find of numbered elements in shared memory, by all lanes at once. Each element points at an
-// element of its set with a lower number, or at itself. `unite` hangs one tree onto the root of
-// another by an atomic minimum. After all calls of `unite`, the root of each tree is the lowest
+// Union-find of numbered elements in shared memory, used by all lanes at once. Each element points
+// at an element of its set with a lower number, or at itself. `unite` attaches one tree to the root
+// of another by an atomic minimum. After all calls of `unite`, the root of each tree is the lowest
 // element of its set. The order of the calls does not matter.
 #pragma once
 
@@ -14,11 +14,11 @@ namespace l3 {
 
 template <std::uint32_t capacity>
 struct disjoint_sets {
-  static constexpr std::uint32_t nowhere = 0xffffffff; ///< above every element
+  static constexpr std::uint32_t nowhere = 0xffffffff; ///< larger than every element
 
   alignas(16) std::uint32_t parent[capacity]; ///< `nowhere` for numbers in no set
 
-  /// Empties all sets. A sync() follows.
+  /// Empties all sets. Call sync() afterwards.
   template <block B>
   L3_FN void clear(const B& b) {
     constexpr std::uint32_t together = 4; // in one store of a device
@@ -28,31 +28,31 @@ struct disjoint_sets {
     });
   }
 
-  /// Makes i a set of its own and returns true, or returns false if i is in a set. A sync() follows
+  /// Makes i a set of its own and returns true, or returns false if i is in a set. Call sync()
   /// before a lane calls any other function.
   template <block B>
   [[nodiscard]] L3_FN bool insert(const B& b, std::uint32_t i) {
     return fetch_min_within(b, &parent[i], i) == nowhere;
   }
 
-  /// Takes out i, a set of its own. One lane calls it, and a sync() follows before others read i.
+  /// Removes i, a set of its own. One lane calls it; call sync() before others read i.
   L3_FN void remove(std::uint32_t i) { parent[i] = nowhere; }
 
-  /// The element at which i points at this moment, or `nowhere`.
+  /// The element at which i currently points, or `nowhere`.
   template <block B>
   [[nodiscard]] L3_FN std::uint32_t above(const B& b, std::uint32_t i) {
     return observe_within(b, &parent[i]);
   }
 
-  /// Hangs i, a root, onto a lower element. One lane calls it for i, and a sync() follows before
-  /// any lane calls `unite` or `flatten`.
+  /// Attaches i, a root, to a lower element. One lane calls it for i; call sync() before any lane
+  /// calls `unite` or `flatten`.
   template <block B>
   L3_FN void hang(const B& b, std::uint32_t i, std::uint32_t lower) {
     fetch_min_within(b, &parent[i], lower);
   }
 
-  /// The root of i's tree at this moment. On the way it moves every second element one level up,
-  /// which halves the path for later calls. It ends because parents only become lower.
+  /// The current root of i's tree. On the way it moves every second element one level up, which
+  /// halves the path for later calls. It ends because parents only get lower.
   template <block B>
   [[nodiscard]] L3_FN std::uint32_t root_of(const B& b, std::uint32_t i) {
     for (;;) {
@@ -75,15 +75,15 @@ struct disjoint_sets {
       const std::uint32_t low = one > other ? other : one;
       const std::uint32_t before = fetch_min_within(b, &parent[high], low);
       if (before == high) return;
-      // Another lane hung `high` below `before` first. Only one of the two links is stored, so the
-      // sets at the ends of both must be united too.
+      // Another lane attached `high` below `before` first. Only one of the two links is stored, so
+      // the sets at the ends of both must be united too.
       one = before;
       other = low;
     }
   }
 
-  /// Points i at its root and returns the root, or returns `nowhere` if i is in no set. No lane
-  /// calls `unite` meanwhile.
+  /// Points i at its root and returns the root, or returns `nowhere` if i is in no set. Meanwhile
+  /// no lane may call `unite`.
   template <block B>
   L3_FN std::uint32_t flatten(const B& b, std::uint32_t i) {
     const std::uint32_t before = above(b, i);

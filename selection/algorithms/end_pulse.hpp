@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pulse at one end of a veto module, packed into a key of 64 bits. The key holds all of the
+// A pulse at one end of a veto module, packed into a key of 64 bits. The key contains the whole
 // pulse, and keys sort by module, end, time and energy, so a kernel can sort pulses as numbers.
 #pragma once
 
@@ -12,8 +12,8 @@ namespace l3 {
 struct end_pulse {
   static constexpr std::uint32_t energy_bits = 28;
   static constexpr std::uint32_t time_bits = 20;
-  /// A key holds times from −max_time − 1 to max_time, ±4 µs, and energies up to 268 GeV. Values
-  /// beyond become the nearest limit, which is far outside every window or above every threshold.
+  /// A key has room for times from −max_time − 1 to max_time, ±4 µs, and energies up to 268 GeV.
+  /// Values beyond become the nearest limit, far outside every window or above every threshold.
   static constexpr std::int32_t max_time = (1 << (time_bits - 1)) - 1;
   static constexpr std::int32_t max_energy = (1 << energy_bits) - 1;
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// find_clusters: one block for each event finds the event's own time, and joins the crystals above
-// threshold and near that time to clusters wherever two of them are neighbours
-// (selection/trigger/neighbours.hpp). A cluster is a sum of energies and energy-weighted means.
+// find_clusters: one block per event finds the event's own time, and joins neighbouring crystals
+// (selection/trigger/cut_tables.hpp) that are above threshold and near that time to clusters. A
+// cluster is a sum of energies and energy-weighted means.
 //
-// The event's time is the energy-weighted mean over the 32 ns that hold the most energy, sought in
+// The event's time is the energy-weighted mean over the 32 ns with the most energy, searched in
 // steps of 4 ns in a wide window around the trigger's time.
 //
 // The result does not depend on the order of boards, rows or lanes: the lowest crystal of a cluster
 // identifies it (disjoint_sets.hpp), counting bits numbers these crystals (ranked_bits.hpp), and
-// all sums are of whole numbers.
+// all sums are integers.
 #pragma once
 
 #include <cstddef>
@@ -38,17 +38,17 @@ struct find_clusters {
 
   static constexpr std::uint32_t width = 256; // on a device
 
-  /// Shared memory has room for so many crystals; the start refuses tables with more.
+  /// Shared memory has room for this many crystals; the start refuses tables with more.
   static constexpr std::uint32_t max_crystals = 2816;
   static constexpr std::uint32_t max_clusters = clusters::max_clusters;
 
   static constexpr std::int32_t time_step = 4 * 128; ///< 1/128 ns
   static constexpr std::uint32_t time_steps = 64;    ///< in the widest window for events
-  static constexpr std::uint32_t steps_together = 8; ///< in which an event's energy lies
+  static constexpr std::uint32_t steps_together = 8; ///< that contain an event's energy
 
   /// Energy and time of a crystal in one word: the energy in the upper half, the time in the lower,
-  /// shifted so that greater is later; 0 for no energy. If an event brings a crystal twice, which
-  /// no sound channel map allows, the greatest word counts: the higher energy, then the later time.
+  /// shifted so that greater is later; 0 for no energy. If an event has a crystal twice, which no
+  /// valid channel map allows, the greatest word counts: the higher energy, then the later time.
   class cell {
   public:
     L3_FN static std::uint64_t of(std::int32_t energy, std::int32_t time) {
@@ -67,25 +67,25 @@ struct find_clusters {
     static constexpr std::uint32_t sign = 1U << 31;
   };
 
-  /// The sums over a cluster, modulo 2⁶⁴: time, x and y are energy-weighted.
+  /// The sums over a cluster, modulo 2⁶⁴; time, x and y are energy-weighted.
   enum sum : std::uint8_t { sum_energy, sum_time, sum_x, sum_y, sum_crystals, sums_of_cluster };
 
-  /// The sums over the crystals of a step of time: time is energy-weighted, since the first step
-  /// began.
+  /// The sums over the crystals of a time step. Time is energy-weighted, relative to the first
+  /// step.
   enum step_sum : std::uint8_t { step_energy, step_time, sums_of_step };
 
   struct shared {
     std::uint64_t cells[max_crystals]; // of the crystals in `crystal`
     std::uint64_t steps[time_steps][sums_of_step];
-    std::int32_t time;       // the event's
+    std::int32_t time;       // time of the event
     std::uint64_t energy[1]; // sum over all crystals
     std::uint64_t sums[max_clusters][sums_of_cluster];
     disjoint_sets<max_crystals> sets;    // of crystals in time
     ranked_bits<max_crystals> roots;     // the lowest crystals of clusters
-    std::uint32_t repeated;              // not 0: some crystal comes more than once
+    std::uint32_t repeated;              // not 0: some crystal occurs more than once
     std::uint32_t seen;                  // number of crystals that may be in time
     std::uint32_t crystals;              // of these, the number of those in time
-    std::uint16_t crystal[max_crystals]; // the crystals that may be, in any order
+    std::uint16_t crystal[max_crystals]; // the crystals that may be in time, in any order
   };
 
   template <block B>
@@ -125,7 +125,7 @@ struct find_clusters {
     write(b, s, cluster, all);
   }
 
-  /// The promise that the output breaks; nullptr if it keeps all.
+  /// Returns the promise that the output breaks; nullptr if it keeps all.
   static const char* broken_promise(const selection_frame& frame,
                                     const pulses::columns::const_view&,
                                     const board_signals::columns::const_view&,
@@ -153,7 +153,7 @@ struct find_clusters {
     return nullptr;
   }
 
-  /// How many of the clusters found have rows.
+  /// The number of found clusters that have rows.
   [[nodiscard]] L3_FN static std::uint32_t stored(std::uint32_t found) {
     return found < max_clusters ? found : max_clusters;
   }
@@ -193,7 +193,7 @@ private:
   [[nodiscard]] L3_FN static bool may_be_event(const selection_constants& cut, std::int32_t time) {
     return time >= cut.event_from && time <= cut.event_to;
   }
-  /// Whether a crystal at `time` is in time for any event, or tells an event's time.
+  /// Whether a crystal at `time` is in time for any event, or contributes to an event's time.
   [[nodiscard]] L3_FN static bool may_be_in_time(const selection_constants& cut,
                                                  std::int32_t time) {
     if (may_be_event(cut, time)) return true;
@@ -216,8 +216,8 @@ private:
       if (lit == 0 || number == board_signals::unread ||
           frame.batch.boards[board].kind != board_kind::sampling_125_mhz)
         return;
-      // All loads of some rows come before the first branch, so that a device waits for them at
-      // once: nearly all lit rows are crystals, and where one row of a board is lit others are.
+      // All loads of some rows come before the first branch, so that a device waits for them once:
+      // nearly all lit rows are crystals, and lit rows of a board often come together.
       constexpr std::uint32_t together = std::is_same_v<B, solo_block> ? 1 : 4;
       while (lit != 0) {
         input_entry input[together];
@@ -238,8 +238,8 @@ private:
           const std::int32_t energy = input[j].energy_of(sum[j]);
           const std::int32_t time = input[j].time_of(when[j]);
           if (input[j].kind != input_kind::crystal || input[j].index >= n) return;
-          // Means are weighted by energy, so a crystal without energy has no part, even if the
-          // threshold admits it.
+          // Means are weighted by energy, so a crystal without energy contributes nothing, even if
+          // it passes the threshold.
           if (energy < cut.crystal_threshold || energy <= 0) return;
           if (may_be_in_time(cut, time)) f(input[j].index, cell::of(energy, time));
         };
@@ -265,7 +265,7 @@ private:
     });
   }
 
-  /// Gives each crystal the greatest of the cells with which it comes.
+  /// Gives each repeated crystal the greatest of its cells.
   template <block B>
   L3_FN static void take_highest(const B& b, shared& s, const selection_frame& frame,
                                  std::uint32_t n, const pulses::columns::const_view& pulse,
@@ -288,9 +288,9 @@ private:
     });
   }
 
-  /// The event's time: of several places that hold as much energy, the first.
+  /// The event's time: of several steps with the same energy, the first.
   [[nodiscard]] L3_FN static std::int32_t time_of(const shared& s, const selection_constants& cut) {
-    std::uint64_t energy = 0; // of the last steps together
+    std::uint64_t energy = 0; // sum over the last steps
     std::uint64_t time = 0;
     std::uint64_t best_energy = 0;
     std::uint64_t best_time = 0;
@@ -309,7 +309,7 @@ private:
     return cut.event_from + static_cast<std::int32_t>(best_time / best_energy);
   }
 
-  /// Takes out crystals out of time, and counts the others.
+  /// Removes crystals out of time, and counts the others.
   template <block B>
   L3_FN static void leave_out(const B& b, shared& s, const selection_constants& cut) {
     for_each(b, s.seen, [&](std::uint32_t i) {
@@ -322,9 +322,9 @@ private:
     });
   }
 
-  /// Whether f(neighbour) is true for any of a crystal's neighbours with lower numbers. It goes
-  /// through them in rising order by four, the last of them several times, so that a device waits
-  /// for four loads at once; and it stops after four of which one is true.
+  /// Whether f(neighbour) is true for any of a crystal's neighbours with lower numbers. It visits
+  /// them in rising order by four, the last of them repeatedly, so that a device waits for four
+  /// loads at once. It stops after four of which one is true.
   template <class F>
   [[nodiscard]] L3_FN static bool any_neighbour(const selection_tables& tables,
                                                 std::uint32_t crystal, F&& f) {
@@ -341,8 +341,8 @@ private:
     return found;
   }
 
-  /// Hangs every crystal onto its lowest neighbour in time. Each lane hangs crystals of its own, so
-  /// most of a cluster becomes one tree before lanes unite trees with one another.
+  /// Attaches every crystal to its lowest neighbour in time. Each lane attaches its own crystals,
+  /// so most of a cluster becomes one tree before lanes unite trees with one another.
   template <block B>
   L3_FN static void hang(const B& b, shared& s, const selection_tables& tables) {
     for_each(b, s.seen, [&](std::uint32_t i) {
@@ -363,7 +363,7 @@ private:
     for_each(b, s.seen, [&](std::uint32_t i) { s.sets.flatten(b, s.crystal[i]); });
   }
 
-  /// Unites the trees of neighbours that still differ.
+  /// Unites the trees of neighbours that are still different.
   template <block B>
   L3_FN static void join(const B& b, shared& s, const selection_tables& tables) {
     for_each(b, s.seen, [&](std::uint32_t i) {
@@ -383,7 +383,7 @@ private:
     });
   }
 
-  /// Points every crystal at its root, and marks the roots of two crystals or more.
+  /// Points every crystal at its root, and marks the roots of two or more crystals.
   template <block B>
   L3_FN static void find_roots(const B& b, shared& s) {
     for_each(b, s.seen, [&](std::uint32_t i) {
@@ -404,7 +404,7 @@ private:
       if (!s.roots.contains(root)) return; // a crystal without neighbours
       const std::uint32_t k = s.roots.rank_of(root);
       if (k >= max_clusters) return;
-      const auto weighted = [&](std::int64_t x) { // modulo 2⁶⁴, as times may be unreasonable
+      const auto weighted = [&](std::int64_t x) { // modulo 2⁶⁴, because times may be implausible
         return static_cast<std::uint64_t>(energy) * static_cast<std::uint64_t>(x);
       };
       const crystal_entry& place = tables.crystals[crystal];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the pulses of a 500 MHz board: up to four in each waveform, at any time.
 //
-// The highest sample of each *group* of four shows which groups hold a sample that is high enough
-// for its input. The code walks through a waveform only around such groups.
+// The highest sample of each *group* of four shows which groups have a sample that is high enough
+// for its input. The search visits only the samples around such groups.
 #pragma once
 
 #include <bit>
@@ -23,13 +23,13 @@ struct find_fast_pulses {
 
   struct shared {
     alignas(64) std::uint16_t highest[groups][packet_lanes]; // the highest sample of a group
-    alignas(64) std::uint32_t sums[packet_lanes];            // the sum of the pedestal's samples
+    alignas(64) std::uint32_t sums[packet_lanes];            // sum of the pedestal's samples
     alignas(64) std::uint16_t least[packet_lanes]; // the lowest sample that is high enough
-    alignas(64) std::uint16_t over[packet_lanes];  // bit g: group g holds such a sample
+    alignas(64) std::uint16_t over[packet_lanes];  // bit g: group g has such a sample
   };
 
-  /// After the next sync() all members of `found` but lit can be read. `measured` are the findings
-  /// of measure_boards, `inputs` the 16 inputs of the board, of which the first four are used.
+  /// After the next sync() all members of `found` except lit can be read. `measured` are the
+  /// findings of measure_boards, `inputs` the 16 inputs of the board, of which only four are used.
   template <block B>
   L3_FN static void find(const B& b, const std::uint16_t* words, const packet_findings& measured,
                          const input_entry* inputs, shared& s, found_pulses& found) {
@@ -84,7 +84,7 @@ private:
     });
   }
 
-  /// The mean of the first samples of a quarter, of the quarter in which it is lowest, because
+  /// The mean of the first samples of a quarter, taken from the quarter where it is lowest, because
   /// other quarters may have a pulse there.
   [[nodiscard]] L3_FN static std::uint32_t pedestal_of(const shared& s, std::uint32_t c) {
     std::uint32_t sum = s.sums[c];
@@ -94,8 +94,8 @@ private:
   }
   static_assert(fast_pedestal_samples == 4 * 4, "a pedestal is 1/4 count");
 
-  /// A pulse begins at a sample that exceeds, by the least height, both the pedestal and the lowest
-  /// sample since the last pulse. It ends where the trace falls below half of its height. If a
+  /// A pulse begins at a sample that exceeds both the pedestal and the lowest sample since the last
+  /// pulse by the least height. It ends where the trace falls below half of its height. If a
   /// channel has more pulses than rows, the rows keep those nearest to the trigger.
   L3_FN static void search(const fast_trace& trace, std::int32_t least, const shared& s,
                            found_pulses& found) {
@@ -103,9 +103,9 @@ private:
     const std::int32_t pedestal = found.pedestal[pulses_per_channel * c];
     const std::uint64_t over = groups_over(s, c);
     kept_pulses kept(found, pulses_per_channel * c);
-    std::int32_t foot = 0; // the lowest height since the last pulse, not below the pedestal
+    std::int32_t foot = 0; // lowest height since the last pulse, at least the pedestal
     for (std::uint32_t k = 0; k < fast_trace::samples;) {
-      if (foot == 0) { // groups without a high sample cannot begin a pulse nor lower the foot
+      if (foot == 0) { // groups without a high sample neither begin a pulse nor lower the foot
         const std::uint32_t g = k / group;
         if (over >> g == 0) break;
         const std::uint32_t next = group * (g + lowest_bit(over >> g));
@@ -127,7 +127,7 @@ private:
         }
       }
       if (!kept.add(peak, foot)) break;
-      foot = now > 0 ? now : 0; // unused if the waveform has ended
+      foot = now > 0 ? now : 0; // unused at the end of the waveform
     }
   }
 
@@ -137,9 +137,9 @@ private:
     L3_FN kept_pulses(found_pulses& found, std::uint32_t first_row)
         : found_(found), row_(first_row) {}
 
-    /// Adds a pulse. Pulses come in the order of time, so that of the stored ones and the new one
-    /// the first or the last is farthest from the trigger. Returns false if all later pulses are
-    /// farther from the trigger than the stored ones.
+    /// Adds a pulse. Pulses come in the order of time, so the first or the last of the stored ones
+    /// and the new one is farthest from the trigger. Returns false if all later pulses are farther
+    /// from the trigger than the stored ones.
     L3_FN bool add(std::uint32_t peak_sample, std::int32_t foot) {
       if (count_ == pulses_per_channel) {
         for (std::uint32_t j = 0; j < pulses_per_channel; ++j)
@@ -168,14 +168,14 @@ private:
     std::uint32_t count_ = 0;
   };
 
-  /// The groups with a high sample, of a channel of four lanes.
+  /// The groups with a high sample in a channel of four lanes.
   [[nodiscard]] L3_FN static std::uint64_t groups_over(const shared& s, std::uint32_t c) {
     std::uint64_t all = 0;
     for (std::uint32_t j = 0; j < 4; ++j) all |= std::uint64_t{s.over[4 * j + c]} << groups * j;
     return all;
   }
 
-  /// The number of the lowest bit that is 1; `word` is not 0.
+  /// The index of the lowest set bit; `word` is not 0.
   [[nodiscard]] L3_FN static std::uint32_t lowest_bit(std::uint64_t word) {
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
     return static_cast<std::uint32_t>(__ffsll(static_cast<long long>(word))) - 1;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the pulses of a 125 MHz board: in each waveform the highest sample in time, if it is high
+// Finds the pulses of a 125 MHz board: in each waveform the highest in-time sample, if it is high
 // enough for its input and the top of a pulse.
 //
-// The code finds pedestals and highest samples of all lanes alike, in loops over words that lie
-// side by side. Then it walks through the few waveforms with a sample that is high enough.
+// Pedestals and highest samples of all lanes are found alike, in loops over adjacent words. Then
+// only the few waveforms with a high enough sample are searched.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,13 @@ struct find_slow_pulses {
 
   struct shared {
     alignas(64) std::uint16_t highest[half * packet_lanes];   // the higher of rows k and k + half
-    alignas(64) std::uint16_t sums[part * packet_lanes];      // the sum of rows k and k + part
-    alignas(64) std::uint16_t late_sums[part * packet_lanes]; // the same of the last rows
+    alignas(64) std::uint16_t sums[part * packet_lanes];      // sum of rows k and k + part
+    alignas(64) std::uint16_t late_sums[part * packet_lanes]; // likewise for the last rows
     alignas(64) std::uint16_t least[packet_lanes]; // the lowest sample that is high enough
   };
 
-  /// After the next sync() all members of `found` but foot and lit can be read. `measured` are the
-  /// findings of measure_boards, `inputs` the 16 inputs of the board.
+  /// After the next sync() all members of `found` except foot and lit can be read. `measured` are
+  /// the findings of measure_boards, `inputs` the 16 inputs of the board.
   template <block B>
   L3_FN static void find(const B& b, const std::uint16_t* words, const packet_findings& measured,
                          const input_entry* inputs, shared& s, found_pulses& found) {
@@ -57,8 +57,8 @@ struct find_slow_pulses {
   }
 
 private:
-  /// Several loops over the same items, without a sync() in between, because compilers do not
-  /// vectorise one loop that does all.
+  /// Several loops over the same items without a sync() in between, because compilers do not
+  /// vectorise one combined loop.
   template <block B>
   L3_FN static void compare(const B& b, const packet_findings& measured, const input_entry* inputs,
                             shared& s, found_pulses& found) {
@@ -89,8 +89,8 @@ private:
     });
   }
 
-  /// Takes the highest sample in time as a pulse, unless it lies on the flank of a pulse out of
-  /// time. Such a waveform has no pulse in time, or hides it.
+  /// Takes the highest in-time sample as a pulse, unless it lies on the flank of a pulse out of
+  /// time. Such a waveform has no in-time pulse, or hides it.
   L3_FN static void search(const slow_trace& trace, std::int32_t least, found_pulses& found) {
     const std::uint32_t c = trace.channel;
     const std::int32_t peak = found.peak[c];

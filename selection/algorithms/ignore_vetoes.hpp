@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ignore_vetoes replaces match_ends and judge_vetoes in a sequence that measures what the lines
-// keep if no counter fires: how much the vetoes reject, and how much time they take. It finds only
-// the level-1 bits.
+// keep without vetoes: how much the vetoes reject, and how much time they take. It finds only the
+// level-1 bits.
 #pragma once
 
 #include <cstdint>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// judge_vetoes: one block for each event finds which counters fired, which counters are unknown
-// because a board of theirs is missing or cannot be decoded, and the level-1 bits. A counter fires
-// if one of its modules has a hit above threshold and in time with the event. A counter in the beam
-// needs a
-// coincidence instead: `neighbours` modules side by side, each with such a hit, all hits near in
-// time. Beside that it lists the highest hits of each counter, for the event's summary.
+// judge_vetoes: one block per event finds the level-1 bits, the counters that fired, and the
+// counters that are unknown because one of their boards is missing or cannot be decoded. A
+// counter fires if one of its modules has a hit above threshold and in time with the event. A
+// counter in the beam needs a coincidence instead: `neighbours` adjacent modules, each with such
+// a hit, all hits near in time. It also lists the highest hits of each counter for the event's
+// summary.
 //
-// For the counters that need a coincidence the kernel sorts their hits by module and time. Every
+// For counters that need a coincidence, the kernel sorts their hits by module and time. Every
 // coincidence has a first hit, so each item takes one hit as the first, and finds by bisection
-// whether the modules beside it have a hit soon after.
+// whether the adjacent modules have a hit soon after.
 #pragma once
 
 #include <cstdint>
@@ -107,7 +107,7 @@ public:
     return is_its && hit.energy >= veto.threshold && since >= veto.from && since <= veto.to;
   }
 
-  /// The promise that the output breaks; nullptr if it keeps all.
+  /// Returns the promise that the output breaks; nullptr if it keeps all.
   static const char* broken_promise(const selection_frame& f,
                                     const board_signals::columns::const_view&,
                                     const calorimeter::columns::const_view& event,
@@ -119,8 +119,8 @@ public:
     std::uint32_t can_be_unknown = t.constants.dead_vetoes;
     for (std::uint32_t n = 0; n < number_of_boards(t); ++n) can_be_unknown |= t.board_vetoes[n];
     for (std::uint32_t e = 0; e < f.batch.events.size(); ++e) {
-      std::uint32_t reached = 0; // counters with a hit that counts
-      std::uint32_t alone = 0;   // of these, the counters that fire by one hit
+      std::uint32_t reached = 0; // counters with a counting hit
+      std::uint32_t alone = 0;   // of these, the counters that fire on one hit
       for (std::uint32_t i = 0; i < counts_of_hits.found[e] && i < hits::max_hits; ++i) {
         const hits::columns::value hit = all[e * hits::max_hits + i];
         if (hit.module >= t.modules.size()) continue;
@@ -149,7 +149,7 @@ private:
     return module - veto.first_module < veto.modules;
   }
 
-  /// The order does not depend on that of the rows.
+  /// An order that does not depend on that of the rows.
   [[nodiscard]] L3_FN static bool is_higher(const hits::columns::const_view& all, std::uint32_t a,
                                             std::uint32_t b) {
     if (all.energy[a] != all.energy[b]) return all.energy[a] > all.energy[b];
@@ -176,7 +176,7 @@ private:
     for (std::uint32_t k = 0; k < max_hits_of_counter; ++k) highest[k] = best[k];
   }
 
-  /// How many hits the counters before this one have in the list.
+  /// Number of listed hits of the counters before this one.
   [[nodiscard]] L3_FN static std::uint32_t listed_before(const shared& s, std::uint32_t counter) {
     std::uint32_t listed = 0;
     for (std::uint32_t c = 0; c < counter; ++c)
@@ -220,7 +220,7 @@ private:
     return at == list.count;
   }
 
-  // The key of a hit for sorting: its module, then its time, biased so that it sorts as unsigned.
+  // The sort key of a hit: its module, then its time, biased so that it sorts as unsigned.
   static constexpr std::uint32_t time_bits = 32;
   static constexpr std::uint32_t time_bias = 0x80000000;
   [[nodiscard]] L3_FN static std::uint64_t key_of(std::uint32_t module, std::uint32_t biased_time) {
@@ -252,7 +252,7 @@ private:
     if (veto.neighbours <= 1) {
       set_bits_within(b, &s.fired, 1U << counter);
     } else {
-      const std::uint32_t at = fetch_add_within(b, &s.found, 1); // there are at most max_hits hits
+      const std::uint32_t at = fetch_add_within(b, &s.found, 1); // at most max_hits
       s.near.keys[at] = key_of(hit.module, static_cast<std::uint32_t>(hit.time) ^ time_bias);
     }
   }
@@ -278,7 +278,7 @@ private:
     if (enough()) set_bits_within(b, &s.fired, 1U << counter);
   }
 
-  /// Whether the n sorted hits have one in `module` from `begin` to `end`.
+  /// Whether one of the n sorted hits is in `module` from `begin` to `end`.
   [[nodiscard]] L3_FN static bool has_hit(const shared& s, std::uint32_t n, std::uint32_t module,
                                           std::uint32_t begin, std::uint32_t end) {
     const std::uint64_t least = key_of(module, begin);

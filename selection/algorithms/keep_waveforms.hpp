@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// keep_waveforms: one block for each kept event finds what is kept of its waveforms. Each line
-// names a payload and takes some of its events for a control sample, of which all is kept; an event
-// of several lines has the most that one of them asks for. Of a suppressed event, the kernel keeps
-// the waveforms that are loud (input_levels), that hold a lit pulse, or that have a neighbour with
-// a high sample. It changes form and length of the event's boards before they are placed.
+// keep_waveforms: one block per kept event decides which of its waveforms are kept. Each line has a
+// payload, and takes some of its events as a control sample with everything. An event of several
+// lines gets the largest payload that one of them asks for. In a suppressed event, the kernel keeps
+// waveforms that are loud (input_levels), that have a lit pulse, or that have a neighbour with a
+// high sample. It changes form and length of the event's boards before they are placed.
 //
-// A board that cannot be decoded, or that the readout does not have, is always kept whole and as it
-// came.
+// A board that cannot be decoded, or that is not in the readout, is always kept
+// unchanged.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,11 @@ struct keep_waveforms {
   using writes = slot_list<>;
 
   static constexpr std::uint32_t width = 128;
-  static constexpr std::uint32_t max_boards = 1024; ///< of the readout
+  static constexpr std::uint32_t max_boards = 1024; ///< in the readout
 
   struct shared {
     event_payload payload;
-    std::uint16_t seeds[max_boards]; ///< by board of the readout; bit c: of channel c
+    std::uint16_t seeds[max_boards]; ///< by board of the readout; bit c: channel c
   };
 
   template <block B>
@@ -87,8 +87,8 @@ struct keep_waveforms {
 private:
   static constexpr std::uint32_t inputs_per_board = l2::waveforms_per_board;
 
-  /// The payload of an event, with the lines that asked for it. An event that no line kept has all
-  /// its waveforms.
+  /// The payload of an event, with the lines that asked for it. An event that no line kept keeps
+  /// all its waveforms.
   [[nodiscard]] L3_FN static event_payload choose(const selection_frame& f,
                                                   const event_entry& event, event_summary& out) {
     auto most = event_payload::summary;
@@ -130,7 +130,7 @@ private:
     });
   }
 
-  /// The records of a board that are kept: whole waveforms.
+  /// The kept records of a board, always whole waveforms.
   [[nodiscard]] L3_FN static std::uint32_t loud_records(const shared& s,
                                                         const selection_tables& tables,
                                                         board_kind kind, std::uint32_t number,

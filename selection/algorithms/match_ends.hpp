@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// match_ends turns pulses into hits in the modules of the vetoes. One block for each event gathers
-// the pulses of all veto inputs and sorts them by module, end and time. One item for each module
-// then walks along its two ends together: if the first two pulses match they are a hit, else the
-// earlier one is a hit by itself. So each pulse of end 0, in the order of time, gets the first
-// matching pulse of end 1 that is left, and a module with n pulses takes n steps.
+// match_ends combines pulses to hits in the modules of the vetoes. One block per event gathers the
+// pulses of all veto inputs and sorts them by module, end and time. One item per module then walks
+// along its two ends together: if the first two pulses match they are a hit, else the earlier one
+// alone is a hit. So each pulse of end 0, in order of time, gets the first matching pulse of end 1
+// that is left, and a module with n pulses takes n steps.
 //
 // If an event has more than max_pulses pulses, the count of hits is the number of pulses and the
-// rows hold no module. The count is above max_hits, so `decide` passes the event without judging
+// rows have no modules. The count is above max_hits, so `decide` passes the event without judging
 // it.
 #pragma once
 
@@ -28,7 +28,7 @@ struct match_ends {
   using writes = slot_list<hits, hit_counts>;
 
   static constexpr std::uint32_t width = 128;
-  static constexpr std::uint32_t max_pulses = 2048; ///< the veto inputs of KOTO give fewer in all
+  static constexpr std::uint32_t max_pulses = 2048; ///< KOTO's veto inputs give fewer in total
   static_assert(max_pulses > hits::max_hits, "a lost event is one with too many hits");
 
 private:
@@ -37,11 +37,11 @@ private:
 
 public:
   struct shared {
-    sort_space<max_pulses> pulses; ///< keys: the sorted pulses; other, later: the hits of each
+    sort_space<max_pulses> pulses; ///< keys: the sorted pulses; other, later: hits of each
                                    ///< module, from the place of its first pulse on
     std::uint32_t found;           ///< number of pulses
-    std::uint32_t used[words];     ///< bit i of word w: pulses.other holds a hit at 32 w + i
-    std::uint32_t before[words];   ///< number of hits before those of the word
+    std::uint32_t used[words];     ///< bit i of word w: pulses.other has a hit at 32 w + i
+    std::uint32_t before[words];   ///< number of hits before this word
   };
 
   template <block B>
@@ -75,7 +75,7 @@ public:
     });
   }
 
-  /// The promise that the output breaks; nullptr if it keeps all.
+  /// Returns the promise that the output breaks; nullptr if it keeps all.
   static const char* broken_promise(const selection_frame& f, const pulses::columns::const_view&,
                                     const board_signals::columns::const_view& boards,
                                     const hits::columns::const_view& out,
@@ -106,7 +106,7 @@ public:
   }
 
 private:
-  // A hit before its energy, time and place are computed: the numbers of its pulses at both ends.
+  // A hit before its energy, time and place are computed: the indices of its pulses at both ends.
   static constexpr std::uint32_t no_pulse = 0xffffffff;
   static constexpr std::uint64_t no_hit = ~std::uint64_t{0};
   [[nodiscard]] L3_FN static std::uint64_t pulses_of_hit(std::uint32_t up, std::uint32_t down) {
@@ -140,13 +140,13 @@ private:
         const std::int32_t energy = input.energy_of(seen.sum[pulse]);
         if (energy <= 0) continue;
         const std::uint32_t at = fetch_add_within(b, &s.found, 1);
-        if (at >= max_pulses) continue; // s.found counts it nevertheless
+        if (at >= max_pulses) continue; // still counted in s.found
         s.pulses.keys[at] = end_pulse{energy, input.time_of(seen.time[pulse]), input.index}.key();
       }
     });
   }
 
-  /// Finds the hits of the module whose pulses begin at `first`; there are at most as many as
+  /// Finds the hits of the module whose pulses begin at `first`; there are at most as many hits as
   /// pulses.
   L3_FN static void match_module(const selection_tables& t, shared& s, std::uint32_t first,
                                  std::uint32_t n) {

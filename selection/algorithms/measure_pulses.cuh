@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The form of measure_pulses on CUDA devices: a warp for each board, whose samples lie in registers
-// as in measure_boards_by_warp. In nearly all waveforms the highest sample shows that there is no
-// pulse. A waveform at 125 MHz with a high sample is searched by the whole warp, two samples a
-// thread: votes find the peak, the edge and other pulses. A board at 500 MHz with a high sample is
-// brought to shared memory and searched as by the portable form, a thread a channel.
+// The form of measure_pulses for CUDA devices: a warp per board, with the samples in registers as
+// in measure_boards_by_warp. In nearly all waveforms the highest sample shows that there is no
+// pulse. The whole warp searches a 125 MHz waveform with a high sample, two samples per thread:
+// votes find the peak, the edge and other pulses. A 500 MHz board with a high sample is copied to
+// shared memory and searched as in the portable form, a thread per channel.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +20,15 @@ namespace l3 {
 
 class measure_pulses_by_warp {
   struct fast_board {
-    alignas(64) std::uint32_t words[board_place::samples]; ///< as find_fast_pulses reads them
+    alignas(64) std::uint32_t words[board_place::samples]; ///< in the layout of find_fast_pulses
     find_fast_pulses::shared search;                       ///< only `over` is used
     found_pulses found;
   };
 
 public:
   static constexpr std::uint32_t width = 128;
-  static constexpr std::uint32_t resident = 9;                   // blocks of a multiprocessor
-  static constexpr std::uint32_t boards = width / warp::threads; // of a CUDA block
+  static constexpr std::uint32_t resident = 9;                   // blocks per multiprocessor
+  static constexpr std::uint32_t boards = width / warp::threads; // boards per CUDA block
 
   struct shared {
     fast_board of_warp[boards];
@@ -95,8 +95,8 @@ public:
   }
 
 private:
-  /// What a thread must know of the input of its waveform: loaded while the samples are on their
-  /// way.
+  /// A thread's data about the input of its waveform, loaded while the samples are being
+  /// loaded.
   class input_of_thread {
   public:
     __device__ input_of_thread(const input_entry* inputs, std::uint32_t channel, bool is_known) {
@@ -142,20 +142,20 @@ private:
 
   static constexpr std::uint32_t payloads = l2::payload_mask * pairs::both;
 
-  /// A board at 125 MHz. The thread has pair t % 8 of rows t / 8 + 4 k.
+  /// A board at 125 MHz. Thread t has pair t % 8 of rows t / 8 + 4 k.
   class slow_board {
   public:
     __device__ explicit slow_board(const board_place& place) : place_(place) {
       place.load_samples<warp::threads>(warp::thread(), words_);
     }
 
-    /// The record that the thread answers for.
+    /// The record of which the thread writes the results.
     [[nodiscard]] __device__ static std::uint32_t record() {
       return warp::thread() % apart * 2 + which();
     }
 
     __device__ void conclude(warp_findings& f, const warp::outer_words& outer) {
-      constexpr std::uint32_t rows = 4; // that the warp has of each word
+      constexpr std::uint32_t rows = 4; // rows of each word that the warp has
       static_assert(in_time_first % rows == 0 && in_time_end % rows == 0);
       static_assert(slow_pedestal_samples == 2 * rows);
 #pragma unroll
@@ -180,7 +180,7 @@ private:
       warp::complete(f, apart);
       warp::conclude(f, which(), outer, board_kind::sampling_125_mhz);
       peak_ = pairs::half(in_time, which()) & l2::payload_mask;
-      // The sums of four samples fit into 16 bits, those of eight do not.
+      // The sums of four samples fit 16 bits, those of eight do not.
       const auto eight = [&](std::uint32_t one, std::uint32_t other) {
         std::uint32_t sums = (one & payloads) + (other & payloads);
         sums += warp::across(sums, apart);
@@ -192,7 +192,7 @@ private:
           (umin(eight(words_[0], words_[1]), eight(words_[last - 1], words_[last])) + 1) / 2;
     }
 
-    /// Writes the rows; returns the thread's bit of those that are lit.
+    /// Writes the rows; returns the thread's bits of the lit rows.
     __device__ std::uint32_t find(const warp_findings& f, const input_of_thread& input,
                                   std::uint32_t i, const pulses::columns::view& rows) const {
       const std::uint32_t least = least_sample(pedestal_, input.least_height());
@@ -218,10 +218,10 @@ private:
   private:
     static constexpr std::uint32_t apart = 8; ///< threads with the same channels
 
-    /// The half of its words that is the thread's record.
+    /// The half of the thread's words that has its record.
     [[nodiscard]] __device__ static std::uint32_t which() { return warp::thread() / apart % 2; }
 
-    using votes = std::uint64_t; // a bit for each sample of a waveform
+    using votes = std::uint64_t; // one bit per sample of a waveform
 
     /// Sample number `row` of a channel.
     [[nodiscard]] __device__ std::int32_t sample(std::uint32_t channel, std::uint32_t row) const {
@@ -231,7 +231,7 @@ private:
                                        l2::payload_mask);
     }
 
-    /// What find_slow_pulses and measure_pulses find in a waveform with a high sample: all but
+    /// The results of find_slow_pulses and measure_pulses for a waveform with a high sample, except
     /// pedestal and peak.
     [[nodiscard]] __device__ row search(std::uint32_t channel, std::uint32_t peak,
                                         std::uint32_t least_height, std::uint32_t least) const {
@@ -290,8 +290,8 @@ private:
       return found;
     }
 
-    /// level_of for the waveform of which the thread has two samples: both sums of four fit into
-    /// one word.
+    /// level_of for a waveform of which the thread has two samples: both sums of four fit one
+    /// word.
     [[nodiscard]] __device__ static std::int32_t
     level_before_or_behind(std::uint32_t peak_sample, std::int32_t early, std::int32_t late) {
       constexpr level_window window = slow_trace::level();
@@ -310,12 +310,12 @@ private:
 
     const board_place& place_;
     std::uint32_t words_[warp::words_of_thread];
-    std::uint32_t peak_ = 0; ///< of the thread's own channel: the highest sample in time
+    std::uint32_t peak_ = 0; ///< of the thread's channel: the highest in-time sample
     std::uint32_t pedestal_ = 0;
   };
 
   /// A board at 500 MHz. Each quarter of the waveforms, 64 samples, has eight threads: thread t has
-  /// quarter t / 8, and of its samples 4 k + t / 2 % 4, k = 0 … 15, the pair of channels t % 2.
+  /// quarter t / 8, and of its samples 4 k + t / 2 % 4, k = 0 … 15, those of channel pair t % 2.
   class fast_waveforms {
   public:
     __device__ explicit fast_waveforms(const board_place& place) {
@@ -323,7 +323,7 @@ private:
       place.load_samples<8>(board_place::samples / 4 * (t / 8) + t % 8, words_);
     }
 
-    /// The channel of the record that the thread answers for.
+    /// The channel of the record of which the thread writes the results.
     [[nodiscard]] __device__ static std::uint32_t channel() {
       return warp::thread() % 2 * 2 + which();
     }
@@ -343,8 +343,8 @@ private:
       f.owns_record = (t & 4) == 0;
       warp::complete(f, apart);
       warp::conclude(f, which(), outer, board_kind::sampling_500_mhz);
-      // The sums of four samples fit into 16 bits, those of sixteen do not: the thread takes the
-      // other thread's sums of its own channel for its own sums of the other channel.
+      // The sums of four samples fit 16 bits, those of sixteen do not: two threads exchange the
+      // sums of the channels that are not theirs.
       std::uint32_t sums = words_[0] & payloads;
 #pragma unroll
       for (std::uint32_t k = 1; k < fast_pedestal_samples / find_fast_pulses::group; ++k)
@@ -363,7 +363,7 @@ private:
       pedestal_ = (sum + 2) / 4;
     }
 
-    /// Writes the rows; returns the thread's bit of those that are lit.
+    /// Writes the rows; returns the thread's bits of the lit rows.
     __device__ std::uint32_t find(const warp_findings& f, const input_of_thread& input,
                                   const input_entry* inputs, std::uint32_t i,
                                   const pulses::columns::view& rows, fast_board& s) const {
@@ -391,10 +391,10 @@ private:
   private:
     static constexpr std::uint32_t apart = 2; ///< threads with the same records
 
-    /// The half of its words that is the thread's record.
+    /// The half of the thread's words that has its record.
     [[nodiscard]] __device__ static std::uint32_t which() { return warp::thread() / apart % 2; }
 
-    /// Brings the board to shared memory, where four threads search, one for each channel.
+    /// Copies the board to shared memory, where four threads search, one per channel.
     __device__ void search(const warp_findings& f, const input_entry* inputs, std::uint32_t least,
                            std::uint32_t flags, fast_board& s) const {
       const std::uint32_t t = warp::thread();
@@ -416,8 +416,8 @@ private:
       warp::sync();
     }
 
-    /// Bit g: a sample of group g, of the thread's own record, is at least `least`. Bit 15 of each
-    /// half tells it for one sample of either channel.
+    /// Bit g: a sample of group g in the thread's record is at least `least`. Bit 15 of each half
+    /// shows it for one sample of either channel.
     [[nodiscard]] __device__ std::uint32_t groups_over(std::uint32_t least) const {
       constexpr std::uint32_t top = 0x8000;
       const std::uint32_t own = top - umin(least, l2::payload_mask + 1);
@@ -434,7 +434,7 @@ private:
 
     std::uint32_t words_[warp::words_of_thread];
     std::uint32_t pedestal_ = 0;
-    std::uint32_t low_ = 0; ///< of all four records of the channel, with tags
+    std::uint32_t low_ = 0; ///< of all four records of the channel, including tags
     std::uint32_t high_ = 0;
   };
 };

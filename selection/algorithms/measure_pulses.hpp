@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// measure_pulses: one block for each board reads the packet once, measures it for packing like
+// measure_pulses: one block per board reads the packet once, measures it for packing like
 // measure_boards, and finds its pulses while the samples are in shared memory.
 //
-// A waveform without a pulse gets a pedestal and, at 125 MHz, the highest sample in time. A board
-// that cannot be decoded, or that the readout does not have, is unread: all its rows are zero.
+// A waveform without a pulse gets a pedestal and, at 125 MHz, the highest in-time sample. A board
+// that cannot be decoded, or is not in the readout, is unread: all its rows are zero.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct measure_pulses {
     staged_packet packet;
     packet_findings measured;
     found_pulses found;
-    union { // used one after the other
+    union { // used in sequence
       measure_boards::lane_measures measures;
       find_slow_pulses::shared slow;
       find_fast_pulses::shared fast;
@@ -69,7 +69,7 @@ struct measure_pulses {
     write_signals(b, s, frame.tables, i, number, board.kind, signals);
   }
 
-  /// The promise that the output breaks; nullptr if it keeps all.
+  /// Returns the promise that the output breaks; nullptr if it keeps all.
   static const char* broken_promise(const selection_frame& frame,
                                     const pulses::columns::const_view& pulse_rows,
                                     const board_signals::columns::const_view& signals) {
@@ -129,7 +129,7 @@ private:
                                const input_entry* inputs, found_pulses& found, std::uint32_t i,
                                const pulses::columns::view& pulse_rows) {
     const std::uint32_t first = packet_lanes * i;
-    // These loops write one column each, so that compilers vectorise them; most rows need no more.
+    // One loop per column, so that compilers vectorise them; most rows need nothing else.
     for_each(b, packet_lanes,
              [&](std::uint32_t r) { pulse_rows.pedestal[first + r] = found.pedestal[r]; });
     for_each(b, packet_lanes, [&](std::uint32_t r) { pulse_rows.peak[first + r] = found.peak[r]; });
@@ -156,8 +156,8 @@ private:
     });
   }
 
-  /// Writes a pulse that was found, unless it is less than `least_height` over its own level: then
-  /// a slow baseline brought it over the pedestal, and the row holds no pulse.
+  /// Writes a found pulse, unless it is less than `least_height` above its own level: then a slow
+  /// baseline raised it above the pedestal, and the row has no pulse.
   template <class Trace>
   L3_FN static bool measure(const Trace& trace, const found_pulses& found, std::uint32_t r,
                             std::uint32_t least_height, const pulses::columns::row& pulse) {
@@ -180,8 +180,8 @@ private:
     return true;
   }
 
-  /// Whence the rising edge is measured, in 1/4 count: at 125 MHz the pulse's level, at 500 MHz its
-  /// foot, where it may stand on the pulse before it.
+  /// The start of the rising edge in 1/4 count: at 125 MHz the pulse's level, at 500 MHz its foot,
+  /// which may lie on the previous pulse.
   [[nodiscard]] L3_FN static std::int32_t from_of(const slow_trace&, const found_pulses&,
                                                   std::uint32_t, std::int32_t level) {
     return level;
@@ -215,7 +215,7 @@ private:
   }
 
   /// Bit r if the record has a sample beyond the levels of its input, and bit 16 + r if its
-  /// neighbours are kept for it. `minimum` and `maximum` have their tags.
+  /// neighbours are kept for it. `minimum` and `maximum` include their tags.
   [[nodiscard]] L3_FN static std::uint32_t record_beyond(const input_levels& levels,
                                                          std::uint32_t r, std::uint32_t minimum,
                                                          std::uint32_t maximum) {

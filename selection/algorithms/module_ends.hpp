@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Combines the pulses at the two ends of a veto module: whether two pulses belong to one hit, where
 // along the module the hit is, and its energy. End 0 is the upstream end; z points downstream from
-// the middle, so light from a larger z reaches end 0 later and weaker. docs/selection.md has the
-// formulas.
+// the middle, so light from a larger z reaches end 0 later and weaker. Formulas are in
+// docs/selection.md.
 #pragma once
 
 #include <cstdint>
@@ -26,14 +26,14 @@ public:
     half_length_ = veto.half_length < max_half_length ? veto.half_length : max_half_length;
   }
 
-  /// Whether two pulses belong to one hit: `difference`, the time of end 0 less that of end 1, is
-  /// within the tolerance. That is longer than light needs through the module, because times of
-  /// inputs are not known exactly.
+  /// Whether two pulses belong to one hit: `difference`, the time of end 0 minus that of end 1, is
+  /// within the tolerance. That is longer than the light's travel time through the module, because
+  /// the times of inputs are not exactly known.
   [[nodiscard]] L3_FN bool match(std::int32_t difference) const {
     return difference <= tolerance_ && -difference <= tolerance_;
   }
 
-  /// Whether z is a place in the module.
+  /// Whether z lies within the module.
   [[nodiscard]] L3_FN bool holds(std::int64_t z) const {
     return z <= half_length_ && -z <= half_length_;
   }
@@ -57,8 +57,8 @@ public:
             static_cast<std::int16_t>(z), static_cast<std::uint16_t>(module_), both_ends};
   }
 
-  /// The hit of one pulse. If the other end is alive, it adds no energy; a dead end is taken to
-  /// have seen as much as this one.
+  /// The hit of one pulse. A live other end adds no energy; a dead one is assumed to have seen the
+  /// same energy as this one.
   [[nodiscard]] L3_FN hits::columns::value single(const end_pulse& p) const {
     const bool other_dead = entry_.ends == 2 && (entry_.alive >> (1 - p.end()) & 1) == 0;
     return {other_dead ? 2 * p.energy : p.energy, p.time, 0, static_cast<std::uint16_t>(module_),
@@ -68,7 +68,7 @@ public:
 private:
   static constexpr std::int32_t max_half_length = 0x7fff; // mm, the range of hits::z
 
-  /// In the module: times that say more put the hit at the module's end.
+  /// Limited to the module: implausible times put the hit at the module's end.
   [[nodiscard]] L3_FN std::int64_t z_of(std::int32_t difference) const {
     const std::int64_t z = std::int64_t{difference} * z_of_time_ >> 16;
     if (z > half_length_) return half_length_;

@@ -45,12 +45,12 @@ struct found_pulses {
   alignas(64) std::uint16_t peak_sample[packet_lanes];
   alignas(64) std::uint16_t flags[packet_lanes];    // pulse_flag
   alignas(64) std::uint16_t pedestal[packet_lanes]; // 1/4 count
-  alignas(64) std::uint16_t peak[packet_lanes];     // at 125 MHz: the highest sample in time
-  alignas(64) std::int32_t foot[packet_lanes];      // at 500 MHz: 1/4 count over the pedestal
-  alignas(64) std::uint16_t lit[packet_lanes];      // the row's bit, if it is lit
+  alignas(64) std::uint16_t peak[packet_lanes];     // at 125 MHz: the highest in-time sample
+  alignas(64) std::int32_t foot[packet_lanes];      // at 500 MHz: 1/4 count above the pedestal
+  alignas(64) std::uint16_t lit[packet_lanes];      // the row's bit if it is lit
 };
 
-/// The lowest sample that is `least_height` over the pedestal; above every sample if there is none.
+/// The lowest sample `least_height` above the pedestal; larger than every sample if there is none.
 [[nodiscard]] L3_FN inline std::uint16_t least_sample(std::uint32_t pedestal,
                                                       std::uint32_t least_height) {
   constexpr std::uint32_t most = 0xffff;
@@ -58,8 +58,8 @@ struct found_pulses {
   return static_cast<std::uint16_t>(sample < most ? sample : most);
 }
 
-/// Where the rising edge of a pulse crosses half of its height over `from`, which is in 1/4 count;
-/// in 1/256 sample. no_edge if that is not within the waveform.
+/// Where the rising edge of a pulse crosses half of its height above `from`, which is in 1/4 count;
+/// in 1/256 sample. no_edge if that is outside the waveform.
 inline constexpr std::uint32_t no_edge = ~0U;
 template <class Trace>
 [[nodiscard]] L3_FN std::uint32_t edge_of(const Trace& trace, std::uint32_t peak_sample,
@@ -77,8 +77,8 @@ template <class Trace>
   return no_edge;
 }
 
-/// The level from which a pulse rises, in 1/4 count: of its two sides the lower one that lies
-/// within the waveform.
+/// The level from which a pulse rises, in 1/4 count: the lower of its two sides that lie within the
+/// waveform.
 template <class Trace>
 [[nodiscard]] L3_FN std::int32_t level_of(const Trace& trace, std::uint32_t peak_sample) {
   constexpr level_window window = Trace::level();
@@ -96,8 +96,8 @@ template <class Trace>
   return before < after ? before : after;
 }
 
-/// What the pulse's energy follows from, in 1/4 count. At 125 MHz the window lies within the
-/// waveform for each peak in time.
+/// The sum that determines the pulse's energy, in 1/4 count. At 125 MHz the window lies within the
+/// waveform for each in-time peak.
 [[nodiscard]] L3_FN inline std::int32_t sum_of(const slow_trace& trace, std::uint32_t peak_sample,
                                                std::int32_t) {
   const std::uint32_t first = slow_energy_window::first(peak_sample);
@@ -109,7 +109,7 @@ template <class Trace>
 static_assert(slow_energy_window::first(in_time_first) < in_time_first &&
               slow_energy_window::first(in_time_end - 1) + slow_energy_window::all <= packet_rows);
 
-/// At 500 MHz: the sum over the level, of the part of the window within the waveform.
+/// At 500 MHz: the sum above the level, over the part of the window within the waveform.
 [[nodiscard]] L3_FN inline std::int32_t sum_of(const fast_trace& trace, std::uint32_t peak_sample,
                                                std::int32_t level) {
   constexpr std::uint32_t before = fast_energy_window::before_peak;

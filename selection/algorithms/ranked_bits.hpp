@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A set of numbers, as bits in shared memory, that gives the rank of each element: how many lower
-// numbers are in the set. So a kernel numbers, in rising order and without a sort, what its lanes
-// insert in any order. A sync() must stand between clear, insert, rank and the queries.
+// numbers are in the set. So a kernel numbers the elements that its lanes insert in any order,
+// sorted and without a sort. Call sync() between clear, insert, rank and the queries.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace l3 {
 template <std::uint32_t capacity>
 class ranked_bits {
   static constexpr std::uint32_t word_bits = 32;
-  /// rank() adds within groups, then over groups. The number is odd, so that lanes with a group
+  /// rank() adds within groups, then over groups. The number is odd, so that lanes with one group
   /// each use different banks.
   static constexpr std::uint32_t words_a_group = 11;
   static constexpr std::uint32_t groups = capacity / (words_a_group * word_bits);
@@ -29,7 +29,7 @@ public:
     for_each(b, words, [&](std::uint32_t w) { bits_[w] = 0; });
   }
 
-  /// Lanes that insert one number at once write one after the other, so a lane looks first whether
+  /// Lanes that insert the same number write one after the other, so a lane first checks whether
   /// the number is there.
   template <block B>
   L3_FN void insert(const B& b, std::uint32_t i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The list of the algorithms that a sequence may name. A new algorithm needs its header and an
-// entry in this list, and nothing more.
+// The list of the algorithms that a sequence may use. A new algorithm needs only its header and an
+// entry in this list.
 #pragma once
 
 #include "selection/algorithms/compute_quantities.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the algorithms round to whole numbers, with the same bits on every executor. Division rounds
-// towards minus infinity, square roots downwards, doubles to the nearest, and a value that does not
-// fit 32 bits becomes the largest that does.
+// Rounding to integers, with the same bits on every executor. Division rounds towards minus
+// infinity, square roots down, doubles to the nearest, and a value that does not fit 32 bits
+// becomes the largest that does.
 #pragma once
 
 #include <cmath>
@@ -13,7 +13,7 @@ namespace l3 {
 
 inline constexpr std::int32_t largest_number = 0x7fffffff;
 
-/// The nearest number that fits 32 bits. It is never the smallest, which means an undefined
+/// The nearest number that fits 32 bits. Never the smallest, which means an undefined
 /// quantity.
 [[nodiscard]] L3_FN inline std::int32_t limited(std::int64_t n) {
   if (n > largest_number) return largest_number;
@@ -27,14 +27,14 @@ inline constexpr std::int32_t largest_number = 0x7fffffff;
   return quotient * by > sum ? quotient - 1 : quotient;
 }
 
-/// The largest whole number whose square is at most n, for 0 ≤ n < 2⁶². The root of the double is
-/// never too small, because the root of a square is exact, and too large by at most one.
+/// The largest integer whose square is at most n, for 0 ≤ n < 2⁶². The root of the double is never
+/// too small, because the root of a square is exact, and too large by at most one.
 [[nodiscard]] L3_FN inline std::int64_t root_down(std::int64_t n) {
   const auto root = static_cast<std::int64_t>(std::sqrt(static_cast<double>(n)));
   return root * root > n ? root - 1 : root;
 }
 
-/// The nearest whole number, halves upwards.
+/// The nearest integer; halves round up.
 [[nodiscard]] L3_FN inline std::int32_t nearest(double x) {
   constexpr double most = largest_number;
   if (!(x < most)) return largest_number;

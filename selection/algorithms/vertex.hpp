@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds where a neutral pion decayed, if it decayed on the beam axis into two photons that reached
-// the calorimeter. The energies and the mass of the pion give the angle between the photons, and
-// the two places of impact appear under that angle from one distance only. KOTO finds the vertex of
-// π⁰νν̄ in this way (for example J. K. Ahn et al., Phys. Rev. Lett. 122 (2019) 021802).
+// Finds the decay point of a neutral pion, assuming that it decayed on the beam axis into two
+// photons that reached the calorimeter. The energies and the pion mass give the angle between the
+// photons, and only from one distance do the two impacts appear under that angle. KOTO finds the
+// vertex of π⁰νν̄ in this way (for example J. K. Ahn et al., Phys. Rev. Lett. 122 (2019) 021802).
 //
-// The code uses only + − × ÷ √ of doubles. IEEE 754 prescribes every bit of these, and no build
-// lets the compiler fuse or reorder them.
+// The code uses only + − × ÷ √ of doubles. IEEE 754 defines every bit of these, and no build allows
+// the compiler to fuse or reorder them.
 #pragma once
 
 #include <cmath>
@@ -18,7 +18,7 @@ namespace l3 {
 /// Mass of the π⁰, keV (Particle Data Group, 2022).
 inline constexpr double neutral_pion_mass = 134976.8;
 
-/// A photon in the face of the calorimeter: keV, and 0.1 mm from the axis.
+/// A photon at the front face of the calorimeter: keV, and 0.1 mm from the axis.
 struct photon_at {
   double energy = 0;
   double x = 0;
@@ -27,8 +27,8 @@ struct photon_at {
 
 struct pion_decay {
   bool found = false;
-  double distance = 0;            ///< from the vertex to the face of the calorimeter, 0.1 mm
-  double transverse_momentum = 0; ///< that of the pion, keV/c
+  double distance = 0;            ///< from the vertex to the calorimeter's front face, 0.1 mm
+  double transverse_momentum = 0; ///< of the pion, keV/c
 };
 
 /// The photons must have positive energy and lie closer to the axis than 2¹⁶ × 0.1 mm.

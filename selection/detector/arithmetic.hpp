@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exponential, logarithm and angle from + − × ÷ and square roots alone. The C library's own differ
-// in their last bit from version to version and from processor to processor; a simulated file and
-// the tables of the selection must not.
+// Exponential, logarithm and angle from + − × ÷ and square roots only. The last bits of the C
+// library's functions differ between versions and processors; those of a simulated file and of the
+// selection's tables must not.
 #pragma once
 
 #include <cmath>
 
 namespace l3 {
 
-/// e^−x for x ≥ 0, right to about 1e-13.
+/// e^−x for x ≥ 0, accurate to about 1e-13.
 [[nodiscard]] inline double exp_of_minus(double x) {
   constexpr double ln2 = 0.6931471805599453;
-  constexpr double nothing = 700; // e^−700 is not worth telling from 0
+  constexpr double nothing = 700; // e^−700 counts as 0
   if (x > nothing) return 0;
   const double k = std::floor(x / ln2);
   const double r = x - k * ln2;
@@ -32,7 +32,7 @@ namespace l3 {
   return 2 * s * sum + exponent * ln2;
 }
 
-/// The direction of (x, y) as a fraction of a full turn, 0 … 1, from the x axis on.
+/// The direction of (x, y) as a fraction of a full turn, 0 … 1, starting at the x axis.
 [[nodiscard]] inline double turn_of(double x, double y) {
   const double ax = std::abs(x);
   const double ay = std::abs(y);

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "config/toml/nearest.hpp"
+#include "config/toml/complaints.hpp"
 #include "config/toml/value.hpp"
 #include "selection/detector/table_rows.hpp"
 
@@ -19,8 +19,8 @@ namespace {
 constexpr std::string_view header = "input,detector,module,end,x,y,size";
 constexpr std::size_t fields = 7;
 constexpr std::uint32_t most_modules = 65535;
-constexpr double most_place = 3200; // mm off the axis: 16 bits hold no more
-constexpr double may_overlap = 1;   // mm: of what was measured
+constexpr double most_place = 3200; // mm off the axis: the limit of 16 bits
+constexpr double may_overlap = 1;   // mm: for measured places
 constexpr std::size_t most_holes_told = 5;
 
 struct known_input {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cable map: which part of the detector each input carries, as a table that people keep and
-// check.
+// The cable map: which detector channel each input reads, as a table that people edit and that is
+// checked.
 //
 //   input,detector,module,end,x,y,size
 //   0/3/0,CSI,0,,-587.5,-587.5,25
@@ -8,8 +8,8 @@
 //
 // The calorimeter is called CSI: module is the crystal's number, x and y its place and size its
 // side in mm. Counters have the names of the detector's description, and no place. A description
-// that names a map (`cables = "FILE"`) needs no rules about consecutive inputs, but the number of
-// its crystals.
+// with a map (`cables = "FILE"`) needs no rules about consecutive inputs, but the number of its
+// crystals.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ namespace l3 {
 /// The calorimeter's name in cable maps.
 inline constexpr std::string_view calorimeter_name = "CSI";
 
-/// A row, and where its fields stand.
+/// A row and the places of its fields.
 struct cable {
   input_address at;
   std::uint32_t module = 0;
@@ -37,38 +37,38 @@ struct cable {
   double size = 0;
   source_place module_place;
   source_place place;                   ///< of x for a crystal, of the end for others
-  std::optional<source_place> needless; ///< of x, y or size, where a row of others has one
+  std::optional<source_place> needless; ///< of x, y or size, if the row of a counter has one
 };
 
 class cable_map {
 public:
-  /// Notes what is wrong with single rows of any detector, among them inputs that the readout of
-  /// `d` does not have and those that stand there twice.
+  /// Reports what is wrong with single rows of any detector, including inputs that are not in the
+  /// readout of `d` and repeated inputs.
   [[nodiscard]] static cable_map parse(std::string_view text, const std::string& name,
                                        const detector& d, complaints& wrong);
 
-  /// All inputs of a counter of so many modules and ends, that of end e of module m at m · ends +
-  /// e; complains of those that are there twice, or not at all.
+  /// All inputs of a counter with this many modules and ends; that of end e of module m is at m ·
+  /// ends + e. Reports repeated and missing inputs.
   [[nodiscard]] std::vector<input_address> inputs_of(const std::string& counter,
                                                      std::uint32_t modules, std::uint32_t ends,
                                                      complaints& wrong) const;
-  /// So many crystals by their numbers; complains of numbers that are there twice, or not at all,
-  /// or are too high, and of crystals that lie in each other.
+  /// The `count` crystals by number. Reports repeated, missing and too high numbers, and
+  /// overlapping crystals.
   [[nodiscard]] std::vector<cable> crystals(std::uint32_t count, complaints& wrong) const;
-  /// Complains of rows whose detector is none of these, and of counters' rows that have a place.
+  /// Reports rows of unknown detectors, and counters' rows that have a place.
   void check_names(std::vector<std::string_view> known, complaints& wrong) const;
 
 private:
   std::string name_;
-  std::map<std::string, std::vector<cable>, std::less<>> of_; ///< by the detector's name
-  std::map<std::string, source_place, std::less<>> first_;    ///< where the name stands first
+  std::map<std::string, std::vector<cable>, std::less<>> of_; ///< by detector name
+  std::map<std::string, source_place, std::less<>> first_;    ///< where the name occurs first
 };
 
-/// The map of a detector, also of one described without a map: a table that parses to the same
-/// detector.
+/// The cable map of a detector, even if it was described without one: a table that parses to the
+/// same detector.
 [[nodiscard]] std::string to_table(const detector& d);
 
-/// "crate/slot/channel". Nothing: the text is none.
+/// Parses "crate/slot/channel"; nothing if the text is invalid.
 [[nodiscard]] std::optional<input_address> parse_input(std::string_view text,
                                                        std::size_t parts = 3);
 

@@ -14,27 +14,53 @@
 #include "config/toml/complaints.hpp"
 #include "config/toml/value.hpp"
 #include "selection/detector/cable_map.hpp"
-#include "selection/detector/input_constants.hpp"
 #include "selection/detector/pulse_form.hpp"
+#include "selection/detector/random.hpp"
 #include "selection/detector/table_rows.hpp"
 
 namespace l3 {
+
 namespace {
 
-constexpr double noise_height = 5; // counts: below it is nothing
-constexpr double noise_factor = 4; // × rms: nor is what does not stand out of the noise by so much
+/// The quantile u of a triangular distribution between the ends, with its peak near
+/// `peak`.
+double triangular(double least, double peak, double most, double u) {
+  const double range = most - least;
+  if (u * range < peak - least) return least + std::sqrt(u * range * (peak - least));
+  return most - std::sqrt((1 - u) * range * (most - peak));
+}
+
+} // namespace
+
+std::vector<input_constants> draw_input_constants(const detector& d) {
+  const auto& figures = d.signals();
+  random_source random(figures.seed);
+  std::vector<input_constants> all(d.input_count());
+  for (auto& c : all) {
+    c.noise =
+        triangular(figures.noise_min, figures.noise_typical, figures.noise_max, random.uniform());
+    c.pedestal = random.uniform(figures.pedestal_min, figures.pedestal_max);
+    c.time = figures.time_offset * random.gaussian();
+  }
+  return all;
+}
+
+namespace {
+
+constexpr double noise_height = 5;  // counts: a lower value is noise
+constexpr double noise_factor = 4;  // × rms: so is a value below this multiple of the noise
 constexpr double least_gain = 1e-4; // the highest pulse would be 1.6 MeV
 constexpr double most_gain = 10;    // MeV per count: a full range of 160 GeV
 constexpr double most_noise = 100;  // counts, rms
-constexpr double most_time = 200;   // ns: farther off the pulse leaves the waveform
+constexpr double most_time = 200;   // ns: with a larger offset the pulse leaves the waveform
 constexpr std::string_view header = "input,gain,time,threshold,dead";
 constexpr std::string_view with_levels = ",pedestal,noise";
-constexpr std::string_view with_runs = "runs,"; // in front of either
-constexpr std::size_t without_levels = 5;       // fields, beside the runs
+constexpr std::string_view with_runs = "runs,"; // in front of either header
+constexpr std::size_t without_levels = 5;       // fields, without the runs
 constexpr std::size_t fields = 7;
 constexpr std::size_t most_runs_told = 8;
 
-/// From a first run to a last, both included.
+/// From a first to a last run, both included.
 struct run_range {
   std::uint32_t first = 0;
   std::uint32_t last = last_run;
@@ -99,8 +125,8 @@ public:
 private:
   struct known_input {
     std::vector<std::pair<run_range, std::uint32_t>> rows; ///< with their lines
-    source_place place;                                    ///< of the first
-    bool holds = false;                                    ///< one is of this run
+    source_place place;                                    ///< of the first row
+    bool holds = false;                                    ///< one of them is for this run
   };
 
   bool take_header(std::string_view row) {
@@ -129,7 +155,7 @@ private:
       c.gain = *gain;
     }
     c.time = rows_.number(first + 2, "time", -most_time, most_time).value_or(c.time);
-    // Over the pedestal: no pulse is higher.
+    // Above the pedestal: no pulse is higher.
     const double highest = highest_sample(detector_.kind_of(at)) - detector_.signals().pedestal_max;
     if (const auto height = rows_.number(first + 3, "threshold", 0, highest)) {
       if (*height != std::floor(*height))
@@ -151,7 +177,7 @@ private:
     in_force_ += std::string(by_run_ ? row.substr(row.find(',') + 1) : row) + "\n";
   }
 
-  /// An input has one line for each run.
+  /// An input has one line per run.
   void note(input_address at, const run_range& runs) {
     auto& known = inputs_[at];
     if (known.rows.empty()) known.place = rows_.place();
@@ -168,7 +194,7 @@ private:
     return run_ ? runs.has(*run_) : inputs_.at(at).rows.size() == 1;
   }
 
-  /// What has lines for other runs has to have one for this run, too.
+  /// Inputs with lines for other runs need one for this run, too.
   void check_gaps(std::uint32_t run) {
     const bool any = std::ranges::any_of(inputs_, [](const auto& i) { return i.second.holds; });
     if (!inputs_.empty() && !any)
@@ -185,7 +211,7 @@ private:
     }
   }
 
-  /// The address of an input that carries a crystal or a veto.
+  /// The address of an input that reads a crystal or a veto.
   input_address address_of(std::string_view text) const {
     const auto at = parse_input(text);
     if (!at) refuse_field("{} is no input; write crate/slot/channel, such as 0/3/7", quote(text));
@@ -200,11 +226,11 @@ private:
   std::optional<std::uint32_t> run_;
   table_rows rows_;
   bool by_run_ = false;
-  std::size_t fields_ = fields; ///< of a line, beside the runs
+  std::size_t fields_ = fields; ///< per line, without the runs
   calibration result_;
   std::string in_force_;
   std::map<input_address, known_input> inputs_;
-  std::set<std::string> runs_; ///< that some line names
+  std::set<std::string> runs_; ///< in any line
   complaints wrong_;
 };
 

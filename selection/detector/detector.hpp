@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inputs and their parts of the detector: the crystals of the calorimeter with their places,
-// and the veto counters with their modules and ends. A detector is read from a description
-// (deploy/detector.toml is the one compiled in). It names a cable map
-// (selection/detector/cable_map.hpp), which says what each input carries; or the calorimeter is
+// The inputs and their detector channels: the crystals of the calorimeter with their places, and
+// the veto counters with their modules and ends. A detector is read from a description
+// (deploy/detector.toml is compiled in). The description has a cable map
+// (selection/detector/cable_map.hpp) with the channel of each input. Or the calorimeter is
 // computed from a few rules, and the vetoes are runs of consecutive inputs. A part that does not
-// fit the readout, or claims an input that another one has, is refused with its place in the
+// fit the readout, or uses an input of another part, is refused with its place in the
 // description.
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace l3 {
 
-/// An input of the readout, as the electronics name it.
+/// An input of the readout in the electronics' numbering.
 struct input_address {
   std::uint8_t crate = 0;
   std::uint8_t slot = 0;
@@ -46,7 +46,7 @@ struct crystal {
   bool dead = false;
 };
 
-/// Where a veto stands, for the simulator: a cylinder around the beam, or a wall across it.
+/// The place of a veto, for the simulator: a cylinder around the beam, or a wall across it.
 struct veto_shape {
   enum class kind : std::uint8_t { none, barrel, wall } form = kind::none;
   double inner = 0; ///< radius of a barrel; half the side of a wall's square hole
@@ -60,23 +60,23 @@ struct veto_shape {
 struct veto {
   std::string name;
   std::uint32_t modules = 0;
-  std::uint32_t ends = 1; ///< inputs of a module
+  std::uint32_t ends = 1; ///< inputs per module
   double threshold = 0;   ///< MeV, or photoelectrons in the beam
   double window_from = 0;
   double window_to = 0;
-  std::uint32_t neighbours = 1; ///< so many modules side by side must have a hit …
-  double within = 0;            ///< … this near in time, ns
+  std::uint32_t neighbours = 1; ///< number of adjacent modules with a hit …
+  double within = 0;            ///< … within this time, ns
   double counts_per_unit = 0;   ///< height of a pulse of 1 MeV or 1 photoelectron
-  double unit_per_mev = 1;      ///< how much of its unit a photon of 1 MeV leaves
-  double accidental_rate = 0;   ///< of each input
-  double length = 0;            ///< of a module that is read at both ends, along the beam
-  double t0 = 0;      ///< ns: what is in time with the event comes so much after the trigger's time
-  double delay = 0;   ///< ns: its signals come so much later still, through tubes and cables
-  double charged = 0; ///< above 0: thin; a charged particle leaves this energy, photons pass
-  double passes = 0;  ///< the part of a particle's energy that flies on to the counters behind
+  double unit_per_mev = 1;      ///< units per MeV of a photon
+  double accidental_rate = 0;   ///< per input
+  double length = 0;            ///< of a module read at both ends, along the beam
+  double t0 = 0;                ///< ns: delay of in-time hits after the trigger's time
+  double delay = 0;             ///< ns: additional delay of its signals in tubes and cables
+  double charged = 0; ///< above 0: thin; a charged particle deposits this energy, photons pass
+  double passes = 0;  ///< fraction of a particle's energy that reaches the counters behind
   veto_shape shape;
-  std::vector<input_address> inputs; ///< that of end e of module m at m · ends + e
-  std::vector<bool> dead;            ///< by the same index
+  std::vector<input_address> inputs; ///< end e of module m is at m · ends + e
+  std::vector<bool> dead;            ///< with the same index
 };
 
 /// The electronics, for the simulator.
@@ -87,13 +87,13 @@ struct signal_figures {
   double pedestal_min = 0;
   double pedestal_max = 0;
   double time_offset = 0;        ///< rms over the inputs
-  double pulse_time = 0;         ///< of a pulse at the trigger's time, since the first sample
+  double pulse_time = 0;         ///< time of an in-time pulse in the waveform
   double attenuation_length = 0; ///< of modules read at both ends
   double light_speed = 0;        ///< in them, mm/ns
-  std::uint64_t seed = 0;        ///< of the constants that differ from input to input
+  std::uint64_t seed = 0;        ///< of constants that differ between inputs
 };
 
-/// The part of the detector that an input carries.
+/// The detector part that an input reads.
 struct element {
   enum class kind : std::uint8_t { none, crystal, veto } what = kind::none;
   std::uint16_t index = 0; ///< in crystals or in vetoes
@@ -120,11 +120,11 @@ class detector {
 public:
   explicit detector(readout crates);
 
-  // Throw std::runtime_error if the input is not in the readout, or carries a part already.
+  // These throw std::runtime_error if the input is not in the readout, or already used.
   void add_crystal(const crystal& c);
-  /// Its inputs are those listed in v.
+  /// Its inputs are listed in v.
   void add_veto(veto v);
-  /// Marks what hangs on the input as dead: it is known, and gives no signal.
+  /// Marks the input's channel as dead: it exists, but gives no signal.
   void kill(input_address at);
   void set_trigger_board(input_address board);
   void set_front(double z) { front_ = z; }
@@ -134,26 +134,26 @@ public:
   [[nodiscard]] const std::vector<crystal>& crystals() const { return crystals_; }
   [[nodiscard]] const std::vector<veto>& vetoes() const { return vetoes_; }
   [[nodiscard]] const signal_figures& signals() const { return signals_; }
-  [[nodiscard]] double front() const { return front_; } ///< z of the calorimeter's face
+  [[nodiscard]] double front() const { return front_; } ///< z of the calorimeter's front face
   [[nodiscard]] input_address trigger_board() const {
     return trigger_board_;
   } ///< its channel means nothing
 
-  /// Inputs are numbered board by board in the order of the readout, 16 numbers to every board.
+  /// Inputs are numbered board by board in the order of the readout, with 16 numbers per board.
   static constexpr std::uint32_t inputs_per_board = 16;
   [[nodiscard]] std::uint32_t input_count() const { return crates_.boards() * inputs_per_board; }
   [[nodiscard]] bool exists(input_address at) const;
-  // For an input that exists:
+  // For an existing input:
   [[nodiscard]] std::uint32_t number_of(input_address at) const;
   [[nodiscard]] board_kind kind_of(input_address at) const { return crate(at.crate)->kind; }
   [[nodiscard]] const element& at(std::uint32_t input_number) const { return map_[input_number]; }
-  /// The element must not be none.
+  /// The element must not be of kind none.
   [[nodiscard]] input_address address_of(const element& e) const;
   [[nodiscard]] std::string
   name_of(const element& e) const; ///< "crystal 17", "CBAR module 3 end 1"
 
-  /// `count` inputs one after the other: channel by channel, slot by slot, crate by crate of one
-  /// kind. Throws if they end before.
+  /// `count` consecutive inputs: channel by channel, slot by slot, crate by crate of one kind.
+  /// Throws if there are fewer.
   [[nodiscard]] std::vector<input_address> run_of_inputs(input_address first,
                                                          std::size_t count) const;
 
@@ -162,7 +162,7 @@ private:
   const crate_readout* crate(std::uint8_t number) const;
 
   readout crates_;
-  std::vector<std::uint32_t> first_board_; // of each crate of the readout
+  std::vector<std::uint32_t> first_board_; // by crate of the readout
   std::vector<crystal> crystals_;
   std::vector<veto> vetoes_;
   std::vector<element> map_;
@@ -172,14 +172,14 @@ private:
 };
 
 /// The calorimeter's places, in the order of their inputs: small crystals tile by tile from the
-/// lower left, a tile being the 4 × 4 crystals of one board; then the large ones row by row.
+/// lower left, where a tile is the 4 × 4 crystals of one board; then the large ones row by row.
 struct calorimeter_rules {
   double small_size = 0;
-  int columns = 0;      ///< of small crystals across the square
-  int hole_columns = 0; ///< of them missing in the middle
+  int columns = 0;      ///< small crystals across the square
+  int hole_columns = 0; ///< of these, missing in the middle
   int tile_columns = 0;
   double large_size = 0;
-  double large_radius = 0; ///< centres of large crystals lie within
+  double large_radius = 0; ///< limit for the centres of large crystals
 };
 struct crystal_place {
   double x = 0;
@@ -188,15 +188,15 @@ struct crystal_place {
 };
 [[nodiscard]] std::vector<crystal_place> calorimeter_places(const calorimeter_rules& rules);
 
-/// The detector that hangs on these crates. Throw bad_file (config/toml/complaints.hpp).
+/// The detector for these crates. These throw bad_file (config/toml/complaints.hpp).
 [[nodiscard]] detector parse_detector(std::string_view toml, const std::string& name,
                                       readout crates = readout::koto());
-/// The description, and behind it the cable map that it names: all that describes a detector in one
-/// text. Throws bad_file.
+/// The description followed by its cable map: everything about a detector in one text. Throws
+/// bad_file.
 [[nodiscard]] std::string detector_text(const std::filesystem::path& file);
 [[nodiscard]] detector read_detector(const std::filesystem::path& file,
                                      readout crates = readout::koto());
-/// The one compiled in, on the crates of KOTO.
+/// The detector that is compiled in, on KOTO's crates.
 [[nodiscard]] detector default_detector();
 [[nodiscard]] std::string_view default_detector_text();
 

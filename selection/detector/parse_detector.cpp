@@ -16,13 +16,13 @@
 namespace l3 {
 namespace {
 
-constexpr double most_place = 3200;      // mm off the axis: 16 bits hold no more
+constexpr double most_place = 3200;      // mm off the axis: the limit of 16 bits
 constexpr double most_distance = 1e5;    // mm along it: a hundred metres
-constexpr double most_rate = 1e9;        // per second: two in each sample at 500 MHz
-constexpr double least_scale = 0.1;      // counts per unit: as the greatest gain of a calibration
+constexpr double most_rate = 1e9;        // per second: two per sample at 500 MHz
+constexpr double least_scale = 0.1;      // counts per unit: the greatest gain of a calibration
 constexpr double most_threshold = 1e6;   // MeV, photoelectrons
-constexpr double most_factor = 1000;     // of what is multiplied
-constexpr double attenuation_reach = 10; // attenuation lengths: 16 bits hold no more
+constexpr double most_factor = 1000;     // limit of factors
+constexpr double attenuation_reach = 10; // attenuation lengths: the limit of 16 bits
 
 input_address address(const toml_table& s, std::string_view key, std::size_t parts) {
   const auto text = s.text(key).value;
@@ -32,14 +32,14 @@ input_address address(const toml_table& s, std::string_view key, std::size_t par
   return at.value_or(input_address{});
 }
 
-/// What the calorimeter's crystals have in common, beside their places.
+/// The common properties of the calorimeter's crystals.
 struct crystal_figures {
   double small_size = 0;
   double large_size = 0;
   double small_scale = 0;
   double large_scale = 0;
   double rate = 0;
-  double near = 0; ///< to the axis: there are more accidental pulses
+  double near = 0; ///< distance from the axis with more accidental pulses
   double hole_factor = 0;
 
   [[nodiscard]] crystal at(double x, double y, double size, input_address input) const {
@@ -53,7 +53,7 @@ struct crystal_figures {
   }
 };
 
-/// Where the rules put crystals; none if a rule is wrong.
+/// The crystals' places by rules; empty if a rule is wrong.
 std::vector<crystal_place> places_by_rules(const toml_table& s, const crystal_figures& all) {
   constexpr std::uint32_t most_columns = 1000;
   calorimeter_rules rules;
@@ -71,7 +71,7 @@ std::vector<crystal_place> places_by_rules(const toml_table& s, const crystal_fi
   return s.wrong().any() ? std::vector<crystal_place>{} : calorimeter_places(rules);
 }
 
-/// By rules: crystals on consecutive inputs.
+/// Adds crystals by rules, on consecutive inputs.
 void add_crystals_in_order(detector& d, const toml_table& s, const crystal_figures& all) {
   const auto first = address(s, "first", 3);
   const auto places = places_by_rules(s, all);
@@ -86,7 +86,7 @@ void add_crystals_in_order(detector& d, const toml_table& s, const crystal_figur
   });
 }
 
-/// Those of a map do not say how many there must be: a map that was cut short has fewer.
+/// Adds the crystals of a map. Their number must be given, because a truncated map has fewer.
 void add_crystals_of(const cable_map& map, detector& d, const toml_table& s,
                      const crystal_figures& all) {
   const auto count = s.has("crystals") ? s.count("crystals", 1, d.input_count()).value
@@ -121,8 +121,8 @@ void add_calorimeter(detector& d, const toml_table& s, const cable_map* map) {
   const std::vector<std::string_view> rules = {"small_columns", "small_hole_columns",
                                                "small_tile_columns", "large_radius"};
   std::vector<std::string_view> optional;
-  // A description may keep its rules beside a map, which then holds; but it says how many crystals
-  // there are.
+  // A description may keep its rules beside a map, which has priority; but it must give the number
+  // of crystals.
   const auto has_rule = std::ranges::any_of(rules, [&](std::string_view r) { return s.has(r); });
   if (map != nullptr && s.has("crystals")) {
     optional = rules;
@@ -160,7 +160,7 @@ veto_shape shape_of(const toml_table& s) {
   return {veto_shape::kind::wall, n[0], n[1], n[2], n[2]};
 }
 
-/// The counter's inputs, consecutive or by the map; none if one is wrong.
+/// The counter's inputs, consecutive or from the map; empty if one is wrong.
 std::vector<input_address> inputs_of(const veto& v, const detector& d, const toml_table& s,
                                      const cable_map* map) {
   if (map == nullptr)
@@ -207,7 +207,7 @@ void add_veto(detector& d, const toml_table& s, const cable_map* map) {
   v.unit_per_mev = s.positive("unit_per_mev", most_factor, 1.0);
   v.accidental_rate = s.number("accidental_rate", 0, most_rate);
   v.shape = shape_of(s);
-  const auto window = read_window(s, "window"); // offline's; level 3 takes its own from it
+  const auto window = read_window(s, "window"); // offline's; level 3 derives its own from it
   v.window_from = window[0];
   v.window_to = window[1];
   if (s.wrong().any()) return;
@@ -232,8 +232,8 @@ void add_signals(detector& d, const toml_table& s) {
   s.allow({"noise_typical", "noise_range", "pedestal_range", "time_offset", "pulse_time",
            "attenuation_length", "light_speed", "seed"},
           {});
-  constexpr double most_pedestal = 2048; // half of what an input at 500 MHz can give
-  constexpr double most_noise = 100;     // counts: more would not fit the noise table's scale
+  constexpr double most_pedestal = 2048; // half of a 500 MHz input's range
+  constexpr double most_noise = 100;     // counts: the limit of the noise table's scale
   constexpr double most_offset = 100;    // ns
   constexpr double vacuum = 299.792458;  // mm/ns
   constexpr std::uint32_t any = 0x7fffffff;
@@ -249,10 +249,10 @@ void add_signals(detector& d, const toml_table& s) {
                  s.number("light_speed", 1, vacuum), s.count("seed", 0, any).value});
 }
 
-/// Behind a description, in the text of both: then the rest is the cable map of this name.
+/// Separates a description from its cable map in a combined text: the rest is the map of this name.
 constexpr std::string_view map_mark = "\n#!cables ";
 
-/// The name and the text of the map; nothing: the text has none.
+/// The name and the text of the map; no name if the text has none.
 struct map_text {
   std::string_view description;
   std::optional<std::string> name;
@@ -281,7 +281,7 @@ detector parse_detector(std::string_view text, const std::string& name, readout 
 
   detector d(std::move(crates));
   std::optional<cable_map> cables;
-  complaints wrong_cables; // which have places in another file
+  complaints wrong_cables; // their places are in another file
   if (parts.name) cables = cable_map::parse(parts.table, *parts.name, d, wrong_cables);
   wrong_cables.raise();
   const cable_map* const map = cables ? &*cables : nullptr;
@@ -313,7 +313,7 @@ detector parse_detector(std::string_view text, const std::string& name, readout 
 
 std::string detector_text(const std::filesystem::path& file) {
   std::string text = read_text(file);
-  if (split(text).name) return text; // of both already
+  if (split(text).name) return text; // already combined
   const std::string name = file.string();
   const auto root = parse_toml(text, name);
   complaints wrong;

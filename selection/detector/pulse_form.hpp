@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The form of a pulse, as the electronics leave it: a bell that the filter before the 125 MHz
-// digitizers makes longer behind its peak. The simulator draws with it, and the selection's tables
-// follow from it how much of a pulse lies in the samples that are summed and how long before the
-// peak it crosses half its height.
+// The shape of a pulse after the electronics: a bell whose tail the filter before the 125 MHz
+// digitizers lengthens. The simulator draws pulses with it. The selection's tables use it to
+// compute the part of a pulse in the summed samples, and the time between its half height and its
+// peak.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace l3 {
 
-/// height · exp(−t² / 2s²) with s = width + skew · t; t in ns since the peak.
+/// height · exp(−t² / 2s²) with s = width + skew · t; t in ns relative to the peak.
 struct pulse_form {
   double width = 0;
   double skew = 0;

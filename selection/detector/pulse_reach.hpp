@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between which times pulses are found at all: on boards of 64 samples only those that peak near
-// the trigger's time are sought, on boards of 256 samples all of the waveform's. A window that lies
-// outside never holds a pulse, so it is refused where it is set.
+// The times between which pulses are found at all: on boards of 64 samples only those that peak
+// near the trigger's time, on boards of 256 samples those in the whole waveform. A window outside
+// these times never has a pulse, so it is refused in its configuration.
 #pragma once
 
 #include <array>
@@ -16,13 +16,13 @@ namespace l3 {
 
 inline constexpr double waveform_length = 512; // ns
 
-/// ns since the trigger's time.
+/// ns relative to the trigger's time.
 struct pulse_reach {
   double from = 0;
   double to = 0;
 
   [[nodiscard]] bool meets(double first, double last) const { return first <= to && last >= from; }
-  /// The complaint of a window that does not meet it.
+  /// The complaint about a window outside this reach.
   [[nodiscard]] std::string missed() const {
     return fmt::format("holds no pulse: they are sought from {:g} to {:g} ns; choose a window that "
                        "overlaps that",
@@ -30,7 +30,7 @@ struct pulse_reach {
   }
 };
 
-/// `pulse_time`: of a pulse at the trigger's time, since the first sample.
+/// `pulse_time`: time of an in-time pulse in the waveform.
 [[nodiscard]] constexpr pulse_reach reach_of(board_kind kind, double pulse_time) {
   constexpr double slow_sample = 8; // ns
   if (kind == board_kind::sampling_125_mhz)
@@ -38,7 +38,7 @@ struct pulse_reach {
   return {-pulse_time, waveform_length - pulse_time};
 }
 
-/// A window in ns; complains of an empty one and of one that reaches beyond the waveform.
+/// Reads a window in ns; reports an empty one and one that exceeds the waveform.
 [[nodiscard]] inline std::array<double, 2> read_window(const toml_table& t, std::string_view key) {
   const auto window = t.range(key, -waveform_length, waveform_length);
   if (window[0] == window[1])

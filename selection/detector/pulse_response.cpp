@@ -10,10 +10,10 @@
 namespace l3 {
 namespace {
 
-/// Four samples of a mean, as level_of takes them.
+/// Four samples of a mean, as in level_of.
 constexpr int level_samples = level_window::samples;
 
-/// The response to one pulse whose peak lies `phase` samples behind the highest sample.
+/// The response to a pulse whose peak is `phase` samples after the highest sample.
 pulse_response response_to(const pulse_form& form, board_kind kind, double phase) {
   const bool is_slow = kind == board_kind::sampling_125_mhz;
   const double sample = sample_length(kind);

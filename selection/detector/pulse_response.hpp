@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the selection makes of a pulse: how its sum and its time, as
-// algorithms/pulse_window.hpp has them measured, follow from its true height and the time of its
-// peak. Averaged over where between two samples the peak lies, and on the 500 MHz boards over their
-// pulses' lengths: there a single pulse's sum is up to 12 % off, and its time up to 5 ns, which the
-// cuts of those counters allow for.
+// The selection's response to a pulse: the relation of its measured sum and time
+// (algorithms/pulse_window.hpp) to its true height and peak time. Averaged over the peak's
+// position between two samples, and on 500 MHz boards over the pulse lengths. There a single
+// pulse's sum is up to 12 % off, and its time up to 5 ns, which the cuts of those counters allow
+// for.
 #pragma once
 
 #include "transport/format/readout.hpp"
@@ -11,8 +11,8 @@
 namespace l3 {
 
 struct pulse_response {
-  double sum = 0;  ///< counts, of a pulse of height 1
-  double lead = 0; ///< ns: so long before its peak the rising edge crosses half the height
+  double sum = 0;  ///< counts, for a pulse of height 1
+  double lead = 0; ///< ns from half height on the rising edge to the peak
 };
 
 [[nodiscard]] pulse_response response_of(board_kind kind);

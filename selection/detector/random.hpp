@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random numbers of a seed: xoshiro256** started from splitmix64, and the few distributions that
-// are needed, made of operations whose rounding is fixed. The same seed gives the same numbers on
-// every machine. The simulator draws from them, and so do the constants of its inputs
-// (selection/detector/input_constants.hpp).
+// Random numbers from a seed: xoshiro256** initialised by splitmix64, and the required
+// distributions, computed with operations whose rounding is fixed. The same seed gives the same
+// numbers on every machine. The simulator uses them, and so do the constants of its inputs
+// (selection/detector/calibration.hpp).
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace l3 {
 
-/// One step of splitmix64: a good hash of its argument.
+/// One step of splitmix64, a good hash of its argument.
 [[nodiscard]] constexpr std::uint64_t splitmix(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15U;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
@@ -42,7 +42,7 @@ public:
     return result;
   }
 
-  /// 0 … n − 1, for n below 2^32; its bias is below n / 2^32.
+  /// 0 … n − 1 for n below 2^32, with a bias below n / 2^32.
   std::uint32_t below(std::uint32_t n) {
     return static_cast<std::uint32_t>(((bits() >> 32) * n) >> 32);
   }
@@ -54,7 +54,7 @@ public:
   /// Mean 1.
   double exponential() { return -natural_log(1 - uniform()); }
 
-  /// Mean 0, variance 1 in units of 65536: the sum of twelve uniforms, which ends at 6 σ.
+  /// Mean 0, variance 1 in units of 65536: the sum of twelve uniforms, limited to 6 σ.
   std::int32_t gaussian_16() {
     std::int32_t sum = 0;
     for (int i = 0; i < 3; ++i)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of a table in text: fields with commas between them, one header, remarks that begin with
-// `#`. Each field knows its line and column, for messages; what a reader of a row throws is wrong
-// at the field that it looked at last.
+// Reads the rows of a text table: fields separated by commas, one header, remarks that begin with
+// `#`. Each field knows its line and column for messages; an exception while reading a row is
+// reported at the field that was read last.
 #pragma once
 
 #include <charconv>
@@ -20,8 +20,8 @@
 
 namespace l3 {
 
-/// The text behind the byte order mark that programs of other systems put before UTF-8. The parser
-/// of TOML passes it over, too.
+/// Removes the byte order mark that programs of other systems put in front of UTF-8. The TOML
+/// parser skips it, too.
 inline std::string_view without_byte_order_mark(std::string_view text) {
   constexpr std::string_view mark = "\xef\xbb\xbf";
   return text.starts_with(mark) ? text.substr(mark.size()) : text;
@@ -35,11 +35,11 @@ template <class... Parts>
 
 class table_rows {
 public:
-  /// The text outlives this object.
+  /// The text must outlive this object.
   table_rows(std::string_view text, std::string name)
       : rest_(without_byte_order_mark(text)), at_{std::move(name)} {}
 
-  /// The next row that is neither empty nor a remark; false: there is none.
+  /// Moves to the next row that is neither empty nor a remark; returns false if there is none.
   bool next() {
     while (!rest_.empty()) {
       const auto end = rest_.find('\n');
@@ -58,12 +58,12 @@ public:
 
   [[nodiscard]] std::string_view row() const { return row_; }
   [[nodiscard]] std::size_t size() const { return fields_.size(); }
-  /// Its text without space around it.
+  /// The field's text without surrounding spaces.
   [[nodiscard]] std::string_view field(std::size_t n) {
     looked_at_ = n;
     return fields_[n].text;
   }
-  /// Nothing if the field is empty. Throws std::runtime_error.
+  /// Returns nothing if the field is empty. Throws std::runtime_error.
   [[nodiscard]] std::optional<double> number(std::size_t n, std::string_view what, double least,
                                              double most) {
     const std::string_view text = field(n);
@@ -84,7 +84,7 @@ public:
     return v ? std::optional(static_cast<std::uint32_t>(*v)) : std::nullopt;
   }
 
-  /// Where the field stands that was asked for last.
+  /// The place of the field that was read last.
   [[nodiscard]] source_place place() const {
     return {at_.file, at_.line, looked_at_ < fields_.size() ? fields_[looked_at_].column : 0};
   }

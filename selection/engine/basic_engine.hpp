@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine on a given kind of queue. On host memory, kernels read and write a frame's input,
-// columns and output in place. On a device, each of these has a twin: start() enqueues the copy to
-// the device, the kernels and the copy back, and wait_for() waits once, for the end of all three.
-// No frame waits for another, and the host needs no size from the device in between. The device
-// never writes to a frame's input.
+// The engine for a given kind of queue. On host memory, kernels read and write a frame's input,
+// columns and output in place. On a device, each of these has a device copy: start() enqueues the
+// copy to the device, the kernels and the copy back, and wait_for() waits once for the end of all
+// three. No frame waits for another, and the host needs no size from the device in between. The
+// device never writes to a frame's input.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,7 @@
 namespace l3 {
 
 /// `Queue` runs kernels, `Queue::memory` allocates their memory, and `Plan` enqueues the kernels of
-/// a frame (selection/packing/two_pass_plan.hpp says what a plan is).
+/// a frame (see selection/packing/two_pass_plan.hpp).
 template <class Queue, class Plan>
 class basic_engine final : public engine {
   static constexpr bool has_device = Queue::memory::has_device;
@@ -41,13 +41,13 @@ class basic_engine final : public engine {
               : 0;
 
 public:
-  /// Calls make_queue() for each frame, and for each restart. `parts` owns what must outlive the
-  /// queues, such as a thread pool.
+  /// Calls make_queue() for each frame, and for each restart. `parts` owns objects that must
+  /// outlive the queues, such as a thread pool.
   template <class MakeQueue>
   basic_engine(std::string_view name, const engine_limits& limits, MakeQueue make_queue,
                std::shared_ptr<void> parts = nullptr, Plan plan = Plan())
       : parts_(std::move(parts)), make_queue_(std::move(make_queue)), plan_(std::move(plan)),
-        output_bytes_(output_bytes_of(limits)), output_path_(limits.output) {
+        output_bytes_(output_bytes_of(limits)) {
     if (has_device && !limits.own_input) std::abort(); // a device reads the engine's memory only
     name_ = name;
     for (std::uint32_t i = 0; i < limits.frames; ++i) {
@@ -61,11 +61,11 @@ public:
     }
     if constexpr (gathers) {
       kernels_are_loaded_ = true;
-      for (const auto& f : owned_) warm_up(*f); // makes the graphs
+      for (const auto& f : owned_) warm_up(*f); // creates the graphs
     }
   }
 
-  /// The memory plan of an engine before it is made: its frames take so much.
+  /// The memory that the frames of such an engine will take.
   [[nodiscard]] static std::vector<memory_use> plan_memory(const engine_limits& limits,
                                                            const Plan& plan) {
     const std::size_t frames = limits.frames;
@@ -87,7 +87,7 @@ public:
 
   void start(frame& f) override {
     auto& own = static_cast<own_frame&>(f);
-    if (!fragments_follow_events(own.input)) std::abort(); // else one_pass_plan might spin for ever
+    if (!fragments_follow_events(own.input)) std::abort(); // or one_pass_plan could spin forever
     own.forget_results();
     const std::size_t room =
         std::min(output_bytes_, largest_output(used_part(own.input), summary_bytes));
@@ -102,7 +102,7 @@ public:
     } else {
       plan_.run(*own.queue, own.view(), own.columns, {own.parts.output, room}, own.parts.summary);
     }
-    if constexpr (has_device) own.send_back(output_path_, room);
+    if constexpr (has_device) own.send_back();
   }
 
   [[nodiscard]] frame_outcome wait_for(frame& f,
@@ -120,7 +120,7 @@ public:
       f.summaries = {own.host.summaries.data(), f.input.used_events};
       own.show_histograms();
     }
-    // Bounds the length that a faulty device may report.
+    // A faulty device may report any length, so it is limited.
     f.output = {own.host.output,
                 std::min<std::uint64_t>(own.host.summary->output_bytes, output_bytes_)};
     return frame_outcome::done;
@@ -141,13 +141,13 @@ public:
 
   [[nodiscard]] bool lost() const override { return lost_; }
 
-  /// Makes a new queue and keeps the memory: work on a frame never reads what earlier work wrote
+  /// Creates a new queue and keeps the memory: work on a frame never reads what earlier work wrote
   /// there, and releasing device memory would wait for all work of the device.
   [[nodiscard]] bool restart([[maybe_unused]] frame& f) override {
     if constexpr (has_device) {
       auto& own = static_cast<own_frame&>(f);
       try {
-        Queue made = make_queue_(); // before the old one goes: a frame always has a queue
+        Queue made = make_queue_(); // before the old one is released: a frame always has a queue
         own.queue.emplace(std::move(made));
       } catch (const std::runtime_error& e) {
         if (dynamic_cast<const lost_device*>(&e) != nullptr) lost_ = true;
@@ -224,7 +224,7 @@ private:
       return 0;
     }
 
-    /// The batch for the kernels: on a device the twin of the input, on a CPU `frame::input`
+    /// The batch for the kernels: on a device the copy of the input, on a CPU `frame::input`
     /// itself.
     [[nodiscard]] batch_view view() const {
       batch_view v;
@@ -244,20 +244,14 @@ private:
       queue->mark();
     }
 
-    /// `room` is the greatest length that the output can have.
-    void send_back(output_path path, std::size_t room) {
+    void send_back() {
       stage(*queue, "copy out");
       const std::uint32_t spills = counted.spills;
-      if (path == output_path::mapped) {
-        const outgoing to{arrival.head - spills * host.area_bytes, arrival.output};
-        queue->run(deliver_output{}, deliver_output::blocks,
-                   outgoing{parts.head(spills), parts.output}, parts.summary, to,
-                   std::uint64_t{host.head_bytes(spills, input.used_events)});
-      }
+      const outgoing to{arrival.head - spills * host.area_bytes, arrival.output};
+      queue->run(deliver_output{}, deliver_output::blocks,
+                 outgoing{parts.head(spills), parts.output}, parts.summary, to,
+                 std::uint64_t{host.head_bytes(spills, input.used_events)});
       if constexpr (gathers) queue->launch_gathered();
-      if (path == output_path::copied) {
-        queue->copy_out(host.head(spills), parts.head(spills), host.bytes_to_output(spills) + room);
-      }
       queue->submit();
     }
 
@@ -268,7 +262,7 @@ private:
       output = {};
     }
 
-    /// Gives the spills of the batch their areas, where histograms are made.
+    /// Assigns areas to the spills of the batch if there are histograms.
     void look_at_spills(const histogram_view& of_none) {
       counted = of_none;
       if (counted.inputs == 0) return;
@@ -301,19 +295,19 @@ private:
     buffer host_memory;
     buffer arena_memory;
     frame_parts host;
-    frame_parts parts; ///< as the kernels see them: those of the host, or their twins on the device
-    outgoing arrival;  ///< the host's memory by the addresses of the device, its head without areas
-    histogram_view counted; ///< in the memory of `parts`; with the spills of the batch
+    frame_parts parts;      ///< for the kernels: those of the host, or their copies on the device
+    outgoing arrival;       ///< the host's memory by device addresses, head without areas
+    histogram_view counted; ///< in the memory of `parts`, with the spills of the batch
     std::array<frame_histograms, max_frame_spills> shown;
     typename Plan::columns columns;
-    /// The last member: its destruction waits for the work in it before the memory is released.
-    /// Never empty; std::optional, because a queue cannot be assigned.
+    /// The last member: its destructor waits for pending work before the memory is released. Never
+    /// empty; std::optional because a queue cannot be assigned.
     std::optional<Queue> queue;
   };
 
   /// Computes one event with one empty fragment, so that every kernel runs a block. The first
-  /// launch of a kernel loads it, which allocates memory and waits; this does so at start. The
-  /// zeroed tables describe such an event already, except for its numbers of fragments and boards.
+  /// launch of a kernel loads it, which allocates memory and waits; this moves that to the start.
+  /// The zeroed tables describe such an event except for its numbers of fragments and boards.
   void warm_up(own_frame& f) {
     input_batch& in = f.input;
     const auto one_of = [](auto table) {
@@ -342,7 +336,6 @@ private:
   std::function<Queue()> make_queue_;
   Plan plan_;
   std::size_t output_bytes_;
-  output_path output_path_;
   std::atomic<bool> lost_ = false;
   bool kernels_are_loaded_ = false; ///< by the first launch of each, which must not be gathered
   std::vector<std::unique_ptr<own_frame>> owned_;

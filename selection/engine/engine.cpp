@@ -15,13 +15,13 @@ namespace l3 {
 
 namespace {
 
-/// The numbers of the devices on which engines are made: those that the settings name, or else all
-/// that answer. Of imagined ones, if the settings ask for a fault.
+/// The numbers of the devices for engines: those in the settings, or else all devices that respond.
+/// A simulated one if the settings ask for a fault.
 std::vector<int> devices_of(const compute_settings& settings, const engine_warning& warn) {
   std::vector<int> found(settings.devices.begin(), settings.devices.end());
   if (!found.empty()) return found;
   const int all = settings.fault.kind == fault_kind::none ? cuda_devices() : 1;
-  if (all <= 1) return {0}; // it says itself why it does not answer
+  if (all <= 1) return {0}; // it reports why it does not respond
   std::string why_not;
   for (int d = 0; d < all; ++d) {
     const std::string why = why_no_cuda(d);
@@ -36,8 +36,8 @@ std::vector<int> devices_of(const compute_settings& settings, const engine_warni
   return found;
 }
 
-/// The engine on a device, in memory near it. If the settings ask for a fault, an engine on the CPU
-/// that fails as a device would: the first of them.
+/// The engine on a device, in memory near it. If the settings ask for a fault: a CPU engine that
+/// fails like a device; only the first device does.
 std::unique_ptr<engine> make_device(const compute_settings& settings, const engine_limits& limits,
                                     const selection_program* program, int device) {
   if (settings.fault.kind == fault_kind::none) {
@@ -131,7 +131,7 @@ std::vector<std::unique_ptr<engine>> make_engines(const compute_settings& settin
                                                   const engine_limits& limits,
                                                   const selection_program* program,
                                                   const engine_warning& warn) {
-  const bool is_cuda = settings.where == backend::cuda; // its devices are asked one by one
+  const bool is_cuda = settings.where == backend::cuda; // its devices are checked one by one
   if (const std::string wrong = is_cuda ? "" : wrong_with_backend(settings); !wrong.empty())
     throw std::runtime_error(wrong);
   std::vector<std::unique_ptr<engine>> made;
@@ -171,12 +171,12 @@ std::vector<std::unique_ptr<engine>> make_engines(const compute_settings& settin
 }
 
 void ask_for_connections(std::uint32_t streams) {
-  constexpr std::uint32_t given = 8; // unasked
+  constexpr std::uint32_t given = 8; // the default
   constexpr std::uint32_t most = 32;
   if (streams <= given) return;
-  constexpr int keep = 0; // what the operator has set
+  constexpr int keep = 0; // the operator's setting has priority
   const std::string asked = std::to_string(std::min(streams, most));
-  setenv("CUDA_DEVICE_MAX_CONNECTIONS", asked.c_str(), keep); // NOLINT: before any thread
+  setenv("CUDA_DEVICE_MAX_CONNECTIONS", asked.c_str(), keep); // NOLINT: no other thread runs yet
 }
 
 } // namespace l3

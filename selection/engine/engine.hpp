@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine owns the frames of this process and the executor that computes on them. make_engine
-// makes it once, with all memory that it will ever use; then its user only starts frames and waits
-// for them, with a time limit. The output bytes are the same on every executor. at_rest() and
-// restart() are for devices that fail; daemon/compute/supervised_engine.hpp uses them.
+// The engine owns the frames of this process and the executor that computes them. make_engine
+// creates it once, with all memory that it will ever use; then its user only starts frames and
+// waits for them, with a time limit. The output bytes are the same on every executor. at_rest() and
+// restart() are for failing devices; daemon/compute/supervised_engine.hpp uses them.
 #pragma once
 
 #include <chrono>
@@ -24,13 +24,6 @@
 
 namespace l3 {
 
-/// How packed events leave a device. A CPU writes them to host memory at once.
-enum class output_path : std::uint8_t {
-  mapped, ///< a kernel writes the packed events into host memory, and no byte more
-  copied, ///< the queue copies the greatest length that the output can have, because the host does
-          ///< not wait to learn the actual length
-};
-
 /// How kept events become packed events. The bytes are the same (docs/decisions/0008).
 enum class packing_form : std::uint8_t {
   automatic,  ///< the form that measured faster: one pass on CPUs, two on devices
@@ -41,14 +34,13 @@ enum class packing_form : std::uint8_t {
 struct engine_limits {
   batch_capacity batch;
   std::uint32_t frames = 4;
-  std::size_t output_bytes = 0; ///< for each frame; 0: enough for every batch
-  output_path output = output_path::mapped;
+  std::size_t output_bytes = 0;                   ///< for each frame; 0: enough for every batch
   packing_form packing = packing_form::automatic; ///< of KOTO records
   codec_id codec = codec_id::koto;                ///< of packed events; others take two passes
   /// Whether frames have memory for their input. If not, on a CPU only, the user sets
-  /// `frame::input` to the input of another frame before each start.
+  /// `frame::input` to another frame's input before each start.
   bool own_input = true;
-  // The frames' numbers, where engines share them: every `index_step`-th from `first_index` on.
+  // Frame numbers of engines that share a numbering: every `index_step`-th from `first_index` on.
   std::uint32_t first_index = 0;
   std::uint32_t index_step = 1;
 };
@@ -68,8 +60,8 @@ struct memory_use {
 /// The outcome of a wait.
 enum class frame_outcome : std::uint8_t {
   done,   ///< results and output are in host memory
-  failed, ///< the device failed: frame::error has the reason, and the frame has no results
-  not_yet ///< the time limit came first; the user may wait again
+  failed, ///< the device failed: frame::error has the reason, and there are no results
+  not_yet ///< the time limit was reached; the user may wait again
 };
 
 class engine {
@@ -79,7 +71,7 @@ public:
   engine& operator=(const engine&) = delete;
 
   /// Enqueues all work on a frame whose input is filled. Each fragment of the input belongs to one
-  /// event, and fragments lie in the order of their events. On a device start() returns at once, on
+  /// event, and fragments are in the order of their events. On a device start() returns at once, on
   /// a CPU when the work is done. One thread at a time uses a frame; different threads may start
   /// and wait for different frames.
   virtual void start(frame& f) = 0;
@@ -88,24 +80,24 @@ public:
   [[nodiscard]] virtual frame_outcome wait_for(frame& f, std::chrono::nanoseconds limit) = 0;
 
   /// Whether the device has ended its work on a frame that the user gave up. Until then the device
-  /// may write to the frame's output, and the user must not start the frame. Any thread may ask.
+  /// may write to the frame's output, and the user must not start the frame. Any thread.
   [[nodiscard]] virtual bool at_rest(const frame& f) const = 0;
 
   /// Whether the device may still read the input of a frame that the user gave up. Until it has
-  /// copied it, the user must not fill the frame: tables that change under a copy can make kernels
-  /// reach anywhere. Any thread may ask.
+  /// copied the input, the user must not fill the frame: kernels could read anywhere if the tables
+  /// change during the copy. Any thread.
   [[nodiscard]] virtual bool reads_input(const frame& /*f*/) const { return false; }
 
-  /// Whether nothing will be computed on the device any more in this process, whatever is tried
-  /// (gpu/executors/lost_device.hpp). True after a wait or a restart that found it so. Any thread.
+  /// Whether this process cannot use the device any more (gpu/executors/lost_device.hpp). True
+  /// after a wait or restart that found it lost. Any thread.
   [[nodiscard]] virtual bool lost() const { return false; }
 
-  /// Makes a new queue for a frame at rest, so that it can be started again. Returns false if that
-  /// fails; f.error then has the reason, and the user must not start the frame before a restart has
-  /// succeeded.
+  /// Creates a new queue for a frame at rest, so that it can be started again. Returns false if
+  /// that fails; f.error then has the reason, and the user must not start the frame before a
+  /// successful restart.
   [[nodiscard]] virtual bool restart(frame& f) = 0;
 
-  /// Waits without a limit; true if the frame is done.
+  /// Waits without a limit; returns true if the frame is done.
   [[nodiscard]] bool wait(frame& f) {
     constexpr std::chrono::minutes turn{1};
     frame_outcome outcome = frame_outcome::not_yet;
@@ -117,7 +109,7 @@ public:
   [[nodiscard]] std::string_view name() const { return name_; }
   [[nodiscard]] std::span<frame* const> frames() const { return frames_; }
   [[nodiscard]] std::span<const memory_use> memory_plan() const { return memory_plan_; }
-  /// Those near its devices, where threads that start and wait should run; empty: any.
+  /// Processors near its devices, for threads that start and wait; empty: any.
   [[nodiscard]] std::span<const int> processors() const { return processors_; }
   void set_processors(std::vector<int> near) { processors_ = std::move(near); }
 
@@ -130,50 +122,50 @@ protected:
   std::vector<int> processors_;
 };
 
-/// The devices on which make_engines() would make engines.
+/// The devices for which make_engines() would create engines.
 struct found_devices {
   std::uint32_t count = 0;           ///< 0: the CPU computes
   std::string name;                  ///< of the first
-  std::uint64_t memory = 0;          ///< bytes, of the one with the least
+  std::uint64_t memory = 0;          ///< bytes of the smallest one
   std::uint32_t multiprocessors = 0; ///< of the one with the fewest
 };
 
-/// None if they do not answer; make_engines() then says why.
+/// Empty if they do not respond; make_engines() then reports why.
 [[nodiscard]] found_devices find_devices(const compute_settings& settings);
 
 /// Receives the reason why the CPU computes although the settings prefer a device.
 using engine_warning = std::function<void(std::string_view)>;
 
-/// Empty if a new process with these settings would have its device; else the reason, for the
-/// operator.
+/// Returns an empty string if a new process with these settings would have its device; else the
+/// reason, for the operator.
 [[nodiscard]] std::string why_no_device(const compute_settings& settings);
 
-/// Why make_engines() would throw here, whatever their limits: a device was asked for, and none
-/// answers, or this program was built without its kind. Empty if nothing is wrong.
+/// Why make_engines() would throw here for any limits: a device was requested but none responds, or
+/// this program was built without its kind. Empty if nothing is wrong.
 [[nodiscard]] std::string wrong_with_backend(const compute_settings& settings);
 
-/// Makes the engine that the settings ask for. Without a program it keeps every event. With
+/// Creates the engine of the settings. Without a program it keeps every event. With
 /// backend::automatic and no device it is the pool, and `warn` receives the reason. Throws
-/// std::runtime_error, with a text for the operator, if the settings ask for cuda and no device
-/// answers, if memory is short, or if the program's sequence has a fault.
+/// std::runtime_error, with a text for the operator, if the settings require cuda and no device
+/// responds, if memory is short, or if the program's sequence is invalid.
 [[nodiscard]] std::unique_ptr<engine> make_engine(const compute_settings& settings,
                                                   const engine_limits& limits,
                                                   const selection_program* program = nullptr,
                                                   const engine_warning& warn = {});
 
-/// Like it, but one engine for each of the settings' devices, each with `limits.frames` frames:
-/// frame i of engine d of n has the index d + i * n. On the CPU it is one engine.
+/// Creates one engine for each of the settings' devices, each with `limits.frames` frames: frame i
+/// of engine d of n has the index d + i * n. On the CPU it is one engine.
 [[nodiscard]] std::vector<std::unique_ptr<engine>>
 make_engines(const compute_settings& settings, const engine_limits& limits,
              const selection_program* program = nullptr, const engine_warning& warn = {});
 
-/// The memory plan that an engine on the CPU would have. Allocates the tables of the selection
-/// only.
+/// The memory plan that a CPU engine would have. Allocates only the tables of the
+/// selection.
 [[nodiscard]] std::vector<memory_use>
 memory_of_cpu_engine(const engine_limits& limits, const selection_program* program = nullptr);
 
-/// Asks the driver for a connection to each device for so many streams; more streams than
-/// connections wait for each other. Call it before other threads, and before anything of CUDA.
+/// Asks the driver for connections for this many streams per device; more streams than connections
+/// wait for each other. Call it before other threads start and CUDA is used.
 void ask_for_connections(std::uint32_t streams);
 
 } // namespace l3

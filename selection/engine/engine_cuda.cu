@@ -12,7 +12,7 @@ device_size cuda_size(int device) { return cuda::size_of(device); }
 
 std::unique_ptr<engine> make_cuda_engine(const engine_limits& limits,
                                          const selection_program* program, int device) {
-  cuda::use(device); // its memory, too, comes from there
+  cuda::use(device); // also the device of its memory
   return make_engine_on(
       "cuda (" + cuda::device_name() + ")", limits, [device] { return cuda_queue(device); },
       nullptr, program);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes an engine on a given kind of queue, and so chooses the plan: selecting_plan for a
-// selection, else one_pass_plan or two_pass_plan. basic_engine explains the arguments.
+// Creates an engine for a given kind of queue and chooses its plan: selecting_plan for a selection,
+// else one_pass_plan or two_pass_plan. See basic_engine for the arguments.
 #pragma once
 
 #include <memory>

@@ -9,7 +9,7 @@ std::string why_no_sycl() { return sycl_device::why_no_device(); }
 
 std::unique_ptr<engine> make_sycl_engine(const engine_limits& limits,
                                          const selection_program* program) {
-  // In one pass, blocks would wait for one another.
+  // With one pass, blocks would wait for one another.
   engine_limits two_passes = limits;
   two_passes.packing = packing_form::two_passes;
   return make_engine_on(

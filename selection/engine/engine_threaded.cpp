@@ -7,7 +7,7 @@ namespace l3 {
 
 std::unique_ptr<engine> make_threaded_engine(const engine_limits& limits,
                                              const selection_program* program) {
-  // A width that divides no kernel's loop: else a lane might read what it wrote itself, and a
+  // A width that divides no kernel's loop: otherwise a lane might read what it wrote itself, and a
   // missing sync() would stay hidden.
   constexpr std::uint32_t width = 3;
   return make_engine_on(

@@ -72,8 +72,8 @@ frame_outcome faulty_engine::wait_for(frame& f, std::chrono::nanoseconds limit) 
   return outcome;
 }
 
-/// Flips a bit in the data of the middle one of the packed events. It leaves the highest bit of
-/// every byte alone, because only such bits may be without meaning. Returns false if no event has
+/// Flips a bit in the data of the middle packed event. It never flips the highest bit of
+/// a byte, because only those bits may have no meaning. Returns false if no event has
 /// data.
 bool faulty_engine::flip_a_bit(frame& f, std::uint64_t number) {
   std::vector<std::size_t> candidates;
@@ -87,7 +87,7 @@ bool faulty_engine::flip_a_bit(frame& f, std::uint64_t number) {
   std::byte* const packed = f.output_memory.data() + r.offset;
   const auto head = load<packed_event>(packed);
   const std::size_t first = data_offset(entry.fragments, entry.boards, head.summary_bytes);
-  const std::size_t last = r.bytes - packed_alignment; // the bytes behind may be padding
+  const std::size_t last = r.bytes - packed_alignment; // later bytes may be padding
   if (first >= last) return false;
   const std::uint64_t chance = splitmix(number);
   packed[first + chance % (last - first)] ^= std::byte{1} << (chance >> 32) % 7;

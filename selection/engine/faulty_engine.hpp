@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// An engine on the CPU that stands in for a device and fails as a device may, on the frames that
-// its fault plan names: with an error, with an error after which
-// the first restart fails, by a hang, also one before it has
-// copied the input, with one wrong bit, or for good: dead, or lost to this process. It counts the
-// started frames, so a test knows which of them the fault hits. On a hang start() returns at once
-// and the frame stays busy; the engine computes the frame when the hang is over.
+// A CPU engine that replaces a device in tests and fails like one, on the frames of its fault
+// plan: with an error, with an error followed by a failing restart, with a hang, also one
+// before it has copied the input, with one wrong bit, or permanently: dead, or lost to this
+// process. It counts the started frames, so a test knows which frames fail. During a hang
+// start() returns at once and the frame stays busy; the engine computes it when the hang is
+// over.
 #pragma once
 
 #include <atomic>
@@ -33,9 +33,9 @@ public:
 
 private:
   struct fate {
-    std::uint64_t number = 0; ///< count of the start, from 1
-    bool hit = false;         ///< whether the fault hits this frame
-    bool computed = false;    ///< false while a hang lasts
+    std::uint64_t number = 0; ///< start number, from 1
+    bool hit = false;         ///< whether this frame fails
+    bool computed = false;    ///< false during a hang
     bool lacks_queue = false; ///< its restart failed
     std::atomic<clock::time_point> busy_until = clock::time_point::min();
   };
@@ -48,8 +48,8 @@ private:
   std::vector<fate> fates_; ///< by frame::index
   std::atomic<bool> cured_ = false;
   std::atomic<bool> lost_ = false;
-  bool no_restart_ = false; ///< the next one fails
-  bool owed_ = false;       ///< a hit frame had no data for the wrong bit; a later frame gets it
+  bool no_restart_ = false; ///< the next restart fails
+  bool owed_ = false;       ///< a later frame gets the wrong bit, because this one had no data
 };
 
 } // namespace l3

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the memory of a frame is divided: the input and the tables that describe it, then the
-// histograms' areas, the summary, the results and the output. A device has a twin of the same
-// layout, and parts that are copied together lie together.
+// The layout of a frame's memory: the input and its tables, then the histograms' areas, the
+// summary, the results and the output. The device has a copy with the same layout, and parts that
+// are copied together are adjacent.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +18,9 @@
 
 namespace l3 {
 
-/// An upper limit, in bytes, of the packed events of a batch: the data of a board is never longer
-/// than its packet by more than the length of a group, and a raw fragment is as long as before;
-/// tables, headers, summaries and padding come on top.
+/// Upper limit in bytes of the packed events of a batch: the data of a board exceed its packet by
+/// at most the length of a group, and a raw fragment keeps its length; tables, headers, summaries
+/// and padding come on top.
 [[nodiscard]] inline std::size_t largest_output(const batch_capacity& c,
                                                 std::uint32_t summary_bytes = 0) {
   return round_up(c.bytes +
@@ -31,12 +31,12 @@ namespace l3 {
                   4096);
 }
 
-/// The smallest capacity that would hold this batch.
+/// The smallest capacity for this batch.
 [[nodiscard]] inline batch_capacity used_part(const input_batch& b) {
   return {b.used_events, b.used_fragments, b.used_pieces, b.used_boards, b.used_bytes};
 }
 
-/// Whether each fragment belongs to one event, and fragments lie in the order of their events.
+/// Whether each fragment belongs to one event, and fragments are in the order of their events.
 [[nodiscard]] inline bool fragments_follow_events(const input_batch& b) {
   std::uint32_t fragments = 0;
   for (const event_entry& e : b.events.first(b.used_events)) {
@@ -52,13 +52,13 @@ struct frame_parts {
   column<fragment_entry> fragments;
   column<piece_offset> pieces;
   column<board_entry> boards;
-  std::size_t area_bytes = 0; ///< of a spill's histograms; they lie directly before the summary
+  std::size_t area_bytes = 0; ///< of a spill's histograms, directly before the summary
   frame_summary* summary = nullptr;
   column<event_result> results;
-  column<event_summary> summaries; ///< empty if no selection runs
+  column<event_summary> summaries; ///< empty without a selection
   std::byte* output = nullptr;
 
-  /// `area`: bytes of the histograms of a spill, a multiple of the region's alignment.
+  /// `area`: length of a spill's histograms, a multiple of the region's alignment.
   [[nodiscard]] static frame_parts take(region& from, const batch_capacity& c, std::size_t output,
                                         std::uint32_t summaries = 0, std::size_t area = 0) {
     constexpr std::size_t page = 4096;
@@ -78,8 +78,8 @@ struct frame_parts {
   }
 
   /// All tables as one range of bytes, which ends with the used part of the longest table, the
-  /// boards. The range includes the unused parts of the other three tables, with the default limits
-  /// at most 50 kB. Their copy takes a few microseconds, as much as the start of three more copies
+  /// boards. The range includes the unused parts of the other three tables, at most 50 kB with the
+  /// default limits. Copying them takes a few microseconds, as long as starting three more copies
   /// would.
   [[nodiscard]] std::byte* tables() const { return reinterpret_cast<std::byte*>(events.data()); }
   [[nodiscard]] std::size_t table_bytes(std::uint32_t used_boards) const {
@@ -88,17 +88,14 @@ struct frame_parts {
 
   /// The end of the histograms' areas.
   [[nodiscard]] std::byte* areas_end() const { return reinterpret_cast<std::byte*>(summary); }
-  /// One range of bytes: the histograms of so many spills, the frame's summary, then the results
-  /// and the summaries of its events. The output lies behind.
+  /// One range of bytes: the histograms of this many spills, the frame's summary, then the results
+  /// and the summaries of its events. The output follows.
   [[nodiscard]] std::byte* head(std::uint32_t spills) const {
     return areas_end() - spills * area_bytes;
   }
   [[nodiscard]] std::size_t head_bytes(std::uint32_t spills, std::uint32_t used_events) const {
     return summaries.size() == 0 ? distance(head(spills), results.data() + used_events)
                                  : distance(head(spills), summaries.data() + used_events);
-  }
-  [[nodiscard]] std::size_t bytes_to_output(std::uint32_t spills) const {
-    return distance(head(spills), output);
   }
 
 private:

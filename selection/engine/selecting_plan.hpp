@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plan that selects: it runs the algorithms of the configured sequence, then places and packs
-// the kept events like two_pass_plan. algorithms/registry.hpp lists the algorithms. Where
-// histograms are made, their algorithms join the sequence.
+// The plan of a selection: it runs the algorithms of the configured sequence, then places and packs
+// the kept events like two_pass_plan. algorithms/registry.hpp lists the algorithms. If there are
+// histograms, their algorithms are added to the sequence.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@
 
 namespace l3 {
 
-/// A copy of the tables in memory that the kernels of a queue can read; all frames share it.
+/// A copy of the tables in memory that a queue's kernels can read; all frames share it.
 template <class Queue>
 class lent_tables {
 public:
@@ -51,7 +51,7 @@ private:
   static column<const T> taken(region& r, column<const T> from) {
     return r.take<T>(from.size());
   }
-  /// The columns of the tables, placed in the region but without content.
+  /// The columns of the tables, placed in the region but not filled.
   static selection_tables lay_out(region& r, const selection_tables& host) {
     return {host.constants,         taken(r, host.first_board),  taken(r, host.board_vetoes),
             taken(r, host.inputs),  taken(r, host.crystals),     taken(r, host.neighbours),
@@ -96,7 +96,7 @@ public:
     std::vector<std::unique_ptr<sequence_step<Queue>>> steps;
   };
 
-  /// Throws std::runtime_error if the sequence has a fault.
+  /// Throws std::runtime_error if the sequence is invalid.
   selecting_plan(const selection_program& program, const batch_capacity& capacity, Queue queue)
       : plan_(plan_sequence(sequence_of(program), all_algorithms::infos(), capacity,
                             summaries::name)),
@@ -126,11 +126,11 @@ public:
     return c;
   }
 
-  /// Of the histograms of a spill; 0: none are made.
+  /// Length of a spill's histograms; 0 without histograms.
   [[nodiscard]] std::size_t histogram_bytes() const {
     return one_in_ == 0 ? 0 : histogram_view::bytes_of_area(inputs());
   }
-  /// A view of areas below `end`, as yet of no spill.
+  /// A view of areas below `end`, without spills so far.
   [[nodiscard]] histogram_view histograms(std::byte* end) const {
     return one_in_ == 0 ? histogram_view{} : histogram_view{end, inputs(), one_in_, 0, {}};
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// clear_histograms: a block for each spill of the frame sets its counts of events to zero, and the
-// sums of the inputs, too, where no later kernel writes them.
+// clear_histograms: a block per spill of the frame sets its counts of events to zero, and also the
+// sums of inputs that no later kernel writes.
 #pragma once
 
 #include <cstdint>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// histogram_channels: a block for each board of the readout, and each spill of the frame, adds up
-// what the board's inputs saw in the frame's events: pedestal, noise, pulses and their times. No
-// other block writes the sums of these inputs, so the kernel needs no atomics in global memory.
+// histogram_channels: a block for each board of the readout and each spill of the frame adds up
+// pedestal, noise, pulses and times of the board's inputs in the frame's events. No other block
+// writes the sums of these inputs, so the kernel needs no atomics in global memory.
 //
-// Events pass in chunks. The block first finds, for each event of a chunk, which row of the batch
-// is its board's, and where the first samples lie; then each item of a grid, a stripe of the
-// chunk's events by an input, adds up in registers.
+// Events are processed in chunks. The block first finds, for each event of a chunk, the batch row
+// of its board and the place of the first samples. Then each item of a grid, a stripe of the
+// chunk's events and one input, adds up in registers.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ struct histogram_channels {
   static constexpr std::uint32_t chunk = 64; ///< events
 
 private:
-  /// A board in one event. Its first 64 ns lie in at most two pieces of the fragment: word w at
+  /// A board in one event. Its first 64 ns lie in at most two pieces of the fragment: word w is at
   /// first + w before `split`, and at second + w from there on.
   struct seen_board {
     const std::byte* first;
@@ -86,7 +86,7 @@ public:
     });
   }
 
-  /// The promise that the output breaks; nullptr if it keeps all.
+  /// Returns the promise that the output breaks; nullptr if it keeps all.
   static const char* broken_promise(const selection_frame& f, const pulses::columns::const_view&,
                                     const board_signals::columns::const_view&) {
     for (std::uint32_t place = 0; place < f.histograms.spills; ++place) {
@@ -101,7 +101,7 @@ public:
 
 private:
   /// Lists the board if the event has it, is of this spill, and is sampled. The boards of an event
-  /// stand in the order of the readout: board `number` is at its place, or before it if boards
+  /// are in the order of the readout: board `number` is at its own place, or earlier if boards
   /// before it are missing.
   template <block B>
   L3_FN static void find_board(const B& b, shared& s, const selection_frame& f,
@@ -159,9 +159,9 @@ private:
     to.noise_log_squares += log * log;
   }
 
-  /// n Σx² − (Σx)² of n samples, one every 8 ns: word 16 k + c holds sample k of channel c at
-  /// 125 MHz, and sample 4 k at 500 MHz. It is at most 16 · 16383², which fits 32 bits; what its
-  /// two terms have beyond 32 bits cancels.
+  /// n Σx² − (Σx)² of n samples, one every 8 ns: word 16 k + c has sample k of channel c at 125
+  /// MHz, and sample 4 k at 500 MHz. It is at most 16 · 16383², which fits 32 bits; overflows of
+  /// its two terms cancel.
   [[nodiscard]] L3_FN static std::uint32_t variance_of(const seen_board& board, std::uint32_t c) {
     std::uint32_t sum = 0;
     std::uint32_t squares = 0;

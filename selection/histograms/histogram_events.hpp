@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// histogram_events: a block for each event counts its quantities in the histograms of its spill.
-// Many blocks count in the same bins; the counts are whole numbers, so the order does not matter.
+// histogram_events: a block per event counts its quantities in the histograms of its spill. Many
+// blocks count in the same bins; counts are integers, so their order does not matter.
 #pragma once
 
 #include <cstdint>
@@ -56,7 +56,7 @@ struct histogram_events {
     });
   }
 
-  /// The promise that the output breaks; nullptr if it keeps all.
+  /// Returns the promise that the output breaks; nullptr if it keeps all.
   static const char* broken_promise(const selection_frame& f,
                                     const summaries::columns::const_view&) {
     std::uint64_t counted = 0;

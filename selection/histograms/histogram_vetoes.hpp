@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// histogram_vetoes: a block for each event counts, by counter, the times of the hits that reach the
-// counter's threshold, in its window or not, since the event's time.
+// histogram_vetoes: a block per event counts, by counter, the times of hits above the counter's
+// threshold, relative to the event and inside or outside its window.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct histogram_vetoes {
     const std::uint32_t e = b.index();
     const std::uint32_t place = f.histograms.place_of(f.batch.events[e].spill);
     if (place == f.histograms.spills) return;
-    if (found.found[e] > hits::max_hits) return; // the event is overfull: its hits are not known
+    if (found.found[e] > hits::max_hits) return; // the event is overfull, so its hits are unknown
     std::uint32_t* const counts = f.histograms.counts(place);
     for_each(b, found.found[e], [&](std::uint32_t i) {
       const auto hit = all[e * hits::max_hits + i];
@@ -48,7 +48,7 @@ struct histogram_vetoes {
     });
   }
 
-  /// The promise that the output breaks; nullptr if it keeps all.
+  /// Returns the promise that the output breaks; nullptr if it keeps all.
   static const char* broken_promise(const selection_frame& f,
                                     const calorimeter::columns::const_view&,
                                     const hits::columns::const_view&,

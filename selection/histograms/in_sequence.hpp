@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The algorithms that make histograms, and where they stand in a sequence: each as early as it can,
-// behind the last of the algorithms that write what it reads, so that no slot lives longer than it
-// must. One that reads what the sequence does not make is left out.
+// The algorithms of the histograms and their places in a sequence: each comes as early as possible,
+// after the last algorithm that writes its input, so that no slot lives longer than needed. An
+// algorithm without input in the sequence is left out.
 #pragma once
 
 #include <algorithm>
@@ -26,11 +26,11 @@ struct longer_list<algorithm_list<A...>, More...> {
 };
 
 using histogram_algorithms = algorithm_list<histogram_channels, histogram_vetoes, histogram_events>;
-/// Those that a sequence may name, then those that make histograms.
+/// The algorithms for sequences, then those of the histograms.
 using all_algorithms =
     longer_list<algorithms, histogram_channels, histogram_vetoes, histogram_events>::type;
 
-/// The sequence with the algorithms that make histograms.
+/// The sequence with the algorithms of the histograms.
 [[nodiscard]] inline std::vector<std::string> with_histograms(std::vector<std::string> sequence) {
   const std::vector<algorithm_info> registry = algorithms::infos();
   const auto writes = [&](const std::string& step, std::string_view slot) {

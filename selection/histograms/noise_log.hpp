@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The logarithm that the histograms of inputs add up: of the variance of a waveform's first
-// samples. A sum of logarithms is the noise of most waveforms. A sum of variances is that of the
-// few waveforms with the tail of an earlier pulse.
+// The logarithm that the histograms of inputs sum: that of the variance of a waveform's first
+// samples. A sum of logarithms measures the noise of most waveforms. A sum of variances measures
+// that of the few waveforms with the tail of an earlier pulse.
 //
-// The logarithm is made of whole numbers, so that every executor gets the same, and is cheap: the
-// place of the highest bit gives the octave, and a parabola the way through it.
+// It is computed with integers, so that every executor gets the same result, and is cheap: the
+// highest bit gives the octave, and a parabola interpolates within it.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace l3 {
 
-/// log2 of n Σx² − (Σx)² of n = noise_samples samples x, in 1/noise_log_unit octave; 0 for 0. It is
-/// off by 0.01 octave at most, and by 0.001 on average over an octave.
+/// log2 of n Σx² − (Σx)² of n = noise_samples samples x, in 1/noise_log_unit octave; 0 for 0. The
+/// error is at most 0.01 octave, and 0.001 on average over an octave.
 [[nodiscard]] L3_FN inline std::uint32_t noise_log_of(std::uint32_t variance) {
   if (variance == 0) return 0;
   constexpr std::uint32_t bits = 15; // of the fraction f; log2(1 + f) is near f + 11/32 f (1 − f)

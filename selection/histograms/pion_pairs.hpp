@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The masses of the two pions of a K_L → 2π⁰ candidate, an event of four photons. Of the three ways
-// to make two pairs of them, that is taken whose vertices, each found with the mass of the π⁰
-// (algorithms/vertex.hpp), are nearest to each other, as KOTO pairs photons. Then each pair has a
-// mass at the vertex of the other pair: the mass of the π⁰ if energies and places are right.
+// to form two pairs, the one with the nearest vertices is taken, as KOTO pairs photons; each vertex
+// is found with the π⁰ mass (algorithms/vertex.hpp). Then each pair has a mass at the vertex of the
+// other pair: the π⁰ mass if energies and places are right.
 //
-// As for the vertex, only + − × ÷ √ of doubles are used, so that every executor gets the same.
+// As for the vertex, only + − × ÷ √ of doubles are used, so every executor gets the same result.
 #pragma once
 
 #include <cmath>

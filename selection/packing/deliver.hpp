@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// deliver: the last kernel of a frame on a device. It copies the summary of the frame, the results
-// and the packed events to mapped host memory. Only the device knows the length of the packed
-// events at that moment, so a copy that the host enqueues would need a second wait; with this
-// kernel the host waits once.
+// deliver: the last kernel of a frame on a device. It copies the frame's summary, results and
+// packed events to mapped host memory. At that moment only the device knows the length of the
+// packed events, so a copy enqueued by the host would need a second wait; with this kernel the host
+// waits once.
 //
 // Neighbouring lanes write neighbouring 16 bytes, which cross the PCIe bus as full packets; the
 // pack kernels, which write bytes at odd addresses, work in device memory. Few CUDA blocks saturate
-// the bus, and more of them hold up the copies of other frames to the device: on an H200 by 6 %
-// with 32 blocks and by 5 % with 8. Meanwhile the other multiprocessors compute on other frames.
+// the bus, and more of them delay the copies of other frames to the device: on an H200 by 6 % with
+// 32 blocks and by 5 % with 8. Meanwhile the other multiprocessors compute other frames.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@
 
 namespace l3 {
 
-/// The result of a frame as a whole.
+/// The result of a whole frame.
 struct frame_summary {
-  std::uint64_t output_bytes = 0; ///< length of all packed events together
+  std::uint64_t output_bytes = 0; ///< total length of all packed events
 };
 
 /// The memory that the host reads after a frame: its source on the device, or its target.

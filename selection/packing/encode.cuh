@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The forms of encode_boards and copy_encoded_boards on CUDA devices. A warp encodes four boards at
-// once: eight threads are the lanes of a group (gpu/codec/strong.hpp). Words leave the coders as in
-// the portable form, from the end of the board's slot; which lanes write one, and where, is a vote.
+// The forms of encode_boards and copy_encoded_boards for CUDA devices. A warp encodes four boards
+// at once: eight threads are the lanes of a group (gpu/codec/strong.hpp). Coders write words as in
+// the portable form, from the end of the slot; a vote decides which lanes write, and where.
 #pragma once
 
 #include <cstddef>
@@ -23,18 +23,18 @@ namespace warp {
 struct group_tile {
   static constexpr std::uint32_t group_records = strong::group_records;
   static constexpr std::uint32_t rows = strong::record_samples;
-  static constexpr std::uint32_t padding = 16; // so that four groups lie in different banks
+  static constexpr std::uint32_t padding = 16; // so that four groups use different banks
 
   alignas(sizeof(std::uint32_t)) std::uint16_t samples[rows * group_records + padding];
 
-  /// The samples of a record, by number.
+  /// The samples of a record by number.
   struct record {
     const std::uint16_t* first;
     __device__ std::int32_t operator[](std::uint32_t n) const { return first[group_records * n]; }
   };
   [[nodiscard]] __device__ record of(std::uint32_t number) const { return {samples + number}; }
 
-  /// The first sample of one of the two records of a lane of the codec; the next are a row apart.
+  /// The first sample of one of the two records of a codec lane; further ones are a row apart.
   [[nodiscard]] __device__ std::uint16_t* of_lane(std::uint32_t lane, std::uint32_t record) {
     return samples + 2 * lane + record;
   }
@@ -45,15 +45,15 @@ struct group_tile {
 
   /// Loads the samples of a board, without their tags.
   __device__ void load(const board_place& place, board_kind kind) {
-    std::uint32_t words[words_of_thread];       // so many loads wait at once
-    if (kind == board_kind::sampling_125_mhz) { // eight words are a row
+    std::uint32_t words[words_of_thread];       // so many loads are pending at once
+    if (kind == board_kind::sampling_125_mhz) { // a row has eight words
       place.load_samples<threads>(thread(), words);
 #pragma unroll
       for (std::uint32_t k = 0; k < words_of_thread; ++k)
         store(reinterpret_cast<std::byte*>(samples + 2 * (threads * k + thread())),
               samples_of(words[k]));
-    } else { // two words are a row of four channels, each of which has four records
-      // A thread loads rows of one record: so the threads store to different banks.
+    } else { // a row of four channels, with four records each, has two words
+      // A thread loads rows of one record, so that the threads store to different banks.
       constexpr std::uint32_t apart = 8;
       const std::uint32_t record = thread() / apart;
       const std::uint32_t word = thread() % apart;
@@ -83,7 +83,7 @@ struct group_lane {
   std::uint32_t group = thread() / strong::lanes; ///< of the warp
   std::uint32_t lane = thread() % strong::lanes;
 
-  /// Bit l: lane l of this group says yes.
+  /// Bit l is set if lane l of this group says yes.
   [[nodiscard]] __device__ std::uint32_t ballot(bool yes) const {
     return warp::ballot(yes) >> (strong::lanes * group) & ((1U << strong::lanes) - 1);
   }
@@ -93,8 +93,8 @@ struct group_lane {
   }
 };
 
-/// The coders of a group's lanes, and the words that they write downwards from `end`; those beyond
-/// what a coded group may have are only counted. Of a group that is not coded none is written.
+/// The coders of a group's lanes, and the words that they write downwards from `end`; words beyond
+/// the limit of a coded group are only counted. A group that is not coded writes none.
 class group_coder {
 public:
   __device__ group_coder(const group_lane& mine, bool coded, std::byte* end, std::uint32_t state)
@@ -102,7 +102,7 @@ public:
         all_(((1U << strong::lanes) - 1) << strong::lanes * mine.group),
         from_mine_(all_ & everyone << thread()) {}
 
-  /// Codes a step where `takes`. All threads of the warp call it.
+  /// Codes a step if `takes`. All threads of the warp call it.
   __device__ void push(const strong::residual& r, bool takes = true) {
     const bool escapes = takes && (r.symbol & strong::escape_bit) != 0;
     if (any(escapes)) write(escapes, static_cast<std::uint16_t>(r.value));
@@ -129,16 +129,16 @@ private:
 
   std::uint32_t state_;
   std::byte* end_;
-  std::byte* to_; ///< alike in the lanes of a group
+  std::byte* to_; ///< the same in the lanes of a group
   std::byte* first_;
   std::uint32_t all_; ///< the group's threads in the warp
   std::uint32_t from_mine_;
 };
 
-/// The first samples of a group as its head has them: each lane knows those of its own.
+/// The first samples of a group as stored in its head: each lane has its own.
 struct first_samples {
   std::uint32_t own;       ///< of the lane's first record, folded
-  std::uint32_t other = 0; ///< of its second, if that begins a waveform
+  std::uint32_t other = 0; ///< of its second record, if that begins a waveform
   std::uint32_t high_bits; ///< strong::group_head::high_bits
 
   /// All threads of the warp call it.
@@ -154,13 +154,13 @@ struct first_samples {
     high_bits = bits_used(all >> strong::carried_bits(of));
   }
 
-  /// What the lane's coder starts with.
+  /// The initial state of the lane's coder.
   [[nodiscard]] __device__ std::uint32_t carried(strong::shape of) const {
     return of == strong::shape::long_ones ? own : (own & 0xff) | (other & 0xff) << 8;
   }
 
-  /// Writes the high bits of all but the group's first sample, bit behind bit, where `writes`. All
-  /// threads of the warp call it.
+  /// Writes the high bits of all but the group's first sample, bit by bit, if `writes`. All threads
+  /// of the warp call it.
   __device__ void write_high_bits(const group_lane& mine, bool writes, std::byte* to) const {
     std::uint64_t low = 0;
     std::uint64_t high = 0;
@@ -188,16 +188,16 @@ struct first_samples {
   }
 };
 
-/// A lane of the model, which goes over its samples: each residual takes the place of its sample,
-/// and the number of its entry is written beside.
+/// A lane of the model, which iterates over its samples: each residual replaces its sample, and its
+/// symbol is written separately.
 struct modelled_lane {
   strong::choice chosen;
-  std::uint16_t* x;      ///< the sample of this step
-  std::uint16_t* symbol; ///< its entry
+  std::uint16_t* x;      ///< the current sample
+  std::uint16_t* symbol; ///< its symbol
   strong::lane_model model;
   std::uint16_t first = 0;
 
-  /// A waveform begins here.
+  /// Call it where a waveform begins.
   __device__ void begin() {
     model = strong::lane_model(chosen);
     first = *x;
@@ -218,7 +218,7 @@ struct modelled_lane {
   }
 };
 
-/// Copies n bytes from any address to any other.
+/// Copies n bytes between any two addresses.
 __device__ inline void copy_bytes(const std::byte* from, std::byte* to, std::uint32_t n) {
   constexpr std::uint32_t word = sizeof(std::uint32_t);
   const std::uint32_t t = thread();
@@ -245,15 +245,15 @@ struct encode_boards_by_warp {
   static constexpr std::uint32_t boards = encode_boards::boards;
   static_assert(boards * strong::lanes == warp::threads);
 
-  /// The sums that make a strong::contribution: each lane of a group makes one of them.
+  /// The sums of a strong::contribution: each lane of a group computes one of them.
   static constexpr std::uint32_t group_sums = strong::taps + 2;
   static_assert(group_sums <= strong::lanes);
 
   struct shared {
     warp::group_tile tiles[boards];
     union {
-      double sums[boards][group_sums][strong::group_records + 1]; // padded: rows in other banks
-      std::uint16_t symbols[strong::lane_samples][warp::threads]; // afterwards
+      double sums[boards][group_sums][strong::group_records + 1]; // padded: rows use other banks
+      std::uint16_t symbols[strong::lane_samples][warp::threads]; // used afterwards
     };
   };
 
@@ -268,8 +268,8 @@ struct encode_boards_by_warp {
     std::uint32_t bytes = 0;
     std::uint32_t raw = 0; // lanes of groups that would grow
     std::uint32_t to_load = all;
-    // At most twice: where a group would grow, residuals stand in the place of its samples. A loop,
-    // so that the code which loads stands here once.
+    // At most twice: if a group would grow, its samples were replaced by residuals. A loop, so that
+    // the loading code exists only once.
 #pragma unroll 1
     for (;;) {
       for_each_group(to_load, [&](std::uint32_t k) { load(s.tiles[k], in, columns, board(k)); });
@@ -295,11 +295,11 @@ private:
     return encode_boards::slot(columns, i) + encoded_slot_bytes;
   }
 
-  /// Encodes the loaded groups, of which `all` has the lanes. Returns the length of the lane's own.
+  /// Encodes the loaded groups, whose lanes are in `all`. Returns the length of the lane's group.
   __device__ static std::uint32_t encode(shared& s, const warp::group_lane& mine,
                                          const batch_view& in, const frame_columns& columns,
                                          std::uint32_t i, bool coded, std::uint32_t all) {
-    // Groups that are not there go the same way as others, so that the warp stays together.
+    // Missing groups follow the same path as others, so that the warp stays together.
     for_each_group(~all, [&](std::uint32_t k) { s.tiles[k].clear(); });
     warp::sync();
     const strong::choice chosen = choose(s, mine, all);
@@ -314,7 +314,7 @@ private:
     return write_head(mine, of, chosen, first, coder, coded, end);
   }
 
-  /// f(k) for each group whose lanes are in the mask, by all threads.
+  /// Calls f(k) with all threads for each group whose lanes are in the mask.
   template <class F>
   __device__ static void for_each_group(std::uint32_t threads, F&& f) {
 #pragma unroll 1
@@ -322,7 +322,7 @@ private:
       if ((threads >> (strong::lanes * k) & 1) != 0) f(k);
   }
 
-  /// Loads the board's samples, and copies the words that its data has before the group.
+  /// Loads the board's samples, and copies the words in front of the group in its data.
   __device__ static void load(warp::group_tile& tile, const batch_view& in,
                               const frame_columns& columns, std::uint32_t i) {
     const found_packet packet = columns.packets[i];
@@ -348,7 +348,7 @@ private:
     }
     warp::sync();
     const bool is_there = (all >> warp::thread() & 1) != 0;
-    double sum = 0; // numbers of scales are whole, so their sum is exact
+    double sum = 0; // numbers of scales are integers, so their sum is exact
     if (is_there) {
       const std::uint32_t own = mine.lane < group_sums ? mine.lane : 0;
 #pragma unroll
@@ -371,7 +371,7 @@ private:
   __device__ static void model(shared& s, const warp::group_lane& mine, strong::shape of,
                                const strong::choice& chosen) {
     constexpr std::uint32_t settled =
-        8; // from this age on the level's mean is over as many samples
+        8; // from this age on the level is the mean of that many samples
     static_assert(strong::lane_model::level_shift(settled) ==
                   strong::lane_model::level_shift(strong::lane_samples));
     warp::modelled_lane lane{chosen};
@@ -390,7 +390,7 @@ private:
     }
   }
 
-  /// The steps go in last first.
+  /// The steps are coded in reverse order.
   __device__ static void code(shared& s, const warp::group_lane& mine, strong::shape of,
                               warp::group_coder& coder) {
 #pragma unroll 1
@@ -414,8 +414,8 @@ private:
     }
   }
 
-  /// What strong::detail::store_head writes, before the words. Returns the length of the group; if
-  /// that is more than a coded group may have, nothing is written.
+  /// Writes the head, as strong::detail::store_head does, in front of the words. Returns the length
+  /// of the group; if it exceeds the limit of a coded group, writes nothing.
   __device__ static std::uint32_t write_head(const warp::group_lane& mine, strong::shape of,
                                              const strong::choice& chosen,
                                              const warp::first_samples& first,
@@ -450,7 +450,7 @@ private:
     return bytes;
   }
 
-  /// A group that would grow: its samples as they are.
+  /// Stores a group that would grow as raw samples.
   __device__ static void store_raw(const warp::group_tile& tile, const frame_columns& columns,
                                    std::uint32_t i) {
     std::byte* const to = slot_end(columns, i) - strong::max_group_bytes;
@@ -468,10 +468,10 @@ struct cuda_form<encode_boards> {
   using type = encode_boards_by_warp;
 };
 
-/// A warp for each board.
+/// One warp per board.
 struct copy_encoded_boards_by_warp {
   static constexpr std::uint32_t width = 128;
-  static constexpr std::uint32_t boards = width / warp::threads; // of a CUDA block
+  static constexpr std::uint32_t boards = width / warp::threads; // boards per CUDA block
 
   struct shared {
     warp::board_image images[boards];

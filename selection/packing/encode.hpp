@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// encode_boards: the strong codec (gpu/codec/strong.hpp) for boards of accepted events, between
-// the decision and the place kernels: only the encoder knows how long a group becomes. It writes
-// the data of each board to a slot of its own, and the data's length to the board's column.
-// copy_encoded_boards brings the data to its place. A group is a whole board; boards that lack some
+// encode_boards: the strong codec (gpu/codec/strong.hpp) for boards of accepted events. It runs
+// between the decision and the place kernels, because only the encoder knows the length of a group.
+// It writes the data of each board to its own slot, and their length to the board's column.
+// copy_encoded_boards copies the data to their place. A group is a whole board; boards without some
 // records stay KOTO records.
 //
-// A block takes four boards: on a CPU the vectors code their groups side by side, on CUDA devices
-// eight threads each (encode.cuh), and other executors take a lane for each.
+// A block takes four boards: on a CPU vector instructions code their groups in parallel, on CUDA
+// devices eight threads each (encode.cuh), and other executors use a lane for each.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,14 @@
 
 namespace l3 {
 
-/// Whether a device of the queue has a form of encode_boards: the portable one keeps the residuals
-/// of a group in a lane's own memory, which is slow memory on devices.
+/// Whether a device of the queue has a form of encode_boards: the portable form keeps the residuals
+/// of a group in a lane's own memory, which is slow on devices.
 template <class Queue>
 inline constexpr bool can_encode = true;
 
 struct encode_boards {
   static constexpr std::uint32_t width = 32;
-  static constexpr std::uint32_t boards = 4; // of a block
+  static constexpr std::uint32_t boards = 4; // per block
 
   struct shared {
     staged_packet packet;
@@ -37,12 +37,12 @@ struct encode_boards {
     return (in.boards.size() + boards - 1) / boards;
   }
 
-  /// The slot of a board. Its data ends where the slot ends: the head of a group is made last.
+  /// The slot of a board. Its data end at the slot's end: the head of a group is written last.
   [[nodiscard]] L3_FN static std::byte* slot(const frame_columns& columns, std::uint32_t i) {
     return columns.encoded.data() + std::size_t{i} * encoded_slot_bytes;
   }
 
-  /// Whether board i is there, and is encoded.
+  /// Whether board i exists and is encoded.
   [[nodiscard]] L3_FN static bool codes(const batch_view& in, const frame_columns& columns,
                                         std::uint32_t i) {
     return i < in.boards.size() && columns.events.accepted[in.boards[i].event] != 0 &&
@@ -52,7 +52,7 @@ struct encode_boards {
     return kind == board_kind::sampling_125_mhz ? strong::shape::short_ones
                                                 : strong::shape::long_ones;
   }
-  /// Notes that the group of the board has so many bytes.
+  /// Records the length of the board's group.
   L3_FN static void conclude(const frame_columns& columns, std::uint32_t i, std::uint32_t bytes) {
     const std::uint32_t form = columns.boards.form[i] | board_strong;
     columns.boards.form[i] = static_cast<std::uint8_t>(form);
@@ -101,8 +101,8 @@ private:
   }
 };
 
-/// One CUDA block for each board of a kept event brings the data of encode_boards to its place, and
-/// packs what was not encoded.
+/// One CUDA block per board of a kept event copies the data of encode_boards to their place, and
+/// packs boards that were not encoded.
 struct copy_encoded_boards {
   static constexpr std::uint32_t width = 32;
 

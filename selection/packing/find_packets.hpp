@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// find_packets: runs before all kernels that decode on CUDA devices, where a warp decodes a board
-// by itself and would wait for each of the loads that lead to its packet. One thread a board finds
-// it (gpu/decode/found_packet.hpp); the other executors stage a packet by a whole block and have no
-// use for this.
+// find_packets: runs before all decoding kernels on CUDA devices, where one warp decodes a board
+// and would wait for each load on the way to its packet. One thread per board finds the packet
+// (gpu/decode/found_packet.hpp); other executors stage a packet with a whole block and do not need
+// this.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace l3 {
 
 struct find_packets {
-  static constexpr std::uint32_t width = 128; // boards of a block
+  static constexpr std::uint32_t width = 128; // boards per block
 
   struct shared {};
 
@@ -36,7 +36,7 @@ struct find_packets {
 template <class Queue>
 inline constexpr bool reads_found_packets = false;
 
-/// Enqueues find_packets where kernels need it, before all of them.
+/// Enqueues find_packets before all other kernels, if they need it.
 template <class Queue>
 void find_packets_first(Queue& queue, const batch_view& in, const frame_columns& all) {
   if constexpr (reads_found_packets<Queue>) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// keep_all: the decision of a run without selection. One CUDA block for each event marks the event
-// as accepted. A plan that selects runs its algorithms instead
+// keep_all: the decision of a run without selection. One CUDA block per event marks the event
+// as accepted. A selecting plan runs its algorithms instead
 // (selection/engine/selecting_plan.hpp).
 #pragma once
 

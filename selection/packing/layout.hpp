@@ -12,7 +12,7 @@ namespace l3 {
 
 inline constexpr std::uint64_t packed_alignment = 8;
 
-/// Where the summary starts: after header and tables. Without a summary the data starts here.
+/// Offset of the summary: after header and tables. Without a summary it is that of the data.
 [[nodiscard]] L3_FN constexpr std::uint64_t summary_offset(std::uint64_t fragments,
                                                            std::uint64_t boards) {
   return round_up(sizeof(packed_event) + fragments * sizeof(packed_fragment) +
@@ -20,7 +20,7 @@ inline constexpr std::uint64_t packed_alignment = 8;
                   packed_alignment);
 }
 
-/// Where the data starts. `between` are the lengths of summary and payload table together.
+/// Offset of the data. `between`: length of summary and payload table together.
 [[nodiscard]] L3_FN constexpr std::uint64_t
 data_offset(std::uint64_t fragments, std::uint64_t boards, std::uint64_t between = 0) {
   return summary_offset(fragments, boards) + between;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A board of which not all waveforms are kept (docs/formats.md, section 7): how long its data is,
-// and a row of pulses as it stands in it. Kernels of the selection and of packing use the same
+// A board with only some of its waveforms (docs/formats.md, section 7): the length of its data,
+// and the stored form of a pulse row. Kernels of the selection and of packing use the same
 // functions.
 #pragma once
 
@@ -17,8 +17,8 @@ namespace l3 {
   return board_mask_bytes + ones(rows) * static_cast<std::uint32_t>(sizeof(packed_pulse));
 }
 
-/// The shape of a board that was measured whole, and is not raw, if only these records are kept.
-/// `first` is the number of its first record.
+/// The shape of a completely measured board that is not raw, if only these records are kept.
+/// `first`: index of its first record.
 [[nodiscard]] L3_FN inline board_shape limited_shape(board_shape whole, std::uint32_t records,
                                                      const record_columns::view& measured,
                                                      std::uint32_t first) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device form of find_end (look_back.hpp). A warp asks for the words of 128 tiles at a time and
-// goes through them by 32, from the nearest on: votes find the nearest tile that has published its
+// The device form of find_end (look_back.hpp). A warp loads the words of 128 tiles at a time and
+// processes them by 32, starting at the nearest: votes find the nearest tile that has published its
 // end, and whether all tiles up to it have published. Sums over the warp then give the bytes
 // between two tiles that begin events. Other warps wait at a barrier, where they take no issue
 // slots.
@@ -10,7 +10,7 @@
 
 namespace l3 {
 
-/// What 32 tiles have published, read by the lanes of a warp, the nearest by lane 0.
+/// The published words of 32 tiles, one per lane of a warp, the nearest in lane 0.
 class tiles_seen {
 public:
   __device__ explicit tiles_seen(std::uint64_t word)
@@ -19,7 +19,7 @@ public:
 
   /// Whether one of them has published its end.
   [[nodiscard]] __device__ bool has_end() const { return ends_ != 0; }
-  /// Whether all have published something, up to the nearest that has published its end.
+  /// Whether all have published something, up to the nearest one with an end.
   [[nodiscard]] __device__ bool is_known() const {
     return (__ballot_sync(everyone, !position_word(low_).is_known()) & (ends_ ^ (ends_ - 1))) == 0;
   }
@@ -27,13 +27,13 @@ public:
   [[nodiscard]] __device__ std::uint64_t end() const {
     return __shfl_sync(everyone, mine_.bytes(), __ffs(static_cast<int>(ends_)) - 1);
   }
-  /// Joins the step over the tiles nearer than that, or over all, with the one over tiles behind
-  /// them.
+  /// Joins the step over the tiles nearer than that, or over all of them, with the one over tiles
+  /// behind them.
   __device__ void join(position_step& behind) const {
     std::uint32_t left = ends_ == 0 ? everyone : (ends_ & (0 - ends_)) - 1;
-    const auto bytes = static_cast<std::uint32_t>(mine_.bytes()); // of a tile, not of an end
+    const auto bytes = static_cast<std::uint32_t>(mine_.bytes()); // for a tile, not for an end
     std::uint32_t firsts = __ballot_sync(everyone, position_word(low_).is_first()) & left;
-    while (firsts != 0) { // from the nearest on
+    while (firsts != 0) { // starting at the nearest
       const std::uint32_t nearer_too = firsts ^ (firsts - 1);
       behind = position_step(0, sum(bytes, left & nearer_too), true).then(behind);
       left &= ~nearer_too;
@@ -50,11 +50,11 @@ private:
   }
 
   position_word mine_;
-  std::uint32_t low_; ///< has all that is not a number of bytes
+  std::uint32_t low_; ///< everything except the number of bytes
   std::uint32_t ends_;
 };
 
-/// Finds where the data of a tile ends that has published `mine`, like find_end, by one warp.
+/// Finds the end of the data of a tile that has published `mine`, like find_end, with one warp.
 [[nodiscard]] __device__ inline std::uint64_t find_end_by_warp(const cuda_block& b, std::uint32_t t,
                                                                position_word mine,
                                                                column<std::uint64_t> positions) {
@@ -64,7 +64,7 @@ private:
   position_step all(mine);
   std::uint64_t begin = 0; // where the nearest tile with an end has it
   bool is_found = t == 0;
-  for (std::uint32_t from = t; !is_found;) { // from − 1 is the nearest tile not yet read
+  for (std::uint32_t from = t; !is_found;) { // from − 1 is the nearest unread tile
     std::uint64_t words[rows];
 #pragma unroll
     for (std::uint32_t k = 0; k < rows; ++k) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds where the data of a tile ends, while all CUDA blocks do the same for their tiles. Each
-// block publishes the length of its tile, then looks back over the words of the tiles before, until
-// one of them states where it ends; then the block publishes its own end.
+// Finds the end of a tile's data while all other CUDA blocks do so for their tiles. Each block
+// publishes the length of its tile, then looks back over the words of earlier tiles until one of
+// them gives its end; then the block publishes its own end.
 //
-// The blocks exchange nothing but these words, so the words need no order with other accesses. A
-// device has a form of its own (look_back.cuh), in which a warp reads 32 tiles at a time.
+// The blocks exchange only these words, so the words need no order with other accesses. Devices use
+// another form (look_back.cuh), in which a warp reads 32 tiles at a time.
 #pragma once
 
 #include <cstdint>
@@ -18,18 +18,18 @@
 
 namespace l3 {
 
-/// What a block publishes about the end of its tile, in one word, which one store writes.
+/// A block's published word about the end of its tile, written by one store.
 class position_word {
 public:
   position_word() = default;
   L3_FN explicit position_word(std::uint64_t word) : word_(word) {}
 
-  /// The tile ends `bytes` behind the end of the tile before it. If the tile is the first of its
+  /// The tile ends `bytes` after the end of the previous tile. If the tile is the first of its
   /// event, that end is first rounded up to a multiple of 8.
   [[nodiscard]] L3_FN static position_word after_previous(std::uint64_t bytes, bool first) {
     return position_word(bytes << shift | (first ? first_bit : 0) | relative_bit);
   }
-  /// The word of a tile that is longer by so many bytes. This word must be relative.
+  /// The word of a tile that is longer by `bytes`. This word must be relative.
   [[nodiscard]] L3_FN position_word longer_by(std::uint64_t bytes) const {
     return position_word(word_ + (bytes << shift));
   }
@@ -43,11 +43,11 @@ public:
   [[nodiscard]] L3_FN bool is_known() const { return is_relative() || is_absolute(); }
   /// Whether the tile is the first of its event and so begins at a multiple of 8.
   [[nodiscard]] L3_FN bool is_first() const { return (word_ & first_bit) != 0; }
-  /// Relative: the length of the tile. Absolute: where the tile ends.
+  /// Relative: the length of the tile. Absolute: its end.
   [[nodiscard]] L3_FN std::uint64_t bytes() const { return word_ >> shift; }
   [[nodiscard]] L3_FN std::uint64_t word() const { return word_; }
 
-  /// Where the tile ends if the tile before it ends at `previous`.
+  /// The end of the tile if the previous tile ends at `previous`.
   [[nodiscard]] L3_FN std::uint64_t end(std::uint64_t previous) const {
     if (is_absolute()) return bytes();
     return (is_first() ? round_up(previous, packed_alignment) : previous) + bytes();
@@ -89,15 +89,15 @@ public:
   [[nodiscard]] L3_FN bool rounds() const { return rounds_; }
 
 private:
-  std::uint64_t before_ = 0; // bytes before the step rounds up
-  std::uint64_t after_ = 0;  // bytes behind
+  std::uint64_t before_ = 0; // bytes before rounding up
+  std::uint64_t after_ = 0;  // bytes after it
   bool rounds_ = false;
 };
 
 struct look_back {
-  static constexpr std::uint32_t window = 128; // tiles that a block reads at a time
+  static constexpr std::uint32_t window = 128; // tiles read at a time
   struct shared {
-    std::uint64_t before[window]; // the words of the tiles before this one, the nearest first
+    std::uint64_t before[window]; // words of the previous tiles, the nearest first
     std::uint64_t end;
   };
 };
@@ -129,7 +129,7 @@ template <block B>
   }
 }
 
-/// The form for one lane, which reads no more words than it needs, because they lie in the cache
+/// The form for one lane, which reads no more words than it needs, because they are in the cache
 /// lines of other cores.
 [[nodiscard]] inline std::uint64_t find_end(const solo_block& b, look_back::shared&,
                                             std::uint32_t t, position_word mine,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The form of measure_boards on CUDA devices: a warp for each board, and no shared memory. Each
-// thread loads 16 words of two samples and keeps the lowest and the highest of each half; two
-// exchanges complete them. The other forms of packing on devices use the same steps.
+// The form of measure_boards for CUDA devices: a warp per board and no shared memory. Each thread
+// loads 16 words of two samples and keeps the lowest and highest of each half; two exchanges
+// complete them. The other device forms of packing use the same steps.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@
 
 namespace l3 {
 
-/// What a warp knows of a packet, in the order in which it finds it.
+/// A warp's findings about a packet, in the order in which it finds them.
 struct warp_findings {
-  std::uint32_t record;      ///< the number of the record that this thread answers for
-  bool owns_record;          ///< false in the second of two threads with the same record
-  std::uint32_t low;         ///< the lowest samples, with their tags, of one record or of two
-  std::uint32_t high;        ///< the highest
+  std::uint32_t record;      ///< the record whose results this thread writes
+  bool owns_record;          ///< false in the second of two threads with one record
+  std::uint32_t low;         ///< lowest samples with their tags, of one record or two
+  std::uint32_t high;        ///< highest samples
   std::uint32_t own_minimum; ///< of `record`, with its tag
   std::uint32_t own_maximum; ///< likewise
   std::uint32_t own_bits;    ///< N
@@ -29,7 +29,7 @@ namespace warp {
 
 inline constexpr std::uint32_t words_of_thread = board_place::samples / threads;
 
-/// Header and footer: threads 0 … 5 have loaded a word of 32 bits each.
+/// Header and footer: threads 0 … 5 have loaded a 32-bit word each.
 struct outer_words {
   std::uint32_t word = 0;
   std::uint32_t expected = 0; ///< in the machine's byte order
@@ -59,7 +59,7 @@ struct outer_words {
   }
 };
 
-/// Completes the extremes over the threads of the same records, whose numbers differ only in the
+/// Completes the extremes over the threads with the same records, whose numbers differ only in the
 /// two bits `apart`.
 __device__ inline void complete(warp_findings& f, std::uint32_t apart) {
 #pragma unroll
@@ -70,7 +70,7 @@ __device__ inline void complete(warp_findings& f, std::uint32_t apart) {
   }
 }
 
-/// Finds all else when the extremes are complete. `which` is the half of them that is the record's.
+/// Finds the rest after the extremes are complete. `which`: the half of them that is the record's.
 __device__ inline void conclude(warp_findings& f, std::uint32_t which, const outer_words& outer,
                                 board_kind kind) {
   constexpr std::uint32_t header_words = (1U << board_place::header) - 1;
@@ -119,8 +119,8 @@ __device__ inline void write_raw(const batch_view& in, std::uint32_t i, const fr
 
 struct measure_boards_by_warp {
   static constexpr std::uint32_t width = 128;
-  static constexpr std::uint32_t resident = 12;                  // blocks of a multiprocessor
-  static constexpr std::uint32_t boards = width / warp::threads; // of a CUDA block
+  static constexpr std::uint32_t resident = 12;                  // blocks per multiprocessor
+  static constexpr std::uint32_t boards = width / warp::threads; // boards per CUDA block
   struct shared {};
 
   [[nodiscard]] static std::uint32_t blocks_for(std::uint32_t n) {
@@ -141,14 +141,14 @@ struct measure_boards_by_warp {
     std::uint32_t apart = 0;
     std::uint32_t which = 0;
     if (packet.kind() == board_kind::sampling_125_mhz) {
-      // Eight words are a row: the thread has pair t % 8 of every fourth row.
+      // A row has eight words: the thread has pair t % 8 of every fourth row.
       place.load_samples<warp::threads>(t, words);
       apart = 8;
       which = t / 8 % 2;
       f.record = t % 8 * 2 + which;
       f.owns_record = t < 16;
     } else {
-      // Two words are a row. Each quarter of the waveforms has eight threads: 8 j … 8 j + 7.
+      // A row has two words. Each quarter of the waveforms has eight threads: 8 j … 8 j + 7.
       constexpr std::uint32_t quarter = board_place::samples / 4;
       place.load_samples<8>(quarter * (t / 8) + t % 8, words);
       apart = 2;

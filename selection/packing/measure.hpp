@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// measure_boards: one CUDA block for each board reads the packet, checks every tag, finds minimum
-// and N of the 16 records, and decides in which form the board is packed: with or without its
-// header and footer words, or raw if it cannot be decoded.
+// measure_boards: one CUDA block per board reads the packet, checks every tag, finds minimum and N
+// of the 16 records, and decides the form of the packed board: with or without its header and
+// footer words, or raw if it cannot be decoded.
 //
-// Packing takes two passes: this kernel reads the packet and writes 51 bytes for each board, and
+// Packing takes two passes: this kernel reads the packet and writes 51 bytes per board, and
 // pack_boards reads the packet again. No kernel writes decoded samples in between, because that
 // would cost more memory traffic than the second reading.
 #pragma once
@@ -26,7 +26,7 @@ struct packet_findings {
   alignas(8) std::uint8_t marks[packet_lanes];     // for each word of header and footer
 };
 
-/// How a board is packed.
+/// The form of a packed board.
 struct board_shape {
   std::uint32_t form;  ///< board_form
   std::uint32_t bytes; ///< length of its data
@@ -35,7 +35,7 @@ struct board_shape {
 struct measure_boards {
   static constexpr std::uint32_t width = 128; // on a device
 
-  static constexpr std::uint32_t parts = 8; // the rows are reduced in parts, side by side
+  static constexpr std::uint32_t parts = 8; // the rows are reduced in parallel parts
   static constexpr std::uint32_t rows_per_part = packet_rows / parts;
 
   /// Intermediate results of reduce_lanes.
@@ -66,7 +66,7 @@ struct measure_boards {
     measure_staged(b, s.packet, s.lanes, s.found, in, i, board, fragment, out);
   }
 
-  /// Whether the packet is a full one that the board did not compress.
+  /// Whether the packet is full and the board did not compress it.
   [[nodiscard]] L3_FN static bool can_be_decoded(const board_entry& board,
                                                  const fragment_entry& fragment) {
     return board.opaque == 0 && is_full_packet(board, fragment);
@@ -118,10 +118,10 @@ struct measure_boards {
     return kind == board_kind::sampling_500_mhz ? static_cast<std::uint32_t>(board_256_samples) : 0;
   }
 
-  /// Finds minimum, maximum and N of the lanes. `found` can be read after the next sync().
-  /// Words with a sample's tag are 0x8000 … 0xbfff, the smallest of all signed numbers. So the
-  /// minimum and maximum of the signed words, with their tags, are those of the samples, and the
-  /// maximum also shows whether every tag is right.
+  /// Finds minimum, maximum and N of the lanes. `found` can be read after the next sync(). Words
+  /// with a sample's tag are 0x8000 … 0xbfff, the smallest of all signed numbers. So minimum and
+  /// maximum of the signed words, with their tags, are those of the samples, and the maximum also
+  /// shows whether every tag is right.
   template <block B>
   L3_FN static void reduce_lanes(const B& b, const staged_packet& packet, lane_measures& lanes,
                                  packet_findings& found, board_kind kind) {
@@ -149,7 +149,7 @@ struct measure_boards {
       lanes.lowest[lane] = low;
       lanes.highest[lane] = high;
     });
-    // A second loop over the same items, because compilers vectorise no loop that does both.
+    // A second loop over the same items, because compilers do not vectorise a combined loop.
     for_each(b, packet_lanes, [&](std::uint32_t lane) {
       const std::int32_t low = lanes.lowest[lane];
       const std::int32_t high = lanes.highest[lane];
@@ -164,7 +164,7 @@ struct measure_boards {
 private:
   /// Marks of a word of header or footer.
   static constexpr std::uint32_t wrong_tag = 1;
-  static constexpr std::uint32_t other_header = 2; // differs from the word that the event predicts
+  static constexpr std::uint32_t other_header = 2; // differs from the word expected for the event
   static constexpr std::uint32_t other_footer = 4;
 
   template <block B>
@@ -188,7 +188,7 @@ private:
     });
   }
 
-  /// The shape of the board; every lane computes the same.
+  /// The shape of the board, computed equally in every lane.
   [[nodiscard]] L3_FN static board_shape
   shape_of(const packet_findings& found, const board_entry& board, const fragment_entry& fragment) {
     const std::byte* const words =

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The form of pack_tiles on CUDA devices. Eight warps of a CUDA block have a board of a tile each.
-// A ninth, the tile's warp, takes the tickets, finds what the others must know of a tile, and looks
-// back for the places of the tiles.
+// The form of pack_tiles for CUDA devices. Eight warps of a CUDA block process one board of a tile
+// each. A ninth, the tile's warp, takes the tickets, finds the data that the others need about a
+// tile, and looks back for the places of the tiles.
 //
-// A block takes one tile after the other, one a turn. Its board warps measure a tile, publish its
-// length and pack it into images in shared memory; then they copy to the output the tile that they
-// packed two turns before. Other blocks have taken the tiles in front of it at about the same time;
-// when its place is asked for they have nearly always published their lengths (decision 37).
+// A block takes one tile per turn. Its board warps measure a tile, publish its length and pack it
+// into images in shared memory; then they copy the tile that they packed two turns earlier to the
+// output. Other blocks took the tiles before it at about the same time; when its place is needed
+// they have nearly always published their lengths (decision 37).
 #pragma once
 
 #include <cstddef>
@@ -18,23 +18,23 @@
 namespace l3 {
 
 struct pack_tiles_by_warp {
-  static constexpr std::uint32_t boards = pack_tiles::boards; // at most in a tile
+  static constexpr std::uint32_t boards = pack_tiles::boards; // most boards of a tile
   static constexpr std::uint32_t width = (boards + 1) * warp::threads;
-  static constexpr std::uint32_t resident = 4; // blocks of a multiprocessor
+  static constexpr std::uint32_t resident = 4; // blocks per multiprocessor
 
   static constexpr bool takes_turns = true;
 
   static constexpr std::uint64_t no_room = ~std::uint64_t{0};
 
-  /// What the warps of a block know of a tile.
+  /// The shared data of a block's warps about a tile.
   struct tile_in_hand {
     std::uint32_t is_there; ///< 0: there are no more tiles
     std::uint32_t number;
     std::uint32_t first;         ///< board
     std::uint32_t count;         ///< of boards
     std::uint64_t front;         ///< a position_word: the tile without its boards
-    std::uint64_t start;         ///< where its boards begin in the output, or no_room
-    std::uint32_t measured;      ///< boards, in units of one_measured, and the sum of their bytes
+    std::uint64_t start;         ///< begin of its boards in the output, or no_room
+    std::uint32_t measured;      ///< measured boards × one_measured + their bytes
     std::uint32_t bytes[boards]; ///< lengths of the packed boards
     std::uint32_t forms[boards];
     found_packet packets[boards];
@@ -45,10 +45,10 @@ struct pack_tiles_by_warp {
     }
   };
 
-  /// A tile leaves so many turns after it came in hand.
+  /// A tile is copied to the output this many turns after it was taken.
   static constexpr std::uint32_t lag = 2;
-  /// Those from the next tile to the one that leaves, and one whose place is taken while warps may
-  /// still look at it.
+  /// The tiles from the next one to the one being copied, and one that may be overwritten while
+  /// warps still read it.
   static constexpr std::uint32_t known_tiles = 8;
   static_assert(known_tiles >= lag + 3);
 
@@ -62,7 +62,7 @@ struct pack_tiles_by_warp {
                              output_view out) const {
     const std::uint32_t w = threadIdx.x / warp::threads;
     const bool is_of_tile = w == boards;
-    std::uint32_t ticket = 0; // of the next tile to find, in the first lane of the tile's warp
+    std::uint32_t ticket = 0; // of the next tile, in the first lane of the tile's warp
     if (is_of_tile) {
       take(b, tiles, ticket);
       find(b, in, columns, tiles, take(b, tiles, ticket), s.tiles[0]);
@@ -70,14 +70,14 @@ struct pack_tiles_by_warp {
       for (std::uint32_t k = 0; k <= lag; ++k) s.images[k][w].begin();
     }
     b.sync();
-    std::uint32_t image = 0; // of the tile in hand
+    std::uint32_t image = 0; // of the current tile
     for (std::uint32_t turn = 0, behind = 0; behind < lag; ++turn) {
       tile_in_hand& leaving = s.tiles[(turn - lag) % known_tiles];
       tile_in_hand& mine = s.tiles[turn % known_tiles];
       const bool leaves = turn >= lag;
       const bool is_there = behind == 0 && mine.is_there != 0;
       if (!is_there) ++behind;
-      // The oldest image is that of the tile which leaves.
+      // The oldest image belongs to the tile that is copied out.
       const std::uint32_t oldest = image == lag ? 0 : image + 1;
       if (is_of_tile) {
         if (is_there)
@@ -94,8 +94,8 @@ struct pack_tiles_by_warp {
   }
 
 private:
-  /// Returns the ticket that the last call asked for, and asks for the next one without waiting for
-  /// it. By the tile's warp, as are the next two functions.
+  /// Returns the ticket that the last call requested, and requests the next one without waiting for
+  /// it. Called by the tile's warp, like the next two functions.
   __device__ static std::uint32_t take(const cuda_block& b, const tile_columns::view& tiles,
                                        std::uint32_t& ticket) {
     const std::uint32_t taken = warp::of_thread(ticket, 0);
@@ -103,7 +103,7 @@ private:
     return taken;
   }
 
-  /// Finds what the block must know of a tile.
+  /// Finds the data that the block needs about a tile.
   __device__ static void find(const cuda_block& b, const batch_view& in,
                               const frame_columns& columns, const tile_columns::view& tiles,
                               std::uint32_t number, tile_in_hand& to) {
@@ -129,18 +129,18 @@ private:
       publish(b, &tiles.position[number], front); // others need not wait for its place
   }
 
-  /// Finds where a tile that has published its length begins.
+  /// Finds the begin of a tile that has published its length.
   __device__ static void find_place(const cuda_block& b, const tile_columns::view& tiles,
                                     std::uint64_t capacity, tile_in_hand& leaving) {
     const std::uint32_t bytes = leaving.measured % tile_in_hand::one_measured;
     const std::uint64_t end =
         find_end_by_warp(b, leaving.number, leaving.size(bytes), tiles.position);
-    // place_events marks an event that has no room
+    // place_events marks an event without room
     if (warp::thread() == 0) leaving.start = end > capacity ? no_room : end - bytes;
   }
 
-  /// Packs a board to its image. The last warp of a tile that has measured its board publishes the
-  /// tile's length.
+  /// Packs a board to its image. The last warp of a tile to measure its board publishes the tile's
+  /// length.
   __device__ static void pack(const cuda_block& b, const batch_view& in,
                               const frame_columns& columns, const tile_columns::view& tiles,
                               tile_in_hand& mine, warp::moved_image& image, std::uint32_t w) {

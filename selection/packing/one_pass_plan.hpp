@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plan for runs that keep everything: a kernel reads each packet once, measures it, packs it
+// The plan for runs that keep everything: a kernel reads each packet once, measures and packs it,
 // and writes it to its place in the output. The bytes are those of two_pass_plan<keep_all>.
 //
-// A *tile* is up to eight boards of a fragment. Each CUDA block takes a tile by a ticket, in rising
-// order, puts the data of its boards together in shared memory, and publishes their length. The
-// place of the tile is the sum over all tiles before it: the block looks back over the published
-// words (look_back.hpp). It waits only for tiles with lower tickets. Running blocks hold these, and
-// the lowest of them waits for no other, so the kernel ends on every executor, also on one that
-// runs the blocks in another order. The later kernels compute the sizes of events from the columns,
-// as in two passes, and write header, tables and raw fragments.
+// A *tile* is up to eight boards of a fragment. Each CUDA block takes tiles by ticket in rising
+// order, builds the data of its boards in shared memory, and publishes their length. The place of
+// the tile is the sum over all earlier tiles: the block looks back over the published words
+// (look_back.hpp). It waits only for tiles with lower tickets. Running blocks have these, and the
+// lowest of them waits for no other, so the kernel ends on every executor, even if it runs the
+// blocks in another order. The later kernels compute the sizes of events from the columns, as with
+// two passes, and write header, tables and raw fragments.
 //
-// Every tile belongs to an event; a tile without one would never publish its end, and later tiles
-// would spin. So each fragment must belong to one event, and fragments must lie in the order of
+// Every tile belongs to an event. A tile without one would never publish its end, and later tiles
+// would spin. So each fragment must belong to one event, and fragments must be in the order of
 // their events; the engine checks that (fragments_follow_events).
 #pragma once
 
@@ -24,12 +24,12 @@
 
 namespace l3 {
 
-/// The columns that the blocks of pack_tiles share, with a row for each tile.
+/// The shared columns of pack_tiles' blocks, with a row per tile.
 template <template <class> class column>
 struct tile_fields {
   column<std::uint64_t> front;          ///< a position_word: the tile without its boards
   column<std::uint64_t> position;       ///< a position_word
-  column<scalar<std::uint32_t>> ticket; ///< the next tile that a block takes
+  column<scalar<std::uint32_t>> ticket; ///< the next tile to take
 };
 using tile_columns = soa<tile_fields>;
 
@@ -48,7 +48,7 @@ struct one_pass_columns {
   }
 };
 
-/// One CUDA block for each event writes what stands before the boards of its tiles and clears their
+/// One CUDA block per event writes what precedes the boards of its tiles and clears their
 /// positions.
 struct begin_one_pass {
   static constexpr std::uint32_t width = 32;
@@ -73,9 +73,9 @@ struct begin_one_pass {
   }
 
 private:
-  /// The length of everything before the data of the tile's boards. In the first tile of an event
-  /// that is the event's header and tables, and those of preceding events without fragments; in the
-  /// first of a fragment that is written as it came, the fragment.
+  /// The length of everything in front of the data of the tile's boards. In the first tile of an
+  /// event this includes the event's header and tables, and those of preceding events without
+  /// fragments; in the first tile of a raw fragment, the fragment.
   L3_FN static position_word front_of(const batch_view& in, std::uint32_t e, std::uint32_t t) {
     const event_entry event = in.events[e];
     const fragment_entry& f = in.fragments[t / tiles_per_fragment];
@@ -100,7 +100,7 @@ struct pack_tiles {
   struct shared {
     staged_packet packet;
     packet_findings found;
-    union { // used one after the other
+    union { // used in sequence
       measure_boards::lane_measures measures;
       pack_boards::lane_records records;
       look_back::shared ends;
@@ -129,7 +129,7 @@ struct pack_tiles {
     const std::uint64_t start =
         find_end(b, s.ends, t, position_word(tiles.front[t]).longer_by(bytes), tiles.position) -
         bytes;
-    if (start + bytes <= out.capacity) // else place_events marks the event as having no room
+    if (start + bytes <= out.capacity) // otherwise place_events marks the event as having no room
       write_boards(b, s.image, in, mine, columns, out.bytes + start);
   }
 
@@ -166,7 +166,7 @@ private:
     return shape;
   }
 
-  /// Copies boards that lie side by side in the image together.
+  /// Copies adjacent boards of the image together.
   template <block B>
   L3_FN static void write_boards(const B& b, const std::byte* image, const batch_view& in,
                                  const tile& mine, const frame_columns& columns, std::byte* to) {

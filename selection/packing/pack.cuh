@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The form of pack_boards on CUDA devices: a warp for each board, which packs from registers
+// The form of pack_boards for CUDA devices: a warp per board, which packs from registers
 // (gpu/cuda/record_packing.cuh).
 #pragma once
 
@@ -15,8 +15,8 @@ namespace l3 {
 
 namespace warp {
 
-/// Writes the header and footer words that the form stores to `to`. Returns where the records
-/// begin.
+/// Writes the header and footer words that the form stores to `to`. Returns the begin of the
+/// records.
 __device__ inline std::byte* put_outer_words(const outer_words& outer, std::uint32_t form,
                                              std::byte* to) {
   constexpr std::uint32_t size = sizeof(std::uint32_t);
@@ -53,8 +53,8 @@ __device__ inline void copy_raw(const batch_view& in, std::uint32_t i, std::uint
 
 struct pack_boards_by_warp {
   static constexpr std::uint32_t width = 128;
-  static constexpr std::uint32_t resident = 9;                   // blocks of a multiprocessor
-  static constexpr std::uint32_t boards = width / warp::threads; // of a CUDA block
+  static constexpr std::uint32_t resident = 9;                   // blocks per multiprocessor
+  static constexpr std::uint32_t boards = width / warp::threads; // boards per CUDA block
 
   struct shared {
     warp::board_image images[boards];
@@ -74,7 +74,7 @@ struct pack_boards_by_warp {
     const found_packet packet = load_here(&columns.packets[i]);
     if (at == not_packed) return;
     event_result& result = columns.events.results[packet.event];
-    const bool kept = load_here(&result.kept); // an event that is to be kept may have no room
+    const bool kept = load_here(&result.kept); // a kept event may have no room
     std::uint64_t offset = observe(b, &result.offset);
     const board_place place(in, packet, i);
     warp::board_image& image = s.images[w];
@@ -95,11 +95,11 @@ struct pack_boards_by_warp {
     warp::outer_words outer;
     if ((form & (board_header_stored | board_footer_stored)) != 0)
       outer = warp::outer_words::load(place, packet);
-    asm volatile("" : "+l"(offset)); // nothing waits for it before the samples are there
+    asm volatile("" : "+l"(offset)); // nothing waits for it before the samples are loaded
     if (kept) warp::pack_board(samples, record, mine, outer, form, image, out.bytes + offset + at);
   }
 
-  /// What pack_boards::pack_limited writes.
+  /// The device form of pack_boards::pack_limited.
   __device__ static void pack_limited(const board_place& place, const found_packet& packet,
                                       const frame_columns& columns, std::uint32_t i,
                                       const board_shape& shape, warp::board_image& image,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// pack_boards: one CUDA block for each board of a kept event writes the board's data
-// (docs/formats.md, section 7) at the place that the place kernels found. pack_events.hpp writes
+// pack_boards: one CUDA block per board of a kept event writes the board's data
+// (docs/formats.md, section 7) to the place that the place kernels found. pack_events.hpp writes
 // all other bytes.
 //
-// The kernel packs the samples as they stand, in rows of 16 lanes with a different N in each lane:
-// eight rows make one octet in every lane. Octets are whole bytes, so no byte belongs to two lanes.
-// The block puts the data together in shared memory and copies it out as one run.
+// The kernel packs the samples in place, in rows of 16 lanes with a different N in each lane: eight
+// rows make one octet in every lane. Octets are whole bytes, so no byte belongs to two lanes. The
+// block builds the data in shared memory and copies it in one piece.
 #pragma once
 
 #include <cstdint>
@@ -96,8 +96,8 @@ struct pack_boards {
       write(packet.footer(), l2::footer_words, image + (with_header ? 2 * l2::header_words : 0));
   }
 
-  /// A board of which some waveforms are kept, or none: the mask of its records, what every board
-  /// has of words and records, and the rows of its pulses if these are kept.
+  /// Packs a board with some or none of its waveforms: the mask of its records, the words and
+  /// records as for every board, and its pulse rows if these are kept.
   template <block B>
   L3_FN static void pack_limited(const B& b, shared& s, const batch_view& in,
                                  const frame_columns& columns, std::uint32_t i, std::byte* to) {
@@ -143,7 +143,7 @@ private:
     });
   }
 
-  /// Each lane adds up the lengths of the records before its own; the first record is at `first`.
+  /// Each lane adds up the lengths of earlier records; the first record is at `first`.
   template <block B>
   L3_FN static void find_places(const B& b, const packet_findings& found, lane_records& s,
                                 board_kind kind, std::uint32_t first, std::uint32_t records) {
@@ -207,8 +207,8 @@ private:
     });
   }
 
-  /// The form for one lane, which writes in the order of the bytes. It stores each octet as 16
-  /// bytes for every N, and the next store overwrites the excess.
+  /// The form for one lane, which writes bytes in order. It stores each octet as 16 bytes for every
+  /// N, and the next store overwrites the excess.
   L3_FN static void write_records(const solo_block&, const packet_findings& found,
                                   const lane_records& s, board_kind kind, std::byte* image,
                                   std::uint32_t records) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// pack_events: one CUDA block for each kept event writes all of the packed event (docs/formats.md,
-// section 7) but the data of boards: header, tables, the summary if a selection ran, the payload
-// table if lines limit what is kept, the fragments that are stored raw, and the zeros at the end.
-// The place kernels have found where the event goes.
+// pack_events: one CUDA block per kept event writes the packed event (docs/formats.md, section 7)
+// except the data of boards: header, tables, the summary if there is a selection, the payload table
+// if lines limit the payload, raw fragments, and the zeros at the end. The place kernels have found
+// the event's place.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The place kernels turn sizes into offsets: place_boards within each event, place_events over the
-// events of the frame, in their order. They use no atomics, so the place of an event does not
-// depend on the order in which lanes and CUDA blocks run.
+// events of the frame, in order. They use no atomics, so the place of an event does not depend on
+// the order of lanes and CUDA blocks.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace l3 {
 
-/// One CUDA block for each event finds where the data of each board goes within the event, and
-/// writes the event's result, except the offset.
+/// One CUDA block per event finds the place of each board's data within the event, and writes the
+/// event's result, except the offset.
 struct place_boards {
   static constexpr std::uint32_t width = 32;
 
@@ -88,7 +88,7 @@ private:
   }
 };
 
-/// One CUDA block for the frame finds where each event goes and where the last one ends. Rejected
+/// One CUDA block for the frame finds the place of each event and the end of the last one. Rejected
 /// events take no room. From the first event that does not fit on, kept events get no_room instead
 /// and are not packed.
 struct place_events {
@@ -97,7 +97,7 @@ struct place_events {
 
   struct shared {
     std::uint64_t start[parts];
-    std::uint64_t end[parts]; // where the last kept event ends; 0: the part has none
+    std::uint64_t end[parts]; // end of the last kept event; 0: the part has none
   };
 
   template <block B>

@@ -2,9 +2,9 @@
 // The plan that reads each packet twice: once to measure it, and for kept events once more to pack
 // it. Every executor runs the same source.
 //
-// A plan is a type with the columns that its kernels write for each other, and run(), which
-// enqueues the kernels. There are two more: one_pass_plan.hpp, for runs that keep everything, gives
-// the same bytes; engine/selecting_plan.hpp runs the configured algorithms and then packs like this
+// A plan is a type with the columns that its kernels exchange, and run(), which enqueues the
+// kernels. There are two others: one_pass_plan.hpp, for runs that keep everything, gives the
+// same bytes; engine/selecting_plan.hpp runs the configured algorithms and then packs like this
 // plan.
 #pragma once
 
@@ -19,8 +19,8 @@
 
 namespace l3 {
 
-/// Enqueues the kernels that find room for the accepted events and pack them. The length of a KOTO
-/// record follows from what was measured; the strong codec has to encode before it knows.
+/// Enqueues the kernels that place and pack the accepted events. The length of a KOTO record
+/// follows from its measurement; the strong codec has to encode first.
 template <class Queue>
 void pack_accepted(Queue& queue, const batch_view& in, const frame_columns& all, output_view out,
                    frame_summary* summary) {

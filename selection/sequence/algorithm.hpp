@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// An algorithm of the selection is a kernel (gpu/executors/block.hpp) that states its name, what it
-// has a block for, and which slots it reads and writes. Its call operator takes the block, the
-// shared memory, the frame, then a view of each slot in the order of its lists: read-only views of
-// the slots that it reads, then views of those that it writes.
+// An algorithm of the selection is a kernel (gpu/executors/block.hpp) that declares its name, the
+// unit of its blocks, and the slots that it reads and writes. Its call operator takes the block,
+// the shared memory, the frame, then a view of each slot in the order of its lists: read-only views
+// of the slots that it reads, then views of those that it writes.
 //
 //   struct find_clusters {
 //     static constexpr std::string_view name = "find_clusters";
@@ -22,7 +22,7 @@
 //                                       const pulses::columns::const_view&, …);
 //   };
 //
-// docs/adding-an-algorithm.md goes through one from the idea to its test.
+// docs/adding-an-algorithm.md explains one from the idea to its test.
 #pragma once
 
 #include <concepts>
@@ -37,7 +37,7 @@
 
 namespace l3 {
 
-/// A slot: columns with a name, and the number of rows that they need for a batch.
+/// A slot: columns with a name, and their number of rows for a batch.
 template <class S>
 concept slot = requires(const batch_capacity& c) {
   typename S::columns::view;
@@ -48,19 +48,19 @@ concept slot = requires(const batch_capacity& c) {
 template <slot... S>
 struct slot_list {};
 
-/// What an algorithm has a block for.
+/// The unit for which an algorithm has a block.
 enum class blocks_for : std::uint8_t {
   board,        ///< each board of the batch
   event,        ///< each event
-  readout_board ///< each board of the readout, for each spill of the batch: for histograms
+  readout_board ///< each board of the readout and each spill of the batch: for histograms
 };
 
-/// What every algorithm can read beside its slots.
+/// Data that every algorithm can read besides its slots.
 struct selection_frame {
   batch_view batch;
   selection_tables tables;
   frame_columns packing;          ///< the columns of packing; the decision goes to events.accepted
-  histogram_view histograms = {}; ///< nothing is counted without histograms
+  histogram_view histograms = {}; ///< empty without histograms
 };
 
 template <class A>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the kernels count: an area for each spill of which the frame has events, with the sums of
-// all inputs and the counts of events. The areas lie one below the other in front of the frame's
-// results, the first one directly, so that the areas in use leave a device together with the
-// results, by the same copy.
+// The memory in which kernels count: an area for each spill with events in the frame, with the
+// sums of all inputs and the counts of events. The areas lie one below the other directly in front
+// of the frame's results, so that the same copy moves the used areas and the results from a
+// device.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,9 @@ namespace l3 {
 
 struct histogram_view {
   std::byte* end = nullptr; ///< of the first area
-  std::uint32_t inputs = 0; ///< of the readout; 0: nothing is counted
-  std::uint32_t one_in = 1; ///< events give their channels' sums: see is_sampled()
-  std::uint32_t spills = 0; ///< of the frame, as far as there is room
+  std::uint32_t inputs = 0; ///< of the readout; 0: no histograms
+  std::uint32_t one_in = 1; ///< events are sampled: see is_sampled()
+  std::uint32_t spills = 0; ///< of the frame, up to the limit
   std::uint32_t spill[max_frame_spills] = {};
 
   [[nodiscard]] L3_FN static constexpr std::size_t bytes_of_area(std::uint32_t inputs) {
@@ -32,13 +32,13 @@ struct histogram_view {
   [[nodiscard]] L3_FN std::uint32_t* counts(std::uint32_t place) const {
     return reinterpret_cast<std::uint32_t*>(channels(place) + inputs);
   }
-  /// The place of the area of a spill; `spills` if it has none.
+  /// The index of the area of a spill; `spills` if it has none.
   [[nodiscard]] L3_FN std::uint32_t place_of(std::uint32_t which) const {
     std::uint32_t place = 0;
     while (place < spills && spill[place] != which) ++place;
     return place;
   }
-  /// Gives the spill an area if there is room for one more.
+  /// Assigns an area to the spill if there is room.
   void add(std::uint32_t which) {
     if (spills < max_frame_spills && place_of(which) == spills) spill[spills++] = which;
   }

@@ -16,7 +16,7 @@ std::string listed(std::span<const algorithm_info> registry) {
   return names;
 }
 
-/// The algorithms that write a slot, for a message that tells what to add to the sequence.
+/// The algorithms that write a slot, for a message about what to add to the sequence.
 std::string writers_of(std::string_view slot_name, std::span<const algorithm_info> registry) {
   std::string names;
   for (const algorithm_info& a : registry) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plans a sequence from the names of its algorithms: which algorithms run, in which order, and
-// where each slot lies in the arena of a frame. plan_sequence checks the wiring before anything
-// runs: an algorithm may read a slot only if an earlier one writes it. A slot occupies its memory
-// from the step that writes it to the last step that reads it; slots whose times do not overlap
+// where each slot is in the arena of a frame. plan_sequence checks the wiring before anything runs:
+// an algorithm may read a slot only if an earlier one writes it. A slot occupies memory from the
+// step that writes it to the last step that reads it; slots that are not used at the same time
 // share memory. All sizes follow from the configured limits.
 #pragma once
 
@@ -27,7 +27,7 @@ struct slot_info {
 /// An algorithm without its type.
 struct algorithm_info {
   std::string_view name;
-  std::vector<slot_info> reads; ///< with the slots that it updates
+  std::vector<slot_info> reads; ///< including the slots that it updates
   std::vector<slot_info> writes;
 };
 
@@ -54,7 +54,7 @@ struct updates_of<A> {
 
 } // namespace sequence_details
 
-/// The slots that an algorithm updates; most algorithms update none.
+/// The slots that an algorithm updates; usually none.
 template <algorithm A>
 using updates_of = typename sequence_details::updates_of<A>::type;
 
@@ -73,7 +73,7 @@ struct sequence_plan {
     std::size_t bytes = 0;
     std::size_t first_step = 0; ///< the step that writes the slot
     std::size_t last_step = 0;  ///< the last step that reads it
-    bool handed_out = false;    ///< lies with the frame's results, not in the arena
+    bool handed_out = false;    ///< stored with the frame's results, not in the arena
   };
 
   std::vector<std::size_t> steps; ///< indices into the registry
@@ -83,8 +83,8 @@ struct sequence_plan {
   [[nodiscard]] const placed_slot& at(std::string_view slot_name) const;
 };
 
-/// `registry` lists all algorithms. The slot `handed_out` lies outside the arena, and some step
-/// must write it. Throws std::runtime_error with the fault and its remedy.
+/// `registry` lists all algorithms. The slot `handed_out` is outside the arena, and some step must
+/// write it. Throws std::runtime_error with the fault and its remedy.
 [[nodiscard]] sequence_plan plan_sequence(std::span<const std::string> names,
                                           std::span<const algorithm_info> registry,
                                           const batch_capacity& capacity,

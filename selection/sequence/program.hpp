@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program of a selection: the names of the algorithms, and the tables that they read.
+// The program of a selection: the names of its algorithms, and their tables.
 // trigger/load_selection.hpp makes a program from files. An engine without a program keeps every
 // event.
 #pragma once
@@ -13,11 +13,11 @@ namespace l3 {
 
 struct selection_program {
   std::vector<std::string> sequence;
-  selection_tables tables; ///< in host memory; the engine copies them when it is made
-  /// Histograms are made, with the channels of one event in so many; 0: no histograms.
+  selection_tables tables; ///< in host memory; the engine copies them at its construction
+  /// One in so many events is sampled for channel histograms; 0: no histograms.
   std::uint32_t histograms_one_in = 0;
-  /// For tests, as it takes time: after every algorithm that runs on host memory, start() checks
-  /// what the algorithm promises, and throws std::logic_error if it broke a promise.
+  /// For tests, because it is slow: after every algorithm on host memory, start() checks the
+  /// algorithm's promises, and throws std::logic_error if one is broken.
   bool check_promises = false;
 };
 

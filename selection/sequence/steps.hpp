@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps of a sequence, ready to run on one kind of queue. A step holds its kernel and the views
-// of its slots in the arena of one frame. The engine makes the steps with the frame; running a step
-// launches its kernel.
+// The steps of a sequence for one kind of queue. A step has its kernel and the views of its slots
+// in the arena of one frame. The engine creates the steps with the frame; running a step launches
+// its kernel.
 #pragma once
 
 #include <cstdint>
@@ -23,15 +23,15 @@ class sequence_step {
 public:
   virtual ~sequence_step() = default;
   virtual void run(Queue& queue, const selection_frame& f) const = 0;
-  /// The promise that the step's output breaks; empty if it keeps all. Only where kernels run on
-  /// host memory.
+  /// Returns the promise that the step's output breaks; empty if it keeps all. Only if kernels run
+  /// on host memory.
   [[nodiscard]] virtual std::string broken_promise(const selection_frame& f) const = 0;
 };
 
 /// The memory of a frame's slots.
 class slot_memory {
 public:
-  /// The slot that the plan hands out lies at `handed_out`, all others lie in `arena`.
+  /// The slot that the plan hands out is at `handed_out`, all others are in `arena`.
   slot_memory(const sequence_plan& plan, const batch_capacity& capacity, std::byte* arena,
               std::byte* handed_out)
       : plan_(&plan), capacity_(capacity), arena_(arena), handed_out_(handed_out) {}
@@ -99,12 +99,12 @@ private:
 
 } // namespace sequence_details
 
-/// The algorithms that a sequence may name.
+/// The algorithms that a sequence may use.
 template <algorithm... A>
 struct algorithm_list {
   [[nodiscard]] static std::vector<algorithm_info> infos() { return {info_of<A>()...}; }
 
-  /// Makes a step for each step of the plan, on the slots of one frame.
+  /// Creates a step for each step of the plan, on the slots of one frame.
   template <class Queue>
   [[nodiscard]] static std::vector<std::unique_ptr<sequence_step<Queue>>>
   bind(const sequence_plan& plan, const slot_memory& memory) {

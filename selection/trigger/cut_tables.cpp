@@ -7,11 +7,11 @@
 
 #include <fmt/format.h>
 
-#include "config/toml/nearest.hpp"
+#include "config/toml/complaints.hpp"
 #include "selection/detector/pulse_form.hpp"
 #include "selection/detector/pulse_reach.hpp"
-#include "selection/trigger/line_checks.hpp"
 #include "selection/trigger/line_id.hpp"
+#include "selection/trigger/parse_selection.hpp"
 #include "selection/trigger/quantity_units.hpp"
 #include "selection/trigger/table_units.hpp"
 
@@ -85,7 +85,7 @@ private:
                  reach, quote(line->name.value));
   }
 
-  /// `later`: than the trigger's time pulses in time come so many ns.
+  /// `later`: delay in ns of in-time pulses after the trigger's time.
   void check_window(const time_window& window, input_address at, std::string_view whose,
                     double later = 0) {
     const auto reach = reach_of(d_.kind_of(at), d_.signals().pulse_time + later);
@@ -93,7 +93,7 @@ private:
       wrong_.add(window.place, "{} {}", whose, reach.missed());
   }
 
-  /// Counts over the pedestal.
+  /// Counts above the pedestal.
   [[nodiscard]] double highest_pulse(input_address at) const {
     return highest_sample(d_.kind_of(at)) - d_.signals().pedestal_max;
   }
@@ -194,7 +194,7 @@ private:
     t_.lines.push_back(e);
   }
 
-  /// The counter's bit; 0, and a complaint, if there is no such counter.
+  /// The counter's bit; 0, with a complaint, if there is no such counter.
   std::uint32_t bit_of(const setting<std::string>& name) {
     for (std::size_t i = 0; i < d_.vetoes().size(); ++i)
       if (d_.vetoes()[i].name == name.value) return 1U << i;
@@ -202,7 +202,7 @@ private:
     return 0;
   }
 
-  /// Complains if the name is that of no counter, nor the calorimeter's.
+  /// Reports a name that is neither a counter's nor the calorimeter's.
   void check_inputs_of(const setting<std::string>& name) {
     const bool is_there =
         name.value == calorimeter_inputs ||

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "selection/trigger/level_tables.hpp"
+#include "selection/trigger/cut_tables.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <string>
+#include <utility>
 
 #include "selection/trigger/line_id.hpp"
 
 namespace l3 {
+
 namespace {
 
 using input_lists = std::vector<std::vector<std::uint16_t>>; // by input
@@ -18,7 +21,7 @@ const counter_settings* settings_of(const selection_settings& s, const std::stri
   return at == s.counters.end() ? nullptr : &*at;
 }
 
-/// Adds the crystals that are so many steps away; from one crystal to one that touches it is a
+/// Adds the crystals within `steps`; from one crystal to one that touches it is a
 /// step.
 void add_crystals(input_lists& lists, const detector& d, std::uint32_t steps) {
   const auto& all = d.crystals();
@@ -48,14 +51,14 @@ void add_crystals(input_lists& lists, const detector& d, std::uint32_t steps) {
   }
 }
 
-/// How many places two modules are apart. A barrel is a ring: its last module touches the first.
+/// The distance of two modules. A barrel is a ring: its last module touches the first.
 std::uint32_t places_between(const veto& v, std::uint32_t one, std::uint32_t other) {
   const std::uint32_t apart = one > other ? one - other : other - one;
   const bool ring = v.shape.form == veto_shape::kind::barrel;
   return ring ? std::min(apart, v.modules - apart) : apart;
 }
 
-/// Adds the other end of each module, and the modules that are so many places away.
+/// Adds the other end of each module, and the modules within a number of places.
 void add_modules(input_lists& lists, const detector& d, const selection_settings& s) {
   for (const auto& v : d.vetoes()) {
     const counter_settings* const own = settings_of(s, v.name);
@@ -78,7 +81,7 @@ bool is_exempt(const detector& d, const element& e, const suppression_settings& 
       s.exempt, [&](const setting<std::string>& name) { return name.value == counter; });
 }
 
-/// Pedestal and noise in the units of pulses, 1/4 and 1/256 count, the factors in 1/256.
+/// Pedestal and noise in the units of pulses, 1/4 and 1/256 count; the factors in 1/256.
 input_levels levels_of(const channel_calibration& c, const suppression_settings& s) {
   constexpr std::int64_t one = 65536; // steps of a count
   const std::int64_t most = l2::payload_mask;
@@ -91,7 +94,7 @@ input_levels levels_of(const channel_calibration& c, const suppression_settings&
     return static_cast<std::uint16_t>(std::clamp<std::int64_t>(sample, 0, most));
   };
   input_levels l;
-  if (noise == 0) return l; // not known
+  if (noise == 0) return l; // unknown
   const std::int64_t lowest = pedestal - away(s.sigma);
   l.low = clamped(lowest > 0 ? (lowest + one - 1) / one : 0);
   l.high = clamped((pedestal + away(s.sigma)) / one);
@@ -126,6 +129,22 @@ level_tables make_level_tables(const detector& d, const calibration& c,
   for (const std::uint16_t input : t.kept_with) hash.add(input);
   t.hash = std::max(hash.value(), std::uint32_t{1});
   return t;
+}
+
+neighbour_table find_neighbours(std::vector<crystal_entry> crystals, std::int32_t reach) {
+  neighbour_table table{std::move(crystals), {}};
+  for (std::size_t i = 0; i < table.crystals.size(); ++i) {
+    crystal_entry& mine = table.crystals[i];
+    mine.first_neighbour = static_cast<std::uint32_t>(table.neighbours.size());
+    for (std::size_t j = 0; j < i; ++j) {
+      const crystal_entry& other = table.crystals[j];
+      if (std::abs(mine.x - other.x) <= reach && std::abs(mine.y - other.y) <= reach)
+        table.neighbours.push_back(static_cast<std::uint16_t>(j));
+    }
+  }
+  crystal_entry& behind = table.crystals.emplace_back();
+  behind.first_neighbour = static_cast<std::uint32_t>(table.neighbours.size());
+  return table;
 }
 
 } // namespace l3

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "selection/trigger/line_checks.hpp"
+#include "selection/trigger/parse_selection.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,13 +11,13 @@
 #include <fmt/format.h>
 
 #include "config/toml/value.hpp"
+#include "selection/trigger/line_id.hpp"
 #include "selection/trigger/quantity_units.hpp"
-#include "selection/trigger/trigger_names.hpp"
 
 namespace l3 {
 namespace {
 
-/// In every event that has both: lesser ≤ factor × greater + rounding.
+/// In every event with both quantities: lesser ≤ factor × greater + rounding.
 struct relation {
   quantity lesser;
   quantity greater;
@@ -40,7 +40,7 @@ std::string_view in_words_before(double factor) {
   return factor < 1 ? "half of " : "";
 }
 
-/// How many photons an event must have to have the quantity.
+/// The number of photons that an event needs to have the quantity.
 interval photons_for(quantity q) {
   constexpr double any = std::numeric_limits<double>::infinity();
   switch (q) {
@@ -65,7 +65,7 @@ const range_settings* find(const line_settings& line, quantity q) {
   return at == line.ranges.end() ? nullptr : &*at;
 }
 
-/// How many photons the ranges of a line leave an event, and which of them asks for the most.
+/// The number of photons that the ranges of a line allow, and the range that requires the most.
 struct photon_demand {
   double least = 0;
   double most = unit_of(quantity::photons).most;
@@ -150,7 +150,7 @@ public:
     photon_sum(cuts.threshold);
   }
 
-  /// Holds the ranges against the calorimeter.
+  /// Compares the ranges with the calorimeter.
   void places(const detector& d) {
     double inner = 0;
     double radius = 0;
@@ -197,7 +197,7 @@ private:
           most);
   }
 
-  /// The least one has its energy, the greatest one has its own, and all others lie between.
+  /// The lowest photon has its energy, the highest its own, and all others are between.
   void photon_sum(double threshold) {
     const auto* sum = find(line_, quantity::photon_energy);
     if (sum == nullptr) return;

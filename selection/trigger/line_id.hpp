@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// FNV-1a, 32 bits (Fowler, Noll, Vo): the short names by which the stream calls a line and the
-// settings in force.
+// FNV-1a, 32 bits (Fowler, Noll, Vo): the short ids of lines and of the active settings in the
+// stream.
 #pragma once
 
+#include <array>
 #include <concepts>
 #include <cstdint>
 #include <string_view>
+
+#include "selection/detector/detector.hpp"
 
 namespace l3 {
 
@@ -14,7 +17,7 @@ public:
   constexpr void add(std::string_view text) {
     for (const char c : text) add_byte(static_cast<std::uint8_t>(c));
   }
-  /// As four bytes, the lowest first.
+  /// Adds four bytes, the lowest first.
   template <std::integral T>
   requires(sizeof(T) <= sizeof(std::uint32_t)) constexpr void add(T number) {
     const auto bits = static_cast<std::uint32_t>(number);
@@ -29,11 +32,32 @@ private:
   std::uint32_t value_ = 0x811c9dc5U;
 };
 
-/// The id of a line, from its name.
+/// The id of a line by its name.
 [[nodiscard]] constexpr std::uint32_t line_id(std::string_view name) {
   fnv1a hash;
   hash.add(name);
   return hash.value();
 }
+
+// The names of the bits of the trigger word in settings and tables.
+
+struct trigger_name {
+  std::string_view name;
+  trigger_bit bit;
+};
+
+inline constexpr std::array<trigger_name, 11> trigger_names{{
+    {"two_clusters", trigger_two_clusters},
+    {"four_clusters", trigger_four_clusters},
+    {"five_clusters", trigger_five_clusters},
+    {"six_clusters", trigger_six_clusters},
+    {"minimum_bias", trigger_minimum_bias},
+    {"accidental", trigger_accidental},
+    {"led", trigger_led},
+    {"laser", trigger_laser},
+    {"cosmic", trigger_cosmic},
+    {"clock", trigger_clock},
+    {"on_spill", trigger_on_spill},
+}};
 
 } // namespace l3

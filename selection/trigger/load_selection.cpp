@@ -24,7 +24,7 @@ std::vector<std::string> names_in(const selection_settings& settings) {
 
 using step_names = std::span<const std::string>;
 
-/// Why these steps cannot run one after the other; empty if they can.
+/// Why these steps cannot run in this order; empty if they can.
 std::string why_not(step_names names) {
   try {
     static_cast<void>(plan_sequence(names, algorithms::infos(), {}, summaries::name));
@@ -34,7 +34,7 @@ std::string why_not(step_names names) {
   }
 }
 
-/// Planning goes step by step: the first one with which it fails like the whole.
+/// Finds the first step with which planning fails like the whole sequence.
 std::size_t step_to_blame(step_names names, const std::string& why) {
   std::size_t step = 0;
   while (step + 1 < names.size() && why_not(names.first(step + 1)) != why) ++step;
@@ -73,7 +73,7 @@ constexpr const char* built_in_detector = "built-in detector.toml";
 
 bool is_built_in(const std::string& detector) { return detector.empty() || detector == built_in; }
 
-/// Of the built-in detector.
+/// For the built-in detector.
 void check_readout(const readout& crates) {
   if (!(crates == readout::koto()))
     throw bad_file({built_in_detector},
@@ -82,7 +82,7 @@ void check_readout(const readout& crates) {
                    "--detector)");
 }
 
-/// Reads a menu. If there is none, and its name has the letters of "built-in", the complaint asks
+/// Reads a menu. If it is missing, and its name has the letters of "built-in", the complaint asks
 /// whether that was meant.
 std::string menu_text(const std::string& file) {
   try {

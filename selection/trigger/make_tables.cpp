@@ -13,8 +13,6 @@
 #include "selection/detector/pulse_form.hpp"
 #include "selection/detector/pulse_response.hpp"
 #include "selection/trigger/cut_tables.hpp"
-#include "selection/trigger/level_tables.hpp"
-#include "selection/trigger/neighbours.hpp"
 #include "selection/trigger/table_units.hpp"
 
 namespace l3 {
@@ -72,9 +70,9 @@ void add_modules(host_tables& t, const detector& d, const calibration& c) {
   }
 }
 
-/// MeV, or photoelectrons, that a pulse must stand for to be looked at: half of what its input
-/// needs for a crystal or a hit to count, because sums are not exact, and of two ends each sees
-/// half of that.
+/// The least energy of a pulse, MeV or photoelectrons: half of what its input needs for a crystal
+/// or a hit to count, because sums are not exact, and because each of two ends sees half of the
+/// energy.
 double least_energy(const host_tables& t, const element& e, std::uint32_t ends) {
   const bool crystal = e.what == element::kind::crystal;
   const double threshold = crystal ? t.constants.crystal_threshold : t.vetoes[e.index].threshold;
@@ -121,8 +119,8 @@ void add_attenuation(host_tables& t, const detector& d) {
   }
 }
 
-/// Only for lines that limit what is kept: without one, no table says anything of it. Where every
-/// event is recorded no line limits anything, because the lines are still to be judged.
+/// Only for lines that limit the payload: without one, no table mentions it. If every event is
+/// recorded, no line limits anything, because the lines are still to be judged.
 void add_payloads(host_tables& t, const detector& d, const calibration& c,
                   const selection_settings& settings) {
   if (t.constants.record != 0) {
@@ -173,7 +171,7 @@ void check_fits(const detector& d, const calibration& c) {
                    keep_waveforms::max_boards));
   if (d.vetoes().size() > max_vetoes)
     no(fmt::format("has {} vetoes; there is room for {}", d.vetoes().size(), max_vetoes));
-  constexpr double most_distance = 3200; // mm: 16 bits hold no more
+  constexpr double most_distance = 3200; // mm: the limit of 16 bits
   for (const auto& k : d.crystals())
     if (std::max(std::abs(k.x), std::abs(k.y)) > most_distance)
       no("has a crystal more than 3200 mm off its axis, on input " + to_string(k.at));

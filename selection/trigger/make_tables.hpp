@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From what people write, the detector, its calibration and the selection's settings, to the whole
-// numbers of selection/sequence/tables.hpp that the algorithms look at. Done once, at start.
+// Converts the detector, its calibration and the selection's settings to the integers of
+// selection/sequence/tables.hpp for the algorithms, once at the start.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@
 
 namespace l3 {
 
-/// Owns the tables in the host's memory.
+/// Owns the tables in host memory.
 struct host_tables {
   selection_constants constants;
   std::vector<std::uint16_t> first_board;
@@ -29,20 +29,20 @@ struct host_tables {
   std::vector<input_levels> levels;
   std::vector<std::uint16_t> kept_with;
 
-  /// Good as long as the vectors stay what they are.
+  /// Valid as long as the vectors do not change.
   [[nodiscard]] selection_tables view() const;
 };
 
-/// A number for all that decides: algorithms, cuts, vetoes, lines, mode, calibration and geometry,
-/// but not the run (constants.run, .settings). Each selected event carries it, so that analysts can
-/// tell what was in force; two files with the same number select alike. FNV-1a, 32 bits.
+/// A hash of the whole selection: algorithms, cuts, vetoes, lines, mode, calibration and geometry,
+/// but not the run (constants.run, .settings). Each selected event has it, so that analysts know
+/// the selection; two files with the same number select alike. FNV-1a, 32 bits.
 [[nodiscard]] std::uint32_t hash_of(const host_tables& t, const selection_settings& settings);
 
-/// Throws std::runtime_error, "the detector …", if the algorithms have no room for it or if there
-/// is nothing in it.
+/// Throws std::runtime_error, "the detector …", if the algorithms have no room for it or if it is
+/// empty.
 void check_fits(const detector& d, const calibration& c);
 
-/// Throws bad_file if the settings do not fit the detector; and as check_fits.
+/// Throws bad_file if the settings do not fit the detector, and as check_fits does.
 [[nodiscard]] host_tables make_tables(const detector& d, const calibration& c,
                                       const selection_settings& settings, std::uint32_t run,
                                       selection_mode mode = selection_mode::select);

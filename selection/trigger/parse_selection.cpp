@@ -8,20 +8,19 @@
 
 #include <fmt/format.h>
 
-#include "config/toml/nearest.hpp"
+#include "config/toml/complaints.hpp"
 #include "config/toml/table.hpp"
 #include "selection/algorithms/find_clusters.hpp"
 #include "selection/algorithms/keep_waveforms.hpp"
 #include "selection/detector/pulse_reach.hpp"
-#include "selection/trigger/line_checks.hpp"
+#include "selection/trigger/line_id.hpp"
 #include "selection/trigger/quantity_units.hpp"
 #include "selection/trigger/table_units.hpp"
-#include "selection/trigger/trigger_names.hpp"
 
 namespace l3 {
 namespace {
 
-constexpr double most_energy = 2e6;    // MeV: 32 bits hold no more keV
+constexpr double most_energy = 2e6;    // MeV: the limit of 32 bits in keV
 constexpr double most_distance = 1000; // mm
 constexpr std::uint32_t most_prescale = 1'000'000'000;
 
@@ -48,7 +47,7 @@ std::uint16_t triggers_of(const toml_table& s, std::string_view key) {
   return bits;
 }
 
-/// Why no event can lie in the range; empty if one can.
+/// Why no event can be in the range; empty if one can.
 std::string why_empty(const interval& range, const quantity_unit& unit) {
   constexpr double most = 0x7fffffff; // steps
   if (!(range.from <= range.to)) return "it must rise; write [from, to], inf for an open end";
@@ -66,7 +65,7 @@ std::string why_empty(const interval& range, const quantity_unit& unit) {
   return "";
 }
 
-/// Adds [from, to], or a number for both.
+/// Adds [from, to], or one number for both.
 void add_range(const toml_table& s, quantity q, std::vector<range_settings>& ranges) {
   const auto key = name_of(q);
   if (!s.has(key)) return;
@@ -91,7 +90,7 @@ void read_clusters(const toml_table& s, cluster_settings& c) {
   c.neighbour_distance = s.number("neighbour_distance", 0, most_distance, c.neighbour_distance);
 }
 
-/// Pairs of numbers, the first of each rising.
+/// Pairs of numbers with increasing first numbers.
 std::vector<std::pair<double, double>> correction_of(const toml_table& s) {
   constexpr std::string_view key = "energy_correction";
   constexpr double most_lacking = 1000; // MeV
@@ -174,7 +173,7 @@ unknown_rule rule_of(const toml_table& s) {
   return unknown_rule::ignore;
 }
 
-/// Nothing if it was refused.
+/// Returns nothing if it was refused.
 std::optional<setting<event_payload>> payload_of(const toml_table& s) {
   if (!s.has("payload")) return setting<event_payload>(event_payload::all);
   const auto word = s.text("payload");
@@ -230,7 +229,7 @@ line_settings read_line(const toml_table& s) {
   return line;
 }
 
-/// Complains of every name that was there before.
+/// Reports every repeated name.
 template <class Named>
 void check_names(const std::vector<Named>& all, std::string_view what, complaints& wrong) {
   std::set<std::string> seen;

@@ -1,23 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the selection's settings from TOML; deploy/selection.toml, which is compiled in, explains
-// every key. All mistakes of a file are told at once, each with its place and what to write
-// instead. What needs the detector to be judged, such as the names of counters, is judged when the
-// tables are made (selection/trigger/make_tables.hpp); the names of algorithms, when the sequence
-// is.
+// Reads the selection's settings from TOML; deploy/selection.toml, which is compiled in,
+// explains every key. All mistakes of a file are reported together, each with its place and
+// remedy. Values that need the detector, such as names of counters, are checked when the tables
+// are made (selection/trigger/make_tables.hpp), and names of algorithms when the sequence is
+// planned.
 #pragma once
 
 #include <filesystem>
 #include <string_view>
 
+#include "config/toml/complaints.hpp"
+#include "selection/detector/detector.hpp"
 #include "selection/trigger/settings.hpp"
 
 namespace l3 {
 
-/// Throw bad_file (config/toml/complaints.hpp).
+/// These throw bad_file (config/toml/complaints.hpp).
 [[nodiscard]] selection_settings parse_selection(std::string_view toml, const std::string& name);
 [[nodiscard]] selection_settings read_selection(const std::filesystem::path& file);
-/// The one compiled in.
+/// The settings that are compiled in.
 [[nodiscard]] selection_settings default_selection();
 [[nodiscard]] std::string_view default_selection_text();
+
+// Checks whether a line can fire at all. Contradictory conditions would not be noticed while data
+// are taken: a line that never fires looks like one that found nothing.
+
+/// Reports each reason why the line can never fire.
+void check_line(const line_settings& line, const photon_settings& photons, complaints& wrong);
+/// Reports each reason why it can never fire with this detector.
+void check_line(const line_settings& line, const detector& d, complaints& wrong);
+
+/// Whether the line fires only on events with photons.
+[[nodiscard]] bool asks_for_photons(const line_settings& line);
 
 } // namespace l3

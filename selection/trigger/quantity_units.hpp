@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// In which unit people speak of a quantity of an event, and what it can be at all: settings give
-// ranges in these units, events carry whole numbers (transport/format/summary.hpp).
+// The units and limits of an event's quantities for people: settings give ranges in these units,
+// events have integers (transport/format/summary.hpp).
 #pragma once
 
 #include <limits>
@@ -13,15 +13,15 @@ namespace l3 {
 
 struct quantity_unit {
   std::string_view name; ///< "MeV"; empty for a number of things
-  double steps = 1;      ///< whole numbers in one unit
-  double least = 0;      ///< it is never below …
-  double most = 0;       ///< … and never above, in units
+  double steps = 1;      ///< integers per unit
+  double least = 0;      ///< lower limit in units
+  double most = 0;       ///< upper limit in units
 };
 
 [[nodiscard]] constexpr quantity_unit unit_of(quantity q) {
   constexpr double any = std::numeric_limits<double>::infinity();
   constexpr double crystals = 0xffff; // counted in 16 bits
-  constexpr double clusters = 64;     // with more an event is not judged
+  constexpr double clusters = 64;     // events with more are not judged
   switch (q) {
   case quantity::calorimeter_energy:
   case quantity::photon_energy:
@@ -41,12 +41,6 @@ struct quantity_unit {
   case quantity::count_: break;
   }
   return {};
-}
-
-[[nodiscard]] constexpr std::optional<quantity> quantity_named(std::string_view name) {
-  for (std::uint32_t i = 0; i < quantities; ++i)
-    if (name_of(static_cast<quantity>(i)) == name) return static_cast<quantity>(i);
-  return std::nullopt;
 }
 
 } // namespace l3

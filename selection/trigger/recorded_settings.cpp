@@ -37,7 +37,7 @@ std::string text_of(const readout& crates) {
   return text;
 }
 
-/// Nothing: it is none.
+/// Returns nothing if the text is no readout.
 std::optional<readout> readout_in(std::string_view text) {
   constexpr std::size_t row = 4;
   readout all;
@@ -82,7 +82,7 @@ std::optional<recorded_settings> decode_settings(std::span<const std::byte> byte
       break;
     }
     case entry_key::mode:
-      if (text != record_word) return std::nullopt; // a mode of a later version decides otherwise
+      if (text != record_word) return std::nullopt; // a later version's mode decides differently
       s.mode = selection_mode::record;
       break;
     case entry_key::lines: s.lines = std::move(text); break;

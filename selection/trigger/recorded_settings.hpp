@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that decided events, as the stream holds it behind some of them (docs/formats.md,
-// section 6): the texts of lines, detector and calibration, the readout, the mode. From it the same
-// tables are made again, on any machine, years later.
+// The complete selection as stored in the stream behind some events (docs/formats.md, section 6):
+// the texts of lines, detector and calibration, the readout, the mode. The same tables can be made
+// from it on any machine, years later.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,8 @@ struct recorded_settings {
   std::string software; ///< program and version that decided
   readout crates;
   selection_mode mode = selection_mode::select;
-  std::string lines;       ///< empty: no selection ran
-  std::string detector;    ///< never empty if one ran
+  std::string lines;       ///< empty: no selection
+  std::string detector;    ///< not empty if there is a selection
   std::string calibration; ///< empty: the nominal one
 
   friend bool operator==(const recorded_settings&, const recorded_settings&) = default;
@@ -28,7 +28,7 @@ struct recorded_settings {
 
 /// A multiple of 8 bytes.
 [[nodiscard]] std::vector<std::byte> encode(const recorded_settings& settings);
-/// Nothing: these bytes are no settings. Entries of later versions are passed over.
+/// Returns nothing if the bytes are no settings. Ignores entries of later versions.
 [[nodiscard]] std::optional<recorded_settings> decode_settings(std::span<const std::byte> bytes);
 
 } // namespace l3

@@ -7,7 +7,6 @@ import re
 
 import chain
 import harness
-import ledgers
 import namespaces
 
 RUN = 7
@@ -59,6 +58,7 @@ class Node:
             f"node-{self.number}.toml", run={"number": RUN, "node": self.number, "ledger": str(self.folder / "daemon-ledger.json")},
             udp={"bind": f"{self.host}:{ports.udp}"}, tcp={"bind": f"{self.host}:{ports.tcp}"}, monitor={"bind": f"{self.host}:{ports.monitor}"},
             spool={"folder": str(self.folder / "spool")}, outbox={"block": "16 KiB", "block_age": "100 ms", "memory": "32 MiB"}, frames={"count": 4},
+            building={"event_time_limit": "6 s", "spill_time_limit": "6 s"},  # a machine that stands still must not cost an event
             forward={"to": f"tcp://{self.receiver_host}:{ports.receiver}", "insecure": "on"})
         self.daemon = self.farm.keep(harness.Daemon(config, ports, self.folder, space=self.space))
         self.daemon.host = self.host
@@ -74,11 +74,16 @@ class Node:
 
 class Farm(chain.Chain):
     def __init__(self, nodes, receivers):
-        self.network = namespaces.Machines()
-        self.set_up_stage()
-        self.datagrams = ledgers.Datagrams(self.crates, self.chunk_bytes)
+        super().__init__()
         self.receivers = [Receiver(self, n + 1) for n in range(receivers)]
         self.nodes = [Node(self, n + 1, self.receivers[n % receivers]) for n in range(nodes)]
+
+    def make_machines(self):
+        return namespaces.Machines()
+
+    def addresses(self, over):
+        return [x for n in self.nodes for x in ("--to", f"udp://{n.host}:{self.ports.udp}+{harness.UDP_PORTS}" if over == "udp" else
+                                                f"tcp://{n.host}:{self.ports.tcp}")]
 
     def start(self):
         for receiver in self.receivers:
@@ -87,16 +92,6 @@ class Farm(chain.Chain):
             node.begin()
         for node in self.nodes:
             node.daemon.ready()
-
-    def replay(self, over, by, rate):
-        ports = self.ports
-        to = [x for n in self.nodes
-              for x in ("--to", f"udp://{n.host}:{ports.udp}+{harness.UDP_PORTS}" if over == "udp" else f"tcp://{n.host}:{ports.tcp}")]
-        chunk = ("--chunk", self.chunk_bytes, "--end-delay", 100) if over == "udp" else ()
-        p = self.start_tool("replay", self.sent_file, *to, "--by", by, "--rate", f"{max(1, rate // chain.SLOWER)}ev/s", "--loop", self.sent.spills,
-                            "--ledger", self.folder / "replay-ledger.json", *chunk)
-        p.ledger = lambda: json.loads((self.folder / "replay-ledger.json").read_text())
-        return p
 
     def share(self, by, node):
         """The keys of the events that level 2 gives a node over UDP, in their order."""
@@ -120,6 +115,8 @@ class Farm(chain.Chain):
     def stop(self, findings, but=()):
         for node in self.nodes:
             if node not in but:
-                findings.none(f"node {node.number}: {text}" for text in chain.unbalanced(self.stop_daemon(node.daemon)))
+                self.drain(node.daemon)
+                findings.equal(f"exit code of node {node.number}", node.daemon.stop(), 0)
+                findings.none(f"node {node.number}: {text}" for text in harness.unbalanced(node.daemon.ledger()))
         for receiver in self.receivers:
             findings.equal(f"exit code of receiver {receiver.number}", receiver.program.stop(), 0)

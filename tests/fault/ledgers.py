@@ -9,6 +9,7 @@ from typing import NamedTuple
 import l2raw
 import level2
 import store_reader
+import stream_sender
 
 PATTERNS = 64
 PLAIN = 60  # of them; the others have headers and footers that are stored as they are
@@ -53,6 +54,19 @@ class Sent:
         return path
 
 
+class SentFile(Sent):
+    """The events of a .l2raw file of one spill."""
+
+    def __init__(self, path, crates, spills):
+        self.crates, self.first, self.spills = crates, 1, spills
+        bodies = (body for kind, _, _, body in l2raw.read(path) if kind == stream_sender.EVENT)
+        self._patterns = [[fragments[place] for place in sorted(fragments)] for _, _, fragments in map(l2raw.read_event, bodies)]
+        self.events = len(self._patterns)
+
+    def pattern(self, number):
+        return number - 1
+
+
 class Comparison(NamedTuple):
     stored: set
     missing: set
@@ -79,8 +93,8 @@ def hollow_blocks(store):
             f.seek(store_reader.FILE_HEADER.size)
             while len(header := f.read(store_reader.BLOCK_HEADER.size)) == store_reader.BLOCK_HEADER.size:
                 fields = store_reader.BLOCK_HEADER.unpack(header)
-                payload, events, repeated = fields[4], fields[5], fields[11]
-                found += events == 0 and repeated == 0
+                payload, events, repeated, settings = fields[4], fields[5], fields[11], fields[12]
+                found += events == 0 and repeated == 0 and settings == 0  # the settings of a selection have blocks of their own
                 f.seek(payload, 1)
     return found
 
@@ -112,7 +126,8 @@ def compare(sent, *stores, keys=None, whole=True):
 def _is_right(sent, key, packed, right):
     tail = packed[12:]  # behind length, spill and number
     pattern = sent.pattern(key[1])
-    if right.get(pattern) == tail:
+    known = right.setdefault(pattern, set())
+    if tail in known:
         return True
     try:
         event = store_reader.read_event(packed)
@@ -120,7 +135,7 @@ def _is_right(sent, key, packed, right):
         return False
     if list(event.fragments.values()) != sent.fragments(*key):
         return False
-    right[pattern] = tail
+    known.add(tail)
     return True
 
 

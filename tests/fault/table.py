@@ -2,14 +2,30 @@
 """A row of the table of faults, what it found, and how the table is printed."""
 import contextlib
 import json
+import time
 from typing import Callable, NamedTuple
+
+import scenario
+from chain import Skipped
 
 
 class Row(NamedTuple):
     name: str
     promise: str
     bar: str
-    run: Callable  # (findings, plan)
+    parts: Callable  # (plan): scenarios, and functions (findings, plan) where there is no load
+
+    def run(self, findings, plan):
+        """The reason if nothing of it can be done here."""
+        parts = list(self.parts(plan))
+        for part in parts:
+            try:
+                part(findings, plan) if callable(part) else scenario.play(part, findings, plan)
+            except Skipped as e:
+                findings.not_done.append(str(e))
+            except Exception as e:  # a part that breaks must not hide the others
+                findings.check(False, f"{getattr(part, 'name', '')}: {type(e).__name__}: {e}")
+        return "; ".join(findings.not_done) if len(findings.not_done) == len(parts) else None
 
 
 class Plan(NamedTuple):
@@ -58,7 +74,7 @@ class Findings:
         try:
             yield
         finally:
-            self.failures[before:] = [f"{part}: {text}" for text in self.failures[before:]]
+            self.failures[before:] = [f"{part}: {text}" if part else text for text in self.failures[before:]]
 
     def skip_part(self, reason):
         self.not_done.append(reason)
@@ -77,14 +93,15 @@ class Table:
     def __init__(self):
         self.rows = []
 
-    def add(self, row, findings, seconds, skipped=None):
-        notes = [*findings.failures, *("not done: " + r for r in findings.not_done)]
-        verdict = "skipped" if skipped else findings.verdict()
-        if skipped:
-            notes = [skipped]
+    def play(self, row, plan, not_here=None):
+        """Prints the row's line."""
+        findings, begun = Findings(plan), time.monotonic()
+        skipped = not_here or row.run(findings, plan)
+        verdict = "skipped" if skipped and not findings.failures else findings.verdict()
+        notes = [skipped] if verdict == "skipped" else [*findings.failures, *("not done: " + r for r in findings.not_done)]
         self.rows.append({"row": row.name, "promise": row.promise, "bar": row.bar, "verdict": verdict, "injected": findings.injected,
-                          "seen": findings.seen, "timings": findings.timings, "notes": notes, "seconds": round(seconds, 1)})
-        return verdict
+                          "seen": findings.seen, "timings": findings.timings, "notes": notes, "seconds": round(time.monotonic() - begun, 1)})
+        print(self.line(self.rows[-1]), flush=True)
 
     @staticmethod
     def line(r):
@@ -94,9 +111,6 @@ class Table:
 
     def head(self):
         return f"| {' | '.join(self.HEAD)} |\n|{' --- |' * len(self.HEAD)}"
-
-    def text(self):
-        return "\n".join([self.head(), *map(self.line, self.rows)])
 
     def summary(self):
         verdicts = [r["verdict"] for r in self.rows]

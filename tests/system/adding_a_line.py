@@ -65,18 +65,6 @@ def not_shown(shown, said):
     return None if skipping or not rest else f"an end before: {rest[0]}"
 
 
-class Comparing(harness.unittest.TestCase):
-    def test_what_is_the_same(self):
-        for shown, said, same in (("a 5  b", "a 7 b", True), ("a 5 b", "a 5 c", False), ("x 500", "x 100", False), ("x … 3", "x 77 y 3", True),
-                                  ("f.toml:167:12: w", "f.toml:160:12: w", True), ("koto_l3 1", "koto_l4 1", False), ("0.00 %", "0.10 %", False)):
-            self.assertIs(is_shown(shown, said), same, (shown, said))
-        output = ["one", "two", "three"]
-        for shown in (output, ["…"], ["one", "…"], ["…", "three"], ["…", "two", "…"]):
-            self.assertIsNone(not_shown(shown, output), shown)
-        for shown in ([], ["one"], ["two", "…"], ["…", "two"], ["…", "four", "…"], ["one", "three"], [*output, "four"]):
-            self.assertIsNotNone(not_shown(shown, output), shown)
-
-
 class AddingALine(harness.SystemTest):
     crate_lines = level2.KOTO
     crates = level2.readout(level2.KOTO)

@@ -7,10 +7,9 @@ import struct
 import subprocess
 
 import harness
-import level2
 import store_reader
 from crc32c import crc32c
-from selection_stage import BAD_CONFIGURATION, FAILED, MISSING, RUN, SELECTION, USAGE, Selecting
+from selection_stage import FAILED, RUN, SELECTION, Selecting
 
 HEAD, BLOCK = store_reader.FILE_HEADER, store_reader.BLOCK_HEADER
 
@@ -126,24 +125,6 @@ class Reprocessing(Selecting):
         self.assertTrue(self.reprocess(*command)["made"])
         self.assertEqual(made.read_bytes(), before)
 
-    def test_what_is_refused(self):
-        _, whole = self.stored_whole(10)
-        payload = self.write(SELECTION.replace('"decide"]', '"decide", "keep_waveforms"]').replace("prescale = 3", 'payload = "suppressed"'), "p.toml")
-        bare = self.folder / whole.name
-        bare.write_bytes(whole.read_bytes()[:HEAD.size])
-        out, menu = self.folder / "out", ("--menu", "built-in")
-        for text, code, *arguments in (
-                ("is not the name of a complete store file", USAGE, self.write("", "blocks-000001.kl3"), out, *menu),
-                ("cannot read ", MISSING, self.folder / "none" / whole.name, out, *menu),
-                ("is the folder of the input", USAGE, whole, whole.parent, *menu),
-                ("is a file: name a folder", USAGE, whole, whole, *menu),
-                ("--menu is required", USAGE, whole, out),
-                ("holds no block that can be read", FAILED, bare, self.folder / "bare", *menu),
-                ("take payload out of its lines", BAD_CONFIGURATION, whole, out, "--menu", payload)):
-            with self.subTest(text):
-                self.assertIn(text, self.reprocess(*arguments, code=code))
-        self.assertFalse(out.exists())
-
     def test_several_runs_and_damage(self):
         _, whole = self.stored_whole(20)
         menu = self.write(SELECTION)
@@ -184,25 +165,6 @@ class Reprocessing(Selecting):
         self.assertEqual(self.verify_reprocessed(sent, strong)["events"]["equal"], said["events"]["kept"])
         self.reprocess(strong / whole.name, back, "--menu", "built-in", "--codec", "koto")
         self.assertTrue(store_reader.packed_events_of(back) == store_reader.packed_events_of(stored))
-
-
-class AnotherReadout(harness.SystemTest):
-    """The settings in a store say what was read out. No default has other events judged."""
-
-    def test_is_taken_from_the_store(self):
-        self.crate_lines, self.crates = level2.SMALL, level2.readout(level2.SMALL)
-        receiver, daemon = self.start_receiver(), self.start_daemon()
-        sender, maker = self.udp_sender(daemon), level2.EventMaker(self.crates, 1)
-        for number in range(1, 6):
-            sender.event(1, number, maker.fragments(1, number))
-        sender.end(1, 5)
-        daemon.wait_for_stored(5)
-        self.stop_daemon(daemon)
-        receiver.stop()
-        for command in (("select", self.store), ("reprocess", harness.store_file(self.store), self.folder / "out", "--menu", "built-in")):
-            code, said = self.run_tool(*command)
-            self.assertEqual(code, BAD_CONFIGURATION, said)
-            self.assertIn("built-in detector.toml: describes another readout", said)
 
 
 if __name__ == "__main__":

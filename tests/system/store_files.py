@@ -5,6 +5,7 @@ and checksums an independent reader compares with the files. Each tool reads the
 import collections
 import json
 import os
+import random
 import re
 
 import harness
@@ -65,6 +66,21 @@ class StoreFiles(harness.SystemTest):
     def info(self, path, code=0):
         return self.run_for_json("info", path, code=code)
 
+    def assert_the_reader_sees_damage(self, file):
+        """The independent reader, on which these tests rely, finds each flipped bit, and a block that is missing or there twice."""
+        folder, whole = self.folder / "copy", file.read_bytes()
+        folder.mkdir()
+        head, payload = store_reader.FILE_HEADER.size, store_reader.FILE_HEADER.size + store_reader.BLOCK_HEADER.size
+        first = payload + store_reader.BLOCK_HEADER.unpack_from(whole, head)[4]
+        second = first + store_reader.BLOCK_HEADER.size + store_reader.BLOCK_HEADER.unpack_from(whole, first)[4]
+        rng = random.Random(2)
+        places = [*range(5), *range(8, payload), *rng.sample(range(payload, first), 40)]
+        flipped = [whole[:at] + bytes([whole[at] ^ 1 << rng.randrange(8)]) + whole[at + 1:first] for at in places]
+        for damaged in (*flipped, whole[:head] + whole[first:second] + whole[head:first], whole[:first] + whole[head:first]):
+            (folder / file.name).write_bytes(damaged)
+            with self.assertRaises(store_reader.StoreError):
+                list(store_reader.read_store(folder))
+
     def test_two_runs_of_two_nodes(self):
         receiver = self.start_receiver()
         daemons = {node: self.start_node(node, 7) for node in NODES}
@@ -99,6 +115,8 @@ class StoreFiles(harness.SystemTest):
         self.assertEqual((ledgers["kind"], [l["run"] for l in ledgers["ledgers"]]), ("ledgers", [7, 7, 8, 8]))
         self.assertEqual(sum(l["forwarded"] for l in ledgers["ledgers"]), len(self.sent))
         self.assertTrue(all(l["clean"] and l["balanced"] for l in ledgers["ledgers"]))
+
+        self.assert_the_reader_sees_damage(file)
 
         # A receiver that is killed between the sidecar and the name, and within the sidecar.
         file.rename(self.store / "blocks-000001.kl3" if "000001" in file.name else self.store / "blocks-000002.kl3")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a machine must have for a daemon with these settings. Each check adds its findings; one that
-// cannot see what it looks for says so, and is no warning.
+// The checks of a machine for a daemon with these settings. Each check adds its findings; one that
+// cannot find its information says so without a warning.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace l3 {
 
 enum class health : std::uint8_t {
   ok,
-  warning, ///< events may be lost under load, or figures may mislead
+  warning, ///< events may be lost under load, or measurements may mislead
   bad,     ///< the daemon does not start, or loses events soon
 };
 [[nodiscard]] constexpr std::string_view name_of(health h) {
@@ -28,7 +28,7 @@ struct finding {
   health how = health::ok;
   std::string what;   ///< for programs: "sockets.receive_buffer"
   std::string text;   ///< a sentence
-  std::string remedy; ///< a command, if something is to be mended
+  std::string remedy; ///< a command, if something must be fixed
 };
 using findings = std::vector<finding>;
 
@@ -41,10 +41,10 @@ void check_device(const host& h, const daemon_settings& s, findings& to);
 struct disk_use {
   std::string what; ///< "spool.folder"
   std::filesystem::path folder;
-  std::uint64_t wanted = 0;    ///< bytes of room; 0: no more than any
-  double bytes_per_second = 0; ///< that it must take; 0: not known
+  std::uint64_t wanted = 0;    ///< free bytes needed; 0: not checked
+  double bytes_per_second = 0; ///< write rate needed; 0: unknown
 };
-/// Writes for at most two seconds to a file without a name.
+/// Writes to an unnamed file for at most two seconds.
 void check_disk(const disk_use& use, findings& to);
 
 } // namespace l3

@@ -7,7 +7,7 @@ namespace l3 {
 
 void check_clock(const host& h, findings& to) {
   constexpr const char* what = "clock";
-  constexpr double most_error = 0.1; // s; lags of receivers and times in logs are compared
+  constexpr double most_error = 0.1; // in s; receivers' lags and log times are compared
   const auto clock = h.clock ? h.clock() : std::nullopt;
   if (!clock) return to.push_back({health::ok, what, "the clock's state cannot be seen", ""});
   if (!clock->synchronised)

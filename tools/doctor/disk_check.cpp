@@ -22,7 +22,7 @@ struct written {
   std::error_code error;
 };
 
-/// Flushed to the disk; the file has no name, and goes with its descriptor.
+/// Writes and flushes; the unnamed file is removed with its descriptor.
 written measure(const fs::path& folder) {
   using clock = std::chrono::steady_clock;
   constexpr std::size_t step = 4 << 20;
@@ -32,7 +32,7 @@ written measure(const fs::path& folder) {
       ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, S_IRUSR | S_IWUSR));
   if (!file) return {0, last_error()};
   std::vector<std::byte> bytes(step);
-  std::uint32_t random = 1; // zeros would cost a disk that compresses nothing
+  std::uint32_t random = 1; // zeros would cost nothing on a compressing disk
   for (std::byte& b : bytes) {
     random = random * 1664525U + 1013904223U;
     b = static_cast<std::byte>(random >> 24);

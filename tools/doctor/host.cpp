@@ -43,7 +43,7 @@ std::optional<clock_state> clock_of_this() {
 } // namespace
 
 std::string host::text(const std::string& file) const {
-  constexpr std::uint64_t most_bytes = 65'536; // of a file of the kernel
+  constexpr std::uint64_t most_bytes = 65'536; // of a kernel file
   std::string all = read_input(root / file, most_bytes).text;
   const auto last = all.find_last_not_of(" \t\n");
   all.erase(last == all.npos ? 0 : last + 1);

@@ -36,7 +36,7 @@ void check_receive_buffer(const host& h, const daemon_settings& s, findings& to)
                             wanted)});
 }
 
-/// The soft limit; nothing if there is none, or none can be seen.
+/// The soft limit; nothing if there is none or it cannot be read.
 std::optional<std::uint64_t> locked_limit(const host& h) {
   std::istringstream lines(h.text("proc/self/limits"));
   constexpr std::string_view name = "Max locked memory";

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint32_t ip_and_udp_bytes = 28;
 
-/// Network cards that are up; a device of software has no `device`.
+/// Network cards that are up; software devices have no `device`.
 std::vector<std::string> cards_of(const host& h) {
   std::vector<std::string> cards;
   for (const std::string& name : h.names("sys/class/net")) {

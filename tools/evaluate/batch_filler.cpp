@@ -10,7 +10,7 @@
 namespace l3 {
 namespace {
 
-/// A fragment lies in one piece, aligned like one that came over TCP.
+/// A fragment is contiguous and aligned like one received over TCP.
 constexpr std::size_t fragment_alignment = 64;
 
 } // namespace

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts events whose fragments are at hand, in a file or rebuilt from a store, into an engine's
-// batch, without a network. A fragment that the event builder would refuse is carried byte for
-// byte.
+// Puts events from a file or a store into an engine's batch, without a network. Fragments that the
+// event builder would refuse are stored raw.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +24,13 @@ public:
   /// The capacity of a batch of this many events.
   [[nodiscard]] batch_capacity capacity(std::uint32_t events) const;
 
-  /// Adds an event to a batch that has room for it. The fragments stand in rising crate place, and
-  /// their places are those of the readout. The entry is that in the batch.
+  /// Adds an event to a batch that has room for it. The fragments are sorted by crate place, as in
+  /// the readout. Returns the entry in the batch.
   event_entry& add(input_batch& batch, event_key key,
                    std::span<const crate_fragment> fragments) const;
 
 private:
-  /// The time stamp of its first board that is not opaque.
+  /// Returns the time stamp of its first board that is not opaque.
   std::optional<std::uint32_t> add_fragment(input_batch& batch, event_key key,
                                             const crate_fragment& fragment,
                                             event_entry& event) const;

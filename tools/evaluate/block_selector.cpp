@@ -8,7 +8,7 @@
 
 #include "gpu/codec/decode_all.hpp"
 #include "tools/command_error.hpp"
-#include "tools/verify/payload_words.hpp"
+#include "tools/verify/payload_tally.hpp"
 
 namespace l3 {
 
@@ -24,7 +24,7 @@ block_selector::block_selector(const selection_options& how, loaded_selection se
   one_.input.clear();
 }
 
-/// A stored event does not know the readout, only whether a crate or a board of it was missing.
+/// A stored event does not have the readout, only whether a crate or a board was missing.
 bool block_selector::add(const packed_event_view& event) {
   if (!event.is_whole())
     throw command_error(fmt::format("event {} of spill {} {}, so that it cannot be decided again",

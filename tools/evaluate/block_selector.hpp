@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A selection at work on stored events: it rebuilds their fragments, decides them and packs them
-// again. The settings and the run, which enters the prescales, are those that it was made with.
+// Runs a selection on stored events: rebuilds their fragments, decides and packs them again.
+// Settings and run, which determine the prescales, are given to the constructor.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@ namespace l3 {
 
 class block_selector {
 public:
-  /// Throws command_error for a bad configuration, or without an engine.
-  /// `codec` is that of the events that it packs.
+  /// Throws command_error for a bad configuration, or without an engine. `codec`: of the packed
+  /// events.
   block_selector(const selection_options& how, const readout& crates, std::uint32_t run,
                  codec_id codec = codec_id::koto);
-  /// `how` says where the kernels run. `selection` is of this readout and run.
+  /// `how` selects the executor. `selection` must match this readout and run.
   block_selector(const selection_options& how, loaded_selection selection, const readout& crates,
                  std::uint32_t run, codec_id codec = codec_id::koto);
 
@@ -29,11 +29,11 @@ public:
   [[nodiscard]] const loaded_selection& selection() const { return selection_; }
   [[nodiscard]] std::string_view executor() const { return kernels_->name(); }
 
-  /// Throws command_error if the event does not fit the readout, or if not all its waveforms were
-  /// kept; false: its data is damaged, and it is not added. Afterwards the batch may be full.
+  /// Throws command_error if the event does not fit the readout, or if some waveforms were not
+  /// kept. Returns false for damaged data, which are not added. The batch may be full afterwards.
   [[nodiscard]] bool add(const packed_event_view& event);
   [[nodiscard]] bool is_full() const { return one_.input.used_events == one_.input.events.size(); }
-  /// Decides the events that were added, and calls f for each, in their order.
+  /// Decides the added events, and calls f for each in order.
   void decide(const std::function<void(decided_event)>& f);
 
 private:
@@ -43,7 +43,7 @@ private:
   loaded_selection selection_;
   std::unique_ptr<engine> kernels_;
   frame& one_;
-  std::vector<std::vector<std::byte>> fragments_; ///< of the event at hand
+  std::vector<std::vector<std::byte>> fragments_; ///< of the current event
   std::vector<crate_fragment> views_;
 };
 

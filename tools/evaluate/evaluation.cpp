@@ -12,9 +12,9 @@ constexpr double kev_per_mev = 1000;
 constexpr double tenths_per_mm = 10;
 constexpr double ticks_per_ns = 128;
 constexpr double match_distance = 60;  // mm
-constexpr double alone_distance = 200; // mm: photons nearer to another are not measured
+constexpr double alone_distance = 200; // in mm: photons nearer to another are not measured
 
-/// Wilson's interval of one standard deviation, its lower (−1) or upper (+1) end.
+/// Lower (−1) or upper (+1) end of Wilson's interval of one standard deviation.
 double wilson(std::uint64_t some, std::uint64_t all, double side) {
   if (all == 0) return side < 0 ? 0 : 1;
   const auto n = static_cast<double>(all);
@@ -97,7 +97,7 @@ double true_transverse_momentum(const true_event& e, double front) {
 double proportion::value() const {
   return all == 0 ? 0 : static_cast<double>(some) / static_cast<double>(all);
 }
-// Rounding may carry an end past the value, where none or all are of it.
+// Rounding may move an end past the value, at 0 or 1.
 double proportion::lower() const { return std::min(wilson(some, all, -1), value()); }
 double proportion::upper() const { return std::max(wilson(some, all, 1), value()); }
 

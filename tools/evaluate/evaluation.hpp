@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// How good a selection is on simulated events, whose truth is known: the part of each true type
-// that the lines keep, the part of the offline analysis's signal, and how well photons are
-// measured. Counts only.
+// The quality of a selection on simulated events: the kept fraction of each true type, the kept
+// fraction of the offline analysis's signal, and the photon resolution. Counts only.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <vector>
+
+#include <boost/json.hpp>
 
 #include "selection/detector/detector.hpp"
 #include "tools/simulation/true_event.hpp"
@@ -14,8 +16,7 @@
 
 namespace l3 {
 
-/// A proportion with a confidence interval of 68.3 % after Wilson (1927), which holds at 0 and 1
-/// too.
+/// A proportion with Wilson's confidence interval of 68.3 % (1927), which is also valid at 0 and 1.
 struct proportion {
   std::uint64_t some = 0;
   std::uint64_t all = 0;
@@ -44,13 +45,13 @@ struct deviation {
   [[nodiscard]] double rms() const; ///< around zero: bias and spread together
 };
 
-/// Photons of true energies from … to, MeV, that were found within 60 mm of where they hit.
+/// Photons with true energies in [from, to), MeV, found within 60 mm of their impact.
 struct photon_resolution {
   double from = 0;
   double to = 0;
   proportion found;
-  deviation energy; ///< found / left in the crystals − 1
-  deviation photon; ///< found / energy of the photon − 1: the calorimeter's resolution included
+  deviation energy; ///< found / deposited in the crystals − 1
+  deviation photon; ///< found / energy of the photon − 1: includes the calorimeter's resolution
   deviation x;      ///< mm
   deviation y;      ///< mm
   deviation time;   ///< ns
@@ -69,15 +70,15 @@ struct evaluation {
   std::array<row, types> by_type{};
   row sum;
   std::uint64_t bytes_in = 0;                        ///< of all events
-  std::uint64_t bytes_out = 0;                       ///< of the kept ones, packed
-  std::array<std::uint64_t, max_lines> link_bytes{}; ///< of those that each line keeps, packed
+  std::uint64_t bytes_out = 0;                       ///< of the kept events, packed
+  std::array<std::uint64_t, max_lines> link_bytes{}; ///< packed bytes of each line's events
   std::array<std::array<std::uint64_t, 64>, max_lines> reasons{}; ///< [line][line_reason]
 
-  // The signal that passes the offline cuts on truth, as the signal line keeps it.
-  proportion signal;                              ///< as issue and paper list them
+  // Signal that passes the offline cuts on truth, and the part that the signal line keeps.
+  proportion signal;                              ///< by the published cuts
   proportion signal_fiducial;                     ///< with photons where the line looks
-  std::array<std::uint64_t, 64> signal_reasons{}; ///< why the others were rejected: line_reason
-  deviation vertex;                               ///< mm, of those that fired
+  std::array<std::uint64_t, 64> signal_reasons{}; ///< why the others were refused: line_reason
+  deviation vertex;                               ///< mm, of fired events
   deviation momentum;                             ///< MeV/c, transverse
 
   std::vector<photon_resolution> photons{
@@ -85,18 +86,30 @@ struct evaluation {
       {200, 400, {}, {}, {}, {}, {}, {}},  {400, 600, {}, {}, {}, {}, {}, {}},
       {600, 1000, {}, {}, {}, {}, {}, {}}, {1000, 2000, {}, {}, {}, {}, {}, {}}};
 
-  /// An event that several lines keep counts for each of them. `packed` is 0 if none keeps it.
+  /// An event kept by several lines counts for each of them. `packed` is 0 for a rejected event.
   void add_bytes(const event_summary& found, std::uint64_t raw, std::uint64_t packed);
-  /// `signal_line`: the line that keeps the signal; max_lines: none.
+  /// `signal_line`: the line that keeps the signal; max_lines if there is none.
   void add(const true_event& truth, const event_summary& found, const detector& d,
            std::uint32_t signal_line);
 
   [[nodiscard]] proportion kept() const { return {sum.kept, sum.events}; }
   [[nodiscard]] proportion calibration_kept() const;
-  /// By selection and packing together; 0 if nothing is kept.
+  /// By selection and packing together; 0 if no event is kept.
   [[nodiscard]] double reduction() const {
     return bytes_out == 0 ? 0 : static_cast<double>(bytes_in) / static_cast<double>(bytes_out);
   }
 };
+
+/// {"some", "all", "value", "lower", "upper"}
+[[nodiscard]] boost::json::object to_json(const proportion& p);
+
+// An evaluation as text and as JSON.
+
+[[nodiscard]] std::string evaluation_text(const evaluation& e,
+                                          const std::vector<std::string>& lines,
+                                          const std::string& signal_line);
+[[nodiscard]] boost::json::object evaluation_json(const evaluation& e,
+                                                  const std::vector<std::string>& lines,
+                                                  const std::string& signal_line);
 
 } // namespace l3

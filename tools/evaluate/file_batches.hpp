@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events of a .l2raw file as an engine's batches.
+// The events of a .l2raw file as batches for an engine.
 #pragma once
 
 #include <chrono>
@@ -16,12 +16,12 @@ namespace l3 {
 
 class file_batches {
 public:
-  /// Throws std::runtime_error that names the file and its fault.
+  /// Throws std::runtime_error with the file and its fault.
   explicit file_batches(const std::filesystem::path& file, at_damage what = at_damage::end);
 
   [[nodiscard]] std::uint32_t run() const { return reader_.run(); }
   [[nodiscard]] const readout& crates() const { return reader_.crates(); }
-  [[nodiscard]] std::uint64_t size() const { return reader_.size(); } ///< of the file, bytes
+  [[nodiscard]] std::uint64_t size() const { return reader_.size(); } ///< bytes of the file
   [[nodiscard]] std::uint64_t position() const { return reader_.position(); }
 
   /// The capacity of a batch of this many events.
@@ -29,10 +29,10 @@ public:
     return filler_.capacity(events);
   }
 
-  /// Fills the batch with the next events, as many as it has room for; false if there are none.
-  /// Throws like the constructor, unless it goes on at damage.
+  /// Fills the batch with the next events, as many as fit; returns false if there are none. Throws
+  /// like the constructor, unless it continues at damage.
   bool fill(input_batch& batch);
-  /// Of an event of the batch that was filled last.
+  /// Time of an event of the last filled batch.
   [[nodiscard]] std::chrono::nanoseconds since_spill(std::size_t event) const {
     return since_spill_[event];
   }
@@ -40,9 +40,9 @@ public:
     reader_.rewind();
     left_out_ = {};
   }
-  /// Whether events may lack, where the file is damaged.
+  /// Whether events may be missing because of damage.
   [[nodiscard]] bool goes_on_at_damage() const { return at_damage_ == at_damage::go_on; }
-  /// Since the first event.
+  /// What was skipped since the first event.
   [[nodiscard]] left_out skipped() const;
 
 private:

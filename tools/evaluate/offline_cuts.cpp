@@ -20,7 +20,7 @@ constexpr double distance = 300;
 
 bool within(double value, double from, double to) { return value >= from && value <= to; }
 
-/// Transverse momentum of all photons, from their directions, MeV/c.
+/// Transverse momentum of all photons from their directions, MeV/c.
 double transverse_momentum(const true_event& e, const true_photon& a, const true_photon& b,
                            double front) {
   double px = 0;
@@ -57,7 +57,7 @@ double time_of(const std::vector<const true_photon*>& photons) {
   return energy > 0 ? weighted / energy : 0;
 }
 
-/// Hits of a counter that count offline, in an event at this time.
+/// The counter's hits that the offline analysis uses, in an event at this time.
 std::vector<const true_hit*> hits_of(const true_event& e, double time, std::uint16_t counter,
                                      const veto& v) {
   std::vector<const true_hit*> hits;
@@ -68,10 +68,10 @@ std::vector<const true_hit*> hits_of(const true_event& e, double time, std::uint
   return hits;
 }
 
-/// Whether `modules` modules side by side have hits within `ns`.
+/// Whether `modules` adjacent modules have hits within `ns`.
 bool side_by_side(const std::vector<const true_hit*>& hits, int modules, double ns) {
   return std::any_of(hits.begin(), hits.end(), [&](const true_hit* first) {
-    // The first hit in time; every other module must have one shortly after.
+    // For the first hit in time: every other module must have one shortly after.
     for (int below = 0; below < modules; ++below) {
       bool all = true;
       for (int k = 0; k < modules && all; ++k) {

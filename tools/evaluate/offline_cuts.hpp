@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a simulated signal event passes the offline selection by its truth: the online line must
-// not lose it. Cuts of the K_L → π⁰νν̄ analysis: two photons of 100 to 2000 MeV in the calorimeter,
-// more than 650 MeV together, vertex 3200 to 5000 mm, transverse momentum 130 to 250 MeV/c, and no
-// counter above its offline threshold within its offline window, accidental hits included.
+// Whether a simulated signal event passes the offline selection by its truth, so that the online
+// line must not lose it. Cuts of the K_L → π⁰νν̄ analysis: two photons of 100 to 2000 MeV in the
+// calorimeter, more than 650 MeV together, vertex 3200 to 5000 mm, transverse momentum 130 to 250
+// MeV/c, and no counter above its offline threshold within its offline window, including accidental
+// hits.
 #pragma once
 
 #include "selection/detector/detector.hpp"
@@ -10,19 +11,19 @@
 
 namespace l3 {
 
-/// The parts of the offline selection that an event passes.
+/// The offline cuts that an event passes.
 struct offline_judgement {
   bool photons = false; ///< energies, vertex and transverse momentum
   bool vetoes = false;
-  /// The photons also hit where the online line and the offline analysis look: outside 150 mm from
-  /// the axis in x or y, within 850 mm, 300 mm apart.
+  /// The photons also hit where the online line and the offline analysis look: more than 150 mm
+  /// from the axis in x or y, within 850 mm, 300 mm apart.
   bool fiducial = false;
 
   [[nodiscard]] bool passes() const { return photons && vetoes; }
 };
 
-/// Thresholds, windows and the counters that need neighbouring modules come from the detector's
-/// description, not from the selection.
+/// Thresholds, windows and counters with neighbour conditions come from the detector's description,
+/// not from the selection.
 [[nodiscard]] offline_judgement judge_offline(const true_event& e, const detector& d);
 
 } // namespace l3

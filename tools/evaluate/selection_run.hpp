@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A selection run over a file of level-2 data: the options that say which selection and where its
-// kernels run, and the loop over the file. `select` and `evaluate` share them.
+// Runs a selection over a file of level-2 data: the options for the selection and its executor, and
+// the loop over the file. `select` and `evaluate` share them.
 #pragma once
 
 #include <chrono>
@@ -33,21 +33,21 @@ struct selection_options {
   std::uint32_t batch = 16;
 };
 
-/// --detector, --calibration, --executor, --threads and --batch; `o` lives as long as the command.
-/// Each command adds its own option for the selection: some take several.
+/// --detector, --calibration, --executor, --threads and --batch; `o` must live as long as the
+/// command. Each command adds its own selection option, because some accept several.
 void add_selecting_options(command_line command, selection_options& o);
-/// The data, and these.
+/// Adds the data option and these.
 void add_selection_options(command_line command, selection_options& o);
 
-/// --record: of `select` and `verify`, which compare with what a daemon stores.
+/// --record of `select` and `verify`, which compare with a daemon's store.
 option add_record_flag(command_line command, selection_files& files);
 
-/// Loads the options' files for events of this run, which enters the prescales. Throws
+/// Loads the options' files for events of this run, which determines the prescales. Throws
 /// command_error for a bad configuration.
 [[nodiscard]] loaded_selection load_selection(const selection_options& o, const readout& crates,
                                               std::optional<std::uint32_t> run);
 
-/// The same from what a stream has recorded.
+/// Loads the settings recorded in a stream.
 [[nodiscard]] loaded_selection load_recorded(const recorded_settings& recorded,
                                              const std::string& name, std::uint32_t run);
 
@@ -56,26 +56,26 @@ struct decided_event {
   const event_entry& event;
   const event_result& result;
   const event_summary& summary;
-  std::span<const std::byte> packed;      ///< empty if it is rejected
+  std::span<const std::byte> packed;      ///< empty if the event is rejected
   std::uint64_t bytes_in;                 ///< of its fragments
-  std::chrono::nanoseconds since_spill{}; ///< as its record in the file has it
+  std::chrono::nanoseconds since_spill{}; ///< from its record in the file
 };
 
-/// The summary that is stored with a kept event.
+/// The stored summary of a kept event.
 [[nodiscard]] std::vector<std::byte> summary_of(const decided_event& e);
 
-/// Calls f for every event of the file, in its order. Throws command_error.
+/// Calls f for every event of the file in order. Throws command_error.
 void for_each_decided(file_batches& in, engine& compute,
                       const std::function<void(decided_event)>& f, const char* label,
                       interrupt& signals);
 
-/// Makes the engine, with one frame of this capacity. Throws command_error if there is none.
+/// Creates the engine with one frame of this capacity. Throws command_error if there is none.
 [[nodiscard]] std::unique_ptr<engine> make_selecting_engine(const selection_options& o,
                                                             const batch_capacity& capacity,
                                                             const loaded_selection& selection,
                                                             codec_id codec = codec_id::koto);
-/// Decides the events of a filled batch and packs the kept ones; calls f for each, in their order.
-/// Throws command_error.
+/// Decides the events of a filled batch and packs the kept ones; calls f for each in order. Throws
+/// command_error.
 void decide_batch(engine& compute, frame& one, const std::function<void(decided_event)>& f);
 
 } // namespace l3

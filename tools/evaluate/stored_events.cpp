@@ -5,7 +5,7 @@
 
 #include "tools/command_error.hpp"
 #include "tools/print.hpp"
-#include "tools/verify/payload_words.hpp"
+#include "tools/verify/payload_tally.hpp"
 
 namespace l3 {
 
@@ -24,7 +24,7 @@ std::optional<packed_event_view> stored_events::next() {
   }
 }
 
-/// False: there is none; then the walk is at its end.
+/// Returns false at the end.
 bool stored_events::next_block() {
   walk_ = event_walk({}, {});
   while (const auto block = in_.next()) {

@@ -13,10 +13,10 @@
 #include "monitor/version.hpp"
 #include "selection/trigger/line_id.hpp"
 #include "tools/evaluate/stored_settings.hpp"
-#include "tools/verify/payload_words.hpp"
+#include "tools/verify/payload_tally.hpp"
 #include "transport/accounting/ledger.hpp"
 #include "transport/format/plain_text.hpp"
-#include "transport/store/summary_view.hpp"
+#include "transport/store/event_view.hpp"
 
 namespace l3 {
 
@@ -66,7 +66,7 @@ public:
                                 : broken_.empty() ? why_not(event, *told.all)
                                                   : broken_;
     const auto refuse = [&](const std::string& why) {
-      decide(); // in the order in which they are stored
+      decide(); // in the order of storage
       tell_({header.run, event.key(), nullptr, nullptr, false, why});
     };
     if (!refusal.empty() || !selected) return refuse(refusal);
@@ -75,7 +75,7 @@ public:
     if (with_->is_full()) decide();
   }
 
-  /// Decides the events that were taken.
+  /// Decides the collected events.
   void decide() {
     if (stored_.empty()) return;
     std::size_t n = 0;
@@ -102,7 +102,7 @@ private:
     }
   }
 
-  /// Empty: it can be decided as it was.
+  /// Why the event cannot be decided again; empty if it can.
   [[nodiscard]] std::string why_not(const packed_event_view& event,
                                     const recorded_settings& settings) const {
     const auto stored = summary_view::parse(event.summary());
@@ -127,7 +127,7 @@ private:
   const std::function<void(const recorded_event&)>& tell_;
   std::shared_ptr<const recorded_settings> by_;
   std::uint32_t run_ = 0;
-  std::string broken_; ///< why no selection can be made of them
+  std::string broken_; ///< why no selection can be made from the settings
   std::optional<block_selector> with_;
   std::vector<std::vector<std::byte>> stored_; ///< summaries of the batch
 };

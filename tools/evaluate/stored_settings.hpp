@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a store or a spool says of the settings that decided each of its sessions. They stand in
-// several blocks of a session: copies that are damaged are passed over.
+// The settings of each session in a store or a spool. Several blocks of a session have copies of
+// them; damaged copies are skipped.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +18,11 @@
 
 namespace l3 {
 
-/// What is known of the settings of one session.
+/// The known settings of one session.
 struct told_settings {
-  std::shared_ptr<const recorded_settings> all; ///< sessions of one menu share it; null: not known
+  std::shared_ptr<const recorded_settings> all; ///< shared by sessions of a menu; null: unknown
   const std::vector<std::byte>* bytes = nullptr;
-  std::string fault; ///< why they are not known
+  std::string fault; ///< why they are unknown
 };
 
 class stored_settings {
@@ -31,12 +31,12 @@ public:
   /// after a signal.
   stored_settings(const std::filesystem::path& folder, interrupt& signals);
 
-  /// Of a session that has come since the folder was read, it reads the folder again.
+  /// Reads the folder again for a session that has come since.
   [[nodiscard]] const told_settings& of(const block_header& h);
-  /// Each once.
+  /// All known settings, each once.
   [[nodiscard]] std::vector<std::shared_ptr<const recorded_settings>> known() const;
-  /// The names of their lines by their ids, and of those of the built-in selection, for sessions
-  /// whose settings are not known.
+  /// The names of their lines by id, and of the built-in selection's lines for sessions with
+  /// unknown settings.
   [[nodiscard]] std::map<std::uint32_t, std::string> line_names() const;
 
 private:
@@ -48,8 +48,8 @@ private:
   std::map<std::uint64_t, told_settings> sessions_; ///< by number
 };
 
-/// What the settings in this store say; KOTO's where the blocks that have them are damaged. Throws
-/// command_error if two differ.
+/// The readout in the settings of this store; KOTO's if the blocks with settings are damaged.
+/// Throws command_error if two differ.
 [[nodiscard]] readout stored_readout(const std::filesystem::path& folder, interrupt& signals);
 
 } // namespace l3

@@ -28,7 +28,7 @@ void add_histograms(std::string& text, const std::vector<named_histogram>& all) 
 
 using property = std::optional<double> (*)(const channel_sums&);
 
-/// The least, the middle and the greatest value of all inputs that have one.
+/// The minimum, median and maximum over all inputs with a value.
 void add_inputs(std::string& text, const char* name, const shown_histograms& h, property of) {
   std::vector<double> values;
   for (const channel_sums& c : h.channels)

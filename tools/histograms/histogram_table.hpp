@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Histograms as text for people: what they are of, one line for each histogram, the inputs in
-// short, and those that changed since a reference.
+// Histograms as text for people: their description, one line per histogram, a summary of the
+// inputs, and the inputs that changed since a reference.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@ namespace l3 {
 
 [[nodiscard]] std::string table_of(const shown_histograms& h);
 
-/// At most so many lines of changes; a last line says how many are left out. Inputs that one of
-/// both runs only has are counted by crate; a histogram that changed has a line with both means.
+/// Writes at most `most` lines of changes, and a last line with the number of the others. Inputs
+/// that only one run has are counted by crate; a changed histogram has a line with both means.
 [[nodiscard]] std::string table_of(const run_changes& changes, std::size_t most);
 
 } // namespace l3

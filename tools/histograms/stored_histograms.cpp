@@ -16,7 +16,7 @@
 #include "tools/command_error.hpp"
 #include "tools/verify/store_folder.hpp"
 #include "transport/format/block_entries.hpp"
-#include "transport/histograms/addition.hpp"
+#include "transport/histograms/histogram_json.hpp"
 
 namespace l3 {
 namespace {
@@ -30,7 +30,7 @@ class adder {
 public:
   adder(std::string from, const stored_choice& choice) : from_(std::move(from)), choice_(choice) {}
 
-  /// Whether it may hold histograms, and those of its run and node are asked for.
+  /// Whether the block may have histograms of the requested run and node.
   [[nodiscard]] bool wants(const block_header& block) {
     ++blocks_;
     if (block.settings_bytes == 0) return false;
@@ -44,7 +44,7 @@ public:
       if (entry->key == histograms_key) take(block, entry->content);
   }
   void miss(const std::string& why) { missed_.push_back(why); }
-  /// What cannot be read, a line for each block.
+  /// One line for each unreadable block.
   [[nodiscard]] const std::vector<std::string>& missed() const { return missed_; }
 
   [[nodiscard]] shown_histograms sum() {
@@ -95,10 +95,10 @@ private:
 
   std::string from_;
   stored_choice choice_;
-  std::set<std::uint32_t> runs_; ///< of blocks that may hold histograms
+  std::set<std::uint32_t> runs_; ///< of blocks that may have histograms
   std::vector<std::string> missed_;
   std::uint64_t blocks_ = 0;
-  std::uint64_t others_ = 0; ///< histograms of spills that are not asked for
+  std::uint64_t others_ = 0; ///< histograms of other spills
   std::optional<shown_histograms> sum_;
   std::string first_;
 };

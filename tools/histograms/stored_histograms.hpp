@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The histograms that lie in a store beside its events, spill by spill, added up.
+// Adds up the histograms in a store, spill by spill.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@
 
 namespace l3 {
 
-/// Which of them; nothing: all.
+/// Restricts them; an empty member accepts all.
 struct stored_choice {
   std::optional<std::uint32_t> run, node, spill;
 };
 
-/// Whether this is a folder, or begins like a file of a store.
+/// Whether this is a folder, or a file that begins like one of a store.
 [[nodiscard]] bool is_stored(const std::filesystem::path& name);
 
-/// Of a store or a spool, or of one file of one; `missed` is told why some of them are not in the
-/// sum, or may not be. Throws command_error if none are there, or if what is there cannot be added
-/// up.
+/// Reads a store, a spool, or one of their files. `missed` is called with the reason why some
+/// histograms are, or may be, missing from the sum. Throws command_error if there are none, or if
+/// they cannot be added.
 [[nodiscard]] shown_histograms
 read_stored_histograms(const std::filesystem::path& from, const stored_choice& choice,
                        const stop_question& stop,

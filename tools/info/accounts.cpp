@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was written down beside the data: ledgers, and the sidecars of a store's files.
+// Descriptions beside the data: ledgers, and the sidecars of a store's files.
 #include <algorithm>
 #include <vector>
 
@@ -21,7 +21,7 @@ namespace json = boost::json;
 
 constexpr std::uint64_t most_bytes = std::uint64_t{64} << 20;
 
-/// Nothing: it is no JSON object.
+/// Returns nothing if the file is no JSON object.
 std::optional<json::object> object_in(const fs::path& file) {
   const input_text in = read_input(file, most_bytes);
   if (!in.refusal.empty())
@@ -32,7 +32,7 @@ std::optional<json::object> object_in(const fs::path& file) {
   return std::move(v.as_object());
 }
 
-/// Of a daemon: it locks the folder.
+/// Whether the file is a daemon's lock of the folder.
 bool is_lock(const fs::path& file) {
   const std::string name = file.filename();
   return name.starts_with("node") && name.ends_with(".lock");
@@ -43,7 +43,7 @@ bool is_lock(const fs::path& file) {
 void describe_account(const fs::path& file, information& to) {
   const auto object = object_in(file);
   if (!is_sidecar_name(file.filename().string()) && !(object && object->contains("sidecar"))) {
-    const ledger l = read_ledger(file); // says what is wrong
+    const ledger l = read_ledger(file); // throws with what is wrong
     to.facts = json::parse(to_json(l)).as_object();
     to.facts.erase("ledger");
     return;
@@ -91,7 +91,7 @@ bool describe_ledgers(const fs::path& folder, information& to) {
         {"incomplete", l.fragments.incomplete},
     });
   }
-  if (rows.empty() && !is_locked) return false; // other programs write such files, too
+  if (rows.empty() && !is_locked) return false; // other programs may have written them
   to.kind = "ledgers";
   to.title = "a folder of ledgers";
   to.damage = std::move(damage);

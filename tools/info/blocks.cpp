@@ -10,14 +10,12 @@
 
 #include "tools/command_error.hpp"
 #include "tools/info/information.hpp"
-#include "tools/info/small_tables.hpp"
 #include "tools/verify/store_folder.hpp"
 #include "transport/accounting/ledger.hpp"
 #include "transport/format/endian.hpp"
 #include "transport/store/block.hpp"
 #include "transport/store/event_view.hpp"
 #include "transport/store/store_reader.hpp"
-#include "transport/store/summary_view.hpp"
 #include "transport/system/input_file.hpp"
 #include "transport/system/reason_of.hpp"
 
@@ -39,8 +37,8 @@ struct session_facts {
   std::uint64_t sealed_last = 0;
 };
 
-/// What the blocks of a file or a folder hold. The memory it takes grows with the sessions, the
-/// spills and the settings, not with the events.
+/// The contents of a file's or a folder's blocks. Memory grows with the numbers of sessions, spills
+/// and settings, not of events.
 class block_facts {
 public:
   void take(const block_header& h, std::span<const std::byte> payload) {
@@ -161,7 +159,7 @@ private:
   std::uint64_t damaged_summaries_ = 0;
 };
 
-/// Reads to the end of a store_file or a store_reader, and adds to `done` what it has read.
+/// Reads a store_file or store_reader to its end, and adds the bytes read to `done`.
 template <class Reader, class Each>
 void read_all_blocks(Reader& reader, std::uint64_t& done, information& to, const Each& each) {
   block_facts facts;
@@ -180,7 +178,7 @@ void read_all_blocks(Reader& reader, std::uint64_t& done, information& to, const
         fmt::format("at {} places no good block begins where one should", reader.damaged()));
 }
 
-/// Blocks of each session that are still needed, and their events.
+/// The blocks of each session that are still needed, with their events.
 class waiting_blocks {
 public:
   explicit waiting_blocks(const fs::path& folder) {
@@ -202,7 +200,7 @@ private:
   std::uint64_t events_ = 0;
 };
 
-/// What the head of a file of a store or a spool says; 1 if the head cannot be read, or is damaged.
+/// The version in the head of a store or spool file; 1 if the head is unreadable or damaged.
 std::uint32_t version_of(const fs::path& file) {
   const input_file in = open_input(file);
   std::byte bytes[sizeof(store_file_header)];
@@ -211,7 +209,7 @@ std::uint32_t version_of(const fs::path& file) {
   return head.magic == store_file_header{}.magic ? head.version : 1;
 }
 
-/// The ledger in the folder.
+/// Describes the ledger in the folder.
 void look_at_ledger(const fs::path& folder, information& to) {
   const fs::path file = folder / "ledger.json";
   if (!fs::exists(file)) return;
@@ -222,14 +220,15 @@ void look_at_ledger(const fs::path& folder, information& to) {
   }
 }
 
-/// That of a file to which blocks are still added is no damage: a reader may have come in between.
+/// A torn end of a file that is still written is no damage, because a reader may have come in
+/// between.
 void tell_torn_ends(std::span<const torn_end> ends, const fs::path& folder, store_kind kind,
                     information& to) {
   json::array open;
   const auto files = block_files_in(folder, kind);
   const auto is_open = [&](const block_file_name& name) {
     if (kind == store_kind::store) return !name.complete;
-    return files.empty() || name.number >= files.back().number; // a spool writes to its newest one
+    return files.empty() || name.number >= files.back().number; // a spool writes to its newest file
   };
   for (const torn_end& end : ends) {
     const auto name = block_file_name::read(fs::path(end.path).filename().string(), kind);
@@ -265,7 +264,7 @@ void describe_folder(const fs::path& folder, const reading_progress& tell, infor
   const auto files = block_files_in(folder, kind);
   to.kind = kind == store_kind::spool ? "spool" : "store";
   to.title = kind == store_kind::spool ? "a spool" : "a store";
-  if (files.empty()) to.version = store_file_header().version; // of the first that is written
+  if (files.empty()) to.version = store_file_header().version; // of the next file
   std::uint64_t bytes = 0;
   std::error_code gone; // a daemon may be removing segments
   for (const block_file_name& f : files) {

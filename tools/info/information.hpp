@@ -1,21 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
-// What there is to say of a stored file or folder, whatever it is: `koto-l3 info`. The facts are a
-// JSON object in the order in which a person reads them; the text on a terminal is made of the same
-// object. A file that is damaged is read as far as its format allows, and each damage is a
-// sentence.
+// The description of a stored file or folder for `koto-l3 info`. The facts are a JSON object in
+// reading order; the text on a terminal is made from the same object. A damaged file is read as far
+// as its format allows, and each damage gives one sentence.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <boost/json/object.hpp>
 
-#include "tools/info/known_formats.hpp"
+#include "transport/format/spool.hpp"
 
 namespace l3 {
+
+// The stored formats of docs/formats.md and the bytes that identify them.
+
+enum class stored_format : std::uint8_t {
+  level2,
+  store_file,
+  block,
+  strong_waveforms,
+  releases,
+  kept_batch,
+  run_record,
+  ledger,
+};
+
+struct known_format {
+  stored_format format;
+  std::string_view word;    ///< for programs
+  std::string_view title;   ///< for people
+  std::string_view magic;   ///< the first bytes
+  std::size_t version_at;   ///< offset of the version byte; 0: the version is not stored
+  std::uint32_t newest = 1; ///< the latest version that this program reads
+};
+
+struct recognised {
+  const known_format* format;
+  std::uint32_t version;
+};
+
+/// Recognises a file by its first bytes (up to 64), or by name if all its entries are free. Release
+/// files and level-2 records have the same magic number, and differ in the byte behind the version.
+[[nodiscard]] std::optional<recognised> recognise(std::string_view first_bytes,
+                                                  std::string_view name);
 
 struct information {
   std::string kind;          ///< a word, for programs
@@ -25,28 +59,28 @@ struct information {
   std::vector<std::string> damage;
 };
 
-/// Told how many bytes of how many are read; it may throw to end the reading.
+/// Called with the bytes read and their total; may throw to end the reading.
 using reading_progress = std::function<void(std::uint64_t done, std::uint64_t all)>;
 
-/// Throws command_error: exit code 69 for what cannot be read, 1 for what is none of koto-l3's
-/// files, or of a version that this program does not know.
+/// Throws command_error: exit code 69 for unreadable files, 1 for files that are not koto-l3's or
+/// have an unknown version.
 [[nodiscard]] recognised recognise_file(const std::filesystem::path& file);
-/// Throws as recognise_file().
+/// Throws like recognise_file().
 [[nodiscard]] information read_information(const std::filesystem::path& path,
                                            const reading_progress& tell);
 
-/// For people: a line or a table for each fact, then the damage.
+/// Text for people: a line or a table per fact, then the damage.
 [[nodiscard]] std::string text_of(const std::filesystem::path& path, const information& i);
 [[nodiscard]] std::string json_of(const std::filesystem::path& path, const information& i);
 
-// One format each; read_information() has looked at the magic number and the version.
+// One function per format; read_information() has checked magic number and version.
 void describe_level2(const std::filesystem::path& file, const reading_progress& tell,
                      information& to);
 void describe_block_file(const std::filesystem::path& file, const reading_progress& tell,
                          information& to);
-/// A ledger, or the sidecar of a store's file.
+/// A ledger, or the sidecar of a store file.
 void describe_account(const std::filesystem::path& file, information& to);
-/// False: it is no folder of ledgers.
+/// Returns false if it is no folder of ledgers.
 [[nodiscard]] bool describe_ledgers(const std::filesystem::path& folder, information& to);
 /// A store or a spool.
 void describe_folder(const std::filesystem::path& folder, const reading_progress& tell,
@@ -56,5 +90,21 @@ void describe_strong_waveforms(const std::filesystem::path& file, const reading_
 void describe_bare_blocks(const std::filesystem::path& file, information& to);
 void describe_releases(const std::filesystem::path& file, information& to);
 void describe_run_record(const std::filesystem::path& file, information& to);
+
+// Reads the small files of entries beside the blocks of a store or a spool (docs/formats.md,
+// sections 9 and 11), without writing or locking anything.
+
+template <class Entry>
+struct table_of {
+  std::vector<Entry> entries; ///< with a valid checksum
+  std::uint64_t damaged = 0;  ///< neither valid nor free
+  std::uint64_t bytes = 0;    ///< of the file
+};
+
+/// Throws command_error if the file cannot be read.
+[[nodiscard]] table_of<spool_release> read_releases(const std::filesystem::path& file);
+
+/// "2026-11-23 08:15:00 UTC"
+[[nodiscard]] std::string utc_text(std::uint64_t ns_since_1970);
 
 } // namespace l3

@@ -17,7 +17,7 @@ struct spill_facts {
   std::uint32_t spill = 0;
   std::uint64_t events = 0;
   std::uint64_t incomplete = 0;           ///< lack a crate's fragment
-  std::optional<std::uint32_t> said{};    ///< by the end-of-spill record
+  std::optional<std::uint32_t> said{};    ///< number in the end-of-spill record
   std::optional<std::uint64_t> beam_on{}; ///< ns
 };
 

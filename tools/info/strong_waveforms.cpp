@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file of bare waveforms of the strong codec: its sections, held against their checksums. No
-// sample is decoded.
+// Checks a file of bare waveforms of the strong codec: its sections and their checksums. Decodes no
+// sample.
 #include <algorithm>
 #include <cstddef>
 #include <optional>
@@ -27,7 +27,7 @@ public:
       throw command_error(file.string() + " " + in_.refusal, exit_missing_resource);
   }
 
-  /// False: it ends before.
+  /// Returns false if the file is shorter.
   [[nodiscard]] bool read_head() {
     const auto head = next<strong_file_header>();
     if (!head) return damage("it ends within its head");
@@ -36,7 +36,7 @@ public:
     return true;
   }
 
-  /// False at the end, and at damage behind which no section can be found.
+  /// Returns false at the end, and at damage behind which no section can be found.
   [[nodiscard]] bool read_section() {
     const std::uint64_t at = at_;
     const auto head = next<strong_section_header>();

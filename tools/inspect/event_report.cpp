@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 
 #include "selection/trigger/quantity_units.hpp"
-#include "tools/info/small_tables.hpp"
+#include "tools/info/information.hpp"
+#include "tools/inspect/channels.hpp"
 #include "tools/inspect/summary_names.hpp"
-#include "tools/inspect/waveform_drawing.hpp"
 #include "transport/accounting/ledger.hpp"
 
 namespace l3 {
@@ -115,7 +115,7 @@ void add_hits(std::string& text, const named_summary& s) {
                         h.hit.energy / kev_in_a_mev, h.hit.time / times_in_a_ns);
 }
 
-/// As its board sent them; nothing if that is missing, or not known.
+/// The bits sent by the trigger board; nothing if the board is missing or unknown.
 std::optional<std::uint32_t> trigger_bits(const inspected_event& e) {
   if (e.selection == nullptr) return std::nullopt;
   const input_address board = e.selection->what.trigger_board();

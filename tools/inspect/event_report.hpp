@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `koto-l3 inspect` says of an event, for people and for programs. The summary's masks are
-// told by the names of lines, counters and trigger bits, as far as a selection is given that knows
-// them: a line is known by its id, a counter only by its place, so the report says whether the
-// selection is the one that was in force.
+// The report of `koto-l3 inspect` for people and programs. Masks of the summary are shown as names
+// of lines, counters and trigger bits, if a selection with these names is given. A line is
+// identified by its id, but a counter only by its place, so the report says whether the selection
+// is the original one.
 #pragma once
 
 #include <span>
@@ -19,7 +19,7 @@ struct inspected_event {
   const found_event& event;
   const std::vector<inspected_crate>& crates;
   std::span<const inspected_channel> shown;
-  const loaded_selection* selection = nullptr; ///< for names; may be another than was in force
+  const loaded_selection* selection = nullptr; ///< for names; may not be the original selection
 };
 
 [[nodiscard]] std::string report_text(const inspected_event& e);

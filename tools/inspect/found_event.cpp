@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// For the message when the event is not there.
+/// For the message if the event is not found.
 struct seen_events {
   std::uint64_t events = 0;
   std::uint32_t first_spill = ~0U;
@@ -57,7 +57,7 @@ struct seen_events {
                                   seen.last_spill, of_runs, unread));
 }
 
-/// Throws command_error if the event has a board that the readout has not.
+/// Throws command_error if the event has a board that is not in the readout.
 void check_fits(const packed_event_view& event, const readout& whole) {
   std::uint32_t board = 0;
   for (std::uint32_t i = 0; i < event.fragments(); ++i) {
@@ -77,12 +77,12 @@ public:
   stored_search(const wanted_event& wanted, const std::optional<readout>& crates)
       : wanted_(wanted), crates_(crates) {}
 
-  /// They say the readout of their session.
+  /// Reads the session's readout from its settings.
   void take_settings(const block_header& block, std::span<const std::byte> settings) {
     if (auto read = decode_settings(settings)) told_[block.session] = std::move(read->crates);
   }
 
-  /// False: a part of the block is not what the format says.
+  /// Returns false if a part of the block violates the format.
   [[nodiscard]] bool take(const block_header& block, std::span<const std::byte> payload) {
     bool all_read = true;
     event_walk walk(payload, block);
@@ -144,7 +144,7 @@ private:
 bool has_torn_end(const store_file& reader) { return reader.torn().has_value(); }
 bool has_torn_end(const store_reader& reader) { return !reader.torn_ends().empty(); }
 
-/// Adds to `done` what it has read.
+/// Adds the bytes read to `done`.
 template <class Reader>
 found_event search(Reader& reader, std::uint64_t& done, const fs::path& path,
                    stored_search& looking) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stored summary with names in the place of masks.
+// A stored summary with names instead of masks.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "selection/trigger/load_selection.hpp"
-#include "transport/store/summary_view.hpp"
+#include "transport/store/event_view.hpp"
 
 namespace l3 {
 
@@ -15,7 +15,7 @@ struct named_line {
   std::uint32_t prescale = 0;
   bool fired = false;
   bool kept = false;
-  std::string reason; ///< why it did not keep the event; empty if it did, or if that is not known
+  std::string reason; ///< why it did not keep the event; empty if it did, or if unknown
 };
 
 struct named_hit {
@@ -29,14 +29,14 @@ struct named_summary {
   std::vector<std::string> vetoes;  ///< "counter 3" without a detector
   std::vector<std::string> unknown;
   std::vector<named_hit> hits;
-  std::vector<std::string> status; ///< why it was not judged, or is there all the same
-  bool same_settings = false;      ///< the given selection is the one that was in force
+  std::vector<std::string> status; ///< why it was not judged, or was kept anyway
+  bool same_settings = false;      ///< the given selection is the original one
 };
 
-/// "line 0xd481130a" if the selection does not know it, or is absent.
+/// "line 0xd481130a" if the selection does not know it or is missing.
 [[nodiscard]] std::string name_of_line(std::uint32_t id, const loaded_selection* selection);
 [[nodiscard]] std::vector<std::string> names_of_trigger(std::uint32_t bits);
-/// `selection` may be absent, or another than the one in force.
+/// `selection` may be null, or differ from the original one.
 [[nodiscard]] named_summary name_summary(const summary_view& s, const loaded_selection* selection);
 
 } // namespace l3

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes from and to a file or a pipe, in large pieces. "-" is the standard input or output. A
-// system error is a std::runtime_error that names the file.
+// Reads and writes a file or a pipe in large pieces. "-" is the standard input or output. System
+// errors are std::runtime_error with the file's name.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "tools/pending_file.hpp"
 #include "transport/system/file_descriptor.hpp"
@@ -19,12 +24,12 @@ class byte_input {
 public:
   explicit byte_input(std::string name);
 
-  /// The bytes that are read and not yet taken, at least `wanted` if the input has them. Valid
-  /// until the next call.
+  /// The bytes read but not taken yet, at least `wanted` if the input has them. Valid until the
+  /// next call.
   [[nodiscard]] std::span<const std::byte> peek(std::size_t wanted);
   void take(std::size_t bytes) { begin_ += bytes; }
 
-  /// The offset of the next byte to be taken.
+  /// The offset of the next byte to take.
   [[nodiscard]] std::uint64_t offset() const { return read_ - (end_ - begin_); }
   /// The size of a regular file.
   [[nodiscard]] std::optional<std::uint64_t> size() const;
@@ -40,14 +45,14 @@ private:
   std::uint64_t read_ = 0;
 };
 
-/// A file gets its name only when it is whole: until close() it is NAME.new, even if the program is
+/// A file gets its name when it is complete: until close() it is NAME.new, even if the program is
 /// killed. If NAME is a link, its target is replaced; pipes and devices are written directly.
 class byte_output {
 public:
   /// Throws std::invalid_argument if `in` reads the same file.
   byte_output(std::string name, const byte_input& in);
 
-  /// Room for `bytes`; call added() with how many were used.
+  /// Room for `bytes`; call added() with the number used.
   [[nodiscard]] std::byte* room(std::size_t bytes);
   void added(std::size_t bytes) { used_ += bytes; }
   void close();
@@ -59,11 +64,37 @@ private:
   [[noreturn]] void fail() const;
 
   std::string name_;                ///< for messages
-  std::optional<pending_file> new_; ///< nothing: it is written directly
+  std::optional<pending_file> new_; ///< nothing: written directly
   file_descriptor file_;
   std::vector<std::byte> buffer_;
   std::size_t used_ = 0;
   std::uint64_t written_ = 0;
 };
+
+// Error messages about an input of pack or unpack, with its name and the offset of the fault.
+
+template <class... Parts>
+[[noreturn]] void refuse(const byte_input& in, std::uint64_t offset,
+                         fmt::format_string<Parts...> what, Parts&&... parts) {
+  throw std::runtime_error(fmt::format("{}: offset {}: {}", in.name(), offset,
+                                       fmt::format(what, std::forward<Parts>(parts)...)));
+}
+
+[[noreturn]] inline void refuse_rest(const byte_input& in, std::uint64_t offset, std::uint64_t rest,
+                                     std::uint32_t samples) {
+  refuse(in, offset, "{} bytes are left, not a whole waveform of {} samples", rest, samples);
+}
+
+// Converts bare waveforms to bare KOTO records and back (docs/formats.md, section 5).
+
+/// Called with the number of processed input bytes.
+using packing_progress = std::function<void(std::uint64_t)>;
+
+/// `samples` per waveform: a multiple of 64. These throw std::runtime_error with the offset of a
+/// fault in the input. They do not close the output.
+void pack_stream(byte_input& in, byte_output& out, std::uint32_t samples,
+                 const packing_progress& tell);
+void unpack_stream(byte_input& in, byte_output& out, std::uint32_t samples,
+                   const packing_progress& tell);
 
 } // namespace l3

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/pack/packing.hpp"
+#include "tools/pack/byte_stream.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -7,13 +7,12 @@
 #include <vector>
 
 #include "gpu/codec/waveforms.hpp"
-#include "tools/pack/refusal.hpp"
 
 namespace l3 {
 namespace {
 
 constexpr std::size_t run_bytes = koto::record_samples * sizeof(std::uint16_t);
-constexpr std::size_t chunk_records = 1024; // fits into the first caches of a core
+constexpr std::size_t chunk_records = 1024; // fits the first-level caches of a core
 
 [[noreturn]] void refuse_record(const byte_input& in, koto::unpack_status why,
                                 std::span<const std::byte> record) {
@@ -31,7 +30,7 @@ constexpr std::size_t chunk_records = 1024; // fits into the first caches of a c
 void pack_stream(byte_input& in, byte_output& out, std::uint32_t samples,
                  const packing_progress& tell) {
   const std::uint64_t waveform_bytes = samples * sizeof(std::uint16_t);
-  // A wrong size is reported before the work, where the size is known.
+  // A known wrong size is reported before the work.
   if (const auto size = in.size(); size && *size % waveform_bytes != 0)
     refuse_rest(in, *size - *size % waveform_bytes, *size % waveform_bytes, samples);
 
@@ -65,7 +64,7 @@ void unpack_stream(byte_input& in, byte_output& out, std::uint32_t samples,
       at += koto::record_bytes(load<std::uint8_t>(bytes.data() + at));
     }
     in.take(r.bytes);
-    // The rest of a cut-off record comes with the next piece, unless the input has ended.
+    // The rest of a truncated record comes with the next piece, unless the input has ended.
     const bool may_go_on = r.status == koto::unpack_status::cut_off && r.records > 0;
     if (r.status != koto::unpack_status::done && !may_go_on)
       refuse_record(in, r.status, bytes.subspan(r.bytes));

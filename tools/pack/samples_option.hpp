@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// --samples of the commands that read bare waveforms.
+// The --samples option of commands that read bare waveforms.
 #pragma once
 
 #include <charconv>

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "gpu/codec/strong_groups.hpp"
-#include "tools/pack/refusal.hpp"
+#include "tools/pack/byte_stream.hpp"
 #include "transport/format/crc32c.hpp"
 
 namespace l3 {
@@ -29,7 +29,7 @@ void put(byte_output& out, Header h) {
   out.added(sizeof h);
 }
 
-/// Reads a header with a good checksum; `what` is for the refusal.
+/// Reads a header with a valid checksum; `what` names it in messages.
 template <class Header>
 Header take(byte_input& in, const char* what) {
   const auto bytes = in.peek(sizeof(Header));
@@ -42,7 +42,7 @@ Header take(byte_input& in, const char* what) {
   return h;
 }
 
-/// A file of another kind is told as such before its checksum is looked at.
+/// A file of another kind is reported as such before its checksum is checked.
 strong_file_header take_head(byte_input& in) {
   const auto start = in.peek(sizeof(strong_file_header));
   const strong_file_header ours;

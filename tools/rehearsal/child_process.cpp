@@ -5,15 +5,21 @@
 #include <csignal>
 #include <cstdlib>
 #include <deque>
-#include <fcntl.h>
 #include <fstream>
+#include <random>
 #include <sstream>
-#include <sys/prctl.h>
-#include <sys/wait.h>
+#include <stdexcept>
 #include <system_error>
 #include <thread>
-#include <unistd.h>
 #include <utility>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ip/udp.hpp>
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "transport/format/plain_text.hpp"
 #include "transport/system/file_descriptor.hpp"
@@ -41,9 +47,8 @@ namespace {
   throw std::system_error(error, std::generic_category(), what);
 }
 
-/// In the child: runs the program in place of this one, and ends with the parent. Calls only
-/// functions that are allowed between fork and exec; writes an error to `failure`, which exec
-/// closes.
+/// Runs in the child: executes the program, and ends with the parent. Calls only async-signal-safe
+/// functions; writes an error to `failure`, which exec closes.
 [[noreturn]] void become(const std::vector<char*>& argv, const char* output,
                          child_process::errors where, pid_t parent, int failure) {
   constexpr mode_t file_mode = 0644;
@@ -61,7 +66,7 @@ namespace {
       (output == nullptr || put(output, O_WRONLY | O_CREAT | O_APPEND, STDOUT_FILENO)) &&
       (output == nullptr || where == child_process::errors::to_ours ||
        ::dup2(STDOUT_FILENO, STDERR_FILENO) == STDERR_FILENO);
-  if (::getppid() != parent) ::_exit(not_started); // the parent has ended already
+  if (::getppid() != parent) ::_exit(not_started); // the parent has already ended
   if (ready) ::execv(argv[0], argv.data());
   const int error = errno;
   (void)!::write(failure, &error, sizeof error);
@@ -73,7 +78,7 @@ namespace {
 child_process::child_process(std::vector<std::string> arguments,
                              const std::filesystem::path& output, errors where) {
   std::vector<char*> argv;
-  argv.reserve(arguments.size() + 1); // a null pointer ends it
+  argv.reserve(arguments.size() + 1); // for the null pointer at the end
   for (auto& a : arguments) argv.push_back(a.data());
   argv.push_back(nullptr);
 
@@ -137,6 +142,39 @@ std::string see_log(const std::filesystem::path& log) {
   std::string text = "; see " + plain_line(log.string());
   for (const auto& line : last) text += "\n    " + line;
   return text;
+}
+
+namespace {
+
+bool is_free(std::uint16_t port) {
+  namespace asio = boost::asio;
+  asio::io_context io;
+  const auto address = asio::ip::make_address("127.0.0.1");
+  boost::system::error_code error;
+  const auto binds = [&](auto socket, const auto& endpoint) {
+    socket.open(endpoint.protocol());
+    socket.bind(endpoint, error);
+    return !error;
+  };
+  return binds(asio::ip::udp::socket(io), asio::ip::udp::endpoint(address, port)) &&
+         binds(asio::ip::tcp::socket(io), asio::ip::tcp::endpoint(address, port));
+}
+
+} // namespace
+
+std::uint16_t free_ports(std::uint16_t count) {
+  // Below the kernel's range for outgoing connections.
+  constexpr std::uint16_t first = 10000;
+  constexpr std::uint16_t last = 32000;
+  constexpr int tries = 200;
+  std::random_device random;
+  for (int t = 0; t < tries; ++t) {
+    const auto base = static_cast<std::uint16_t>(first + random() % (last - first - count));
+    std::uint16_t n = 0;
+    while (n < count && is_free(static_cast<std::uint16_t>(base + n))) ++n;
+    if (n == count) return base;
+  }
+  throw std::runtime_error("no free ports on 127.0.0.1");
 }
 
 } // namespace l3

@@ -7,18 +7,21 @@
 #include <optional>
 #include <sstream>
 #include <thread>
-#include <unistd.h>
+#include <vector>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include "tools/command.hpp"
 #include "tools/command_error.hpp"
 #include "tools/rehearsal/child_process.hpp"
-#include "tools/rehearsal/free_ports.hpp"
 #include "tools/status/http_get.hpp"
+#include "tools/whole_number.hpp"
 #include "transport/system/reason_of.hpp"
 
 namespace l3 {
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -43,7 +46,7 @@ void write_configuration(const rehearsal_plan& plan, const addresses& at,
       << "[udp]\nbind = \"127.0.0.1:" << at.udp << "\"\nports = " << udp_ports << "\n"
       << "[tcp]\nbind = \"127.0.0.1:" << at.tcp << "\"\n"
       << "[compute]\nbackend = \"" << plan.backend
-      << "\"\ntime_limit = \"30 s\"\n" // a device that is slow is no fault of the chain
+      << "\"\ntime_limit = \"30 s\"\n" // a slow device is no fault of the chain
       << "[selection]\nlines = \"" << plan.selection << "\"\n"
       << "[spool]\nfolder = \"" << (plan.folder / "spool").string() << "\"\n"
       << "[forward]\nto = \"tcp://127.0.0.1:" << at.link << "\"\nrate = \"" << plan.link_rate
@@ -66,7 +69,7 @@ std::string text_of(const std::filesystem::path& file) {
   return text.str();
 }
 
-/// A figure of /proc/PID/status, in bytes.
+/// A value of /proc/PID/status in bytes.
 std::uint64_t memory_of(pid_t pid, const std::string& what) {
   std::ifstream in(fmt::format("/proc/{}/status", pid));
   for (std::string line; std::getline(in, line);) {
@@ -104,7 +107,7 @@ private:
     if (plan_.interrupted && plan_.interrupted()) throw command_error("interrupted");
   }
 
-  /// Tries until it is true or the time is over.
+  /// Repeats until it is true or the time is over.
   bool eventually(std::chrono::milliseconds time_limit, const std::function<bool()>& holds) const {
     const auto deadline = std::chrono::steady_clock::now() + time_limit;
     while (!holds()) {
@@ -170,7 +173,7 @@ private:
     if (!plan_.rate.empty()) arguments.insert(arguments.end(), {"--rate", plan_.rate});
     arguments.emplace_back("--json");
     const auto report = plan_.folder / "replay.json";
-    // On a terminal the replay client shows its progress itself.
+    // On a terminal the replay client shows its own progress.
     const bool show = !plan_.quiet && isatty(STDERR_FILENO) != 0;
     child_process client(arguments, report,
                          show ? child_process::errors::to_ours : child_process::errors::to_output);
@@ -185,8 +188,8 @@ private:
         said.at(plan_.way == way_in::udp ? "sending_seconds" : "seconds").to_number<double>();
   }
 
-  /// Waits until the daemon has nothing under way: every event is stored or counted. The daemon
-  /// folds its figures twice a second, so two folds after the replay must agree.
+  /// Waits until every event of the daemon is stored or counted. The daemon updates its counts
+  /// twice a second, so two updates after the replay must agree.
   void wait_until_stored() {
     std::int64_t last_seen = -1;
     double last_fold = -1;
@@ -211,7 +214,7 @@ private:
             static_cast<double>(number("/bytes/waveforms")) / static_cast<double>(packed);
       result_.latency_median = status->at_pointer("/event_latency/median").to_number<double>();
       result_.latency_p99 = status->at_pointer("/event_latency/p99").to_number<double>();
-      constexpr int stale = 1; // the first may have been made before the end of the replay
+      constexpr int stale = 1; // it may be from before the end of the replay
       return ++folds > stale && unchanged && number("/events/in_flight") == 0 &&
              number("/fragments/in_flight") == 0;
     });
@@ -293,6 +296,48 @@ rehearsal_result rehearse(const rehearsal_plan& plan) {
                         " holds an earlier run: give another folder, or remove it");
   }
   return chain(plan).run();
+}
+
+void add_workload_options(command_line command, workload& to) {
+  command.add_option("--events", to.events, "events to simulate, in all spills together")
+      .capture_default_str()
+      .check(in_range(1U, 10'000'000U));
+  command.add_option("--spills", to.spills, "spills, numbered from 1")
+      .capture_default_str()
+      .check(in_range(1U, 511U));
+  command.add_option("--seed", to.seed, "the same seed simulates the same bytes")
+      .capture_default_str()
+      .check(whole_number<std::uint64_t>);
+  command.add_option("--waveforms", to.waveforms,
+                     "recorded waveforms (little-endian u16) in place of simulated ones");
+  command.add_option("--samples", to.samples, "samples of a recorded waveform")
+      .capture_default_str()
+      .check(one_of({"64", "256"}));
+  command.add_option("--backend", to.backend, "where the daemon's kernels run")
+      .capture_default_str()
+      .check(one_of({"auto", "pool", "cuda", "hip", "sycl"}));
+}
+
+void simulate(const workload& what, const std::filesystem::path& file,
+              const std::filesystem::path& log, const std::function<bool()>& interrupted) {
+  std::vector<std::string> arguments{(program_folder() / "koto-l3").string(),
+                                     "simulate",
+                                     file.string(),
+                                     "--events",
+                                     fmt::to_string(what.events),
+                                     "--spills",
+                                     fmt::to_string(what.spills),
+                                     "--seed",
+                                     fmt::to_string(what.seed)};
+  if (!what.waveforms.empty()) {
+    arguments.insert(arguments.end(),
+                     {"--waveforms", what.waveforms, "--samples", fmt::to_string(what.samples)});
+  }
+  child_process p(arguments, log);
+  const auto code = p.wait(std::chrono::minutes(30), interrupted);
+  if (code == 0) return;
+  throw command_error::of_lines("the simulation failed" + (log.empty() ? "" : see_log(log)),
+                                code.value_or(exit_failure));
 }
 
 } // namespace l3

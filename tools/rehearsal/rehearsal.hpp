@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A rehearsal runs the whole chain on this machine: receiver, daemon and replay client as separate
 // programs over loopback, then `verify`. The demo and `koto-l3-bench pipeline` are rehearsals. One
-// folder gets configuration, logs, store and ledgers, so that a failure can be looked into.
+// folder gets configuration, logs, store and ledgers for later investigation.
 #pragma once
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/command_line.hpp"
 #include "transport/accounting/ledger.hpp"
 
 namespace l3 {
@@ -20,38 +21,38 @@ enum class way_in : std::uint8_t { udp, tcp };
 
 struct rehearsal_plan {
   std::filesystem::path data;   ///< .l2raw
-  std::filesystem::path folder; ///< made if missing; must not hold an earlier rehearsal
+  std::filesystem::path folder; ///< created if missing; must not have an earlier rehearsal
   way_in way = way_in::udp;
-  std::string rate; ///< as `koto-l3 replay --rate`; empty: the file's own spill structure
+  std::string rate; ///< see `koto-l3 replay --rate`; empty: the file's spill structure
   std::uint32_t loops = 1;
   std::string link_rate = "4 Gb/s";
   std::string backend = "auto";
   std::string selection{}; ///< file, or `built-in`; empty: every event is kept
-  bool verify = true;      ///< false: only the ledgers are compared
-  /// Over UDP: events that were lost on the way in, or shed, are no problem but a figure.
+  bool verify = true;      ///< false: compares only the ledgers
+  /// Over UDP: lost or shed events are a result and no problem.
   bool may_lose = false;
-  bool quiet = false; ///< the programs' progress goes to their logs
+  bool quiet = false; ///< progress goes to the logs
   std::chrono::seconds time_limit{600};
-  std::function<bool()> interrupted{}; ///< true: everything is ended and rehearse() throws
+  std::function<bool()> interrupted{}; ///< true: ends everything, and rehearse() throws
 };
 
 struct rehearsal_result {
   ledger replay;
   ledger daemon;
   ledger receiver;
-  double seconds = 0; ///< of sending; over TCP until every event was acknowledged, and so stored
-  double ratio = 0;   ///< of the fragments' bytes to the packed events'
-  double latency_median = 0; ///< s, from an event's last fragment to its acknowledged block
+  double seconds = 0;        ///< of sending; over TCP until every event was acknowledged
+  double ratio = 0;          ///< of fragment bytes to packed bytes
+  double latency_median = 0; ///< s, from an event's last fragment to its block's acknowledgement
   double latency_p99 = 0;
-  std::uint64_t memory_planned = 0; ///< bytes, as the daemon says
-  std::uint64_t memory_peak = 0;    ///< resident bytes of the daemon at most
+  std::uint64_t memory_planned = 0; ///< bytes, reported by the daemon
+  std::uint64_t memory_peak = 0;    ///< largest resident size of the daemon
   std::string backend;
-  std::uint64_t frames_bypassed = 0; ///< that the CPU computed in the place of the device
+  std::uint64_t frames_bypassed = 0; ///< computed by the CPU in place of the device
   bool verified = false;
-  std::vector<std::string> problems; ///< empty: everything is as it must be
+  std::vector<std::string> problems; ///< empty: no problem
 
   [[nodiscard]] bool ok() const { return problems.empty(); }
-  /// Events that were sent and are neither stored nor rejected.
+  /// Events that were sent but neither stored nor rejected.
   [[nodiscard]] std::uint64_t lost() const {
     const auto sent = replay.events.admitted;
     return sent - std::min(sent, receiver.events.forwarded + daemon.events.rejected);
@@ -59,7 +60,27 @@ struct rehearsal_result {
 };
 
 /// Runs it. Throws command_error if a program cannot be started, does not become ready, or is
-/// interrupted; faults of the data are among the problems.
+/// interrupted; data errors are returned as problems.
 [[nodiscard]] rehearsal_result rehearse(const rehearsal_plan& plan);
+
+// The data of a rehearsal and its executor: the options that demo and bench share, and the
+// simulation of the data.
+
+struct workload {
+  std::uint32_t events = 1000;
+  std::uint32_t spills = 1;
+  std::uint64_t seed = 1;
+  std::string waveforms{}; ///< recorded waveforms instead of simulated ones, if not empty
+  int samples = 64;        ///< of a recorded waveform
+  std::string backend = "auto";
+};
+
+/// `to` has the options' defaults. It must live until the command line is parsed.
+void add_workload_options(command_line command, workload& to);
+
+/// Runs `koto-l3 simulate` with its output in `log`, or on this program's output if `log` is empty.
+/// Throws command_error if it fails, or when `interrupted` returns true.
+void simulate(const workload& what, const std::filesystem::path& file,
+              const std::filesystem::path& log = {}, const std::function<bool()>& interrupted = {});
 
 } // namespace l3

@@ -33,10 +33,10 @@ datagram_burst::datagram_burst(const destination& to, failure on_failure)
   const auto set = [&](int level, int option, int value) {
     ::setsockopt(socket_.get(), level, option, &value, sizeof value);
   };
-  set(SOL_SOCKET, SO_NO_CHECK, 1); // as the electronics, which send no UDP checksum
+  set(SOL_SOCKET, SO_NO_CHECK, 1); // the electronics send no UDP checksum
   constexpr int send_buffer = 4 << 20;
   set(SOL_SOCKET, SO_SNDBUF, send_buffer);
-  // Only a connected socket is told of a closed port.
+  // Only a connected socket gets errors about a closed port.
   if (family == AF_INET6) {
     set(IPPROTO_IPV6, IPV6_RECVERR, 1);
   } else {
@@ -90,7 +90,7 @@ void datagram_burst::send() {
   std::array<iovec, 2 * capacity> parts{};
   for (std::size_t i = 0; i < used_; ++i) {
     auto& d = datagrams_[i];
-    // The interface lacks const: it does not write through these.
+    // The interface lacks const; it does not write through these pointers.
     parts[2 * i] = {d.header.data(), d.header.size()};
     parts[2 * i + 1] = {const_cast<std::byte*>(d.payload.data()), d.payload.size()};
     auto& m = messages[i].msg_hdr;
@@ -109,7 +109,7 @@ void datagram_burst::send() {
     }
     switch (errno) {
     case EINTR: break;
-    case ECONNREFUSED: take_errors(); break; // the error of an earlier datagram
+    case ECONNREFUSED: take_errors(); break; // an earlier datagram's error
     case ENOBUFS:
     case EAGAIN: {
       constexpr timespec moment{0, 50'000};
@@ -123,7 +123,7 @@ void datagram_burst::send() {
     case EHOSTUNREACH:
     case EHOSTDOWN:
     case ENETUNREACH:
-      // Of this datagram, or of an earlier one: the machine is gone, or the way to it.
+      // An error of this or an earlier datagram: the machine or its network is gone.
       if (on_failure_ == failure::throws) fail(to_, errno);
       no_way_ = std::generic_category().message(errno);
       ++refused_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A few datagrams that leave in one system call, their payloads straight from the caller's memory.
+// Sends a few datagrams in one system call, with payloads directly from the caller's memory.
 #pragma once
 
 #include <array>
@@ -16,36 +16,36 @@ namespace l3 {
 
 class datagram_burst {
 public:
-  static constexpr std::size_t capacity = 16; ///< few, so that a receiver's sockets hold them
+  static constexpr std::size_t capacity = 16; ///< few, so that they fit a receiver's sockets
 
-  /// What a way that is gone does: send() throws, or refused() counts its datagrams.
+  /// What happens if the destination is unreachable: send() throws, or refused() counts.
   enum class failure : std::uint8_t { throws, counts };
 
-  /// Throws std::runtime_error if the destination is not known.
+  /// Throws std::runtime_error if the destination is unknown.
   explicit datagram_burst(const destination& to, failure on_failure = failure::throws);
 
   [[nodiscard]] const destination& to() const { return to_; }
 
-  /// The payload must live until the burst is sent. The destination's ports take turns.
+  /// The payload must live until the burst is sent. Uses the destination's ports in turn.
   void add(const l2::datagram_header& header, std::span<const std::byte> payload);
-  /// Leaves the next datagram out; its port's turn passes.
+  /// Skips the next datagram and its port's turn.
   void leave_out() { turn(); }
-  /// Sends the datagram added last twice, to the same port.
+  /// Sends the last datagram twice, to the same port.
   void repeat_last();
 
   [[nodiscard]] bool full() const { return used_ == capacity; }
   [[nodiscard]] bool empty() const { return used_ == 0; }
-  /// Sends all. Throws std::runtime_error on an error of the network.
+  /// Sends all. Throws std::runtime_error on a network error.
   void send();
 
   [[nodiscard]] std::uint64_t bytes_sent() const { return bytes_; }
 
-  /// Asks the system whether datagrams met a closed port; refused() counts them. From another
-  /// machine the answer takes a while.
+  /// Asks the system whether datagrams met a closed port; refused() counts them. Errors from
+  /// another machine take a while.
   void take_errors();
   [[nodiscard]] std::uint64_t refused() const { return refused_; }
   [[nodiscard]] std::uint16_t refused_port() const { return refused_port_; } ///< the first one
-  /// Why there was no way, in the words of the system; empty: there was one.
+  /// Why the destination was unreachable, in the system's words; empty if it was reachable.
   [[nodiscard]] const std::string& no_way() const { return no_way_; }
 
 private:
@@ -58,7 +58,7 @@ private:
 
   file_descriptor socket_;
   destination to_;
-  std::vector<socket_address> addresses_; // one for each port
+  std::vector<socket_address> addresses_; // one per port
   std::array<datagram, capacity> datagrams_{};
   std::size_t used_ = 0;
   std::size_t next_port_ = 0;

@@ -18,8 +18,8 @@
 namespace l3 {
 namespace {
 
-// Events or bits in a second. Within these bounds the time of the largest record, 2^29 bits, fits
-// into 63 bits of nanoseconds.
+// In events or bits per second. Within these bounds the time of the largest record, 2^29 bits, fits
+// 63 bits of nanoseconds.
 constexpr double lowest_rate = 0.1;
 constexpr double highest_rate = 1e15;
 
@@ -34,7 +34,7 @@ std::optional<std::uint16_t> parse_number(std::string_view text) {
   return n;
 }
 
-/// Takes the number at the start of the text off it.
+/// Removes and returns the number at the start of the text.
 std::optional<double> take_number(std::string_view& text) {
   double v = 0;
   const auto r = std::from_chars(text.data(), text.data() + text.size(), v);
@@ -91,7 +91,7 @@ destination parse_destination(std::string_view whole) {
 
 namespace {
 
-/// The port, which lies at the same place in both families.
+/// The port, which has the same offset in both families.
 std::byte* port_in(sockaddr_storage& a) {
   static_assert(offsetof(sockaddr_in, sin_port) == offsetof(sockaddr_in6, sin6_port));
   return reinterpret_cast<std::byte*>(&a) + offsetof(sockaddr_in, sin_port);

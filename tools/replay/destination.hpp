@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a replay goes and how fast, and how a command line says it.
+// The destination and rate of a replay, and their command line forms.
 #pragma once
 
 #include <cstdint>
@@ -16,39 +16,39 @@ struct destination {
   enum class protocol : std::uint8_t { udp, tcp } how = protocol::udp;
   std::string host;
   std::uint16_t port = 0;
-  std::uint16_t ports = 1; ///< from `port` on; UDP only
+  std::uint16_t ports = 1; ///< starting at `port`; UDP only
 
   [[nodiscard]] std::string text() const;
 };
 
-/// udp://host:port, udp://host:port+n, tcp://host:port; an IPv6 address stands in brackets. Throws
-/// std::invalid_argument.
+/// Parses udp://host:port, udp://host:port+n, tcp://host:port; IPv6 addresses are in brackets.
+/// Throws std::invalid_argument.
 [[nodiscard]] destination parse_destination(std::string_view text);
 
-/// All of them, as on the command line.
+/// All destinations in the form of the command line.
 [[nodiscard]] std::string text_of(const std::vector<destination>& all);
 
-/// A socket address, ready to be passed to the system.
+/// A socket address for system calls.
 struct socket_address {
   sockaddr_storage storage{};
   socklen_t bytes = 0;
 
   [[nodiscard]] const sockaddr* get() const {
-    return reinterpret_cast<const sockaddr*>(&storage); // as the socket interface wants it
+    return reinterpret_cast<const sockaddr*>(&storage); // type of the socket interface
   }
   void set_port(std::uint16_t port);
   [[nodiscard]] std::uint16_t port() const;
 };
 
-/// Looks up the host; the address carries the first port. Throws std::runtime_error.
+/// Looks up the host; the address has the first port. Throws std::runtime_error.
 [[nodiscard]] socket_address resolve(const destination& d);
 
-/// What several daemons take in turn.
+/// Units that several daemons get in turn.
 enum class replay_share : std::uint8_t { by_event, by_spill };
 
 struct replay_rate {
   enum class kind : std::uint8_t {
-    recorded, ///< the spill structure of the file
+    recorded, ///< the file's spill structure
     events,   ///< per second
     bits,     ///< per second, of datagrams or records
     unlimited,
@@ -56,10 +56,10 @@ struct replay_rate {
   double value = 0;
 };
 
-/// 10000ev/s, 40Gb/s (also kb/s, Mb/s, b/s), max. Throws std::invalid_argument.
+/// Parses 10000ev/s, 40Gb/s (also kb/s, Mb/s, b/s), max. Throws std::invalid_argument.
 [[nodiscard]] replay_rate parse_rate(std::string_view text);
 
-/// 0.01 or 1%. Throws std::invalid_argument.
+/// Parses 0.01 or 1%. Throws std::invalid_argument.
 [[nodiscard]] double parse_probability(std::string_view text);
 
 } // namespace l3

@@ -17,7 +17,7 @@ std::span<const std::byte> spill_changer::change(std::span<const std::byte> body
   const auto copy = std::span(copy_).first(body.size());
   if (parse_event(copy, crates_, view_)) return copy;
   constexpr piece_offset whole = 0;
-  constexpr std::uint32_t spill_word = 4 * sizeof(std::uint16_t); // its offset in a board header
+  constexpr std::uint32_t spill_word = 4 * sizeof(std::uint16_t); // offset in a board header
   for (const auto& f : view_.fragments) {
     const auto bytes = static_cast<std::uint32_t>(f.bytes.size());
     const fragment_pieces pieces{f.bytes.data(), &whole,

@@ -8,7 +8,56 @@
 
 #include <fmt/format.h>
 
+#include "transport/format/crc32c.hpp"
+#include "transport/format/endian.hpp"
+#include "transport/format/time.hpp"
+
 namespace l3 {
+
+std::size_t record_maker::bytes_of(const replay_step& s) const {
+  const auto body = [&] {
+    switch (s.type) {
+    case record_type::event: return source_.spills()[s.of.spill].events[s.event].body.size();
+    case record_type::begin_of_spill: return sizeof(begin_of_spill_body);
+    default: return sizeof(end_of_spill_body);
+    }
+  };
+  return sizeof(record_header) + body();
+}
+
+record_maker::record record_maker::hello(std::uint64_t sequence) {
+  small_body_ = hello_bytes(source_.run(), source_.crates());
+  return {sealed_header(record_type::hello, 0, sequence,
+                        static_cast<std::uint32_t>(small_body_.size()), crc32c(small_body_)),
+          small_body_};
+}
+
+record_maker::record record_maker::make(const replay_step& s, std::uint64_t sequence) {
+  const auto& spill = source_.spills()[s.of.spill];
+  const auto number = source_.spill_number(spill, s.of.loop);
+  const auto sealed = [&](std::span<const std::byte> body, std::uint32_t crc) {
+    return record{
+        sealed_header(s.type, number, sequence, static_cast<std::uint32_t>(body.size()), crc),
+        body};
+  };
+  const auto sealed_small = [&](const auto& body) {
+    small_body_.resize(sizeof body);
+    store(small_body_.data(), body);
+    return sealed(small_body_, crc32c(small_body_));
+  };
+  switch (s.type) {
+  case record_type::event: {
+    const auto& e = spill.events[s.event];
+    if (number == spill.number) return sealed(e.body, e.body_crc);
+    const auto changed = changer_.change(e.body, spill.number, number);
+    return sealed(changed, crc32c(changed));
+  }
+  case record_type::begin_of_spill:
+    return sealed_small(begin_of_spill_body{whole_nanoseconds(spill.beam_on), 0});
+  default: return sealed_small(end_of_spill_body{s.events, 0, whole_nanoseconds(spill.cycle)});
+  }
+}
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -16,7 +65,8 @@ using namespace std::chrono_literals;
 constexpr std::chrono::milliseconds longest_connecting = 3s;
 constexpr std::chrono::milliseconds first_pause = 50ms; // before a new connection; doubles …
 constexpr std::chrono::milliseconds longest_pause = 1s; // … up to this
-/// Of what is under way when a connection breaks, so much must be acknowledged in the time limit.
+/// If more than this is in flight when a connection breaks, only this much must be acknowledged
+/// within the time limit.
 constexpr std::size_t most_to_recover = 16U << 20;
 
 } // namespace
@@ -51,7 +101,7 @@ void node_stream::wait_for_connection() {
 
 bool node_stream::can_take(std::size_t bytes) const {
   if (!there() || !connection_->done() || !again_.empty() || !planned_.empty()) return false;
-  // A record larger than the window goes when nothing else is under way.
+  // A record larger than the window is sent when nothing else is in flight.
   return window_.empty() || window_bytes_ + bytes <= limits_.window;
 }
 
@@ -92,7 +142,7 @@ void node_stream::plan(const replay_step& s) {
   send_next();
 }
 
-/// Begins the next record, if the one before is done.
+/// Begins the next record if the previous one is done.
 void node_stream::send_next() {
   if (!connection_ || !connection_->done()) return;
   if (!again_.empty()) {
@@ -158,7 +208,7 @@ node_stream::state node_stream::move_on(elapsed now) {
     connect_at_ = now + broken_->pause;
     return state::broken;
   }
-  // Nothing under way is no lack of progress: then the pace is being kept.
+  // An idle stream is no lack of progress: it keeps the pace.
   if (window_.empty() && connection_->done()) {
     last_progress_ = now;
     if (broken_) broken_->since = now;
@@ -190,7 +240,7 @@ void node_stream::look_for_connection(elapsed now) {
 
 void node_stream::take_up_again() {
   again_.clear();
-  // The spill's beginning comes first, also if it was acknowledged: the daemon may be a new one.
+  // The begin of the spill is always repeated, because the daemon may be a new one.
   const auto begin_of = [&](const replayed_spill& spill, std::uint64_t sequence) {
     again_.push_back({sequence, sequence, {spill, record_type::begin_of_spill, 0, 0}, 0});
   };
@@ -206,7 +256,7 @@ void node_stream::take_up_again() {
 
 void node_stream::note_break(elapsed now) {
   if (broken_) return;
-  std::uint64_t recovered_at = sequence_ + 1; // nothing is under way: the next record
+  std::uint64_t recovered_at = sequence_ + 1; // nothing is in flight: the next record
   std::size_t bytes = 0;
   for (const record_under_way& r : window_) {
     recovered_at = r.sequence;
@@ -238,7 +288,7 @@ std::vector<replay_step> node_stream::give_up(elapsed now) {
   planned_.clear();
   open_.reset();
   taken_.clear();
-  broken_->recovered_at = sequence_ + 1; // what it takes next
+  broken_->recovered_at = sequence_ + 1; // the next record that it takes
   report_.handed_on += left.size();
   return left;
 }

@@ -14,9 +14,9 @@ namespace {
 using std::chrono::nanoseconds;
 using namespace std::chrono_literals;
 
-constexpr nanoseconds longest_sleep = 50ms;  // then the caller looks whether to stop
+constexpr nanoseconds longest_sleep = 50ms;  // then the caller checks for a stop
 constexpr nanoseconds longest_spread = 10ms; // of an event with the file's own times
-constexpr nanoseconds spin_time = 50us;      // if there are processors to spare
+constexpr nanoseconds spin_time = 50us;      // if there are spare processors
 
 nanoseconds seconds(double n) {
   return std::chrono::round<nanoseconds>(std::chrono::duration<double>(n));
@@ -57,8 +57,8 @@ nanoseconds schedule::end_spill(const replay_spill& spill, nanoseconds last) {
 }
 
 pace_keeper::pace_keeper() {
-  ::prctl(PR_SET_TIMERSLACK, 1UL);       // refused: the delays that are reported will show it
-  constexpr unsigned few_processors = 2; // the receiver may need the one that spins
+  ::prctl(PR_SET_TIMERSLACK, 1UL);       // if refused, the reported delays show it
+  constexpr unsigned few_processors = 2; // the receiver may need the spinning one
   if (std::thread::hardware_concurrency() > few_processors) spin_ = spin_time;
   start();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A schedule gives every event of a replay its time; a pace keeper sleeps until then, to
-// microseconds, and notes how late it woke.
+// A schedule gives every event of a replay its time. A pace keeper sleeps until then, to
+// microseconds, and records its delay.
 #pragma once
 
 #include <chrono>
@@ -13,25 +13,24 @@
 
 namespace l3 {
 
-/// Times count from the beginning of the replay.
+/// Times are relative to the start of the replay.
 class schedule {
 public:
-  /// `end_delay`: from a spill's last event to its end, at least.
+  /// `end_delay`: least time from a spill's last event to its end.
   schedule(replay_rate rate, std::chrono::nanoseconds end_delay)
       : rate_(rate), end_delay_(end_delay) {}
 
-  /// When the next spill begins: with the file's own times, when the cycle of the one before is
-  /// over.
+  /// When the next spill begins: with the file's own times, after the cycle of the previous one.
   [[nodiscard]] std::chrono::nanoseconds begin_spill();
 
   struct slot {
     std::chrono::nanoseconds due{};
     std::chrono::nanoseconds length{}; ///< over which the event's datagrams are spread
   };
-  /// The slot of the i-th event of the spill; call in order. `bytes`: its size on the network.
+  /// The slot of the i-th event of the spill; call it in order. `bytes`: its size on the network.
   slot next_event(const replay_spill& spill, std::size_t i, std::size_t bytes);
 
-  /// When the spill ends. `last`: when its last event was sent.
+  /// When the spill ends. `last`: time of its last event.
   std::chrono::nanoseconds end_spill(const replay_spill& spill, std::chrono::nanoseconds last);
 
   [[nodiscard]] bool unlimited() const { return rate_.how == replay_rate::kind::unlimited; }
@@ -40,8 +39,8 @@ private:
   replay_rate rate_;
   std::chrono::nanoseconds end_delay_;
   std::chrono::nanoseconds spill_begin_{};
-  std::chrono::nanoseconds cycle_end_{}; // of the spill that ended
-  std::chrono::nanoseconds next_{};      // of the next event, or of the spill's end
+  std::chrono::nanoseconds cycle_end_{}; // of the last ended spill
+  std::chrono::nanoseconds next_{};      // of the next event or spill end
 };
 
 /// Not thread-safe.
@@ -50,19 +49,19 @@ public:
   /// Also asks the system for exact timers on this thread.
   pace_keeper();
 
-  /// Starts, or starts again, at time 0.
+  /// Starts or restarts at time 0.
   void start();
 
-  /// Sleeps until `due`, but at most 50 ms. True when the time has come; then the delay is noted. A
-  /// delay is made up for at twice the speed at most: `spacing` is the usual time between two
+  /// Sleeps until `due`, at most 50 ms. Returns true when the time has come and records the delay.
+  /// Delays are caught up at most at twice the speed: `spacing` is the usual time between two
   /// calls.
   bool wait(std::chrono::nanoseconds due, std::chrono::nanoseconds spacing);
-  /// The same without noting the delay.
+  /// Waits without recording the delay.
   bool wait_roughly(std::chrono::nanoseconds due) { return sleep_until(start_ + due); }
 
-  /// How long until `due`, at least 0.
+  /// Time until `due`, at least 0.
   [[nodiscard]] std::chrono::nanoseconds until(std::chrono::nanoseconds due) const;
-  /// Notes the delay of something that was due.
+  /// Records the delay of an action that was due.
   void note(std::chrono::nanoseconds due);
 
   [[nodiscard]] std::chrono::nanoseconds elapsed() const;
@@ -73,7 +72,7 @@ private:
   bool sleep_until(time_point time) const;
 
   time_point start_{};
-  std::chrono::nanoseconds earliest_{}; // of the next event, so that delays are made up slowly
+  std::chrono::nanoseconds earliest_{}; // of the next event, so that delays are caught up slowly
   std::chrono::nanoseconds spin_{};     // how long to spin at the end of a sleep
   latency_histogram delays_;
   std::chrono::nanoseconds longest_{};

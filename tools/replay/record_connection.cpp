@@ -52,7 +52,7 @@ void record_connection::begin(const record_header& header, std::span<const std::
 bool record_connection::move_on() {
   if (!read()) return false;
   if (write()) return true;
-  (void)read(); // what the other end acknowledged before it was gone
+  (void)read(); // acknowledgements sent before the end
   return false;
 }
 
@@ -64,7 +64,7 @@ pollfd record_connection::awaited() const {
 
 bool record_connection::write() {
   while (!done()) {
-    // The interface lacks const: it does not write through these.
+    // The interface lacks const; it does not write through these pointers.
     std::array<iovec, 2> parts{{{const_cast<std::byte*>(header_left_.data()), header_left_.size()},
                                 {const_cast<std::byte*>(body_left_.data()), body_left_.size()}}};
     msghdr m{};

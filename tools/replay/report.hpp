@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The result of a replay: the figures of its table, its JSON report and its ledger.
+// The results of a replay for its table, its JSON report and its ledger.
 #pragma once
 
 #include <cstdint>
@@ -12,27 +12,27 @@
 
 namespace l3 {
 
-/// Calls of a running replay to its caller.
+/// Callbacks of a running replay.
 struct replay_watch {
-  /// Asked before every burst or record: true ends the replay.
+  /// Called before every burst or record: true ends the replay.
   std::function<bool()> stop = [] { return false; };
-  /// Gets the number of events sent after every event.
+  /// Called after every event with the number of events sent.
   std::function<void(std::uint64_t events)> tell = [](std::uint64_t) {};
 };
 
-/// One of the daemons to which a replay sends.
+/// One of the daemons of a replay.
 struct node_report {
   std::string to;
-  std::uint64_t events = 0; ///< that it was sent, those that others have had before too
+  std::uint64_t events = 0; ///< events sent to it, including those that others also had
   std::uint64_t bytes = 0;
-  std::string trouble; ///< why it is not there; may be empty
+  std::string trouble; ///< why it is absent; may be empty
 
-  std::uint64_t refused = 0; ///< UDP: datagrams that met a closed port, or no way
+  std::uint64_t refused = 0; ///< UDP: datagrams to a closed port or an unreachable host
 
   // TCP.
-  bool there = true;              ///< a connection stands at the end
+  bool there = true;              ///< connected at the end
   std::uint64_t acknowledged = 0; ///< events
-  std::uint64_t handed_on = 0;    ///< events that it did not acknowledge, and that others took
+  std::uint64_t handed_on = 0;    ///< unacknowledged events that others took
   std::uint64_t known = 0;
   std::uint64_t resent = 0; ///< records
   std::uint64_t reconnections = 0;
@@ -43,11 +43,11 @@ struct replay_report {
   std::string to;
   bool finished = false;    ///< everything was sent and, over TCP, acknowledged
   bool interrupted = false; ///< by a signal
-  std::string trouble;      ///< why it is not finished; may be empty
+  std::string trouble;      ///< why it did not finish; may be empty
 
   std::uint64_t events = 0;
   std::uint64_t fragments = 0;
-  std::uint64_t bytes = 0; ///< of datagrams or records, headers included; repeats too
+  std::uint64_t bytes = 0; ///< of datagrams or records, including headers and repeats
   std::vector<spill_account> spills;
   std::vector<node_report> nodes; ///< in the order of the command line
 
@@ -59,34 +59,34 @@ struct replay_report {
   std::uint64_t duplicated = 0; ///< sent twice on purpose
   std::uint64_t events_dropped_from = 0;
   std::uint64_t refused = 0;      ///< datagrams to closed ports
-  std::uint64_t refused_ends = 0; ///< refused ends of the last spill: a receiver may leave early
+  std::uint64_t refused_ends = 0; ///< refused ends of the last spill: a receiver may end early
 
   // TCP.
   std::uint64_t acknowledged = 0; ///< events
-  /// Events that the daemon had taken before, among them those of records that were sent again
-  /// because a broken connection lost their acknowledgement.
+  /// Events that the daemon had already taken, including repeated records whose acknowledgement was
+  /// lost with a connection.
   std::uint64_t known = 0;
   std::uint64_t resent = 0; ///< records
   std::uint64_t reconnections = 0;
-  std::uint64_t handed_on = 0; ///< events, from a daemon that was not there to another
+  std::uint64_t handed_on = 0; ///< events passed from an absent daemon to another
 
-  // Time.
+  // Times.
   double seconds = 0;         ///< from start to end
-  double sending_seconds = 0; ///< without the gaps after a spill's last event
+  double sending_seconds = 0; ///< without the gaps after the spills' last events
   double mean_delay = 0;      ///< s, of paced events
   double p99_delay = 0;
   double longest_delay = 0;
   bool paced = true;
 
   void set_delays(const pace_keeper& pace);
-  /// Adds its figures, but its events: those that were handed on count once.
+  /// Adds its counts except events, because events passed on count once.
   void add(const node_report& n);
 };
 
 [[nodiscard]] std::string to_table(const replay_report& r);
 [[nodiscard]] std::string to_json(const replay_report& r);
-/// UDP has no acknowledgements: every event then counts as in flight. `ended`: in order, also where
-/// not all was sent.
+/// UDP has no acknowledgements, so every event counts as in flight. `ended`: ended in order, even
+/// if not everything was sent.
 [[nodiscard]] ledger ledger_of(const replay_report& r, bool acknowledging, bool ended);
 
 } // namespace l3

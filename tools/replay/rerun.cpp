@@ -38,7 +38,7 @@ struct outcome {
   std::vector<event> events;
 };
 
-/// The selection's files as they were, in a temporary folder for the loader.
+/// The batch's selection files in a temporary folder for the loader.
 class selection_folder {
 public:
   explicit selection_folder(const batch_file& b) {
@@ -54,7 +54,7 @@ public:
   selection_folder(const selection_folder&) = delete;
   selection_folder& operator=(const selection_folder&) = delete;
 
-  /// Replaces the settings' files by those of the batch, except built-in ones.
+  /// Replaces the settings' files by the batch's, except built-in ones.
   [[nodiscard]] selection_files of(selection_files s, const batch_file& b) const {
     if (!b.lines.empty()) s.lines = path_ / "lines.toml";
     if (!b.detector.empty()) s.detector = path_ / "detector.toml";
@@ -151,7 +151,7 @@ std::string difference(const outcome::event& found, const outcome::event& right)
   return fmt::format("differs in {} of {} bytes, first in byte {}", bytes, found.packed.size(), at);
 }
 
-/// Prints each event that differs from the reference; true if none does.
+/// Prints each event that differs from the reference; returns true if none differs.
 bool compare(const outcome& found, const outcome& right, const batch_file& b) {
   std::size_t wrong = 0;
   for (std::size_t e = 0; e < b.events.size(); ++e) {

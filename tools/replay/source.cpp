@@ -76,7 +76,7 @@ replay_source::replay_source(const std::filesystem::path& file,
   if (events_ == 0) throw std::runtime_error(file.string() + " holds no events");
 }
 
-/// With the times of the spill before it, until a record says otherwise.
+/// Uses the times of the previous spill until a record gives others.
 void replay_source::begin_spill(std::uint32_t number) {
   replay_spill next{number, {}, {}, {}};
   if (!spills_.empty()) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A .l2raw file in memory for a replay: its spills and their events, all checked before the first
-// byte is sent. Events are never changed in place: a loop that needs another spill number copies
-// them (loop.hpp).
+// A .l2raw file in memory for a replay: its spills and events, all checked before the first byte is
+// sent. Events are never changed in place: a loop with another spill number copies them (loop.hpp).
 #pragma once
 
 #include <chrono>
@@ -26,15 +25,15 @@ struct replay_event {
 struct replay_spill {
   std::uint32_t number = 0;
   std::chrono::nanoseconds beam_on{};
-  std::chrono::nanoseconds cycle{}; ///< until the next one
+  std::chrono::nanoseconds cycle{}; ///< time until the next spill
   std::vector<replay_event> events;
 };
 
 class replay_source {
 public:
-  /// Reads the whole file, so that the replay does not wait for a disk. `tell` gets the number of
-  /// bytes read. Throws std::runtime_error that names the file and the place, unless it goes on at
-  /// damage: then a spill whose begin or end is lost takes the times of the one before it.
+  /// Reads the whole file, so that the replay does not wait for a disk. `tell` is called with the
+  /// bytes read. Throws std::runtime_error with file and place, unless it continues at damage: then
+  /// a spill with a lost begin or end uses the times of the previous one.
   replay_source(const std::filesystem::path& file,
                 const std::function<void(std::uint64_t)>& tell = {},
                 at_damage what = at_damage::end);

@@ -14,7 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::chrono::nanoseconds longest_wait = 50ms;
-constexpr std::chrono::nanoseconds wait_to_connect = 5ms; // that is no file to wait for
+constexpr std::chrono::nanoseconds wait_to_connect = 5ms; // without a file descriptor to wait for
 
 } // namespace
 
@@ -100,7 +100,7 @@ node_stream* tcp_replay::taker(const replay_step& event) {
     node_stream& stream = nodes_[at].stream;
     if (!stream.there()) continue;
     if (!stream.can_take(bytes)) {
-      if (by_spill) return nullptr; // the spill is its own
+      if (by_spill) return nullptr; // each spill has its own daemon
       continue;
     }
     turn_ = by_spill ? at : at + 1;
@@ -119,7 +119,7 @@ void tcp_replay::note_event(const replay_step& s) {
   report_.sending_seconds = earlier_seconds_ + in_seconds(pace_.elapsed() - spill_begun_);
 }
 
-/// Sends the next record of the file, if one may go now.
+/// Sends the next record of the file, if one may be sent now.
 bool tcp_replay::send_next() {
   if (!next_ || (!schedule_.unlimited() && pace_.until(next_slot_.due) > 0s)) return false;
   const replay_step s = *next_;
@@ -180,7 +180,7 @@ bool tcp_replay::go_on_without(node& wrong) {
   return true;
 }
 
-/// A machine that is gone does not close its connections.
+/// An unreachable machine does not close its connections.
 void tcp_replay::hand_on_of_the_silent() {
   for (node& n : nodes_) {
     const bool owes = n.stream.there() && n.stream.waits();
@@ -237,14 +237,14 @@ std::string tcp_replay::what_waits() const {
                      broken ? "the connection broke" : "the last acknowledgement");
 }
 
-/// Until a connection can be read or written, or the next event is due.
+/// Waits until a connection is ready, or the next event is due.
 void tcp_replay::wait() {
   std::vector<pollfd> awaited;
   awaited.reserve(nodes_.size());
   for (const node& n : nodes_) n.stream.add_poll(awaited);
   const bool only_pace = next_ && handed_on_.empty() && !schedule_.unlimited() && any_there();
   auto time = only_pace ? std::min(longest_wait, pace_.until(next_slot_.due)) : longest_wait;
-  if (time == 0s) time = longest_wait; // it is due, and no daemon takes it
+  if (time == 0s) time = longest_wait; // it is due, but no daemon takes it
   if (awaited.size() < nodes_.size()) time = std::min(time, wait_to_connect);
   const timespec limit{0, static_cast<long>(time.count())};
   ::ppoll(awaited.data(), awaited.size(), &limit, nullptr);

@@ -100,7 +100,7 @@ std::size_t udp_replay::line_bytes(const event_view& event) const {
 bool udp_replay::send_event(const replay_event& event, std::uint32_t spill,
                             const schedule::slot& slot, const replay_watch& watch) {
   const auto all = std::max<std::size_t>(1, line_bytes(view_));
-  std::size_t begun = 0; // bytes of bursts that were sent, or left out
+  std::size_t begun = 0; // bytes of sent or skipped bursts
   std::size_t collected = 0;
   dropped_from_event_ = false;
   const auto send = [&] {
@@ -157,7 +157,7 @@ bool udp_replay::flush(std::chrono::nanoseconds due, std::chrono::nanoseconds sp
 }
 
 void udp_replay::check_refusals() {
-  // A closed port on this machine is known at once: then no datagram of the run would arrive.
+  // A closed port on this machine is reported at once: then no datagram of the replay would arrive.
   if (report_.events != 1 || nodes_.size() > 1) return;
   node_->burst.take_errors();
   if (node_->burst.refused() != 0)

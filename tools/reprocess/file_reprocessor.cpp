@@ -13,7 +13,7 @@
 #include "selection/trigger/parse_selection.hpp"
 #include "selection/trigger/recorded_settings.hpp"
 #include "tools/pending_file.hpp"
-#include "tools/verify/line_names.hpp"
+#include "tools/verify/payload_tally.hpp"
 #include "transport/format/crc32c.hpp"
 #include "transport/format/prescale.hpp"
 #include "transport/store/block.hpp"
@@ -31,7 +31,7 @@ namespace {
   throw std::system_error(last_error(), what + " " + file.string());
 }
 
-/// A file that gets its name, on the disk, when it is whole.
+/// A file that gets its name on disk when it is complete.
 class whole_file {
 public:
   explicit whole_file(const fs::path& name)
@@ -52,7 +52,7 @@ private:
   file_descriptor file_;
 };
 
-/// The settings in the first block that has any; nothing: none can be read.
+/// The settings of the first block with settings; nothing if none can be read.
 std::optional<std::vector<std::byte>> first_settings(store_file in) {
   std::vector<std::byte> bytes;
   while (const auto block = in.next())
@@ -60,7 +60,7 @@ std::optional<std::vector<std::byte>> first_settings(store_file in) {
   return std::nullopt;
 }
 
-/// KOTO's where the block that has the settings is damaged: the others stay readable.
+/// KOTO's readout if the block with settings is damaged: other blocks stay readable.
 readout readout_in(const fs::path& file, const stop_question& stop) {
   const auto bytes = first_settings(store_file(file, store_kind::store, stop));
   const auto settings = bytes ? decode_settings(*bytes) : std::nullopt;
@@ -80,7 +80,7 @@ public:
     file_.write(block);
     contents_.add(block, header);
   }
-  /// The sidecar comes first: a file that has its name is complete.
+  /// Writes the sidecar first: a file with its final name is complete.
   void finish(const std::string& software) {
     whole_file sidecar(fs::path(path_).replace_extension(".json"));
     const std::string text = contents_.sidecar(number_, software);
@@ -94,7 +94,7 @@ public:
 private:
   std::span<const std::byte> head() {
     store_file_header h;
-    h.reserved[0] = 1; // as in every file of a store
+    h.reserved[0] = 1; // as in every store file
     h.number = number_;
     std::memcpy(head_, &h, sizeof h);
     return head_;
@@ -120,7 +120,7 @@ file_reprocessor::file_reprocessor(fs::path in, reprocessing by, stop_question s
 file_reprocessor::~file_reprocessor() = default;
 
 std::uint64_t file_reprocessor::session_made_of(std::uint64_t session) const {
-  constexpr std::uint64_t reprocessed = 0x6b6f746f; // any number that is not 0
+  constexpr std::uint64_t reprocessed = 0x6b6f746f; // any number other than 0
   const std::uint64_t by = reprocessed + (by_.codec ? static_cast<unsigned>(*by_.codec) : 0U);
   const std::uint64_t made =
       mix_bits(session ^ mix_bits(by << 32 | selection_.tables.constants.settings));
@@ -239,8 +239,8 @@ void file_reprocessor::take_block(const stored_block& block, std::span<const std
   out.add(made, header);
 }
 
-/// Adds the names of the lines in the settings that the block has, if any. Throws command_error if
-/// they are of another readout.
+/// Adds the line names of the block's settings, if it has any. Throws command_error if they have
+/// another readout.
 void file_reprocessor::take_settings(const store_file& in, const stored_block& block) {
   std::vector<std::byte> bytes;
   if (block.header.settings_bytes == 0 || !in.read_settings(block, bytes)) return;

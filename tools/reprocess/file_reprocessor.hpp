@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides and packs the events of one store file again. Each block of the input gives one block of
-// the output, with the kept events in their order, the same run, node, sequence number and time,
-// and a session that follows from the input's session and from what decides. So the output is a
-// function of the input and of what decides alone. Events of which not all waveforms were kept
-// cannot be decided again: they are left out and counted.
+// Decides and packs the events of one store file again. Each input block gives one output block
+// with the kept events in order, the same run, node, sequence number and time, and a session
+// derived from the input's session and the selection. So the output depends only on the input and
+// the selection. Events with missing waveforms cannot be decided again: they are left out and
+// counted.
 #pragma once
 
 #include <cstddef>
@@ -24,23 +24,23 @@
 
 namespace l3 {
 
-/// How events are decided and packed again.
+/// The selection, codec and software of the new file.
 struct reprocessing {
   selection_options how;
-  std::optional<codec_id> codec; ///< of the output's events; nothing: as in the input
-  std::string software;          ///< what the output says made it
+  std::optional<codec_id> codec; ///< of the output's events; nothing: the input's codec
+  std::string software;          ///< the output's creator
 };
 
-/// What became of the events of one file: events = kept + rejected + limited + unreadable.
+/// The outcome of a file's events: events = kept + rejected + limited + unreadable.
 struct reprocess_account {
   std::uint64_t events = 0;
   std::uint64_t kept = 0;
   std::uint64_t rejected = 0;
-  payload_tally limited;                      ///< left out: not all their waveforms were kept
+  payload_tally limited;                      ///< left out because waveforms are missing
   std::map<std::uint32_t, std::string> names; ///< of the lines that limited them
   std::uint64_t unreadable = 0;
   std::uint64_t damaged_blocks = 0;
-  std::uint64_t damaged_places = 0; ///< where no block begins although one should
+  std::uint64_t damaged_places = 0; ///< places without a block where one should begin
   std::uint64_t bytes_in = 0;
   std::uint64_t bytes_out = 0;
   boost::json::array lines; ///< by line: fired, kept, refused by reason
@@ -48,16 +48,17 @@ struct reprocess_account {
 
 class file_reprocessor {
 public:
-  /// Takes the readout from the file's settings. Throws command_error.
+  /// Uses the readout of the file's settings. Throws command_error.
   file_reprocessor(std::filesystem::path in, reprocessing by, stop_question stop);
   ~file_reprocessor();
   file_reprocessor(const file_reprocessor&) = delete;
   file_reprocessor& operator=(const file_reprocessor&) = delete;
 
-  /// Whether `out` is whole, and was made of this file by the same settings, codec and software.
+  /// Whether `out` is complete, and was made from this file with the same settings, codec and
+  /// software.
   [[nodiscard]] bool has_made(const std::filesystem::path& out) const;
-  /// Writes `out` and its sidecar. They get their names only if `accept` takes the account. Throws
-  /// command_error; scan_stopped when told.
+  /// Writes `out` and its sidecar. They get their names only if `accept` returns true. Throws
+  /// command_error; scan_stopped on request.
   reprocess_account run(const std::filesystem::path& out,
                         const std::function<bool(const reprocess_account&)>& accept);
 
@@ -75,8 +76,8 @@ private:
   reprocessing by_;
   stop_question stop_;
   readout crates_;
-  loaded_selection selection_;               ///< of no run
-  std::unique_ptr<block_selector> selector_; ///< of the run of the block at hand
+  loaded_selection selection_;               ///< independent of the run
+  std::unique_ptr<block_selector> selector_; ///< for the current block's run
   decision_totals totals_;
   reprocess_account account_;
   std::vector<std::uint64_t> sessions_; ///< of the output

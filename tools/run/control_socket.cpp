@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/run/control_socket.hpp"
+#include "tools/run/run_words.hpp"
 
 #include <chrono>
 #include <filesystem>
@@ -19,7 +19,7 @@
 #include <sys/types.h>
 
 #include "tools/command_error.hpp"
-#include "tools/http_fault.hpp"
+#include "tools/status/http_get.hpp"
 
 namespace l3 {
 namespace {
@@ -29,12 +29,12 @@ namespace beast = boost::beast;
 namespace http = beast::http;
 using local = asio::local::stream_protocol;
 
-/// A start looks whether a receiver listens, and may read a menu from a slow disk.
+/// A start checks whether a receiver listens, and may read a menu from a slow disk.
 constexpr std::chrono::seconds patience{10};
 constexpr std::size_t longest_answer = 1 << 20;
 
-/// The system refuses every user who may not write to the socket, or not search the folders above
-/// it. What is below a folder that may not be searched is not seen from here.
+/// Who may use the socket. The system refuses users without write access to the socket, or without
+/// search access to a parent folder. Below such a folder nothing can be seen.
 std::string who_may_open(const std::string& socket) {
   std::filesystem::path name = socket;
   struct stat is {};
@@ -84,7 +84,7 @@ control_answer ask_control(const std::string& socket, const std::string& path,
       });
     });
     io.run();
-  } catch (const boost::system::system_error& e) { // a name that is too long
+  } catch (const boost::system::system_error& e) { // the name is too long
     failed = e.code();
   }
   const auto fail = [&](const std::string& why, int code) {
@@ -101,7 +101,7 @@ control_answer ask_control(const std::string& socket, const std::string& path,
   if (failed == http::error::body_limit) fail("the answer has more than 1 MiB", exit_failure);
   if (failed) fail(failed.message(), is_http_fault(failed) ? exit_failure : exit_missing_resource);
   const std::string& text = response.get().body();
-  if (response.get().result() == http::status::payload_too_large) { // a line of plain text
+  if (response.get().result() == http::status::payload_too_large) { // plain text
     boost::json::array reasons;
     reasons.emplace_back(text.substr(0, text.find('\n')));
     return {response.get().result_int(), {{"reasons", std::move(reasons)}}};

@@ -28,7 +28,7 @@ std::string words_of(const json::value& run) {
 
 bool ended_well(const json::object& status) { return status.at("last").at("well").as_bool(); }
 
-/// Nodes that are not as they should be, in words; `waits` becomes true if one only takes its time.
+/// Nodes in a wrong state, as text; sets `waits` if one is only slow.
 std::string nodes_apart(const json::object& farm, bool& waits) {
   std::string text;
   for (const json::value& n : farm.at("nodes").as_array()) {
@@ -49,7 +49,7 @@ std::string nodes_apart(const json::object& farm, bool& waits) {
   return text;
 }
 
-/// Of a node's latest run that has ended, if not well. Older daemons do not say it.
+/// A node's latest run that did not end well. Older daemons do not report it.
 std::optional<std::uint32_t> not_well(const json::value& node) {
   const json::value* const run = node.as_object().if_contains("not_well");
   if (run == nullptr || !run->is_number()) return std::nullopt;
@@ -102,7 +102,7 @@ std::string table_of(const json::object& status) {
 }
 
 bool is_of_a_farm(const json::object& status) {
-  const json::value* farm = status.if_contains("farm"); // older daemons do not say it
+  const json::value* farm = status.if_contains("farm"); // older daemons do not report it
   return farm != nullptr && farm->is_object();
 }
 
@@ -141,7 +141,7 @@ std::optional<run_outcome> outcome_of_start_of_all(const json::object& status,
     return std::nullopt;
   const bool holds = number_of_run(farm, "run") == number;
   const std::string failure = text_at(farm, "failure");
-  // A run that goes on under its number holds before, too.
+  // A resumed run is the farm's run before its order, too.
   if (!holds ? !failure.empty() : failure.starts_with(fmt::format("run {}: ", number)))
     return run_outcome{failure + ": it did not begin on any node"};
   if (!holds)

@@ -9,7 +9,8 @@
 namespace l3 {
 namespace {
 
-// The beam: momenta from 0.4 GeV on with a mean of 1.6, decays along the whole decay volume, a
+// The beam: momenta above 0.4 GeV with a mean of 1.6, decays along the whole decay volume, a target
+// 20 m upstream.
 // target 20 m upstream.
 constexpr double least_momentum = 400;
 constexpr double momentum_step = 400;
@@ -18,22 +19,22 @@ constexpr double target_distance = 20000;
 constexpr double decay_from = 2000;
 constexpr double decay_to = 5900;
 
-// Level 1 counts clusters, so an event of n clusters holds n photons that make some.
+// Level 1 counts clusters, so an event of n clusters has n photons that make clusters.
 constexpr double least_photon_energy = 50;
 constexpr double least_photon_distance = 150;
 constexpr int most_tries = 20000;
 
 constexpr double never = std::numeric_limits<double>::max(); // mm along a way
 
-// A charged particle along 500 mm of caesium iodide; a pion may shower there.
+// A charged particle in 500 mm of caesium iodide; a pion may shower there.
 constexpr double track_energy = 280; // MeV
 constexpr double track_spread = 0.15;
 constexpr double hadronic_chance = 0.6;
-constexpr double between_modules = 1.1; // ns, of modules one behind the other
+constexpr double between_modules = 1.1; // in ns, of consecutive modules
 
 bool in_calorimeter(const true_photon& p) { return p.hit == true_photon::target::calorimeter; }
 
-/// What makes a cluster in the calorimeter.
+/// The origin of a cluster in the calorimeter.
 struct cluster_at {
   double energy;
   double x;
@@ -73,17 +74,17 @@ bool is_of_type(event_type type, const true_event& e) {
   }
 }
 
-/// A straight way from the vertex; lengths along it are in mm.
+/// A straight path from the vertex; lengths are in mm.
 struct way {
-  double x, y, z;    // of the vertex
-  double dx, dy, dz; // direction, of length 1
+  double x, y, z;    // vertex
+  double dx, dy, dz; // unit direction
 
   [[nodiscard]] double x_at(double length) const { return x + length * dx; }
   [[nodiscard]] double y_at(double length) const { return y + length * dy; }
   [[nodiscard]] double z_at(double length) const { return z + length * dz; }
 };
 
-/// Where the track meets the plane between the square hole and the outer radius.
+/// Where the path meets the plane between the square hole and the outer radius.
 std::optional<double> meets_wall(const way& w, double plane, double hole, double radius) {
   const double length = w.dz != 0 ? (plane - w.z) / w.dz : -1;
   if (length <= 0) return std::nullopt;
@@ -94,7 +95,7 @@ std::optional<double> meets_wall(const way& w, double plane, double hole, double
   return within ? std::optional(length) : std::nullopt;
 }
 
-/// Where the track leaves the cylinder around the axis.
+/// Where the path leaves the cylinder around the axis.
 std::optional<double> meets_barrel(const way& w, const veto_shape& s) {
   const double a = w.dx * w.dx + w.dy * w.dy;
   const double b = w.x * w.dx + w.y * w.dy;
@@ -115,15 +116,15 @@ std::optional<double> meets(const way& w, const veto_shape& s) {
   return std::nullopt;
 }
 
-/// Where a particle meets a thick counter, and the part of its energy that is left by then.
+/// Where a particle meets a thick counter, and the remaining part of its energy.
 struct crossing {
   double length;
   std::size_t counter;
   double part;
 };
 
-/// The thick counters that the particle meets before `end`, the nearest first, down to the one that
-/// lets nothing pass. The same crystals may be read out by two counters.
+/// The thick counters on the particle's path up to `end`, the nearest first, until one absorbs it.
+/// Two counters may read out the same crystals.
 std::vector<crossing> crossings(const std::vector<veto>& vetoes, const way& w, double end) {
   std::vector<crossing> all;
   for (std::size_t i = 0; i < vetoes.size(); ++i) {
@@ -143,7 +144,7 @@ std::vector<crossing> crossings(const std::vector<veto>& vetoes, const way& w, d
   return all;
 }
 
-/// Whether the last of them ends the particle's way.
+/// Whether the last of them absorbs the particle.
 bool absorbed(const std::vector<veto>& vetoes, const std::vector<crossing>& all) {
   return !all.empty() && vetoes[all.back().counter].passes == 0;
 }
@@ -176,7 +177,7 @@ void decay_maker::hit(std::size_t counter, double energy, const true_photon& whe
         {static_cast<std::uint16_t>(counter), module, part, where.time + later, z, false});
   };
   if (v.neighbours > 1) {
-    // Modules one behind the other along the beam: a shower goes through some of them.
+    // Consecutive modules along the beam: a shower passes several of them.
     const std::uint32_t seen = std::min(v.neighbours + 1, v.modules);
     const std::uint32_t first = random.below(v.modules - seen + 1);
     for (std::uint32_t k = 0; k < seen; ++k)
@@ -226,7 +227,7 @@ void decay_maker::fly_charged(const four_momentum& p, true_charged::kind what,
   true_charged one;
   one.what = what;
   one.momentum = momentum;
-  // What it can leave at most: its kinetic energy, a positron's or electron's whole one.
+  // The largest possible deposit: its kinetic energy, or an electron's whole energy.
   const double kinetic = p.energy - (what == true_charged::kind::pion   ? charged_pion_mass
                                      : what == true_charged::kind::muon ? muon_mass
                                                                         : 0);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a real detector does to its signals and an ideal one does not: noise, baselines, times,
-// unknown constants, faulty inputs, saturation, activity. Each effect is an option of
-// `koto-l3 simulate` and has a size; none is known to the selection, which goes on using the
-// nominal calibration. At the default sizes nothing is added. Effects draw from random streams of
-// their own, so that the same events are seen with and without them.
+// Effects of a real detector that an ideal one lacks: noise, baselines, times, unknown constants,
+// faulty inputs, saturation, activity. Each effect is an option of `koto-l3 simulate` with a size.
+// The selection knows none of them and uses the nominal calibration. Default sizes add nothing.
+// Effects have their own random streams, so that the same events are made with and without them.
 #pragma once
 
 #include <array>
@@ -14,57 +13,57 @@ namespace l3 {
 /// Heights in ADC counts, times in ns; spreads and noise are rms.
 struct simulated_effects {
   // Noise.
-  double noise_factor = 1;   ///< on the noise that each input has anyway
-  double noise_spread = 0;   ///< of this factor, from input to input, relative
-  double noise_white = 0;    ///< counts, on each input for itself, behind the filter
-  double noise_filtered = 0; ///< counts, on each input for itself, before the filter
-  double noise_board = 0;    ///< counts, the same on all inputs of a board
-  double noise_crate = 0;    ///< counts, the same on all inputs of a crate
+  double noise_factor = 1;   ///< of each input's usual noise
+  double noise_spread = 0;   ///< relative spread of this factor between inputs
+  double noise_white = 0;    ///< counts, independent for each input, after the filter
+  double noise_filtered = 0; ///< counts, independent for each input, before the filter
+  double noise_board = 0;    ///< counts, common to all inputs of a board
+  double noise_crate = 0;    ///< counts, common to all inputs of a crate
 
-  // Baselines, of each input in each event.
-  double slope = 0;            ///< counts, from the first sample to the last
-  double wander = 0;           ///< counts: the amplitude of a sine of 0.3 to 3 µs
-  double recovering = 0;       ///< the part of inputs that recover from an earlier pulse …
-  double recovery_depth = 50;  ///< … and so many counts below their pedestal at the first sample
-  double recovery_time = 1000; ///< ns: in which this, and an undershoot, falls to 1/e
-  double undershoot = 0;       ///< of each pulse, part of its height; below 0: a tail
+  // Baselines of each input in each event.
+  double slope = 0;           ///< counts, from the first sample to the last
+  double wander = 0;          ///< counts: amplitude of a sine of 0.3 to 3 µs
+  double recovering = 0;      ///< fraction of inputs that recover from an earlier pulse …
+  double recovery_depth = 50; ///< … from this many counts below their pedestal at the first sample
+  double recovery_time = 1000; ///< ns: decay time of this and of an undershoot
+  double undershoot = 0;       ///< of each pulse, relative to its height; below 0: a tail
 
   // Times.
-  double event_shift = 0;  ///< ns, of every event
-  double event_jitter = 0; ///< whole clocks of 8 ns, ±, of an event
-  double crate_jitter = 0; ///< the same, of a crate in an event
+  double event_shift = 0;  ///< ns, for every event
+  double event_jitter = 0; ///< whole clocks of 8 ns, ±, for an event
+  double crate_jitter = 0; ///< likewise, for a crate in an event
 
-  // What the calibration does not know, by input or by counter.
+  // Deviations from the calibration, by input or by counter.
   double time_spread = 0;         ///< ns
-  double counter_time_spread = 0; ///< ns, of all inputs of a counter together
+  double counter_time_spread = 0; ///< ns, common to all inputs of a counter
   double gain_spread = 0;         ///< relative
-  double pulse_spread = 0;        ///< of the pulse's width, relative
+  double pulse_spread = 0;        ///< of the pulse width, relative
 
-  // Faulty inputs: parts of all inputs.
+  // Faulty inputs, as fractions of all inputs.
   double dead = 0;
   double hot = 0;         ///< about ten pulses of 300 counts in each waveform
   double stuck = 0;       ///< all samples are equal
-  double faulty_from = 1; ///< the event from which on they are, counted from the run's begin
+  double faulty_from = 1; ///< first faulty event, counted from the run's begin
 
-  double saturation = 0; ///< counts over the pedestal that the amplifier can give; 0: no limit
-  double full_scale = 1; ///< the part of the digitizer's range at which its samples end, flat
+  double saturation = 0; ///< largest amplifier output over pedestal, counts; 0: no limit
+  double full_scale = 1; ///< fraction of the digitizer's range at which samples are clipped
 
   // Activity.
-  double accidentals = 1;       ///< factor on the rate of all accidental pulses
-  double beam_pile_up = 1;      ///< a further factor for the counters in the beam
-  double beam_tail = 0;         ///< the part of their pulses with thirty times the energy
-  double veto_inefficiency = 0; ///< the part of hits that leave nothing in their counter
-  double backsplash = 0;        ///< back from a photon's shower: hits for each GeV
+  double accidentals = 1;       ///< factor on the rate of accidental pulses
+  double beam_pile_up = 1;      ///< additional factor for the counters in the beam
+  double beam_tail = 0;         ///< fraction of their pulses with thirty times the energy
+  double veto_inefficiency = 0; ///< fraction of hits that leave no energy
+  double backsplash = 0;        ///< hits from a photon's shower, per GeV
 };
 
-/// An effect as people name it: `--noise-board 5`.
+/// An effect and its option: `--noise-board 5`.
 struct effect_option {
   std::string_view name;
   double simulated_effects::*size;
   double least;
   double most;
   std::string_view what;
-  bool whole = false; ///< only whole numbers are sizes
+  bool whole = false; ///< only whole numbers are allowed
 };
 
 inline constexpr std::array effect_options{

@@ -8,18 +8,18 @@
 namespace l3 {
 namespace {
 
-// Accidental pulses before the first sample still reach into the waveform.
+// Accidental pulses before the first sample still reach the waveform.
 constexpr double pulse_tail = 150;
 constexpr double waveform_length = 512;
-constexpr double accidental_energy = 3; // MeV, mean, in a crystal
+constexpr double accidental_energy = 3; // mean in a crystal, MeV
 constexpr double accidental_veto_thresholds =
-    0.25; // mean energy in a veto: most activity is below its threshold
+    0.25; // mean energy in a veto, relative to its threshold
 constexpr double accidental_truth_energy = 3;
 constexpr double accidental_truth_window = 15;
 
-constexpr double trigger_jitter = 4; // ns, half a clock: the beam is not in phase with it
+constexpr double trigger_jitter = 4; // ns, half a clock: the beam is not in phase with the clock
 
-// Halo neutrons: two showers of one neutron, anywhere in the calorimeter.
+// Halo neutrons make two showers of one neutron, anywhere in the calorimeter.
 constexpr double neutron_least = 100;
 constexpr double neutron_mean = 250;
 constexpr double neutron_distance = 200;
@@ -27,21 +27,19 @@ constexpr double neutron_field = 600;
 constexpr double neutron_hole = 150;
 constexpr double neutron_time_spread = 1.5;
 
-// Light flashed into every crystal; a muon leaves so much in 1 mm of a crystal, and in a
-// scintillator.
+// Light flashed into every crystal; energy of a muon per mm of a crystal and of a scintillator.
 constexpr double led_energy = 60;
 constexpr double laser_energy = 25;
 constexpr double flash_spread = 0.03;
 constexpr double muon_per_mm = 0.56;
 constexpr double muon_in_veto = 15;
 
-/// So high a rate have the counters in the beam.
+/// Counters with at least this rate are in the beam.
 constexpr double rate_in_beam = 1e6;
 constexpr double beam_tail_factor = 30;
 bool is_in_beam(const veto& v) { return v.accidental_rate >= rate_in_beam; }
 
-// What comes back from a shower: slow photons and neutrons into the counters before the
-// calorimeter.
+// Backsplash of a shower: slow photons and neutrons in the counters in front of the calorimeter.
 constexpr double backsplash_energy = 1.5; // MeV, mean
 constexpr double backsplash_delay = 5;    // ns, mean
 constexpr double backsplash_reach = 1000; // mm
@@ -207,7 +205,7 @@ void event_maker::add_backsplash(random_source& random, true_event& out) const {
 }
 
 void event_maker::add_accidentals(random_source& random, true_event& out) const {
-  // Exponential steps along the cumulative activity: a Poisson number of pulses on every input.
+  // Exponential steps along the cumulative activity give a Poisson number of pulses on every input.
   std::size_t i = 0;
   for (double at = random.exponential(); i < activity_.size(); at += random.exponential()) {
     while (i < activity_.size() && activity_[i].cumulative < at) ++i;
@@ -222,7 +220,7 @@ void event_maker::add_accidentals(random_source& random, true_event& out) const 
       if (energy > accidental_truth_energy && std::abs(time) < accidental_truth_window)
         out.accidentals.push_back({e.index, energy, time});
     } else {
-      // Each end alone: most of this activity is noise of the tube or a particle at that end.
+      // Only one end: most of this activity is tube noise or a particle at that end.
       const auto& v = detector_.vetoes()[e.index];
       double energy = accidental_veto_thresholds * v.threshold * random.exponential();
       if (effects_.beam_tail > 0 && is_in_beam(v) && random.chance(effects_.beam_tail))

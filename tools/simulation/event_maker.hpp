@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes a whole event of a given type: its particles, their hits in the counters, accidental
-// activity at the same time, and the resulting signals.
+// Makes a complete event of a given type: its particles, their hits in the counters, accidental
+// activity, and the resulting signals.
 #pragma once
 
 #include <vector>
@@ -11,12 +11,12 @@
 
 namespace l3 {
 
-/// Each thread has its own: it keeps working memory.
+/// One per thread, because it keeps working memory.
 class event_maker {
 public:
   explicit event_maker(const detector& d, const simulated_effects& effects = {});
 
-  /// `on_spill`: there is beam, hence accidental activity.
+  /// `on_spill`: whether there is beam, and so accidental activity.
   void make(event_type type, bool on_spill, random_source& random, true_event& out);
 
 private:
@@ -28,12 +28,12 @@ private:
   struct place {
     double x, y, z; // mm
   };
-  /// Somewhere on a counter, within reach of what comes back from the calorimeter.
+  /// A random place on a counter within reach of backsplash.
   [[nodiscard]] place near_calorimeter(const veto_shape& s, random_source& random) const;
   void add_accidentals(random_source& random, true_event& out) const;
 
-  /// An input, and how many accidental pulses it and all inputs before it expect in the simulated
-  /// time.
+  /// An input, and the expected number of accidental pulses of it and all earlier inputs in the
+  /// simulated time.
   struct activity {
     double cumulative = 0;
     std::uint32_t input = 0;
@@ -44,7 +44,7 @@ private:
   decay_maker decays_;
   shower_maker showers_;
   std::vector<activity> activity_;
-  std::vector<std::uint16_t> before_calorimeter_; // counters that backsplash reaches
+  std::vector<std::uint16_t> before_calorimeter_; // counters with backsplash
 };
 
 } // namespace l3

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "selection/detector/input_constants.hpp"
+#include "selection/detector/calibration.hpp"
 #include "transport/format/l2.hpp"
 
 namespace l3 {
@@ -15,15 +15,15 @@ constexpr std::uint32_t time_stamp_mask = (1U << 28) - 1;
 constexpr std::uint64_t effects_stream = 2;
 constexpr double clock = 8; // ns, of the electronics
 
-// An undershoot begins as the pulse ends: it grows within so many ns.
+// An undershoot grows within this time in ns after the pulse.
 constexpr double undershoot_rise = 60;
 
-// What a hot input gives in a waveform.
+// Pulses of a hot input in a waveform.
 constexpr double hot_pulses = 10;
 constexpr double hot_height = 300;
 constexpr double waveform_length = 512; // ns
 
-/// Where an amplifier begins to give less than it gets, of the most that it can give.
+/// Fraction of an amplifier's maximum output up to which it is linear.
 constexpr double linear_part = 0.8;
 
 /// −n … n clocks, in ns.
@@ -54,7 +54,7 @@ front_end::front_end(const detector& d, std::uint64_t seed, const simulated_effe
   add_forms(slow_pulse_form, board_kind::sampling_125_mhz, slow_pulses_);
   for (const auto& form : fast_pulse_forms)
     add_forms(form, board_kind::sampling_500_mhz, fast_pulses_);
-  // Constants belong to the detector, not to the events: other events, same pedestals.
+  // Constants belong to the detector: the same for all events.
   for (const auto& c : draw_input_constants(d)) {
     const double noise = c.noise * faults_[constants_.size()].noise;
     constants_.push_back(
@@ -66,8 +66,8 @@ void front_end::add_noise(std::uint32_t board, board_kind kind, random_source& r
                           board_samples& samples) const {
   const bool slow = kind == board_kind::sampling_125_mhz;
   const auto noise = (slow ? slow_noise_ : fast_noise_).at_random(random);
-  // Sixteen channels in a row, or four channels four times: then every sixteen words use the same
-  // constants.
+  // Sixteen consecutive channels, or four channels four times, so that every sixteen words use the
+  // same constants.
   constexpr std::uint32_t row = detector::inputs_per_board;
   std::array<std::int16_t, row> pedestals{};
   std::array<std::int16_t, row> scales{};
@@ -149,7 +149,7 @@ void front_end::spoil(std::uint32_t board, board_kind kind, random_source& rando
       }
     }
     if (what == input_fault::kind::stuck) {
-      // Some at their pedestal, some at either end of the range.
+      // Stuck at the pedestal, or at either end of the range.
       const std::array<int, 3> levels{constants_[input].pedestal, 0, top_of(kind)};
       for (std::uint32_t i = c; i < samples.size(); i += channels)
         samples[i] = levels[input % levels.size()];
@@ -178,7 +178,7 @@ void front_end::assemble(const true_event& e, const moment& when, std::span<std:
       }
       make(board, b == 0, crate.kind, samples);
       for (const auto s : samples) p = put(p, static_cast<std::uint16_t>(l2::sample_tag | s));
-      // The sums of the older trigger are all zero.
+      // All sums for the older trigger are zero.
       for (int w = 0; w < l2::footer_words; ++w) p = put(p, l2::footer_tag);
     }
     store_big(p, l2::fragment_trailer);
@@ -188,7 +188,7 @@ void front_end::assemble(const true_event& e, const moment& when, std::span<std:
 
 void front_end::digitize(true_event& e, const moment& when, random_source& random,
                          std::span<std::byte> to) const {
-  // By board; pulses of one input in a fixed order, so that 500 MHz ones take the same forms.
+  // By board, with pulses of one input in a fixed order, so that 500 MHz pulses get the same forms.
   std::stable_sort(e.signals.begin(), e.signals.end(),
                    [](const signal& a, const signal& b) { return a.input < b.input; });
   random_source effects(effects_seed_, when.key.spill, when.key.number);

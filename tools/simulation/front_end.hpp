@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The electronics of a simulated detector: pedestals, noise, pulses, digitizing, board packets,
-// fragments. It makes the level-2 data of one event (docs/formats.md, section 2); all boards of an
-// event carry the same time stamp.
+// fragments. It makes the level-2 data of one event (docs/formats.md, section 2). All boards of an
+// event have the same time stamp.
 #pragma once
 
 #include <array>
@@ -15,15 +15,13 @@
 #include "tools/simulation/effects.hpp"
 #include "tools/simulation/input_faults.hpp"
 #include "tools/simulation/noise.hpp"
-#include "tools/simulation/pulse.hpp"
-#include "tools/simulation/recordings.hpp"
 #include "tools/simulation/true_event.hpp"
 #include "transport/file/record_parser.hpp"
 #include "transport/format/event_key.hpp"
 
 namespace l3 {
 
-/// Constant after construction: many threads share one.
+/// Constant after construction, so threads share one.
 class front_end {
 public:
   front_end(const detector& d, std::uint64_t seed, const simulated_effects& effects = {});
@@ -31,22 +29,22 @@ public:
   struct moment {
     event_key key;
     std::chrono::nanoseconds since_spill{};
-    std::uint64_t before = 0; ///< events of the run before this one
+    std::uint64_t before = 0; ///< earlier events of the run
   };
 
-  /// Digitizes the event into `to` (event_bytes long). Sorts e.signals.
+  /// Digitizes the event into `to`, event_bytes long. Sorts e.signals.
   void digitize(true_event& e, const moment& when, random_source& random,
                 std::span<std::byte> to) const;
-  /// The inputs carry recordings from piece `first` on: board by board, channel by channel.
+  /// Fills the inputs with recordings from piece `first` on: board by board, channel by channel.
   void carry(const recordings& r, std::uint64_t first, const true_event& e, const moment& when,
              std::span<std::byte> to) const;
 
   [[nodiscard]] std::size_t event_bytes() const { return detector_.crates().event_bytes(); }
-  /// Pieces that `carry` takes.
+  /// Number of pieces that carry() uses.
   [[nodiscard]] std::uint64_t pieces_per_event() const {
     return std::uint64_t{detector_.crates().boards()} * l2::waveforms_per_board;
   }
-  /// The fragments that lie one after the other in an event's bytes.
+  /// The adjacent fragments in an event's bytes.
   [[nodiscard]] std::vector<crate_fragment> fragments_of(std::span<const std::byte> event) const;
 
   /// Constants of an input, by its number in the detector.
@@ -61,7 +59,7 @@ public:
   [[nodiscard]] const pulse_shape& slow_pulse() const { return slow_pulses_[pulse_forms / 2]; }
 
 private:
-  using board_samples = baselines::board; // counts, beyond the digitizer's range, too
+  using board_samples = baselines::board; // counts, not yet limited to the digitizer's range
 
   template <class MakeSamples>
   void assemble(const true_event& e, const moment& when, std::span<std::byte> to,
@@ -75,18 +73,18 @@ private:
   void saturate(std::uint32_t board, board_kind kind, board_samples& samples) const;
   void spoil(std::uint32_t board, board_kind kind, random_source& random,
              board_samples& samples) const;
-  /// The highest sample that a digitizer gives.
+  /// The highest sample of a digitizer.
   [[nodiscard]] int top_of(board_kind kind) const;
   [[nodiscard]] double time_in_waveform(const signal& s, double shift) const;
 
   const detector& detector_;
   simulated_effects effects_;
   std::uint64_t effects_seed_;
-  std::uint32_t trigger_board_; // counted over the readout
+  std::uint32_t trigger_board_; // index among the readout's boards
   noise_table slow_noise_;
   noise_table fast_noise_;
-  std::vector<pulse_shape> slow_pulses_; // of rising width
-  std::vector<pulse_shape> fast_pulses_; // the same, for each of the different lengths
+  std::vector<pulse_shape> slow_pulses_; // by rising width
+  std::vector<pulse_shape> fast_pulses_; // likewise, for each length
   std::vector<constants> constants_;
   std::vector<input_fault> faults_;
 };

@@ -9,9 +9,9 @@
 namespace l3 {
 namespace {
 
-constexpr std::uint64_t counters_stream = 1; // their own: inputs draw the same with and without it
+constexpr std::uint64_t counters_stream = 1; // separate stream: inputs draw the same numbers
 
-constexpr double least_factor = 0.05; // of a gain or a noise: a large spread makes none negative
+constexpr double least_factor = 0.05; // of a gain or a noise: keeps it positive at a large spread
 
 input_fault::kind kind_of(double u, const simulated_effects& e) {
   if (u < e.dead) return input_fault::kind::dead;
@@ -20,7 +20,8 @@ input_fault::kind kind_of(double u, const simulated_effects& e) {
   return input_fault::kind::none;
 }
 
-/// All inputs of a counter are late alike. The calorimeter is not: its time is the event's.
+/// All inputs of a counter have the same delay. The calorimeter has none, because it defines the
+/// event's time.
 void delay_counters(const detector& d, double spread, random_source random,
                     std::vector<input_fault>& all) {
   for (const veto& v : d.vetoes()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the inputs of a simulated detector differ from what their calibration says: drawn once from
-// the simulation's seed, for the effects that belong to an input and not to an event.
+// Differences between the inputs and their calibration, drawn once from the simulation's seed, for
+// effects of an input and not of an event.
 #pragma once
 
 #include <vector>

@@ -7,7 +7,7 @@
 namespace l3 {
 namespace {
 
-/// Momentum of the two products in the rest frame of their parent.
+/// Momentum of two decay products in their parent's rest frame.
 double momentum_of_two(double m, double m1, double m2) {
   const double sum = m1 + m2;
   const double difference = m1 - m2;
@@ -15,7 +15,7 @@ double momentum_of_two(double m, double m1, double m2) {
   return square > 0 ? std::sqrt(square) / (2 * m) : 0;
 }
 
-/// From the rest frame of `parent` to the frame in which it has this momentum.
+/// Boosts from the rest frame of `parent` to the frame in which it has this momentum.
 four_momentum boost(const four_momentum& p, const four_momentum& parent, double mass) {
   const double along = p.x * parent.x + p.y * parent.y + p.z * parent.z;
   const double energy = (parent.energy * p.energy + along) / mass;
@@ -49,7 +49,8 @@ std::array<four_momentum, 2> decay(const four_momentum& parent, double mass, dou
 
 std::array<four_momentum, 3> decay(const four_momentum& parent, double mass,
                                    const std::array<double, 3>& masses, random_source& random) {
-  // The mass of the second and third together, by rejection: phase space is the product of the two
+  // The mass of the second and third particle together, by rejection: phase space is the product of
+  // the two momenta.
   // momenta.
   const double least = masses[1] + masses[2];
   const double most = mass - masses[0];

@@ -23,15 +23,15 @@ inline constexpr double electron_mass = 0.511;
 
 inline constexpr double light_speed = 299.792458; // mm/ns
 
-/// Isotropic, of length 1 (energy 0).
+/// Isotropic, with length 1 (and energy 0).
 [[nodiscard]] four_momentum random_direction(random_source& random);
 
-/// The decay of `parent`, of mass `mass`, into two particles; isotropic in its rest frame.
+/// The decay of `parent` with mass `mass` into two particles, isotropic in its rest frame.
 [[nodiscard]] std::array<four_momentum, 2> decay(const four_momentum& parent, double mass,
                                                  double mass_1, double mass_2,
                                                  random_source& random);
 
-/// Into three particles, uniform in phase space.
+/// A decay into three particles, uniform in phase space.
 [[nodiscard]] std::array<four_momentum, 3> decay(const four_momentum& parent, double mass,
                                                  const std::array<double, 3>& masses,
                                                  random_source& random);

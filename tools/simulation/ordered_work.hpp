@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Work made by several threads and taken in order by one: a ring of slots that bounds how far the
+// Several threads make work items, and one takes them in order. A ring of slots limits how far the
 // makers run ahead.
 #pragma once
 
@@ -12,8 +12,8 @@
 namespace l3 {
 
 /// Calls make(thread, i, slot) for i = 0 … n − 1 on `threads` threads, and take(i, slot) in rising
-/// order on the caller's. `slots` are reused in turn; a slot belongs to one side at a time. An
-/// exception of `take` ends the work and goes on to the caller; `make` must not throw.
+/// order on the caller's. `slots` are reused in turn; each belongs to one side at a time. An
+/// exception of `take` ends the work and is rethrown to the caller; `make` must not throw.
 template <class Slot, class Make, class Take>
 void work_in_order(std::size_t n, std::vector<Slot>& slots, unsigned threads, const Make& make,
                    const Take& take) {
@@ -58,7 +58,7 @@ void work_in_order(std::size_t n, std::vector<Slot>& slots, unsigned threads, co
     stop = true;
     lock.unlock();
     changed.notify_all();
-    throw; // the workers are joined on the way out
+    throw; // the workers are joined during unwinding
   }
   lock.unlock();
 }

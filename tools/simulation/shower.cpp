@@ -7,29 +7,29 @@
 namespace l3 {
 namespace {
 
-// Two exponentials as densities over the area; within R an exponential of length a holds
-// 1 − (1 + R/a) e^(−R/a). So these hold 91 % within 35 mm, the Molière radius of caesium iodide.
+// Two exponential densities over the area. An exponential with length a has the fraction 1 − (1 +
+// R/a) e^(−R/a) within R, so these have 91 % within 35 mm, the Molière radius of caesium iodide.
 constexpr double core_length = 6; // mm
 constexpr double tail_length = 28;
 constexpr double tail_part = 0.12;
 constexpr std::size_t most_crystals = 25;
 constexpr std::size_t least_crystals = 6;
-constexpr double least_energy = 0.5;      // MeV: a crystal below it is left out
+constexpr double least_energy = 0.5;      // in MeV; crystals below it are left out
 constexpr double stochastic_term = 0.018; // σ/E at 1 GeV
 constexpr double crystal_fluctuation = 0.05;
 
 // A crystal's area is summed over cells: fine ones near the core, else its four quarters.
 constexpr double near_core = 60; // mm
 constexpr double fine_cell = 4.2;
-constexpr int coarse_cells = 2; // a side
+constexpr int coarse_cells = 2; // per side
 
-constexpr double first_of_track = 0.7; // of its energy in the first of two crystals
-constexpr double track_slope = 1.04;   // how much farther out the second one is
+constexpr double first_of_track = 0.7; // fraction of the energy in the first of two crystals
+constexpr double track_slope = 1.04;   // relative radius of the second one
 
 } // namespace
 
 shower_maker::shower_maker(const detector& d) : detector_(d) {
-  constexpr double farthest = 2 * shower_reach; // corners of crystals lie farther than centres
+  constexpr double farthest = 2 * shower_reach; // a crystal's corners are farther than its centre
   for (int i = 0; i <= static_cast<int>(farthest) * steps_per_mm + 1; ++i) {
     const double r = static_cast<double>(i) / steps_per_mm;
     density_.push_back((1 - tail_part) / (core_length * core_length) *
@@ -123,7 +123,7 @@ void shower_maker::into_veto(const true_hit& hit, std::vector<signal>& out) cons
     double height = hit.energy * v.counts_per_unit / v.ends;
     double time = hit.time + v.delay;
     if (v.ends == 2 && v.length > 0) {
-      // The upstream end is the first: the larger z, the farther it is.
+      // The first end is upstream: a hit with larger z is farther from it.
       const double away = end == 0 ? hit.z : -hit.z;
       const double grown = exp_of_minus(std::abs(away) / figures.attenuation_length);
       height = away > 0 ? height * grown : height / grown;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How energy becomes signals: a photon's shower shared among crystals, energy in a module of a veto
-// seen at its ends.
+// Converts energy to signals: shares a photon's shower among crystals, and energy in a veto module
+// between its ends.
 #pragma once
 
 #include <vector>
@@ -15,17 +15,17 @@ public:
   explicit shower_maker(const detector& d);
 
   /// Shares the energy among 6 to 25 crystals around (x, y): a narrow core and a wide tail, 90 %
-  /// within 35 mm. Returns their sum, MeV: the photon's energy within the calorimeter's resolution.
+  /// within 35 mm. Returns their sum in MeV: the photon's energy with the calorimeter's resolution.
   double into_calorimeter(double energy, double x, double y, double time, random_source& random,
                           std::vector<signal>& out);
 
-  /// The energy of a particle that does not shower, which enters at (x, y) and goes on outwards.
+  /// The energy of a particle without a shower, which enters at (x, y) and continues outwards.
   void along_track(double energy, double x, double y, double time, std::vector<signal>& out) const;
 
   void into_crystal(std::size_t crystal, double energy, double time,
                     std::vector<signal>& out) const;
 
-  /// Dead ends stay silent.
+  /// Adds no signal at dead ends.
   void into_veto(const true_hit& hit, std::vector<signal>& out) const;
 
 private:
@@ -37,13 +37,13 @@ private:
   static constexpr double shower_reach = 110; // mm
   static constexpr int steps_per_mm = 2;
 
-  /// Light from a crystal's area.
+  /// Fraction of the light in a crystal's area.
   [[nodiscard]] double weight_of(const crystal& c, double x, double y) const;
   [[nodiscard]] double density_at(double distance) const;
 
   const detector& detector_;
   std::vector<share> shares_;
-  std::vector<double> density_; // by distance, in steps
+  std::vector<double> density_; // by distance in steps
 };
 
 } // namespace l3

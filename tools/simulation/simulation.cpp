@@ -6,7 +6,7 @@
 namespace l3 {
 namespace {
 
-// Independent streams of random numbers from one seed.
+// Independent random streams from one seed.
 constexpr std::uint64_t front_end_stream = 1;
 constexpr std::uint64_t plan_stream = 2;
 constexpr std::uint64_t event_stream = 3;
@@ -31,7 +31,7 @@ std::uint32_t simulation::events_of(std::uint32_t spill) const {
 void simulation::make(event_maker& maker, const planned_event& plan, event_key key,
                       made_event& out) const {
   random_source random(splitmix(settings_.seed) + event_stream, key.spill, key.number);
-  std::uint64_t before = key.number - 1; // events
+  std::uint64_t before = key.number - 1; // number of events
   for (std::uint32_t s = 1; s < key.spill; ++s) before += events_of(s);
   const front_end::moment when{key, plan.since_spill, before};
   if (settings_.waveforms != nullptr) {

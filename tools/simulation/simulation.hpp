@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A run of the simulator: writes spills of events into a file of level-2 data, and their truth into
-// another. An event depends on the seed and its key alone, so the files are the same for any number
+// another. An event depends only on the seed and its key, so the files are the same for any number
 // of threads.
 #pragma once
 
@@ -25,18 +25,18 @@ struct simulation_settings {
   const recordings* waveforms = nullptr; ///< instead of simulated ones
   std::optional<event_type> only = {};   ///< instead of the usual mixture
   simulated_effects effects = {};
-  /// Each event is made again until this holds; empty: any event.
+  /// Each event is made again until this returns true; empty accepts any event.
   std::function<bool(const true_event&)> wanted = {};
 };
 
-/// Events made of each type.
+/// Number of events of each type.
 using type_counts = std::array<std::uint64_t, static_cast<std::size_t>(event_type::count_)>;
 
 class simulation {
 public:
   simulation(const detector& d, const simulation_settings& settings);
 
-  /// Calls `tell` with the number of events written so far. Throws when a file cannot be written.
+  /// Calls `tell` with the number of events written so far. Throws if a file cannot be written.
   type_counts run(l2raw_writer& data, truth_file& truth,
                   const std::function<void(std::uint64_t)>& tell);
 
@@ -53,7 +53,7 @@ private:
   const detector& detector_;
   simulation_settings settings_;
   front_end front_end_;
-  std::vector<event_maker> makers_; // one for each thread
+  std::vector<event_maker> makers_; // one per thread
   std::vector<made_event> slots_;
 };
 

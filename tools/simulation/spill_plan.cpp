@@ -12,8 +12,8 @@ struct portion {
   double fraction;
 };
 
-// Parts of all events. Two clusters make a fifth; of this fifth a quarter are charged decays, which
-// level 1's own vetoes leave of the many more that happen.
+// Fractions of all events. Two-cluster events are a fifth; a quarter of these are charged decays
+// that pass level 1's own vetoes.
 constexpr std::array<portion, 16> mix{{
     {event_type::six_cluster, 0.35},
     {event_type::two_gamma, 0.06},
@@ -33,8 +33,8 @@ constexpr std::array<portion, 16> mix{{
     {event_type::clock, 0.0125},
 }};
 
-constexpr double off_spill_calibration = 0.4; // of calibration triggers
-constexpr int structure_bins = 2000;          // of 1 ms
+constexpr double off_spill_calibration = 0.4; // fraction of calibration triggers
+constexpr int structure_bins = 2000;          // of 1 ms each
 constexpr double structure_least = 0.3;
 constexpr double structure_most = 3;
 
@@ -49,7 +49,7 @@ event_type random_type(random_source& random) {
 
 bool is_calibration(event_type t) { return t >= event_type::led && t <= event_type::clock; }
 
-/// n points of a Poisson process of constant rate in 0 … 1, in rising order.
+/// n points of a Poisson process with constant rate in 0 … 1, sorted.
 std::vector<double> points(std::size_t n, random_source& random) {
   std::vector<double> at(n);
   double sum = 0;
@@ -59,9 +59,9 @@ std::vector<double> points(std::size_t n, random_source& random) {
   return at;
 }
 
-/// Maps the part of all beam that has passed to the part of time.
+/// Maps the fraction of the beam to the fraction of the time.
 void give_structure(std::vector<double>& at, random_source& random) {
-  std::array<double, structure_bins> beam{}; // at the end of each bin
+  std::array<double, structure_bins> beam{}; // cumulative, at the end of each bin
   double sum = 0;
   const double range = natural_log(structure_most / structure_least);
   for (auto& b : beam) b = sum += structure_most * exp_of_minus(range * random.uniform());
@@ -96,7 +96,7 @@ std::vector<planned_event> plan_spill(std::uint32_t events, random_source random
   for (std::size_t i = 0; i < on_times.size(); ++i)
     plan[i].since_spill = part_of(on_times[i], {}, spill_beam_on);
 
-  // A gap before the next spill, for the ends of spill.
+  // A gap for the ends of spill before the next spill.
   constexpr std::chrono::nanoseconds quiet = std::chrono::milliseconds(240);
   const auto off_times = points(plan.size() - on_times.size(), random);
   for (std::size_t i = 0; i < off_times.size(); ++i)

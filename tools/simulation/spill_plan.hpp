@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The times and types of a spill's triggers. The beam is on for 2 s of a cycle of 4.24 s; within it
-// triggers are a Poisson process whose rate the beam's micro-structure changes between × 0.3 and ×
-// 3. Any number of events is spread over the whole spill: 50 000 make the nominal 25 kHz, fewer are
-// a node's share of it.
+// The times and types of a spill's triggers. The beam is on for 2 s of a cycle of 4.24 s. During
+// this time triggers are a Poisson process, whose rate the beam's micro-structure changes between ×
+// 0.3 and × 3. Any number of events is spread over the whole spill: 50 000 give the nominal 25 kHz,
+// fewer are a node's share.
 #pragma once
 
 #include <chrono>
@@ -24,7 +24,7 @@ struct planned_event {
   bool on_spill = true;
 };
 
-/// Triggers in the order of time, of the usual mixture, or all of one type.
+/// The triggers by time, of the usual mixture, or all of one type.
 [[nodiscard]] std::vector<planned_event> plan_spill(std::uint32_t events, random_source random,
                                                     std::optional<event_type> only = {});
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The truth of a simulated event, which is written beside the data, and its signals on the inputs
-// of the readout.
+// The truth of a simulated event, which is written beside the data, and its signals on the
+// readout's inputs.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@ namespace l3 {
 enum class event_type : std::uint8_t {
   pi0nunu,      ///< the signal: K_L → π⁰νν̄
   two_gamma,    ///< K_L → 2γ
-  two_pi0_lost, ///< K_L → 2π⁰ of which two photons reach the calorimeter
+  two_pi0_lost, ///< K_L → 2π⁰ with two photons in the calorimeter
   halo_neutron, ///< two showers of one neutron
   four_cluster, ///< K_L → 2π⁰
   five_cluster, ///< K_L → 3π⁰, one photon lost
@@ -30,7 +30,7 @@ enum class event_type : std::uint8_t {
   laser,
   cosmic,
   clock,
-  recorded, ///< the inputs carry recorded waveforms
+  recorded, ///< the inputs have recorded waveforms
   count_
 };
 
@@ -41,26 +41,26 @@ enum class event_type : std::uint8_t {
 /// A photon of the decay, or one of the showers of a neutron.
 struct true_photon {
   double energy = 0;
-  double deposit = 0; ///< energy left in the calorimeter's crystals, dead ones included
-  double x = 0;       ///< where it hits the calorimeter's face or crosses its plane
+  double deposit = 0; ///< energy in the calorimeter's crystals, including dead ones
+  double x = 0;       ///< where it meets the calorimeter's front plane
   double y = 0;
-  double time = 0; ///< ns, 0: in time with the trigger
+  double time = 0; ///< ns, relative to the trigger
   enum class target : std::uint8_t { calorimeter, veto, nothing } hit = target::nothing;
   std::uint16_t veto = 0; ///< the veto that it hits, if any
 };
 
-/// A charged particle of the decay. What it leaves in vetoes is among the hits.
+/// A charged particle of the decay. Its energy in vetoes is among the hits.
 struct true_charged {
   enum class kind : std::uint8_t { pion, muon, electron } what = kind::pion;
   double momentum = 0; ///< MeV/c
-  double deposit = 0;  ///< MeV that it leaves in the calorimeter; 0: it does not reach it
-  double x = 0;        ///< where it hits the calorimeter's face
+  double deposit = 0;  ///< MeV in the calorimeter; 0: does not reach it
+  double x = 0;        ///< where it meets the calorimeter's front face
   double y = 0;
   double time = 0;
-  bool showers = false; ///< its energy spreads as a photon's, or lies along its track
+  bool showers = false; ///< true: energy spreads like a photon's; false: along its track
 };
 
-/// Energy left in a module of a veto.
+/// Energy in a module of a veto.
 struct true_hit {
   std::uint16_t veto = 0;
   std::uint16_t module = 0;
@@ -79,23 +79,23 @@ struct true_accidental {
 
 /// A pulse on an input.
 struct signal {
-  std::uint32_t input = 0; ///< its number in the detector
+  std::uint32_t input = 0; ///< number in the detector
   double height = 0;       ///< counts
-  double time = 0;         ///< ns, 0: in time with the trigger
+  double time = 0;         ///< ns, relative to the trigger
 };
 
-/// Reuse one for many events, which saves allocations.
+/// Reuse one for many events to save allocations.
 struct true_event {
   event_type type = event_type::recorded;
   std::uint16_t trigger_bits = 0;
-  std::chrono::nanoseconds since_spill{}; ///< of one that was read from a file
+  std::chrono::nanoseconds since_spill{}; ///< if it was read from a file
   double vertex_x = 0;
   double vertex_y = 0;
   double vertex_z = 0; ///< 0: no decay
   double kaon_momentum = 0;
   std::vector<true_photon> photons;
   std::vector<true_charged> charged;
-  std::vector<true_hit> hits; ///< of the decay; accidental ones above threshold within the window
+  std::vector<true_hit> hits; ///< of the decay; also accidental ones above threshold in the window
   std::vector<true_accidental> accidentals;
   std::vector<signal> signals;
 

@@ -10,7 +10,8 @@
 namespace l3 {
 namespace {
 
-/// Writes one object or list. Figures have three digits after the point: enough for truth, and the
+/// Writes one object or list. Numbers have three digits after the point, which is enough and the
+/// same on any machine.
 /// same on any machine.
 class json_line {
 public:

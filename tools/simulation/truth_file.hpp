@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The truth beside the data: one JSON object a line for every event, in the order of the file
+// Writes the truth beside the data: one JSON object per line and event, in the order of the file
 // (tools/simulation/README.md).
 #pragma once
 
@@ -18,7 +18,7 @@ namespace l3 {
 void append_truth(std::string& out, const detector& d, const true_event& e, event_key key,
                   std::chrono::nanoseconds since_spill);
 
-/// Throws std::runtime_error when the file cannot be written.
+/// Throws std::runtime_error if the file cannot be written.
 class truth_file {
 public:
   explicit truth_file(const std::filesystem::path& file);

@@ -17,7 +17,7 @@ namespace {
 
 namespace json = boost::json;
 
-/// A thousand times that of the simulator's longest one.
+/// A thousand times the simulator's longest line.
 constexpr std::size_t longest_line = std::size_t{1} << 20;
 
 double figure(const json::object& o, std::string_view key) { return o.at(key).to_number<double>(); }

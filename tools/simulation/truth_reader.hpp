@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the truth beside simulated data, a line for every event (tools/simulation/README.md).
+// Reads the truth beside simulated data, one line per event (tools/simulation/README.md).
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@ namespace l3 {
 
 class truth_reader {
 public:
-  /// Throws std::runtime_error if the file cannot be opened. `d` knows the counters by name.
+  /// Throws std::runtime_error if the file cannot be opened. `d` provides the counters' names.
   truth_reader(const std::filesystem::path& file, const detector& d);
 
-  /// The next event's truth; its signals are not in the file. False at the end. Throws
-  /// std::runtime_error that names the line if it cannot be read.
+  /// The next event's truth; signals are not in the file. Returns false at the end. Throws
+  /// std::runtime_error with the line if it is invalid.
   bool next(true_event& out, event_key& key);
 
 private:
@@ -31,7 +31,7 @@ private:
   std::string name_;
   const detector& detector_;
   input_file in_;
-  std::string buffer_;       // as long as a line may be
+  std::string buffer_;       // the longest line fits
   std::size_t held_ = 0;     // bytes in it, the last ones before offset_
   std::size_t taken_ = 0;    // of these
   std::uint64_t offset_ = 0; // of the file

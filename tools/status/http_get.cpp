@@ -14,7 +14,6 @@
 #include <fmt/format.h>
 
 #include "config/endpoint.hpp"
-#include "tools/http_fault.hpp"
 
 namespace l3 {
 namespace {
@@ -34,7 +33,7 @@ std::string why(const beast::error_code& error, std::chrono::milliseconds patien
   return error.message();
 }
 
-/// One question; the timer covers all its steps.
+/// One request; the timer covers all its steps.
 class exchange {
 public:
   exchange(asio::io_context& io, const http_url& url, std::chrono::milliseconds patience,
@@ -142,7 +141,7 @@ http_url parse_url(std::string_view whole, std::string target) {
     text = text.substr(0, slash);
   }
   http_url url{std::string(text), daemons_port, std::move(target)};
-  // A port alone: the system would take the number for an address of IPv4.
+  // A bare port: the system would read the number as an IPv4 address.
   if (text.find_first_not_of("0123456789") == text.npos) {
     const auto port = read_port(text);
     if (!port || *port == 0) refuse();

@@ -31,7 +31,7 @@ std::optional<double> number_at(const json::value& v, std::string_view pointer) 
 
 std::optional<std::uint64_t> count_at(const json::value& v, std::string_view pointer) {
   const auto number = number_at(v, pointer);
-  constexpr double most = 9e15; // that a double counts exactly
+  constexpr double most = 9e15; // largest count exact in a double
   if (!number || *number < 0 || *number > most) return std::nullopt;
   return static_cast<std::uint64_t>(*number);
 }
@@ -49,7 +49,7 @@ bool true_at(const json::value& v, std::string_view pointer) {
   return found != nullptr && ((found->is_bool() && found->as_bool()) || *found == 1);
 }
 
-/// The first crate with a fault; of several the one that lacks most.
+/// The faulty crate, with several the one with the most missing fragments.
 std::string worst_crate(const json::value& v) {
   std::string worst;
   double most = -1;
@@ -67,7 +67,7 @@ std::string worst_crate(const json::value& v) {
   return others == 0 ? worst : fmt::format("{}, {} more", worst, others);
 }
 
-/// A daemon that waits for a person is no trouble of its own, and yet not ready: what to do.
+/// What to do for a daemon that is healthy but waits for a person.
 std::string what_it_waits_for(const std::string& run_state) {
   if (run_state == "configured")
     return "no run is in force, and what comes is dropped: `koto-l3 run start` on that node begins "
@@ -98,7 +98,7 @@ void read_daemon(const json::value& v, node_status& to) {
 void read_receiver(const json::value& v, node_status& to) {
   to.state = "receiving";
   to.problem = text_at(v, "/problem/text");
-  if (to.problem.empty()) to.problem = text_at(v, "/state/store_error"); // of an older receiver
+  if (to.problem.empty()) to.problem = text_at(v, "/state/store_error"); // older receivers
   std::size_t gone = 0;
   std::size_t daemons = 0;
   each_object(v, "/daemons", [&](const json::value& daemon) {
@@ -122,7 +122,7 @@ std::string disk_text(const node_status& s) {
   return s.disk_room ? fmt::format("{:.1f} GB", *s.disk_room / 1e9) : "–";
 }
 
-/// Characters, not bytes: "–" is one.
+/// Counts characters, not bytes: "–" is one.
 std::size_t width_of(std::string_view text) {
   std::size_t width = 0;
   for (const char c : text) width += (static_cast<unsigned char>(c) & 0xc0U) != 0x80 ? 1 : 0;
@@ -178,7 +178,7 @@ node_status read_status(const std::string& url, std::string_view body) {
 std::optional<node_rates> rates_between(const node_status& before, const node_status& after) {
   const double seconds = after.uptime - before.uptime;
   if (!before.failure.empty() || !after.failure.empty() || seconds <= 0) return std::nullopt;
-  if (before.session != after.session) return std::nullopt; // counts begin at 0 with each run
+  if (before.session != after.session) return std::nullopt; // counts restart at 0 with each run
   return node_rates{(after.events - before.events) / seconds,
                     (after.bytes_in - before.bytes_in) / seconds,
                     (after.bytes_out - before.bytes_out) / seconds};

@@ -9,7 +9,7 @@ namespace l3 {
 
 namespace {
 
-/// Sum of a figure over the ledgers of a program.
+/// Sum of a count over the ledgers of a program.
 template <class Figure>
 std::uint64_t total(std::span<const ledger> ledgers, const char* program, Figure figure) {
   std::uint64_t sum = 0;
@@ -24,7 +24,7 @@ bool has(std::span<const ledger> ledgers, const char* program) {
                      [&](const ledger& l) { return l.program == program; });
 }
 
-/// Each start left what it says at its end.
+/// Whether every daemon ledger is final.
 bool daemons_have_ended(std::span<const ledger> ledgers) {
   return std::ranges::all_of(
       ledgers, [](const ledger& l) { return l.program != daemon_program || l.ended; });
@@ -35,23 +35,23 @@ std::uint64_t events_shed(const ledger& l, shed why) {
   return found == l.events.shed.end() ? 0 : found->second;
 }
 
-/// Events that a daemon had not delivered when it ended, or had lost on disk: the receiver may have
-/// stored them, and the daemon not have heard of it.
+/// Events that a daemon had not delivered when it ended, or lost on disk. The receiver may have
+/// stored them without the daemon's knowledge.
 std::uint64_t not_heard_of(std::span<const ledger> ledgers, const ledger& l) {
   const std::uint64_t open =
       l.events.in_flight + events_shed(l, shed::drain) + events_shed(l, shed::spool);
   return open - std::min(open, delivered_later(ledgers, l));
 }
 
-/// Ledgers and stores come from anywhere: each may name very many sessions.
+/// As a set, because a ledger or a store may have very many sessions.
 std::set<std::uint64_t> sessions_of(const ledger& l) {
   return {l.sessions.begin(), l.sessions.end()};
 }
 
 struct stored_sums {
   std::uint64_t events = 0;
-  std::uint64_t repeated = 0; ///< of these, left out by the receiver
-  std::uint64_t bytes = 0;    ///< of the others
+  std::uint64_t repeated = 0; ///< events that the receiver left out
+  std::uint64_t bytes = 0;    ///< of the other events
 };
 
 stored_sums stored_of(std::span<const event_index::session> stored, const ledger& l) {
@@ -75,14 +75,14 @@ stored_sums all_of(std::span<const event_index::session> stored) {
   return sums;
 }
 
-/// A daemon counts the bytes of an event when it hands it on, whatever becomes of it then: they are
-/// all stored if none was given up, none waits, and none was left out as stored by another.
+/// A daemon counts an event's bytes when it hands it on. They are all stored if no event was
+/// dropped, none waits, and none was left out because another session had stored it.
 bool all_is_stored(std::span<const ledger> ledgers, const ledger& l, const stored_sums& in_store) {
   return in_store.repeated == 0 && sum_of(l.events.shed) == 0 &&
          l.events.in_flight <= delivered_later(ledgers, l);
 }
 
-/// Whether all came as datagrams, by what the senders say.
+/// Whether all data came as datagrams, according to the senders.
 bool all_came_by_udp(std::span<const ledger> ledgers) {
   return std::ranges::all_of(ledgers, [](const ledger& l) {
     if (l.program != replay_program) return true;
@@ -90,8 +90,8 @@ bool all_came_by_udp(std::span<const ledger> ledgers) {
   });
 }
 
-/// The senders have told all that they sent. Nothing was refused, so that a stranger has sent
-/// nothing, and nothing came again, as from a sender that was killed and begun anew.
+/// Whether the senders reported everything that was sent. Nothing was refused, so no stranger sent,
+/// and nothing was repeated, so no sender was killed and restarted.
 bool all_came_once(std::span<const ledger> ledgers) {
   return std::ranges::all_of(ledgers, [](const ledger& l) {
     if (l.program == replay_program) return l.ended;
@@ -146,8 +146,8 @@ std::vector<agreement> check_ledgers(std::span<const ledger> ledgers,
   for (const auto& l : ledgers) {
     const auto& e = l.events;
     std::ranges::copy(own_sums(l, way), std::back_inserter(all));
-    // A daemon's ledger is of its sessions, and a receiver's of the whole store. That of a program
-    // that was killed, or still runs, may be older than the store, and then says less.
+    // A daemon's ledger is about its sessions, a receiver's about the whole store. The ledger of a
+    // killed or running program may be older than the store, and then has lower counts.
     const auto compare_with_store = [&](std::uint64_t forwarded, std::uint64_t in_store) {
       if (l.ended || forwarded > in_store)
         all.push_back({l.program + ": events forwarded, and stored", forwarded, in_store,
@@ -177,7 +177,7 @@ std::vector<agreement> check_ledgers(std::span<const ledger> ledgers,
                    agreement::counted_in::file});
   const std::uint64_t bytes_sent =
       total(ledgers, replay_program, [](const ledger& l) { return l.bytes.out; });
-  // What a sender says besides events, and what it sent again, counts too.
+  // A sender also counts other records and repeats.
   if (replays == 1 && known.bytes_in_file && events_sent == known.events_in_file &&
       total(ledgers, replay_program, [](const ledger& l) { return l.datagrams.data; }) == 0 &&
       bytes_sent < *known.bytes_in_file)
@@ -186,8 +186,8 @@ std::vector<agreement> check_ledgers(std::span<const ledger> ledgers,
   if (compares_sent) {
     const std::uint64_t fragments_sent =
         total(ledgers, replay_program, [](const ledger& l) { return l.fragments.seen; });
-    // An event that came twice, because it was not acknowledged, was sent once. It came again to
-    // another start with all its fragments.
+    // A repeated event, which was not acknowledged, was sent once. It came again to another start
+    // with all its fragments.
     const std::uint64_t fragments_seen = total(ledgers, daemon_program, [](const ledger& l) {
       return l.fragments.seen - l.fragments.duplicate;
     });
@@ -199,7 +199,7 @@ std::vector<agreement> check_ledgers(std::span<const ledger> ledgers,
                    fragments_seen - std::min(fragments_seen, fragments_again)});
     all.push_back({"events sent, and admitted by the daemon", events_sent,
                    events_admitted - std::min(events_admitted, known.came_again)});
-    // What was sent over a connection that broke may not have come.
+    // Data sent over a broken connection may not have arrived.
     const std::uint64_t bytes_taken =
         total(ledgers, daemon_program, [](const ledger& l) { return l.bytes.in; });
     if (bytes_taken > bytes_sent && all_came_once(ledgers))

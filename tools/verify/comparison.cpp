@@ -3,14 +3,17 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <set>
 #include <stdexcept>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "gpu/codec/decode_all.hpp"
 #include "tools/replay/loop.hpp"
+#include "tools/verify/agreement.hpp"
 #include "transport/file/l2raw.hpp"
 
 namespace l3 {
@@ -23,8 +26,8 @@ std::string name_of(event_key key) {
   return fmt::format("spill {} event {}", key.spill, key.number);
 }
 
-/// The first difference between the sent and the stored fragments of an event; empty if there is
-/// none.
+/// Describes the first difference between the sent and the stored fragments of an event; empty if
+/// they are equal.
 std::string difference(const event_view& sent, const packed_event_view& stored,
                        std::vector<std::byte>& rebuilt) {
   if (stored.fragments() != sent.fragments.size())
@@ -76,7 +79,7 @@ public:
       return is_rejected_by(run_of(e), place);
     };
     if (std::ranges::all_of(entries, rejected)) return; // they count as extra
-    // If a key was sent again, what equals its first entry equals those that did so before.
+    // If a key was sent again, entries equal to its first one were already compared.
     const auto known = alike_.find(key);
     std::size_t next = 0;
     std::string what = wrong_with(entries[next++], sent, place);
@@ -115,7 +118,7 @@ private:
     return index_.sessions()[e.session].run;
   }
 
-  /// What the selection says of an event of the file in this run; null: nothing.
+  /// The selection's decision on an event of the file in this run; null if there is none.
   [[nodiscard]] const expected_event* expected_of(std::uint32_t run, std::size_t place) const {
     const auto of_run = expected_.find(run);
     const bool said = of_run != expected_.end() && place < of_run->second.size();
@@ -127,7 +130,7 @@ private:
     return wanted != nullptr && !wanted->kept;
   }
 
-  /// Of an event that is not stored: which run it came in is known by its spill only.
+  /// Whether an event that is not stored was rejected. Its run is known only by its spill.
   [[nodiscard]] bool is_rejected(std::uint32_t spill, std::size_t place) const {
     const auto rejects = [&](std::uint32_t run) { return is_rejected_by(run, place); };
     if (const auto runs = runs_.find(spill); runs != runs_.end())
@@ -136,7 +139,8 @@ private:
            std::ranges::all_of(expected_, rejects, &expected_events::value_type::first);
   }
 
-  /// Why the entry is not the sent event; empty: it is, or it counts as extra.
+  /// The difference between the entry and the sent event; empty if they are equal or it counts as
+  /// extra.
   [[nodiscard]] std::string wrong_with(const event_index::entry& e, const event_view& sent,
                                        std::size_t place) {
     const expected_event* const wanted = expected_of(run_of(e), place);
@@ -175,10 +179,10 @@ private:
 
   const event_index& index_;
   const expected_events& expected_;
-  std::map<std::uint32_t, std::set<std::uint32_t>> runs_; ///< that have stored events, by spill
+  std::map<std::uint32_t, std::set<std::uint32_t>> runs_; ///< runs with stored events, by spill
   event_reader reader_;
   std::vector<bool> seen_;
-  std::map<event_key, std::size_t> alike_; ///< so many first entries of a key are the same event
+  std::map<event_key, std::size_t> alike_; ///< leading entries of a key with the same event
   std::vector<std::byte> rebuilt_;
   comparison result_;
 };
@@ -187,7 +191,7 @@ private:
 
 namespace {
 
-/// One pass over the sent file, whose number is `loop`.
+/// One pass over the sent file, with the number `loop`.
 class sent_pass {
 public:
   sent_pass(l2raw_reader& sent, comparing& to, const std::function<void(std::uint64_t)>& progress)
@@ -205,7 +209,7 @@ public:
   [[nodiscard]] std::uint32_t spills() const { return spills_; }
 
 private:
-  /// False: the rest of the file is not compared.
+  /// Returns false if the rest of the file is not compared.
   bool take(const record_view& record, std::uint32_t loop) {
     const auto spill = record.header.spill;
     if (loop == 0 && record.header.type == record_type::begin_of_spill) ++spills_;
@@ -231,7 +235,7 @@ private:
     return true;
   }
 
-  /// Whether the file goes on behind damage.
+  /// Whether the file continues after damage.
   bool step_over() {
     if (!sent_.damage()) return false;
     if (!to_.result().skip_damaged) {
@@ -268,6 +272,53 @@ comparison compare(const std::filesystem::path& sent_file,
     pass.run(loop);
   }
   return c.finish();
+}
+
+namespace {
+
+std::set<std::uint32_t> runs_of(std::span<const event_index::session> sessions) {
+  std::set<std::uint32_t> runs;
+  for (const auto& s : sessions) runs.insert(s.run);
+  return runs;
+}
+
+bool share_numbers(const event_index& stored) {
+  const auto run_of = [&](const event_index::entry& e) { return stored.sessions()[e.session].run; };
+  const auto entries = stored.entries();
+  return std::ranges::adjacent_find(entries, [&](const auto& one, const auto& next) {
+           return one.key == next.key && run_of(one) != run_of(next);
+         }) != entries.end();
+}
+
+} // namespace
+
+std::set<std::uint32_t> runs_to_compare(std::span<const std::uint32_t> named,
+                                        std::span<const given_ledger> ledgers,
+                                        const event_index& stored) {
+  const auto all = runs_of(stored.sessions());
+  for (const std::uint32_t run : named) {
+    if (!all.contains(run))
+      throw std::runtime_error(
+          fmt::format("no block of run {} is stored, but of {}", run, words_of(all)));
+  }
+  if (!named.empty()) return {named.begin(), named.end()};
+  std::set<std::uint32_t> of_daemons;
+  for (const auto& [path, l, of_folder] : ledgers)
+    if (l.program == daemon_program && all.contains(l.run)) of_daemons.insert(l.run);
+  if (!of_daemons.empty()) return of_daemons;
+  if (all.size() > 1 && share_numbers(stored))
+    throw std::runtime_error(
+        fmt::format("{} are stored, and have events under the same numbers: say by --run which was "
+                    "sent, or give the ledgers of its daemons by --ledger",
+                    words_of(all)));
+  return all;
+}
+
+std::string words_of(const std::set<std::uint32_t>& runs) {
+  if (runs.empty()) return "no run";
+  if (runs.size() == 1) return fmt::format("run {}", *runs.begin());
+  const auto last = std::prev(runs.end());
+  return fmt::format("runs {} and {}", fmt::join(runs.begin(), last, ", "), *last);
 }
 
 } // namespace l3

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares a sent .l2raw file with a store, fragment by fragment and byte for byte; where a
-// selection ran, also with its decision and summary of each event. Of an event that did not keep
-// all its waveforms, it compares what is there, and where a selection is given also which these
-// are. Reads events one at a time through an index of the store, so that memory does not grow with
-// their size.
+// Compares a sent .l2raw file with a store, fragment by fragment and byte for byte; with a
+// selection, also its decision and summary of each event. For an event with missing waveforms, it
+// compares the kept ones, and with a selection also which ones are kept. Reads one event at a time
+// through an index of the store, so that memory does not grow with their size.
 #pragma once
 
 #include <array>
@@ -13,11 +12,13 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "tools/replay/file_fault.hpp"
+#include "tools/verify/objections.hpp"
 #include "tools/verify/payload_tally.hpp"
 #include "transport/store/event_index.hpp"
 
@@ -26,12 +27,12 @@ namespace l3 {
 /// A selection's decision on an event.
 struct expected_event {
   bool kept = true;
-  std::vector<std::byte> summary; ///< as it is stored with the event
+  std::vector<std::byte> summary; ///< as stored with the event
   std::uint32_t payload_crc = 0;  ///< crc_of_payload()
 };
 
-/// The decisions on all events of a file, in its order, by the run for which they hold: prescales
-/// and calibration go by the run.
+/// The decisions on all events of a file in order, by run, because prescales and calibration depend
+/// on the run.
 using expected_events = std::map<std::uint32_t, std::vector<expected_event>>;
 
 struct comparison {
@@ -39,26 +40,25 @@ struct comparison {
   std::uint64_t sent_bytes = 0; ///< of the records of these events
   std::uint64_t stored = 0;
   std::uint64_t equal = 0;
-  std::uint64_t rejected = 0;   ///< by the selection, and not stored
-  std::uint64_t missing = 0;    ///< sent, not stored
-  std::uint64_t extra = 0;      ///< stored, and not sent, or rejected by the selection
-  std::uint64_t different = 0;  ///< stored, but not with the bytes that were sent
-  std::uint64_t duplicated = 0; ///< stored once more by the same daemon
+  std::uint64_t rejected = 0;   ///< rejected by the selection and not stored
+  std::uint64_t missing = 0;    ///< sent but not stored
+  std::uint64_t extra = 0;      ///< stored but not sent, or rejected by the selection
+  std::uint64_t different = 0;  ///< stored with other bytes than sent
+  std::uint64_t duplicated = 0; ///< stored again by the same daemon
   std::uint64_t repeated = 0;   ///< sent again to another start of a daemon, and stored again
   std::uint64_t damaged = 0;    ///< unreadable places in the store
-  /// Events that the ledgers say are stored, and that are in no place that could be read; nothing:
-  /// no ledger says so.
+  /// Events that the ledgers count as stored, but that are in no readable place; nothing if no
+  /// ledger counts them.
   std::optional<std::uint64_t> unreadable;
-  std::string sent_damage;           ///< damage before the end of the .l2raw file, as fault_of()
-  bool skip_damaged = false;         ///< what is damaged is left out
-  left_out sent_left_out;            ///< only then
-  std::uint64_t unchecked = 0;       ///< only then: stored, and perhaps sent where damage is
-  payload_tally payloads;            ///< events that are stored without some of their waveforms
-  std::vector<std::string> examples; ///< the first few differences
+  std::string sent_damage;           ///< damage before the end of the .l2raw file, see fault_of()
+  bool skip_damaged = false;         ///< damage is skipped
+  left_out sent_left_out;            ///< only if skip_damaged
+  std::uint64_t unchecked = 0;       ///< likewise: stored, perhaps sent in the damaged part
+  payload_tally payloads;            ///< events stored without some of their waveforms
+  std::vector<std::string> examples; ///< the first differences
 
-  /// Whether each daemon stored every event that was sent and not rejected once, with its bytes,
-  /// and no other; of what could be read, where damage is skipped: no more may be missing than
-  /// was in what could not be read.
+  /// Whether each daemon stored every sent and not rejected event exactly once, and no other. If
+  /// damage is skipped, no more events may be missing than the unreadable parts had.
   [[nodiscard]] bool holds() const {
     const bool in_damage = skip_damaged && damaged > 0;
     const std::uint64_t may_miss = in_damage ? unreadable.value_or(0) : 0;
@@ -67,17 +67,30 @@ struct comparison {
   }
 };
 
-/// `loops`: how often the file was sent, with spill numbers that went on. `expected`: the decisions
+/// `loops`: how often the file was sent, with increasing spill numbers. `expected`: the decisions
 /// on the events of one loop for each run of `stored`; empty: all are kept. A stored event is
-/// judged by its run, one that is not stored by the runs that have events of its spill, or by all
-/// if none has: it is missing if one of them keeps it. `skip_damaged`: go on behind damage.
-/// `progress` gets the number of events compared. Throws std::runtime_error if a file cannot be
-/// opened or is not an .l2raw file, or if the spill numbers wrapped, so that two events have one
-/// name.
+/// judged by its run. An event that is not stored is judged by the runs with events of its spill,
+/// or by all runs if there are none: it is missing if one of them keeps it. `skip_damaged`:
+/// continue after damage. `progress` is called with the number of events compared. Throws
+/// std::runtime_error if a file cannot be opened or is no .l2raw file, or if spill numbers wrapped,
+/// so that two events have the same key.
 [[nodiscard]] comparison compare(const std::filesystem::path& sent_file,
                                  const std::filesystem::path& store_folder,
                                  const event_index& stored, std::uint32_t loops,
                                  const expected_events& expected, bool skip_damaged,
                                  const std::function<void(std::uint64_t)>& progress);
+
+// Selects the runs of a store that are compared with the sent data. Spill and event number identify
+// an event only within a run: two runs may have different events with the same numbers.
+
+/// The `named` runs; else those of the daemons whose ledgers are given; else all, unless several
+/// have events with the same numbers. Throws std::runtime_error in that case, and if a named run is
+/// not stored.
+[[nodiscard]] std::set<std::uint32_t> runs_to_compare(std::span<const std::uint32_t> named,
+                                                      std::span<const given_ledger> ledgers,
+                                                      const event_index& stored);
+
+/// "run 3", "runs 3, 4 and 7"; "no run".
+[[nodiscard]] std::string words_of(const std::set<std::uint32_t>& runs);
 
 } // namespace l3

@@ -23,17 +23,17 @@ namespace l3 {
 
 namespace {
 
-/// Finds events that two starts of a daemon stored: the same key and the same bytes in another
-/// session of the same run. An equal key in the same session is another event: spill numbers wrap
-/// after 512 spills. Each event is compared with few others at most, so that a store with very many
-/// events of one key takes no longer than any.
+/// Finds events that two starts of a daemon stored: the same key and bytes in another session of
+/// the same run. An equal key in the same session is another event, because spill numbers wrap
+/// after 512 spills. Each event is compared with only a few others, so that a store with many
+/// events of one key is not slower.
 class repeat_finder {
 public:
   repeat_finder(const std::filesystem::path& folder, const event_index& stored)
       : stored_(stored), reader_(folder) {}
 
-  /// Whether an equal event stands before this entry, whose event is loaded. For the entries in
-  /// their order.
+  /// Whether an equal event precedes this entry, whose event is loaded. Call it for the entries in
+  /// order.
   [[nodiscard]] bool is_repeat(const event_index::entry& e, std::span<const std::byte> bytes) {
     if (seen_.empty() || e.key != key_) seen_.clear();
     key_ = e.key;
@@ -56,14 +56,14 @@ public:
 private:
   struct seen {
     const event_index::entry* first; ///< stored
-    bool in_another;                 ///< session than that of the first, an equal one was seen
+    bool in_another;                 ///< an equal event is in another session than the first
   };
-  /// Other bytes of the same length and checksum are not a repeat, and a peer may have made them.
+  /// Limit of comparisons: different events may have equal length and checksum.
   static constexpr std::size_t most_alike = 4;
 
   const event_index& stored_;
   event_reader reader_;
-  event_key key_; ///< of all that were seen
+  event_key key_; ///< key of all entries in seen_
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::vector<seen>> seen_;
 };
 
@@ -98,15 +98,15 @@ private:
   std::ofstream file_;
 };
 
-/// Whether a file that begins so has the first word of a fragment.
+/// Whether a file with this begin starts with the first word of a fragment.
 bool is_fragment(std::string_view begin) {
   if (begin.size() < l2::fragment_header_bytes) return false;
   const auto word = load_big<std::uint32_t>(std::as_bytes(std::span(begin)).data());
   return word == l2::fragment_header(word);
 }
 
-/// A mistyped name must cost no file: throws if the folder holds no store, or if the output is a
-/// store's own file, or another that extract did not write.
+/// Protects files from a mistyped name: throws if the folder has no store, or if the output is a
+/// file of the store or one that extract did not write.
 void check_paths(const std::filesystem::path& folder, const std::filesystem::path& out) {
   const store_kind kind = kind_of(folder);
   const auto files = block_files_in(folder, kind);
@@ -122,7 +122,7 @@ void check_paths(const std::filesystem::path& folder, const std::filesystem::pat
   check_replaced("extract", out, is_fragment);
 }
 
-/// All fragments of an event; false: one is damaged.
+/// Rebuilds all fragments of an event; returns false if one is damaged.
 bool rebuild(const packed_event_view& event, std::vector<std::vector<std::byte>>& fragments) {
   if (fragments.size() < event.fragments()) fragments.resize(event.fragments());
   for (std::uint32_t i = 0; i < event.fragments(); ++i)

@@ -19,8 +19,8 @@ struct daemon_sums {
   std::uint64_t incomplete = 0;
 };
 
-/// Events that were not admitted because not all of their fragments came whole. Where incomplete
-/// events are forwarded it is not known which of them were.
+/// Events that were not admitted because of incomplete fragments. If incomplete events are
+/// forwarded, it is unknown which of them were.
 std::uint64_t given_up_as_incomplete(const ledger& l) {
   if (l.crates.empty() || l.fragments.admitted != l.events.admitted * l.crates.size()) return 0;
   std::uint64_t events = l.earlier_spills.incomplete;
@@ -56,7 +56,7 @@ std::optional<event_fates> fates_of(std::span<const ledger> ledgers,
   fates.rejected = selected ? 0 : sums.rejected;
   fates.left = sums.left;
 
-  // Events that were lost once and are not missing came again, or the ledgers belong to another
+  // Lost events that are not missing came again, or the ledgers belong to another store.
   // store.
   const std::uint64_t lost = fates.shed + fates.rejected + fates.left;
   const std::uint64_t shed_and_again = lost - std::min(lost, compared.missing);

@@ -14,8 +14,8 @@ namespace l3 {
 
 namespace {
 
-/// Written at the start of a program, before there was anything of which it could be; or of a
-/// daemon that had nothing but what earlier ones left on disk.
+/// Whether the ledger was written at a program's start, before any data, or by a daemon that had
+/// only the blocks of earlier ones on disk.
 bool says_nothing(const ledger& l) {
   return l.events.admitted == 0 && (!l.ended || l.program == daemon_program);
 }
@@ -60,7 +60,7 @@ private:
              data_.run_sent);
   }
 
-  /// Over UDP a daemon's run need not be that of the file: it is that of the blocks which it sent.
+  /// Over UDP a daemon's run may differ from the file's: it is the run of its blocks.
   void look_at_daemon(const given_ledger& given) {
     const ledger& l = given.content;
     bool has_stored = false;
@@ -102,7 +102,7 @@ private:
       object("{} is of run {}, and no block of run {} is stored", given.path, run, run);
   }
 
-  /// Blocks that were released stay in a segment as long as others in it wait.
+  /// Released blocks stay in a segment as long as other blocks in it wait.
   void look_at_disk(const given_ledger& given) {
     const ledger& l = given.content;
     std::uint64_t found = 0;
@@ -114,9 +114,9 @@ private:
   }
 
   const compared_data& data_;
-  std::map<std::uint64_t, std::uint32_t> run_of_; ///< by session, of what is stored
+  std::map<std::uint64_t, std::uint32_t> run_of_; ///< of stored sessions
   std::set<std::uint32_t> runs_;
-  std::map<std::uint64_t, std::string> path_of_; ///< of a daemon's ledger, by session
+  std::map<std::uint64_t, std::string> path_of_; ///< path of a daemon's ledger, by session
   bool receiver_ = false;
   std::vector<std::string> objections_;
 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is wrong with ledgers although their figures agree: they are of another run, of another
-// program, of the same start twice, or the store's own is missing. Each is a sentence, and `verify`
-// fails for each.
+// Mistakes in the choice of ledgers whose counts agree: another run, another program, the same
+// start twice, or a missing ledger of the store. Each gives a sentence, and `verify` fails.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +18,16 @@ namespace l3 {
 struct given_ledger {
   std::string path;
   ledger content;
-  bool of_folder = false; ///< it lies in the folder that is verified
+  bool of_folder = false; ///< it lies in the verified folder
 };
 
-/// With what the ledgers are compared.
+/// The data that the ledgers are compared with.
 struct compared_data {
   std::uint32_t run_sent = 0; ///< of the .l2raw file
   std::string folder;
   store_kind kind = store_kind::store;
   std::span<const event_index::session> stored;
-  std::set<std::uint32_t> runs_not_compared; ///< that are stored, too
+  std::set<std::uint32_t> runs_not_compared; ///< runs that are also stored
 };
 
 [[nodiscard]] std::vector<std::string> objections_to(std::span<const given_ledger> ledgers,

@@ -8,14 +8,15 @@ namespace l3 {
 
 namespace {
 
-/// Of the ledger of a daemon that was killed, or runs: its counters are read one after the other,
-/// while they rise. Two sums then differ by what came meanwhile, and by what was under way.
+/// Whether counts may be inconsistent. The counters of a killed or running daemon were read one
+/// after the other while they increased. Two sums then differ by the events that came meanwhile,
+/// and by those in flight.
 bool may_differ(const ledger& l) { return l.program == daemon_program && !l.ended; }
 
-/// Crates that sum up to a figure are worth a line once; each figure that differs is. Those of
-/// crates are read last: only less than the whole is a fault where they may differ.
+/// Adds one line if the crates sum up to the total, else a line for each difference. Crates' counts
+/// are read last, so while counts may be inconsistent only a sum below the total is a fault.
 void add_crates(const ledger& l, std::vector<agreement>& to) {
-  if (l.crates.empty()) return; // another program's
+  if (l.crates.empty()) return; // of another program
   const auto compare = [&](std::string_view what, std::uint64_t whole, auto of_crate) {
     std::uint64_t sum = 0;
     for (const auto& crate : l.crates) sum += of_crate(crate);
@@ -30,7 +31,7 @@ void add_crates(const ledger& l, std::vector<agreement>& to) {
   compare("late", f.late, [](const crate_account& c) { return c.late; });
   compare("duplicate", f.duplicate, [](const crate_account& c) { return c.duplicate; });
 
-  reason_counts reasons = f.malformed; // and those that only a crate has
+  reason_counts reasons = f.malformed; // adds those that only a crate has
   for (const auto& crate : l.crates)
     for (const auto& [reason, n] : crate.malformed) reasons.try_emplace(reason, 0);
   for (const auto& [reason, whole] : reasons)
@@ -40,7 +41,7 @@ void add_crates(const ledger& l, std::vector<agreement>& to) {
     });
 }
 
-/// The origins are read after the outcomes of events, and before those of fragments.
+/// Origins are read after the outcomes of events, and before those of fragments.
 void add_balances(const ledger& l, std::vector<agreement>& to) {
   const auto& e = l.events;
   const auto& f = l.fragments;
@@ -63,13 +64,13 @@ void add_spills(const ledger& l, std::vector<agreement>& to) {
     to.push_back({l.program + ": events admitted, and by spill", l.events.admitted, by_spill});
 }
 
-/// Refused on the way over TCP, where what is refused is not received; a connection can also be of
-/// the wrong source.
+/// Whether the reason occurs over TCP, where refused data do not count as received. A connection
+/// may also come from the wrong source.
 bool may_be_of_tcp(std::string_view reason) {
   return reason.starts_with("stream_") || reason == "connection_limit" || reason == "source";
 }
 
-/// Over TCP each record of an event counts as received, and others besides.
+/// Over TCP all records count as received, those of events and others.
 void add_datagrams(const ledger& l, came_by way, std::vector<agreement>& to) {
   const auto& d = l.datagrams;
   if (l.program == receive_program && d.data > d.received)

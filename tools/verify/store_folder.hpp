@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The folder that `verify`, `extract` and others read: a store that `receive` wrote, or a spool
-// that a daemon left. A mistyped name is an error before anything is compared or written.
+// Opens the folder that `verify`, `extract` and others read: a store of `receive`, or a spool of a
+// daemon. A mistyped name is an error before anything is compared or written.
 #pragma once
 
 #include <filesystem>
@@ -22,7 +22,7 @@ inline void check_folder(const std::filesystem::path& folder) {
   throw command_error("no store: " + why, exit_missing_resource);
 }
 
-/// Whether the folder exists and holds a block file.
+/// Throws unless the folder exists and has a block file.
 inline void check_store(const std::filesystem::path& folder) {
   const store_kind kind = kind_of(folder);
   if (!store_file_numbers(folder, kind).empty()) return;
@@ -41,8 +41,8 @@ inline void check_store(const std::filesystem::path& folder) {
                       exit_missing_resource);
 }
 
-/// A file that was there when its folder was listed, or its task planned. Throws command_error with
-/// the exit code of damage if another program has taken it away since.
+/// Opens a file that was listed before. Throws command_error with the exit code of damage if
+/// another program has removed it since.
 [[nodiscard]] inline store_file listed_file(const std::filesystem::path& file, store_kind kind,
                                             stop_question stop = {}) {
   try {

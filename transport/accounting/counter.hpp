@@ -14,8 +14,8 @@
 namespace l3 {
 
 /// Counts up. add() is for one writer at a time (one thread, or the holder of the lock that guards
-/// the counter): no bus lock. A reader of a count sees everything its writer did before. A copy
-/// keeps the count of the moment at which it is made.
+/// the counter), so it needs no locked instruction. A reader of a count also sees everything the
+/// writer did before it. A copy keeps the count at the time of copying.
 class counter {
 public:
   counter(std::uint64_t n = 0) : value_(n) {} // NOLINT: a count of that size

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts by crate, in the order of the readout's list; the whole is the sum of its crates. The
-// counts of one kind lie side by side, so that an event, which has a fragment of each crate,
-// touches few cache lines. One writer at a time, as for a counter; any thread reads.
+// Counts by crate, in the order of the readout's list; the total is the sum over the crates. The
+// counts of one kind are adjacent, so that an event, with a fragment of each crate, touches few
+// cache lines. One writer at a time, as for a counter; any thread reads.
 #pragma once
 
 #include <array>
@@ -15,13 +15,13 @@
 
 namespace l3 {
 
-inline constexpr std::size_t most_crates = 64; ///< a bit each in a word
+inline constexpr std::size_t most_crates = 64; ///< one bit each in a word
 
 class crate_counts {
 public:
   void add(std::size_t crate, std::uint64_t n = 1) { counters_[crate].add(n); }
   [[nodiscard]] std::uint64_t operator[](std::size_t crate) const { return counters_[crate]; }
-  /// Of all crates.
+  /// Sum over all crates.
   [[nodiscard]] std::uint64_t get() const {
     return std::accumulate(counters_.begin(), counters_.end(), std::uint64_t{0},
                            [](std::uint64_t s, const counter& c) { return s + c.get(); });
@@ -39,7 +39,7 @@ public:
   [[nodiscard]] const reason_counters<Reason>& of(std::size_t crate) const {
     return crates_[crate];
   }
-  /// Of all crates.
+  /// Sum over all crates.
   [[nodiscard]] std::uint64_t operator[](Reason r) const {
     std::uint64_t n = 0;
     for (const auto& c : crates_) n += c[r];
@@ -55,8 +55,7 @@ private:
   std::array<reason_counters<Reason>, most_crates> crates_;
 };
 
-/// By crate the latest of what changes with each event. No reader may conclude from one crate's on
-/// another's.
+/// The latest value of each crate. Values of different crates need not be of the same time.
 template <class Value>
 class crate_latest {
 public:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names of a closed list of reasons, kinds or states: the spelling of its enumerators. The last
-// enumerator, count_, is their number. Such a name is stored and scraped: an enumerator that is
-// renamed changes what others read.
+// The names of a closed list of reasons, kinds or states, spelled like its enumerators. The last
+// enumerator, count_, is their number. Names are stored and scraped: renaming an enumerator changes
+// what others read.
 #pragma once
 
 #include <array>
@@ -14,8 +14,8 @@ namespace l3 {
 template <class Enum>
 inline constexpr std::size_t enumerators = static_cast<std::size_t>(Enum::count_);
 
-/// "engine" for shed::engine, out of the text that the compiler has for this function:
-/// "… [with auto value = l3::shed::engine; …]" (gcc), "… [value = l3::shed::engine]" (clang).
+/// "engine" for shed::engine, extracted from the compiler's name of this function: "… [with auto
+/// value = l3::shed::engine; …]" (gcc), "… [value = l3::shed::engine]" (clang).
 template <auto value>
 constexpr std::string_view enumerator_name() {
   std::string_view text = __PRETTY_FUNCTION__;

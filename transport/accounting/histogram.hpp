@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A histogram of latencies in a fixed amount of memory: 32 equal buckets for each doubling from 1
-// µs to 137 s, so that a quantile is right to about 3 %. One thread adds, any thread reads each
-// bucket as it is at that moment.
+// A histogram of latencies in a fixed amount of memory: 32 equal buckets per octave from 1 µs to
+// 137 s, so that quantiles are accurate to about 3 %. One thread adds; any thread reads the current
+// buckets.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace l3 {
 
 class latency_histogram {
 public:
-  /// Times below 1.024 µs or above 137 s count in the first and the last bucket.
+  /// Times below 1.024 µs or above 137 s count in the first or last bucket.
   void add(std::chrono::nanoseconds time, std::uint64_t times = 1) {
     const std::uint64_t whole = whole_nanoseconds(std::max(time, std::chrono::nanoseconds(0)));
     buckets_[bucket_of(whole)].add(times);
@@ -29,7 +29,7 @@ public:
   [[nodiscard]] std::uint64_t count() const { return count_; }
   [[nodiscard]] std::chrono::nanoseconds sum() const { return time_of(sum_); }
 
-  /// The time that a fraction q of all entries does not exceed (the middle of its bucket); 0
+  /// The time that a fraction q of all entries does not exceed (the middle of its bucket). 0
   /// without entries.
   [[nodiscard]] std::chrono::nanoseconds quantile(double q) const {
     std::uint64_t all = 0;

@@ -38,16 +38,16 @@ BOOST_DESCRIBE_STRUCT(spool_account, (), (waiting, found, gone, lanes))
 namespace {
 
 constexpr std::uint64_t ledger_version = 1;
-/// Of a file: a line of 80 bytes for each spill of two months.
+/// Longest file: room for one line of 80 bytes per spill of two months.
 constexpr std::uint64_t most_bytes = 64 << 20;
 constexpr std::size_t most_reasons = 256;
 constexpr std::size_t most_text = 4096;                  // of a comment, or a name
-constexpr std::size_t most_lanes = std::size_t{1} << 16; // as many sessions as a store takes
+constexpr std::size_t most_lanes = std::size_t{1} << 16; // the most sessions of a store
 constexpr std::array<std::string_view, 3> programs{"koto-l3d", "replay", "receive"};
 
-/// Of a receiver: it names all sessions of its store.
+/// Whether the ledger is a receiver's, which lists all sessions of its store.
 bool is_of_store(std::string_view program) { return program == "receive"; }
-/// Of a reason: it goes to a terminal.
+/// Longest name of a reason, because it goes to a terminal.
 constexpr std::size_t longest_reason = 64;
 
 std::uint64_t session_from(const json::value& v) {
@@ -96,7 +96,7 @@ void check_figure(const std::vector<spool_account::lane>& lanes) {
   }
 }
 
-// What is written is what check_figure() takes: the most that there may be stands for more.
+// Written figures must pass check_figure(), so larger ones are limited to its maximum.
 void limit_figure(std::uint64_t& n) { n = std::min(n, most_counted); }
 void limit_figure(std::uint32_t&) {}
 void limit_figure(std::optional<std::uint64_t>& n) {
@@ -112,7 +112,7 @@ void limit_figure(std::vector<spool_account::lane>& lanes) {
     limit_figure(l.damaged);
   }
 }
-/// Its end, which has a menu's hash.
+/// Keeps the end of the text, which has a menu's hash.
 void limit_text(std::string& text) {
   if (text.size() <= most_text) return;
   text.erase(0, text.size() - most_text);
@@ -125,7 +125,7 @@ void limit_figures(Section& of) {
   boost::mp11::mp_for_each<members>([&](auto member) { limit_figure(of.*member.pointer); });
 }
 
-/// Passes over keys that it does not know.
+/// Ignores unknown keys.
 template <class Section>
 void read(const json::value& from, Section& to) {
   using members = boost::describe::describe_members<Section, boost::describe::mod_public>;
@@ -137,7 +137,7 @@ void read(const json::value& from, Section& to) {
   });
 }
 
-/// As its readers take it.
+/// The ledger within the limits of its readers.
 ledger within_limits(ledger l) {
   each_section(l, [](std::string_view, auto& section) { limit_figures(section); });
   for (crate_account& c : l.crates) limit_figures(c);
@@ -150,7 +150,7 @@ ledger within_limits(ledger l) {
   return l;
 }
 
-/// A line for each entry, so that a person can read it.
+/// Writes a line for each entry, so that a person can read it.
 std::string pretty(const json::object& root) {
   std::string text = "{\n";
   const char* separator = "";
@@ -307,7 +307,7 @@ ledger ledger_from_json(std::string_view text) {
                                    ? "it says that its sums do not balance, and its figures do"
                                    : "it says that its sums balance, and its figures do not");
     return l;
-  } catch (const boost::system::system_error& e) { // whose what() names the library's sources
+  } catch (const boost::system::system_error& e) { // its what() has source paths of the library
     throw std::runtime_error("not a ledger: " + e.code().message());
   } catch (const std::exception& e) {
     throw std::runtime_error("not a ledger: " + reason_of(e));

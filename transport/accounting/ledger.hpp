@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The account that a program gives at the end of a run (docs/formats.md, section 10): where every
-// datagram, fragment and event went. Daemon, replay client and receiver write the same form;
-// `koto-l3 verify` compares them.
+// A program's account of a run (docs/formats.md, section 10): the outcome of every datagram,
+// fragment and event. Daemon, replay client and receiver write the same form; `koto-l3 verify`
+// compares them.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ namespace l3 {
 /// Counts by the name of a reason.
 using reason_counts = std::map<std::string, std::uint64_t, std::less<>>;
 
-/// The largest figure of a ledger, and of what a peer's claim adds to a counter. Programs that
-/// count from 1 do not come near it, and sums of such figures do not overflow.
+/// The largest figure of a ledger, and of a peer's claim that is added to a counter. Honest counts
+/// do not come near it, and sums of such figures do not overflow.
 inline constexpr std::uint64_t most_counted = std::uint64_t{1} << 53;
 
 struct fragment_account {
@@ -35,7 +35,7 @@ struct fragment_account {
   friend bool operator==(const fragment_account&, const fragment_account&) = default;
 };
 
-/// A crate's part of a daemon's fragments, and what tells it from the others.
+/// A crate's part of a daemon's fragments, and counts that show a faulty crate.
 struct crate_account {
   std::uint64_t crate = 0; ///< its number
   std::uint64_t seen = 0;
@@ -44,7 +44,7 @@ struct crate_account {
   reason_counts malformed;
   std::uint64_t late = 0;
   std::uint64_t duplicate = 0;
-  std::uint64_t missing = 0; ///< this and the rest: as in building_counters
+  std::uint64_t missing = 0; ///< this and the following as in building_counters
   std::uint64_t overdue = 0;
   std::uint64_t alone = 0;
   std::uint64_t astray = 0;
@@ -78,7 +78,7 @@ struct datagram_account {
 struct byte_account {
   std::uint64_t in = 0;
   std::uint64_t out = 0;
-  reason_counts payloads; ///< of a daemon: `out` by what is kept of an event; or empty
+  reason_counts payloads; ///< of a daemon: `out` by the payload that is kept; or empty
 
   friend bool operator==(const byte_account&, const byte_account&) = default;
 };
@@ -87,15 +87,15 @@ struct spill_account {
   std::uint32_t spill = 0;
   std::uint64_t admitted = 0;
   std::uint64_t incomplete = 0;
-  std::optional<std::uint64_t> expected; ///< as the senders said at the end of the spill
+  std::optional<std::uint64_t> expected; ///< number that the senders gave at the end of the spill
 
   friend bool operator==(const spill_account&, const spill_account&) = default;
 };
 
-/// Events of a daemon that are in no object of `spills`.
+/// Events of a daemon that are not in `spills`.
 struct earlier_spills_account {
-  std::uint64_t spills = 0;   ///< that are no longer listed
-  std::uint64_t admitted = 0; ///< of these, and of spills before those that were being taken
+  std::uint64_t spills = 0;   ///< no longer listed
+  std::uint64_t admitted = 0; ///< of these, and of spills before the current ones
   std::uint64_t incomplete = 0;
 
   friend bool operator==(const earlier_spills_account&, const earlier_spills_account&) = default;
@@ -105,15 +105,15 @@ struct earlier_spills_account {
 struct spool_account {
   struct lane {
     std::uint64_t session = 0;
-    std::uint64_t delivered = 0; ///< stored by the receiver in this process's life
+    std::uint64_t delivered = 0; ///< stored by the receiver during this process
     std::uint64_t damaged = 0;   ///< lost on disk
 
     friend bool operator==(const lane&, const lane&) = default;
   };
-  std::uint64_t waiting = 0; ///< of this process's events, those in flight that a next start finds
-  std::uint64_t found = 0;   ///< at the start, of earlier processes
-  std::uint64_t gone = 0;    ///< blocks that were called safe, and that no file has any more
-  std::vector<lane> lanes;   ///< of earlier processes
+  std::uint64_t waiting = 0; ///< of this process, with those in flight; the next start finds them
+  std::uint64_t found = 0;   ///< from earlier processes, at the start
+  std::uint64_t gone = 0;    ///< acknowledged blocks that are in no file any more
+  std::vector<lane> lanes;   ///< from earlier processes
 
   friend bool operator==(const spool_account&, const spool_account&) = default;
 };
@@ -121,40 +121,42 @@ struct spool_account {
 struct ledger {
   std::string program; ///< koto-l3d, replay or receive
   std::uint32_t run = 0;
-  /// A daemon's own: of its outbox, and of its spool if it has one; none in a replay client's.
+  /// Of a daemon: sessions of its outbox and of its spool, if it has one. Empty for a replay
+  /// client.
   std::vector<std::uint64_t> sessions;
-  bool ended = false;  ///< written when the program ended in order, whatever it lost: it says all
-  bool clean = false;  ///< it ended, with nothing under way and nothing lost
-  std::string menu;    ///< of a daemon's run: file and hash of its selection; empty: none
-  std::string comment; ///< of a person, on the run
-  /// Of a daemon whose selection records: events that no line kept.
+  bool ended = false;  ///< the program ended in order, with or without losses, so this is final
+  bool clean = false;  ///< it ended with nothing in flight and nothing lost
+  std::string menu;    ///< of a daemon's run: file and hash of its selection; empty: no selection
+  std::string comment; ///< a person's comment on the run
+  /// Events that no line kept, of a daemon whose selection records.
   std::optional<std::uint64_t> recorded;
   fragment_account fragments;
   event_account events;
   datagram_account datagrams;
   byte_account bytes;
   std::vector<crate_account> crates;  ///< of a daemon, in the order of the readout
-  std::optional<spool_account> spool; ///< of a daemon that has one
+  std::optional<spool_account> spool; ///< of a daemon with a spool
   std::vector<spill_account> spills;  ///< the latest
   earlier_spills_account earlier_spills;
 
   friend bool operator==(const ledger&, const ledger&) = default;
 
-  /// Both conservation sums hold, and bytes by payload add up to all of them.
+  /// Whether both conservation sums hold, and bytes by payload add up to the total.
   [[nodiscard]] bool balanced() const;
 };
 
 [[nodiscard]] std::uint64_t sum_of(const reason_counts& counts);
 
-// The conservation sums of docs/architecture.md, left side minus right side: 0 if all is accounted
-// for. Fragments of events that are being built are not in the account.
+// The conservation sums of docs/architecture.md, left side minus right side: 0 if everything is
+// accounted for. Fragments of unfinished events are not in the account.
 [[nodiscard]] std::int64_t unaccounted(const event_account& e);
 [[nodiscard]] std::int64_t unaccounted(const fragment_account& f);
 
-/// As it is written everywhere: 16 hexadecimal digits.
+/// The form used everywhere: 16 hexadecimal digits.
 [[nodiscard]] std::string session_text(std::uint64_t session);
 
-/// Every reason of the enumeration, zeros included: a reader sees the whole closed list.
+/// Counts for every reason of the enumeration, including zeros, so that a reader sees the whole
+/// list.
 template <template <class> class Counters, class Reason>
 [[nodiscard]] reason_counts counts_of(const Counters<Reason>& counters) {
   reason_counts counts;
@@ -163,25 +165,24 @@ template <template <class> class Counters, class Reason>
   return counts;
 }
 
-// Fill the sections of a ledger from the counters. The caller counts `events.in_flight` by itself:
-// if it were made from the others, the sum would always hold.
-void add_input(ledger& to, const input_counters& input); ///< once for each input
+// Fill the sections of a ledger from the counters. The caller counts `events.in_flight`
+// independently: if it were computed from the others, the sum would always hold.
+void add_input(ledger& to, const input_counters& input); ///< for each input
 void set_building(ledger& to, const building_counters& building);
 void set_crates(ledger& to, const building_counters& building, const readout& crates);
 void set_outcomes(ledger& to, const outcome_counters& outcomes);
 
 [[nodiscard]] std::string to_json(const ledger& l);
-/// Throws std::runtime_error with what is wrong. `balanced` is computed from the figures; a ledger
-/// that says otherwise is refused.
+/// Throws std::runtime_error with a text that says what is wrong. Computes `balanced` from the
+/// figures and refuses a ledger with another value.
 [[nodiscard]] ledger ledger_from_json(std::string_view text);
 
-/// Whether a file with these first 64 bytes is a ledger that this program wrote.
+/// Whether a file with these first 64 bytes is a ledger of this program.
 [[nodiscard]] bool is_ledger_of(std::string_view program, std::string_view begin);
 
-/// A name that no ledger may have. A ledger takes the place of the file of its name, and a store or
-/// a spool makes its files when it needs them: one would replace the other, or be read as one. Of a
-/// file's name without its folder: a store or a spool may give it to a file of its own, as
-/// blocks-000001-run000007-node3.json.
+/// Whether the name, without its folder, is reserved for a file of a store or spool, such as
+/// blocks-000001-run000007-node3.json. A ledger may not have such a name: it would replace a data
+/// file, or be read as one.
 [[nodiscard]] constexpr bool is_name_of_stored_data(std::string_view name) {
   for (const std::string_view beginning : {"blocks-", "spool-"})
     if (name.starts_with(beginning) && name.size() > beginning.size() &&
@@ -190,9 +191,9 @@ void set_outcomes(ledger& to, const outcome_counters& outcomes);
   return name.find(".kl3") != name.npos;
 }
 
-/// All or nothing: a reader finds the old ledger or the new one. Throws std::system_error.
+/// Atomic: a reader finds the old ledger or the new one. Throws std::system_error.
 void write_ledger(const std::filesystem::path& path, const ledger& l);
-/// Throws std::runtime_error that names the file.
+/// Throws std::runtime_error with the name of the file.
 [[nodiscard]] ledger read_ledger(const std::filesystem::path& path);
 
 } // namespace l3

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides when to log news that repeat: of a kind (occasional) the first at once, then a count now
-// and then; of any kinds together (line_budget) a few at once, then one now and then. A flood of
-// bad packets, or a peer that changes its mind without end, must not become a flood of lines.
+// Rate limits for the log. `occasional` logs the first occurrence of one kind at once and later a
+// count now and then. `line_budget` allows a few lines of any kind at once, then one now and then.
+// So a flood of bad packets, or a peer that keeps changing, does not flood the log.
 #pragma once
 
 #include <algorithm>
@@ -13,19 +13,19 @@
 
 namespace l3 {
 
-/// Decides when to log something that may happen often. For one thread.
+/// Decides when to log one kind of frequent occurrence. For one thread.
 class occasional {
 public:
   explicit occasional(std::chrono::nanoseconds interval) : interval_(interval) {}
 
-  /// It happened (`times` times). Returns the number of times to log now, these included; nothing
-  /// while it is too early to log again.
+  /// Call it for `times` occurrences. Returns the number of occurrences to log now, including
+  /// these; nothing if it is too early to log again.
   [[nodiscard]] std::optional<std::uint64_t> happened(time_point now, std::uint64_t times = 1) {
     untold_ += times;
     return due(now);
   }
 
-  /// The same without a new occurrence, for a timer, so that the end of a burst is logged too.
+  /// Call it from a timer, without a new occurrence, so that the end of a burst is logged too.
   [[nodiscard]] std::optional<std::uint64_t> due(time_point now) {
     if (untold_ == 0 || (told_at_ && now - *told_at_ < interval_)) return std::nullopt;
     told_at_ = now;
@@ -38,15 +38,15 @@ private:
   std::uint64_t untold_ = 0;
 };
 
-/// Lines of a log that a peer can cause. For one thread.
+/// Limits the log lines that a peer can cause. For one thread.
 class line_budget {
 public:
-  /// So many at once, then one in each interval.
+  /// Allows `burst` lines at once, then one per interval.
   line_budget(std::uint64_t burst, std::chrono::nanoseconds interval)
       : burst_(burst), interval_(interval), left_(burst) {}
 
-  /// A line wants to be logged. The number of lines that were left out before it; nothing if it has
-  /// to be left out, too.
+  /// Asks to log a line. Returns the number of lines left out before it; nothing if this line is
+  /// left out, too.
   [[nodiscard]] std::optional<std::uint64_t> take(time_point now) {
     const auto grown = static_cast<std::uint64_t>(
         std::max<std::int64_t>(0, (now - grown_at_.value_or(now)) / interval_));

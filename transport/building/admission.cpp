@@ -90,8 +90,8 @@ void admission::count(const arrived_fragment& f, bool admit) {
   }
 }
 
-/// Of an event that few crates sent, none of the others' fragments is missing: the few have a wrong
-/// number.
+/// If few crates sent an event, the other crates' fragments are not missing: the few have a wrong
+/// event number.
 void admission::count_missing(const candidate_event& event) {
   const std::size_t crates = settings_.crates.size();
   if (!settings_.is_half(event.fragments.size())) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The end of event building: judges an event whose fragments have arrived or are given up, counts
-// it, and writes it into the tables of a batch. It counts every fragment under exactly one name.
-// `seen` is counted elsewhere, so that the sum `seen = admitted + incomplete + malformed + late +
-// duplicate` is a check and not a definition. Events from datagrams and from records come in by
-// this one door. Guarded by the event builder's lock, except look_into() and write(), which do most
-// of the work.
+// it, and writes it into the tables of a batch. Every fragment is counted under exactly one name;
+// `seen` is counted elsewhere, so that `seen = admitted + incomplete + malformed + late +
+// duplicate` is a check and not a definition. All events pass through here, from datagrams and from
+// records. Guarded by the event builder's lock, except look_into() and write(), which do most of
+// the work.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +21,14 @@
 
 namespace l3 {
 
-/// A fragment of an event that ends now.
+/// A fragment of an ending event.
 struct arrived_fragment {
   std::uint8_t crate = 0;           ///< place in the readout list
-  bool whole = false;               ///< all its bytes are here
-  std::optional<malformed> problem; ///< known before its bytes are looked at, or found in them
+  bool whole = false;               ///< all its bytes have arrived
+  std::optional<malformed> problem; ///< found before or while its bytes are read
   fragment_pieces where; ///< of a whole fragment; memory = nullptr: its bytes were not kept
   std::span<const std::uint16_t> slots_of_chunks; ///< of a whole fragment that came in chunks
-  fragment_sums sums;                             ///< of these
+  fragment_sums sums;                             ///< of its chunks
 
   [[nodiscard]] std::uint32_t number_of_pieces() const {
     return (where.bytes + where.piece_bytes - 1) / where.piece_bytes;
@@ -36,14 +36,14 @@ struct arrived_fragment {
 
   // Filled in by admission.
   enum class carried : std::uint8_t { no, as_boards, raw } form = carried::no;
-  std::uint32_t first_board = 0; ///< in the candidate's list, unless the fragment is plain
+  std::uint32_t first_board = 0; ///< in the candidate's list; unused for a plain fragment
   std::uint16_t boards = 0;
-  std::uint16_t slots = 0; ///< of a plain fragment's boards
+  std::uint16_t slots = 0; ///< of the boards of a plain fragment
   board_kind kind{};
-  std::optional<std::uint32_t> time; ///< stamp of its first board that has one
+  std::optional<std::uint32_t> time; ///< stamp of the first board that has one
 };
 
-/// An event that ends now. Reuse one for many events: it then allocates nothing.
+/// An ending event. Reuse one for many events: it then allocates nothing.
 struct candidate_event {
   explicit candidate_event(const building_settings& settings)
       : boards(settings.crates.boards()), pieces_(settings.crates.size()) {
@@ -51,14 +51,14 @@ struct candidate_event {
   }
 
   event_key key{};
-  std::vector<arrived_fragment> fragments; ///< in rising crate order
-  std::vector<board_entry> boards;         ///< of fragments that were walked, `used_boards`
+  std::vector<arrived_fragment> fragments; ///< sorted by crate
+  std::vector<board_entry> boards;         ///< of walked fragments: the first `used_boards`
   std::uint32_t used_boards = 0;
   std::uint32_t flags = 0;
   std::optional<std::uint32_t> reference_time;
   event_digest digest; ///< of the bytes of all fragments, for known_events
 
-  /// The offset of a fragment that lies in one piece.
+  /// The offset of a contiguous fragment.
   [[nodiscard]] piece_offset& own_piece(std::uint32_t crate) { return pieces_[crate]; }
 
 private:
@@ -69,26 +69,27 @@ class admission {
 public:
   struct verdict {
     bool complete = false; ///< every crate's fragment is whole and good
-    bool admit = false;    ///< complete, or forwarded although it is not
+    bool admit = false;    ///< complete, or forwarded although incomplete
   };
 
   admission(const building_settings& settings, building_counters& counters)
       : settings_(settings), counters_(counters) {}
 
-  /// Looks into the fragments for boards and problems. Needs no lock.
+  /// Finds boards and problems of the fragments. Needs no lock.
   void look_into(candidate_event& event) const;
-  /// Judges the event that was looked into, and counts it and its fragments.
+  /// Judges the event after look_into(), and counts it and its fragments.
   verdict judge(candidate_event& event);
-  /// Where an event begins in each table of its batch.
+  /// The event's first index in each table of its batch.
   struct table_place {
     std::uint32_t event = 0;
     std::uint32_t fragment = 0;
     std::uint32_t piece = 0;
     std::uint32_t board = 0;
   };
-  /// Takes room for the event that was judged in the tables of the batch, which must have it.
+  /// Reserves room for the judged event in the tables of the batch, which must have it.
   [[nodiscard]] static table_place reserve(const candidate_event& event, input_batch& batch);
-  /// Writes it there. The pieces of its fragments lie in the batch. Needs no lock.
+  /// Writes the event to its reserved place. The pieces of its fragments are in the batch. Needs no
+  /// lock.
   static void write(const candidate_event& event, time_point now, table_place place,
                     input_batch& batch);
 

@@ -8,15 +8,14 @@
 namespace l3 {
 namespace {
 
-/// Where a fragment of full boards has the first header that begins at or behind `offset`, from
-/// `offset` on.
+/// Distance from `offset` to the next board header at or behind it, in a fragment of full boards.
 std::size_t header_in_chunk(std::uint32_t offset) {
   constexpr std::uint32_t first = l2::fragment_header_bytes;
   if (offset <= first) return first - offset;
   return round_up(offset - first, l2::board_bytes) - (offset - first);
 }
 
-/// What the bytes before a border add to the digest.
+/// The digest's summand for the bytes before a border.
 std::uint64_t digest_before(const std::byte* border, std::uint64_t offset) {
   return mixed_bytes(border - digested_bytes, offset - digested_bytes);
 }
@@ -25,10 +24,10 @@ bool is_word(std::span<const std::byte> chunk, std::size_t at, std::uint32_t wor
   return chunk.size() >= at + sizeof word && load_big<std::uint32_t>(chunk.data() + at) == word;
 }
 
-/// A bit for each slot that exists, from slot 0 on.
+/// One bit for each existing slot, starting at slot 0.
 constexpr std::uint32_t slots_of_crate = ((1U << l2::max_boards) - 1) << l2::first_slot;
 
-/// The boards of a chunk, until one is not plain. Returns where the next one would begin.
+/// Adds the boards of a chunk until one is not plain. Returns where the next one would begin.
 std::size_t add_boards(chunk_summary& s, std::span<const std::byte> chunk, std::size_t at,
                        std::uint32_t offset) {
   if (at + digested_bytes > chunk.size()) return at;
@@ -107,7 +106,7 @@ std::optional<plain_fragment> join(std::span<const std::uint16_t> slots_of_chunk
 void write_boards(std::uint16_t slots, const board_entry& like, std::span<board_entry> out) {
   std::uint32_t offset = l2::fragment_header_bytes;
   std::uint32_t left = slots;
-  // A copy of an entry of which one field has just been written would wait for that store.
+  // Copying an entry with a newly written field would wait for that store.
   for (board_entry& to : out) {
     const auto slot = static_cast<std::uint8_t>(l2::first_slot + std::countr_zero(left));
     to = {.event = like.event,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events being assembled from chunks: which chunks of which fragment are here, and where they lie.
-// A fixed number of such records exists from the start, in the order in which their events began:
-// in that order they run out of time. Memory is set aside for a bounded number of events that are
-// incomplete when their batch closes. Guarded by the event builder's lock.
+// Events being assembled from chunks: which chunks of which fragment have arrived, and where they
+// are. A fixed number of records exists from the start, ordered by the begin of their events, which
+// is also the order of their time limits. Memory is reserved for a limited number of events that
+// are incomplete when their batch closes. Guarded by the event builder's lock.
 #pragma once
 
 #include <cstddef>
@@ -22,19 +22,19 @@
 
 namespace l3 {
 
-/// A cache line: threads that take chunks of the same event by turns exchange few.
+/// One cache line: threads that take chunks of the same event in turn exchange few lines.
 struct alignas(64) fragment_assembly {
-  std::uint64_t have = 0;       ///< bit i: chunk i is here
-  std::uint64_t in_batch = 0;   ///< bit i: it lies in the batch, in a slot or among short ones
-  fragment_sums sums;           ///< of the chunks that are here
-  std::uint32_t last_bytes = 0; ///< length of the last chunk, once that is here
+  std::uint64_t have = 0;       ///< bit i: chunk i has arrived
+  std::uint64_t in_batch = 0;   ///< bit i: it is in the batch, in a slot or among short ones
+  fragment_sums sums;           ///< of the arrived chunks
+  std::uint32_t last_bytes = 0; ///< length of the last chunk, once it has arrived
   std::uint8_t chunks = 0;      ///< of the whole fragment; 0: not known yet
   bool seen = false;
-  bool repeated = false; ///< a chunk came twice
-  bool gathered = false; ///< the last chunk lies among other short ones
-  bool trailer = false;  ///< its trailer has come
-  /// A chunk came before any datagram that names its spill: it may be another spill's. Then the
-  /// true chunk comes before the trailer or shortly after it.
+  bool repeated = false; ///< a chunk came more than once
+  bool gathered = false; ///< the last chunk is stored among other short ones
+  bool trailer = false;  ///< its trailer has arrived
+  /// A chunk came before any datagram that names its spill, so it may belong to another spill. Then
+  /// the true chunk comes before the trailer or shortly after it.
   bool early = false;
   std::optional<malformed> problem;
 
@@ -42,20 +42,20 @@ struct alignas(64) fragment_assembly {
     return chunks != 0 &&
            have == (chunks == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << chunks) - 1);
   }
-  /// The builder waits for no more of its chunks.
+  /// Whether the builder waits for no more of its chunks.
   [[nodiscard]] bool ended() const {
     return (whole() && (!early || trailer)) || problem == malformed::chunk_count;
   }
 };
 
-/// Where the chunks of an event lie: in a batch; partly there still, while a thread copies them
-/// without the lock; in the parking area; or nowhere, because no frame was free, and the builder
-/// only counts it.
+/// The place of an event's chunks: in a batch; partly there while a thread copies them without the
+/// lock; in the parking area; or nowhere because no frame was free, so the event is only counted.
 enum class event_place : std::uint8_t { batch, moving, parking, nowhere };
 
-/// An event is filling until all its fragments have ended, then, if a chunk may be another spill's,
-/// doubtful for a moment. It is ready to end when it has room, or due to end with room or without.
-/// It is judged while the builder looks into it and stores it without the lock.
+/// An event is filling until all its fragments have ended. If a chunk may belong to another spill,
+/// it is then briefly doubtful. It is ready to end when it has room, or due to end with or without
+/// room.
+/// It is judged while the builder reads and stores it without the lock.
 enum class assembly_state : std::uint8_t { filling, doubtful, ready, due, judged };
 
 struct event_assembly {
@@ -65,17 +65,17 @@ struct event_assembly {
   assembly_state state = assembly_state::filling;
   time_point doubtful_until{};
   event_place place = event_place::nowhere;
-  batch_in_use* batch = nullptr; ///< where it lies, or where it moves from
+  batch_in_use* batch = nullptr; ///< its batch, also while it moves out of it
   std::uint32_t parking_slot = 0;
-  std::uint32_t ended = 0; ///< fragments that have ended
+  std::uint32_t ended = 0; ///< number of ended fragments
   bool verified = false;   ///< a datagram of the event named its spill
-  bool overdue = false;    ///< it has waited for long: what it lacks is counted
+  bool overdue = false;    ///< it has waited long, and its missing fragments are counted
 
   std::span<fragment_assembly> fragments; ///< by crate
-  std::span<piece_offset> pieces;         ///< of each fragment `max_chunks`; offsets in the batch
-  std::span<std::uint16_t> board_slots;   ///< the same; of the chunks' summaries
+  std::span<piece_offset> pieces;         ///< `max_chunks` per fragment; offsets in the batch
+  std::span<std::uint16_t> board_slots;   ///< likewise; from the chunks' summaries
 
-  /// A thread uses it without the lock: it must not end.
+  /// Whether a thread uses it without the lock, so that it must not end.
   [[nodiscard]] bool busy() const {
     return state == assembly_state::judged || place == event_place::moving;
   }
@@ -101,7 +101,7 @@ public:
   [[nodiscard]] std::uint32_t size() const {
     return static_cast<std::uint32_t>(events_.size() - free_.size());
   }
-  /// Takes a clean record, which is then the youngest; the pool must not be full.
+  /// Takes a clean record, which becomes the youngest; the pool must not be full.
   std::uint32_t take();
   void give_back(std::uint32_t handle);
 
@@ -110,7 +110,7 @@ public:
     return events_[handle];
   }
 
-  // From the oldest to the youngest; event_assembly::none after the last.
+  // Iterates from the oldest to the youngest; event_assembly::none after the last.
   [[nodiscard]] std::uint32_t oldest() const { return oldest_; }
   [[nodiscard]] std::uint32_t younger(std::uint32_t handle) const {
     return events_[handle].younger;
@@ -126,7 +126,8 @@ private:
   std::uint32_t youngest_ = event_assembly::none;
 };
 
-/// Memory for events that wait outside the frames. A parked fragment is contiguous: chunk i lies at
+/// Memory for events that wait outside the frames. A parked fragment is contiguous: chunk i is at i
+/// × chunk_bytes.
 /// i × chunk_bytes.
 class parking {
 public:

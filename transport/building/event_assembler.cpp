@@ -10,7 +10,7 @@
 namespace l3 {
 namespace {
 
-/// Events that are open although they lie nowhere, to be counted.
+/// Number of open events without a place, which are only counted.
 constexpr std::uint32_t min_open_events = 64;
 
 std::uint64_t below(std::uint32_t n) {
@@ -129,12 +129,12 @@ void event_assembler::see(const event_assembly& e, std::uint32_t crate) {
   counters_.latest.set(crate, {*e.spill->number, e.number});
 }
 
-/// Something of the event has come: its closed batch waits on for the rest.
+/// A part of the event has arrived: its closed batch waits longer for the rest.
 void event_assembler::hear_of(event_assembly& e, time_point now) {
   if (e.batch != nullptr && e.batch->closed) e.batch->wait_from(now);
 }
 
-/// Its event is being judged without it.
+/// The event is being judged without this fragment.
 void event_assembler::add_late(const event_assembly& e, std::uint32_t crate) {
   if (e.fragments[crate].seen) return;
   see(e, crate);
@@ -163,7 +163,7 @@ void event_assembler::count_repeat(const event_assembly& e, std::uint32_t crate)
 
 void event_assembler::place_elsewhere(std::uint32_t handle, const arrived_chunk& c) {
   event_assembly& e = events_[handle];
-  if (e.place == event_place::batch) { // the batch has no slot left
+  if (e.place == event_place::batch) { // the batch has no free slot
     if (parking_is_full()) {
       leave_batch(e, false);
       e.place = event_place::nowhere;
@@ -198,7 +198,7 @@ bool event_assembler::place_in_batch(event_assembly& e, fragment_assembly& f,
 }
 
 /// A chunk that came before any datagram that names its spill may be a late one of another spill:
-/// its event waits a moment for the true chunk, which is then compared.
+/// its event waits briefly for the true chunk, which is then compared.
 void event_assembler::end_if_ended(std::uint32_t handle, bool ended_before,
                                    const fragment_assembly& f, time_point now) {
   if (ended_before || !f.ended()) return;
@@ -274,7 +274,7 @@ void event_assembler::end_move(std::uint32_t handle) {
   events_[handle].place = event_place::parking;
 }
 
-/// Gives back the event's room in its batch; a stored event keeps the chunks that it is made of.
+/// Releases the event's room in its batch; a stored event keeps its chunks.
 void event_assembler::leave_batch(event_assembly& e, bool stored) {
   --e.batch->open;
   if (!stored) --e.batch->reserved;
@@ -343,7 +343,7 @@ std::uint32_t event_assembler::bytes_of(const fragment_assembly& f) const {
   return (f.chunks - 1U) * settings_.chunk_bytes + length_of(f, f.chunks - 1U);
 }
 
-/// nullptr if the chunk was not kept.
+/// Returns nullptr if the chunk was not kept.
 const std::byte* event_assembler::memory_of(event_assembly& e, std::uint32_t crate,
                                             std::uint32_t chunk) {
   if ((e.fragments[crate].in_batch >> chunk & 1) != 0)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which event and which chunk: the events being assembled, and where their chunks lie. Nothing
-// ends here: an event whose fragments have all ended waits in a queue until the event builder ends
-// it. Guarded by the event builder's lock, except copy(): no other thread changes what it reads.
+// The events being assembled, and the places of their chunks. No event ends here: when all its
+// fragments have ended, it waits in a queue until the event builder ends it. Guarded by the event
+// builder's lock, except copy(), whose input no other thread changes.
 //
-// A chunk stays where it landed if it landed in the batch of its event. Otherwise it is copied
-// there. An event moves to the parking area when its batch must go, and loses its place if that is
-// full too: then it is only counted.
+// A chunk that landed in the batch of its event stays there; any other chunk is copied into it. An
+// event moves to the parking area when its batch must go. If that area is full too, the event loses
+// its place and is only counted.
 #pragma once
 
 #include <algorithm>
@@ -27,8 +27,8 @@ namespace l3 {
 
 class event_assembler {
 public:
-  /// How long the true chunk can arrive after the datagrams that complete its event: a few rounds
-  /// of a thread over its ports, or the time by which one thread is ahead of another.
+  /// The longest time from the datagrams that complete an event to the true chunk: a few rounds of
+  /// a thread over its ports, or the time by which one thread is ahead of another.
   static constexpr std::chrono::nanoseconds doubt_limit = std::chrono::milliseconds(3);
 
   event_assembler(const building_settings& settings, const batch_capacity& capacity,
@@ -36,49 +36,49 @@ public:
 
   [[nodiscard]] event_assembly& operator[](std::uint32_t handle) { return events_[handle]; }
   [[nodiscard]] std::uint32_t open_events() const { return events_.size(); }
-  /// Fragments seen whose event has not ended yet. Any thread, without the lock.
+  /// Seen fragments whose event has not ended yet. Any thread, without the lock.
   [[nodiscard]] std::uint64_t open_fragments() const { return open_fragments_; }
   [[nodiscard]] static std::size_t memory_plan(const building_settings& settings,
                                                const batch_capacity& capacity);
 
   // Datagrams.
 
-  /// No further event can be opened.
+  /// Whether no further event can be opened.
   [[nodiscard]] bool full() const { return events_.full(); }
   /// Opens the event in the current batch, or nowhere if that is full.
   std::uint32_t open(spill_table& spill, std::uint32_t number, time_point now);
   void add_chunk(std::uint32_t handle, const arrived_chunk& c, time_point now);
-  /// A trailer that says how many chunks its fragment has.
+  /// Adds a trailer, which gives the number of its fragment's chunks.
   void add_trailer(std::uint32_t handle, std::uint32_t crate, std::uint32_t chunks, time_point now);
-  /// Whether the event lacks the chunk, or is in doubt about it.
+  /// Whether the event lacks the chunk or doubts it.
   [[nodiscard]] bool wants(std::uint32_t handle, const arrived_chunk& c) const;
-  /// Whether a chunk of the crate's fragment is there.
+  /// Whether a chunk of the crate's fragment has arrived.
   [[nodiscard]] bool has_chunks(std::uint32_t handle, std::uint32_t crate) const;
 
-  // The queue of events that end next. None of these gives a busy event.
+  // The queue of ending events. None of these functions returns a busy event.
 
-  /// Events that are ready or due.
+  /// Number of events that are ready or due.
   [[nodiscard]] std::size_t queued() const { return queue_.size(); }
   [[nodiscard]] bool any_in_doubt() const { return !doubtful_.empty(); }
-  /// Doubt ends early when the threads have read every datagram that had arrived with the last one
-  /// of the event, up to `read_up_to`.
+  /// Doubt ends early when the threads have read all datagrams that arrived no later than the
+  /// event's last one, up to `read_up_to`.
   void end_doubts(time_point now, time_point read_up_to);
-  /// The event ends next, whatever it lacks: it becomes ready or due.
+  /// Queues the event, complete or not, as ready or due.
   void queue(std::uint32_t handle, assembly_state as = assembly_state::due);
-  /// The same of all events for which `as` does not give `filling`.
+  /// Queues all events for which `as` does not return `filling`.
   template <typename StateOf>
   void queue_all(const StateOf& as);
-  /// The first in the queue that is due, or is ready and `has_room`; event_assembly::none if there
-  /// is none.
+  /// The first event in the queue that is due, or is ready and `has_room`; event_assembly::none if
+  /// there is none.
   template <typename Predicate>
   [[nodiscard]] std::uint32_t next(const Predicate& has_room) const;
-  /// The event leaves the queue, and is busy until it is released.
+  /// Removes the event from the queue; it is busy until it is released.
   void judge(std::uint32_t handle);
-  /// The oldest event with a property.
+  /// The oldest event for which the predicate holds.
   template <typename Predicate>
   [[nodiscard]] std::uint32_t oldest(const Predicate& is_it) const;
 
-  /// Counts once what events that began before `before` still wait for.
+  /// Counts once the missing fragments of events that began before `before`.
   void count_overdue(time_point before);
 
   // Moving and ending.
@@ -89,16 +89,17 @@ public:
     const std::byte* from = nullptr;
     std::size_t bytes = 0;
   };
-  /// The event moves to the parking area, which must not be full: copy these, and call end_move().
+  /// Starts to move the event to the parking area, which must not be full: copy these chunks and
+  /// call end_move().
   void begin_move(std::uint32_t handle, std::vector<chunk_copy>& copies);
   static void copy(std::span<const chunk_copy> copies);
   void end_move(std::uint32_t handle);
 
-  /// Room that a parked event takes up in a batch.
+  /// Room that a parked event needs in a batch.
   [[nodiscard]] std::size_t parked_bytes(const event_assembly& e) const;
-  /// The fragments that were seen, in rising crate order.
+  /// Collects the seen fragments, sorted by crate.
   void collect(std::uint32_t handle, candidate_event& out);
-  /// The event has ended. A stored one leaves its chunks in the batch.
+  /// Ends the event. A stored one leaves its chunks in the batch.
   void release(std::uint32_t handle, bool stored);
 
 private:
@@ -128,7 +129,7 @@ private:
   assembly_pool events_;
   parking parking_;
   std::deque<std::uint32_t> doubtful_; // in the order in which their doubt ends
-  std::deque<std::uint32_t> queue_;    // ready or due, in the order in which they became so
+  std::deque<std::uint32_t> queue_;    // ready or due, in that order
   std::vector<chunk_copy> copies_;
   std::atomic<std::uint64_t> open_fragments_ = 0;
 };

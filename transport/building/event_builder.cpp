@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One call of the event builder, from the lock to what follows it.
+// A call of the event builder, from taking the lock to the work after it.
 #include "transport/building/event_builder.hpp"
 
 #include <algorithm>
@@ -12,9 +12,9 @@ namespace l3 {
 namespace {
 
 constexpr std::uint32_t max_crates = most_crates;
-constexpr std::uint32_t max_chunk_count = 64; // a bit each in a word
+constexpr std::uint32_t max_chunk_count = 64; // one bit each in a word
 
-/// How long an event may wait before what it lacks counts as overdue: the fragments of an event are
+/// Time after which an event's missing fragments count as overdue: the fragments of an event are
 /// sent within milliseconds.
 constexpr auto overdue_after = std::chrono::milliseconds(250);
 
@@ -62,19 +62,19 @@ event_builder::locked event_builder::lock_at(time_point now) {
 }
 
 void event_builder::set_clock(time_point now) {
-  now_ = std::max(now_, now); // another thread may get the lock first with a later time
+  now_ = std::max(now_, now); // another thread may have got the lock first with a later time
   without_frame_ = 0;         // a frame may be free again
 }
 
-/// Takes the lock, sets the clock, and does what has become due.
+/// Takes the lock, sets the clock, and does all due work.
 event_builder::locked event_builder::begin(time_point now) {
   auto lock = lock_at(now);
   settle(lock);
   return lock;
 }
 
-/// Submits batches, gives the lock back, and reports the spills that have ended. One thread reports
-/// at a time, so that the latest sums of a spill are reported last.
+/// Submits batches, releases the lock, and reports ended spills. One thread reports at a time, so
+/// that the latest sums of a spill are reported last.
 void event_builder::finish(locked lock) {
   counters_.spills.add(spills_.spills_begun() - counters_.spills);
   submit_finished(lock);
@@ -88,9 +88,9 @@ void event_builder::finish(locked lock) {
   }
 }
 
-/// Submits without the lock: the pool wakes the thread that computes, and this one may then lose
-/// its core. One thread submits at a time, so that batches go in order; another leaves its batch to
-/// that thread, and goes on.
+/// Submits without the lock, because the pool wakes the computing thread and this thread may then
+/// lose its core. One thread submits at a time, so that batches stay in order; others leave their
+/// batches to it and continue.
 void event_builder::submit_finished(locked& lock) {
   while (!submitting_ && batches_.has_finished()) {
     submitting_ = true;
@@ -109,7 +109,7 @@ void event_builder::land(landing_strip& strip, std::span<const datagram> datagra
 }
 
 void event_builder::take(landing_strip& strip, input_counters& input, time_point now) {
-  auto lock = lock_at(now); // what is due by time waits for the end of the round
+  auto lock = lock_at(now); // work that is due by time waits for the end of the round
   take_landed(strip, input, lock);
   refill(strip);
   finish(std::move(lock));
@@ -132,7 +132,7 @@ void event_builder::take_in_time(landing_strip& strip, input_counters& input, ti
 }
 
 void event_builder::take_landed(landing_strip& strip, input_counters& input, locked& lock) {
-  if (!is_ready()) settle(lock); // the thread that will see to it may be at work without the lock
+  if (!is_ready()) settle(lock); // the responsible thread may be working without the lock
   for (const auto& d : strip.waiting()) {
     on_datagram(strip, d, input);
     if (!is_settled()) settle(lock);
@@ -205,8 +205,8 @@ void event_builder::drain(time_point now) {
   finish(std::move(lock));
 }
 
-/// Ends every event; of those that are to be stored, only the ones that have room, unless the
-/// others end too. False if there are any left.
+/// Ends every event; events to be stored only if they have room, unless `with_those_without_room`.
+/// Returns false if any are left.
 bool event_builder::end_all(bool with_those_without_room, locked& lock) {
   while (const auto chunk = resolver_.take_oldest()) {
     take_unnamed(*chunk);
@@ -224,7 +224,7 @@ bool event_builder::end_all(bool with_those_without_room, locked& lock) {
     before = events_.open_events();
     settle(lock);
     if (events_.open_events() == 0) break;
-    close_batch(true); // its events must not wait for those that are left
+    close_batch(true); // its events must not wait for the rest
     without_frame_ = 0;
     settle(lock);
   }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The event builder takes datagrams: each goes to the event that it is of, or is counted.
+// The event builder takes datagrams: each is added to its event or counted.
 #include <algorithm>
 
 #include "transport/building/event_builder.hpp"
 
 namespace l3 {
 
-/// Looks at the chunk where it has landed. Needs no lock.
+/// Summarizes a landed chunk. Needs no lock.
 void event_builder::look_at(landing_strip& strip, const datagram& d, input_counters& input) const {
   if (d.bytes == 0) return;
   const auto place = l2::place_of(d.header.fragment_id, crates_);
@@ -56,7 +56,7 @@ void event_builder::on_chunk(const arrived_chunk& c, input_counters& input) {
   if (c.summary.spill) take_waiting(c.header.fragment_id, *where, input);
 }
 
-/// The spill is too far from the one being taken.
+/// Refuses a datagram whose spill is too far from the current one.
 void event_builder::refuse_spill(event_key named, std::uint32_t crate, input_counters& input) {
   input.refused.add(refused::wrong_spill);
   counters_.astray.add(crate);
@@ -74,7 +74,7 @@ void event_builder::take_chunk(const arrived_chunk& c, spill_table& spill) {
   events_.add_chunk(handle, c, now_);
 }
 
-/// A datagram has named the spill of its fragment: takes the chunks that waited for that.
+/// Takes the waiting chunks of a fragment whose spill a datagram has named.
 void event_builder::take_waiting(std::uint32_t fragment_id, spill_table* spill,
                                  input_counters& input) {
   while (const auto waiting = resolver_.take_waiting(fragment_id)) {
@@ -86,7 +86,7 @@ void event_builder::take_waiting(std::uint32_t fragment_id, spill_table* spill,
   }
 }
 
-/// No sibling came after the chunk. It is late if there is no spill at all.
+/// Takes a chunk without later siblings. It is late if there is no spill at all.
 void event_builder::take_unnamed(const spill_resolver::unnamed_chunk& c) {
   if (c.spill != nullptr) return take_chunk(c.chunk, *c.spill);
   counters_.data_chunks.add();
@@ -119,7 +119,7 @@ void event_builder::take_trailer(spill_table& spill, const l2::datagram_header& 
   counters_.trailers.add();
   const auto place = l2::place_of(h.fragment_id, crates_);
   const auto state = spill.state(place.event_number);
-  if (state == spill_table::event_state::whole) return; // chunks alone make an event complete
+  if (state == spill_table::event_state::whole) return; // the event was completed by chunks alone
   if (state == spill_table::event_state::given_up) return count_late(spill, place);
   events_.add_trailer(event_of(spill, place.event_number), place.crate, h.chunk, now_);
 }
@@ -137,7 +137,7 @@ void event_builder::on_end_of_spill(const l2::datagram_header& h, input_counters
                       t.count);
 }
 
-/// A datagram of an event that has ended. Its fragment counts once: as a duplicate if the event was
+/// Counts a datagram of an ended event. Its fragment counts once: as a duplicate if the event was
 /// whole, as late if the event was given up without it.
 void event_builder::count_late(spill_table& spill, l2::fragment_place place) {
   const bool whole = spill.state(place.event_number) == spill_table::event_state::whole;
@@ -146,7 +146,7 @@ void event_builder::count_late(spill_table& spill, l2::fragment_place place) {
   count_as_seen({*spill.number, place.event_number}, place.crate);
 }
 
-/// A fragment that is of no event under way.
+/// Counts a fragment of no open event.
 void event_builder::count_as_seen(event_key key, std::uint32_t crate) {
   counters_.fragments_seen.add(crate);
   counters_.latest.set(crate, key);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How events end: when they are due, one after another, and into which batch they go. When batches
-// close, and where the open events of a closed one go.
+// The end of events: when they end, in which order, and in which batch. Also when batches close,
+// and where their open events go.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -9,8 +9,8 @@
 
 namespace l3 {
 
-/// Ends events, and closes, empties and submits batches, until nothing is due. The next datagram
-/// then finds what it may need: room for an event, a slot, a place to wait, the table of a spill.
+/// Ends events, and closes, empties and submits batches, until no work is due. The next datagram
+/// then finds all the room it may need: for an event, in a slot, to wait, in a spill table.
 void event_builder::settle(locked& lock) {
   for (;;) {
     submit_finished(lock);
@@ -36,7 +36,7 @@ void event_builder::settle(locked& lock) {
   }
 }
 
-/// An event that must end now; event_assembly::none if there is none.
+/// Returns an event that must end now; event_assembly::none if there is none.
 std::uint32_t event_builder::due() {
   auto handle = events_.next([this](const event_assembly& e) { return make_room_for(e); });
   const auto* over = spills_.with_events_to_end();
@@ -51,7 +51,7 @@ std::uint32_t event_builder::due() {
 void event_builder::end(std::uint32_t handle, locked& lock) {
   event_assembly& e = events_[handle];
   if (e.all_ended() && e.verified) spills_.confirm_by(*e.spill, e.number);
-  // A stray chunk, whose spill is uncertain: the real event of this number may still come.
+  // A stray chunk of an uncertain spill: the real event of this number may still come.
   if (!is_repeat(e) && (!e.verified || !e.spill->confirmed)) return end_as_late(handle);
 
   auto candidate = take_candidate();
@@ -61,7 +61,7 @@ void event_builder::end(std::uint32_t handle, locked& lock) {
   lock.unlock();
   admission_.look_into(*candidate);
   lock.lock();
-  if (is_repeat(e)) { // it was admitted when its spill came before, or came meanwhile as a record
+  if (is_repeat(e)) { // admitted when its spill came before, or as a record meanwhile
     for (const auto& f : candidate->fragments) counters_.fragments_duplicate.add(f.crate);
     finish_in_table(e, true, false);
     events_.release(handle, false);
@@ -103,8 +103,8 @@ void event_builder::finish_in_table(const event_assembly& e, bool whole, bool ad
   e.spill->finish(e.number, o);
 }
 
-/// Enters the event in the tables of its batch, a parked one in those of the current batch. False
-/// if there is no room.
+/// Enters the event in the tables of its batch, or a parked one in those of the current batch.
+/// Returns false if there is no room.
 bool event_builder::store(const event_assembly& e, candidate_event& candidate, locked& lock) {
   if (e.place == event_place::nowhere || !make_room_for(e)) return false;
   if (e.place == event_place::batch) {
@@ -127,8 +127,7 @@ bool event_builder::store(const event_assembly& e, candidate_event& candidate, l
   return true;
 }
 
-/// Writes the event into tables that are its own from now on: without the lock, after `copy` has
-/// brought its bytes.
+/// Writes the event into its reserved entries without the lock, after `copy` has moved its bytes.
 void event_builder::write(const candidate_event& candidate, batch_in_use& batch, locked& lock,
                           const std::function<void()>& copy) {
   if (batch.batch->used_events == 0) batch.first_admitted = now_;
@@ -155,7 +154,7 @@ bool event_builder::close_batch(bool without_next) {
   if (next == nullptr && !without_next) return false;
   auto* old = batches_.current();
   batches_.move_to(next, now_);
-  for (auto* stream : streams_) { // those that wait for a sender
+  for (auto* stream : streams_) { // streams that wait for a sender
     if (stream->at_ != nullptr && stream->at_ == old && !stream->inside_ && stream->filled_ == 0)
       set_aside(*stream);
   }
@@ -174,7 +173,7 @@ void event_builder::close_if_full() {
 }
 
 /// A batch that is not full is submitted only if the compute side takes it at once. Otherwise it
-/// would wait there, nearly empty, in a frame that later events need.
+/// would wait, nearly empty, in a frame that later events need.
 void event_builder::close_if_old() {
   const auto* batch = batches_.current();
   if (batch == nullptr || batch->batch->used_events == 0) return;
@@ -190,8 +189,9 @@ bool event_builder::make_room_for(const event_assembly& e) {
   return close_batch(false) && batches_.current()->has_room(bytes);
 }
 
-/// Moves one open event, or one half-read record, out of the batch. When the parking area is full,
-/// its oldest event is due. False if other threads are at work on all that is left.
+/// Moves one open event, or one half-read record, out of the batch. If the parking area is full,
+/// its oldest event becomes due. Returns false if other threads are working on everything that is
+/// left.
 bool event_builder::empty(batch_in_use& batch, locked& lock) {
   for (auto* stream : streams_) {
     if (stream->at_ != &batch || stream->inside_) continue;
@@ -218,7 +218,7 @@ bool event_builder::empty(batch_in_use& batch, locked& lock) {
 /// Gives the strip slots of the current batch, or of its own memory if no batch has room.
 void event_builder::refill(landing_strip& strip) {
   if (strip.refill(batches_)) return;
-  close_batch(false); // the batch has no bytes left
+  close_batch(false); // the batch is full
   if (!strip.refill(batches_)) strip.use_own_memory(batches_);
 }
 

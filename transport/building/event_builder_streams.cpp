@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The event builder takes event records. They come whole, so it admits each event at once.
+// The event builder takes event records. They are complete, so it admits each event at once.
 #include <algorithm>
 #include <cstring>
 
@@ -32,7 +32,7 @@ bool event_builder::reserve(stream_landing& stream, std::size_t bytes, time_poin
   return ready;
 }
 
-/// Makes room for the body in the current batch, or uses the room that an earlier record left.
+/// Reserves room for the body in the current batch, or uses the room left by an earlier record.
 bool event_builder::make_room(stream_landing& stream, std::size_t bytes) {
   if (stream.at_ != nullptr && stream.room_ >= bytes) return true;
   if (stream.at_ != nullptr) give_room_back(stream);
@@ -62,7 +62,7 @@ void event_builder::set_aside(stream_landing& stream) {
   give_room_back(stream);
 }
 
-/// Moves a body that was set aside back into a batch; false if there is no room.
+/// Moves a saved body back into a batch; returns false if there is no room.
 bool event_builder::move_into_batch(stream_landing& stream, locked& lock) {
   if (stream.at_ != nullptr) return true;
   if (!make_room(stream, stream.body_)) return false;
@@ -100,7 +100,7 @@ event_builder::stream_result event_builder::take_event(stream_landing& stream,
   const std::byte* body =
       stream.at_ != nullptr ? stream.at_->batch->bytes.data() + stream.offset_ : stream.own_.data();
   auto candidate = take_candidate();
-  stream.inside_ = true; // so that the body stays where it is
+  stream.inside_ = true; // so that the body stays in place
   lock.unlock();
   const auto problem = look_into_record(stream, {body, stream.body_}, spill_number, *candidate);
   lock.lock();
@@ -114,7 +114,7 @@ event_builder::stream_result event_builder::take_event(stream_landing& stream,
   return result;
 }
 
-/// Takes the record apart, and looks into its fragments. Needs no lock.
+/// Parses the record and reads its fragments. Needs no lock.
 std::optional<refused> event_builder::look_into_record(stream_landing& stream,
                                                        std::span<const std::byte> body,
                                                        std::uint32_t spill,
@@ -142,7 +142,7 @@ std::optional<refused> event_builder::look_into_record(stream_landing& stream,
 event_builder::stream_result event_builder::take_record(stream_landing& stream,
                                                         candidate_event& candidate, locked& lock) {
   const event_key key = candidate.key;
-  for (bool in_batch = false;; in_batch = true) { // what is true may change while a body moves
+  for (bool in_batch = false;; in_batch = true) { // these conditions may change while a body moves
     spill_table* spill = spills_.recorded(key.spill, now_);
     if (is_repeat(candidate, spill)) return take_repeat(candidate);
     if (spill != nullptr && spill->state(key.number) == spill_table::event_state::open &&
@@ -156,8 +156,8 @@ event_builder::stream_result event_builder::take_record(stream_landing& stream,
   }
 }
 
-/// A record that has all fragments of an event that was given up before is not a repeat, but of one
-/// that was forwarded as it was: two events of one key would be stored.
+/// A complete record of an event that was given up is no repeat. A complete record of an event that
+/// was forwarded incomplete is one: otherwise two events of one key would be stored.
 bool event_builder::is_repeat(const candidate_event& record, const spill_table* spill) const {
   if (spills_.was_admitted(record.key)) return true;
   return spill != nullptr && spill->has_ended(record.key.number) &&
@@ -176,8 +176,8 @@ event_builder::stream_result event_builder::take_repeat(const candidate_event& r
   return result;
 }
 
-/// Drops an event that datagrams have begun: its record has all of it, so the datagrams are the
-/// repeats. False if the event is whole too, and just being judged.
+/// Drops an event begun by datagrams, because its record has all of it. Returns false if that event
+/// is whole too and already being judged.
 bool event_builder::give_way_to_record(spill_table& spill, std::uint32_t event_number) {
   const auto handle = spill.handle(event_number);
   const event_assembly& e = events_[handle];
@@ -208,9 +208,9 @@ void event_builder::admit_record(stream_landing& stream, candidate_event& candid
   }
   if (!verdict.admit) return;
   spills_.set_admitted(candidate.key, candidate.digest.mark());
-  stream.at_ = nullptr; // the event has its room now
+  stream.at_ = nullptr; // the event owns its room now
   stream.room_ = 0;
-  write(candidate, batch, lock); // the table of the spill may be another's after it
+  write(candidate, batch, lock); // the spill table may be reused after this
   --batch.open;
 }
 
@@ -255,7 +255,7 @@ event_builder::stream_result event_builder::end_of_spill(stream_landing& stream,
   return result;
 }
 
-/// A record that is counted and lies in no batch is as safe as the events admitted before it.
+/// A record that is counted but in no batch is as safe as the events admitted before it.
 event_builder::stream_result event_builder::counted() const {
   return {stream_outcome::counted, batches_.last_serial()};
 }

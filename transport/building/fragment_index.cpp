@@ -9,12 +9,11 @@ namespace {
 
 constexpr std::uint32_t word_bytes = 2;
 
-/// Borders of boards that are fetched from memory before they are looked at: enough to hide that
-/// each lies in a cache line of its own.
+/// Number of board borders that are prefetched: enough to hide the latency of one cache line each.
 constexpr std::uint32_t borders_ahead = 8;
 
 /// Reads a fragment at rising offsets, and steps from piece to piece instead of dividing. Offsets
-/// are even, and pieces begin at multiples of 4, so no word lies across two pieces.
+/// are even, and pieces begin at multiples of 4, so no word crosses two pieces.
 class piece_reader {
 public:
   explicit piece_reader(const fragment_pieces& f) : fragment_(f) {}
@@ -34,13 +33,13 @@ public:
     return board_header(bytes<board_header::bytes>(offset));
   }
 
-  /// A summand of the digest: `count` bytes from `offset` on.
+  /// A summand of the digest: `count` bytes starting at `offset`.
   template <std::uint32_t count>
   std::uint64_t digest(std::uint32_t offset) {
     return digest_of<count>(bytes<count>(offset), offset);
   }
 
-  /// Fetches the border before the board at `offset`.
+  /// Prefetches the border before the board at `offset`.
   void prefetch_border(std::uint32_t offset) const {
     if (offset >= fragment_.bytes) return;
     std::uint32_t start = start_;
@@ -52,7 +51,7 @@ public:
   }
 
 private:
-  /// So many bytes in a row: where they lie, or copied if they lie across two pieces.
+  /// Returns consecutive bytes in place, or copied if they cross two pieces.
   template <std::uint32_t count>
   const std::byte* bytes(std::uint32_t offset) {
     static_assert(count <= border_bytes);
@@ -65,7 +64,7 @@ private:
     return joined_.data();
   }
   void move_to(std::uint32_t offset) {
-    while (offset < start_) { // the bytes around a piece border are read twice
+    while (offset < start_) { // bytes around a piece border are read twice
       start_ -= fragment_.piece_bytes;
       --piece_;
     }
@@ -89,7 +88,8 @@ bool is_wide_tag(std::uint16_t word, std::uint16_t tag) {
 }
 bool is_footer(std::uint16_t word) { return (word & l2::footer_tag_mask) == l2::footer_tag; }
 
-/// How many words satisfy `wanted` from `offset` on: at most `limit`, none of the crate trailer.
+/// The number of consecutive words from `offset` that satisfy `wanted`, `limit` at most and
+/// excluding the crate trailer.
 template <class Wanted>
 std::uint32_t count_words(piece_reader& reader, std::uint32_t offset, std::uint32_t end,
                           std::uint32_t limit, Wanted wanted) {
@@ -99,7 +99,7 @@ std::uint32_t count_words(piece_reader& reader, std::uint32_t offset, std::uint3
   return n;
 }
 
-/// Length of the opaque board at `offset`, whose header is good; 0 if it does not end before `end`.
+/// Length of the opaque board at `offset` with a valid header; 0 if it does not end before `end`.
 std::uint32_t opaque_bytes(piece_reader& reader, std::uint32_t offset, std::uint32_t end) {
   const auto is_compression = [](std::uint16_t w) { return is_wide_tag(w, l2::header_tag); };
   const auto is_sample = [](std::uint16_t w) { return is_wide_tag(w, l2::sample_tag); };
@@ -158,7 +158,7 @@ fragment_index index_fragment(const fragment_pieces& fragment, const crate_reado
   if (const auto problem = check_ends(reader, key)) return failed(*problem);
 
   const std::uint32_t end =
-      fragment.bytes - l2::fragment_trailer_bytes; // where the crate trailer must be
+      fragment.bytes - l2::fragment_trailer_bytes; // expected offset of the crate trailer
   std::uint32_t at = l2::fragment_header_bytes;
   std::uint32_t slot_before = 0;
   while (at < end) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the boards in a fragment whose bytes have all arrived, or says why it is malformed
-// (docs/formats.md, sections 1 and 2). Of a plain board, whose length is fixed, it reads only
-// both ends; the decoder checks the sample tags. An opaque board has no fixed length and is
-// scanned word by word to its end.
+// Finds the boards in a fragment with all its bytes, or says why it is malformed (docs/formats.md,
+// sections 1 and 2). It reads only both ends of a plain board, whose length is fixed; the decoder
+// checks the sample tags. An opaque board has no fixed length and is scanned word by word to its
+// end.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@
 
 namespace l3 {
 
-/// The six words of a board header, the first four and the last two together.
+/// The six words of a board header, loaded as the first four and the last two.
 class board_header {
 public:
   static constexpr std::uint32_t bytes = 2 * l2::header_words;
@@ -35,7 +35,7 @@ public:
     return (first_ & tags) == tags && (last_ & last_tags) == last_tags;
   }
   [[nodiscard]] bool compressed() const { return (word(1) & l2::compressed_bit) != 0; }
-  /// Neither compressed nor wrongly tagged, as far as the first four words tell.
+  /// Whether the first four words are neither compressed nor wrongly tagged.
   [[nodiscard]] bool begins_plain() const {
     constexpr std::uint64_t tags = l2::header_tag * 0x0001'0001'0001'0001U;
     constexpr std::uint64_t compressed = std::uint64_t{l2::compressed_bit} << 32;
@@ -58,7 +58,7 @@ public:
   [[nodiscard]] std::uint32_t begin() const { return static_cast<std::uint32_t>(first_ >> 32); }
 
 private:
-  /// One of the first four.
+  /// One of the first four words.
   [[nodiscard]] std::uint32_t word(std::uint32_t n) const {
     return static_cast<std::uint32_t>(first_ >> (48 - 16 * n)) & 0xffffU;
   }
@@ -68,18 +68,19 @@ private:
   std::uint32_t last_;
 };
 
-/// Bytes at either end of a board that count in the digest. A board has at least 24.
+/// Bytes at each end of a board that count in the digest. A board has at least 24.
 inline constexpr std::uint32_t digested_bytes = 16;
-inline constexpr std::uint32_t border_bytes = 2 * digested_bytes; // the end of one, and the next
+inline constexpr std::uint32_t border_bytes =
+    2 * digested_bytes; // one board's end and the next one's begin
 
-/// Both halves of the product: each bit of it depends on all bits of both factors.
+/// Combines both halves of the product, so that each bit depends on all bits of both factors.
 [[nodiscard]] inline std::uint64_t folded_product(std::uint64_t a, std::uint64_t b) {
   __extension__ using wide = unsigned __int128;
   const wide product = wide{a} * b;
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
-/// A number made of 16 bytes and of `salt`.
+/// A hash of 16 bytes and `salt`.
 [[nodiscard]] inline std::uint64_t mixed_bytes(const std::byte* from, std::uint64_t salt) {
   constexpr std::uint64_t one = 0x9e3779b97f4a7c15U;
   constexpr std::uint64_t other = 0xc2b2ae3d27d4eb4fU;
@@ -88,7 +89,7 @@ inline constexpr std::uint32_t border_bytes = 2 * digested_bytes; // the end of 
   return folded_product((words[0] ^ one) + salt, words[1] ^ other);
 }
 
-/// A summand of the digest of a fragment: `count` bytes, and the offset at which they stand.
+/// A summand of the digest of a fragment: a hash of `count` bytes and their offset.
 template <std::uint32_t count>
 [[nodiscard]] std::uint64_t digest_of(const std::byte* from, std::uint32_t offset) {
   static_assert(count % digested_bytes == 0);
@@ -99,7 +100,7 @@ template <std::uint32_t count>
 }
 
 /// A fragment as it arrived: pieces of equal length (the last may be shorter) anywhere in memory. A
-/// view, owns nothing.
+/// view; owns nothing.
 struct fragment_pieces {
   const std::byte* memory = nullptr;
   const piece_offset* pieces = nullptr;
@@ -107,16 +108,16 @@ struct fragment_pieces {
   std::uint32_t bytes = 0;
 };
 
-/// What was found in a fragment. If `problem` says that it is malformed, only the digest has a
-/// meaning besides.
+/// The result for a fragment. If `problem` is set, the fragment is malformed and only the digest is
+/// valid besides.
 struct fragment_index {
   std::optional<malformed> problem;
   std::uint16_t boards = 0;
-  bool opaque = false;               ///< at least one board is
+  bool opaque = false;               ///< at least one board is opaque
   std::optional<std::uint32_t> time; ///< time stamp of the first board that is not opaque
-  /// Tells fragments apart: of equal bytes equal, however they are cut. It covers the length of the
-  /// fragment, and of each board the first and last 16 bytes, that is header, footer and two
-  /// samples beside each. What lies between them it does not see; of a malformed fragment, nothing
+  /// Identifies the content of a fragment, independent of its division into pieces. It covers the
+  /// length and the first and last 16 bytes of each board: header, footer and two samples beside
+  /// each. It does not cover the bytes between them, nor anything from the first wrong board on.
   /// from the board on that is wrong.
   std::uint64_t digest = 0;
 };
@@ -127,7 +128,7 @@ struct fragment_index {
                                             const crate_readout& crate, event_key key,
                                             std::span<board_entry> out);
 
-/// Fetches from memory what index_fragment() looks at first.
+/// Prefetches the first reads of index_fragment().
 void prefetch_borders(const fragment_pieces& fragment);
 
 } // namespace l3

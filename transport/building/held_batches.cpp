@@ -6,7 +6,7 @@ namespace {
 
 constexpr std::uint32_t piece_alignment = 4;
 
-/// Five ages of a batch: an event whose sender is slower than that is parked.
+/// Five times the age of a batch. Events of slower senders are parked.
 constexpr auto longest_wait = std::chrono::milliseconds(25);
 
 } // namespace
@@ -28,11 +28,11 @@ std::optional<piece_offset> landing_area::gather(std::uint32_t bytes) {
   }
   const auto offset = gather_at_;
   gather_at_ += room;
-  fetch(std::min(room, gather_end_ - gather_at_)); // the next one is often as long
+  fetch(std::min(room, gather_end_ - gather_at_)); // the next one often has the same length
   return offset;
 }
 
-/// Fetches memory for the next short chunk: stores to memory that no cache holds would wait for it.
+/// Prefetches memory for the next short chunk; stores to uncached memory would wait.
 void landing_area::fetch(std::uint32_t bytes) const {
   for (std::uint32_t at = 0; at < bytes; at += cache_line)
     __builtin_prefetch(batch_->bytes.data() + gather_at_ + at, 1);

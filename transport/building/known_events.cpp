@@ -13,9 +13,9 @@ namespace {
 constexpr std::uint32_t page_marks = 1024;
 constexpr std::uint32_t word_bits = 64;
 constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
-// Of a range, instead of its page:
-constexpr std::uint32_t no_events = none;          // its bits are to be cleared before the first
-constexpr std::uint32_t forgotten = no_events - 1; // the page was needed for another
+// Special values of a range in place of its page:
+constexpr std::uint32_t no_events = none;          // clear its bits before the first event
+constexpr std::uint32_t forgotten = no_events - 1; // its page was reused
 
 constexpr std::uint32_t ranges_for(std::uint32_t max_events) { return max_events / page_marks + 1; }
 
@@ -26,7 +26,7 @@ std::size_t pages_for(std::size_t marks, std::size_t ranges) {
 } // namespace
 
 void event_digest::add(std::uint32_t crate, std::uint64_t digest) {
-  // Equal fragments of two crates must not look like each other.
+  // Equal fragments of two crates must differ in the sum.
   sum_ += mix_bits(digest + mix_bits(crate + 1));
 }
 

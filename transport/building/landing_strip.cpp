@@ -8,7 +8,7 @@
 namespace l3 {
 namespace {
 
-/// Part of a batch that one strip may hold.
+/// One strip may hold one part in so many of a batch.
 constexpr std::size_t strip_share = 8;
 
 constexpr std::size_t cache_line = 64;
@@ -39,7 +39,7 @@ bool landing_strip::refill(held_batches& batches) {
   return held_ > 0;
 }
 
-/// Replaces what was kept, and takes what the strip lacks of its share.
+/// Replaces kept slots and fills the strip up to its share.
 void landing_strip::fill() {
   auto& landing = at_->landing;
   std::byte* const memory = at_->batch->bytes.data();
@@ -58,10 +58,10 @@ void landing_strip::fill() {
   }
 }
 
-/// The batch has no slot for those that were not replaced: the strip gets shorter.
+/// The batch has no slots left for those not replaced: the strip gets shorter.
 void landing_strip::drop_kept(std::size_t replaced) {
   kept_.erase(kept_.begin(), kept_.begin() + static_cast<std::ptrdiff_t>(replaced));
-  std::ranges::sort(kept_, std::greater{}); // so that the last slot held is never one of them
+  std::ranges::sort(kept_, std::greater{}); // so that the last held slot is none of them
   for (const auto slot : kept_) slots_[slot] = slots_[--held_];
   kept_.clear();
   exchanged_.resize(held_);
@@ -76,7 +76,7 @@ void landing_strip::use_own_memory(held_batches& batches) {
     set(static_cast<std::uint32_t>(held_), {own_.data() + held_ * slot_bytes, 0});
 }
 
-/// Gives the slots back in such an order that the strip gets them again in their places.
+/// Returns the slots in such an order that the strip gets them again in their places.
 void landing_strip::release(held_batches& batches) {
   waiting_.clear();
   if (at_ != nullptr) {

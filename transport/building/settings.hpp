@@ -22,7 +22,7 @@ struct building_settings {
   std::size_t remembered_marks = 8U << 20; ///< of known events (known_events.hpp), 4 bytes each
   std::uint32_t parked_events = 128; ///< events that may wait for late fragments outside the frames
 
-  /// Whether so many crates are at least half of them.
+  /// Whether this is at least half of the crates.
   [[nodiscard]] constexpr bool is_half(std::size_t that_sent) const {
     return 2 * that_sent >= crates.crates.size();
   }

@@ -10,7 +10,7 @@ namespace {
 
 using event_state = spill_table::event_state;
 
-/// A number by which datagrams that name a spill differ.
+/// A number that distinguishes datagrams that name a spill.
 std::uint64_t statement_of(const l2::datagram_header& h, bool is_trailer) {
   constexpr std::uint64_t trailer_bit = std::uint64_t{1} << 63;
   const std::uint64_t which = (std::uint64_t{h.fragment_id} << 16 | (h.chunk & 0xffffU)) + 1;
@@ -80,8 +80,8 @@ std::optional<spill_table*> spill_resolver::resolve(const arrived_chunk& c, time
     waiting_.note(fragment, *named, now);
     return spills_.stated(*named, statement_of(c.header, false), now);
   }
-  // If the fragment does not want it, it may be a duplicate, or belong to the next spill's fragment
-  // with this id: the next sibling tells.
+  // If the fragment does not want it, it may be a duplicate, or belong to the same fragment id in
+  // the next spill: the next sibling tells.
   if (const auto named = waiting_.spill_of(fragment, now)) {
     auto* spill = spills_.find(*named);
     if (spill != nullptr && is_wanted(*spill, c)) return spill;
@@ -102,9 +102,8 @@ spill_table* spill_resolver::resolve_end(const l2::datagram_header& h, time_poin
   return spills_.stated(named, statement_of(h, true) ^ h.discriminator, now);
 }
 
-/// Whether the chunk's event is being assembled and lacks the chunk, or is in doubt about it. As
-/// long as a spill is not proven, its trailers may be strays: they draw no chunk that may be
-/// another spill's.
+/// Whether the chunk's event is open and lacks the chunk or doubts it. Trailers of an unproven
+/// spill may be strays, so they attract no chunk that may belong to another spill.
 bool spill_resolver::is_wanted(const spill_table& spill, const arrived_chunk& c) const {
   const std::uint32_t number = c.place.event_number;
   if (spill.state(number) != event_state::open) return false;

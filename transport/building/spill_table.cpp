@@ -9,8 +9,7 @@ namespace {
 
 constexpr std::uint32_t max_parts = 64;
 
-/// Ends of streams that are remembered, to tell repeats: far more than connections take part in a
-/// spill.
+/// Ends of streams that are remembered to detect repeats: far more than connections in a spill.
 constexpr std::size_t max_stream_ends = 64;
 
 constexpr std::uint64_t bit(std::uint32_t n) { return std::uint64_t{1} << n; }
@@ -62,7 +61,7 @@ void spill_table::finish(std::uint32_t event_number, const outcome& o) {
   if (before == event_state::untouched) ++begun_;
   highest_ = std::max(highest_, event_number);
   std::uint32_t& event = events_[event_number];
-  count(event, ~std::uint64_t{0}); // takes it out of the sums, if it was in
+  count(event, ~std::uint64_t{0}); // removes it from the sums, if it was in them
   event = o.whole ? (o.admitted ? whole : repeat) : (o.admitted ? forwarded : given_up);
   count(event, 1);
   counted_[event_number] = o.whole ? o.repeated : o.seen;
@@ -93,7 +92,7 @@ bool spill_table::crate_end::complete() const {
 
 void spill_table::end_of_spill(std::uint32_t crate, std::uint32_t part, std::uint32_t parts,
                                std::uint32_t count) {
-  // Older level-2 firmware leaves stale numbers in these fields: such an end of spill has one part.
+  // Older level-2 firmware leaves stale numbers in these fields; such an end of spill has one part.
   if (parts == 0 || parts > max_parts || part >= parts) {
     part = 0;
     parts = 1;
@@ -109,9 +108,9 @@ void spill_table::end_of_spill(std::uint32_t crate, std::uint32_t part, std::uin
   most_sent_ = std::max(most_sent_, end.count);
 }
 
-/// Two equal records are one sender's, unless both came fresh over two open connections. A record
-/// that is sent again may overtake the first one, which waits in the buffers of the broken
-/// connection.
+/// Two equal records come from one sender, unless both were sent for the first time over two open
+/// connections. A repeated record may overtake the first one, which waits in the buffers of the
+/// broken connection.
 void spill_table::end_of_stream(const stream_end& end) {
   unreported_ = true;
   stream_ended_ = true;
@@ -137,7 +136,7 @@ void spill_table::stream_gone(std::uint64_t stream) {
 
 std::optional<std::uint64_t> spill_table::expected() const {
   if (complete_ends_ == 0 && !stream_ended_) return std::nullopt;
-  // Events that came by both ways may be the same ones twice, or different ones.
+  // Events from datagrams and from records may be the same or different ones.
   const std::uint64_t most = std::max(most_sent_, stream_sum_);
   return most >= admitted_ + incomplete_ ? most : most_sent_ + stream_sum_;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The state of one spill: its events, its ends of spill, its sums. The memory for the largest spill
-// is taken once; a table is used again for a later spill. Guarded by the event builder's lock.
+// is allocated once, and a table is reused for a later spill. Guarded by the event builder's lock.
 #pragma once
 
 #include <cassert>
@@ -13,47 +13,46 @@
 
 namespace l3 {
 
-/// The sums of a spill that has ended. If more of it arrives, it is reported again with new sums.
+/// The sums of an ended spill. If more of it arrives, it is reported again with new sums.
 struct spill_summary {
   std::uint32_t spill = 0;
   std::uint64_t admitted = 0;
   std::uint64_t incomplete = 0;
-  std::optional<std::uint64_t> expected; ///< events sent, as the senders said; nothing if none did
-  std::uint64_t nth = 0; ///< of all spills that began: tells two of one number apart
+  std::optional<std::uint64_t> expected; ///< events sent, if the senders told
+  std::uint64_t nth = 0; ///< number within the run: distinguishes spills with the same spill number
 
   friend bool operator==(const spill_summary&, const spill_summary&) = default;
 };
 
-/// An end-of-spill record of a stream. Sequence numbers count within a sender, so two senders may
-/// use the same, and a sender that connects or starts again sends its records again.
+/// An end-of-spill record of a stream. Sequence numbers count per sender, so two senders may use
+/// the same ones, and a sender that reconnects or restarts repeats its records.
 struct stream_end {
-  std::uint64_t stream = 0; ///< which connection; 0: it is gone
+  std::uint64_t stream = 0; ///< which connection; 0: closed
   std::uint64_t record = 0; ///< sequence number
   std::uint64_t events = 0;
-  bool again =
-      false; ///< numbered before the connection's hello: an earlier connection carried it too
+  bool again = false; ///< numbered before the connection's hello, so sent by an earlier one too
 };
 
 class spill_table {
 public:
   spill_table(std::uint32_t max_events, std::uint32_t crates);
 
-  /// Begins a spill in a table that is clear.
+  /// Begins a spill in a clear table.
   void begin(std::uint32_t number, std::uint64_t nth, time_point now);
-  /// Makes the table ready for another spill. No event may be open.
+  /// Clears the table for another spill. No event may be open.
   void clear();
 
   // The spill.
   std::optional<std::uint32_t> number; ///< nothing if the table is clear
-  bool confirmed = false;              ///< more than a stray datagram has named it
-  bool proven = false;                 ///< more than a few stray datagrams have named it
-  bool closed = false; ///< the spill has ended: an older one may follow, if a sender begins anew
-  std::uint64_t statement = 0;  ///< the datagram that last named this spill
-  std::uint32_t statements = 0; ///< how many named it, each different from the one before
+  bool confirmed = false;              ///< named by more than one stray datagram
+  bool proven = false;                 ///< named by more than a few stray datagrams
+  bool closed = false; ///< the spill has ended: an older one may follow if a sender restarts
+  std::uint64_t statement = 0;  ///< the last datagram that named this spill
+  std::uint32_t statements = 0; ///< number of them, counting consecutive repeats once
   time_point last_activity{};
-  std::uint32_t streams = 0; ///< connections that have begun this spill and not ended it
+  std::uint32_t streams = 0; ///< connections that have begun but not ended this spill
 
-  // An event is untouched, open (being assembled, under a handle of the builder), or finished.
+  // An event is untouched, open (with a handle of the builder), or finished.
   enum class event_state : std::uint8_t { untouched, open, whole, given_up };
   [[nodiscard]] event_state state(std::uint32_t event_number) const {
     switch (events_[event_number]) {
@@ -69,7 +68,7 @@ public:
     const auto s = state(event_number);
     return s == event_state::whole || s == event_state::given_up;
   }
-  /// Of an open event.
+  /// The handle of an open event.
   [[nodiscard]] std::uint32_t handle(std::uint32_t event_number) const {
     assert(state(event_number) == event_state::open);
     return events_[event_number] - first_handle;
@@ -78,26 +77,26 @@ public:
   struct outcome {
     bool whole = false;
     bool admitted = false;
-    std::uint64_t seen = 0;     ///< fragments, a bit per crate
-    std::uint64_t repeated = 0; ///< fragments that came twice, a bit per crate
+    std::uint64_t seen = 0;     ///< fragments, one bit per crate
+    std::uint64_t repeated = 0; ///< fragments that came twice, one bit per crate
   };
-  /// Enters the event in the sums; an event that was finished before is first taken out of them.
+  /// Adds the event to the sums; a finished event is first removed from them.
   void finish(std::uint32_t event_number, const outcome& o);
-  void forget(std::uint32_t event_number); ///< an open event is untouched again
+  void forget(std::uint32_t event_number); ///< an open event becomes untouched again
 
-  /// Something of a finished event came: true once for each crate whose fragment was not counted
-  /// before. Of a whole event that is a fragment that came once, of another one that never came.
+  /// Call it for data of a finished event. True once for each crate whose fragment was not counted
+  /// before: in a whole event a fragment that came once, in another one a fragment that never came.
   [[nodiscard]] bool first_late(std::uint32_t event_number, std::uint32_t crate);
 
   [[nodiscard]] std::uint32_t open_events() const { return open_; }
 
-  // A part of an end of spill that came before is ignored.
+  // A repeated part of an end of spill is ignored.
   void end_of_spill(std::uint32_t crate, std::uint32_t part, std::uint32_t parts,
                     std::uint32_t count);
   void end_of_stream(const stream_end& end);
   void stream_gone(std::uint64_t stream);
   [[nodiscard]] std::optional<std::uint64_t> expected() const;
-  /// Every crate has told how many events it sent, and that many have begun to arrive.
+  /// Whether every crate has told its number of events, and that many have begun to arrive.
   [[nodiscard]] bool all_arrived() const {
     return complete_ends_ == ends_.size() && begun_ >= most_sent_;
   }
@@ -107,14 +106,14 @@ public:
     return (std::size_t{max_events} + 1) * (sizeof(std::uint32_t) + sizeof(std::uint64_t));
   }
 
-  /// The sums, if the spill has ended and they are not yet reported.
+  /// The sums, if the spill has ended and they are not reported yet.
   [[nodiscard]] std::optional<spill_summary> take_summary();
 
 private:
   static constexpr std::uint32_t untouched = 0;
   static constexpr std::uint32_t whole = 1;
   static constexpr std::uint32_t given_up = 2;
-  static constexpr std::uint32_t forwarded = 3; // given up, and admitted as it was
+  static constexpr std::uint32_t forwarded = 3; // given up, and admitted incomplete
   static constexpr std::uint32_t repeat = 4;    // whole, and admitted when the spill came before
   static constexpr std::uint32_t first_handle = 5;
 
@@ -127,14 +126,14 @@ private:
 
   void count(std::uint32_t state, std::uint64_t events);
 
-  std::vector<std::uint32_t> events_;  // by event number: a state, or a handle above the states
-  std::vector<std::uint64_t> counted_; // of finished events: a bit per crate, see first_late()
+  std::vector<std::uint32_t> events_;  // by event number: a state, or first_handle plus a handle
+  std::vector<std::uint64_t> counted_; // of finished events: one bit per crate, see first_late()
   std::vector<crate_end> ends_;
   std::uint64_t nth_ = 0;
   std::size_t complete_ends_ = 0;
-  std::uint64_t most_sent_ = 0; // of the crates whose end of spill is complete
+  std::uint64_t most_sent_ = 0; // of the crates with a complete end of spill
   std::uint32_t highest_ = 0;
-  std::uint32_t begun_ = 0; // events that are not untouched
+  std::uint32_t begun_ = 0; // number of events that are not untouched
   std::uint32_t open_ = 0;
   std::uint64_t admitted_ = 0;
   std::uint64_t incomplete_ = 0;

@@ -8,15 +8,14 @@
 namespace l3 {
 namespace {
 
-/// How many different datagrams must agree before the spill that they name becomes current. A spill
-/// that was over comes again when a sender begins anew; a few late datagrams must not look like
-/// that.
+/// How many different datagrams must agree before the spill that they name becomes current. A past
+/// spill comes again when a sender restarts; a few late datagrams must not look like that.
 constexpr std::uint32_t statements_of_newer = 2;
 constexpr std::uint32_t statements_of_older = 64;
-/// How many of them prove it, if no event of it is whole.
+/// How many datagrams prove a spill without a whole event.
 constexpr std::uint32_t statements_that_prove = 64;
 
-/// Four in use, and one datagram can end two: a candidate gives way to another, which it confirms.
+/// Four in use, and one datagram can end two: by replacing a candidate and confirming the new one.
 constexpr std::size_t tables = 6;
 
 bool is_open(const spill_table* t, std::uint32_t event_number) {
@@ -74,7 +73,7 @@ void spill_tracker::state(spill_table& table, std::uint64_t statement, time_poin
   ++table.statements;
 }
 
-/// A spill before the current one may follow it when that has ended, or may be none.
+/// Whether the spill is newer than the current one, or the current one has ended or is not proven.
 bool spill_tracker::may_follow(std::uint32_t spill) const {
   return current_ == nullptr || current_->closed || !current_->proven ||
          spill_distance(*current_->number, spill) > 0;
@@ -84,7 +83,7 @@ bool spill_tracker::is_older(std::uint32_t spill) const {
   return newest_ && spill_distance(*newest_, spill) <= 0;
 }
 
-/// A candidate that has given way to another is not taken up again, but its event is whole.
+/// A replaced candidate is not used again, although its event is whole.
 void spill_tracker::confirm_by(spill_table& table, std::uint32_t event_number) {
   if (table.proven || is_repeat({*table.number, event_number})) return;
   const auto at = std::ranges::find(candidates_, &table);
@@ -120,7 +119,7 @@ spill_table* spill_tracker::find(std::uint32_t spill) {
   return nullptr;
 }
 
-/// A new one takes the place of the one that was silent for longest.
+/// A new candidate replaces the one that was silent for longest.
 spill_table** spill_tracker::candidate(std::uint32_t spill, time_point now) {
   auto& [one, other] = candidates_;
   if (is(one, spill)) return &one;

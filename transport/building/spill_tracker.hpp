@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which spill a datagram belongs to. Trailers and board headers name their spill; the numbers have
-// 9 bits and wrap, and no checksum protects them. So the tracker keeps the current spill; the
-// previous one, whose last events may still be completed; and two candidates. The first datagram
-// that names another spill makes it a candidate, and a second one confirms it: then it becomes
-// current. Each datagram of the current spill takes a confirmation back.
+// Keeps the current spills. Trailers and board headers name their spill; the numbers have 9 bits
+// and wrap, and no checksum protects them. The tracker keeps the current spill; the previous one,
+// whose last events may still be completed; and two candidates. The first datagram that names
+// another spill makes it a candidate. A second one confirms it, and it becomes current. Each
+// datagram of the current spill takes a confirmation back.
 //
-// Two strays can confirm a spill, too. So a spill is proven when an event of it is whole or
-// admitted, a record names it, or 64 datagrams did. Only a proven spill takes the place of the
-// previous one and keeps spills before it out; another one becomes a candidate again when the next
-// is confirmed. A candidate without open events that is silent is dropped.
+// Two strays can also confirm a spill. So a spill is proven when one of its events is whole or
+// admitted, a record names it, or 64 datagrams did. Only a proven spill replaces the previous one
+// and keeps older spills out; an unproven one becomes a candidate again when the next spill is
+// confirmed. A silent candidate without open events is dropped.
 //
 // A spill that leaves these four is over: the builder ends its open events between two datagrams,
-// and its table is cleared without the lock. Until then a spare table takes the new spill.
+// and its table is cleared without the lock. Until then a spare table holds the new spill.
 //
-// It also says which events were admitted before (known_events.hpp). Guarded by the event builder's
+// The tracker also knows the admitted events (known_events.hpp). Guarded by the event builder's
 // lock.
 #pragma once
 
@@ -30,7 +30,7 @@
 
 namespace l3 {
 
-/// How many spills lie from `from` to `to`, −256 … 255, across the wrap at 512.
+/// The distance in spills from `from` to `to`, −256 … 255, across the wrap at 512.
 [[nodiscard]] constexpr int spill_distance(std::uint32_t from, std::uint32_t to) {
   constexpr int spills = l2::spill_mask + 1;
   const int d = static_cast<int>((to - from) & l2::spill_mask);
@@ -41,57 +41,57 @@ class spill_tracker {
 public:
   explicit spill_tracker(const building_settings& settings);
 
-  /// The spill of a datagram that names it; nullptr if it is far from what is being taken, or no
-  /// table is free. `statement` tells datagrams apart: the same one twice confirms nothing.
+  /// The spill that a datagram names; nullptr if it is far from the current ones, or no table is
+  /// free. `statement` identifies the datagram: a repeated one confirms nothing.
   [[nodiscard]] spill_table* stated(std::uint32_t spill, std::uint64_t statement, time_point now);
-  /// The likeliest spill of a chunk that neither itself nor a sibling names; nullptr: no spill has
-  /// begun yet.
+  /// The likeliest spill of a chunk if neither it nor a sibling names one; nullptr if no spill has
+  /// begun.
   [[nodiscard]] spill_table* unstated(std::uint32_t event_number);
-  /// The spill of a record, whose number is certain; nullptr: it is older than the spills being
-  /// taken, or no table is free, and only its admitted events are known.
+  /// The spill of a record, whose number is certain. nullptr if it is older than the current
+  /// spills, or no table is free; then only its admitted events are known.
   [[nodiscard]] spill_table* recorded(std::uint32_t spill, time_point now);
 
-  /// The current spill, the candidates, the previous one; nullptr for each that is not.
+  /// The current spill, the candidates, the previous one; nullptr for each missing one.
   [[nodiscard]] std::array<spill_table*, 4> in_use() const {
     return {current_, candidates_[0], candidates_[1], previous_};
   }
   /// The spill, if it is one of the four.
   [[nodiscard]] spill_table* find(std::uint32_t spill);
 
-  /// An event of the spill has arrived whole: that confirms and proves the spill.
+  /// Call it when an event of the spill has arrived whole, which confirms and proves the spill.
   void confirm_by(spill_table& table, std::uint32_t event_number);
 
-  /// Closes spills that have been silent for long enough, or have arrived.
+  /// Closes spills that have been silent long enough or have arrived completely.
   void tick(time_point now);
   void close_all();
 
   // Spills that are over.
 
   [[nodiscard]] bool any_over() const { return !over_.empty(); }
-  /// One that still has open events; nullptr: none.
+  /// A finished spill that still has open events; nullptr if there is none.
   [[nodiscard]] spill_table* with_events_to_end();
-  /// One whose events have all ended; the caller clears its table, without the lock if it likes.
-  /// Adds the sums of the spill. nullptr: none.
+  /// A finished spill without open events; nullptr if there is none. Adds its sums to `out`. The
+  /// caller clears its table, without the lock if possible.
   [[nodiscard]] spill_table* take_to_clear(std::vector<spill_summary>& out);
-  /// The table has been cleared.
+  /// Call it when the table has been cleared.
   void give_back(spill_table& table);
 
-  /// Adds the sums of the spills that have ended or changed since the last call.
+  /// Adds the sums of spills that have ended or changed since the last call.
   void take_summaries(std::vector<spill_summary>& out);
 
   [[nodiscard]] bool was_admitted(event_key key) const { return known_.has(key); }
-  /// Whether it was admitted, and not 512 spills ago.
+  /// Whether the event was admitted less than 512 spills ago.
   [[nodiscard]] bool is_repeat(event_key key) const {
     return is_older(key.spill) && was_admitted(key);
   }
-  /// That proves its spill.
+  /// Marks the event as admitted, which proves its spill.
   void set_admitted(event_key key, std::uint32_t mark);
-  /// It was admitted, with another mark. False if the mark is forgotten.
+  /// Whether the event was admitted with another mark. False if the mark is forgotten.
   [[nodiscard]] bool was_another(event_key key, std::uint32_t mark) const {
     return known_.has_another(key, mark);
   }
 
-  /// The connection is gone: a later one may repeat its records.
+  /// Call it when the connection has closed: a later one may repeat its records.
   void stream_gone(std::uint64_t stream);
   [[nodiscard]] std::uint64_t spills_begun() const { return begun_; }
   /// Memory of all tables.
@@ -100,16 +100,16 @@ public:
 private:
   /// The spill as a candidate; nullptr if it may not be one, or no table is free.
   [[nodiscard]] spill_table** candidate(std::uint32_t spill, time_point now);
-  /// A datagram has named the spill.
+  /// Notes that a datagram has named the spill.
   static void state(spill_table& table, std::uint64_t statement, time_point now);
   void confirm(spill_table*& candidate);
   void prove(spill_table& table);
   [[nodiscard]] bool may_follow(std::uint32_t spill) const;
-  /// Whether the spill is no newer than one that was taken.
+  /// Whether the spill is not newer than a proven one.
   [[nodiscard]] bool is_older(std::uint32_t spill) const;
-  /// The spill leaves the four.
+  /// Removes the spill from the four.
   void is_over(spill_table*& table);
-  /// Forgets the events of spill numbers that come around again after 512 spills.
+  /// Forgets the events of spill numbers that are used again after 512 spills.
   void forget_events(std::uint32_t upto);
 
   std::chrono::nanoseconds silence_;
@@ -120,9 +120,9 @@ private:
   spill_table* current_ = nullptr;
   std::array<spill_table*, 2> candidates_{};
   known_events known_;
-  std::optional<std::uint32_t> newest_; // the furthest spill that was ever proven
+  std::optional<std::uint32_t> newest_; // the newest proven spill
   std::uint64_t begun_ = 0;
-  std::uint64_t tables_taken_ = 0; // ever
+  std::uint64_t tables_taken_ = 0; // in total
 };
 
 } // namespace l3

@@ -37,7 +37,7 @@ bool good_pieces(const batch_file& b, const fragment_entry& f) {
   return true;
 }
 
-/// Boards as admission leaves them: each slot once, and packets that share no byte.
+/// Whether the boards look as admission leaves them: each slot once, and no overlapping packets.
 bool good_boards(const batch_file& b, const fragment_entry& f, std::uint32_t index,
                  std::uint32_t event) {
   std::uint32_t slot_before = l2::first_slot - 1;
@@ -69,7 +69,7 @@ bool good_fragment(const batch_file& b, std::uint32_t index, std::uint32_t event
 constexpr std::array<char, 4> magic{'K', 'L', '3', 'D'};
 constexpr std::uint32_t version = 1;
 constexpr std::size_t alignment = 8;
-/// Of a file: as many as all kept batches of a daemon together.
+/// Longest file: all kept batches of a daemon together.
 constexpr std::uint64_t most_bytes = std::uint64_t{4} << 30;
 
 struct file_header {
@@ -90,7 +90,7 @@ struct section_header {
 };
 static_assert(sizeof(section_header) == 24);
 
-/// The batch's sections in the order of the file; kinds count from 1.
+/// The batch's sections in the order of the file. Kinds count from 1.
 template <class Batch>
 auto sections_of(Batch& b) {
   return std::tie(b.about, b.configuration, b.lines, b.detector, b.calibration, b.events,
@@ -105,13 +105,13 @@ template <class... Parts>
       fmt::format("{}: {}", name.string(), fmt::format(what, std::forward<Parts>(parts)...)));
 }
 
-/// A link of that name goes, and what it leads to stays.
+/// Creates the file new. An existing link is removed without touching its target.
 file_descriptor made_anew(const std::filesystem::path& path) {
   (void)::unlink(path.c_str());
   return create_file(path, O_WRONLY | O_EXCL | O_NOFOLLOW);
 }
 
-/// A file being written; removed unless it is finished.
+/// A file being written; the destructor removes it unless it is finished.
 class new_file {
 public:
   explicit new_file(const std::filesystem::path& name)

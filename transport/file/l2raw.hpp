@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // .l2raw files: level-2 data as a sequence of records (docs/formats.md, section 4). The writer
-// makes a file that starts with a hello and whose records count without gaps; the reader hands out
-// the records of a file one by one, each checked. A failure of the system (no such file,
-// disk full) is an exception whose text names the file; damage inside a file is a value that says
-// where and what.
+// creates a file that starts with a hello and whose records count without gaps; the reader returns
+// the records of a file one by one, each checked. A system error (no such file, disk full) is an
+// exception whose text names the file; damage inside a file is a value with place and reason.
 #pragma once
 
 #include <chrono>
@@ -21,8 +20,8 @@
 
 namespace l3 {
 
-/// Writes a file, through a buffer. Not thread-safe. Every function throws std::runtime_error when
-/// the file cannot be written; after that only the destructor may be called.
+/// Writes a file through a buffer. Not thread-safe. Every function throws std::runtime_error if the
+/// file cannot be written; after that only the destructor may be called.
 class l2raw_writer {
 public:
   /// Creates or truncates the file and writes the hello.
@@ -32,10 +31,10 @@ public:
   l2raw_writer& operator=(const l2raw_writer&) = delete;
 
   void begin_of_spill(std::uint32_t spill, std::chrono::nanoseconds beam_on);
-  /// An event of the spill that was begun last.
+  /// Writes an event of the last begun spill.
   void event(std::uint32_t number, std::chrono::nanoseconds since_spill,
              std::span<const crate_fragment> fragments);
-  /// Ends the spill that was begun last, with the number of its events.
+  /// Ends the last begun spill, with the number of its events.
   void end_of_spill(std::chrono::nanoseconds cycle);
 
   /// Flushes and closes the file. The destructor does the same, but cannot report a failure.
@@ -65,44 +64,44 @@ struct record_view {
   std::span<const std::byte> body;
 };
 
-/// Where and why a file cannot be read further.
+/// Place and reason of the damage that stops the reader.
 struct file_damage {
   std::uint64_t offset = 0; ///< of the record
   refused reason = refused::stream_magic;
-  std::uint32_t version = 0; ///< of the record, where the reason is stream_version
+  std::uint32_t version = 0; ///< of the record, if the reason is stream_version
 
   [[nodiscard]] std::string text() const; ///< "offset 4096: stream_checksum"
 };
 
-/// How long the body of a record lives: until the next record is read, or as long as the reader.
+/// Whether the body of a record is valid until the next record is read, or as long as the reader.
 enum class l2raw_keep : std::uint8_t { one, all };
 
-/// Reads a file into memory of its own: what it hands out was checked and stays as it is, also if
-/// another program cuts the file or writes to it. It has room for one record, or for all of the
-/// file. Not thread-safe.
+/// Reads a file into its own memory, so that checked records do not change even if another program
+/// truncates or writes the file. It has room for one record, or for the whole file. Not
+/// thread-safe.
 class l2raw_reader {
 public:
-  /// Throws std::runtime_error if the file cannot be opened, or not be kept. A file without a good
-  /// hello has damage(), and no records.
+  /// Throws std::runtime_error if the file cannot be opened, or does not fit the memory. A file
+  /// without a valid hello has damage() and no records.
   explicit l2raw_reader(const std::filesystem::path& file, l2raw_keep keep = l2raw_keep::one);
 
   [[nodiscard]] std::uint32_t run() const { return hello_.run; }
   [[nodiscard]] const readout& crates() const { return hello_.crates; }
 
-  /// The next record after the hello, its checksums and sequence number checked. Nothing at the
-  /// end, or at damage(). Throws std::runtime_error if the disk does not give it.
+  /// The next record after the hello, with checked checksums and sequence number. Nothing at the
+  /// end, or at damage(). Throws std::runtime_error if reading the disk fails.
   [[nodiscard]] std::optional<record_view> next();
-  /// Goes on behind damage(), at the next record that is whole and that comes later in the file's
-  /// order; gives how many bytes lie between. Nothing if there is none: then damage() stays.
+  /// Continues after damage() at the next whole record with a later sequence number, and returns
+  /// the number of bytes skipped. Nothing if there is none: then damage() stays.
   [[nodiscard]] std::optional<std::uint64_t> step_over_damage();
-  /// Records that were stepped over since the first, as the numbers of the others show.
+  /// Number of skipped records, from the sequence numbers of the others.
   [[nodiscard]] std::uint64_t records_left_out() const { return left_out_; }
   /// Goes back to the first record after the hello.
   void rewind();
 
   [[nodiscard]] const std::optional<file_damage>& damage() const { return damage_; }
   [[nodiscard]] std::uint64_t position() const { return position_; }
-  [[nodiscard]] std::uint64_t size() const { return in_.bytes; } ///< when it was opened
+  [[nodiscard]] std::uint64_t size() const { return in_.bytes; } ///< size at opening
 
 private:
   std::optional<record_view> read();
@@ -119,8 +118,8 @@ private:
   hello hello_;
   std::optional<file_damage> damage_;
   std::uint64_t position_ = 0;
-  std::uint64_t first_ = 0;    // offset of the first record after the hello; 0: no good hello
-  std::uint64_t sequence_ = 0; // of the record read last
+  std::uint64_t first_ = 0;    // offset of the first record after the hello; 0: no valid hello
+  std::uint64_t sequence_ = 0; // of the last record read
   std::uint64_t left_out_ = 0;
 };
 

@@ -13,8 +13,8 @@
 namespace l3 {
 namespace {
 
-constexpr std::size_t step = 1 << 20;   // of a read, at least
-constexpr std::size_t window = 4 << 20; // that a reader of single records goes round in
+constexpr std::size_t step = 1 << 20;   // smallest read
+constexpr std::size_t window = 4 << 20; // ring for readers of single records
 
 [[noreturn]] void fail(const std::filesystem::path& file, const std::string& why) {
   throw std::runtime_error(file.string() + " " + why);
@@ -45,7 +45,7 @@ std::string file_damage::text() const {
 l2raw_reader::l2raw_reader(const std::filesystem::path& file, l2raw_keep keep)
     : name_(file), in_(opened(file)), memory_(room_for(file, in_.bytes, keep)),
       window_(keep == l2raw_keep::all ? memory_.size() : std::min(window, memory_.size())) {
-  // Fewer TLB misses where the kernel grants it: a replay reads all of it again and again.
+  // Fewer TLB misses if the kernel grants it: a replay reads the whole file repeatedly.
   (void)::madvise(memory_.data(), memory_.size(), MADV_HUGEPAGE);
   if (const auto first = read()) {
     auto reason = parse_hello(first->body, hello_);
@@ -60,7 +60,7 @@ l2raw_reader::l2raw_reader(const std::filesystem::path& file, l2raw_keep keep)
 std::optional<record_view> l2raw_reader::next() { return read(); }
 
 void l2raw_reader::rewind() {
-  if (first_ == 0) return; // no good hello: damage_ stays
+  if (first_ == 0) return; // no valid hello: damage_ stays
   damage_.reset();
   position_ = first_;
   sequence_ = 1;
@@ -68,12 +68,12 @@ void l2raw_reader::rewind() {
   if (position_ < begin_) begin_ = end_ = position_;
 }
 
-/// As many bytes from the position on as are wanted, or as the file has.
+/// The wanted number of bytes from the position on, or as many as the file has.
 std::span<const std::byte> l2raw_reader::here(std::uint64_t wanted) {
   wanted = std::min(wanted, in_.bytes - position_);
   if (position_ + wanted > end_) {
     const std::uint64_t left = end_ - position_;
-    if (position_ + wanted > begin_ + window_) { // what is left goes to the front
+    if (position_ + wanted > begin_ + window_) { // the rest moves to the front
       std::memmove(memory_.data(), memory_.data() + (position_ - begin_), left);
       begin_ = position_;
     }
@@ -89,12 +89,12 @@ void l2raw_reader::read_until(std::uint64_t end) {
                            static_cast<off_t>(end_));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) fail(name_, cannot_be_read(last_error()));
-    if (n == 0) return; // it was cut since it was opened
+    if (n == 0) return; // it was truncated after it was opened
     end_ += static_cast<std::uint64_t>(n);
   }
 }
 
-/// The record at the position; not its place in the order.
+/// The record at the position; its place in the order is not checked.
 std::optional<refused> l2raw_reader::read_here(record_view& record) {
   const auto head = here(sizeof(record_header));
   if (head.size() < sizeof(record_header)) return refused::stream_length;

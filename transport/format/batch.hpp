@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tables of a frame's input buffer: events, their fragments, the pieces in which a fragment
-// arrived, and the boards found in it. The receivers write them, the kernels read them; usable in
-// device code.
+// arrived, and its boards. Receivers write them and kernels read them; usable in device code.
 //
-// A fragment that came as datagrams lies in pieces of equal length (the last may be shorter), where
-// the kernel put each datagram's payload; one that came over TCP is a single piece.
+// A fragment that came as datagrams is in pieces of equal length (the last may be shorter), in
+// place of each datagram's payload; one that came over TCP is a single piece.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +13,8 @@
 
 namespace l3 {
 
-/// In the flags of an event_entry, beside those of packed events: the sender keeps the event until
-/// the daemon acknowledges it, so the event can wait.
+/// An additional flag of an event_entry: the sender keeps the event until the daemon acknowledges
+/// it, so the event can wait.
 inline constexpr std::uint32_t event_kept_by_sender = 1U << 31;
 
 struct event_entry {
@@ -27,7 +26,7 @@ struct event_entry {
   std::uint32_t boards = 0;
   std::uint32_t flags = 0;          ///< event_flag bits known at admission, and the one above
   std::uint32_t reference_time = 0; ///< of the first non-opaque board, 28 bits
-  std::uint64_t completed_at = 0;   ///< when its last fragment arrived: see to_table()
+  std::uint64_t completed_at = 0;   ///< when its last fragment arrived, see to_table()
 };
 
 struct fragment_entry {
@@ -37,7 +36,7 @@ struct fragment_entry {
   std::uint32_t first_board = 0;
   std::uint16_t boards = 0; ///< 0 in a raw fragment
   std::uint8_t crate = 0;   ///< place in the readout list
-  std::uint8_t raw = 0;     ///< 1: damaged, carried byte for byte
+  std::uint8_t raw = 0;     ///< 1: damaged, stored byte for byte
 };
 
 /// Offset of a piece in the frame's input buffer; a multiple of 4.
@@ -54,7 +53,7 @@ struct board_entry {
   std::uint8_t reserved[3] = {};
 };
 
-/// Byte `offset` of a fragment, as an address in the input buffer.
+/// Address of byte `offset` of a fragment in the input buffer.
 [[nodiscard]] L3_FN inline const std::byte* byte_of(const std::byte* input,
                                                     const piece_offset* pieces,
                                                     const fragment_entry& f, std::uint32_t offset) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much a batch must hold by the configured limits: the size of a frame's input and of its
-// tables.
+// The size of a batch for the configured limits: a frame's input and its tables.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +17,7 @@ struct batch_capacity {
   std::size_t bytes = 0;
 };
 
-/// The capacity that a daemon's limits ask of each batch.
+/// The capacity that a daemon's limits require of each batch.
 [[nodiscard]] inline batch_capacity capacity_of(const readout& crates, std::uint32_t events,
                                                 std::uint32_t chunk_bytes) {
   const auto pieces_per_fragment =
@@ -28,7 +27,7 @@ struct batch_capacity {
   c.fragments = events * crates.size();
   c.pieces = c.fragments * pieces_per_fragment;
   c.boards = events * crates.boards();
-  // Datagrams lie in slots of chunk_bytes, rounded up to cache lines; short last chunks share
+  // Datagrams land in slots of chunk_bytes, rounded up to cache lines; short last chunks share
   // slots.
   c.bytes = round_up(static_cast<std::size_t>(c.fragments) * pieces_per_fragment *
                          round_up(chunk_bytes, 64),

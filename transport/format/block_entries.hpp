@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Entries behind the events of a block (docs/formats.md, section 6): a key, a length, so many
-// bytes. Those of low keys are the settings of the block's session, and a receiver copies them into
-// each file; those of keys from 16 on stand once in the stream, behind the settings.
+// Entries behind the events of a block (docs/formats.md, section 6): a key, a length, and the data.
+// Entries with low keys are the settings of the block's session, and a receiver copies them into
+// each file. Entries with keys from 16 on are written once in the stream, behind the settings.
 #pragma once
 
 #include <algorithm>
@@ -17,13 +17,13 @@
 namespace l3 {
 
 struct entry_head {
-  std::uint32_t key = 0; ///< 0: what follows is zeros
+  std::uint32_t key = 0; ///< 0: the data are zeros
   std::uint32_t bytes = 0;
 };
 inline constexpr std::size_t entry_alignment = 8;
 static_assert(sizeof(entry_head) == entry_alignment);
 
-/// Entries of these keys stand once.
+/// Entries with these keys are written once.
 inline constexpr std::uint32_t first_key_of_once = 16;
 inline constexpr std::uint32_t last_key_of_once = 255;
 /// The histograms of a spill, as JSON (docs/formats.md, section 16).
@@ -49,7 +49,7 @@ struct block_entry {
 class entry_walk {
 public:
   explicit entry_walk(std::span<const std::byte> entries) : all_(entries) {}
-  /// Nothing at the end, or where a length cannot be right.
+  /// Returns nothing at the end, or for an impossible length.
   [[nodiscard]] std::optional<block_entry> next() {
     const auto rest = all_.subspan(at_);
     if (rest.size() < sizeof(entry_head)) return std::nullopt;
@@ -62,9 +62,9 @@ public:
         head.key,
         {reinterpret_cast<const char*>(rest.data()) + sizeof head, std::size_t{head.bytes}}};
   }
-  /// Where the next entry would begin.
+  /// The position of the next entry.
   [[nodiscard]] std::size_t position() const { return at_; }
-  /// An entry says that it is longer than what is left.
+  /// Whether an entry is longer than the remaining bytes.
   [[nodiscard]] bool broken() const { return broken_; }
 
 private:
@@ -73,7 +73,7 @@ private:
   bool broken_ = false;
 };
 
-/// How many bytes the settings have, before the first entry that stands once.
+/// Length of the settings before the first entry with a key of 16 or more.
 [[nodiscard]] inline std::size_t settings_length(std::span<const std::byte> entries) {
   entry_walk walk(entries);
   for (std::size_t at = 0;; at = walk.position()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // CRC-32C (Castagnoli), the checksum of every header, record and block of koto-l3. It chains: the
-// checksum of two pieces is that of the second with the first one's as `previous`.
+// checksum of two pieces is that of the second, with that of the first as `previous`.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,8 @@
 
 namespace l3 {
 
-/// With its usual initial value and final xor: 0xE3069283 for the ASCII characters 123456789.
+/// Uses the standard initial value and final xor: 0xE3069283 for the ASCII characters 123456789.
 [[nodiscard]] std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t previous = 0);
-
-/// Of so many zeros, as crc32c(), without going through them: in steps that double. So the checksum
-/// of a file costs what its data costs, however long the holes are.
-[[nodiscard]] std::uint32_t crc32c_of_zeros(std::uint64_t count, std::uint32_t previous = 0);
 
 /// The checksum of a header that ends in its own CRC-32C: it covers all bytes before the last four.
 template <class Header>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading and writing integers of a given byte order at any address. Level-2 data is big-endian,
-// koto-l3's own formats are little-endian; the hosts and devices it runs on are little-endian.
+// Reads and writes integers of a given byte order at any address. Level-2 data are big-endian,
+// koto-l3's own formats are little-endian; all supported hosts and devices are little-endian.
 // Usable in device code.
 #pragma once
 
@@ -29,7 +29,7 @@ static_assert(std::endian::native == std::endian::little, "koto-l3 runs on littl
          swap_bytes(static_cast<std::uint32_t>(v >> 32));
 }
 
-/// The T at p, as it lies in memory; p needs no alignment.
+/// Loads a T from p, which needs no alignment.
 template <class T>
 [[nodiscard]] L3_FN T load(const std::byte* p) {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -44,7 +44,7 @@ L3_FN void store(std::byte* p, const T& v) {
   memcpy(p, &v, sizeof v);
 }
 
-/// The big-endian 16-, 32- or 64-bit word at p.
+/// Loads a big-endian word of 16, 32 or 64 bits from p.
 template <class T>
 [[nodiscard]] L3_FN T load_big(const std::byte* p) {
   return swap_bytes(load<T>(p));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The name of an event within a run: its spill and its number in that spill.
+// The identity of an event within a run: its spill and its number in that spill.
 #pragma once
 
 #include <compare>

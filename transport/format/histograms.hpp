@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the histograms of a spill are made of: sums for each input of the readout, and bins for the
-// events. The kernels of selection/histograms count into them, frame by frame; host programs add
-// them up, send, store and show them (docs/formats.md). Plain structs, usable in device code.
+// The contents of a spill's histograms: sums for each input of the readout, and bins for the
+// events. The kernels of selection/histograms count into them, frame by frame; host programs add,
+// send, store and show them (docs/formats.md). Plain structs, usable in device code.
 //
-// Everything is a whole number and everything is a sum, so that the histograms of a spill do not
-// depend on how its events were divided into frames, nodes and files: adding the parts, in any
-// order, gives the whole, bit by bit.
+// All values are integer sums, so the histograms of a spill do not depend on how its events were
+// divided into frames, nodes and files: adding the parts in any order gives the same bits.
 #pragma once
 
 #include <cstdint>
@@ -17,23 +16,23 @@
 
 namespace l3 {
 
-/// A waveform's noise is measured with so many samples: every 8 ns of its first 64 ns.
+/// Number of samples for a waveform's noise: every 8 ns of its first 64 ns.
 inline constexpr std::uint32_t noise_samples = 8;
-/// The logarithm of their variance is counted in 1/256 octave, and is so large at most.
+/// The logarithm of their variance is counted in 1/256 octave, up to most_noise_log.
 inline constexpr std::uint32_t noise_log_unit = 256;
 inline constexpr std::uint32_t most_noise_log = 32 * noise_log_unit;
 
-/// The sums of one input, over the events in which its waveform was looked at.
+/// The sums of one input, over the events whose waveforms were sampled.
 struct channel_sums {
   std::uint64_t waveforms = 0;
-  std::uint64_t lit = 0;              ///< with a pulse that is high enough for the input
+  std::uint64_t lit = 0;              ///< with a high enough pulse for the input
   std::uint64_t timed = 0;            ///< such pulses with a rising edge
-  std::uint64_t quiet = 0;            ///< waveforms without any pulse, whose noise was measured
+  std::uint64_t quiet = 0;            ///< waveforms without a pulse, whose noise was measured
   std::uint64_t pedestal = 0;         ///< 1/4 count
   std::uint64_t pedestal_squares = 0; ///< 1/16 count²
   std::uint64_t noise_log = 0; ///< of quiet waveforms: noise_log_of() of their samples' variance
   std::uint64_t noise_log_squares = 0;
-  std::int64_t time = 0; ///< of timed pulses, 1/128 ns since the time of pulses in time
+  std::int64_t time = 0; ///< of timed pulses, 1/128 ns relative to in-time pulses
 
   L3_FN channel_sums& operator+=(const channel_sums& o) {
     waveforms += o.waveforms;
@@ -51,18 +50,17 @@ struct channel_sums {
 };
 static_assert(sizeof(channel_sums) == 72);
 
-/// The bins of a histogram: values below `low`, then `bins` of `width`, then values from their end
-/// on.
+/// The bins of a histogram: values below `low`, then `bins` bins of `width`, then larger values.
 struct histogram_axis {
   std::int32_t low = 0;
   std::int32_t width = 1;
   std::uint32_t bins = 0;
 
   [[nodiscard]] L3_FN constexpr std::uint32_t counts() const { return bins + 2; }
-  /// Which of the counts a value belongs to.
+  /// The index of the count of a value.
   [[nodiscard]] L3_FN constexpr std::uint32_t place_of(std::int32_t value) const {
     if (value < low) return 0;
-    // The difference of two numbers of 32 bits fits 32 bits without sign.
+    // The difference of two 32-bit numbers fits 32 bits without sign.
     const std::uint32_t above = static_cast<std::uint32_t>(value) - static_cast<std::uint32_t>(low);
     const std::uint32_t bin = above / static_cast<std::uint32_t>(width);
     return bin < bins ? 1 + bin : 1 + bins;
@@ -76,10 +74,10 @@ enum class event_histogram : std::uint8_t {
   crystals,
   clusters,
   photons,
-  photon_energy,       ///< of each photon in the summary's list
+  photon_energy,       ///< of each listed photon of the summary
   vertex_z,            ///< of two photons
   transverse_momentum, ///< of two photons
-  pion_mass,           ///< of four photons: of both pairs, at the vertex of the other one
+  pion_mass,           ///< of four photons: of each pair, at the vertex of the other pair
   count_
 };
 inline constexpr std::uint32_t event_histograms =
@@ -87,8 +85,8 @@ inline constexpr std::uint32_t event_histograms =
 
 struct event_histogram_form {
   std::string_view name;
-  std::string_view unit; ///< of what people read
-  double scale = 1;      ///< this unit in those of the axis
+  std::string_view unit; ///< unit for people
+  double scale = 1;      ///< this unit in units of the axis
   histogram_axis axis;
 };
 
@@ -127,12 +125,12 @@ struct event_histogram_form {
   return {};
 }
 
-/// The times of a counter's hits from its threshold on, since the event's time: 1/128 ns.
+/// Times of a counter's hits above threshold, relative to the event's time: 1/128 ns.
 inline constexpr std::int32_t veto_time_unit = 128;
 inline constexpr histogram_axis veto_time_axis{-160 * veto_time_unit, 5 * veto_time_unit, 64};
 
-/// All counts of events, one array: how many events, how many of them gave their channels' sums,
-/// then the histograms in their order, then the times of each counter.
+/// All counts of events in one array: the number of events, the number of sampled events, the
+/// histograms in their order, then the times of each counter.
 inline constexpr std::uint32_t count_of_events = 0;
 inline constexpr std::uint32_t count_of_sampled = 1;
 [[nodiscard]] L3_FN constexpr std::uint32_t first_count(event_histogram h) {
@@ -146,19 +144,19 @@ inline constexpr std::uint32_t count_of_sampled = 1;
 }
 inline constexpr std::uint32_t event_counts = first_veto_count(max_vetoes);
 
-/// Whether the waveforms of an event are looked at for its channels' sums: those of one event in
-/// `one_in`, the same ones on every node and in every replay.
+/// Whether an event's waveforms are sampled for the sums of its channels: one event in `one_in`,
+/// the same ones on every node and in every replay.
 [[nodiscard]] L3_FN constexpr bool is_sampled(std::uint32_t run, std::uint32_t spill,
                                               std::uint32_t number, std::uint32_t one_in) {
-  constexpr std::uint32_t histograms = 0x68697374; // in the place of a line's id
+  constexpr std::uint32_t histograms = 0x68697374; // in place of a line's id
   if (one_in == 1) return true;
   const std::uint64_t when = mix_bits(std::uint64_t{run} << 32 | spill);
   const std::uint64_t mixed = mix_bits(when ^ (std::uint64_t{number} << 32 | histograms));
   return static_cast<std::uint32_t>(mixed >> 32) % one_in == 0;
 }
 
-/// A frame has room for the histograms of so many spills. Events of further spills are left out of
-/// the histograms, and counted.
+/// Number of spills with histograms in a frame. Events of further spills are left out of the
+/// histograms and counted.
 inline constexpr std::uint32_t max_frame_spills = 8;
 
 } // namespace l3

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A batch of events being received: memory, pinned where there is a GPU, that a frame lends to the
-// receivers, and the tables that say what lies in it. The receivers fill it, the kernels read it;
-// neither knows the other.
+// A batch of events being received: memory of a frame, pinned if there is a GPU, and the tables of
+// its contents. Receivers fill it and kernels read it, independently of each other.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +12,7 @@
 namespace l3 {
 
 struct input_batch {
-  /// Rises by 1 with every batch taken; batches are computed and sent in this order.
+  /// Increases by 1 with every batch taken; batches are computed and sent in this order.
   std::uint64_t serial = 0;
 
   std::span<std::byte> bytes; ///< 4096-aligned
@@ -22,7 +21,7 @@ struct input_batch {
   std::span<piece_offset> pieces;
   std::span<board_entry> boards;
 
-  // How much of each is used.
+  // Used parts of the arrays above.
   std::size_t used_bytes = 0;
   std::uint32_t used_events = 0;
   std::uint32_t used_fragments = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words that the level-2 electronics send: board packets, fragments, datagrams
-// (docs/formats.md, sections 1 to 3). Constants and bit arithmetic only; usable in device code.
+// The words of the level-2 electronics: board packets, fragments, datagrams (docs/formats.md,
+// sections 1 to 3). Constants and bit arithmetic only; usable in device code.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ inline constexpr std::uint16_t footer_tag = 0x6000; ///< top bits 0110
 inline constexpr std::uint16_t wide_tag_mask = 0xc000;
 inline constexpr std::uint16_t footer_tag_mask = 0xf000;
 inline constexpr std::uint16_t payload_mask = 0x3fff;
-inline constexpr std::uint16_t compressed_bit = 0x2000; ///< of header word 1
+inline constexpr std::uint16_t compressed_bit = 0x2000; ///< in header word 1
 
 inline constexpr std::uint32_t spill_mask = 0x1ff;
 
@@ -72,7 +72,7 @@ inline constexpr std::uint32_t fragment_trailer = 0x24000000;
          fragment_trailer_bytes;
 }
 
-/// The longest fragment that is accepted: 16 boards, each with all its compression words and a pad.
+/// The longest accepted fragment: 16 boards, each with all its compression words and a pad.
 inline constexpr std::size_t max_fragment_bytes =
     fragment_bytes(max_boards) + std::size_t{2} * max_boards * (max_compression_words + 1);
 
@@ -110,7 +110,7 @@ struct trailer {
 };
 inline constexpr std::uint32_t max_end_of_spill_count = 0x7fff;
 
-/// Where a fragment belongs: event number from 1, and the crate's place in the configured list.
+/// A fragment's event number, from 1, and its crate's place in the configured list.
 struct fragment_place {
   std::uint32_t event_number = 0;
   std::uint32_t crate = 0;

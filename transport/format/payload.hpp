@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is kept of the waveforms of an event, as the event says it (docs/formats.md, section 7): the
-// payload table, and the rows of pulses that stand for waveforms. Structs as they lie in the
-// stream; usable in device code.
+// The kept part of an event's waveforms, as recorded in the event (docs/formats.md, section 7): the
+// payload table, and the pulse rows that replace waveforms. Structs in the layout of the stream;
+// usable in device code.
 //
-// A line names a payload, and every so many of its events, the control sample, keep all. An event
-// that several lines keep has the most that one of them asks for. What cannot be
-// decoded, and what the selection does not know, is always kept whole and as it came.
+// A line has a payload, and keeps everything in one of so many of its events, the control sample.
+// An event kept by several lines gets the largest payload of these lines. Boards that cannot be
+// decoded, or are unknown to the selection, are always kept unchanged.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@
 
 namespace l3 {
 
-/// The head of the payload table. A packed_line_payload for each line of the summary follows.
+/// The head of the payload table, followed by a packed_line_payload for each line of the summary.
 struct packed_payload {
-  std::uint32_t levels = 0;  ///< hash of the levels below which waveforms count as quiet
-  std::uint32_t asked = 0;   ///< bit n: line n kept the event and asks for the payload that it has
-  std::uint32_t control = 0; ///< bit n: line n kept the event and took it for its control sample
+  std::uint32_t levels = 0;  ///< hash of the levels below which waveforms are quiet
+  std::uint32_t asked = 0;   ///< bit n: line n kept the event and asks for its payload
+  std::uint32_t control = 0; ///< bit n: line n kept the event for its control sample
   std::uint32_t reserved = 0;
 };
 static_assert(sizeof(packed_payload) == 16);
@@ -29,17 +29,16 @@ static_assert(sizeof(packed_payload) == 16);
 struct packed_line_payload {
   event_payload payload = event_payload::all;
   std::uint8_t reserved[3] = {};
-  std::uint32_t control = 0; ///< one in so many events of the line keeps all; 0: none
+  std::uint32_t control = 0; ///< one in so many events of the line keeps everything; 0: none
 };
 static_assert(sizeof(packed_line_payload) == 8);
 
-/// Bytes of the payload table, a multiple of 8.
+/// Length of the payload table, a multiple of 8.
 [[nodiscard]] L3_FN constexpr std::uint32_t packed_payload_bytes(std::uint32_t lines) {
   return static_cast<std::uint32_t>(sizeof(packed_payload) + lines * sizeof(packed_line_payload));
 }
 
-/// A pulse as it stands for its waveform: a row of the slot `pulses`
-/// (selection/sequence/slots.hpp).
+/// A pulse that replaces its waveform: a row of the slot `pulses` (selection/sequence/slots.hpp).
 struct packed_pulse {
   std::uint16_t pedestal = 0; ///< 1/4 count
   std::uint16_t peak = 0;     ///< counts
@@ -50,12 +49,12 @@ struct packed_pulse {
 };
 static_assert(sizeof(packed_pulse) == 12);
 
-/// Bytes of a mask of a board's records, or of its rows of pulses.
+/// Length of the mask of a board's records, or of its pulse rows.
 inline constexpr std::uint32_t board_mask_bytes = 2;
 inline constexpr std::uint32_t all_records = 0xffff;
 
-/// Whether the line's control sample takes this event: chosen as a prescale chooses, independently
-/// of the prescale.
+/// Whether the line's control sample takes this event. The choice is a hash, like a prescale, and
+/// independent of the prescale.
 [[nodiscard]] L3_FN constexpr bool is_control(std::uint32_t run, std::uint32_t spill,
                                               std::uint32_t number, std::uint32_t line_id,
                                               std::uint32_t control) {

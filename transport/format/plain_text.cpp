@@ -13,10 +13,9 @@ struct range {
   char32_t last;
 };
 
-/// In order. By the general categories Cc, Cf, Zl and Zp of Unicode 15; of Cf without the few that
-/// are written, such as the Arabic sign of a number. Beside them letters and signs that are drawn
-/// as nothing: the fillers of Hangul and the Khmer vowels without a shape, the joiner of graphemes,
-/// and the empty cell of Braille.
+/// Sorted. The general categories Cc, Cf, Zl and Zp of Unicode 15, without the visible members of
+/// Cf such as the Arabic number sign. Also invisible letters and signs: the Hangul fillers, the
+/// Khmer vowels without a shape, the grapheme joiner, and the empty Braille cell.
 constexpr std::array unplain{
     range{0x00, 0x1f},       range{0x7f, 0x9f},       range{0xad, 0xad},
     range{0x34f, 0x34f},     range{0x61c, 0x61c},     range{0x115f, 0x1160},
@@ -32,8 +31,8 @@ bool is_plain(char32_t c) {
   return behind == unplain.end() || c < behind->first;
 }
 
-/// The character at the beginning of a text that is not empty, as RFC 3629 has it: the shortest
-/// form, no half of a pair of UTF-16.
+/// The first character of a non-empty text according to RFC 3629: only the shortest form, and no
+/// UTF-16 surrogate.
 unplain_character read_character(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);
@@ -75,7 +74,7 @@ std::string escaped_name(const unplain_character& c, std::string_view text) {
 
 namespace {
 
-/// With `shown` in place of each character that is not plain, but for those of `but`.
+/// Replaces each character that is not plain by `shown`, except those in `but`.
 template <class Shown>
 std::string made_plain(std::string_view text, std::string_view but, const Shown& shown) {
   std::string line;
@@ -112,14 +111,14 @@ std::string json_in_utf8(std::string_view json) {
     if (c.number)
       valid += json.substr(at, c.bytes);
     else
-      valid += '\\' + escaped_name(c, json); // in JSON a backslash is two
+      valid += '\\' + escaped_name(c, json); // a backslash is doubled in JSON
     at += c.bytes;
   }
   return valid;
 }
 
 std::string peer_text(std::string_view text) {
-  constexpr std::size_t longest = 400; // that is worth reading
+  constexpr std::size_t longest = 400; // worth reading
   const auto goes_on = [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) == 0x80; };
   std::size_t end = std::min(longest, text.size());
   for (int i = 0; i < 3 && end > 0 && end < text.size() && goes_on(text[end]); ++i) --end;

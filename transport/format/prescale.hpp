@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which events a prescale keeps (docs/formats.md, section 7): a hash of run, spill, event number
-// and line decides, so every node, device and replay keeps the same ones.
+// The choice of events by a prescale (docs/formats.md, section 7). It is a hash of run, spill,
+// event number and line, so every node, device and replay keeps the same events.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace l3 {
 
-/// Mixes all bits of a word into all: the finaliser of splitmix64 (Steele, Lea, Flood, OOPSLA
+/// Makes each bit depend on all bits: the finaliser of splitmix64 (Steele, Lea, Flood, OOPSLA
 /// 2014).
 [[nodiscard]] L3_FN constexpr std::uint64_t mix_bits(std::uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The crates that are read out, in the order of the electronics' list, and the kind of their
-// boards.
+// The crates of the readout in the order of the electronics' list, and their kind of boards.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +15,7 @@ enum class board_kind : std::uint8_t {
 };
 
 struct crate_readout {
-  std::uint8_t number = 0; ///< the electronics' name of the crate
+  std::uint8_t number = 0; ///< crate number in the electronics
   std::uint8_t boards = l2::max_boards;
   board_kind kind = board_kind::sampling_125_mhz;
 
@@ -37,14 +36,14 @@ struct readout {
     return n;
   }
 
-  /// Bytes of the fragments of one event whose boards are all full.
+  /// Length of the fragments of an event whose boards are all full.
   [[nodiscard]] std::size_t event_bytes() const {
     std::size_t n = 0;
     for (const auto& c : crates) n += l2::fragment_bytes(c.boards);
     return n;
   }
 
-  /// KOTO's readout: 18 crates, 284 boards, 588 592 bytes an event.
+  /// KOTO's readout: 18 crates, 284 boards, 588 592 bytes per event.
   [[nodiscard]] static readout koto();
 };
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The record stream: level-2 data over TCP and in .l2raw files (docs/formats.md, section 4). Packed
-// structs as they lie in the stream; reading and checking them is in transport/file and
-// transport/input.
+// structs in the layout of the stream; transport/file and transport/input read and check them.
 #pragma once
 
 #include <array>
@@ -73,17 +72,17 @@ static_assert(sizeof(event_fragment) == 8);
 struct end_of_spill_body {
   std::uint32_t events = 0;
   std::uint32_t reserved = 0;
-  std::uint64_t cycle = 0; ///< ns, from one begin of spill to the next
+  std::uint64_t cycle = 0; ///< ns, from one spill begin to the next
 };
 static_assert(sizeof(end_of_spill_body) == 16);
 
 struct acknowledgement_body {
   std::uint64_t sequence = 0;
-  std::uint64_t known = 0; ///< events among the connection's records up to it that came before
+  std::uint64_t known = 0; ///< repeated events among the connection's records up to it
 };
 static_assert(sizeof(acknowledgement_body) == 16);
 
-/// The only refusal after which a sender tries again.
+/// The only refusal after which a sender retries.
 inline constexpr std::string_view no_place_left =
     "there are as many connections as the daemon takes";
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The small file in which a daemon notes, twice a second, what became of its events
+// The small file into which a daemon writes the outcomes of its events twice a second
 // (docs/formats.md, section 13).
 #pragma once
 
@@ -7,13 +7,13 @@
 
 namespace l3 {
 
-/// The file's content: numbers of 8 bytes, little-endian, in this order.
+/// The contents of the file: 8-byte numbers, little-endian, in this order.
 struct run_record {
   std::uint64_t magic = 0;
   std::uint64_t session = 0;
   std::uint64_t run = 0;
   std::uint64_t started = 0; ///< ns since 1970-01-01 UTC
-  std::uint64_t noted = 0;   ///< when these counts were taken; the same
+  std::uint64_t noted = 0;   ///< likewise, when these counts were read
   std::uint64_t admitted = 0;
   std::uint64_t forwarded = 0;
   std::uint64_t rejected = 0;

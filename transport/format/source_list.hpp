@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which machines may send to an input: networks, by udp.allow and tcp.allow. The electronics cannot
-// prove who they are, so the list keeps out stray senders and those that cannot forge an address.
-// An empty list admits every source, and costs nothing.
+// The networks that may send to an input (udp.allow and tcp.allow). The electronics cannot prove
+// their identity, so the list only excludes stray senders and those that cannot forge an address.
+// An empty list admits every source at no cost.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace l3 {
 
-/// The 128 bits of an IPv6 address. An IPv4 address a.b.c.d is ::ffff:a.b.c.d, as RFC 4291 (section
-/// 2.5.5.2) maps it, and as a socket of both families tells it.
+/// The 128 bits of an IPv6 address. An IPv4 address a.b.c.d is ::ffff:a.b.c.d, as in RFC 4291
+/// (section 2.5.5.2) and as a dual-stack socket reports it.
 struct ip_address {
   std::uint64_t high = 0;
   std::uint64_t low = 0;

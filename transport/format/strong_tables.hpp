@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of the strong codec (docs/formats.md, section 5): how often each residual is expected,
-// by scale. They are Student's t distributions with 8 degrees of freedom, rounded to frequencies
-// that add up to 1024: a Gaussian with the tails that digitizers have. The numbers are part of the
-// format, so they stand here as numbers and not as a formula.
+// The tables of the strong codec (docs/formats.md, section 5): expected frequencies of residuals,
+// by scale. They are Student's t distributions with 8 degrees of freedom, a Gaussian with a
+// digitizer's tails, rounded to frequencies with the sum 1024. The numbers are part of the format,
+// so they are listed and not computed.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 namespace l3::strong {
 
 inline constexpr std::uint32_t table_bits = 10;
-inline constexpr std::uint32_t table_slots = 1U << table_bits; // the sum of a table's frequencies
-inline constexpr std::uint32_t small_scales = 10; // of scales whose residuals are coded whole
-inline constexpr std::uint32_t max_low_bits = 6;  // of a residual of the other scales
+inline constexpr std::uint32_t table_slots = 1U << table_bits; // sum of a table's frequencies
+inline constexpr std::uint32_t small_scales = 10; // scales whose residuals are coded completely
+inline constexpr std::uint32_t max_low_bits = 6;  // of residuals of the other scales
 inline constexpr std::uint32_t scales = small_scales + 2 * max_low_bits;
-inline constexpr std::uint32_t tables = 12;      // two more serve all larger scales
-inline constexpr std::uint32_t max_symbols = 64; // of a table
+inline constexpr std::uint32_t tables = 12;      // the last two serve all larger scales
+inline constexpr std::uint32_t max_symbols = 64; // in a table
 
-/// Frequencies of the symbols 0, 1, …; the last of a table is the escape. Zeros fill up.
+/// Frequencies of the symbols 0, 1, …; the last of each table is the escape. The rest is zero.
 inline constexpr std::uint16_t frequencies[tables][max_symbols] = {
     {999, 12, 12, 1},
     {950, 37, 36, 1},

@@ -19,26 +19,25 @@ namespace l3 {
 namespace {
 
 constexpr double sigmas = 6;
-/// With fewer entries nothing is said of an input.
+/// Inputs with fewer entries are not compared.
 constexpr std::uint64_t least_entries = 20;
 
-// What is large enough to matter.
+// Smallest differences that matter.
 constexpr double least_pedestal = 2;  // counts
-constexpr double least_noise = 1.15;  // times
-constexpr double least_occupancy = 2; // times
+constexpr double least_noise = 1.15;  // ratio
+constexpr double least_occupancy = 2; // ratio
 constexpr double least_time = 4;      // ns
-// The rms of the times of pulses that are all accidental: they lie evenly in the part of a waveform
-// that is searched, 256 ns at 125 MHz and 512 ns at 500 MHz.
+// The rms of the times of accidental pulses, which are uniform in the searched part of a waveform:
+// 256 ns at 125 MHz and 512 ns at 500 MHz.
 constexpr double time_width = 256 / (2 * std::numbers::sqrt3);      // ns
 constexpr double fast_time_width = 512 / (2 * std::numbers::sqrt3); // ns
 
-// Kolmogorov's distance D of two histograms of n and m equal entries is above c √(1/n + 1/m) with a
-// probability of 2 exp(−2c²) at most: of one in a million at this c. Entries in bins make D
-// smaller.
+// Kolmogorov's distance D of two histograms of n and m equal entries exceeds c √(1/n + 1/m) with a
+// probability of at most 2 exp(−2c²), one in a million at this c. Binning makes D smaller.
 constexpr double distance_factor = 2.7;
 constexpr double least_distance = 0.05;
 
-/// The square of the error of the mean pedestal.
+/// The squared error of the mean pedestal.
 double pedestal_variance(const channel_sums& c) {
   constexpr double quarters = 4;
   const auto n = static_cast<double>(c.waveforms);
@@ -82,7 +81,8 @@ bool has_other_time(const channel_sums& a, const channel_sums& b, double width) 
   return differs(*mean_time_of(a), *mean_time_of(b), least_time, error);
 }
 
-/// Whether an input is one of a board at 500 MHz, which has four and leaves the other places empty.
+/// Whether an input belongs to a 500 MHz board, which has four inputs and leaves the other places
+/// empty.
 bool is_fast(const shown_histograms& of, std::size_t input) {
   constexpr std::size_t places = l2::waveforms_per_board;
   const std::size_t last = input / places * places + places - 1;
@@ -101,7 +101,7 @@ void compare(const shown_histograms& now, std::size_t input, const shown_histogr
   };
   const double read_before = share_read(reference, was);
   const double read_now = share_read(now, is);
-  // A share of n has an error of 1/(2 √n) at most.
+  // A share measured with n entries has an error of at most 1/(2 √n).
   const auto variance = [](const shown_histograms& h) {
     return 1 / (4 * (static_cast<double>(h.sampled) + 1));
   };
@@ -117,7 +117,7 @@ void compare(const shown_histograms& now, std::size_t input, const shown_histogr
     tell(channel_property::time, *mean_time_of(was), *mean_time_of(is));
 }
 
-/// Events have several entries in these, which depend on each other: two of them count as one.
+/// These histograms have several correlated entries per event; two of them count as one.
 double entries_that_count_as_one(std::string_view histogram) {
   const bool several = histogram == form_of(event_histogram::photon_energy).name ||
                        histogram == form_of(event_histogram::pion_mass).name;
@@ -130,7 +130,7 @@ double entries_of(const named_histogram& h) {
   return n;
 }
 
-/// Both have entries and the same bins.
+/// Both must have entries and the same bins.
 double distance_of(const named_histogram& a, const named_histogram& b) {
   const double n = entries_of(a);
   const double m = entries_of(b);
@@ -206,7 +206,7 @@ std::vector<channel_change> changed_channels(const shown_histograms& now,
 
 std::vector<std::string> changed_inputs(const std::vector<channel_change>& changes) {
   std::vector<std::string> inputs;
-  for (const channel_change& c : changes) // those of an input are side by side
+  for (const channel_change& c : changes) // the changes of an input are adjacent
     if (inputs.empty() || inputs.back() != c.input) inputs.push_back(c.input);
   return inputs;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Histograms as JSON: what /histograms answers, what `koto-l3 histograms` writes and reads, and
-// what a reference run is kept as (docs/formats.md).
+// Histograms as JSON: the response of /histograms, the files of `koto-l3 histograms`, and the form
+// of a reference run (docs/formats.md).
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace l3 {
 
-/// The sums of an input, by the names that documents give them.
+/// A sum of an input and its name in documents.
 struct sum_column {
   const char* name;
   std::uint64_t channel_sums::*of;
@@ -31,29 +31,29 @@ inline constexpr std::array sum_columns{
     sum_column{"noise_log", &channel_sums::noise_log},
     sum_column{"noise_log_squares", &channel_sums::noise_log_squares}};
 
-/// A histogram as it was written, with its own binning.
+/// A histogram as read from a document, with its own binning.
 struct named_histogram {
   std::string name;
   std::string unit;
   double low = 0;
   double width = 1;
-  std::vector<std::uint64_t> counts; ///< below, the bins, from their end on
-  std::string place;                 ///< "line:column" of its name in what was read; else empty
+  std::vector<std::uint64_t> counts; ///< below, the bins, above
+  std::string place;                 ///< "line:column" of its name, if it was read
 
   [[nodiscard]] std::size_t bins() const { return counts.size() - 2; }
 };
 
-/// What a document says; its binning may be that of another version of the program.
+/// The contents of a document, whose binning may be that of another version.
 struct shown_histograms {
   std::uint32_t run = 0;
-  std::optional<std::uint32_t> node; ///< nothing: of several
+  std::optional<std::uint32_t> node; ///< nothing: several nodes
   std::optional<std::uint32_t> spill;
   std::string settings;
   std::uint32_t one_in = 1;
   std::uint64_t events = 0;
   std::uint64_t sampled = 0;
   std::uint64_t left_out = 0;
-  std::vector<std::string> inputs; ///< by number; "" where there is none
+  std::vector<std::string> inputs; ///< by number; "" where there is no input
   std::vector<channel_sums> channels;
   std::vector<named_histogram> histograms; ///< of events
   std::vector<named_histogram> counters;   ///< times of hits, by counter
@@ -63,14 +63,19 @@ struct shown_histograms {
 
 [[nodiscard]] std::string to_json(const shown_histograms& h);
 
-/// Of a document, or of the run in one that has more (/histograms). Throws std::runtime_error that
-/// says what is wrong; the caller knows the file.
+/// Reads a document, or the run of one with several parts (/histograms). Throws std::runtime_error
+/// with a text that says what is wrong, without the file's name.
 [[nodiscard]] shown_histograms read_histograms(std::string_view text);
 
-/// Likewise of a file; what is wrong is told with its name.
+/// Reads a file. Errors have its name.
 [[nodiscard]] shown_histograms read_histogram_file(const std::string& file);
 
-/// Why read_histogram_file() would throw; empty: it would not.
+/// The error that read_histogram_file() would throw; empty if the file is valid.
 [[nodiscard]] std::string wrong_with_histogram_file(const std::string& file);
+
+// Adds histograms read from documents: of the spills of a run, or of the nodes of a farm.
+
+/// Adds `more` to `to`. Returns why the two cannot be added, or an empty string.
+[[nodiscard]] std::string add(shown_histograms& to, const shown_histograms& more);
 
 } // namespace l3

@@ -15,10 +15,10 @@ namespace {
 
 constexpr int records_of_a_fast_waveform = 4;
 
-// The variance s² of n samples of white noise σ² has a logarithm whose mean is not that of σ². With
-// k = n − 1, and k s²/σ² distributed as χ² of k degrees of freedom, ln s² has the mean ln σ² +
-// ψ(k/2) − ln(k/2) and the variance ψ'(k/2): M. S. Bartlett and D. G. Kendall, Suppl. J. R. Stat.
-// Soc. 8 (1946) 128. Here k = 7: ψ(7/2) = 46/15 − γ − 2 ln 2, and ψ'(7/2) = π²/2 − 1036/225.
+// The mean logarithm of the variance s² of n samples of white noise σ² differs from that of σ².
+// With k = n − 1, k s²/σ² is distributed as χ² with k degrees of freedom. So ln s² has the mean ln
+// σ² + ψ(k/2) − ln(k/2) and the variance ψ'(k/2): M. S. Bartlett and D. G. Kendall, Suppl. J. R.
+// Stat. Soc. 8 (1946) 128. Here k = 7: ψ(7/2) = 46/15 − γ − 2 ln 2, and ψ'(7/2) = π²/2 − 1036/225.
 static_assert(noise_samples == 8);
 constexpr double octave = std::numbers::ln2;
 constexpr double log_of_half = 1.252762968495368; // ln(k/2)
@@ -55,7 +55,7 @@ std::optional<double> noise_of(const channel_sums& c) {
   constexpr double n = noise_samples;
   const auto log = mean_noise_log_of(c);
   if (!log) return std::nullopt;
-  if (c.noise_log == 0) return 0.0; // no sample differs from another
+  if (c.noise_log == 0) return 0.0; // all samples are equal
   return std::sqrt(std::exp2(log->value - white_bias) / (n * (n - 1)));
 }
 
@@ -65,7 +65,7 @@ std::optional<double> occupancy_of(const channel_sums& c) {
 }
 
 std::optional<double> mean_time_of(const channel_sums& c) {
-  constexpr double unit = 128; // of 1 ns
+  constexpr double unit = 128; // per ns
   if (c.timed == 0) return std::nullopt;
   return static_cast<double>(c.time) / static_cast<double>(c.timed) / unit;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Histograms on the host: the sums of a spill, or of a run, as the daemon adds them up, and what
-// they are of. Sets that count the same inputs may be added in any order.
+// Histograms on the host: the sums of a spill or of a run, and their description. Sets that count
+// the same inputs may be added in any order.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace l3 {
 
 struct histogram_sums {
   std::vector<channel_sums> channels; ///< by input
-  std::vector<std::uint64_t> counts;  ///< event_counts of them
+  std::vector<std::uint64_t> counts;  ///< the event_counts
 
   histogram_sums() = default;
   explicit histogram_sums(std::size_t inputs) : channels(inputs), counts(event_counts) {}
@@ -42,36 +42,36 @@ struct histogram_sums {
   friend bool operator==(const histogram_sums&, const histogram_sums&) = default;
 };
 
-/// How the inputs and the counters are called.
+/// Names of the inputs and the counters.
 struct histogram_names {
-  std::vector<std::string> inputs; ///< by number, "crate/slot/channel"; empty: there is none
+  std::vector<std::string> inputs; ///< by number, "crate/slot/channel"; empty: no input
   std::vector<std::string> counters;
 
   friend bool operator==(const histogram_names&, const histogram_names&) = default;
 };
 
-/// The addresses of the inputs of a readout.
+/// The addresses of a readout's inputs.
 [[nodiscard]] std::vector<std::string> input_addresses(const readout& crates);
 
-/// Sums, and what they are of.
+/// Sums and their description.
 struct histogram_set {
   std::uint32_t run = 0;
   std::uint32_t node = 0;
-  std::optional<std::uint32_t> spill; ///< nothing: of a whole run, or of several spills
-  std::uint32_t settings = 0;         ///< the hash of those that decided (docs/formats.md)
-  std::uint32_t one_in = 1;           ///< events give their channels' sums
-  std::uint64_t left_out = 0;         ///< events that found no room (max_frame_spills)
+  std::optional<std::uint32_t> spill; ///< nothing: a whole run, or several spills
+  std::uint32_t settings = 0;         ///< hash of the selection's settings (docs/formats.md)
+  std::uint32_t one_in = 1;           ///< one event in so many is sampled
+  std::uint64_t left_out = 0;         ///< events without room (max_frame_spills)
   histogram_sums sums;
 };
 
-// What a channel's sums come to; nothing where there are too few entries.
+// Results of a channel's sums; nothing if there are too few entries.
 [[nodiscard]] std::optional<double> pedestal_of(const channel_sums& c);  ///< counts
 [[nodiscard]] std::optional<double> noise_of(const channel_sums& c);     ///< counts, rms
 [[nodiscard]] std::optional<double> occupancy_of(const channel_sums& c); ///< 0 … 1
 [[nodiscard]] std::optional<double> mean_time_of(const channel_sums& c); ///< ns
 
-/// The mean of log2 of the variance of quiet waveforms, and the square of its error: as the
-/// waveforms scatter, and not less than those of white noise do. Both in octaves.
+/// The mean log2 of the variance of quiet waveforms and its squared error, both in octaves. The
+/// error comes from the scatter of the waveforms, and is not less than that of white noise.
 struct mean_noise_log {
   double value = 0;
   double error_square = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which inputs are hot: their waveforms hold pulses most of the time, and far more often than those
-// of the other inputs of their counter do. A counter that as a whole sees very much, as those in
-// the beam do, has no hot input. docs/selection.md has the rule for people.
+// Finds hot inputs: their waveforms contain pulses most of the time, and far more often than other
+// inputs of their counter. A counter with a high rate on all inputs, such as those in the beam, has
+// no hot input. docs/selection.md explains the rule.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@
 namespace l3 {
 
 struct hot_rule {
-  std::uint64_t least_waveforms = 100; ///< with fewer nothing is said of an input
-  std::uint32_t above = 50;            ///< per cent of an input's waveforms have a pulse
-  std::uint32_t times_median = 5; ///< and this many times the share that is usual in its counter
+  std::uint64_t least_waveforms = 100; ///< inputs with fewer waveforms are not judged
+  std::uint32_t above = 50;            ///< smallest percentage of an input's waveforms with a pulse
+  std::uint32_t times_median = 5;      ///< smallest ratio to the usual share in its counter
 };
 
 enum class input_heat : std::uint8_t {
@@ -25,9 +25,9 @@ enum class input_heat : std::uint8_t {
   hot
 };
 
-/// The heat of each input. `counters`: the counter of each, the calorimeter being one; nothing: the
-/// input is dead or carries nothing, and says nothing of the others. The usual share of a counter
-/// is the median of its inputs, of an even number the lower one of the two in the middle.
+/// The heat of each input. `counters`: the counter of each input, the calorimeter being one;
+/// nothing for an input that is dead or unused, which does not count for the others. The usual
+/// share of a counter is the median over its inputs, the lower middle one of an even number.
 [[nodiscard]] std::vector<input_heat>
 heat_of(std::span<const channel_sums> channels,
         std::span<const std::optional<std::uint32_t>> counters, const hot_rule& rule);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mean and width of what lies within the bins of a histogram, as if each entry were in the middle
-// of its bin.
+// Mean and width of the entries in the bins of a histogram, as if each entry were in the middle of
+// its bin.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace l3 {
 
 struct moments {
-  std::uint64_t entries = 0; ///< within the bins
+  std::uint64_t entries = 0; ///< in the bins
   double mean = 0;
   double rms = 0;
 };

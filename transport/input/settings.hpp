@@ -11,8 +11,8 @@
 
 namespace l3 {
 
-/// How often the receivers' threads look at the time limits of event building. They do so rarely
-/// while there is nothing that a limit could end: a daemon without input should cost nothing.
+/// How often the receivers' threads check the time limits of event building. They check rarely
+/// while no limit is pending, so that an idle daemon costs nothing.
 inline constexpr auto tick_period = std::chrono::milliseconds(2);
 inline constexpr auto quiet_tick_period = std::chrono::milliseconds(100);
 
@@ -20,7 +20,7 @@ struct udp_settings {
   std::string bind = "127.0.0.1"; ///< address; empty: no UDP input
   std::uint16_t port = 42000;     ///< the first
   std::uint16_t ports = 8;
-  std::uint16_t threads = 1; ///< ports are dealt to threads in turn
+  std::uint16_t threads = 1; ///< ports are assigned to threads in turn
   byte_size socket_buffer = mebibytes(16);
   source_list allow; ///< datagrams of other sources are refused
 };

@@ -27,15 +27,15 @@ using boost::system::error_code;
 constexpr auto acknowledge_period = std::chrono::milliseconds(1);
 constexpr auto frame_wait = std::chrono::milliseconds(1);
 constexpr auto hello_time_limit = std::chrono::seconds(5);
-/// How long a refusal waits for the acknowledgements of the good records before it: some ages of
-/// batch and block. Without a receiver there may be none for hours.
+/// How long a refusal waits for the acknowledgements of the valid records before it: some ages of
+/// batch and block. Without a receiver they may not come for hours.
 constexpr auto acknowledge_time_limit = std::chrono::seconds(2);
 constexpr auto goodbye_time_limit = std::chrono::milliseconds(500);
 
 constexpr int keepalive_seconds = 5;
 constexpr int keepalive_probes = 3;
-/// Keepalive probes only an idle connection. The kernel sends unconfirmed data again for a quarter
-/// of an hour by default; this limit ends that after the time that keepalive takes.
+/// Keepalive probes only an idle connection. By default the kernel resends unconfirmed data for a
+/// quarter of an hour; this limit ends that after the time that keepalive takes.
 constexpr int unconfirmed_milliseconds = 1000 * keepalive_seconds * (1 + keepalive_probes);
 
 std::string text_of(const readout& r) {
@@ -52,7 +52,7 @@ tcp_connection::tcp_connection(asio::ip::tcp::socket socket, std::uint32_t run,
   error_code ignored;
   socket_.non_blocking(true, ignored);
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
-  // A peer whose machine vanished must not keep its place for ever; a silent peer may.
+  // A vanished peer must not keep its place forever; a silent one may.
   using asio::detail::socket_option::integer;
   socket_.set_option(asio::socket_base::keep_alive(true), ignored);
   socket_.set_option(integer<IPPROTO_TCP, TCP_KEEPIDLE>(keepalive_seconds), ignored);
@@ -108,7 +108,7 @@ asio::awaitable<void> tcp_connection::read_records() {
   problem wrong;
   while (!wrong && !ended_by_peer_) {
     wrong = co_await read_record();
-    co_await asio::post(socket_.get_executor(), use_awaitable); // lets the other connections run
+    co_await asio::post(socket_.get_executor(), use_awaitable); // lets other connections run
   }
   if (!wrong) co_return;
   input_.refused.add(wrong->reason);
@@ -133,7 +133,7 @@ asio::awaitable<tcp_connection::problem> tcp_connection::read_record() {
   } else if (header.type > record_type::hello) {
     wrong = stream_error{refused::stream_content, "records of this type are for the sender"};
   } else {
-    std::vector<std::byte> body(header.body_bytes); // at most a kilobyte, says check_header()
+    std::vector<std::byte> body(header.body_bytes); // at most a kilobyte, by check_header()
     wrong = co_await read_bytes(body.data(), body.size(), false);
     if (!wrong && check_body(header, body))
       wrong = stream_error{refused::stream_checksum, "a record is damaged"};
@@ -141,8 +141,8 @@ asio::awaitable<tcp_connection::problem> tcp_connection::read_record() {
   }
   if (!wrong) {
     (is_hello ? hello_ : sequence_) = header.sequence;
-    // The hello has a new number, records that are sent again keep theirs: the hello is
-    // acknowledged after them.
+    // The hello has a new number, but repeated records keep theirs: the hello is acknowledged after
+    // them.
     if (sequence_ + 1 == hello_) waiting_.add_as_safe_as_the_last(hello_);
     input_.datagrams.add();
     to_write_.cancel();
@@ -226,7 +226,7 @@ asio::awaitable<tcp_connection::problem> tcp_connection::store_event(const recor
   co_return std::nullopt;
 }
 
-/// The records before it are good; they are acknowledged, so that the sender knows what was taken.
+/// The records before it are valid and acknowledged, so that the sender knows what was taken.
 tcp_connection::stream_error tcp_connection::conflict_at(event_key event) const {
   return {refused::stream_conflict,
           "event " + std::to_string(event.number) + " of spill " + std::to_string(event.spill) +
@@ -250,7 +250,8 @@ tcp_connection::read_bytes(std::byte* to, std::size_t bytes, bool may_end) {
   co_return std::nullopt;
 }
 
-/// How many bytes came; 0: the peer has ended the stream or is gone; below 0: none yet.
+/// Returns the number of bytes; 0 if the peer has ended the stream or is gone; negative if no data
+/// are available.
 std::ptrdiff_t tcp_connection::receive(std::byte* to, std::size_t bytes) {
   const auto n = ::recv(socket_.native_handle(), to, bytes, MSG_DONTWAIT);
   if (n > 0) input_.bytes.add(static_cast<std::uint64_t>(n));
@@ -267,7 +268,7 @@ asio::awaitable<void> tcp_connection::pause(std::chrono::nanoseconds time) {
   co_await timer.async_wait(use_awaitable);
 }
 
-/// Runs until the connection closes, or the stream has ended and all of it is acknowledged.
+/// Runs until the connection closes, or the stream has ended and is completely acknowledged.
 asio::awaitable<void> tcp_connection::write_records() {
   while (socket_.is_open()) {
     if (!has_to_write()) {
@@ -304,7 +305,7 @@ asio::awaitable<void> tcp_connection::send(record_type type, std::span<const std
   co_await asio::async_write(socket_, parts, use_awaitable);
 }
 
-/// Sends the text and gives the peer a moment to read it: closing with unread data would reset the
+/// Sends the text and gives the peer time to read it: closing with unread data would reset the
 /// connection and lose the text.
 asio::awaitable<void> tcp_connection::send_refusal() {
   asio::steady_timer limit(socket_.get_executor(), goodbye_time_limit);

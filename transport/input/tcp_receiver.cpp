@@ -17,7 +17,7 @@
 
 #include "transport/input/tcp_connection.hpp"
 #include "transport/system/name_lookup.hpp"
-#include "transport/system/thread_name.hpp"
+#include "transport/system/threads.hpp"
 
 namespace l3 {
 namespace {
@@ -28,11 +28,10 @@ using boost::system::error_code;
 
 constexpr auto finish_time_limit = std::chrono::seconds(1);
 
-/// That a connection takes beside its record: two coroutines, timers, what waits to be
-/// acknowledged.
+/// Memory of a connection besides its record: two coroutines, timers, pending acknowledgements.
 constexpr std::uint64_t connection_bytes = 16 << 10;
 
-/// Connections beyond the limit that are being refused with a text; further ones are just closed.
+/// Connections beyond the limit that are refused with a text; further ones are just closed.
 constexpr std::size_t max_refusals = 64;
 
 void listen_to(const tcp_settings& s, tcp::acceptor& acceptor) {
@@ -102,7 +101,7 @@ private:
     acceptor_.async_accept([this](const error_code& failed, tcp::socket socket) {
       if (stopping_ || !acceptor_.is_open()) return;
       if (!failed) take(std::move(socket));
-      accept_again_ = failed.failed(); // no descriptor is free: the next tick accepts again
+      accept_again_ = failed.failed(); // no descriptor was free: the next tick accepts again
       if (!accept_again_) accept();
     });
   }
@@ -133,7 +132,7 @@ private:
     std::erase_if(connections_, [](const auto& c) { return c->closed(); });
   }
 
-  /// Ends a long wait early: from now on there may be time limits.
+  /// Ends a long wait early, because time limits may be pending now.
   void hasten() {
     if (std::exchange(quiet_, false)) tick_.cancel();
   }
@@ -151,7 +150,7 @@ private:
     });
   }
 
-  // Each calls itself again in context_ until the connections have come so far.
+  // These repost themselves in context_ until the connections are ready.
 
   void wait_unread(std::promise<void>& stopped) {
     if (readers_ == 0) return stopped.set_value();
@@ -171,7 +170,7 @@ private:
   std::size_t max_connections_;
   source_list allow_;
   asio::io_context context_{1};
-  // The context runs until the destructor stops it, even with nothing to read.
+  // The context runs until the destructor stops it, even without work.
   asio::executor_work_guard<asio::io_context::executor_type> work_{context_.get_executor()};
   tcp::acceptor acceptor_;
   asio::steady_timer tick_;
@@ -182,7 +181,7 @@ private:
   std::atomic<std::uint32_t> readers_ = 0;
   bool stopping_ = false;
   bool accept_again_ = false;
-  bool quiet_ = false; ///< the next tick is far off
+  bool quiet_ = false; ///< the next tick is far away
   std::thread thread_;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Receives level-2 datagrams (docs/formats.md, section 3). Each thread serves its share of the
-// ports with recvmmsg: headers go aside, payloads straight into the landing slots that the event
-// builder deals out. The sender cannot be slowed down, so a thread waits for datagrams only:
-// without a free frame it goes on reading, and the builder counts.
+// Receives level-2 datagrams (docs/formats.md, section 3). Each thread serves its ports with
+// recvmmsg: headers go to separate memory, payloads directly into the landing slots of the event
+// builder. The sender cannot be slowed down, so a thread waits only for datagrams: without a free
+// frame it continues to read, and the builder counts.
 #pragma once
 
 #include <cstddef>
@@ -20,15 +20,15 @@ namespace l3 {
 
 class udp_thread;
 
-/// Every port of the settings, as the first constructor below.
+/// Binds every port of the settings, as the first constructor below does.
 [[nodiscard]] std::vector<udp_socket> bind_ports(const udp_settings& settings);
 
 class udp_receiver {
 public:
-  /// Binds every port and starts the threads. Throws std::runtime_error that names address and port
-  /// if one cannot be bound. With port 0 the system chooses each port.
+  /// Binds every port and starts the threads. Throws std::runtime_error, with address and port, if
+  /// one cannot be bound. With port 0 the system chooses each port.
   udp_receiver(const udp_settings& settings, event_builder& builder);
-  /// The same with ports that are bound already, at least one.
+  /// Uses ports that are already bound; at least one.
   udp_receiver(std::vector<udp_socket> sockets, const udp_settings& settings,
                event_builder& builder);
   /// Calls stop().
@@ -36,20 +36,20 @@ public:
   udp_receiver(const udp_receiver&) = delete;
   udp_receiver& operator=(const udp_receiver&) = delete;
 
-  /// Takes the datagrams that the sockets hold, or leaves them there, then ends the threads, which
-  /// no longer call the builder.
+  /// Takes the datagrams in the sockets, or leaves them there, then ends the threads. They do not
+  /// call the builder after that.
   void stop(sockets_hold what = sockets_hold::what_to_take);
 
   [[nodiscard]] const std::vector<std::uint16_t>& ports() const { return ports_; }
   /// The smallest receive buffer that the system granted to a socket.
   [[nodiscard]] byte_size socket_buffer() const { return socket_buffer_; }
-  /// Which kernel setting would grant the configured buffers; empty if the sockets got them.
+  /// The kernel setting that would allow the configured buffers; empty if the sockets got them.
   [[nodiscard]] const std::string& advice() const { return advice_; }
 
-  /// One for each thread.
+  /// One per thread.
   [[nodiscard]] std::size_t inputs() const { return threads_.size(); }
   [[nodiscard]] const input_counters& input(std::size_t thread) const;
-  /// Rises many times a second, whether there is work or not. Any thread.
+  /// Increases many times a second, with or without work. Any thread.
   [[nodiscard]] std::uint64_t turns(std::size_t thread) const;
 
 private:

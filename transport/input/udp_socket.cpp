@@ -19,7 +19,7 @@ namespace l3 {
 namespace {
 
 /// Sets the largest buffer up to `wanted` that the system grants, beyond net.core.rmem_max if the
-/// process may.
+/// process is allowed to.
 std::uint64_t grow_buffer(int descriptor, std::uint64_t wanted) {
   const int size =
       static_cast<int>(std::min<std::uint64_t>(wanted, std::numeric_limits<int>::max() / 2));
@@ -76,7 +76,7 @@ udp_socket udp_socket::copy() const {
 
 std::uint32_t udp_socket::take_dropped() const {
   const std::uint32_t dropped = dropped_datagrams(descriptor());
-  return dropped - std::exchange(*drops_told_, dropped); // wraps as the kernel's counter does
+  return dropped - std::exchange(*drops_told_, dropped); // wraps like the kernel's counter
 }
 
 std::uint32_t dropped_datagrams(int descriptor) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One bound UDP port with a receive buffer as large as the system grants, and the number of
-// datagrams that it had no room for. Copies are the same port: it stays bound, and takes datagrams,
-// until the last of them is gone. One thread at a time reads from it.
+// A bound UDP port with the largest receive buffer that the system grants, and the number of
+// datagrams dropped for lack of room. Copies share the port: it stays bound and receives until the
+// last copy is destroyed. One thread at a time reads from it.
 #pragma once
 
 #include <netinet/in.h>
@@ -20,24 +20,24 @@
 
 namespace l3 {
 
-/// What becomes of datagrams that the sockets hold when a receiver stops.
+/// What a stopping receiver does with datagrams in the sockets.
 enum class sockets_hold : std::uint8_t {
-  what_to_take, ///< the receiver takes it
-  what_to_leave ///< it is of the next reader of the ports, which has copies of them
+  what_to_take, ///< the receiver takes them
+  what_to_leave ///< the next reader of the ports takes them from its copies
 };
 
 class udp_socket {
 public:
-  /// Throws std::runtime_error that names address and port.
+  /// Throws std::runtime_error with address and port.
   udp_socket(const std::string& address, std::uint16_t port, byte_size buffer);
 
   [[nodiscard]] int descriptor() const { return descriptor_.get(); }
   [[nodiscard]] std::uint16_t port() const { return port_; }
   [[nodiscard]] byte_size buffer() const { return buffer_; }
 
-  /// Another owner of the same port. Throws std::system_error if the system has no descriptor left.
+  /// Another owner of the port. Throws std::system_error if no descriptor is free.
   [[nodiscard]] udp_socket copy() const;
-  /// Datagrams for which there was no room since the last call of this function for any copy.
+  /// Datagrams dropped since the last call of this function for any copy.
   [[nodiscard]] std::uint32_t take_dropped() const;
 
 private:
@@ -49,14 +49,14 @@ private:
   std::shared_ptr<std::uint32_t> drops_told_ = std::make_shared<std::uint32_t>(0);
 };
 
-/// Datagrams that the socket has dropped for want of room since it was opened: the number that
-/// SO_RXQ_OVFL sends with each datagram, without waiting for one.
+/// Datagrams that the socket has dropped since it was opened: the number that SO_RXQ_OVFL sends
+/// with each datagram, but read without a datagram.
 [[nodiscard]] std::uint32_t dropped_datagrams(int descriptor);
 
-/// Room for the address of a source of either family.
+/// The address of an IPv4 or IPv6 source.
 using datagram_source = sockaddr_in6;
 
-/// Nothing if it is of neither family.
+/// Returns nothing for other address families.
 [[nodiscard]] inline std::optional<ip_address> address_of(const datagram_source& source) {
   if (source.sin6_family == AF_INET6)
     return ip_address::ipv6(std::bit_cast<std::array<std::uint8_t, 16>>(source.sin6_addr));

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "transport/input/settings.hpp"
-#include "transport/system/thread_name.hpp"
+#include "transport/system/threads.hpp"
 
 namespace l3 {
 namespace {
@@ -20,18 +20,17 @@ using std::chrono::nanoseconds;
 
 constexpr auto drop_count_period = milliseconds(100);
 constexpr auto quiet_drop_count_period = std::chrono::seconds(1);
-/// After a silence of this length no chunk waits for its siblings any more.
+/// After this silence no chunk waits for its siblings any more.
 constexpr auto silence = unstated_chunks::patience + milliseconds(20);
 
-/// Rounds over the ports that have data before time limits get their turn.
+/// Rounds over the ports with data before time limits are checked.
 constexpr int rounds_per_sweep = 16;
-/// Sweeps when the thread ends: it empties the sockets, but a sender that goes on cannot hold it
-/// up.
+/// Sweeps when the thread ends: it empties the sockets, but a continuing sender cannot block it.
 constexpr int sweeps_at_end = 16;
 
 constexpr std::uint32_t stop_number = std::numeric_limits<std::uint32_t>::max();
 
-/// There is at least one.
+/// There must be at least one socket.
 byte_size smallest_buffer(const std::vector<udp_socket>& sockets) {
   const auto bytes = [](const udp_socket& s) { return s.buffer().bytes; };
   return std::ranges::min_element(sockets, {}, bytes)->buffer();
@@ -92,7 +91,7 @@ void udp_thread::run() {
   bool napped = false;
   time_point now = steady_clock::now();
   while (true) {
-    const time_point looked_at = now; // what a port got later may be missing in ready_
+    const time_point looked_at = now; // later data of a port may be missing in ready_
     look(napped ? nanoseconds(0) : tick_at_ - now);
     if (stopping_) break;
     nanoseconds nap{};
@@ -120,7 +119,7 @@ void udp_thread::read_what_is_left() {
   }
 }
 
-/// Finds out which ports have data; waits for at most `limit` until one has.
+/// Finds the ports with data; waits at most `limit` for the first one.
 void udp_thread::look(nanoseconds limit) {
   const auto wait = std::chrono::ceil<milliseconds>(std::max(limit, nanoseconds(0)));
   const int found = ::epoll_wait(epoll_.get(), events_.data(), static_cast<int>(events_.size()),
@@ -135,8 +134,7 @@ void udp_thread::look(nanoseconds limit) {
   }
 }
 
-/// Reads the ports in ready_, and on until none has left more than a burst. Returns how long to nap
-/// then.
+/// Reads the ports in ready_ until none has more than a burst left. Returns how long to nap then.
 nanoseconds udp_thread::sweep(time_point looked_at) {
   builder_.enter(strip_, looked_at);
   place_exchanged();
@@ -155,8 +153,8 @@ nanoseconds udp_thread::sweep(time_point looked_at) {
   return nap_.after_sweep();
 }
 
-/// Reads a burst of datagrams from the port, at most as many as slots are free; true if it gave so
-/// many.
+/// Reads a burst of datagrams from the port, limited by the free slots. Returns true if it was
+/// full.
 bool udp_thread::receive(const udp_socket& p) {
   const std::size_t first = strip_.first_free();
   const std::size_t most = std::min(burst, strip_.slots().size() - first);
@@ -181,7 +179,7 @@ bool udp_thread::receive(const udp_socket& p) {
                          static_cast<std::uint32_t>(m),
                          static_cast<std::uint32_t>(message.msg_len - l2::datagram_header_bytes)});
     }
-    // The kernel has overwritten the length; it ignores it without a name.
+    // The kernel has overwritten the length, which it ignores without a name.
     message.msg_hdr.msg_namelen = sizeof sources_[m];
   }
   nap_.took(datagrams, bytes, datagrams == most);
@@ -193,7 +191,7 @@ bool udp_thread::receive(const udp_socket& p) {
   return datagrams == most;
 }
 
-/// Tells the kernel of slots that the strip has replaced.
+/// Passes replaced slots of the strip to the kernel.
 void udp_thread::place_exchanged() {
   for (const auto slot : strip_.exchanged()) parts_[slot][1].iov_base = strip_.slots()[slot].memory;
 }

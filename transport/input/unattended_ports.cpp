@@ -8,14 +8,14 @@
 #include <iterator>
 #include <utility>
 
-#include "transport/system/thread_name.hpp"
+#include "transport/system/threads.hpp"
 
 namespace l3 {
 namespace {
 
-/// Between two looks whether the thread shall end.
+/// Time between two checks whether the thread shall end.
 constexpr int patience_milliseconds = 50;
-/// Datagrams of one port in its turn.
+/// Most datagrams read from one port in its turn.
 constexpr int burst = 256;
 
 } // namespace
@@ -45,34 +45,15 @@ std::chrono::nanoseconds unattended_ports::busy_for() const {
                                            : last_.load() - busy_since_.load();
 }
 
-std::vector<bool> unattended_ports::silence(std::chrono::nanoseconds length) const {
-  std::vector<bool> silent;
-  const time_point last = last_;
-  if (last == never || last - length < began_) return silent;
-  for (std::size_t c = 0; c < building_.crates.size(); ++c)
-    silent.push_back(last_of_[c].load() < last - length);
-  return silent;
-}
-
 /// A beam comes from most crates: what few of them send is none.
 std::vector<std::uint32_t> unattended_ports::silent_for(std::chrono::nanoseconds length) const {
-  const auto silent = silence(length);
-  const bool most_are = 2 * std::ranges::count(silent, true) > std::ssize(silent);
-  return most_are ? std::vector<std::uint32_t>() : numbers_where(silent, true);
-}
-
-std::vector<std::uint32_t> unattended_ports::alone_for(std::chrono::nanoseconds length) const {
-  const auto silent = silence(length);
-  const bool most_are = 2 * std::ranges::count(silent, true) > std::ssize(silent);
-  return most_are ? numbers_where(silent, false) : std::vector<std::uint32_t>();
-}
-
-std::vector<std::uint32_t> unattended_ports::numbers_where(const std::vector<bool>& silent,
-                                                           bool which) const {
-  std::vector<std::uint32_t> numbers;
-  for (std::size_t c = 0; c < silent.size(); ++c)
-    if (silent[c] == which) numbers.push_back(building_.crates.crates[c].number);
-  return numbers;
+  const time_point last = last_;
+  if (last == never || last - length < began_) return {};
+  std::vector<std::uint32_t> silent;
+  for (std::size_t c = 0; c < building_.crates.size(); ++c)
+    if (last_of_[c].load() < last - length) silent.push_back(building_.crates.crates[c].number);
+  if (2 * silent.size() > building_.crates.size()) silent.clear();
+  return silent;
 }
 
 void unattended_ports::read(const std::stop_token& stop) {
@@ -116,7 +97,7 @@ std::optional<std::uint32_t> unattended_ports::crate_of(const l2::datagram_heade
                                                         std::size_t payload) const {
   const auto& crates = building_.crates.crates;
   const auto t = l2::trailer::unpack(h.discriminator);
-  if (payload == 0 && t.count != 0) { // the end of a spill
+  if (payload == 0 && t.count != 0) { // an end of spill
     const auto crate = std::ranges::find(crates, t.crate, &crate_readout::number);
     if (crate == crates.end()) return std::nullopt;
     return static_cast<std::uint32_t>(crate - crates.begin());

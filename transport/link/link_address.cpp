@@ -42,7 +42,7 @@ std::string endpoint_from(const std::string& local, const std::string& endpoint)
 std::string endpoint_to_listen_at(const std::string& endpoint) {
   std::string host(host_of(endpoint));
   if (host.empty() || host == "*" || ::if_nametoindex(host.c_str()) != 0) return endpoint;
-  if (is_ipv6(endpoint)) host = host.substr(1, host.size() - 2); // without its brackets
+  if (is_ipv6(endpoint)) host = host.substr(1, host.size() - 2); // without brackets
   std::string number;
   try {
     number = listening_address(host);

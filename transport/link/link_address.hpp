@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where an end of the output link is, "tcp://host:port", as ZeroMQ has to be told it. The host is
-// an address of IPv4, one of IPv6 in brackets, "*", the name of a network interface, or the name of
-// a machine. ZeroMQ takes an address of IPv6 only from a socket that was set for it, and listens at
-// no name of a machine; such a socket looks a name up as IPv6 first.
+// An endpoint of the output link, "tcp://host:port", in the form that ZeroMQ needs. The host is an
+// IPv4 address, an IPv6 address in brackets, "*", the name of a network interface, or a machine's
+// name. ZeroMQ accepts IPv6 addresses only on a socket set for them, and does not listen at machine
+// names; an IPv6 socket looks a name up as IPv6 first.
 #pragma once
 
 #include <string>
@@ -10,21 +10,21 @@
 
 namespace l3 {
 
-/// The host is an address of IPv6.
+/// Whether the host is an IPv6 address.
 [[nodiscard]] bool is_ipv6(std::string_view endpoint);
 
-/// The host as it stands there, an address of IPv6 with its brackets; empty of another transport of
-/// ZeroMQ, as a test may use it.
+/// The host, an IPv6 address with its brackets; empty for ZeroMQ's other transports, which tests
+/// may use.
 [[nodiscard]] std::string_view host_of(std::string_view endpoint);
 
-/// The host is the name of a machine, which may have addresses of both kinds.
+/// Whether the host is a machine's name, which may have IPv4 and IPv6 addresses.
 [[nodiscard]] bool names_a_machine(const std::string& endpoint);
 
-/// The same endpoint for a connection from this local address; any, if it is empty.
+/// The endpoint for a connection from this local address; an empty address means any.
 [[nodiscard]] std::string endpoint_from(const std::string& local, const std::string& endpoint);
 
-/// Where to listen: an address in place of a machine's name, of IPv4 if it has one. Waits for the
-/// system to look the name up. Throws std::runtime_error if there is none.
+/// The endpoint to listen at: a machine's name is replaced by its address, IPv4 if it has one.
+/// Waits for the system's look-up. Throws std::runtime_error if there is none.
 [[nodiscard]] std::string endpoint_to_listen_at(const std::string& endpoint);
 
 } // namespace l3

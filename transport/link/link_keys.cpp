@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t text_length = 40;
 constexpr std::string_view credential = "credential:";
 constexpr std::string_view credentials_variable = "CREDENTIALS_DIRECTORY";
-/// Far more than an allow-list of every machine there is.
+/// Much more than an allow-list of all machines.
 constexpr std::uint64_t largest_file = 1 << 20;
 
 constexpr mode_t secret_mode = 0600;
@@ -30,25 +30,25 @@ constexpr mode_t public_mode = 0644;
 constexpr mode_t public_forbidden = 0; ///< anybody may read it
 constexpr std::string_view secret_remark = "# koto-l3 secret key: nobody else may read it";
 constexpr std::string_view public_remark = "# koto-l3 public key";
-/// With which some editors begin a file of UTF-8.
+/// Some editors write it at the begin of a UTF-8 file.
 constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
 
 [[noreturn]] void fail(const std::string& what) { throw std::runtime_error(what); }
 
 bool is_credential(std::string_view name) { return name.starts_with(credential); }
 
-/// The service manager guards its folder, and may show a list of who may read as the group's mode.
+/// The service manager protects its folder, and may report an access list as the group's mode.
 mode_t forbidden_of(const std::string& name) {
   return is_credential(name) ? S_IRWXO : S_IRWXG | S_IRWXO;
 }
 
-/// Null: the service manager hands over none.
+/// Returns null if the service manager passes no credentials.
 const char* folder_of_credentials() {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): no thread changes it
   return std::getenv(credentials_variable.data());
 }
 
-/// Empty: it names none.
+/// Returns an empty string if the name is no credential.
 std::string credential_of(const std::string& name) {
   std::string its = name.substr(credential.size());
   return its.find('/') == its.npos ? its : std::string();
@@ -64,13 +64,13 @@ std::string path_of(const std::string& name) {
   return std::string(folder) + "/" + its;
 }
 
-/// A file that is read once, through a descriptor whose mode was looked at: not another of its
-/// name.
+/// Reads a file once, through the descriptor whose mode was checked, so that it cannot be replaced
+/// in between.
 std::string content_of(const std::string& path, mode_t forbidden) {
   input_text in = read_input(path, largest_file);
   if (!in.refusal.empty()) fail(path + " " + in.refusal);
   if (in.text.starts_with(byte_order_mark)) in.text.erase(0, byte_order_mark.size());
-  // A slip that would make a key of no use, and that no other mode of the file mends.
+  // A likely mistake, which a change of the file's mode does not fix.
   if (forbidden != public_forbidden && in.text.find(public_remark) != in.text.npos)
     fail(path + " holds a public key; what is wanted is a secret one");
   if ((in.mode & forbidden) != 0) {
@@ -80,7 +80,7 @@ std::string content_of(const std::string& path, mode_t forbidden) {
   return std::move(in.text);
 }
 
-/// ZeroMQ reads as far as a zero, and would leave the rest of the key as it finds it.
+/// ZeroMQ stops at a zero byte and would leave the rest of the key unset.
 std::optional<link_key> key_from(const std::string& text) {
   link_key key{};
   if (text.size() != text_length || text.find('\0') != text.npos ||
@@ -89,13 +89,13 @@ std::optional<link_key> key_from(const std::string& text) {
   return key;
 }
 
-/// "#" alone may begin a key: it is one of the 85 characters.
+/// "#" alone may begin a key, because it is one of the 85 characters.
 bool is_remark(const std::string& line) { return line == "#" || line.starts_with("# "); }
 
 std::vector<named_key> keys_in(const std::string& path, mode_t forbidden) {
   const std::string all = content_of(path, forbidden);
-  // A slip that would make a key of no use, or send the secret to the far end. In an allow-list it
-  // may stand behind other keys: such lists are put together from files.
+  // A likely mistake, which would make the key useless or send the secret to the peer. In an
+  // allow-list it may be behind other keys, because such lists are concatenated from files.
   if (forbidden == public_forbidden && all.find(secret_remark) != all.npos)
     fail(path + " holds a secret key; what is wanted is a public one");
   std::istringstream content(all);
@@ -109,7 +109,7 @@ std::vector<named_key> keys_in(const std::string& path, mode_t forbidden) {
     named_key found;
     if (is_remark(line) || !(words >> text)) continue;
     const auto key = key_from(text);
-    // The text itself is not shown: it may be most of a secret.
+    // The text is not shown, because it may be most of a secret.
     if (!key)
       fail(path + ":" + std::to_string(number) + ": no key: a key is " +
            std::to_string(text_length) + " characters of Z85");

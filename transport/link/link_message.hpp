@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The head of every message on the output link, and the body of an answer (docs/formats.md, section
-// 8): made and checked in one place for both ends.
+// The header of every message on the output link, and the body of an answer (docs/formats.md,
+// section 8), written and checked here for both ends.
 #pragma once
 
 #include <cstddef>
@@ -14,12 +14,12 @@
 
 namespace l3 {
 
-/// The body of a welcome and of an acknowledgement: which blocks have come before their turn, over
-/// another connection.
+/// The body of a welcome or an acknowledgement: which blocks have come early over another
+/// connection.
 struct link_answer_body {
   std::uint64_t missing = 0;  ///< the block that the receiver waits for
-  std::uint64_t early = 0;    ///< bit i: block missing + 1 + i has come, and is kept
-  std::uint32_t receiver = 0; ///< by chance another one in each
+  std::uint64_t early = 0;    ///< bit i: block missing + 1 + i has come and is kept
+  std::uint32_t receiver = 0; ///< random number of the receiver
   std::uint32_t body_crc = 0; ///< CRC-32C of the bytes before it
 };
 static_assert(sizeof(link_answer_body) == 24);
@@ -36,8 +36,8 @@ static_assert(sizeof(link_answer_body) == 24);
   return h;
 }
 
-/// Of a hello. `process`: a mark of the daemon's process, the same in all its sessions; it stands
-/// where other messages have a reserved field.
+/// The header of a hello. `process`: a mark of the daemon's process, the same in all its sessions,
+/// in the reserved field of other messages.
 [[nodiscard]] inline link_header make_hello_header(std::uint64_t session, std::uint64_t sequence,
                                                    std::uint16_t process) {
   link_header h = make_link_header(link_message::hello, session, sequence);
@@ -48,7 +48,7 @@ static_assert(sizeof(link_answer_body) == 24);
 
 [[nodiscard]] inline std::uint16_t process_of_hello(const link_header& h) { return h.reserved; }
 
-/// Nothing if the frame is not a link header.
+/// Returns nothing if the frame is no link header.
 [[nodiscard]] inline std::optional<link_header> read_link_header(std::span<const std::byte> frame) {
   if (frame.size() != sizeof(link_header)) return std::nullopt;
   const auto h = load<link_header>(frame.data());
@@ -60,13 +60,13 @@ static_assert(sizeof(link_answer_body) == 24);
   return h;
 }
 
-/// With its checksum.
+/// Adds the checksum.
 [[nodiscard]] inline link_answer_body sealed(link_answer_body body) {
   body.body_crc = header_crc(body);
   return body;
 }
 
-/// Nothing if these bytes are no answer. What a later version appends to it is passed over.
+/// Returns nothing if the bytes are no answer. Ignores what a later version appends.
 [[nodiscard]] inline std::optional<link_answer_body> read_answer(std::span<const std::byte> bytes) {
   if (bytes.size() < sizeof(link_answer_body)) return std::nullopt;
   const auto body = load<link_answer_body>(bytes.data());

@@ -21,24 +21,24 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto retry_time = 1s; ///< between hellos
-/// The news of a connection may come before ZeroMQ takes messages for it.
+/// The event of a connection may come before ZeroMQ accepts messages for it.
 constexpr auto quick_retry_time = 5ms;
 constexpr auto hold_retry_time = 100ms; ///< a source could not give a block
-constexpr auto way_retry_time = 2ms;    ///< all connections had enough to do
+constexpr auto way_retry_time = 2ms;    ///< all connections had enough to send
 constexpr auto heartbeat_time = 1s;     ///< of silence
-constexpr auto ask_time = 250ms;        ///< between two questions whether a connection lives
-/// A receiver that is silent for longer is absent. The status that says so is at most half a second
-/// old: 3 s in all.
+constexpr auto ask_time = 250ms;        ///< between two checks whether a connection lives
+/// After this silence the receiver counts as absent. The status that reports it is at most half a
+/// second old: 3 s in all.
 constexpr auto silence_limit = 2400ms;
 constexpr std::chrono::nanoseconds longest_wait = 1s;
-/// The forwarder takes so many from a connection, and then does other work: a receiver may send
-/// messages without a pause.
+/// The forwarder takes this many messages from a connection and then does other work, because a
+/// receiver may send without a pause.
 constexpr int messages_in_a_turn = 256;
-/// A connection leads to another receiver than the others for so long before it is told: where one
-/// was started anew, not all of its connections are known to have broken at first.
+/// How long a connection may lead to another receiver than the others before it is reported. After
+/// a receiver's restart, not all connections are known to be broken at first.
 constexpr auto longest_unsettled = 4s;
 
-/// By chance another one in each process, and never 0.
+/// A random number for each process, never 0.
 std::uint16_t mark_of_process() {
   static const auto mark = static_cast<std::uint16_t>(1 + std::random_device()() % 65535);
   return mark;
@@ -65,13 +65,13 @@ struct forwarder::way {
       : number(its_number), from(its.from), to(its.to), link(std::move(its_link)) {}
 
   std::size_t number;
-  std::string from; ///< local address; empty: the system chooses
+  std::string from; ///< local address; empty: chosen by the system
   std::string to;
   std::unique_ptr<link_connection> link;
-  bool is_welcome = false;            ///< the lane, over this connection
+  bool is_welcome = false;            ///< the receiver welcomed the lane over this connection
   time_point hello_at;                ///< when the next hello is due
-  time_point asked_at;                ///< whether it lives
-  time_point elsewhere_since = never; ///< it leads to another receiver than the lane's
+  time_point asked_at;                ///< when it was last checked
+  time_point elsewhere_since = never; ///< since when it has led to another receiver than the lane's
 
   [[nodiscard]] bool is_elsewhere() const { return elsewhere_since != never; }
   [[nodiscard]] std::string text() const { return from.empty() ? to : to + " from " + from; }
@@ -94,7 +94,7 @@ forwarder::forwarder(const forward_settings& settings, block_source& from, link_
 
 forwarder::~forwarder() = default;
 
-/// Without a lane there is nothing to say to anybody.
+/// Without a lane there is nothing to send.
 void forwarder::connect_once() {
   if (source_.lane().identity.session == 0) return;
   for (way& w : ways_) w.link->connect_once();
@@ -156,7 +156,7 @@ void forwarder::take_news(way& of, time_point now) {
   }
 }
 
-/// What goes over it goes nowhere until the receiver has welcomed the lane there again.
+/// Nothing is sent over it until the receiver has welcomed the lane there again.
 void forwarder::not_welcome(way& any_more, bool broke, time_point now) {
   any_more.is_welcome = false;
   any_more.elsewhere_since = never;
@@ -183,7 +183,7 @@ void forwarder::take(way& from, const link_header& header, std::string_view body
   if (header.type == link_message::welcome && one_more) {
     if (receiver != receiver_) {
       from.elsewhere_since = std::min(from.elsewhere_since, now);
-      from.hello_at = never; // until one of the connections breaks
+      from.hello_at = never; // never: until one of the connections breaks
       return;
     }
     from.elsewhere_since = never;
@@ -205,7 +205,7 @@ void forwarder::take(way& from, const link_header& header, std::string_view body
   if (!window_.is_welcome() && std::exchange(from.is_welcome, false)) from.hello_at = {};
 }
 
-/// When all of a lane is stored: its session ends, and that of the next begins, if there is one.
+/// Ends a completely stored lane and its session, and begins the next one, if there is one.
 bool forwarder::leave_lane(time_point now) {
   const lane_state ended = source_.lane();
   if (!all_stored() || !source_.next_lane()) return false;
@@ -225,14 +225,14 @@ bool forwarder::all_stored() const {
   return lane.sealed == lane.stored;
 }
 
-/// Does what is due and says when the next thing will be.
+/// Does what is due and returns when the next action is due.
 time_point forwarder::act(time_point now) {
   leave_lane(now);
   const lane_state lane = source_.lane();
-  if (lane.identity.session == 0) return never; // the source wakes us
+  if (lane.identity.session == 0) return never; // the source wakes this thread
   if (now < window_.not_before()) return window_.not_before();
   const time_point hello_due = say_hellos(lane, now);
-  if (!window_.is_welcome()) return hello_due; // or the link wakes us
+  if (!window_.is_welcome()) return hello_due; // or the link wakes this thread
 
   ask_silent_ways(now);
   tell_of_other_receivers(now);
@@ -244,7 +244,7 @@ time_point forwarder::act(time_point now) {
   return std::min(due, std::max(now, last_sent_at_) + heartbeat_time);
 }
 
-/// What they answer makes them be used again.
+/// An answer makes a suspected connection usable again.
 void forwarder::ask_silent_ways(time_point now) {
   for (way& w : ways_) {
     if (!w.is_welcome || !window_.is_suspect(w.number) || now < w.asked_at + ask_time) continue;
@@ -266,8 +266,9 @@ void forwarder::tell_of_other_receivers(time_point now) {
                           now);
 }
 
-/// Over each connection that is there and not welcome; when the next is due. Another receiver is
-/// as good as none while the lane has one, and as good as any then.
+/// Says hello over each connection that is up but not welcome. Returns when the next one is due. A
+/// connection to another receiver is not used while the lane has a receiver, and is as good as any
+/// otherwise.
 time_point forwarder::say_hellos(const lane_state& lane, time_point now) {
   time_point due = never;
   for (way& w : ways_) {
@@ -286,7 +287,7 @@ time_point forwarder::say_hellos(const lane_state& lane, time_point now) {
 bool forwarder::say_hello(way& over, const lane_state& lane, time_point now) {
   const link_hello_body body{lane.identity.run, lane.identity.node};
   last_sent_at_ = now;
-  // It names the first block that the daemon has.
+  // It names the daemon's first block.
   return over.link->send(
       make_hello_header(lane.identity.session, lane.stored + 1, mark_of_process()),
       std::string_view(reinterpret_cast<const char*>(&body), sizeof body));
@@ -299,7 +300,7 @@ time_point forwarder::send_blocks(time_point now) {
     if (over == nullptr) return now + way_retry_time;
     if (!send_block(*over, now)) return now + hold_retry_time;
   }
-  return never; // an acknowledgement or a sealed block wakes us
+  return never; // an acknowledgement or a sealed block wakes this thread
 }
 
 bool forwarder::send_block(way& over, time_point now) {
@@ -314,14 +315,14 @@ bool forwarder::send_block(way& over, time_point now) {
   return true;
 }
 
-/// Speaks for `lane`: it names the last block that is stored.
+/// Sends a message of `lane` with the last stored block.
 bool forwarder::send(way& over, link_message type, const lane_state& lane, std::string_view body,
                      time_point now) {
   last_sent_at_ = now;
   return over.link->send(make_link_header(type, lane.identity.session, lane.stored), body);
 }
 
-/// Over the connections by turns: one of them may be dead, and not known to be.
+/// Uses the connections in turn, because one may be dead without being known to be.
 bool forwarder::send(link_message type, const lane_state& lane, std::string_view body,
                      time_point now) {
   for (std::size_t n = 1; n <= ways_.size(); ++n) {
@@ -333,7 +334,7 @@ bool forwarder::send(link_message type, const lane_state& lane, std::string_view
   return false;
 }
 
-/// Over which the next block goes; null: all have enough to do.
+/// The connection for the next block; null if all have enough to send.
 forwarder::way* forwarder::next_way() {
   std::array<bool, most_link_ways> welcome{};
   for (const way& w : ways_) welcome[w.number] = w.is_welcome;

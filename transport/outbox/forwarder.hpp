@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends the blocks of a source (the outbox, or the spool) to the receiver over the output link
-// (docs/formats.md, section 8), in order and at a pace; the source keeps every one of them until
-// the receiver says that it is stored. Whatever happens to the connection or to the receiver in
-// between, the forwarder says hello again and goes on from the first block that is not stored.
+// Sends the blocks of a source (the outbox or the spool) to the receiver over the output link
+// (docs/formats.md, section 8), in order and at a pace. The source keeps every block until the
+// receiver has stored it. After any failure of the connection or the receiver, the forwarder says
+// hello again and continues with the first block that is not stored.
 #pragma once
 
 #include <atomic>
@@ -26,41 +26,42 @@ namespace l3 {
 
 class link_connection;
 
-/// What is wrong with the key files of a daemon, by the names of its settings; empty if nothing is.
+/// What is wrong with a daemon's key files, with the names of the settings; empty if they are
+/// valid.
 [[nodiscard]] std::string wrong_with_keys(const forward_settings& settings);
 
 class forwarder {
 public:
-  /// For the few things a person should know; called by the forwarder's thread.
+  /// Receives news for a person; called by the forwarder's thread.
   using report_function = send_window::report_function;
 
-  /// Source and pace must outlive the forwarder; forwarders that share the link share its pace.
-  /// Throws std::invalid_argument if `to` is not an address.
+  /// Source and pace must outlive the forwarder; forwarders on one link share its pace. Throws
+  /// std::invalid_argument if `to` is no address.
   forwarder(const forward_settings& settings, block_source& from, link_pace& pace,
             link_pace::share share, report_function report);
   ~forwarder();
   forwarder(const forwarder&) = delete;
   forwarder& operator=(const forwarder&) = delete;
 
-  /// The thread's body. After a stop it goes on until every sealed block is stored or the time
+  /// The thread's body. After a stop it continues until every sealed block is stored or the time
   /// limit is over.
   void run(const std::stop_token& stop, std::chrono::nanoseconds drain_time_limit);
 
-  /// Shortens the time limit to this moment. Any thread, before the stop is requested.
+  /// Sets an earlier deadline. Any thread, before the stop is requested.
   void drain_until(time_point deadline) { drain_until_ = deadline; }
 
-  /// The receiver has welcomed us and answered within the last seconds. Any thread.
+  /// Whether the receiver has welcomed the lane and answered within the last seconds. Any thread.
   [[nodiscard]] bool connected() const;
-  /// A receiver that answers does not store what it is sent, or does not welcome this daemon, and
-  /// has said why, or does not take a block that is sent to it again and again. Any thread.
+  /// Whether an answering receiver stores nothing: it does not store blocks or does not welcome
+  /// this daemon and gave a reason, or it does not take a repeatedly sent block. Any thread.
   [[nodiscard]] bool refused() const { return answers() && window_.is_refused(); }
-  /// A receiver that answers claims to have blocks that were never sent. Any thread.
+  /// Whether an answering receiver claims to have blocks that were never sent. Any thread.
   [[nodiscard]] bool is_wrong() const { return answers() && window_.is_wrong(); }
-  /// The receiver, if its name has no address; nothing where it has one, or the receiver answers.
+  /// The receiver if its name has no address; nothing if it has one, or if the receiver answers.
   /// Any thread.
   [[nodiscard]] std::optional<unknown_receiver> unknown() const;
   [[nodiscard]] const forward_counters& counters() const { return window_.counters(); }
-  /// Rises every second or more often, whether there is work or not. Any thread.
+  /// Increases at least every second, with or without work. Any thread.
   [[nodiscard]] std::uint64_t turns() const { return turns_; }
 
 private:
@@ -94,10 +95,10 @@ private:
   const link_pace::share share_;
   send_window window_;
   std::vector<way> ways_;
-  std::size_t last_way_ = 0;   ///< over which a message other than a block went
-  std::uint32_t receiver_ = 0; ///< mark of the one that welcomed the lane
+  std::size_t last_way_ = 0;   ///< that sent the last message other than a block
+  std::uint32_t receiver_ = 0; ///< mark of the receiver that welcomed the lane
   counter turns_;
-  mutable std::mutex unknown_mutex_; ///< guards the next one, which changes seldom
+  mutable std::mutex unknown_mutex_; ///< guards the next member, which rarely changes
   std::optional<unknown_receiver> unknown_;
 
   time_point last_sent_at_;

@@ -12,15 +12,16 @@
 #include "transport/link/link_address.hpp"
 #include "transport/link/link_keys.hpp"
 #include "transport/link/link_message.hpp"
-#include "transport/system/local_address.hpp"
+#include "transport/system/name_lookup.hpp"
 
 namespace l3 {
 
 namespace {
 
-// What ZeroMQ is told. Its own heartbeats only find a dead connection (and close it, after the
-// silence limit); keeping the data is the acknowledgements' work. No message queues up for a
-// connection that is not there: those of a broken one are let go, and sent again by us. The mark of
+// Options of ZeroMQ. Its heartbeats only find a dead connection and close it after the silence
+// limit; acknowledgements keep the data safe. No message is queued for a missing connection: those
+// of a broken one are dropped, and the forwarder sends them again. The send mark only limits the
+// memory of a stalled connection.
 // what goes out only bounds what a stalled connection holds.
 constexpr int link_heartbeat_ms = 1000;
 constexpr int link_silence_ms = 3000;
@@ -29,27 +30,27 @@ constexpr int slowest_reconnect_ms = 500;
 constexpr std::chrono::milliseconds pause_after_break(50);
 constexpr int linger_ms = 500; ///< for the goodbye
 constexpr int messages_in_line = 1024;
-/// A frame of a receiver: a header, or a text.
+/// A receiver's frame is a header or a text.
 constexpr byte_size largest_answer = kibibytes(64);
-/// At a mark libzmq 4.3.4 stops reading, and if the receiver then resets the connection, the next
-/// heartbeat aborts the process: no socket has heartbeats and a mark that can be reached.
+/// At a mark libzmq 4.3.4 stops reading. If the receiver then resets the connection, the next
+/// heartbeat aborts the process. So no socket has both heartbeats and a mark that can be reached.
 constexpr int no_mark = 0;
 constexpr const char* event_address = "inproc://link-events";
-/// For the addresses of one kind that a name has, before those of the other are tried.
+/// Time for a name's addresses of one family before those of the other are tried.
 constexpr std::chrono::seconds time_for_addresses(1);
-/// Between two questions for the address of a name whose machine does not answer.
+/// Time between two look-ups of a name whose machine does not answer.
 constexpr std::chrono::seconds time_between_look_ups(5);
-/// Without a connection ZeroMQ says something at least after each time limit of 3 s and a pause.
-/// It says no more, and never connects again, once a peer has broken its protocol.
+/// Without a connection ZeroMQ reports an event at least after each time limit of 3 s and a pause.
+/// After a peer has violated its protocol, it reports no more and never reconnects.
 constexpr std::chrono::seconds longest_silence_of_zeromq(5);
-/// The events that take_events() understands.
+/// The events that take_events() handles.
 constexpr int events = ZMQ_EVENT_CONNECTED | ZMQ_EVENT_CONNECT_RETRIED | ZMQ_EVENT_DISCONNECTED |
                        ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
                        ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
 
-/// A socket that connects to a port of this machine at which no program listens may be given that
-/// very port as its own, and TCP connects it to itself. ZeroMQ accepts such a peer, and no receiver
-/// could bind the port any more.
+/// A socket that connects to a port of this machine without a listener may get that very port as
+/// its own, and TCP then connects it to itself. ZeroMQ accepts such a peer, and no receiver could
+/// bind the port any more.
 bool is_connected_to_itself(int socket) {
   sockaddr_storage here{};
   sockaddr_storage there{};
@@ -61,7 +62,7 @@ bool is_connected_to_itself(int socket) {
          std::memcmp(&here, &there, length) == 0;
 }
 
-/// Nothing to do if the settings name no keys. Throws std::runtime_error that names the file.
+/// Has no effect if the settings have no keys. Throws std::runtime_error with the file.
 void use_keys(zmq::socket_t& socket, const forward_settings& settings) {
   if (settings.secret_key.empty()) return;
   const link_key secret = read_secret_key(settings.secret_key);
@@ -72,8 +73,8 @@ void use_keys(zmq::socket_t& socket, const forward_settings& settings) {
   socket.set(zmq::sockopt::curve_serverkey, zmq::buffer(receiver));
 }
 
-/// What to tell a person about an event of the socket; empty where there is nothing to tell.
-/// Without that text a wrong key is mere silence: ZeroMQ goes on trying.
+/// A text for people about an event of the socket; empty if there is nothing to report. Without it
+/// a wrong key would look like silence, because ZeroMQ keeps trying.
 std::string why_not_let_in(const forward_settings& settings, std::uint16_t event,
                            std::int32_t value) {
   const bool with_keys = !settings.secret_key.empty();
@@ -92,13 +93,13 @@ std::string why_not_let_in(const forward_settings& settings, std::uint16_t event
   case ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL: break;
   default: return {};
   }
-  // A receiver that cannot read what was sealed for another key hangs up without a word.
+  // A receiver that cannot decrypt a greeting for another key closes the connection silently.
   if (!with_keys) return {};
   return "the receiver at " + settings.to +
          " broke off: it is restarting, or the key in forward.receiver_key is not its own";
 }
 
-/// What happened to the monitored socket, with its value; nothing is left: nothing.
+/// The next event of the monitored socket, with its value; nothing if none is left.
 std::optional<std::pair<std::uint16_t, std::int32_t>> next_event(zmq::socket_t& monitor) {
   zmq::message_t event;
   zmq::message_t address;
@@ -115,8 +116,8 @@ link_connection::link_connection(const forward_settings& settings, const link_wa
       endpoint_(endpoint_from(way.from, way.to)), by_name_(names_a_machine(way.to)) {
   settings_.to = way.to;
   use_keys(socket_, settings);
-  // Not ZMQ_IMMEDIATE: with it, libzmq 4.3.4 aborts when a connection breaks between two frames of
-  // a message.
+  // Not ZMQ_IMMEDIATE: it makes libzmq 4.3.4 abort when a connection breaks between two frames of a
+  // message.
   socket_.set(zmq::sockopt::linger, linger_ms);
   socket_.set(zmq::sockopt::sndhwm, messages_in_line);
   socket_.set(zmq::sockopt::rcvhwm, no_mark);
@@ -140,7 +141,8 @@ void link_connection::connect_once() {
   last_event_at_ = steady_clock::now();
 }
 
-/// ZeroMQ would keep what waits for the connection, and send it over the next one, before a hello.
+/// Otherwise ZeroMQ would keep the messages of the broken connection and send them over the next
+/// one, before a hello.
 void link_connection::leave_broken(time_point now) {
   socket_.set(zmq::sockopt::linger, 0);
   socket_.disconnect(endpoint_);
@@ -149,8 +151,8 @@ void link_connection::leave_broken(time_point now) {
   connect_at_ = now + pause_after_break;
 }
 
-/// Another program at the receiver's port, or one frame that is too long, is enough for ZeroMQ to
-/// give up the address.
+/// ZeroMQ gives up an address after a protocol error, for example of another program at the
+/// receiver's port.
 void link_connection::connect_again_if_given_up(time_point now) {
   if (!connecting_ || up_ || now < last_event_at_ + longest_silence_of_zeromq) return;
   last_event_at_ = now;
@@ -158,8 +160,8 @@ void link_connection::connect_again_if_given_up(time_point now) {
   socket_.connect(endpoint_);
 }
 
-/// A name may have addresses of IPv4 and of IPv6, and the receiver listens at one of them: when it
-/// does not answer there, the others are tried, by turns. ZeroMQ would only try the first of IPv6.
+/// A name may have IPv4 and IPv6 addresses, and the receiver listens at one of them. Without an
+/// answer both families are tried in turn; ZeroMQ would only try the first IPv6 address.
 void link_connection::try_other_addresses(time_point now) {
   if (!by_name_ || !connecting_ || now < other_addresses_at_) return;
   other_addresses_at_ = now + time_for_addresses;
@@ -168,8 +170,8 @@ void link_connection::try_other_addresses(time_point now) {
   socket_.connect(endpoint_);
 }
 
-/// ZeroMQ looks the name up for each attempt, and does not tell an unknown name from a machine that
-/// does not answer.
+/// ZeroMQ looks the name up at each attempt, but does not distinguish an unknown name from a silent
+/// machine.
 void link_connection::look_up_name(time_point now, const report_function& report) {
   if (!by_name_) return;
   const std::string host(host_of(settings_.to));
@@ -192,12 +194,12 @@ void link_connection::look_up_name(time_point now, const report_function& report
 link_connection::news link_connection::take_events(const report_function& report) {
   news since;
   const time_point now = steady_clock::now();
-  bool unanswered = false; // ZeroMQ pauses, after it had no connection
+  bool unanswered = false; // ZeroMQ pauses after a failed attempt
   bool was_up = up_;
   while (const auto event = next_event(monitor_)) {
     const auto& [what, value] = *event;
     last_event_at_ = now;
-    if (!connecting_) continue; // of a connection that was left
+    if (!connecting_) continue; // of an abandoned connection
     if (what == ZMQ_EVENT_CONNECTED) {
       leave_itself(value, report);
       unanswered = false;
@@ -238,7 +240,7 @@ link_connection::news link_connection::take_events(const report_function& report
 
 void link_connection::leave_itself(int socket, const report_function& report) {
   if (!is_connected_to_itself(socket)) return;
-  constexpr linger at_once{1, 0}; // so that the port is free when the socket is closed
+  constexpr linger at_once{1, 0}; // frees the port when the socket is closed
   (void)::setsockopt(socket, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
   report("no receiver listens at " + settings_.to + ", and the connection came back to itself");
   socket_.disconnect(endpoint_);
@@ -251,7 +253,7 @@ std::optional<link_connection::message> link_connection::receive() {
   while (socket_.recv(head, zmq::recv_flags::dontwait)) {
     message got;
     bool more = head.more();
-    for (int frames = 1; more; ++frames) { // all frames of a message are there at once
+    for (int frames = 1; more; ++frames) { // all frames of a message arrive together
       zmq::message_t further;
       (void)socket_.recv(further);
       more = further.more();
@@ -295,7 +297,7 @@ bool link_connection::wait(std::span<link_connection* const> all, int descriptor
     items.push_back({c->monitor_.handle(), 0, ZMQ_POLLIN, 0});
     c->blocked_ = false;
   }
-  // A signal may end it early, which does no harm.
+  // A signal may end it early, which is harmless.
   (void)zmq_poll(items.data(), static_cast<int>(items.size()), limit.count());
   return items.front().revents != 0;
 }

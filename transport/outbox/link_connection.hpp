@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A forwarder's connection to the receiver, as ZeroMQ has it: messages of the output link go out
-// and come in whole, and what happens to the connection is told. Nothing here waits but wait(), and
-// nothing queues up for a connection that is not there.
+// A forwarder's connection to the receiver through ZeroMQ: it sends and receives whole messages of
+// the output link, and reports changes of the connection. Only wait() blocks, and nothing is queued
+// for a missing connection.
 #pragma once
 
 #include <chrono>
@@ -32,17 +32,17 @@ public:
   /// Does not connect yet. Throws zmq::error_t.
   link_connection(const forward_settings& settings, const link_way& way);
 
-  /// The first time; does nothing then. Throws zmq::error_t if the address is none.
+  /// Connects in the first call only. Throws zmq::error_t for an invalid address.
   void connect_once();
-  /// The connection is there, and both ends know each other's keys.
+  /// Whether the connection exists and both ends know each other's keys.
   [[nodiscard]] bool is_up() const { return up_; }
-  /// Its receiver, if the name of that had no address when it was looked up last; nothing while
-  /// the connection is there.
+  /// The receiver, if the last look-up of its name found no address; nothing while the connection
+  /// exists.
   [[nodiscard]] const std::optional<unknown_receiver>& unknown() const { return unknown_; }
-  /// What has happened to it since the last call.
+  /// Changes of the connection since the last call.
   struct news {
-    bool any = false;  ///< it came, broke, or was refused
-    bool down = false; ///< it broke or was refused, even if it came again since
+    bool any = false;  ///< it was established, broken or refused
+    bool down = false; ///< it was broken or refused, even if it is up again
   };
   [[nodiscard]] news take_events(const report_function& report);
 
@@ -50,22 +50,21 @@ public:
     link_header header;
     zmq::message_t body;
   };
-  /// The next that came, if it is one of the output link; nothing if none is left. What is no
-  /// message of the link is passed over.
+  /// The next message of the output link; nothing if none is left. Skips other messages.
   [[nodiscard]] std::optional<message> receive();
 
-  /// False: ZeroMQ takes nothing now.
+  /// Returns false if ZeroMQ accepts nothing now.
   bool send(const link_header& head, std::string_view body);
-  /// Sends from the block's own memory, and holds it until it has left.
+  /// Sends from the block's memory, and holds the block until it has been sent.
   bool send(const link_header& head, const held_block& block);
 
-  /// Until there is something to do on one of them: a message or an event, room for a message if
-  /// there was none, or the descriptor can be read. True: it can.
+  /// Waits until one of them has work (a message, an event, or room for a blocked message) or the
+  /// descriptor is readable. Returns true if it is readable.
   [[nodiscard]] static bool wait(std::span<link_connection* const> all, int descriptor,
                                  std::chrono::milliseconds limit);
 
 private:
-  /// Ends a connection of this socket if it is one to itself, and tries again.
+  /// Closes this socket's connection if it is connected to itself, and tries again.
   void leave_itself(int socket, const report_function& report);
 
   void leave_broken(time_point now);
@@ -74,22 +73,22 @@ private:
   void connect_again_if_given_up(time_point now);
 
   forward_settings settings_;
-  std::string from_;     ///< the way's local address; empty: the system chooses
-  std::string key_;      ///< in which its receiver stands
-  std::string endpoint_; ///< as ZeroMQ has to be told it
-  bool by_name_;         ///< the receiver's machine
+  std::string from_;     ///< local address; empty: chosen by the system
+  std::string key_;      ///< configuration key of its receiver
+  std::string endpoint_; ///< in ZeroMQ's form
+  bool by_name_;         ///< the receiver is a machine's name
   zmq::context_t context_{1};
-  zmq::socket_t monitor_{context_, zmq::socket_type::pair}; ///< tells of the next one
+  zmq::socket_t monitor_{context_, zmq::socket_type::pair}; ///< reports events of the next one
   zmq::socket_t socket_{context_, zmq::socket_type::dealer};
   bool connecting_ = false;
   bool up_ = false;
-  std::optional<time_point> connect_at_; ///< the last one broke, and the next is begun then
+  std::optional<time_point> connect_at_; ///< set after a break: when to connect again
   time_point other_addresses_at_{};
   std::future<found_addresses> looked_up_; ///< valid: the receiver's name is being looked up
-  bool was_up_since_ = false;              ///< that began: what it finds is of another time
-  time_point look_up_at_{};                ///< again
+  bool was_up_since_ = false;              ///< since that began, so its result is stale
+  time_point look_up_at_{};                ///< for the next look-up
   std::optional<unknown_receiver> unknown_;
-  time_point last_event_at_{}; ///< when ZeroMQ told of one, or was told to connect
+  time_point last_event_at_{}; ///< of ZeroMQ, or when it was told to connect
   bool blocked_ = false;       ///< ZeroMQ had no room for a message
 };
 

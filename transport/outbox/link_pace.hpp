@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pace of the output link, shared by the forwarders that send on it: one for events that have
-// just been packed, one for what waits on disk. Fresh events go first as long as the backlog has
-// had its quarter of the link lately, so that neither starves; what one does not use is the
-// other's. The clock is the caller's.
+// The pace of the output link, shared by its forwarders: one for newly packed events, one for the
+// backlog on disk. New events go first as long as the backlog has recently had its quarter of the
+// link, so that neither starves; one uses what the other leaves. The caller passes the time.
 #pragma once
 
 #include <algorithm>
@@ -18,18 +17,18 @@
 
 namespace l3 {
 
-/// Keeps a sender at a rate: it says how long to wait before the next bytes may go. What goes out
-/// in any stretch of time is at most the rate times that time plus a burst, which makes up for
-/// timers that wake late.
+/// Limits a sender's rate: it tells how long to wait before the next bytes may go. The output in
+/// any interval is at most the rate times the interval plus a burst, which compensates timers that
+/// wake late.
 class pacer {
 public:
-  /// `burst`: how far the sender may fall behind its pace and still make up for it. A rate of 0 is
-  /// no limit.
+  /// `burst`: how far the sender may fall behind its pace and still catch up. A rate of 0 means no
+  /// limit.
   pacer(bit_rate rate, std::chrono::nanoseconds burst)
       : nanoseconds_per_byte_(time_of_byte(rate)), burst_(burst) {}
 
-  /// From now on: what is on the link counts at the new rate. What the sender may make up for
-  /// stays.
+  /// Changes the rate: data on the link count at the new rate. The sender may still catch up as
+  /// before.
   void set_rate(bit_rate rate, time_point now) {
     const double before = std::exchange(nanoseconds_per_byte_, time_of_byte(rate));
     if (due_ <= now) return;
@@ -38,12 +37,12 @@ public:
     fraction_ = 0;
   }
 
-  /// Zero if bytes may go now.
+  /// Zero if bytes may be sent now.
   [[nodiscard]] std::chrono::nanoseconds wait(time_point now) const {
     return std::max(due_ - now, std::chrono::nanoseconds::zero());
   }
 
-  /// Tells it that `bytes` went out.
+  /// Notes that `bytes` were sent.
   void sent(std::uint64_t bytes, time_point now) {
     if (nanoseconds_per_byte_ == 0) return;
     if (due_ < now - burst_) {
@@ -65,8 +64,8 @@ private:
 
   double nanoseconds_per_byte_;
   std::chrono::nanoseconds burst_;
-  time_point due_;      ///< when the link is idle again, if it keeps its pace
-  double fraction_ = 0; ///< of a nanosecond, carried on
+  time_point due_;      ///< when the link is idle again at this pace
+  double fraction_ = 0; ///< of a nanosecond, carried over
 };
 
 /// Thread-safe.
@@ -76,14 +75,14 @@ public:
 
   explicit link_pace(bit_rate rate) : pacer_(rate, burst) {}
 
-  /// For both, from now on.
+  /// Sets the rate of both.
   void set_rate(bit_rate rate, time_point now) {
     const std::lock_guard guard(lock_);
     pacer_.set_rate(rate, now);
-    waits_until_ = {}; // by the old rate
+    waits_until_ = {}; // computed with the old rate
   }
 
-  /// Zero if a block may go now; else ask again then.
+  /// Zero if a block may be sent now; else ask again after this time.
   [[nodiscard]] std::chrono::nanoseconds wait(share who, time_point now) {
     const std::lock_guard guard(lock_);
     auto time = pacer_.wait(now);
@@ -101,13 +100,13 @@ public:
   }
 
 private:
-  /// poll() wakes late by up to a millisecond or two: that much may be made up for.
+  /// poll() wakes up to a millisecond or two late; this much may be caught up.
   static constexpr std::chrono::nanoseconds burst = std::chrono::milliseconds(4);
   static constexpr std::chrono::nanoseconds turn = std::chrono::milliseconds(1);
-  /// A sender that does not ask for so long after its time has nothing to send any more.
+  /// A sender that does not ask for this long after its time has nothing to send.
   static constexpr std::chrono::nanoseconds patience = std::chrono::milliseconds(4);
 
-  static constexpr std::int64_t fresh_per_backlog = 3; ///< bytes: the backlog has one in four
+  static constexpr std::int64_t fresh_per_backlog = 3; ///< in bytes: the backlog gets one in four
   static constexpr std::int64_t lately = std::int64_t{64} << 20;
 
   static constexpr std::size_t index(share who) { return static_cast<std::size_t>(who); }
@@ -117,7 +116,7 @@ private:
   std::mutex lock_;
   pacer pacer_;
   std::array<time_point, 2> waits_until_{};
-  std::int64_t owed_ = 0; ///< to the backlog, lately, in fresh bytes
+  std::int64_t owed_ = 0; ///< recent debt to the backlog, in bytes of new events
 };
 
 } // namespace l3

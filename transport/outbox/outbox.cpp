@@ -13,8 +13,8 @@
 
 #include "transport/format/crc32c.hpp"
 #include "transport/format/endian.hpp"
+#include "transport/format/time.hpp"
 #include "transport/store/block.hpp"
-#include "transport/system/time_of_day.hpp"
 
 namespace l3 {
 
@@ -23,15 +23,15 @@ namespace {
 constexpr std::uint64_t page = 4096;
 constexpr std::uint64_t block_alignment = 64;
 
-// The tables beside the ring are bounded too. Blocks sealed by age may be small and events may be
-// tiny, but if they are smaller than this on average, a table is full before the ring is: less than
-// 1 % of the ring's memory buys that limit.
+// The tables beside the ring are limited too. Blocks sealed by age may be small and events tiny. If
+// they are smaller than this on average, a table is full before the ring is. The limit costs less
+// than 1 % of the ring's memory.
 constexpr std::uint64_t smallest_mean_block = 4096;
 constexpr std::uint64_t smallest_mean_event = 1024;
 constexpr std::uint64_t fewest_slots = 64;
 constexpr std::uint64_t fewest_times = 1024;
-/// The settings go with one block in so many times their length: a receiver that did not get the
-/// first block, because another one stored it, has them soon.
+/// The settings are sent with one block per this multiple of their length: a receiver that did not
+/// get the first block, because another one stored it, soon has them.
 constexpr std::uint64_t settings_once_in = 256;
 constexpr std::uint64_t least_between_settings = std::uint64_t{16} << 20;
 
@@ -86,7 +86,7 @@ bool outbox::fits_in_open(std::size_t bytes) const {
          !times_full();
 }
 
-/// Blocks are contiguous: one that would not fit before the end of the ring begins at its start.
+/// Blocks are contiguous: one that does not fit before the end of the ring begins at its start.
 std::uint64_t outbox::start_for(std::size_t bytes) const {
   const std::uint64_t left = capacity_ - sealed_end_ % capacity_;
   return sizeof(block_header) + bytes <= left ? sealed_end_ : sealed_end_ + left;
@@ -95,7 +95,7 @@ std::uint64_t outbox::start_for(std::size_t bytes) const {
 bool outbox::fits_as_new(std::size_t bytes) const {
   const std::uint64_t start = start_for(bytes);
   std::uint64_t tail = tail_.load(std::memory_order_acquire);
-  if (tail == sealed_end_) tail = start; // nothing is in the ring
+  if (tail == sealed_end_) tail = start; // the ring is empty
   const std::uint64_t blocks =
       sealed_.load(std::memory_order_relaxed) - reused_.load(std::memory_order_acquire);
   return start + sizeof(block_header) + bytes <= tail + capacity_ && blocks < slots_.size() &&
@@ -105,7 +105,7 @@ bool outbox::fits_as_new(std::size_t bytes) const {
 bool outbox::make_room(std::size_t bytes) {
   if (has_open_block()) {
     if (fits_in_open(bytes)) return true;
-    seal(); // so that it can leave
+    seal(); // so that it can be sent
   }
   return fits_as_new(bytes + settings_of_next());
 }
@@ -126,7 +126,7 @@ bool outbox::append(std::span<const std::byte> packed_event, time_point complete
   return true;
 }
 
-/// What stands once goes along if there is room: an event never waits for it.
+/// Entries written once are added if there is room; an event never waits for them.
 void outbox::begin_block(std::size_t bytes) {
   open_.with_settings = settings_of_next() != 0;
   if (!once_.empty() && fits_as_new(bytes + decided_by_.size() + once_.front().size())) {
@@ -173,7 +173,7 @@ void outbox::batch_done(std::uint64_t serial) {
   }
 }
 
-/// Into the room that was kept for them.
+/// Into the reserved room.
 void outbox::add_settings() {
   since_settings_ = open_.with_settings ? 0 : since_settings_ + open_.bytes;
   if (!open_.with_settings) return;
@@ -246,8 +246,7 @@ void outbox::secured(std::uint64_t sequence) {
 void outbox::stored_up_to(std::uint64_t sequence, time_point now) {
   const std::uint64_t before = stored_.load(std::memory_order_relaxed);
   if (sequence <= before || sequence > last_sealed()) return;
-  // What a slot says about its events no longer changes, and the slot is not used again before
-  // stored_ has moved.
+  // A slot's data about its events are final, and the slot is not reused before stored_ has moved.
   std::uint64_t time_tail = 0, events = 0, bytes = 0;
   for (std::uint64_t i = before + 1; i <= sequence; ++i) {
     const slot& s = slot_of(i);
@@ -262,7 +261,7 @@ void outbox::stored_up_to(std::uint64_t sequence, time_point now) {
   const std::lock_guard guard(lock_);
   for (std::uint64_t i = before + 1; i <= sequence; ++i) safety_.secured(slot_of(i).ticket);
   stored_.store(sequence, std::memory_order_release);
-  // Last: a reader that finds no event waiting finds everything else about them in place.
+  // Last, so that a reader that sees no waiting event sees all their counts.
   events_stored_.add(events);
   bytes_stored_.add(bytes);
   reuse_released();
@@ -284,12 +283,12 @@ std::size_t outbox::memory_plan(const outbox_settings& settings) {
 }
 
 std::uint64_t outbox::blocks_waiting() const {
-  const std::uint64_t stored = last_stored(); // first, so that the difference is never negative
+  const std::uint64_t stored = last_stored(); // first, so that the difference is not negative
   return last_sealed() - stored;
 }
 
 std::uint64_t outbox::events_waiting() const {
-  const std::uint64_t stored = events_stored_; // first, so that the difference is never negative
+  const std::uint64_t stored = events_stored_; // first, so that the difference is not negative
   return events_appended_ - stored;
 }
 

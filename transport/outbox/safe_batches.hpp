@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which batches of events are safe, so that their senders may forget them: each event of a safe
-// batch is stored by the receiver, on disk, rejected, or was shed and counted. Events leave in
-// blocks; a block is secured when the receiver has stored it or it lies on disk, in any order. A
-// batch is safe when every block sealed up to its last event is secured. One thread seals, others
-// secure.
+// Finds the safe batches, whose senders may forget their events: each event is stored by the
+// receiver or on disk, was rejected, or was shed and counted. Events leave in blocks; a block is
+// secured when the receiver or the disk has stored it, in any order. A batch is safe when every
+// block sealed up to its last event is secured. One thread seals, others secure.
 #pragma once
 
 #include <atomic>
@@ -17,15 +16,16 @@ class safe_batches {
 public:
   using ticket = std::uint64_t;
 
-  /// A block was sealed; `last_batch` is the last one that ends in it, 0: none does. The sealing
-  /// thread.
+  /// Call it from the sealing thread when a block was sealed. `last_batch`: the last batch that
+  /// ends in it; 0 if none does.
   [[nodiscard]] ticket sealed(std::uint64_t last_batch) {
     const std::lock_guard guard(lock_);
     blocks_.push_back({last_batch, false});
     return first_ + blocks_.size() - 1;
   }
 
-  /// A batch ended with all of its events in sealed blocks, or in none. The sealing thread.
+  /// Call it from the sealing thread when a batch ended and all of its events are in sealed blocks,
+  /// or none were kept.
   void batch_done(std::uint64_t serial) {
     const std::lock_guard guard(lock_);
     if (blocks_.empty()) {
@@ -35,7 +35,7 @@ public:
     }
   }
 
-  /// The block needs its sender no more. Any thread; a second time changes nothing.
+  /// Marks the block as secured. Any thread; repeated calls have no effect.
   void secured(ticket which) {
     const std::lock_guard guard(lock_);
     if (which < first_) return;
@@ -46,7 +46,7 @@ public:
     }
   }
 
-  /// Every batch with a serial number up to this one is safe. Any thread.
+  /// The last batch such that it and all earlier ones are safe. Any thread.
   [[nodiscard]] std::uint64_t up_to() const { return safe_.load(std::memory_order_acquire); }
 
 private:
@@ -56,9 +56,8 @@ private:
   };
 
   std::mutex lock_;
-  std::deque<block> blocks_; ///< sealed, from the first that is not secured; no more than there is
-                             ///< room for blocks
-  ticket first_ = 0;         ///< of blocks_.front()
+  std::deque<block> blocks_; ///< sealed, from the first unsecured one; limited by the outbox
+  ticket first_ = 0;         ///< number of blocks_.front()
   std::atomic<std::uint64_t> safe_{0};
 };
 

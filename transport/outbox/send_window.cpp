@@ -12,17 +12,17 @@ namespace l3 {
 namespace {
 
 constexpr std::chrono::seconds pause_after_refusal(1);
-/// A block that the receiver was sent so often, and did not take, is told of: after 14 s with the
-/// default of forward.acknowledge_time_limit.
+/// A block that was sent this often without being taken is reported: after 14 s with the default of
+/// forward.acknowledge_time_limit.
 constexpr unsigned times_not_taken = 3;
-constexpr std::uint64_t most_credit = 1024; ///< that is believed
-/// A receiver that lies and is right by turns is wrong all the time.
+constexpr std::uint64_t most_credit = 1024; ///< larger values are not used
+/// A receiver that alternates between impossible and possible claims counts as wrong all the time.
 constexpr std::chrono::seconds right_again(10);
-/// Of several connections, one that has brought nothing for so many times its usual time is silent.
+/// With several connections, one without answers for this multiple of its usual time is suspect.
 constexpr int usual_times = 4;
 constexpr std::chrono::milliseconds shortest_patience(250);
 constexpr std::chrono::milliseconds longest_patience(1000);
-/// Blocks that wait in ZeroMQ for one of several connections; more would go over the others.
+/// Blocks that wait in ZeroMQ for one of several connections; further blocks use the others.
 constexpr std::size_t most_not_left = 2;
 
 } // namespace
@@ -55,7 +55,7 @@ void send_window::take(const link_header& header, std::string_view body, time_po
   case link_message::welcome: return welcomed(header, now);
   case link_message::acknowledgement: acknowledged(header, now); return take_early(body, now);
   case link_message::refusal: return refused(body, now);
-  default: return; // nothing that a receiver sends
+  default: return; // a receiver never sends it
   }
 }
 
@@ -101,8 +101,8 @@ void send_window::acknowledged(const link_header& header, time_point now) {
   copies_ = 0;
 }
 
-/// A receiver that claims blocks which it was never sent mistakes this session for another one, or
-/// lies: to believe it would let blocks go that nobody has.
+/// A receiver that claims blocks which were never sent confuses this session with another one, or
+/// lies. Believing it would drop blocks that nobody has.
 bool send_window::is_impossible(std::uint64_t stored, time_point now) {
   const std::uint64_t sent = std::max(highest_sent_, source_.lane().possibly_sent);
   if (stored <= sent) {
@@ -124,9 +124,9 @@ void send_window::take_credit(std::uint32_t blocks) {
 }
 
 void send_window::refused(std::string_view text, time_point now) {
-  if (text.empty()) { // the receiver was started anew, and does not know the lane
+  if (text.empty()) { // the receiver was restarted and does not know the lane
     if (!welcomed_.exchange(false)) return;
-    // One that welcomes and forgets by turns would else keep the link busy with hellos.
+    // Otherwise a receiver that alternately welcomes and forgets would cause endless hellos.
     not_before_ =
         now < hello_wanted_at_ + pause_after_refusal ? now + pause_after_refusal : time_point();
     hello_wanted_at_ = now;
@@ -135,7 +135,7 @@ void send_window::refused(std::string_view text, time_point now) {
   counters_.refusals.add();
   refused_ = true;
   report_once("the receiver refuses: " + peer_text(text), now);
-  // Try again with a single block, until one is taken.
+  // Retry with a single block until one is taken.
   forget_under_way();
   credit_ = 1;
   progress_at_ = not_before_ = now + pause_after_refusal;
@@ -172,7 +172,7 @@ void send_window::forget_under_way() {
 void send_window::came(sent_block& block, time_point now) {
   if (std::exchange(block.came, true)) return;
   if (std::exchange(block.again, false)) {
-    --again_; // it came all the same
+    --again_; // it arrived after all
     return;
   }
   way_state& over = ways_[block.way];
@@ -180,7 +180,7 @@ void send_window::came(sent_block& block, time_point now) {
   over.usual = (3 * over.usual + (now - block.at)) / 4;
 }
 
-/// A block that came early is not stored yet: it is kept here until it is.
+/// An early block is not stored yet, so it is kept here until it is.
 void send_window::take_early(std::string_view body, time_point now) {
   const auto answer = read_answer(std::as_bytes(std::span(body)));
   if (!answer || answer->early == 0) return;
@@ -228,10 +228,10 @@ void send_window::leave_silent_ways(time_point now) {
 std::optional<std::size_t> send_window::choose_way(std::span<const bool> welcome) const {
   std::optional<std::size_t> best;
   std::pair<std::size_t, std::size_t> least;
-  for (std::size_t n = 1; n <= ways_.size(); ++n) { // of equals, by turns
+  for (std::size_t n = 1; n <= ways_.size(); ++n) { // in turn among equals
     const std::size_t w = (last_way_ + n) % ways_.size();
     if (!welcome[w] || ways_[w].is_suspect) continue;
-    std::pair<std::size_t, std::size_t> has; // not left, not come
+    std::pair<std::size_t, std::size_t> has; // not sent, not arrived
     for (const sent_block& b : under_way_) {
       if (b.way != w || b.came || b.again) continue;
       ++has.second;

@@ -13,14 +13,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A receiver that has stored nothing for so long is taken for absent: what waits gets copies.
+/// A receiver that has stored nothing for this time counts as absent: waiting blocks get copies.
 constexpr auto patience = 1s;
-/// TCP senders wait for what is in the open block on its way to the disk.
+/// TCP senders wait for events in the open block of the disk's outbox.
 constexpr auto spilled_block_age = 100ms;
 constexpr std::size_t blocks_on_their_way = 8;
 constexpr auto pause_after_error = 100ms;
-constexpr auto telling_time = 1s; ///< of errors
-constexpr auto alarm_time = 60s;  ///< after an error
+constexpr auto telling_time = 1s; ///< time between two reports of errors
+constexpr auto alarm_time = 60s;  ///< how long the alarm lasts after an error
 constexpr int look_around_ms = 20;
 constexpr int look_around_idle_ms = 100; ///< while no block waits in memory
 
@@ -57,7 +57,7 @@ spilling_outbox::~spilling_outbox() { finish(steady_clock::now()); }
 bool spilling_outbox::append(std::span<const std::byte> packed_event, time_point completed_at) {
   if (!way_to_disk_) return memory_.append(packed_event, completed_at);
   if (spilling_ && memory_.bytes_waiting() <= memory_.capacity() / 2) {
-    way_to_disk_->seal(); // batches end in one open block, not in two
+    way_to_disk_->seal(); // batches must end in one open block, not in two
     spilling_ = false;
   }
   if (!spilling_) {
@@ -66,7 +66,7 @@ bool spilling_outbox::append(std::span<const std::byte> packed_event, time_point
     spilling_ = true;
   }
   if (way_to_disk_->append(packed_event, completed_at)) return true;
-  // The disk is slow, or full: there may be room in memory by now.
+  // The disk is slow or full; memory may have room by now.
   if (!memory_.append(packed_event, completed_at)) return false;
   spilling_ = false;
   return true;
@@ -161,7 +161,7 @@ void spilling_outbox::write(const std::stop_token& stop) {
     disk_failing_ = failed_at_ && now < *failed_at_ + alarm_time;
     if (stop.stop_requested() && steady_clock::now() >= deadline_.load()) return;
     if (wrote || copied) continue;
-    if (last_time) return; // all is written, or the disk takes no more
+    if (last_time) return; // everything is written, or the disk accepts no more
     pollfd bell{way_to_disk_->bell().descriptor(), POLLIN, 0};
     const bool waits = memory_.blocks_waiting() + way_to_disk_->blocks_waiting() != 0;
     (void)::poll(&bell, 1, waits ? look_around_ms : look_around_idle_ms);
@@ -171,7 +171,7 @@ void spilling_outbox::write(const std::stop_token& stop) {
   }
 }
 
-/// One block; false if none waits, or the disk takes none.
+/// Writes one block; returns false if none waits, or the disk accepts none.
 bool spilling_outbox::write_spilled(time_point now) {
   if (now < not_before_) return false;
   const std::uint64_t sequence = way_to_disk_->last_stored() + 1;
@@ -182,19 +182,19 @@ bool spilling_outbox::write_spilled(time_point now) {
   return true;
 }
 
-/// One block; false if none is due, or the disk takes none.
+/// Copies one block; returns false if none is due, or the disk accepts none.
 bool spilling_outbox::copy_memory(time_point now) {
   const std::uint64_t stored = memory_.last_stored();
   const std::uint64_t sequence = std::max<std::uint64_t>(copied_, stored) + 1;
   copied_ = sequence - 1;
   if (now < not_before_ || !copies_are_due(now)) return false;
   if (const auto block = memory_.hold(sequence)) {
-    // A disk that hangs must not keep the block's place in memory.
+    // A hanging disk must not hold the block's place in memory.
     copy_.assign(block.bytes.begin(), block.bytes.end());
   } else {
     return false;
   }
-  // What was stored without a copy must not look like a copy that is gone to the next start.
+  // The next start must not take blocks stored without a copy for lost copies.
   if (sequence - 1 == stored) (void)disk_->release(memory_.lane().identity.session, stored);
   if (!to_disk(copy_)) return false;
   memory_.secured(sequence);
@@ -210,7 +210,7 @@ bool spilling_outbox::copies_are_due(time_point now) {
   return now >= progress_at_ + patience || memory_.bytes_waiting() > memory_.capacity() / 2;
 }
 
-/// Releases the copies of blocks that the receiver has stored meanwhile.
+/// Releases the copies of blocks that the receiver has stored.
 void spilling_outbox::release_copies() {
   const lane_state now = memory_.lane();
   const auto copies = disk_->lane(now.identity.session);
@@ -229,7 +229,7 @@ bool spilling_outbox::to_disk(std::span<const std::byte> block) {
   return !error;
 }
 
-/// One error is enough: a disk that takes every second block holds up senders as well.
+/// One error sets the alarm: a disk that accepts every second block delays senders as well.
 void spilling_outbox::note_failure(const std::error_code& error, time_point now) {
   if (error == std::errc::no_space_on_device) return;
   failed_at_ = now;
@@ -238,7 +238,8 @@ void spilling_outbox::note_failure(const std::error_code& error, time_point now)
           "; the block is written again until the disk takes it");
 }
 
-/// A full disk that is being emptied takes a block now and then: only what lasts is told.
+/// A full disk that is being emptied accepts a block now and then, so only a lasting error is
+/// reported.
 void spilling_outbox::tell(const std::error_code& error, time_point now) {
   if (!error) {
     refused_since_.reset();

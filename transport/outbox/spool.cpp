@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cerrno>
 
 #include <fcntl.h>
 #include <sys/statvfs.h>
@@ -16,13 +15,8 @@ namespace l3 {
 
 namespace {
 
-/// Attempts at one block, a tenth of a second or more apart, before the disk is taken at its word.
+/// Attempts to read a block, at least a tenth of a second apart, before the error counts as final.
 constexpr std::uint64_t most_failures = 1000;
-
-bool is_want_of_room(const std::error_code& error) {
-  return error == std::errc::no_space_on_device ||
-         error == std::error_code(EDQUOT, std::generic_category());
-}
 
 std::uint64_t above(std::uint64_t a, std::uint64_t b) { return a > b ? a - b : 0; }
 
@@ -79,7 +73,7 @@ std::error_code spool::write(std::span<const std::byte> block) {
   return refuse(error, block.size(), true);
 }
 
-/// A segment with room for the block, on a disk with room for it.
+/// Opens a segment with room for the block, if the disk has room too.
 std::error_code spool::prepare_segment(std::uint64_t bytes) {
   if (!segment_.is_sound() || segment_.is_full_for(bytes, segment_bytes_)) close_segment();
   const auto wanted = [&] { return bytes + (segment_.is_open() ? 0 : sizeof(store_file_header)); };
@@ -119,15 +113,15 @@ std::error_code spool::refuse(std::error_code error, std::uint64_t bytes, bool b
           " has refused every block for a minute: " + error.message());
   } else {
     failing_since_.reset();
-    // If the system says so although there seems to be room, it takes more than there seems to be.
+    // If the system reports ENOSPC although there seems to be room, it needs more than that.
     room_wanted_ = by_system ? std::max(bytes, capacity() + 1) : bytes;
     error = std::make_error_code(std::errc::no_space_on_device);
   }
   return error;
 }
 
-/// The file being written counts as room if it is asked for and no block in it is needed: the next
-/// append gives it up, if it has to.
+/// On request the file being written counts as room if none of its blocks is needed: the next
+/// append releases it if necessary.
 std::uint64_t spool::room(bool with_written_segment) const {
   std::uint64_t taken = 0;
   std::uint64_t freed = 0;
@@ -151,7 +145,7 @@ spool::read_result spool::read(std::uint64_t session, std::uint64_t sequence,
   {
     const std::lock_guard guard(lock_);
     const auto* lane = index_.find(session);
-    // A gap in front of the first block counts, too: a forwarder that has the block before the gap
+    // A gap before the first block counts, too: a forwarder whose blocks before the gap are
     // acknowledged asks for the gap.
     if (lane == nullptr || lane->blocks.empty() || sequence <= lane->released ||
         sequence > lane->blocks.back().sequence) {
@@ -167,7 +161,7 @@ spool::read_result spool::read(std::uint64_t session, std::uint64_t sequence,
     empty.run = lane->run;
     empty.node = lane->node;
   }
-  if (place.bytes != 0) { // else it is missing, or known to be damaged
+  if (place.bytes != 0) { // otherwise it is missing, or known to be damaged
     const auto error = fetch(place, to);
     block_header header;
     if (!error && check_block_and_events(to, header) == block_fault::none &&
@@ -175,7 +169,7 @@ spool::read_result spool::read(std::uint64_t session, std::uint64_t sequence,
       return {.error = {}, .whole = true};
     }
     std::unique_lock guard(lock_);
-    // Released while it was read, and its file gone: no wonder, and no loss.
+    // It was released while being read, and its file removed: no loss.
     if (index_.find_block(session, sequence) == nullptr) return not_here;
     if (error == std::errc::no_such_file_or_directory) {
       guard.unlock();
@@ -192,8 +186,8 @@ spool::read_result spool::read(std::uint64_t session, std::uint64_t sequence,
   return {.error = {}, .lost_events = place.events};
 }
 
-/// A disk that does not give the bytes now may give them later; a file that ends before them will
-/// not.
+/// A disk that refuses the bytes now may return them later; a file that ends before them never
+/// will.
 bool spool::may_pass(const std::error_code& error, const spool_place& place) {
   if (!error || error == std::errc::result_out_of_range) return false;
   const bool again = place.segment == failed_.segment && place.offset == failed_.offset;
@@ -202,9 +196,9 @@ bool spool::may_pass(const std::error_code& error, const spool_place& place) {
   return failures_ < most_failures;
 }
 
-/// The bytes at a place, unchecked.
+/// Reads the bytes at a place, unchecked.
 std::error_code spool::fetch(const spool_place& place, std::vector<std::byte>& to) const {
-  if (place.bytes > to.capacity()) { // resize() would take up to twice as much, beside the old
+  if (place.bytes > to.capacity()) { // resize() would take up to twice as much
     std::vector<std::byte>().swap(to);
     to.reserve(place.bytes);
   }
@@ -230,7 +224,7 @@ spool_index::released spool::release(std::uint64_t session, std::uint64_t up_to)
   return gone;
 }
 
-/// A file that cannot be removed keeps the notes of its lanes.
+/// A file that cannot be removed keeps the entries of its lanes.
 void spool::remove(const std::vector<std::uint64_t>& segments) {
   for (const auto number : segments) {
     if (folder_.remove(name_of(number)) != 0 && errno != ENOENT) continue;
@@ -242,7 +236,7 @@ void spool::remove(const std::vector<std::uint64_t>& segments) {
   }
 }
 
-/// Clears the notes of sessions that have no block on the disk any more.
+/// Clears the entries of sessions without a block on disk.
 void spool::forget_releases() {
   const auto is_on_disk = [&](std::uint64_t session) {
     const std::lock_guard guard(lock_);

@@ -15,7 +15,7 @@ lane_state spool_backlog::lane() const {
   if (current_ == nullptr) return {};
   const auto waiting = disk_.lane(current_->identity.session);
   const std::uint64_t sealed = waiting ? waiting->last : stored_;
-  const bool is_found = current_ != &own_; // an earlier process may have sent more than is left
+  const bool is_found = current_ != &own_; // it may have sent blocks that are now missing
   return {current_->identity, sealed, stored_, is_found ? last_sequence : 0};
 }
 
@@ -28,7 +28,7 @@ bool spool_backlog::next_lane() {
   }
   if (next == current_) return false;
   current_ = next;
-  // What comes before the first block on disk was stored and released.
+  // Blocks before the first one on disk were stored and released.
   stored_ = 0;
   if (next == nullptr) return true;
   stored_ = disk_.lane(next->identity.session)->first - 1;
@@ -41,12 +41,12 @@ held_block spool_backlog::hold(std::uint64_t sequence) {
   buffer* to = nullptr;
   {
     const std::lock_guard guard(lock_);
-    if (unused_.empty()) return {}; // the first to be let go rings the bell
+    if (unused_.empty()) return {}; // the next released buffer rings the bell
     to = unused_.back();
     unused_.pop_back();
   }
   const auto got = disk_.read(now.identity.session, sequence, *to);
-  if (got.error) { // the forwarder asks again a little later: there may be no other copy
+  if (got.error) { // the forwarder asks again later: there may be no other copy
     const std::lock_guard guard(lock_);
     unused_.push_back(to);
     return {};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lies in the spool, as a source of blocks for a forwarder of its own: first the lanes that
-// earlier processes left behind, the oldest first, then the lane to which this process adds. A lane
-// keeps its session and its numbers across a restart, so the receiver recognizes every block that
-// it has already. A block that was damaged on disk is sent empty: what was in it is counted, by the
-// spool. Numbers that a lane leaves out are sent as empty blocks, too.
+// The blocks of the spool as a source for a second forwarder: first the lanes of earlier processes,
+// the oldest first, then the lane of this process. A lane keeps its session and numbers across a
+// restart, so the receiver recognizes blocks that it already has. A block that was damaged on disk
+// is sent empty, and the spool counts its events. Numbers missing in a lane are sent as empty
+// blocks, too.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@
 
 namespace l3 {
 
-/// What became of a lane's events. Written by the forwarder's thread.
+/// The outcome of a lane's events. Written by the forwarder's thread.
 struct backlog_lane {
   block_identity identity;
   counter delivered; ///< stored by the receiver
@@ -27,8 +27,8 @@ struct backlog_lane {
 
 class spool_backlog final : public block_source {
 public:
-  /// The spool must outlive it. `own`: the lane of this process; a thread that adds a block to it
-  /// on the disk rings the bell.
+  /// The spool must outlive it. `own`: the lane of this process. A thread that adds a block to it
+  /// on disk rings the bell.
   spool_backlog(spool& disk, const block_identity& own);
 
   [[nodiscard]] lane_state lane() const override;
@@ -39,9 +39,9 @@ public:
   // --- any thread ---
 
   [[nodiscard]] const backlog_lane& own() const { return own_; }
-  /// The lanes that earlier processes left, whether their turn has come or not.
+  /// The lanes of earlier processes, sent or not.
   [[nodiscard]] const std::deque<backlog_lane>& found() const { return found_; }
-  /// Memory for blocks on their way to the link; each grows to the size of the largest ones.
+  /// Buffers of blocks that are being sent; each grows to the size of the largest ones.
   static constexpr std::size_t buffers = 8;
 
 private:
@@ -51,9 +51,9 @@ private:
   backlog_lane own_;
   std::deque<backlog_lane> found_;
   std::size_t next_found_ = 0;
-  backlog_lane* current_ = nullptr; ///< null: there is nothing to send
+  backlog_lane* current_ = nullptr; ///< null: nothing to send
   std::uint64_t stored_ = 0;        ///< of the current lane
-  std::mutex lock_;                 ///< guards what follows
+  std::mutex lock_;                 ///< guards the members below
   std::array<buffer, buffers> buffers_;
   std::vector<buffer*> unused_;
 };

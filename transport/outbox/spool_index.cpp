@@ -7,7 +7,7 @@ namespace l3 {
 
 namespace {
 
-/// The first block of this number or a later one.
+/// The first block with this number or a later one.
 template <class Blocks>
 auto find_in(Blocks& blocks, std::uint64_t sequence) {
   return std::ranges::lower_bound(blocks, sequence, {}, &spool_place::sequence);
@@ -98,7 +98,7 @@ void spool_index::mark_damaged(std::uint64_t session, std::uint64_t sequence) {
   ++all_.damaged;
 }
 
-/// Reads go upwards, and come back to a number only to send it again: each is counted once.
+/// Reads go forward and repeat a number only to send it again, so each is counted once.
 void spool_index::mark_missing(std::uint64_t session, std::uint64_t sequence) {
   auto& told = lanes_.at(session).missing;
   if (sequence > told) ++all_.missing;

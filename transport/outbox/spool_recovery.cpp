@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The start of a spool: what earlier processes left, and what a crash cost.
+// The start of a spool: finds the blocks of earlier processes and what a crash cost.
 #include <algorithm>
 #include <filesystem>
 #include <stdexcept>
@@ -15,10 +15,10 @@ namespace l3 {
 
 namespace {
 
-/// Room comes back a segment at a time: a spool of one segment would have none until it is empty.
+/// Room is freed by whole segments: a spool of one segment would have none until it is empty.
 constexpr std::uint64_t fewest_segments = 4;
 
-/// With those above it that are missing. Others than the user and the group have no business there.
+/// Creates the folder and missing parents. Only user and group have access.
 std::filesystem::path made(const std::filesystem::path& folder) {
   if (const std::string why = wrong_with_spool_folder(folder); !why.empty())
     throw std::runtime_error("cannot have the spool in " + folder.string() + ": " + why);
@@ -62,12 +62,12 @@ spool_totals totals_in_spool(const std::filesystem::path& folder, const stop_que
       (void)index.release(session, up_to);
     for (const auto number : store_file_numbers(folder, store_kind::spool)) {
       index.add_segment(number, file_size(store_file_path(folder, number, store_kind::spool)));
-      store_file file(folder, number, store_kind::spool, stop);
+      store_file file(folder, {number, {}}, store_kind::spool, stop);
       while (const auto block = file.next())
         (void)index.add_block(block->header, number, block->offset);
     }
   } catch (const std::exception&) {
-    return index.all(); // the spool of the next run says what is wrong
+    return index.all(); // the next run's spool reports the error
   }
   return index.all();
 }
@@ -105,9 +105,9 @@ spool::spool(const spool_settings& settings, const spool_system& system)
   for (const auto& [first, lane] : lanes) found_.lanes.push_back(lane);
 }
 
-/// Blocks that were noted to be on disk, and that no segment has: a power cut took them, or their
-/// file was removed. They are told once. A hole between those that are there is counted when it is
-/// read. A segment that the disk refuses may have them.
+/// Counts blocks that were noted as on disk but are in no segment, because of a power cut or a
+/// removed file. They are reported once. A gap between existing blocks is counted when it is read.
+/// A segment that the disk refuses may have the missing blocks.
 void spool::count_what_is_gone() {
   if (found_.unreadable != 0) return;
   for (const spool_release& e : releases_.notes()) {
@@ -131,10 +131,9 @@ void spool::count_what_is_gone() {
   }
 }
 
-/// Older segments were scanned wholly when they were the newest.
+/// Older segments were fully checked when they were the newest.
 void spool::recover_segment(std::uint64_t number, bool newest) {
-  auto scan =
-      scan_block_file(folder_, name_of(number), number, store_kind::spool, newest, system_.stop);
+  auto scan = scan_block_file(folder_, {number, {}}, store_kind::spool, newest, system_.stop);
   std::erase_if(scan.blocks, [&](const found_block& b) {
     if (can_be_sent(b.header)) return false;
     scan.damaged.push_back({b.offset, b.end() - b.offset, true, b.header.events});
@@ -145,7 +144,7 @@ void spool::recover_segment(std::uint64_t number, bool newest) {
     if (index_.add_block(block.header, number, block.offset))
       found_.longest = std::max(found_.longest, block.end() - block.offset);
   if (!scan.readable) {
-    // Another start may have more of it: the segment stays as it is, and is not let go.
+    // Another start may read more of it, so the segment stays unchanged and is not released.
     ++found_.unreadable;
     return;
   }
@@ -156,7 +155,7 @@ void spool::recover_segment(std::uint64_t number, bool newest) {
     ++found_.torn_tails;
     found_.torn_bytes += scan.torn->bytes;
   }
-  // Should this fail, the end is found again at the next start, and stepped over until then.
+  // If this fails, the next start finds the torn end again; until then it is skipped.
   const auto path = folder_.path() / name_of(number);
   if (scan.good_end < scan.bytes &&
       ::truncate(path.c_str(), static_cast<off_t>(scan.good_end)) == 0)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The small file in which a spool notes how far the blocks of each session are no longer needed, so
-// that what the receiver has stored does not come again after a crash (docs/formats.md, section
-// 11). Each session has a place of its own, written over and over: the file does not grow, needs no
-// room on a disk that is full, and survives the death of this process. A note may be late, never
-// early: at the worst a block is sent again, which the far end recognises.
+// The small file in which a spool notes which blocks of each session are no longer needed, so that
+// stored blocks are not sent again after a crash (docs/formats.md, section 11). Each session has a
+// place that is overwritten: the file does not grow, needs no room on a full disk, and survives the
+// death of this process. A note may be late, never early: at worst a block is sent again, which the
+// receiver recognizes.
 #pragma once
 
 #include <algorithm>
@@ -32,20 +32,20 @@ namespace l3 {
 
 class spool_releases {
 public:
-  /// More sessions than this at a time are not noted: their blocks would come again.
+  /// Limit of noted sessions; blocks of further sessions would be sent again.
   static constexpr std::size_t most_sessions = 1024;
 
-  /// Reads what an earlier process noted; entries that are damaged are ignored. Throws
-  /// std::system_error if the file cannot be read or made.
+  /// Reads the notes of an earlier process and ignores damaged entries. Throws std::system_error if
+  /// the file cannot be read or created.
   explicit spool_releases(const held_folder& folder)
       : file_(opened(folder)), places_(most_sessions) {
     std::error_code error = read(file_, places_);
-    if (error) error = read(file_, places_); // an error of the disk may pass
+    if (error) error = read(file_, places_); // a disk error may pass
     if (error) refuse(folder, error);
   }
 
-  /// How far each session was released, of a spool that this program only reads. What the disk
-  /// refuses is missing.
+  /// The released numbers by session, for a program that only reads the spool. Entries that the
+  /// disk refuses are missing.
   [[nodiscard]] static std::map<std::uint64_t, std::uint64_t>
   read_in(const std::filesystem::path& folder) {
     std::vector<spool_release> places(most_sessions);
@@ -56,13 +56,13 @@ public:
 
   // Any thread.
 
-  /// For each session of which something is noted, how far it was released.
+  /// The released number of each noted session.
   [[nodiscard]] std::map<std::uint64_t, std::uint64_t> all() const {
     const std::lock_guard guard(lock_);
     return released_of(places_);
   }
-  /// The session's blocks up to `up_to` are not needed, and those behind, up to `last`, are on
-  /// disk.
+  /// Notes that the session's blocks up to `up_to` are not needed, and that later ones up to `last`
+  /// are on disk.
   void note(std::uint64_t session, std::uint64_t up_to, std::uint64_t last = 0) {
     const std::lock_guard guard(lock_);
     auto* place = place_of(session);
@@ -81,12 +81,12 @@ public:
                          [](const spool_release& e) { return e.session != 0; });
     return noted;
   }
-  /// The lane that an earlier process left has these blocks, whatever was noted.
+  /// Notes the blocks of a lane of an earlier process, whatever was noted before.
   void set(std::uint64_t session, std::uint64_t released, std::uint64_t last) {
     const std::lock_guard guard(lock_);
     if (auto* const place = place_of(session)) write(*place, entry(session, released, last));
   }
-  /// Nothing of the session is on the disk any more; unless more was noted since.
+  /// Clears the note of a session without blocks on disk, unless it has changed since.
   void forget(const spool_release& noted) {
     const std::lock_guard guard(lock_);
     auto* const place = place_of(noted.session);
@@ -99,7 +99,7 @@ private:
   static file_descriptor opened(const held_folder& folder) {
     file_descriptor file = create_file(folder.path() / file_name, O_RDWR | O_NOFOLLOW);
     if (!file) refuse(folder, last_error());
-    // Now, so that it can be written when the disk is full.
+    // Allocates now, so that it can be written when the disk is full.
     (void)::posix_fallocate(file.get(), 0, most_sessions * sizeof(spool_release));
     return file;
   }
@@ -120,7 +120,7 @@ private:
     const spool_release ours;
     return e.magic == ours.magic && e.version == ours.version && e.crc == header_crc(e);
   }
-  /// Of session 0: a vacant one. Null: there is none.
+  /// The place of the session; session 0 finds a free one. Null if there is none.
   [[nodiscard]] spool_release* place_of(std::uint64_t session) {
     const auto found = std::ranges::find(places_, session, &spool_release::session);
     return found == places_.end() ? nullptr : &*found;
@@ -132,7 +132,7 @@ private:
       if (e.session != 0) released.emplace(e.session, e.sequence);
     return released;
   }
-  /// No error: up to the end of the file.
+  /// Reaching the end of the file is no error.
   [[nodiscard]] static std::error_code read(const file_descriptor& file,
                                             std::vector<spool_release>& places) {
     for (std::size_t n = 0; n < places.size(); ++n) {
@@ -145,7 +145,7 @@ private:
     }
     return {};
   }
-  /// An entry that cannot be written stays what it was.
+  /// After a failed write the entry in the file is unchanged.
   void write(spool_release& place, const spool_release& e) {
     place = e;
     std::array<std::byte, sizeof e> bytes{};
@@ -155,8 +155,8 @@ private:
   }
 
   file_descriptor file_;
-  mutable std::mutex lock_; ///< guards the places, and the order in which they are written
-  std::vector<spool_release> places_; ///< those of the file; vacant ones have session 0
+  mutable std::mutex lock_;           ///< guards the places and the order of their writes
+  std::vector<spool_release> places_; ///< of the file; free ones have session 0
 };
 
 } // namespace l3

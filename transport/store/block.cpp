@@ -21,7 +21,7 @@ block_fault read_block_header(std::span<const std::byte> bytes, block_header& he
   if (h.header_crc != header_crc(h)) return block_fault::header_checksum;
   if (h.version < 1 || h.version > version_with_settings || !is_known(h.codec))
     return block_fault::version;
-  if (h.version == 1) h.settings_bytes = 0; // of version 1 these bytes are reserved
+  if (h.version == 1) h.settings_bytes = 0; // reserved bytes in version 1
   if (h.payload_bytes > max_block_payload || h.settings_bytes > max_settings_bytes ||
       h.settings_bytes > h.payload_bytes)
     return block_fault::length;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checking and reading output blocks (docs/formats.md, section 6), wherever they come from: a
-// socket, a file. A fault is a value with a name, for counters and messages.
+// Checks and reads output blocks (docs/formats.md, section 6) from sockets and files. A fault is a
+// value with a name, for counters and messages.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,7 @@
 
 namespace l3 {
 
-/// What all blocks of one session have in common. They are numbered within it; the two numbers
-/// together name a block for ever.
+/// The common data of a session's blocks. Session and block number identify a block for ever.
 struct block_identity {
   std::uint64_t session = 0; ///< random; 0: no session
   std::uint32_t run = 0;
@@ -28,58 +27,59 @@ enum class block_fault : std::uint8_t {
   none,
   too_short,
   magic,
-  version, ///< or a codec that is not known
+  version, ///< or an unknown codec
   header_checksum,
-  length, ///< above the limit, or not that of the bytes at hand, or the settings' beyond it
+  length, ///< above the limit, different from the actual length, or shorter than the settings
   payload_checksum,
-  events, ///< its payload is not so many whole events as its header says
+  events, ///< its payload has not the header's number of whole events
   count_
 };
 
-/// What keeps the first 64 of `bytes` from being a block's header; if nothing does, `header` is it.
+/// Reads a block's header from the first 64 of `bytes`. Returns its fault, if any; otherwise
+/// `header` is valid.
 [[nodiscard]] block_fault read_block_header(std::span<const std::byte> bytes, block_header& header);
 
-/// What keeps `bytes` from being one whole block, checksums included.
+/// Returns the fault of `bytes` as one whole block, checking all checksums.
 [[nodiscard]] block_fault check_block(std::span<const std::byte> bytes, block_header& header);
 
-/// The same, and that its payload is so many whole events as its header says. A receiver takes no
-/// other block.
+/// Checks as check_block(), and that the payload has the header's number of whole events. A
+/// receiver accepts no other block.
 [[nodiscard]] block_fault check_block_and_events(std::span<const std::byte> bytes,
                                                  block_header& header);
 
-/// A receiver cuts off a daemon that sends more in one block.
+/// A receiver disconnects a daemon that sends a longer block.
 inline constexpr byte_size largest_sent_payload = mebibytes(64);
 
-/// The header has a session and a number that there may be, and is of a block that is not too long
-/// for a receiver. What breaks this cannot be sent: it is damage, whatever its checksums say.
+/// Whether the header has a valid session and number, and a length that a receiver accepts. Other
+/// blocks cannot be sent: they are damaged, even if their checksums are right.
 [[nodiscard]] bool can_be_sent(const block_header& header);
 
-/// Writes the CRC of the header's own bytes into it.
+/// Writes the header's own checksum.
 void seal_header(block_header& header);
 
-/// The block says that so many bytes at the end of its payload are settings.
+/// Marks the last bytes of the payload as settings.
 void set_settings(block_header& header, std::size_t bytes);
 [[nodiscard]] inline std::uint32_t events_bytes(const block_header& header) {
   return header.payload_bytes - header.settings_bytes;
 }
-/// The block with settings behind its events; it has none.
+/// A copy of a block without settings, with settings added behind its events.
 [[nodiscard]] std::vector<std::byte> with_settings(std::span<const std::byte> block,
                                                    block_header header,
                                                    std::span<const std::byte> settings);
 
-/// Walks the packed events of a block's payload by their length words; it does not look into them.
+/// Iterates over the packed events of a payload by their lengths, without reading them.
 class event_walk {
 public:
   event_walk(std::span<const std::byte> payload, const block_header& header)
       : rest_(payload), promised_(header.events) {}
-  /// The next event; nothing at the end, or where a length cannot be right.
+  /// The next event; nothing at the end, or for an impossible length.
   [[nodiscard]] std::optional<std::span<const std::byte>> next();
-  /// So many events, up to now.
+  /// Number of events so far.
   [[nodiscard]] std::uint32_t events() const { return events_; }
-  /// After the last: bytes are left that are no event.
+  /// Whether bytes are left after the last event.
   [[nodiscard]] bool has_rest() const { return !rest_.empty(); }
-  /// After the last: nothing but whole events was there, as many as the block's header says. If
-  /// not, the block is damaged, whatever its checksums say.
+  /// Whether, after the last event, there were only whole events, as many as the block's header
+  /// says. Otherwise the block is damaged, even if its checksums are right.
   [[nodiscard]] bool complete() const { return !has_rest() && events_ == promised_; }
 
 private:

@@ -31,7 +31,7 @@ std::string digits(std::uint64_t number) {
   return text;
 }
 
-/// Takes the text and the number behind it off the front. False: another text is there.
+/// Removes the text and the number behind it from the front. Returns false if the text differs.
 template <class Number>
 bool take(std::string_view& from, std::string_view text, Number& number) {
   if (!from.starts_with(text)) return false;
@@ -153,7 +153,7 @@ std::error_code block_file::open(const held_folder& folder, std::uint64_t number
   return error;
 }
 
-/// The file is open for appending: bytes always go to its end.
+/// The file is open for appending, so bytes always go to its end.
 std::error_code block_file::append(std::span<const std::byte> block) {
   const auto error = append_all(file_.get(), block);
   if (error) {

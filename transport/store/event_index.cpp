@@ -21,7 +21,7 @@ event_index::event_index(const std::filesystem::path& folder, stop_question stop
   }
   damaged_ += reader.damaged();
   torn_ends_ = reader.torn_ends();
-  // Stable: what was stored first stays first.
+  // Stable: events of equal key stay in their order.
   std::ranges::stable_sort(entries_, {}, &entry::key);
 }
 
@@ -67,7 +67,7 @@ std::span<const event_index::entry> event_index::find(event_key key) const {
   return {first, last};
 }
 
-/// As it was when the folder was listed. One that has got its other name since is found by it.
+/// The name at the time of listing. A file renamed since is found with it.
 block_file_name event_reader::name_of(std::uint64_t file) {
   if (listed_.empty()) listed_ = block_files_in(folder_, kind_);
   const auto of = std::ranges::lower_bound(listed_, file, {}, &block_file_name::number);

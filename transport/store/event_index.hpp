@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where each event of a store lies: the index that `verify` and `extract` build by walking the
-// blocks once. It takes 32 bytes an event of any size; the events themselves stay in their files.
+// The places of all events of a store: the index that `verify` and `extract` build by reading the
+// blocks once. It takes 32 bytes per event; the events stay in their files.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ public:
   struct entry {
     event_key key;
     std::uint32_t bytes = 0;
-    std::uint32_t session = 0; ///< place in sessions()
+    std::uint32_t session = 0; ///< index in sessions()
     std::uint32_t file = 0;
     std::uint32_t crc = 0; ///< of the event's bytes
     std::uint64_t offset = 0;
@@ -35,30 +35,28 @@ public:
   /// Walks the folder. Throws like store_reader.
   explicit event_index(const std::filesystem::path& folder, stop_question stop = {});
 
-  /// In rising (spill, event number); events of the same key in the order in which they were
-  /// stored.
+  /// Sorted by spill and event number; events of the same key in the order of storage.
   [[nodiscard]] std::span<const entry> entries() const { return entries_; }
-  /// All entries of a key; seldom more than one.
+  /// All entries of a key; rarely more than one.
   [[nodiscard]] std::span<const entry> find(event_key key) const;
 
-  /// Only events of these runs stay in the index. What else it says is of all.
+  /// Removes events of other runs from the index. Other results stay those of all events.
   void keep_events_of(const std::set<std::uint32_t>& runs);
 
   struct session {
     std::uint64_t number = 0;
     std::uint32_t run = 0;
     std::uint64_t events = 0;
-    std::uint64_t repeated = 0; ///< left out by the receiver: another session has stored them
+    std::uint64_t repeated = 0; ///< left out by the receiver: another session had stored them
     std::uint64_t bytes = 0;    ///< of the events
   };
   [[nodiscard]] std::span<const session> sessions() const { return sessions_; }
 
   [[nodiscard]] std::uint64_t blocks() const { return blocks_; }
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; } ///< of packed events
-  /// Places in the files, blocks and events that could not be read; what was in them is not in the
-  /// index.
+  /// Places, blocks and events that could not be read; their contents are not in the index.
   [[nodiscard]] std::uint64_t damaged() const { return damaged_; }
-  /// Not among these: the store may be being written.
+  /// Torn ends do not count as damaged, because the store may be being written.
   [[nodiscard]] const std::vector<torn_end>& torn_ends() const { return torn_ends_; }
 
 private:
@@ -66,21 +64,21 @@ private:
 
   std::vector<entry> entries_;
   std::vector<session> sessions_;
-  std::map<std::uint64_t, std::size_t> places_; ///< in sessions_, by number
+  std::map<std::uint64_t, std::size_t> places_; ///< index in sessions_, by number
   std::uint64_t blocks_ = 0;
   std::uint64_t bytes_ = 0;
   std::uint64_t damaged_ = 0;
   std::vector<torn_end> torn_ends_;
 };
 
-/// Reads events at the places of an index, with some files kept open: events of one spill may lie
-/// in a file of each node.
+/// Reads the events of an index and keeps some files open, because events of a spill may be in a
+/// file of each node.
 class event_reader {
 public:
   explicit event_reader(std::filesystem::path folder)
       : folder_(std::move(folder)), kind_(kind_of(folder_)) {}
-  /// The event, valid until the next call; nothing if its bytes changed since the index was made.
-  /// Throws std::runtime_error if its file is not there any more.
+  /// The event, valid until the next call; nothing if its bytes have changed. Throws
+  /// std::runtime_error if its file was removed.
   [[nodiscard]] std::optional<packed_event_view> read(const event_index::entry& at);
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Samples out of packed events: the boards of a well-formed event, decoded.
+// Decodes the boards of a well-formed packed event to samples.
 #include <algorithm>
 #include <array>
 
@@ -11,7 +11,7 @@ namespace l3 {
 
 namespace {
 
-/// Records whose number of bits was looked at already, to samples record by record.
+/// Decodes records of checked length to samples.
 void unpack_records(std::uint32_t records, std::span<const std::byte> data,
                     strong_samples& samples) {
   waveform w;
@@ -24,24 +24,24 @@ void unpack_records(std::uint32_t records, std::span<const std::byte> data,
   }
 }
 
-/// Whether each sample fits into its word; a rebuilt fragment would else have other words.
+/// Whether each sample fits its word; otherwise a rebuilt fragment would have wrong words.
 bool fit_words(std::span<const std::uint16_t> samples) {
   std::uint32_t any = 0;
   for (const std::uint16_t s : samples) any |= s;
   return (any & ~std::uint32_t{l2::payload_mask}) == 0;
 }
 
-/// Decodes the groups of a fragment's boards: those that stand one behind the other together, as a
-/// decoder is faster with several.
+/// Decodes the groups of a fragment's boards. Adjacent groups are decoded together, because
+/// decoders are faster with several.
 class fragment_groups {
 public:
-  /// `boards` and the data of all of them.
+  /// `data`: the data of all `boards`.
   fragment_groups(std::span<const packed_board> boards, std::span<const std::byte> data,
                   group_decoder decode)
       : boards_(boards), data_(data), decode_(decode) {}
 
-  /// The samples of board j, whose data begins at `at`; for boards in their order. Empty: its
-  /// group, or one of those behind it, is damaged.
+  /// The samples of board j, whose data begin at `at`; call it in the order of the boards. Empty if
+  /// its group, or one decoded together with it, is damaged.
   [[nodiscard]] std::span<const std::uint16_t> of(std::size_t j, std::size_t at) {
     if (j >= end_ && !decode_from(j, at)) return {};
     return std::span(samples_).subspan((j - first_) * l2::sample_words, l2::sample_words);
@@ -60,18 +60,18 @@ private:
     return decode_(data_.subspan(from, to - from), is_wide(boards_[j]), samples);
   }
 
-  /// The form of a board whose data is its group alone.
+  /// The form of a board whose data are only a group.
   static constexpr unsigned alone = board_256_samples | board_strong;
 
   std::span<const packed_board> boards_;
   std::span<const std::byte> data_;
   group_decoder decode_;
-  std::size_t first_ = 0; ///< the boards that are decoded
+  std::size_t first_ = 0; ///< the decoded boards
   std::size_t end_ = 0;
   std::array<std::uint16_t, std::size_t{l2::max_boards} * l2::sample_words> samples_;
 };
 
-/// Writes the packet of a board that is not raw at `to`.
+/// Writes the packet of a board that is not raw to `to`.
 void rebuild_board(const packed_event& event, packed_board board, std::span<const std::byte> data,
                    std::span<const std::uint16_t> values, std::byte* to) {
   const std::uint32_t records = records_of(board, data);
@@ -171,7 +171,7 @@ std::optional<board_waveforms> unpack_board(const packed_event_view& event, std:
 
 namespace {
 
-/// Calls `take` with each board of fragment `index`, and its data.
+/// Calls `take` with each board of fragment `index` and its data.
 template <class Take>
 void for_each_board(const packed_event_view& event, std::uint32_t index, const Take& take) {
   auto [at, next_board] = event.start_of(index);

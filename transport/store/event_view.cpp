@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "transport/format/endian.hpp"
 #include "transport/format/summary.hpp"
 #include "transport/store/koto_record.hpp"
 #include "transport/store/packed_board.hpp"
@@ -14,7 +15,7 @@ namespace {
 
 constexpr std::size_t alignment = 8;
 
-/// The bytes behind the KOTO records that are in the mask; nothing if one of these is not there.
+/// The bytes behind the KOTO records of the mask; nothing if one is missing.
 std::optional<std::span<const std::byte>> behind_records(std::span<const std::byte> data,
                                                          std::uint32_t records) {
   for (int record = 0; record < l2::waveforms_per_board; ++record) {
@@ -26,19 +27,19 @@ std::optional<std::span<const std::byte>> behind_records(std::span<const std::by
   return data;
 }
 
-/// In a board of 256 samples the four records of a channel are there, or none of them.
+/// Whether each channel of a board of 256 samples has all of its four records or none.
 bool has_whole_channels(std::uint32_t records) {
   for (; records != 0; records >>= 4)
     if ((records & 0xf) != 0 && (records & 0xf) != 0xf) return false;
   return true;
 }
 
-/// Bytes of no meaning, up to a multiple of 8.
+/// Padding up to a multiple of 8.
 bool are_zeros(std::span<const std::byte> bytes) {
   return std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{0}; });
 }
 
-/// Whether a line's payload is one that there is, and its reserved bytes are 0.
+/// Whether a line has an existing payload, and reserved bytes of 0.
 bool is_row(packed_line_payload row) {
   return static_cast<std::uint32_t>(row.payload) < event_payloads &&
          std::ranges::all_of(row.reserved, [](std::uint8_t b) { return b == 0; });
@@ -116,7 +117,7 @@ std::pair<std::size_t, std::uint32_t> packed_event_view::start_of(std::uint32_t 
   return {at, boards};
 }
 
-/// The table has a row for each line of the summary, and what is kept follows from both.
+/// Whether the table has a row for each line of the summary and its payload follows from both.
 bool packed_event_view::payload_well_formed() const {
   if (header_.version == 0)
     return header_.payload == event_payload::all && header_.payload_bytes == 0;
@@ -175,7 +176,7 @@ bool packed_event_view::board_well_formed(packed_board board, std::size_t at) co
   return rest->size() == board_mask_bytes + rows * sizeof(packed_pulse);
 }
 
-/// Without a block, the first board that has a codec tells it.
+/// Without a block, the first board with a codec determines it.
 bool packed_event_view::well_formed(std::optional<codec_id> codec) {
   if (header_.bytes % alignment != 0 || header_.summary_bytes % alignment != 0) return false;
   if (header_.spill > l2::spill_mask || header_.number == 0) return false;
@@ -218,6 +219,46 @@ bool packed_event_view::well_formed(std::optional<codec_id> codec) {
   }
   return boards == header_.boards && round_up(at, alignment) == bytes_.size() &&
          are_zeros(bytes_.subspan(at));
+}
+
+namespace {
+
+/// Takes the rows at the front of `bytes`, which then begins behind them.
+template <class Row>
+std::vector<Row> take(std::span<const std::byte>& bytes, std::size_t count) {
+  std::vector<Row> rows(count);
+  for (Row& row : rows) {
+    row = load<Row>(bytes.data());
+    bytes = bytes.subspan(sizeof(Row));
+  }
+  return rows;
+}
+
+} // namespace
+
+std::optional<summary_view> summary_view::parse(std::span<const std::byte> bytes) {
+  if (bytes.size() < sizeof(packed_summary)) return std::nullopt;
+  summary_view view;
+  view.head = load<packed_summary>(bytes.data());
+  const packed_summary& h = view.head;
+  const std::size_t wanted =
+      sizeof(packed_summary) + h.lines * sizeof(packed_line) + h.photons * sizeof(photon_summary) +
+      h.quantities * sizeof(std::int32_t) + h.hits * sizeof(veto_hit_summary) + h.lines;
+  if (h.version != packed_summary{}.version || h.lines > max_lines ||
+      h.photons > max_summary_photons || h.hits > max_summary_hits || bytes.size() < wanted)
+    return std::nullopt;
+  bytes = bytes.subspan(sizeof(packed_summary));
+  view.lines = take<packed_line>(bytes, h.lines);
+  view.photons = take<photon_summary>(bytes, h.photons);
+  const auto of_quantities = bytes.first(h.quantities * sizeof(std::int32_t));
+  bytes = bytes.subspan(of_quantities.size());
+  auto known = of_quantities;
+  view.quantities = take<std::int32_t>(known, std::min<std::size_t>(h.quantities, l3::quantities));
+  view.hits = take<veto_hit_summary>(bytes, h.hits);
+  view.reasons = take<std::uint8_t>(bytes, h.lines);
+  const auto is_zero = [](std::byte b) { return b == std::byte{0}; };
+  if (!std::ranges::all_of(bytes, is_zero)) return std::nullopt;
+  return view;
 }
 
 } // namespace l3

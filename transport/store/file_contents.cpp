@@ -18,7 +18,7 @@
 namespace l3 {
 namespace {
 
-/// Of a time in ns since 1970.
+/// Text of a time in ns since 1970.
 std::string utc_text(std::uint64_t time) {
   constexpr std::uint64_t second = 1'000'000'000;
   const auto seconds = static_cast<std::time_t>(time / second);
@@ -28,7 +28,7 @@ std::string utc_text(std::uint64_t time) {
   return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc)};
 }
 
-/// The settings in an event's summary, if the event has one and its lengths are possible.
+/// The hash of the settings in an event's summary, if it has one with possible lengths.
 std::optional<std::uint32_t> settings_of(std::span<const std::byte> event) {
   const auto e = load<packed_event>(event.data());
   if (e.summary_bytes < sizeof(packed_summary)) return std::nullopt;
@@ -126,10 +126,10 @@ std::string file_contents::sidecar(std::uint64_t number, const std::string& soft
                      sessions, software);
 }
 
-std::optional<file_contents> read_contents(const held_folder& folder, const std::string& name,
-                                           std::uint64_t number, const stop_question& stop) {
+std::optional<file_contents> read_contents(const held_folder& folder, const block_file_name& name,
+                                           const stop_question& stop) {
   try {
-    store_file file(folder, name, number, store_kind::store, stop);
+    store_file file(folder.path(), name, store_kind::store, stop);
     std::vector<std::byte> bytes(sizeof(store_file_header));
     if (!file.read(0, bytes)) return std::nullopt;
     file_contents found(bytes);

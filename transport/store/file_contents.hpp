@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is in one file of a store: counts, a checksum of all its bytes, and the sidecar that says so
-// when the file is complete (docs/formats.md, section 9). It is kept while the file grows, so that
-// nothing has to be read again, but for a file from which blocks were taken back.
+// The contents of one store file: counts, a checksum of all its bytes, and the sidecar that lists
+// them when the file is complete (docs/formats.md, section 9). Updated while the file grows, so the
+// file is read again only if blocks were removed from it.
 #pragma once
 
 #include <cstddef>
@@ -21,21 +21,21 @@ namespace l3 {
 
 class file_contents {
 public:
-  /// Of each, a sidecar names no more.
+  /// Limits of a sidecar's lists.
   static constexpr std::size_t most_sessions = 1024;
   static constexpr std::size_t most_settings = 64;
   static constexpr std::size_t most_spills = 512;
 
-  /// A file that has its head and no block.
+  /// A file with a head and no blocks.
   explicit file_contents(std::span<const std::byte> head);
-  /// The block's bytes are behind all that was added before.
+  /// Adds a block whose bytes follow everything added before.
   void add(std::span<const std::byte> block, const block_header& header);
 
   [[nodiscard]] bool is_empty() const { return blocks_.blocks == 0; }
   [[nodiscard]] file_owner owner() const { return owner_; }
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
   [[nodiscard]] std::uint32_t crc() const { return crc_; }
-  /// JSON, one object; `software` is what wrote the file.
+  /// One JSON object; `software`: the writer of the file.
   [[nodiscard]] std::string sidecar(std::uint64_t number, const std::string& software) const;
 
 private:
@@ -45,7 +45,7 @@ private:
     std::uint64_t blocks = 0;
     std::uint64_t events = 0;
     std::uint64_t bytes = 0;    ///< of packed events
-    std::uint64_t repeated = 0; ///< events left out, because another session has stored them
+    std::uint64_t repeated = 0; ///< events left out because another session had stored them
 
     void add(const block_header& block);
   };
@@ -53,21 +53,20 @@ private:
   void add_event(std::span<const std::byte> event);
 
   std::uint64_t bytes_ = 0; ///< of the file
-  std::uint32_t crc_ = 0;   ///< of all of them
+  std::uint32_t crc_ = 0;   ///< of all bytes
   file_owner owner_;
   block_tally blocks_;             ///< of all sessions
   std::uint64_t sealed_first_ = 0; ///< ns since 1970
   std::uint64_t sealed_last_ = 0;
   std::map<std::uint64_t, block_tally> sessions_;
-  std::map<std::uint32_t, std::uint64_t> spills_; ///< events of each
+  std::map<std::uint32_t, std::uint64_t> spills_; ///< number of events by spill
   std::set<std::uint32_t> settings_;
 };
 
-/// What is in a closed file; memory is one block. Nothing: the file has something else than its
-/// head and whole blocks, or cannot be read. Throws scan_stopped when told.
+/// The contents of a closed file, read with memory for one block. Nothing if the file has anything
+/// else than its head and whole blocks, or cannot be read. Throws scan_stopped on request.
 [[nodiscard]] std::optional<file_contents> read_contents(const held_folder& folder,
-                                                         const std::string& name,
-                                                         std::uint64_t number,
+                                                         const block_file_name& name,
                                                          const stop_question& stop = {});
 
 } // namespace l3

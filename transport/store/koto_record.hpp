@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reader's side of a KOTO record (docs/formats.md, section 5): 64 samples out of 3 + 8N bytes.
-// It shares no code with the kernels that pack, on purpose: what they write wrongly must not be
-// read back as if it were right.
+// Decodes a KOTO record (docs/formats.md, section 5): 64 samples from 3 + 8N bytes. It
+// intentionally shares no code with the packing kernels, so that their errors are not read back as
+// valid data.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +21,8 @@ using waveform = std::array<std::uint16_t, l2::waveform_samples>;
 inline constexpr std::size_t koto_head_bytes = 3;
 inline constexpr unsigned max_sample_bits = 16;
 
-/// Length of the record at the start of `bytes`; 0 if there is none: too few bytes, or a width
-/// above 16.
+/// Length of the record at the start of `bytes`; 0 if there are too few bytes, or for a width above
+/// 16.
 [[nodiscard]] inline std::size_t koto_record_bytes(std::span<const std::byte> bytes) {
   if (bytes.empty()) return 0;
   const auto width = std::to_integer<unsigned>(bytes[0]);
@@ -31,12 +31,13 @@ inline constexpr unsigned max_sample_bits = 16;
   return length <= bytes.size() ? length : 0;
 }
 
-/// The samples of a record whose length koto_record_bytes() has found. One beyond 16 bits, which no
-/// record may have, becomes 65535, which no board has.
+/// Decodes a record with a length from koto_record_bytes(). An invalid sample beyond 16 bits
+/// becomes 65535, which no board has.
 inline void unpack_koto_record(std::span<const std::byte> record, waveform& samples) {
   const auto width = std::to_integer<unsigned>(record[0]);
   const auto lowest = load<std::uint16_t>(&record[1]);
-  // Each difference is cut out of the four bytes it begins in; the zeros behind let the last ones
+  // Each difference is extracted from the four bytes in which it begins; zeros at the end make that
+  // possible for the last ones.
   // be read alike.
   std::array<std::byte, std::size_t{8} * max_sample_bits + sizeof(std::uint32_t)> differences{};
   std::memcpy(differences.data(), record.data() + koto_head_bytes, std::size_t{8} * width);

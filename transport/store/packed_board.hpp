@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the data of a board of a packed event is laid out (docs/formats.md, section 7): what stands
-// before its samples, in which form these are, and to which words of the packet they belong. The
-// data is that of a board of a well-formed event.
+// The layout of a board's data in a packed event (docs/formats.md, section 7): the bytes before its
+// samples, the form of the samples, and their words in the packet. For boards of a well-formed
+// event.
 #pragma once
 
 #include <cstddef>
@@ -23,12 +23,12 @@ inline constexpr std::size_t stored_footer_bytes = 2 * l2::footer_words;
          ((b.form & board_footer_stored) != 0 ? stored_footer_bytes : 0);
 }
 
-/// Bytes of the board's packet in its fragment.
+/// Length of the board's packet in its fragment.
 [[nodiscard]] inline std::size_t original_bytes(packed_board b) {
   return (b.form & board_raw) != 0 ? b.bytes : l2::board_bytes;
 }
 
-/// The records that a board has, bit by bit.
+/// The kept records of a board as a bit mask.
 [[nodiscard]] inline std::uint32_t records_of(packed_board b, std::span<const std::byte> data) {
   return (b.form & board_limited) != 0 ? load<std::uint16_t>(data.data()) : all_records;
 }
@@ -37,7 +37,7 @@ inline constexpr std::size_t stored_footer_bytes = 2 * l2::footer_words;
   return (b.form & board_256_samples) != 0 ? 4 : 16;
 }
 
-/// The word of a packet's samples that sample `s` of a record is.
+/// The index of sample `s` of a record among the packet's sample words.
 [[nodiscard]] inline std::size_t sample_word(packed_board b, unsigned record, unsigned s) {
   const unsigned channels = channels_of(b);
   const unsigned records_per_channel = l2::waveforms_per_board / channels;
@@ -49,7 +49,7 @@ inline constexpr std::size_t stored_footer_bytes = 2 * l2::footer_words;
 [[nodiscard]] inline bool is_group(packed_board b) { return (b.form & board_strong) != 0; }
 [[nodiscard]] inline bool is_wide(packed_board b) { return (b.form & board_256_samples) != 0; }
 
-/// What stands before the samples in the data of a board.
+/// Length of the data before the samples.
 [[nodiscard]] inline std::size_t bytes_before_samples(packed_board b) {
   return ((b.form & board_limited) != 0 ? board_mask_bytes : 0) + stored_words_bytes(b);
 }

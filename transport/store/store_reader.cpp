@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t search_step = std::size_t{1} << 20;
 
-/// O_NONBLOCK: a pipe without a writer is opened at once, and refused.
+/// O_NONBLOCK: opening a pipe without a writer does not wait; the pipe is then refused.
 file_descriptor opened(const std::string& path) {
   file_descriptor file(
       ask_again([&] { return ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC); }));
@@ -35,17 +35,13 @@ file_descriptor opened(const std::string& path) {
 
 } // namespace
 
-store_file::store_file(const std::filesystem::path& folder, std::uint64_t number, store_kind kind,
-                       stop_question stop)
-    : store_file(folder, {number, std::nullopt}, kind, std::move(stop)) {}
-
 store_file::store_file(const std::filesystem::path& folder, const block_file_name& name,
                        store_kind kind, stop_question stop)
     : number_(name.number), kind_(kind), path_((folder / name.text(kind)).string()),
       stop_(std::move(stop)) {
   try {
     file_ = opened(path_);
-  } catch (const std::system_error&) { // perhaps its receiver has completed it just now
+  } catch (const std::system_error&) { // its receiver may just have completed it
     const std::string renamed = find_store_file(folder, name, kind).string();
     if (renamed == path_) throw;
     path_ = renamed;
@@ -60,11 +56,6 @@ store_file::store_file(const std::filesystem::path& file, store_kind kind, stop_
   const auto head = load<store_file_header>(bytes);
   if (head.magic == store_file_header{}.magic) number_ = head.number;
 }
-
-store_file::store_file(const held_folder& folder, const std::string& name, std::uint64_t number,
-                       store_kind kind, stop_question stop)
-    : number_(number), kind_(kind), path_((folder.path() / name).string()), file_(opened(path_)),
-      stop_(std::move(stop)) {}
 
 void store_file::stop_if_told() const {
   if (stop_ && stop_()) throw scan_stopped();
@@ -107,13 +98,13 @@ std::optional<stored_block> store_file::whole_block_at(std::uint64_t offset) con
   return block;
 }
 
-/// Behind a damaged header nothing tells where the next block begins: only its magic number and its
-/// header's checksum. No good one begins before `offset` then.
+/// Finds the next block behind a damaged header by its magic number and header checksum. Afterwards
+/// no valid block begins before `offset`.
 std::optional<stored_block> store_file::search_from(std::uint64_t& offset) const {
   const auto magic = block_header{}.magic;
   std::vector<std::byte> bytes;
   for (const std::uint64_t end = size(); offset + sizeof(block_header) <= end;) {
-    // A block may begin before the data that a hole ends with: its magic number is not zero.
+    // A block cannot begin in a hole, because its magic number is not zero.
     offset = next_data(file_.get(), offset, end);
     if (offset == end) return std::nullopt;
     bytes.resize(std::min<std::uint64_t>(search_step, end - offset));
@@ -124,14 +115,14 @@ std::optional<stored_block> store_file::search_from(std::uint64_t& offset) const
       if (auto block = whole_block_at(offset + at)) return block;
     }
     if (bytes.size() < magic.size()) return std::nullopt;
-    offset += bytes.size() - (magic.size() - 1); // a magic number may lie across two steps
+    offset += bytes.size() - (magic.size() - 1); // a magic number may cross two steps
     stop_if_told();
   }
   return std::nullopt;
 }
 
-/// A head that is not there yet, or whose bytes never reached the disk, says nothing. One that is
-/// damaged costs no blocks: they tell themselves what they are.
+/// A missing or unwritten head is accepted. A damaged one costs no blocks, because they identify
+/// themselves.
 void store_file::check_head() {
   std::byte bytes[sizeof(store_file_header)];
   if (head_checked_ || !read(0, bytes)) return;
@@ -140,7 +131,7 @@ void store_file::check_head() {
   const auto head = load<store_file_header>(bytes);
   const store_file_header ours;
   const auto refuse = [&](const std::string& text) {
-    // What was not given may be what is missing.
+    // The missing part may be what the disk refused.
     if (refused_) throw std::system_error(refused_, "cannot read " + path_);
     throw std::runtime_error(path_ + text);
   };
@@ -160,10 +151,10 @@ std::optional<stored_block> store_file::next() {
   check_head();
   auto block = whole_block_at(next_);
   if (!block) {
-    // Either the end, or a block that is being written, or damage: which, the bytes behind tell.
+    // This is the end, an incomplete block, or damage: the bytes behind it tell.
     searched_ = std::max(searched_, next_ + 1);
     block = search_from(searched_);
-    searched_ = 0; // at the end, too: more may be written there
+    searched_ = 0; // also at the end, where more may be written
     if (!block) return std::nullopt;
     ++damaged_;
   }
@@ -183,7 +174,7 @@ std::string text_of(const torn_end& end) {
          " bytes are no whole block: torn by a crash, cut off, or being written";
 }
 
-/// Piece by piece: a header may promise a gigabyte.
+/// Piece by piece, because a header may claim a gigabyte.
 bool store_file::payload_is_right(const stored_block& block) const {
   std::vector<std::byte> part;
   std::uint32_t crc = 0;
@@ -223,9 +214,9 @@ bool store_file::read_entries(const stored_block& block, std::vector<std::byte>&
 
 namespace {
 
-block_scan scan_once(const held_folder& folder, const std::string& name, std::uint64_t number,
-                     store_kind kind, bool thorough, const stop_question& stop) {
-  store_file file(folder, name, number, kind, stop);
+block_scan scan_once(const held_folder& folder, const block_file_name& name, store_kind kind,
+                     bool thorough, const stop_question& stop) {
+  store_file file(folder.path(), name, kind, stop);
   block_scan found;
   found.bytes = file.size();
   found.good_end = found.bytes < sizeof(store_file_header) ? 0 : sizeof(store_file_header);
@@ -245,7 +236,7 @@ block_scan scan_once(const held_folder& folder, const std::string& name, std::ui
   found.stepped_over = file.damaged();
   if (found.bytes > seen_end) found.torn = {seen_end, found.bytes - seen_end};
 
-  // What was passed over was perhaps not bad, but only out of reach.
+  // Skipped bytes may be valid but unreadable.
   const auto reached = [&](const damaged_stretch& s) {
     return file.can_be_read(s.offset, s.bytes);
   };
@@ -256,10 +247,10 @@ block_scan scan_once(const held_folder& folder, const std::string& name, std::ui
 
 } // namespace
 
-block_scan scan_block_file(const held_folder& folder, const std::string& name, std::uint64_t number,
-                           store_kind kind, bool thorough, const stop_question& stop) {
-  auto found = scan_once(folder, name, number, kind, thorough, stop);
-  return found.readable ? found : scan_once(folder, name, number, kind, thorough, stop);
+block_scan scan_block_file(const held_folder& folder, const block_file_name& name, store_kind kind,
+                           bool thorough, const stop_question& stop) {
+  auto found = scan_once(folder, name, kind, thorough, stop);
+  return found.readable ? found : scan_once(folder, name, kind, thorough, stop);
 }
 
 store_reader::store_reader(std::filesystem::path folder, stop_question stop)
@@ -268,7 +259,7 @@ store_reader::store_reader(std::filesystem::path folder, stop_question stop)
   std::ranges::reverse(listed_);
 }
 
-/// Nothing: it was removed since the folder was listed, as a daemon removes segments of its spool.
+/// Returns nothing if the file was removed after it was listed, as a daemon removes spool segments.
 std::optional<store_file> store_reader::opened_file(const block_file_name& name) {
   try {
     return store_file(folder_, name, kind_, stop_);
@@ -280,8 +271,8 @@ std::optional<store_file> store_reader::opened_file(const block_file_name& name)
   }
 }
 
-/// The number of the file after the present one, if it is there. Looks into the folder when all
-/// files of the last look have been read.
+/// The number of the file after the current one, if it exists. Lists the folder again after all
+/// listed files have been read.
 std::optional<block_file_name> store_reader::following() {
   const std::uint64_t present = file_ ? file_->number() : 0;
   if (listed_.empty()) {
@@ -302,7 +293,8 @@ std::optional<stored_block> store_reader::next() {
     if (!name) return std::nullopt;
     auto file = opened_file(*name);
     if (!file) continue;
-    // Blocks may have come between the two looks. What a receiver adds to this file now, while it
+    // Blocks may have come between the two listings. A later reader finds blocks that a receiver
+    // adds to this file while it already writes another.
     // writes another one, too, a later reader finds.
     if (file_) {
       if (auto block = file_->next()) return block;
@@ -314,7 +306,7 @@ std::optional<stored_block> store_reader::next() {
   }
 }
 
-/// Nothing is added to a complete file any more.
+/// A torn end of a complete file is damage.
 std::uint64_t store_reader::damaged_in_file() const {
   return file_->damaged() + (is_complete_ && file_->torn() ? 1 : 0);
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading a store: the folder of block files that `koto-l3 receive` writes (docs/formats.md,
-// section 9), or that a daemon's spool leaves behind (section 11). It may be read while it is
-// written and after any crash: a reader takes what is whole, steps over what is damaged, and counts
-// it.
+// Reads a store: the folder of block files that `koto-l3 receive` writes (docs/formats.md, section
+// 9), or a daemon's spool (section 11). It may be read while it is written and after any crash: a
+// reader returns whole blocks, and skips and counts damaged ones.
 #pragma once
 
 #include <cstddef>
@@ -21,17 +20,17 @@
 
 namespace l3 {
 
-/// Where a block lies: its header is good and as many bytes as it tells are there.
+/// The place of a block with a valid header and its full length.
 struct stored_block {
   block_header header;
   std::uint64_t file = 0;
-  std::uint64_t offset = 0; ///< of the header
+  std::uint64_t offset = 0; ///< place of the header
 
   [[nodiscard]] std::uint64_t payload_offset() const { return offset + sizeof(block_header); }
   [[nodiscard]] std::uint64_t end() const { return payload_offset() + header.payload_bytes; }
 };
 
-/// The end of a block file that is no whole block: a crash tore it, the file was cut, or a block is
+/// The end of a block file behind its last whole block: torn by a crash, truncated, or a block
 /// being written.
 struct torn_end {
   std::string path;
@@ -39,7 +38,7 @@ struct torn_end {
 };
 [[nodiscard]] std::string text_of(const torn_end& end);
 
-/// Asked while a file is read, once a block and once a MiB: true ends the reading.
+/// Called while a file is read, once per block and per MiB: true ends the reading.
 using stop_question = std::function<bool()>;
 struct scan_stopped : std::exception {
   [[nodiscard]] const char* what() const noexcept override {
@@ -47,44 +46,40 @@ struct scan_stopped : std::exception {
   }
 };
 
-/// One block file. Throws std::runtime_error if it cannot be read, or holds something else than
-/// blocks of this version; scan_stopped when told.
+/// One block file. Throws std::runtime_error if it cannot be read or has something else than blocks
+/// of this version; scan_stopped on request.
 class store_file {
 public:
-  store_file(const std::filesystem::path& folder, std::uint64_t number,
-             store_kind kind = store_kind::store, stop_question stop = {});
-  /// The same, where the folder was listed lately.
+  /// A file of a folder. It may have got its complete name since the folder was listed.
   store_file(const std::filesystem::path& folder, const block_file_name& name, store_kind kind,
              stop_question stop = {});
-  /// A file of any name. Its number is what its head says.
+  /// Opens a file of any name. Its number comes from its head.
   store_file(const std::filesystem::path& file, store_kind kind, stop_question stop = {});
-  /// Of a folder that this program has.
-  store_file(const held_folder& folder, const std::string& name, std::uint64_t number,
-             store_kind kind, stop_question stop = {});
 
   [[nodiscard]] std::uint64_t number() const { return number_; }
-  /// The bytes at this place can be read, whatever they are.
+  /// Whether the bytes at this place can be read.
   [[nodiscard]] bool can_be_read(std::uint64_t offset, std::uint64_t bytes) const;
-  /// The next whole block; nothing if none is there yet. Damaged bytes before it are stepped over.
-  /// After scan_stopped, this goes on where it was.
+  /// The next whole block; nothing if there is none yet. Skips damaged bytes before it. May be
+  /// called again after scan_stopped.
   [[nodiscard]] std::optional<stored_block> next();
-  /// Fills `to` from this place in the file; false if there are fewer bytes.
+  /// Fills `to` from this place in the file; returns false if the file ends earlier.
   [[nodiscard]] bool read(std::uint64_t offset, std::span<std::byte> to) const;
-  /// The block's packed events, if the checksum of its payload is right.
+  /// Reads the block's packed events and checks the payload's checksum.
   [[nodiscard]] bool read_payload(const stored_block& block, std::vector<std::byte>& payload) const;
-  /// The settings behind them, checked likewise; empty: it has none.
+  /// Reads the settings behind the events, checked likewise; empty if there are none.
   [[nodiscard]] bool read_settings(const stored_block& block,
                                    std::vector<std::byte>& settings) const;
-  /// All entries behind them: the settings, and what stands once (format/block_entries.hpp).
+  /// Reads all entries behind the events: settings, and entries written once
+  /// (format/block_entries.hpp).
   [[nodiscard]] bool read_entries(const stored_block& block, std::vector<std::byte>& entries) const;
   [[nodiscard]] bool payload_is_right(const stored_block& block) const;
-  [[nodiscard]] std::uint64_t size() const; ///< now
-  /// What lies behind the last whole block; meant for when next() has given that one.
+  [[nodiscard]] std::uint64_t size() const; ///< current size
+  /// The bytes behind the last whole block; call it after next() has returned that block.
   [[nodiscard]] std::optional<torn_end> torn() const;
-  /// Set: the disk refused a part that was read, or to say how long the file is. What was not found
-  /// since it was opened may be there all the same.
+  /// Set if the disk refused to read a part, or to tell the file's length. Blocks not found since
+  /// the file was opened may still exist.
   [[nodiscard]] const std::error_code& refused() const { return refused_; }
-  /// Stretches stepped over because no good header began where one should.
+  /// Number of places skipped for lack of a valid header.
   [[nodiscard]] std::uint64_t damaged() const { return damaged_; }
 
 private:
@@ -99,52 +94,52 @@ private:
   file_descriptor file_;
   stop_question stop_;
   std::uint64_t next_ = sizeof(store_file_header);
-  std::uint64_t searched_ = 0; ///< no good block begins between the next place and this one
+  std::uint64_t searched_ = 0; ///< no valid block begins between the next place and this one
   std::uint64_t damaged_ = 0;
   bool head_checked_ = false;
   mutable std::error_code refused_;
 };
 
-/// Bytes of a block file that are no good block.
+/// Bytes of a block file that are no valid block.
 struct damaged_stretch {
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
-  bool has_header = false;  ///< the block's header is good, and only its payload is not
-  std::uint32_t events = 0; ///< in the block, if the header tells
+  bool has_header = false;  ///< the block's header is valid, but its payload is not
+  std::uint32_t events = 0; ///< in the block, from a valid header
 };
 
 struct found_block : stored_block {
-  bool behind_damage = false; ///< something before it in the file is damaged
+  bool behind_damage = false; ///< the file has damage before it
 };
 
-/// What a block file holds when a receiver or a daemon finds it at its start: whole blocks,
-/// stretches that are damaged, and the end that a crash tore off.
+/// The contents of a block file at the start of a receiver or daemon: whole blocks, damaged places,
+/// and a torn end.
 struct block_scan {
   std::uint64_t bytes = 0;              ///< of the file
-  std::deque<found_block> blocks;       ///< with a good header; if thorough, with a good payload
-  std::vector<damaged_stretch> damaged; ///< each begins before the end of the last whole block
-  std::optional<damaged_stretch> torn;  ///< all that is behind it
+  std::deque<found_block> blocks;       ///< with a valid header; if thorough, with a valid payload
+  std::vector<damaged_stretch> damaged; ///< before the end of the last whole block
+  std::optional<damaged_stretch> torn;  ///< everything after it
   std::uint64_t good_end = 0;           ///< end of the last of `blocks`, or of the file's head
-  std::uint64_t stepped_over = 0;       ///< the head, and places where no good header begins
-  bool readable = true; ///< false: the disk refuses a part; what lies there is not known
+  std::uint64_t stepped_over = 0;       ///< the head, and places without a valid header
+  bool readable = true;                 ///< false: the disk refuses a part with unknown contents
 };
 
 /// Reads 64 bytes a block, and all once more where the disk refuses a part; a thorough scan reads
 /// all, for a file in which a crash of the machine may have left blocks whose bytes never reached
 /// the disk. Throws std::runtime_error if the file cannot be opened, is no regular file or is of
 /// another version; scan_stopped when told.
-[[nodiscard]] block_scan scan_block_file(const held_folder& folder, const std::string& name,
-                                         std::uint64_t number, store_kind kind, bool thorough,
+[[nodiscard]] block_scan scan_block_file(const held_folder& folder, const block_file_name& name,
+                                         store_kind kind, bool thorough,
                                          const stop_question& stop = {});
 
-/// All blocks of a folder, file by file. Throws like store_file.
+/// Iterates over all blocks of a folder, file by file. Throws like store_file.
 class store_reader {
 public:
   explicit store_reader(std::filesystem::path folder, stop_question stop = {});
 
-  /// Nothing at the present end; if the store is being written, a later call may find more.
+  /// Returns nothing at the current end; a later call may find more if the store is being written.
   [[nodiscard]] std::optional<stored_block> next();
-  /// Of the block that next() returned last.
+  /// Only for the block that next() returned last.
   [[nodiscard]] bool read_payload(const stored_block& block,
                                   std::vector<std::byte>& payload) const {
     return file_->read_payload(block, payload);
@@ -158,7 +153,7 @@ public:
     return file_->read_entries(block, entries);
   }
   [[nodiscard]] std::uint64_t damaged() const { return damaged_ + (file_ ? damaged_in_file() : 0); }
-  /// Of all files, once next() gives nothing. Those of complete files count as damaged places.
+  /// Of all files, once next() returns nothing. Torn ends of complete files count as damage.
   [[nodiscard]] std::vector<torn_end> torn_ends() const;
 
 private:
@@ -169,11 +164,10 @@ private:
   std::filesystem::path folder_;
   store_kind kind_;
   stop_question stop_;
-  std::vector<block_file_name>
-      listed_; ///< the files that were there at the last look, the next last
+  std::vector<block_file_name> listed_; ///< files of the last listing; the next one is last
   std::optional<store_file> file_;
-  bool is_complete_ = false;        ///< that file
-  std::uint64_t damaged_ = 0;       ///< in the files before this one
+  bool is_complete_ = false;        ///< the current file
+  std::uint64_t damaged_ = 0;       ///< in earlier files
   std::vector<torn_end> torn_ends_; ///< likewise
 };
 

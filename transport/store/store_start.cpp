@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the start of a writer finds in a store, and mends: a torn end of a file is cut off, a file
+// The start of a writer repairs a store: it cuts off torn ends, removes files without a valid
+// block, and completes files without their final name and sidecar.
 // without a good block is removed, and a file that was left without its name and sidecar gets them.
 #include <algorithm>
 #include <stdexcept>
@@ -36,14 +37,13 @@ store_writer::store_writer(store_settings settings)
                              ", and too few are left for others: move it away");
 }
 
-/// Complete files were flushed before they got their names: of these, the headers are enough. In
-/// the others, a power cut may have left blocks whose bytes never reached the disk.
+/// Complete files were flushed before they got their names, so their headers are enough. In other
+/// files, a power cut may have left blocks whose bytes never reached the disk.
 void store_writer::scan_file(const block_file_name& file) {
   const std::uint64_t number = file.number;
   const std::string name = file.text();
-  if (file.complete) complete_[number] = *file.complete;
   const auto scan =
-      scan_block_file(folder_, name, number, store_kind::store, !file.complete, settings_.stop);
+      scan_block_file(folder_, file, store_kind::store, !file.complete, settings_.stop);
   damaged_ += scan.stepped_over;
   bool is_whole = scan.stepped_over == 0;
   for (const auto& stretch : scan.damaged) {
@@ -51,7 +51,7 @@ void store_writer::scan_file(const block_file_name& file) {
     ++damaged_;
     is_whole = is_whole && stretch.offset >= scan.good_end;
   }
-  // An end that cannot be read may hold blocks that the daemon was told of.
+  // An unreadable end may have acknowledged blocks.
   if (scan.good_end < scan.bytes && !scan.readable)
     throw std::runtime_error("cannot read " + (settings_.folder / name).string() +
                              ": the disk refuses a part of it");
@@ -65,7 +65,7 @@ void store_writer::scan_file(const block_file_name& file) {
   }
   if (is_torn) cut_off(name, scan.good_end);
   if (settings_.sync) flush(name);
-  if (is_whole) complete(number, read_contents(folder_, name, number, settings_.stop));
+  if (is_whole) complete(number, read_contents(folder_, file, settings_.stop));
 }
 
 void store_writer::cut_off(const std::string& name, std::uint64_t end) {
@@ -87,8 +87,8 @@ void store_writer::count_found(std::uint64_t number, const block_scan& scan) {
   }
 }
 
-/// A receiver that was killed may have left blocks that only the system's memory holds, and what
-/// is counted now will be called stored.
+/// A killed receiver may have left blocks only in the system's memory, and blocks counted now will
+/// be acknowledged.
 void store_writer::flush(const std::string& name) const {
   std::error_code error;
   const file_descriptor file = folder_.open(name, O_RDONLY, error);

@@ -19,10 +19,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Files that are written at a time, beside the one of all that have no place.
+/// Open files, besides the one for blocks without a file of their own.
 constexpr std::ptrdiff_t most_open = 16;
-/// Without a block, a file makes room for another; is complete after the end of one of its
-/// sessions; is complete in any case.
+/// Time without a block after which a file is closed: to make room for another, after the end of
+/// one of its sessions, and in any case.
 constexpr auto pause_that_makes_room = 10s;
 constexpr auto pause_after_end = 1s;
 constexpr auto longest_idle = 10min;
@@ -31,12 +31,6 @@ constexpr auto longest_idle = 10min;
 
 store_writer::~store_writer() {
   if (sessions_.has_uncommitted()) (void)commit();
-}
-
-std::string store_writer::name_of(std::uint64_t number) const {
-  const auto found = complete_.find(number);
-  return found == complete_.end() ? store_file_name(number)
-                                  : complete_file_name(number, found->second);
 }
 
 /// Those that the block must take along; empty: none.
@@ -49,13 +43,12 @@ std::vector<std::byte> store_writer::settings_for(open_file& to, const block_hea
   from.offset = known->settings_offset;
   std::vector<std::byte> settings(sizeof(block_header));
   try {
-    const std::uint64_t number = known->settings_file;
-    const store_file file(folder_, name_of(number), number, store_kind::store);
+    const store_file file(folder_.path(), {known->settings_file, {}}, store_kind::store);
     if (file.read(from.offset, settings) &&
         read_block_header(settings, from.header) == block_fault::none &&
         from.header.session == block.session && file.read_settings(from, settings))
       return settings;
-  } catch (const std::runtime_error&) { // the file was taken away: the events matter more
+  } catch (const std::runtime_error&) { // the file was removed: the events matter more
   }
   return {};
 }
@@ -90,7 +83,7 @@ std::error_code store_writer::append(std::span<const std::byte> block, const blo
   return {};
 }
 
-/// The open file of this run and node; or a new one.
+/// The open file of this run and node, or a new one.
 std::error_code store_writer::file_for(const block_header& header, std::size_t bytes,
                                        open_files::iterator& to) {
   const stored_session* known = sessions_.find(header.session);
@@ -115,7 +108,7 @@ std::error_code store_writer::file_for(const block_header& header, std::size_t b
   return to == open_.end() ? open_next_file(wanted, to) : std::error_code();
 }
 
-/// One file more can be opened, or `wanted` becomes the one that takes all that have no place.
+/// Makes room for another open file, or changes `wanted` to the shared file.
 std::error_code store_writer::make_room(file_owner& wanted) {
   const auto is_of_one = [](const open_file& f) { return !f.owner.several; };
   if (wanted.several || std::ranges::count_if(open_, is_of_one) < most_open) return {};
@@ -129,7 +122,7 @@ std::error_code store_writer::open_next_file(const file_owner& owner, open_files
   open_file fresh;
   if (const auto error = fresh.file.open(folder_, next_number_, store_kind::store,
                                          settings_.sync ? ::fsync : nullptr)) {
-    // A name that is taken is not tried for ever.
+    // An existing name is not tried again.
     if (error == std::errc::file_exists) ++next_number_;
     return error;
   }
@@ -143,7 +136,7 @@ std::error_code store_writer::open_next_file(const file_owner& owner, open_files
   return {};
 }
 
-/// Commits all that is open.
+/// Commits all open files.
 std::error_code store_writer::close_file(open_files::iterator file) {
   if (const auto error = commit()) return error;
   const std::uint64_t number = file->file.number();
@@ -157,18 +150,17 @@ std::error_code store_writer::close_file(open_files::iterator file) {
   return {};
 }
 
-/// What the disk refuses, the next start does: the file can be read all the same.
+/// After a disk error the next start completes the file, which can be read all the same.
 void store_writer::complete(std::uint64_t number, std::optional<file_contents> contents) {
   const std::string name = store_file_name(number);
-  if (!contents) contents = read_contents(folder_, name, number);
+  if (!contents) contents = read_contents(folder_, {number, {}});
   if (!contents || contents->is_empty()) return;
   if (const auto error = try_to_complete(number, *contents))
     news_.push_back("cannot complete " + (folder_.path() / name).string() + ": " + error.message() +
                     "; the next start of the receiver tries it again");
 }
 
-/// The sidecar comes first: a file whose name says that it is complete has one, whatever ends this
-/// process.
+/// Writes the sidecar first, so that a file with a complete name always has one.
 std::error_code store_writer::try_to_complete(std::uint64_t number, const file_contents& contents) {
   const file_owner owner = contents.owner();
   const std::string sidecar = sidecar_name(number, owner);
@@ -187,7 +179,6 @@ std::error_code store_writer::try_to_complete(std::uint64_t number, const file_c
   if (error && file) (void)folder_.remove(fresh);
   rename(store_file_name(number), complete_file_name(number, owner), RENAME_NOREPLACE);
   if (error) return error;
-  complete_[number] = owner;
   return settings_.sync && ::fsync(folder_.get()) != 0 ? last_error() : std::error_code();
 }
 
@@ -198,7 +189,7 @@ void store_writer::end_session(std::uint64_t session) {
     if (f.file.number() == found->file) f.ended = true;
 }
 
-/// An error shows in the next commit, too.
+/// The next commit reports an error, too.
 void store_writer::complete_idle_files() {
   const auto now = settings_.now();
   for (auto at = open_.begin(); at != open_.end();) {
@@ -215,8 +206,7 @@ std::error_code store_writer::complete_all_files() {
   return {};
 }
 
-/// After a failed flush it is not known what is on the disk: these blocks were never there, and
-/// come again.
+/// After a failed flush it is unknown what is on disk: the blocks are removed and come again.
 std::error_code store_writer::commit() {
   if (!sessions_.has_uncommitted()) return {};
   for (open_file& f : open_) {
@@ -238,7 +228,7 @@ void store_writer::take_back() {
     if (f.file.end() == f.committed_end) continue;
     f.contents.reset();
     f.file.cut(f.committed_end);
-    f.with_settings.clear(); // no harm if a block brings some once more
+    f.with_settings.clear(); // writing settings again is harmless
   }
   sessions_.take_back();
   appended_ = committed_;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writing a store (docs/formats.md, section 9): a file for each run and node, several at a time,
-// and a sidecar for each that is complete. In each file, the first block of a session holds the
-// session's settings, if it has told them: a file can be read without the others. What commit()
-// took survives the death of this process; with `sync` it survives the death of the machine. A full
-// disk is a state: append() returns the error, leaves no half block behind, and may be tried again.
-// A start cuts off torn ends. Blocks behind a damaged place stay, but do not speak for those that
-// the damage may have taken away (stored_numbers).
+// Writes a store (docs/formats.md, section 9): a file for each run and node, several at a time, and
+// a sidecar for each complete file. In each file, the first block of a session has the session's
+// settings, if known, so a file can be read alone. Committed blocks survive the death of this
+// process; with `sync` also a power cut. A full disk is a state: append() returns the error, leaves
+// no partial block, and may be called again. A start cuts off torn ends. Blocks behind a damaged
+// place stay, but do not prove that the blocks in it were stored (stored_numbers).
 #pragma once
 
 #include <cstddef>
@@ -35,16 +34,16 @@ namespace l3 {
 
 struct store_settings {
   std::filesystem::path folder;
-  std::string software = "koto-l3"; ///< what sidecars say that wrote the file
+  std::string software = "koto-l3"; ///< the file's writer, for sidecars
   std::uint64_t file_bytes = std::uint64_t{1}
-                             << 30; ///< a file that has grown to this is followed by the next
-  bool sync = false;                ///< commit() and the start wait for the disk
-  block_file::flush_function flush = ::fdatasync; ///< how they do
-  stop_question stop{}; ///< asked while the start reads files: true ends it with scan_stopped
-  time_point (*now)() = steady_clock::now; ///< for files without a block for long
+                             << 30; ///< size at which a file is followed by the next one
+  bool sync = false;                ///< commit() and the start flush to disk
+  block_file::flush_function flush = ::fdatasync; ///< used for that
+  stop_question stop{}; ///< called while the start reads files: true ends it with scan_stopped
+  time_point (*now)() = steady_clock::now; ///< to find idle files
 };
 
-/// What a writer has written.
+/// Counts of written blocks.
 struct store_tally {
   std::uint64_t blocks = 0;
   std::uint64_t events = 0;
@@ -53,34 +52,34 @@ struct store_tally {
 
 class store_writer {
 public:
-  /// Locks the folder, scans it and cuts torn ends off. With `sync`, what it then says to be stored
-  /// survives the death of the machine. Throws std::runtime_error that says what is wrong.
+  /// Locks the folder, scans it and cuts off torn ends. With `sync`, blocks that it reports as
+  /// stored survive a power cut. Throws std::runtime_error with a text that says what is wrong.
   explicit store_writer(store_settings settings);
   ~store_writer();
   store_writer(const store_writer&) = delete;
   store_writer& operator=(const store_writer&) = delete;
 
-  /// Writes a whole, checked block that is not stored yet: its sequence number is above its
-  /// session's last, and nothing between the two is missing.
+  /// Writes a whole, checked block that is not stored yet: its number is above its session's last,
+  /// and no number between them is missing.
   [[nodiscard]] std::error_code append(std::span<const std::byte> block,
                                        const block_header& header);
-  /// Before anything appended is acknowledged. If it fails, all that was appended since the last
-  /// commit is taken back. It fails with `no_such_file_or_directory` if a file with new blocks was
-  /// removed: this writer is of no use then.
+  /// Call it before acknowledging appended blocks. If it fails, all blocks since the last commit
+  /// are removed. It fails with `no_such_file_or_directory` if a file with new blocks was removed;
+  /// this writer is then unusable.
   [[nodiscard]] std::error_code commit();
-  /// A session has come to its end: what is in its file is complete soon, unless more comes.
+  /// The session has ended: its file is completed soon, unless more blocks come.
   void end_session(std::uint64_t session);
-  /// Completes the files to which nothing was added for long, or soon after the end of a session.
-  /// With nothing uncommitted.
+  /// Completes files that are idle for long, or soon after the end of a session. Call it without
+  /// uncommitted blocks.
   void complete_idle_files();
-  /// Completes all: this writer comes to its end, or a block that comes begins a new file.
+  /// Completes all files, before this writer ends or before the next block begins a new file.
   [[nodiscard]] std::error_code complete_all_files();
 
   [[nodiscard]] const held_folder& folder() const { return folder_; }
-  /// What a person should know, each told once.
+  /// News for a person, each once.
   [[nodiscard]] std::vector<std::string> take_news() { return std::exchange(news_, {}); }
-  /// Of a session whose daemon still has its blocks from `first` on: up to this one, each of them
-  /// is stored.
+  /// The last block such that all of the session's blocks up to it are stored. `first`: the first
+  /// block that the daemon still has.
   [[nodiscard]] std::uint64_t last_stored(std::uint64_t session, std::uint64_t first = 0) const {
     const stored_session* found = sessions_.find(session);
     return found == nullptr ? 0 : found->numbers.last(first);
@@ -88,7 +87,7 @@ public:
   [[nodiscard]] const std::map<std::uint64_t, stored_session>& sessions() const {
     return sessions_.all();
   }
-  /// Since this writer began, without what may still be taken back.
+  /// Since this writer began, without uncommitted blocks.
   [[nodiscard]] const store_tally& committed() const { return committed_; }
   [[nodiscard]] std::uint32_t last_run() const { return appended_.run; } ///< of the last block
   [[nodiscard]] std::uint64_t torn_ends() const { return torn_ends_; }   ///< cut off at the start
@@ -98,13 +97,13 @@ private:
   struct open_file {
     file_owner owner;
     block_file file;
-    std::optional<file_contents> contents; ///< none after blocks were taken back: it is read
-    std::set<std::uint64_t> with_settings; ///< sessions that have theirs in it, or have none
+    std::optional<file_contents> contents; ///< nothing after blocks were removed: the file is read
+    std::set<std::uint64_t> with_settings; ///< sessions with settings in it, or without settings
     std::uint64_t committed_end = 0;
     time_point used_at{};
-    bool ended = false; ///< a session that is in it has come to its end
+    bool ended = false; ///< one of its sessions has ended
   };
-  using open_files = std::list<open_file>; ///< few, and they stay where they are
+  using open_files = std::list<open_file>; ///< few, with stable addresses
 
   // --- the start (store_start.cpp) ---
 
@@ -113,9 +112,8 @@ private:
   void flush(const std::string& name) const;
   void count_found(std::uint64_t number, const block_scan& scan);
 
-  // --- blocks that come, and their files (store_writer.cpp) ---
+  // --- new blocks and their files (store_writer.cpp) ---
 
-  [[nodiscard]] std::string name_of(std::uint64_t number) const;
   [[nodiscard]] std::vector<std::byte> settings_for(open_file& to, const block_header& block) const;
   [[nodiscard]] std::error_code file_for(const block_header& header, std::size_t bytes,
                                          open_files::iterator& to);
@@ -129,7 +127,6 @@ private:
 
   store_settings settings_;
   held_folder folder_;
-  std::map<std::uint64_t, file_owner> complete_; ///< files that are, by number
   open_files open_;
   std::vector<std::string> news_;
   std::uint64_t next_number_ = 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a store holds of each session: which blocks a daemon may be told of, sums for the ledger,
-// and where the session's settings lie. What is not committed yet can be taken back.
+// A store's knowledge of each session: which blocks may be acknowledged, sums for the ledger, and
+// the place of the session's settings. Uncommitted changes can be taken back.
 #pragma once
 
 #include <algorithm>
@@ -12,21 +12,21 @@
 
 namespace l3 {
 
-/// Which blocks of a session a store holds, as far as its daemon has to know. A power cut may have
-/// left a block whole on the disk and one before it damaged: the daemon still has both, and must
-/// not be told that the later one is the last that is stored, or it would let the earlier go.
-/// Blocks behind such damage therefore wait here until nothing before them is missing: because it
-/// has come again, or because the daemon itself says that it has no need of it.
+/// The stored blocks of a session that its daemon may be told about. A power cut may have left a
+/// whole block behind a damaged one. The daemon still has both. If it were told that the later one
+/// is the last stored, it would drop the earlier. So blocks behind such damage wait here until no
+/// block before them is missing, because it came again or the daemon says that it no longer needs
+/// it.
 class stored_numbers {
 public:
-  /// The last number up to which nothing is missing, for a daemon whose first block is `first`:
-  /// what comes before that one was stored, and perhaps damaged since.
+  /// The last number without a missing one before it. Blocks before `first`, the daemon's first,
+  /// were stored earlier and may be damaged since.
   [[nodiscard]] std::uint64_t last(std::uint64_t first = 0) const {
     const auto behind = waiting_.upper_bound(first);
     return behind == waiting_.begin() ? last_ : std::prev(behind)->second;
   }
 
-  /// Is stored, and so is what comes before it, here or elsewhere.
+  /// The block is stored, and all earlier ones are, here or elsewhere.
   void add(std::uint64_t number) {
     last_ = std::max(last_, number);
     while (!waiting_.empty() && waiting_.begin()->first - 1 <= last_) {
@@ -35,7 +35,7 @@ public:
     }
   }
 
-  /// The block is stored. It is unknown which blocks the damage before it took away.
+  /// The block is stored, but it is unknown which blocks the damage before it took.
   void add_behind_damage(std::uint64_t number) {
     if (number <= last_ || number - 1 == last_) return add(number);
     const auto next = waiting_.upper_bound(number);
@@ -50,12 +50,12 @@ public:
 
 private:
   std::uint64_t last_ = 0;
-  /// First and last numbers of stretches, rising, all above last_ + 1. Between two of them a number
-  /// is missing.
+  /// First and last numbers of ranges above last_ + 1, sorted. Numbers between two ranges are
+  /// missing.
   std::map<std::uint64_t, std::uint64_t> waiting_;
 };
 
-/// What a store holds of one session.
+/// A store's knowledge of one session.
 struct stored_session {
   stored_numbers numbers;
   std::uint32_t run = 0;
@@ -63,21 +63,21 @@ struct stored_session {
   std::uint64_t blocks = 0;
   std::uint64_t events = 0;
   std::uint64_t bytes = 0;         ///< of packed events
-  std::uint64_t repeated = 0;      ///< events left out, because another session has stored them
-  std::uint64_t file = 0;          ///< of its last block: they rise with its numbers
-  bool mixed = false;              ///< it changed its run or node: it has no file of either
-  std::uint64_t settings_file = 0; ///< where its latest block with settings lies; 0: nowhere
+  std::uint64_t repeated = 0;      ///< events left out because another session had stored them
+  std::uint64_t file = 0;          ///< of its last block; increases with the block numbers
+  bool mixed = false;              ///< its run or node changed, so its file is shared
+  std::uint64_t settings_file = 0; ///< with its latest block with settings; 0: none
   std::uint64_t settings_offset = 0;
 };
 
 class stored_sessions {
 public:
   [[nodiscard]] const std::map<std::uint64_t, stored_session>& all() const { return sessions_; }
-  /// Null: the store has no block of it.
+  /// Returns null if the store has no block of the session.
   [[nodiscard]] const stored_session* find(std::uint64_t session) const;
-  /// A block that a start has found.
+  /// Adds a block found at the start.
   stored_session& add_found(const block_header& block, bool behind_damage);
-  /// A block that may be taken back.
+  /// Adds a block that may be taken back.
   stored_session& add(const block_header& block);
   [[nodiscard]] bool has_uncommitted() const { return !uncommitted_.empty(); }
   void commit() { uncommitted_.clear(); }
@@ -86,7 +86,7 @@ public:
 private:
   std::map<std::uint64_t, stored_session> sessions_;
   std::map<std::uint64_t, stored_session>
-      uncommitted_; ///< the sessions of new blocks, as they were before these
+      uncommitted_; ///< the sessions of new blocks, in their state before these
 };
 
 } // namespace l3

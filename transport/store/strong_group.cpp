@@ -20,7 +20,7 @@ constexpr unsigned steps = l2::sample_words / lanes;
 constexpr std::uint32_t least_state = 65536;
 constexpr unsigned taps = 4;
 
-/// For each slot of each table its symbol, and for each symbol the sum of those before it.
+/// The symbol of each slot of each table, and for each symbol the sum of the frequencies before it.
 struct symbol_lists {
   std::uint8_t symbol[strong::tables][strong::table_slots];
   std::uint16_t before[strong::tables][strong::max_symbols];
@@ -45,7 +45,7 @@ std::int32_t unfold(std::uint32_t z) {
   return z % 2 == 0 ? static_cast<std::int32_t>(z / 2) : -static_cast<std::int32_t>((z + 1) / 2);
 }
 
-/// Reads from the front, and remembers if there was too little.
+/// Reads from the front, and remembers an underflow.
 class byte_reader {
 public:
   explicit byte_reader(std::span<const std::byte> bytes) : rest_(bytes) {}
@@ -69,7 +69,7 @@ private:
   bool short_ = false;
 };
 
-/// The head of a group (its table in docs/formats.md).
+/// The head of a group (see its table in docs/formats.md).
 struct head {
   std::int32_t start = 0; ///< a
   std::array<std::int32_t, taps> filter{};
@@ -105,7 +105,7 @@ bool read_head(byte_reader& from, unsigned start, bool wide, head& h) {
   return !from.too_short();
 }
 
-/// The model of a lane.
+/// The prediction model of a lane.
 struct model {
   std::array<std::int32_t, taps> y{};
   std::int32_t level = 8;
@@ -148,7 +148,7 @@ struct model {
   }
 };
 
-/// One residual of a lane, by its state; `escaped` if its value is still to come.
+/// Decodes one residual of a lane; `escaped` if its value follows separately.
 std::int32_t decode(std::uint32_t& state, const model& m, bool& escaped) {
   const unsigned k = m.low_bits;
   const std::uint32_t slot = state >> k & (strong::table_slots - 1);
@@ -160,7 +160,7 @@ std::int32_t decode(std::uint32_t& state, const model& m, bool& escaped) {
   return unfold(symbol) * (1 << k) + static_cast<std::int32_t>(low);
 }
 
-/// The first samples of all pieces, from the last states of the lanes.
+/// Decodes the first samples of all pieces from the last states of the lanes.
 bool find_first(const head& h, bool wide, std::span<std::uint16_t> first) {
   for (const std::uint32_t state : h.state)
     if (state >> 16 != 1) return false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading and writing whole stretches of a file: interrupted and partial calls go on, and what went
-// wrong is a value.
+// Reads and writes whole ranges of a file: interrupted and partial calls continue, and errors are
+// values.
 #pragma once
 
 #include <algorithm>
@@ -23,6 +23,12 @@ namespace l3 {
 
 [[nodiscard]] inline std::error_code last_error() { return {errno, std::generic_category()}; }
 
+/// The disk or the user's quota is full.
+[[nodiscard]] inline bool is_want_of_room(const std::error_code& error) {
+  return error == std::errc::no_space_on_device ||
+         error == std::error_code(EDQUOT, std::generic_category());
+}
+
 /// A file to write, made if it is not there; `flags` beside those of open(). Without one, errno
 /// says why.
 [[nodiscard]] inline file_descriptor create_file(const std::filesystem::path& path, int flags) {
@@ -42,7 +48,7 @@ namespace l3 {
   return {};
 }
 
-/// Writes at the file's own position, into a pipe too.
+/// Writes at the file's own position; also for pipes.
 [[nodiscard]] inline std::error_code append_all(int file, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const auto n = ::write(file, bytes.data(), bytes.size());
@@ -53,19 +59,17 @@ namespace l3 {
   return {};
 }
 
-/// A file may take this name: nothing has it yet, or a file or a link that may go. A pipe, a socket
-/// or a device stays, and a link to one such as /dev/stdout, because other programs use it: without
-/// /dev/null a machine is of little use.
+/// Whether a file may be created or replaced under this name. A pipe, a socket or a device stays,
+/// and so does a link to one such as /dev/stdout, because other programs use it.
 [[nodiscard]] inline bool is_for_a_file(const std::filesystem::path& name) {
   struct stat found {};
   return ::stat(name.c_str(), &found) != 0 || S_ISREG(found.st_mode) ||
-         S_ISDIR(found.st_mode); // which no file replaces
+         S_ISDIR(found.st_mode); // no file can replace it
 }
 
-/// Gives the file this content, or leaves it as it is. The bytes are on disk, under the name
-/// `trial` in the same folder, before they get the file's name, and this is on disk then, too. A
-/// link of either name goes, and what it leads to stays. `file_exists` where the name is not for a
-/// file.
+/// Replaces the file's content, or leaves it unchanged. The bytes are written and flushed under the
+/// name `trial` in the same folder, then renamed, and the folder is flushed. A link of either name
+/// is replaced, its target untouched. Returns `file_exists` if the name cannot be a file's.
 [[nodiscard]] inline std::error_code write_anew(const std::filesystem::path& file,
                                                 const std::filesystem::path& trial,
                                                 std::span<const std::byte> bytes) {
@@ -82,17 +86,17 @@ namespace l3 {
   }
   const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
   const file_descriptor names(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (names) (void)::fsync(names.get()); // a file system that cannot has the content all the same
+  if (names) (void)::fsync(names.get()); // errors are ignored: the content is there anyway
   return {};
 }
 
-/// It may be over at once: one of the disk or of the network behind it, or want of memory.
+/// Whether the error may be temporary: of the disk, of the network, or missing memory.
 [[nodiscard]] inline bool may_pass(int error) {
   return error == EIO || error == ESTALE || error == ETIMEDOUT || error == EINTR || error == ENOMEM;
 }
 
-/// Calls the system, which says −1 for an error, and again after 1 and 10 ms where it may pass:
-/// what a file is and holds is only known when the system says so.
+/// Calls the system, and again after 1 and 10 ms if a temporary error occurs, because only a
+/// successful call tells what a file is.
 template <class Call>
 [[nodiscard]] auto ask_again(const Call& call) {
   constexpr std::chrono::milliseconds pauses[] = {std::chrono::milliseconds(1),
@@ -106,8 +110,8 @@ template <class Call>
   return answer;
 }
 
-/// How many bytes came: less than there is room for where the file ends, which its size does not
-/// tell of files that the kernel makes up.
+/// Returns the number of bytes read: less than wanted only at the end of the file, which the size
+/// of the kernel's own files does not tell.
 [[nodiscard]] inline std::size_t read_up_to(int file, std::uint64_t offset, std::span<std::byte> to,
                                             std::error_code& error) {
   std::size_t got = 0;
@@ -123,7 +127,7 @@ template <class Call>
   return got;
 }
 
-/// `result_out_of_range` where the file ends before `to` is full.
+/// Returns `result_out_of_range` if the file ends before `to` is full.
 [[nodiscard]] inline std::error_code read_all(int file, std::uint64_t offset,
                                               std::span<std::byte> to) {
   std::error_code error;
@@ -131,13 +135,12 @@ template <class Call>
   return whole || error ? error : std::make_error_code(std::errc::result_out_of_range);
 }
 
-/// The first place from this one on, and before `end`, at which a file has data; `end`: there is
-/// none. A file of any length may hold next to nothing: zeros that no program wrote take no room,
-/// and nothing has to read them. Moves the file's own position.
+/// The first place in [from, end) with data, or `end` if there are only holes. So a long sparse
+/// file is not read. Moves the file's own position.
 [[nodiscard]] inline std::uint64_t next_data(int file, std::uint64_t from, std::uint64_t end) {
   if (from >= end) return end;
   const auto at = ::lseek(file, static_cast<off_t>(from), SEEK_DATA);
-  if (at < 0) return errno == ENXIO ? end : from; // a file system that does not know
+  if (at < 0) return errno == ENXIO ? end : from; // a file system without SEEK_DATA
   return std::min(end, static_cast<std::uint64_t>(at));
 }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens and reads the files that come from outside: people write them, or another program leaves
-// them. The name may lead to anything: a pipe at which no program writes, a device without an end,
-// a file of a terabyte. Opening never waits, only a regular file is read, and a text has at most
-// the bytes that its reader states.
+// Opens and reads files of people and other programs. The name may lead to anything: a pipe without
+// a writer, an endless device, a file of a terabyte. Opening never waits, only a regular file is
+// read, and the length of a text is limited.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +24,8 @@ struct input_file {
   file_descriptor file;
   std::uint64_t bytes = 0;
   mode_t mode = 0;
-  /// Empty if the file is open; else it follows the file's name: "is a pipe, not a regular file".
+  /// Empty if the file is open; otherwise it follows the file's name: "is a pipe, not a regular
+  /// file".
   std::string refusal;
 };
 
@@ -46,10 +46,10 @@ struct input_text {
     in.refusal = std::move(why);
     return std::move(in);
   };
-  // The system would take the name up to there, and so another file.
+  // The system would cut the name there and open another file.
   if (path.native().find('\0') != std::string::npos) return refuse("has a NUL in its name");
   in.file = file_descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
-  // A socket cannot be opened: ENXIO.
+  // Opening a socket fails with ENXIO.
   if (!in.file) return refuse(cannot_be_read(last_error()));
   struct stat is {};
   if (::fstat(in.file.get(), &is) != 0) return refuse(cannot_be_read(last_error()));
@@ -61,8 +61,8 @@ struct input_text {
   return in;
 }
 
-/// The whole file, if it has at most so many bytes. It is read to its end: the size that the system
-/// gives is 0 for files that the kernel makes up, and may be old.
+/// Reads the whole file if it has at most `most` bytes. It reads to the end, because the reported
+/// size is 0 for the kernel's own files and may be outdated.
 [[nodiscard]] inline input_text read_input(const std::filesystem::path& path, std::uint64_t most) {
   input_file in = open_input(path);
   if (!in.refusal.empty()) return {{}, 0, std::move(in.refusal)};

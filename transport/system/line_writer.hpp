@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes lines of text to a descriptor without waiting for whoever reads them: a log may go to a
-// pipe that no program reads, to a terminal that was told to stop, to a full disk. A thread writes;
-// the others put their lines into a queue of fixed size. When it is full they leave lines out,
-// until all that is in it has been written and a line there says how many are missing.
+// Writes lines of text to a descriptor without waiting for a reader: a log may go to a pipe without
+// a reader, a stopped terminal, a full disk. A thread writes lines that others put into a queue of
+// fixed size. When it is full, lines are dropped until all of it is written, and a line there gives
+// the number of missing ones.
 #pragma once
 
 #include <algorithm>
@@ -23,30 +23,30 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "transport/system/thread_name.hpp"
+#include "transport/system/threads.hpp"
 
 namespace l3 {
 
 class line_writer {
 public:
-  /// The line, with its end, that stands where so many lines are missing.
+  /// Returns the line, with its end, that reports the missing lines.
   using notice = std::function<std::string(std::uint64_t left_out)>;
 
   line_writer(int descriptor, notice of_missing)
       : state_(std::make_shared<state>(descriptor, std::move(of_missing))) {
-    // Signals belong to the other threads, and a pipe that was closed is an error, no SIGPIPE.
+    // Other threads handle signals, and a closed pipe is an error, not SIGPIPE.
     sigset_t all{};
     sigset_t before{};
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_SETMASK, &all, &before);
-    // It may wait in a call of the system for ever: no thread can wait for it to end.
+    // It may wait in a system call forever, so no thread can wait for it to end.
     std::thread([s = state_] {
       name_this_thread("log");
       s->write_until_told();
     }).detach();
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
-  /// Waits for the lines to be written, but not for long.
+  /// Waits for the lines to be written, but only briefly.
   ~line_writer() {
     flush();
     state_->stop();
@@ -54,13 +54,13 @@ public:
   line_writer(const line_writer&) = delete;
   line_writer& operator=(const line_writer&) = delete;
 
-  /// A line with its end, or several. Any thread; waits for nothing.
+  /// Queues one or several lines with their ends. Any thread; never waits.
   void write(std::string_view lines) { state_->take(lines); }
-  /// Waits until all lines are written, or a second without any progress is over.
+  /// Waits until all lines are written, or until a second passes without progress.
   void flush() { state_->wait_until_written(); }
-  /// How many have been left out so far.
+  /// Number of lines dropped so far.
   [[nodiscard]] std::uint64_t left_out() const { return state_->left_out(); }
-  /// Nothing waits to be written.
+  /// Whether no line is waiting to be written.
   [[nodiscard]] bool idle() const { return state_->idle(); }
 
 private:
@@ -132,7 +132,7 @@ private:
         writing_.clear();
         ++written_;
         changed_.notify_all();
-        // As on a full disk: it tries again later, and not over and over.
+        // As on a full disk: retries later, not continuously.
         if (failed_) changed_.wait_for(lock, patience, [&] { return stopped_; });
       }
     }
@@ -142,7 +142,7 @@ private:
       return waiting_.empty() && writing_.empty() && missing_ == 0;
     }
 
-    /// What an error has left unwritten.
+    /// Returns the bytes that an error has left unwritten.
     std::string_view write_all() {
       std::string_view rest = writing_;
       while (!rest.empty()) {
@@ -165,10 +165,10 @@ private:
     std::condition_variable changed_;
     std::string waiting_;        // for the thread
     std::string writing_;        // by the thread, without the lock
-    std::uint64_t written_ = 0;  // how often
-    std::uint64_t missing_ = 0;  // lines that no notice has told of
-    std::uint64_t left_out_ = 0; // in all
-    bool failed_ = false;        // at the last attempt
+    std::uint64_t written_ = 0;  // number of writes
+    std::uint64_t missing_ = 0;  // lines not yet reported
+    std::uint64_t left_out_ = 0; // in total
+    bool failed_ = false;        // the last attempt failed
     bool stopped_ = false;
   };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory straight from the system: a page takes none before it is used, and all is given back at
-// the end, whatever else the program holds.
+// Memory directly from the system: a page is allocated on first use, and everything is returned at
+// the end, independent of other allocations.
 #pragma once
 
 #include <cstddef>

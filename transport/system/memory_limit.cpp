@@ -16,11 +16,11 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string text_of(const fs::path& file) {
-  constexpr std::uint64_t most_bytes = 65'536; // of a file of the kernel
+  constexpr std::uint64_t most_bytes = 65'536; // of a kernel file
   return read_input(file, most_bytes).text;
 }
 
-/// The number behind `key`, and behind spaces; 0: none, as for "max".
+/// The number behind `key` and spaces; 0 if there is none, as for "max".
 std::uint64_t number_behind(std::string_view key, std::string_view text) {
   const std::size_t at = text.find(key);
   if (at == text.npos) return 0;
@@ -48,7 +48,7 @@ memory_limit lowest_memory_limit(const fs::path& root) {
   line.resize(std::min(line.find('\n'), line.size()));
   if (!line.starts_with("0::/")) return lowest;
   fs::path group = fs::path(line.substr(3)).relative_path();
-  while (true) { // a group has at most what those above it have
+  while (true) { // a group has at most the limits of its parents
     lower(lowest, number_behind("", text_of(root / "sys/fs/cgroup" / group / "memory.max")),
           "the control group /" + group.string());
     if (group.empty()) return lowest;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much memory this process may have: of the machine, of each control group (cgroup v2) that it
-// is in, and by the limit of its addresses.
+// The memory available to this process: of the machine, of each of its control groups (cgroup v2),
+// and by its address space limit.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct memory_limit {
   std::string whose; ///< "this machine", "the control group /system.slice/koto-l3d.service"
 };
 
-/// The lowest; the highest number if nothing can be read. `root` holds proc and sys.
+/// The lowest limit; the highest number if none can be read. `root` contains proc and sys.
 [[nodiscard]] memory_limit lowest_memory_limit(const std::filesystem::path& root = "/");
 
 } // namespace l3

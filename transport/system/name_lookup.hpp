@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The addresses of a host's name, asked for without waiting: the system's look-up cannot be given
-// up, and takes as long as name servers that do not answer. A thread of its own asks; it ends later
-// if the caller no longer waits.
+// Finds the addresses of a host name without waiting. The system's look-up cannot be cancelled, and
+// silent name servers make it slow, so it runs on a separate thread, which ends later if the caller
+// stops waiting.
 #pragma once
 
-#include <netdb.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-
 #include <algorithm>
+#include <cerrno>
 #include <future>
 #include <memory>
 #include <stdexcept>
@@ -18,13 +15,56 @@
 #include <utility>
 #include <vector>
 
-#include "transport/system/local_address.hpp"
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "transport/system/file_descriptor.hpp"
 
 namespace l3 {
 
+/// Whether a network card of this machine has this numeric IPv4 or IPv6 address now. True if the
+/// system does not tell.
+[[nodiscard]] inline bool is_local_address(const std::string& number) {
+  sockaddr_storage address{};
+  socklen_t bytes = sizeof(sockaddr_in);
+  if (::inet_pton(AF_INET, number.c_str(), &reinterpret_cast<sockaddr_in&>(address).sin_addr) ==
+      1) {
+    address.ss_family = AF_INET;
+  } else if (::inet_pton(AF_INET6, number.c_str(),
+                         &reinterpret_cast<sockaddr_in6&>(address).sin6_addr) == 1) {
+    address.ss_family = AF_INET6;
+    bytes = sizeof(sockaddr_in6);
+  } else {
+    return false;
+  }
+  const file_descriptor s(::socket(address.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!s) return true;
+  return ::bind(s.get(), reinterpret_cast<const sockaddr*>(&address), bytes) == 0 ||
+         errno != EADDRNOTAVAIL;
+}
+
+/// Whether this numeric address is a multicast address, or the broadcast address of a local
+/// network. The system lets a program listen there, but it would receive packets for others and
+/// none for this machine.
+[[nodiscard]] inline bool is_group_address(const std::string& number) {
+  in6_addr v6{};
+  if (::inet_pton(AF_INET6, number.c_str(), &v6) == 1) return IN6_IS_ADDR_MULTICAST(&v6);
+  sockaddr_in v4{};
+  if (::inet_pton(AF_INET, number.c_str(), &v4.sin_addr) != 1) return false;
+  if (IN_MULTICAST(ntohl(v4.sin_addr.s_addr))) return true;
+  // Connecting a datagram socket without SO_BROADCAST to such an address fails.
+  v4.sin_family = AF_INET;
+  v4.sin_port = htons(9);
+  const file_descriptor s(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  return s && ::connect(s.get(), reinterpret_cast<const sockaddr*>(&v4), sizeof v4) != 0 &&
+         errno == EACCES;
+}
+
 struct found_addresses {
-  std::vector<std::string> addresses; ///< numbers, as "10.1.0.1" or "fe80::1%eth0"
-  std::string failure;                ///< why the address is missing
+  std::vector<std::string> addresses; ///< numeric, such as "10.1.0.1" or "fe80::1%eth0"
+  std::string failure;                ///< why there is no address
 };
 
 /// Waits for the system.
@@ -47,9 +87,9 @@ struct found_addresses {
   return found;
 }
 
-/// What a program listens on that was given this address or name: of a name's addresses the first
-/// of IPv4, or else its first. Waits for the system. Throws std::runtime_error if there is none, or
-/// it is one of many machines.
+/// The address to listen at for a given address or name: a name's first IPv4 address, or else its
+/// first. Waits for the system. Throws std::runtime_error if there is none, or if it is a multicast
+/// or broadcast address.
 [[nodiscard]] inline std::string listening_address(const std::string& host) {
   const found_addresses found = addresses_of(host);
   if (found.addresses.empty())
@@ -63,8 +103,8 @@ struct found_addresses {
   return number;
 }
 
-/// `ask`: addresses_of(), but in tests. The result's destructor does not wait. Where the system
-/// gives no thread, the result says so in place of addresses.
+/// `ask`: addresses_of(), except in tests. The result's destructor does not wait. If no thread can
+/// be started, the result says so.
 template <class Ask>
 [[nodiscard]] std::future<found_addresses> look_up(std::string host, Ask ask) {
   const auto promise = std::make_shared<std::promise<found_addresses>>();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a folder that a program will make is going to lie, and what is in its way: its disk and its
-// permissions are those of the nearest folder above it. Nothing is made.
+// Where a folder would be created, and what prevents it: its disk and permissions are those of the
+// nearest existing parent. Creates nothing.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +9,7 @@
 
 namespace l3 {
 
-/// The folder, or the nearest one above it that is there.
+/// The folder or its nearest existing parent.
 [[nodiscard]] inline std::filesystem::path nearest_folder(std::filesystem::path folder) {
   std::error_code error;
   folder = std::filesystem::absolute(folder, error);
@@ -18,8 +18,8 @@ namespace l3 {
   return folder;
 }
 
-/// Why there cannot be a folder of this name, whichever user makes it: something else has the name,
-/// or that of a folder above it, or it is longer than the system allows. Empty if there can.
+/// Why no user can create a folder of this name: it or a parent exists as something else, or the
+/// name is too long. Empty if it can be created.
 [[nodiscard]] inline std::string why_no_folder(std::filesystem::path folder) {
   std::error_code error;
   folder = std::filesystem::absolute(folder, error);
@@ -33,8 +33,7 @@ namespace l3 {
                                                                : folder.string() + " is no folder";
 }
 
-/// Why nothing of this name can be made, as why_no_folder(), where its folder has to be there
-/// before.
+/// Why no file of this name can be created, whose folder must already exist.
 [[nodiscard]] inline std::string why_no_folder_of(const std::filesystem::path& name) {
   const std::filesystem::path folder = "." / name.parent_path();
   std::error_code error;
@@ -43,8 +42,8 @@ namespace l3 {
   return missing ? "there is no folder " + name.parent_path().string() : "";
 }
 
-/// Whether a folder is missing now, and the service manager makes it for a service that starts, as
-/// /run/koto-l3 (RuntimeDirectory= and its like). It makes none within it.
+/// Whether a folder is missing now but the service manager creates it for a service, such as
+/// /run/koto-l3 (RuntimeDirectory= and similar). It creates no subfolders.
 [[nodiscard]] inline bool comes_with_the_service(const std::filesystem::path& folder) {
   std::error_code error;
   if (!why_no_folder(folder).empty() || std::filesystem::exists(folder, error)) return false;

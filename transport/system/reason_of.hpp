@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a person reads of an exception. Some libraries put their own names and places of their
-// source text around the reason: these are left out, and a file that is known is named.
+// The text of an exception for people. Some libraries add their own names and source places: these
+// are removed, and a known file is named.
 #pragma once
 
 #include <exception>
@@ -11,7 +11,7 @@
 
 namespace l3 {
 
-/// One sentence without a place in a source text.
+/// One sentence without a source place.
 [[nodiscard]] inline std::string reason_of(const std::exception& e) {
   if (const auto* const of_file = dynamic_cast<const std::filesystem::filesystem_error*>(&e))
     return (of_file->path1().empty() ? "" : of_file->path1().string() + " cannot be used: ") +

@@ -7,7 +7,6 @@
 #include <span>
 
 #include "config/load.hpp"
-#include "config/print.hpp"
 #include "selection/detector/calibration.hpp"
 #include "selection/detector/detector.hpp"
 #include "selection/trigger/make_tables.hpp"

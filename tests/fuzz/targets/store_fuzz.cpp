@@ -21,7 +21,6 @@
 #include "transport/store/koto_record.hpp"
 #include "transport/store/store_reader.hpp"
 #include "transport/store/store_writer.hpp"
-#include "transport/store/summary_view.hpp"
 
 namespace l3::test {
 namespace {

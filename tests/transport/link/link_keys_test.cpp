@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
+#include <utility>
 
 #include <sys/stat.h>
 
@@ -83,110 +83,69 @@ TEST_F(link_keys, a_secret_that_others_may_read_is_refused) {
   EXPECT_EQ(complaint(read_secret_key, file), "");
 }
 
-TEST_F(link_keys, an_allow_list_has_a_key_a_line_with_names_and_remarks) {
+/// With names, remarks and empty lines, as Unix ends lines and as Windows does.
+TEST_F(link_keys, an_allow_list_has_a_key_a_line) {
   const auto a = make_key_pair().public_half;
   const auto b = make_key_pair().public_half;
-  const std::string file =
-      write("allow", "# the farm\n#\n\n" + text_of(a) + "  node 1, rack 3\n   " + text_of(b), 0644);
-  const auto keys = read_public_keys(file);
-  ASSERT_EQ(keys.size(), 2U);
-  EXPECT_EQ(keys[0].key, a);
-  EXPECT_EQ(keys[0].name, "node 1, rack 3");
-  EXPECT_EQ(keys[1].key, b);
-  EXPECT_EQ(keys[1].name, "");
-  EXPECT_NE(complaint(read_public_key, file).find("holds 2 keys"), std::string::npos);
+  for (const std::string end : {"\n", "\r\n"}) {
+    const std::string list = (end == "\n" ? "" : "\xef\xbb\xbf") +
+                             ("# the farm" + end + "#" + end) + end + text_of(a) +
+                             "  node 1, rack 3" + end + "   " + text_of(b) + end;
+    const std::string file = write("allow", list, 0644);
+    const auto keys = read_public_keys(file);
+    ASSERT_EQ(keys.size(), 2U);
+    EXPECT_EQ(keys[0].key, a);
+    EXPECT_EQ(keys[0].name, "node 1, rack 3");
+    EXPECT_EQ(keys[1].key, b);
+    EXPECT_EQ(keys[1].name, "");
+    EXPECT_NE(complaint(read_public_key, file).find("holds 2 keys"), std::string::npos);
+    EXPECT_EQ(read_secret_line(write("password", "secret" + end)), "secret");
+  }
 }
 
-TEST_F(link_keys, a_key_may_begin_with_the_sign_of_a_remark) {
-  const std::string key = "#" + std::string(39, '0'); // '#' is the last of the 85 characters
-  const auto short_of_overflow = write("allow", "%nSc0" + std::string(35, '0') + "\n", 0644);
-  EXPECT_EQ(read_public_keys(short_of_overflow).size(), 1U); // 0xffffffff
-  // Five characters from "#" on would be more than 32 bits: no key, but no remark either.
-  EXPECT_NE(complaint(read_public_keys, write("hash", key + "\n", 0644)).find("hash:1: no key"),
-            std::string::npos);
-}
-
-TEST_F(link_keys, what_is_no_key_is_named_by_file_and_line_and_not_shown) {
+TEST_F(link_keys, what_is_no_list_of_keys_is_named_and_not_shown) {
   const std::string good = text_of(make_key_pair().public_half);
   const std::string cut = good.substr(0, 39);
-  // As a file may be whose last page never reached the disk.
-  const std::string half_zeros = good.substr(0, 20) + std::string(20, '\0');
-  for (const std::string& wrong :
-       {cut, good + "0", "\"" + cut, std::string("x"), cut + "\x7f", half_zeros}) {
-    const std::string said = complaint(read_public_keys, write("k", "# one\n" + wrong, 0644));
-    EXPECT_NE(said.find("/k:2: no key"), std::string::npos) << said;
+  std::string secret = "# koto-l3 secret key: nobody else may read it\n" + good + "\n";
+  std::string of_windows = secret;
+  of_windows.replace(of_windows.find('\n'), 1, "\r\n");
+  const std::pair<std::string, const char*> all[] = {
+      {"# one\n" + cut, ":2: no key"},
+      {"# one\n" + good + "0", ":2: no key"},
+      {"# one\n\"" + cut, ":2: no key"},
+      {"# one\n" + cut + "\x7f", ":2: no key"},
+      // As a file may be whose last page never reached the disk.
+      {"# one\n" + good.substr(0, 20) + std::string(20, '\0'), ":2: no key"},
+      // '#' is the last of the 85 characters: this is no remark, and more than 32 bits.
+      {"#" + std::string(39, '0'), ":1: no key"},
+      {"# none\n", "holds no key"},
+      {std::string((1 << 20) + 1, '\n'), "has 1048577 bytes; at most 1048576 are read"},
+      {good + "\n" + secret, "holds a secret key"},
+      {of_windows, "holds a secret key"},
+      {"\xef\xbb\xbf" + secret, "holds a secret key"},
+      {"# mine" + secret, "holds a secret key"},
+  };
+  for (const auto& [text, why] : all) {
+    const std::string said = complaint(read_public_keys, write("k", text, 0644));
+    EXPECT_NE(said.find(why), std::string::npos) << said;
     EXPECT_EQ(said.find(cut), std::string::npos) << said;
   }
-  EXPECT_NE(complaint(read_public_keys, write("e", "# none\n", 0644)).find("holds no key"),
-            std::string::npos);
-  EXPECT_NE(complaint(read_public_keys, path("absent")).find("/absent"), std::string::npos);
-  EXPECT_NE(complaint(read_public_keys, path("")).find("cannot be read: Is a directory"),
-            std::string::npos);
-  EXPECT_NE(complaint(read_public_keys, "/proc/version").find("/proc/version:1: no key"),
-            std::string::npos)
-      << "its size is 0, and it is not empty";
-  EXPECT_NE(complaint(read_public_keys, write("long", std::string(2 << 20, '\n'), 0644))
-                .find("has 2097152 bytes; at most 1048576 are read"),
-            std::string::npos);
+  const std::string longest = good + "\n" + std::string((1 << 20) - good.size() - 1, '\n');
+  EXPECT_EQ(read_public_keys(write("longest", longest, 0644)).size(), 1U);
+  EXPECT_EQ(read_public_keys(write("bits", "%nSc0" + std::string(35, '0'))).size(), 1U)
+      << "0xffffffff";
+  for (const auto& [file, why] : {std::pair(path("absent"), "/absent"),
+                                  {path(""), "cannot be read: Is a directory"},
+                                  {"/proc/version", "/proc/version:1: no key"}})
+    EXPECT_NE(complaint(read_public_keys, file).find(why), std::string::npos) << file;
 }
 
-TEST_F(link_keys, a_secret_key_is_not_taken_for_a_public_one) {
+TEST_F(link_keys, a_secret_key_and_a_public_one_are_not_taken_for_each_other) {
   write_key_pair(path("node1"), make_key_pair());
   EXPECT_NE(complaint(read_secret_key, path("node1.public")).find("holds a public key"),
             std::string::npos);
   EXPECT_NE(complaint(read_public_key, path("node1.secret")).find("holds a secret key"),
             std::string::npos);
-}
-
-TEST_F(link_keys, a_secret_key_is_found_wherever_it_stands_in_an_allow_list) {
-  write_key_pair(path("node1"), make_key_pair());
-  const auto text = [&](const std::string& file) {
-    std::ostringstream all;
-    all << std::ifstream(path(file)).rdbuf();
-    return all.str();
-  };
-  const std::string secret = text("node1.secret");
-  std::string of_windows = secret;
-  of_windows.replace(of_windows.find('\n'), 1, "\r\n");
-  for (const std::string& wrong : {text("node1.public") + secret, "\n" + secret, of_windows,
-                                   "\xef\xbb\xbf" + secret, "# mine" + secret})
-    EXPECT_NE(complaint(read_public_keys, write("allow", wrong)).find("holds a secret key"),
-              std::string::npos)
-        << wrong;
-}
-
-TEST_F(link_keys, lines_may_end_as_windows_ends_them) {
-  const auto a = make_key_pair().public_half;
-  const auto b = make_key_pair().public_half;
-  const std::string list =
-      "\xef\xbb\xbf# the farm\r\n#\r\n\r\n" + text_of(a) + "\r\n" + text_of(b) + " node 2\r\n";
-  const auto keys = read_public_keys(write("allow", list, 0644));
-  ASSERT_EQ(keys.size(), 2U);
-  EXPECT_EQ(keys[0].key, a);
-  EXPECT_EQ(keys[0].name, "");
-  EXPECT_EQ(keys[1].key, b);
-  EXPECT_EQ(keys[1].name, "node 2");
-  EXPECT_EQ(read_secret_line(write("password", "secret\r\n")), "secret");
-}
-
-TEST_F(link_keys, a_list_may_repeat_keys_and_have_long_lines_but_not_be_long) {
-  const std::string key = text_of(make_key_pair().public_half);
-  const std::string long_line(900 << 10, 'x');
-  EXPECT_EQ(read_public_keys(write("remark", "# " + long_line + "\n" + key)).size(), 1U);
-  EXPECT_EQ(read_public_keys(write("name", key + " " + long_line)).front().name, long_line);
-  const std::string longest = key + "\n" + std::string((1 << 20) - key.size() - 1, '\n');
-  EXPECT_EQ(read_public_keys(write("longest", longest, 0644)).size(), 1U);
-  EXPECT_NE(complaint(read_public_keys, write("longer", longest + "\n", 0644))
-                .find("has 1048577 bytes; at most 1048576 are read"),
-            std::string::npos);
-  std::string list;
-  while (list.size() < 41'000'000) list += key + "\n";
-  EXPECT_EQ(read_public_keys(write("repeats", list.substr(0, 24'390 * 41))).size(), 24'390U);
-  EXPECT_NE(complaint(read_public_keys, write("million", list)).find("at most 1048576 are read"),
-            std::string::npos);
-  EXPECT_NE(complaint(read_public_keys, "/dev/zero").find("is a device"), std::string::npos);
-  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
-  EXPECT_NE(complaint(read_public_keys, path("pipe")).find("is a pipe"), std::string::npos);
 }
 
 TEST_F(link_keys, a_credential_is_looked_for_where_the_service_manager_puts_it) {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <latch>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -167,21 +166,6 @@ TEST(forwarder, says_goodbye_for_the_lane_that_ended) {
   EXPECT_EQ(hello.header.sequence, 10U);
 }
 
-TEST(forwarder, starts_behind_what_the_receiver_already_has) {
-  played_receiver far;
-  sending_end near(link_to(far.endpoint(), 1h), 200);
-  (void)far.take();
-  far.answer(link_message::welcome, 0, 3);
-  for (std::uint64_t i = 1; i <= 3; ++i) far.expect_block(i);
-  far.answer(link_message::refusal, 0, 0); // started again
-  EXPECT_EQ(far.take().header.type, link_message::hello);
-  far.answer(link_message::welcome, 2, 1);
-  far.expect_block(3);
-  EXPECT_EQ(near.box.last_stored(), 2U);
-  far.store_rest(near, 3, 1);
-  EXPECT_TRUE(near.all_stored());
-}
-
 TEST(forwarder, sends_again_what_is_not_acknowledged) {
   played_receiver far;
   sending_end near(link_to(far.endpoint(), 50ms), 200);
@@ -213,64 +197,10 @@ TEST(forwarder, says_hello_again_to_a_receiver_that_forgot_it) {
   EXPECT_TRUE(near.all_stored());
 }
 
-TEST(forwarder, is_not_misled_by_nonsense) {
-  played_receiver far;
-  sending_end near(link_to(far.endpoint(), 1h), 200);
-  (void)far.take();
-  far.answer(link_message::welcome, 0, 1);
-  far.expect_block(1);
-  far.answer(link_message::acknowledgement, 1'000'000, 1); // never sent
-  far.answer(link_message::block, 1, 1);
-  far.answer(static_cast<link_message>(99), 1, 1);
-  far.answer(link_message::acknowledgement, 0, 1);
-  EXPECT_TRUE(far.quiet(20ms));
-  EXPECT_EQ(near.box.last_stored(), 0U);
-  EXPECT_EQ(near.sender.counters().acknowledged.get(), 0U);
-  far.answer(link_message::acknowledgement, 1, 1);
-  far.expect_block(2);
-  far.store_rest(near, 2, 1);
-  EXPECT_TRUE(near.all_stored());
-}
-
-/// One block, of a lane whose second was lost with an earlier process.
-class remainder_source final : public block_source {
-public:
-  lane_state lane() const override { return {test::identity, 1, stored_, 2}; }
-  held_block hold(std::uint64_t) override { return {*block_, block_}; }
-  void stored_up_to(std::uint64_t sequence, time_point) override { stored_ = sequence; }
-
-private:
-  std::shared_ptr<const bytes> block_ =
-      std::make_shared<bytes>(make_block({}, test::identity.session, 1));
-  std::atomic<std::uint64_t> stored_{0};
-};
-
-TEST(forwarder, believes_a_receiver_that_has_more_of_a_remainder) {
-  played_receiver far;
-  remainder_source source;
-  link_pace pace{bit_rate{}};
-  forwarder sender(link_to(far.endpoint(), 1h), source, pace, link_pace::share::backlog, nullptr);
-  const std::jthread thread([&](const std::stop_token& stop) { sender.run(stop, 0s); });
-  (void)far.take();
-  far.answer(link_message::welcome, 0, 1);
-  far.expect_block(1);
-  far.answer(link_message::acknowledgement, 2, 1); // what an older connection still had
-  EXPECT_TRUE(eventually([&] { return source.lane().stored == 1; }));
-}
-
 TEST(forwarder, takes_its_turns_when_nobody_is_there) {
   sending_end near(link_to("tcp://127.0.0.1:9"), 0);
   const std::uint64_t before = near.sender.turns();
   EXPECT_TRUE(eventually([&] { return near.sender.turns() > before + 1; }));
-}
-
-TEST(forwarder, says_that_the_name_of_the_receiver_has_no_address) {
-  const std::string name(64, 'x'); // one more than DNS knows: no name server is asked
-  sending_end near(link_to("tcp://" + name + ":9"), 0);
-  EXPECT_TRUE(eventually([&] { return near.sender.unknown().has_value(); }));
-  EXPECT_EQ(near.sender.unknown()->endpoint, "tcp://" + name + ":9");
-  EXPECT_TRUE(near.reported("the name " + name +
-                            " (forward.to) has no address here: " + near.sender.unknown()->why));
 }
 
 TEST(forwarder, names_the_way_whose_receiver_has_no_address_until_another_way_is_welcome) {
@@ -282,52 +212,10 @@ TEST(forwarder, names_the_way_whose_receiver_has_no_address_until_another_way_is
   EXPECT_TRUE(eventually([&] { return near.sender.unknown().has_value(); }));
   EXPECT_EQ(near.sender.unknown()->endpoint, unknown);
   EXPECT_EQ(near.sender.unknown()->key, "forward.from");
+  EXPECT_TRUE(near.reported("has no address here: " + near.sender.unknown()->why));
   EXPECT_EQ(far.take().header.type, link_message::hello);
   far.answer(link_message::welcome, 0, 1);
   EXPECT_TRUE(eventually([&] { return !near.sender.unknown().has_value(); }));
-}
-
-TEST(forwarder, refuses_an_address_that_is_none) {
-  safe_batches safety;
-  outbox box(small_blocks(), identity, safety);
-  link_pace pace(bit_rate{});
-  EXPECT_THROW(forwarder(link_to("carrier pigeon"), box, pace, link_pace::share::fresh, nullptr),
-               std::invalid_argument);
-}
-
-TEST(forwarder, does_its_other_work_while_a_receiver_says_very_much) {
-  constexpr int messages = 800; // the mark of a ROUTER is 1000
-  constexpr int at_most_in_a_turn = 256;
-  played_receiver far;
-  safe_batches safety;
-  outbox box(small_blocks(), identity, safety);
-  link_pace pace(bit_rate{});
-  std::latch holds(1);
-  std::latch goes_on(1);
-  std::atomic<std::uint64_t> turns_before = 0;
-  std::atomic<std::uint64_t> turns_behind = 0;
-  std::unique_ptr<forwarder> sender;
-  const auto report = [&](std::string_view text) {
-    if (text.find("the first") != text.npos) {
-      holds.count_down();
-      goes_on.wait();
-      turns_before = sender->turns();
-    }
-    if (text.find("the last") != text.npos) turns_behind = sender->turns();
-  };
-  sender = std::make_unique<forwarder>(link_to(far.endpoint()), box, pace, link_pace::share::fresh,
-                                       report);
-  std::jthread thread([&](const std::stop_token& stop) { sender->run(stop, 0s); });
-  ASSERT_EQ(far.take().header.type, link_message::hello);
-  far.answer(link_message::welcome, 0, 8);
-  far.answer(link_message::refusal, 0, 8, "the first");
-  holds.wait();
-  for (int i = 0; i < messages; ++i) far.answer(link_message::acknowledgement, 0, 8);
-  far.answer(link_message::refusal, 0, 8, "the last");
-  std::this_thread::sleep_for(200ms); // so that all have come; if not, this proves less
-  goes_on.count_down();
-  ASSERT_TRUE(eventually([&] { return turns_behind != 0; }));
-  EXPECT_GE(turns_behind - turns_before, messages / at_most_in_a_turn);
 }
 
 } // namespace

@@ -14,10 +14,15 @@
 #include <thread>
 #include <vector>
 
+#include <gtest/gtest.h>
+
 #include "receiver/block_receiver.hpp"
 #include "tests/transport/store/packed_events.hpp"
+#include "transport/format/endian.hpp"
 #include "transport/outbox/forwarder.hpp"
 #include "transport/outbox/outbox.hpp"
+#include "transport/store/block.hpp"
+#include "transport/store/store_reader.hpp"
 #include "transport/store/store_writer.hpp"
 
 namespace l3::test {
@@ -38,6 +43,12 @@ inline bool eventually(const std::function<bool()>& holds) {
   return true;
 }
 
+inline receive_settings any_port() {
+  receive_settings s;
+  s.bind = "tcp://127.0.0.1:*";
+  return s;
+}
+
 /// A store and a receiver that can be killed and started again at the same address.
 class receiving_end {
 public:
@@ -45,7 +56,7 @@ public:
                          const receive_settings& more = {})
       : folder_(std::move(folder)), settings_(more) {
     settings_.credit = credit;
-    if (more.bind == receive_settings().bind) settings_.bind = "tcp://127.0.0.1:*";
+    if (more.bind == receive_settings().bind) settings_.bind = any_port().bind;
     start();
     settings_.bind = receiver_->endpoint();
   }
@@ -150,5 +161,21 @@ struct sending_end {
                        [&](const auto& r) { return r.find(part) != r.npos; });
   }
 };
+
+/// Every event 1 … last is stored exactly once, and every block is good and in order.
+inline void expect_stored(const std::string& folder, std::uint32_t last) {
+  store_reader reader(folder);
+  std::vector<std::byte> payload;
+  std::uint32_t events = 0;
+  std::uint64_t sequence = 0;
+  while (const auto block = reader.next()) {
+    ASSERT_TRUE(reader.read_payload(*block, payload));
+    ASSERT_EQ(block->header.sequence, ++sequence);
+    event_walk walk(payload, block->header);
+    while (const auto e = walk.next()) ASSERT_EQ(load<packed_event>(e->data()).number, ++events);
+  }
+  EXPECT_EQ(events, last);
+  EXPECT_EQ(reader.damaged(), 0U);
+}
 
 } // namespace l3::test

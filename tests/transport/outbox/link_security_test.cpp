@@ -5,7 +5,6 @@
 
 #include <fstream>
 
-#include "tests/transport/link/stranger.hpp"
 #include "tests/transport/outbox/link_ends.hpp"
 #include "transport/link/link_keys.hpp"
 
@@ -83,44 +82,27 @@ TEST_F(link_security, an_unknown_key_is_refused_counted_and_told) {
   EXPECT_TRUE(eventually([&] { return far.counters().connections.let_in == 1; }));
 }
 
-TEST_F(link_security, what_was_refused_just_before_the_end_is_counted_and_told) {
-  store_writer writer(store_settings{store()});
-  for (int round = 0; round < 20; ++round) {
-    receive_settings s = with_keys();
-    s.bind = "tcp://127.0.0.1:*";
-    int told = 0;
-    block_receiver receiver(s, writer, [&](std::string_view) { ++told; });
-    stranger one(receiver.endpoint());
-    one.say("\xff" + std::string(8, 0) + "\x7f\3" + '\0' + "NULL" + std::string(48, 0));
-    ASSERT_TRUE(one.is_left(patience));
-    receiver.close();
-    ASSERT_EQ(receiver.counters().connections.mechanism, 1U);
-    ASSERT_EQ(told, 1);
+/// One of them has no keys, or the daemon has the key of another receiver.
+TEST_F(link_security, ends_that_do_not_fit_exchange_no_message_and_say_why) {
+  enum { without, with };
+  struct {
+    int far, near;
+    const char* receiver_key;
+    const char* why;
+  } const all[] = {
+      {with, without, "", "refuses daemons without a key"},
+      {without, with, "receiver.public", "uses no keys"},
+      {with, with, "stranger.public", "forward.receiver_key is not its own"},
+  };
+  for (const auto& [far_keys, near_keys, receiver_key, why] : all) {
+    const scratch_folder folder;
+    receiving_end far(folder.path(), 8, far_keys == with ? with_keys() : receive_settings());
+    unwanted_end bad(near_keys == with ? link_with(far.endpoint(), "daemon.secret", receiver_key)
+                                       : link_to(far.endpoint()));
+    ASSERT_TRUE(eventually([&] { return bad.reported(why); })) << why;
+    EXPECT_TRUE(eventually([&] { return turned_away(far) > 0; })) << why;
+    EXPECT_EQ(far.counters().messages, 0U) << why;
   }
-}
-
-TEST_F(link_security, a_daemon_without_keys_is_refused_counted_and_told) {
-  receiving_end far(store(), 8, with_keys());
-  unwanted_end bad(link_to(far.endpoint()));
-  ASSERT_TRUE(eventually([&] { return bad.reported("refuses daemons without a key"); }));
-  EXPECT_TRUE(eventually([&] { return turned_away(far) > 0; }));
-  EXPECT_EQ(far.counters().messages, 0U);
-}
-
-TEST_F(link_security, a_daemon_with_keys_sends_nothing_to_a_receiver_without) {
-  receiving_end far(store());
-  unwanted_end bad(link_with(far.endpoint(), "daemon.secret"));
-  ASSERT_TRUE(eventually([&] { return bad.reported("uses no keys"); }));
-  EXPECT_TRUE(eventually([&] { return turned_away(far) > 0; }));
-  EXPECT_EQ(far.counters().messages, 0U);
-}
-
-TEST_F(link_security, a_daemon_sends_nothing_to_a_receiver_that_is_not_its_own) {
-  receiving_end far(store(), 8, with_keys());
-  unwanted_end bad(link_with(far.endpoint(), "daemon.secret", "stranger.public"));
-  ASSERT_TRUE(eventually([&] { return bad.reported("forward.receiver_key is not its own"); }));
-  EXPECT_TRUE(eventually([&] { return far.counters().connections.handshake() > 0; }));
-  EXPECT_EQ(far.counters().messages, 0U);
 }
 
 TEST_F(link_security, a_key_file_of_no_use_is_an_error_of_the_start) {

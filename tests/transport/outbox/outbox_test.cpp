@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/outbox/outbox.hpp"
 
+#include <algorithm>
 #include <deque>
 #include <random>
 #include <stdexcept>
@@ -61,6 +62,12 @@ bool is_awake(const outbox& o) {
   pollfd p{o.bell().descriptor(), POLLIN, 0};
   return ::poll(&p, 1, 0) == 1;
 }
+
+class an_outbox : public testing::Test {
+protected:
+  safe_batches safety;
+  outbox o{small_settings(), identity, safety};
+};
 
 TEST(outbox, refuses_settings_that_cannot_work) {
   safe_batches safety;
@@ -148,9 +155,7 @@ TEST(outbox, puts_what_stands_once_behind_the_settings_of_one_block_each) {
   EXPECT_EQ(o.once_waiting(), 0U);
 }
 
-TEST(outbox, seals_what_stands_once_without_events_at_the_end) {
-  safe_batches safety;
-  outbox o(small_settings(), identity, safety);
+TEST_F(an_outbox, seals_what_stands_once_without_events_at_the_end) {
   EXPECT_TRUE(o.seal_once());
   EXPECT_EQ(o.last_sealed(), 0U);
   ASSERT_TRUE(o.append(event_of(1000, 1), {}));
@@ -170,9 +175,7 @@ TEST(outbox, seals_what_stands_once_without_events_at_the_end) {
   EXPECT_EQ(contents_of(o.hold(4).bytes, 4), std::vector{2U});
 }
 
-TEST(outbox, an_event_does_not_wait_for_what_stands_once) {
-  safe_batches safety;
-  outbox o(small_settings(), identity, safety);
+TEST_F(an_outbox, an_event_does_not_wait_for_what_stands_once) {
   ASSERT_TRUE(o.append(event_of(30'000, 1), {}));
   o.seal();
   ASSERT_TRUE(o.add_once(once_of(30'000, 'a')));
@@ -200,9 +203,7 @@ TEST(outbox, refuses_more_that_stands_once_than_may_wait) {
   EXPECT_EQ(o.once_waiting(), 2U);
 }
 
-TEST(outbox, seals_by_size_and_wakes_the_forwarder) {
-  safe_batches safety;
-  outbox o(small_settings(), identity, safety);
+TEST_F(an_outbox, seals_by_size_and_wakes_the_forwarder) {
   ASSERT_TRUE(o.append(event_of(5000, 1), {}));
   EXPECT_EQ(o.last_sealed(), 0U);
   EXPECT_FALSE(is_awake(o));
@@ -216,9 +217,7 @@ TEST(outbox, seals_by_size_and_wakes_the_forwarder) {
   EXPECT_EQ(contents_of(block.bytes, 1), (std::vector<std::uint32_t>{1, 2}));
 }
 
-TEST(outbox, seals_by_the_age_of_the_oldest_event) {
-  safe_batches safety;
-  outbox o(small_settings(), identity, safety);
+TEST_F(an_outbox, seals_by_the_age_of_the_oldest_event) {
   o.seal_if_due(start + 1s);
   EXPECT_EQ(o.last_sealed(), 0U) << "nothing to seal";
   EXPECT_EQ(o.due_at(), never);
@@ -232,15 +231,23 @@ TEST(outbox, seals_by_the_age_of_the_oldest_event) {
   EXPECT_EQ(o.due_at(), never);
 }
 
-TEST(outbox, measures_from_completion_to_stored) {
-  safe_batches safety;
-  outbox o(small_settings(), identity, safety);
+TEST_F(an_outbox, refuses_an_event_that_can_never_fit) {
+  EXPECT_FALSE(o.append(event_of(70'000, 1), {}));
+  EXPECT_FALSE(o.wait_for_room(1h, 70'000)) << "and does not wait for it";
+  EXPECT_TRUE(o.append(event_of(65'000, 1), {})) << "one block larger than usual";
+}
+
+TEST_F(an_outbox, counts_from_completion_to_stored_and_ignores_what_cannot_be) {
   ASSERT_TRUE(o.append(event_of(1000, 1), start + 1ms));
+  o.stored_up_to(1, {}); // not sealed yet
+  EXPECT_EQ(o.last_stored(), 0U);
   o.seal();
+  o.stored_up_to(7, {});
+  EXPECT_EQ(o.last_stored(), 0U);
   EXPECT_EQ(o.events_waiting(), 1U);
   EXPECT_EQ(o.bytes_waiting(), 1000U);
   EXPECT_EQ(o.blocks_waiting(), 1U);
-  o.stored_up_to(1, start + 11ms);
+  for (int twice = 0; twice < 2; ++twice) o.stored_up_to(1, start + 11ms);
   EXPECT_EQ(o.events_stored(), 1U);
   EXPECT_EQ(o.events_waiting(), 0U);
   EXPECT_EQ(o.bytes_waiting(), 0U);
@@ -248,111 +255,79 @@ TEST(outbox, measures_from_completion_to_stored) {
   EXPECT_EQ(o.latency().sum(), 10ms);
 }
 
-TEST(outbox, ignores_acknowledgements_that_cannot_be) {
-  safe_batches safety;
-  outbox o(small_settings(), identity, safety);
-  ASSERT_TRUE(o.append(event_of(1000, 1), {}));
-  o.stored_up_to(1, {}); // not sealed yet
-  EXPECT_EQ(o.last_stored(), 0U);
-  o.seal();
-  o.stored_up_to(7, {});
-  EXPECT_EQ(o.last_stored(), 0U);
-  o.stored_up_to(1, {});
-  o.stored_up_to(1, {});
-  EXPECT_EQ(o.events_stored(), 1U);
-}
-
-TEST(outbox, is_bounded_and_takes_again_when_stored) {
-  safe_batches safety;
-  outbox o(small_settings(), identity, safety);
-  std::uint32_t taken = 0;
-  while (o.append(event_of(5000, taken + 1), {})) ++taken;
-  EXPECT_GE(taken, 10U);
-  EXPECT_LE(std::size_t{taken} * 5000, o.capacity());
-  EXPECT_FALSE(o.wait_for_room(0ms, 5000));
-  EXPECT_EQ(o.events_waiting(), taken) << "all of it sealed or open, nothing lost";
-  o.stored_up_to(1, {});
-  EXPECT_TRUE(o.wait_for_room(0ms, 5000));
-  EXPECT_TRUE(o.append(event_of(5000, taken + 1), {}));
-}
-
-TEST(outbox, refuses_an_event_that_can_never_fit) {
-  safe_batches safety;
-  outbox o(small_settings(), identity, safety);
-  EXPECT_FALSE(o.append(event_of(70'000, 1), {}));
-  EXPECT_FALSE(o.wait_for_room(1h, 70'000)) << "and does not wait for it";
-  EXPECT_TRUE(o.append(event_of(65'000, 1), {})) << "one block larger than usual";
-}
-
-TEST(outbox, refuses_more_tiny_events_than_its_tables_hold) {
-  safe_batches safety;
-  outbox o(small_settings(), identity, safety);
-  std::uint32_t taken = 0;
-  while (taken < 100'000 && o.append(event_of(8, taken), {})) ++taken;
-  EXPECT_EQ(taken, 1024U);
-  EXPECT_EQ(o.last_sealed(), 1U) << "what filled it is sealed, and can leave";
-  o.stored_up_to(o.last_sealed(), {});
-  EXPECT_TRUE(o.append(event_of(8, taken), {}));
-}
-
-TEST(outbox, refuses_more_small_blocks_than_its_tables_hold) {
-  safe_batches safety;
-  outbox o(small_settings(), identity, safety);
-  for (int i = 0; i < 64; ++i) {
-    ASSERT_TRUE(o.append(event_of(32, 1), {}));
-    o.seal();
+/// Tiny events in one block, or blocks of one small event.
+TEST(outbox, refuses_more_than_its_tables_hold) {
+  for (const bool one_a_block : {false, true}) {
+    safe_batches safety;
+    outbox o(small_settings(), identity, safety);
+    std::uint32_t taken = 0;
+    while (taken < 100'000 && o.append(event_of(one_a_block ? 32 : 8, 1), {})) {
+      ++taken;
+      if (one_a_block) o.seal();
+    }
+    EXPECT_EQ(taken, one_a_block ? 64U : 1024U);
+    EXPECT_EQ(o.last_sealed(), one_a_block ? 64U : 1U) << "what filled it can leave";
+    o.stored_up_to(1, {});
+    EXPECT_TRUE(o.append(event_of(8, 1), {}));
   }
-  EXPECT_FALSE(o.append(event_of(32, 1), {}));
-  o.stored_up_to(1, {});
-  EXPECT_TRUE(o.append(event_of(32, 1), {}));
 }
 
-TEST(outbox, does_not_reuse_what_is_held) {
-  safe_batches safety;
-  outbox o(small_settings(), identity, safety);
-  std::uint32_t taken = 0;
-  while (o.append(event_of(5000, taken + 1), {})) ++taken;
-  auto first = o.hold(1);
-  auto again = o.hold(1); // as in a block sent twice
-  auto second = o.hold(2);
-  ASSERT_TRUE(first && again && second);
-  const std::vector<std::byte> before(first.bytes.begin(), first.bytes.end());
-  o.stored_up_to(o.last_sealed(), {});
-  EXPECT_FALSE(o.append(event_of(5000, 0), {})) << "stored, but somebody still reads the oldest";
-  second = {}; // out of order
-  first = {};
-  EXPECT_FALSE(o.append(event_of(5000, 0), {}));
-  EXPECT_TRUE(std::equal(before.begin(), before.end(), again.bytes.begin(), again.bytes.end()));
-  again = {};
-  EXPECT_TRUE(o.append(event_of(5000, 0), {}));
-}
-
-TEST(outbox, does_not_reuse_what_is_held_behind_what_is_not) {
-  safe_batches safety;
-  outbox o(small_settings(), identity, safety);
-  while (o.append(event_of(5000, 1), {})) {
-  }
-  const auto second = o.hold(2);
-  ASSERT_TRUE(second);
-  o.stored_up_to(o.last_sealed(), {});
-  for (int i = 0; i < 100; ++i) {
-    if (o.append(event_of(5000, 9), {})) o.seal();
-  }
-  EXPECT_EQ(contents_of(second.bytes, 2), (std::vector<std::uint32_t>{1, 1}));
-}
-
-TEST(outbox, wakes_whoever_waits_for_room) {
-  safe_batches safety;
-  outbox o(small_settings(), identity, safety);
+TEST_F(an_outbox, wakes_whoever_waits_for_room) {
   while (o.append(event_of(5000, 1), {})) {
   }
   std::jthread forwarder([&] { o.stored_up_to(o.last_sealed(), {}); });
   EXPECT_TRUE(o.wait_for_room(1min, 5000));
 }
 
-TEST(outbox, makes_a_batch_safe_when_its_last_event_is_stored) {
-  safe_batches safety;
-  outbox o(small_settings(), identity, safety);
+/// Against the definition, in random order.
+TEST(safe_batches, agree_with_what_they_are_defined_as) {
+  std::mt19937 random(5);
+  for (int round = 0; round < 300; ++round) {
+    safe_batches s;
+    struct block {
+      safe_batches::ticket ticket;
+      std::uint64_t batch;
+      bool secured;
+    };
+    std::vector<block> blocks;
+    std::uint64_t done_before_all = 0, serial = 0;
+    for (int step = 0; step < 60; ++step) {
+      const auto open = [](const block& b) { return !b.secured; };
+      switch (random() % 3) {
+      case 0: {
+        const bool ends = random() % 2 == 0;
+        if (ends) ++serial;
+        blocks.push_back({s.sealed(ends ? serial : 0), ends ? serial : 0, false});
+        break;
+      }
+      case 1:
+        ++serial;
+        s.batch_done(serial);
+        if (std::none_of(blocks.begin(), blocks.end(), open)) {
+          blocks.clear();
+          done_before_all = serial;
+        } else {
+          blocks.back().batch = serial;
+        }
+        break;
+      default:
+        if (!blocks.empty()) {
+          block& b = blocks[random() % blocks.size()];
+          b.secured = true;
+          s.secured(b.ticket);
+        }
+      }
+      std::uint64_t expected = done_before_all;
+      for (const block& b : blocks) {
+        if (!b.secured) break;
+        if (b.batch != 0) expected = b.batch;
+      }
+      ASSERT_EQ(s.up_to(), expected);
+    }
+  }
+}
+
+TEST_F(an_outbox, makes_a_batch_safe_when_its_last_event_is_stored) {
   o.batch_done(1); // all of it dropped, nothing before it under way
   EXPECT_EQ(safety.up_to(), 1U);
   ASSERT_TRUE(o.append(event_of(5000, 1), {}));
@@ -372,12 +347,23 @@ TEST(outbox, makes_a_batch_safe_when_its_last_event_is_stored) {
   EXPECT_EQ(safety.up_to(), 6U);
 }
 
-TEST(outbox, keeps_every_byte_over_many_laps) {
-  // Random lengths, a random number of blocks under way, holds released late and in any order.
-  safe_batches safety;
-  outbox o(small_settings(), identity, safety);
+/// Random lengths, a random number of blocks under way, holds released late and in any order:
+/// whether it is stored or not, nothing that is held changes, and there is room again without it.
+TEST_F(an_outbox, keeps_every_byte_over_many_laps) {
   std::mt19937 random(5);
-  std::deque<held_block> held;
+  struct reading {
+    held_block block;
+    std::uint64_t number;
+    std::vector<std::uint32_t> contents;
+  };
+  std::deque<reading> held;
+  const auto let_go = [&](std::size_t most) {
+    while (held.size() > most) {
+      const auto one = held.begin() + static_cast<std::ptrdiff_t>(random() % held.size());
+      ASSERT_EQ(contents_of(one->block.bytes, one->number), one->contents);
+      held.erase(one);
+    }
+  };
   std::uint32_t appended = 0;
   std::uint32_t seen = 0;
   std::uint64_t next_block = 1;
@@ -385,26 +371,27 @@ TEST(outbox, keeps_every_byte_over_many_laps) {
     const auto length = 32 + 8 * (random() % (random() % 50 == 0 ? 5000 : 400));
     const bool taken = o.append(event_of(length, appended), {});
     if (taken) ++appended;
+    EXPECT_LE(o.bytes_waiting(), o.capacity());
     if (random() % 20 == 0) o.seal();
     while (next_block <= o.last_sealed() && random() % 3 != 0) {
       const auto block = o.hold(next_block);
       ASSERT_TRUE(block);
-      for (const auto content : contents_of(block.bytes, next_block)) ASSERT_EQ(content, seen++);
-      held.push_back(block);
+      const auto contents = contents_of(block.bytes, next_block);
+      for (const auto content : contents) ASSERT_EQ(content, seen++);
+      held.push_back({block, next_block, contents});
+      if (random() % 4 == 0) held.push_back(held.back()); // a block that is sent twice
       ++next_block;
     }
-    while (held.size() > (taken ? 3U : 0U)) {
-      const auto one = held.begin() + static_cast<std::ptrdiff_t>(random() % held.size());
-      held.erase(one);
-    }
+    let_go(taken ? 3 : random() % 2);
     if (next_block > 1) o.stored_up_to(next_block - 1, {});
+    if (next_block > o.last_sealed() && held.empty()) {
+      EXPECT_TRUE(o.wait_for_room(0ms, 5000));
+    }
   }
   EXPECT_EQ(o.events_stored() + o.events_waiting(), appended);
 }
 
-TEST(outbox, passes_events_between_threads) {
-  safe_batches safety;
-  outbox o(small_settings(), identity, safety);
+TEST_F(an_outbox, passes_events_between_threads) {
   constexpr std::uint32_t events = 20'000;
   std::jthread drain([&] {
     std::mt19937 random(6);

@@ -68,24 +68,6 @@ TEST_F(a_send_window, begins_behind_what_is_stored_and_lets_as_much_go_as_was_se
   EXPECT_EQ(window_.counters().acknowledged.get(), 6U);
 }
 
-TEST_F(a_send_window, does_not_change_its_mind_with_a_receiver_that_lies_by_turns) {
-  say(link_message::welcome, 3);
-  say(link_message::acknowledgement, 11);
-  for (int n = 0; n < 100; ++n) {
-    now_ += 3s;
-    say(link_message::acknowledgement, n % 3 == 2 ? 11 : 3);
-    EXPECT_TRUE(window_.is_wrong()) << n;
-  }
-}
-
-TEST_F(a_send_window, has_credit_for_one_at_least) {
-  say(link_message::welcome, 3, 0);
-  send_all();
-  EXPECT_EQ(window_.next(), 5U);
-  say(link_message::acknowledgement, 4, 0);
-  EXPECT_TRUE(window_.may_send_next());
-}
-
 TEST_F(a_send_window, believes_nothing_that_was_not_sent) {
   for (const std::uint64_t claim : {6ULL, 10ULL, 11ULL, 1ULL << 63, ~0ULL}) {
     say(link_message::welcome, claim);
@@ -122,11 +104,22 @@ TEST_F(a_send_window, believes_a_receiver_that_has_more_of_an_earlier_lane_than_
   EXPECT_EQ(source_.told, (numbers{3, 10}));
 }
 
-TEST_F(a_send_window, takes_a_bounded_credit) {
+TEST_F(a_send_window, gives_and_takes_a_credit_of_one_to_1024) {
   source_.last = 10'000;
-  say(link_message::welcome, 3, ~std::uint32_t{0});
-  send_all();
-  EXPECT_EQ(window_.next(), 4U + 1024U);
+  for (const auto& [given, sent] : {std::pair(0U, 1U), {7U, 7U}, {~0U, 1024U}}) {
+    say(link_message::welcome, 3, given);
+    send_all();
+    EXPECT_EQ(window_.next(), 4U + sent);
+  }
+}
+
+TEST_F(a_send_window, goes_on_with_a_receiver_that_stores_elsewhere) {
+  say(link_message::welcome, 0);
+  EXPECT_TRUE(window_.is_welcome());
+  EXPECT_EQ(window_.next(), 4U);
+  EXPECT_EQ(source_.told, numbers{3});
+  EXPECT_EQ(reports_, std::vector<std::string>{"the receiver no longer has blocks that were "
+                                               "acknowledged: it stores elsewhere now"});
 }
 
 TEST_F(a_send_window, says_few_lines_about_a_receiver_that_changes_its_mind) {

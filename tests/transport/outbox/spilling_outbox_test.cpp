@@ -13,9 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include "tests/transport/outbox/failing_disk.hpp"
 #include "tests/transport/outbox/link_ends.hpp"
@@ -264,50 +262,6 @@ TEST(spilling_outbox, brings_everything_to_disk_at_the_end) {
   std::multiset<std::uint32_t> got;
   take_all(again.backlog, got);
   EXPECT_EQ(got, numbers(1, 90));
-}
-
-TEST(spool_backlog, has_nothing_to_send_until_something_is_added) {
-  scratch_folder folder;
-  way_out w(folder.path());
-  EXPECT_EQ(w.backlog.lane().identity.session, 0U);
-  EXPECT_FALSE(w.backlog.next_lane());
-  w.add(1, 40);
-  EXPECT_TRUE(eventually([&] { return w.out.all_on_disk(); }));
-  EXPECT_TRUE(w.backlog.next_lane());
-  EXPECT_EQ(w.backlog.lane().identity, (block_identity{2, 7, 3}));
-  EXPECT_EQ(w.backlog.lane().possibly_sent, 0U) << "its own lane: it knows exactly";
-  std::multiset<std::uint32_t> got;
-  take_all(w.backlog, got);
-  EXPECT_EQ(w.backlog.lane().identity.session, 0U) << "its session ends until there is more";
-}
-
-TEST(spool_backlog, sends_a_damaged_block_empty_and_counts_what_was_in_it) {
-  scratch_folder folder;
-  {
-    way_out w(folder.path());
-    w.add(1, 90);
-    w.out.copy_all();
-    w.out.finish(std::chrono::steady_clock::now() + patience);
-  }
-  const auto file = std::filesystem::path(folder.path()) / "spool-000001.kl3";
-  {
-    const file_descriptor f(::open(file.c_str(), O_WRONLY));
-    const char wrong = 0x55;
-    ASSERT_EQ(::pwrite(f.get(), &wrong, 1, 5000), 1); // within the first block's payload
-  }
-  // Not the newest file: it is not looked into at the start.
-  way_out again(folder.path(), spool_use::overflow, mebibytes(64), 11);
-  std::multiset<std::uint32_t> got;
-  take_all(again.backlog, got);
-  std::uint64_t damaged = again.disk.found().damaged_events, delivered = 0;
-  for (const auto& l : again.backlog.found()) {
-    damaged += again.disk.lost_events(l.identity.session);
-    delivered += l.delivered;
-  }
-  EXPECT_GT(damaged, 0U);
-  EXPECT_EQ(damaged + got.size(), 90U);
-  EXPECT_EQ(delivered, got.size());
-  EXPECT_EQ(std::set<std::uint32_t>(got.begin(), got.end()).size(), got.size());
 }
 
 TEST(spilling_outbox, plans_memory_for_longer_blocks_that_an_earlier_process_left) {

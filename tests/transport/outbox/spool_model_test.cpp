@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A spool against a map that cannot be wrong: random appends, releases, reads and new starts, some
-// behind a torn block; and all of it at once from several threads.
+// behind a torn block or a torn file; and all of it at once from several threads.
 #include <atomic>
 #include <map>
+#include <set>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -20,6 +21,7 @@ using test::spool_block;
 struct modelled_block {
   std::size_t payload = 0;
   std::uint32_t events = 0;
+  std::uint64_t segment = 0;
 };
 
 class model {
@@ -41,15 +43,25 @@ public:
     compare();
   }
 
+  /// When everything was released, a daemon leaves an empty list of releases and nothing else.
+  void finish() {
+    for (std::uint64_t lane = 1; lane <= lanes; ++lane) disk_->release(lane, next_[lane]);
+    disk_.reset();
+    EXPECT_EQ(test::files_in(folder_.path()), 1U);
+    for (const auto b : test::read_file(folder_.path() + "/released.kl3r"))
+      ASSERT_EQ(b, std::byte{0});
+  }
+
 private:
   static constexpr std::uint64_t lanes = 3;
+  static constexpr std::uint64_t size = 40'000;
   std::uint64_t any_lane() { return 1 + random_() % lanes; }
 
   void start() {
     disk_.reset();
     const bool torn = random_() % 2 == 0 && tear_the_newest();
     auto settings = test::small_spool(folder_.path(), 4'000);
-    settings.size = {40'000};
+    settings.size = {size};
     disk_.emplace(settings);
     EXPECT_EQ(disk_->found().damaged, 0U);
     EXPECT_EQ(disk_->found().torn_tails, torn ? 1U : 0U);
@@ -61,18 +73,24 @@ private:
       released_[lane] = std::max(released_[lane], blocks.begin()->first - 1);
     }
     EXPECT_EQ(disk_->found().lanes.size(), lanes_left);
+    newest_ = 0;
   }
 
-  /// As a crash in the middle of a block. False: there is no segment.
+  /// As a crash in the middle of a block, or of the head of a new file. False: there is no segment.
   bool tear_the_newest() {
-    const auto segments = store_file_numbers(folder_.path(), store_kind::spool);
-    if (segments.empty()) return false;
-    const auto path = test::segment_path(folder_.path(), segments.back());
+    const auto all = segments();
+    if (all.empty()) return false;
+    const bool new_file = random_() % 4 == 0;
+    const auto path = test::segment_path(folder_.path(), all.back() + (new_file ? 1 : 0));
     auto file = test::read_file(path);
-    const auto part = spool_block(1, 1);
+    const auto part = new_file ? test::bytes(test::head_bytes) : spool_block(1, 1);
     file.insert(file.end(), part.begin(), part.end() - 1 - random_() % (part.size() - 1));
     test::write_file(path, file);
     return true;
+  }
+
+  [[nodiscard]] std::vector<std::uint64_t> segments() const {
+    return store_file_numbers(folder_.path(), store_kind::spool);
   }
 
   void append() {
@@ -81,7 +99,7 @@ private:
     next += 1 + (random_() % 4 == 0 ? random_() % 5 : 0);
     const auto events = static_cast<std::uint32_t>(random_() % 9);
     const std::size_t least = events * sizeof(packed_event);
-    const modelled_block block{events == 0 ? 0 : least + random_() % 1'300, events};
+    modelled_block block{events == 0 ? 0 : least + random_() % 1'300, events};
     const bool fits =
         disk_->capacity() >= block.payload + sizeof(block_header) + sizeof(store_file_header);
     const auto error = disk_->append(spool_block(lane, next, block.payload, block.events));
@@ -90,6 +108,7 @@ private:
       EXPECT_EQ(error, std::errc::no_space_on_device);
       EXPECT_FALSE(fits);
     } else {
+      newest_ = block.segment = segments().back();
       blocks_[lane][next] = block;
     }
   }
@@ -116,6 +135,12 @@ private:
     } else if (const auto found = blocks.find(wanted); found == blocks.end()) {
       EXPECT_FALSE(result.error || result.whole || result.lost_events != 0);
       EXPECT_EQ(bytes.size(), sizeof(block_header));
+      block_header header;
+      EXPECT_EQ(check_block(bytes, header), block_fault::none);
+      EXPECT_EQ(header.session, lane);
+      EXPECT_EQ(header.sequence, wanted);
+      EXPECT_EQ(header.run, 7U);
+      EXPECT_EQ(header.node, lane);
     } else {
       EXPECT_TRUE(result.whole);
       EXPECT_EQ(bytes, spool_block(lane, wanted, found->second.payload, found->second.events));
@@ -126,6 +151,7 @@ private:
     std::uint64_t blocks = 0;
     std::uint64_t events = 0;
     std::uint64_t bytes = 0;
+    std::set<std::uint64_t> needed;
     for (const auto& [lane, of] : blocks_) {
       EXPECT_EQ(first_of(*disk_, lane).value_or(0), of.empty() ? 0 : of.begin()->first);
       EXPECT_EQ(last_of(*disk_, lane).value_or(0), of.empty() ? 0 : of.rbegin()->first);
@@ -133,6 +159,7 @@ private:
         ++blocks;
         events += block.events;
         bytes += block.payload + sizeof(block_header);
+        needed.insert(block.segment);
       }
     }
     EXPECT_EQ(disk_->totals().blocks, blocks);
@@ -144,7 +171,10 @@ private:
       if (file.path().extension() == ".kl3") on_disk += file.file_size();
     }
     EXPECT_EQ(disk_->totals().disk_bytes, on_disk);
-    EXPECT_LE(on_disk, 40'000U);
+    EXPECT_LE(on_disk, size);
+    EXPECT_GE(disk_->capacity(), size - on_disk);
+    for (const auto number : segments())
+      EXPECT_TRUE(needed.contains(number) || number == newest_) << "no block in it is needed";
   }
 
   test::scratch_folder folder_;
@@ -153,6 +183,7 @@ private:
   std::map<std::uint64_t, std::map<std::uint64_t, modelled_block>> blocks_;
   std::map<std::uint64_t, std::uint64_t> next_;
   std::map<std::uint64_t, std::uint64_t> released_;
+  std::uint64_t newest_ = 0; ///< the segment being written; 0: none
 };
 
 TEST(spool_model, agrees_with_a_map) {
@@ -163,6 +194,7 @@ TEST(spool_model, agrees_with_a_map) {
       both.step();
       ASSERT_FALSE(::testing::Test::HasFailure()) << "step " << i;
     }
+    both.finish();
   }
 }
 

@@ -68,6 +68,18 @@ public:
     }
   }
 
+  /// Says hello, and expects that blocks up to this one are stored.
+  void begin(std::uint64_t session, std::uint64_t first, std::uint64_t stored) {
+    hello(session, first);
+    expect(link_message::welcome, stored);
+  }
+  /// Sends a block, and expects that blocks up to this one are stored then.
+  void give(std::uint64_t session, std::uint64_t sequence, const bytes& block,
+            std::uint64_t stored) {
+    send(link_message::block, session, sequence, block);
+    expect(link_message::acknowledgement, stored);
+  }
+
 private:
   zmq::context_t context_{1};
   zmq::socket_t socket_{context_, zmq::socket_type::dealer};

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""R12–14: the device that computes fails, hangs, or computes wrong. The fault executor (KOTO_L3_TEST_FAULT) stands in for it;
+tests/daemon/compute/supervised_engine_test.cpp has each of its faults. A sender over TCP waits, and nothing may be lost; over UDP a hang
+costs what comes meanwhile and finds no frame: each such event must be counted."""
+import threading
+import time
+
+import harness
+from harness import unbalanced
+from scenario import Scenario, counted
+from table import Row
+
+FRAMES_OVER_UDP, RATE_OVER_UDP = {"count": 4, "events": 64}, 2000
+ENDED_FOR_A_NEW_START = 75
+
+
+class LongestPause:
+    """The longest time for which the store did not grow."""
+
+    def __init__(self, chain):
+        self.seconds = 0.0
+        self._chain, self._stop = chain, threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+        self._thread.start()
+
+    def _look(self):
+        held, since = self._chain.stored_bytes(), time.monotonic()
+        while not self._stop.wait(0.02):
+            now = self._chain.stored_bytes()
+            self.seconds = max(self.seconds, time.monotonic() - since)
+            if now != held:
+                held, since = now, time.monotonic()
+
+    def end(self):
+        self._stop.set()
+        self._thread.join()
+        return self.seconds
+
+
+def device(fault, **settings):
+    """Prepares a daemon whose device fails so."""
+    def prepare(run):
+        run.sections["environment"] = harness.failing(fault) | settings.pop("environment", {})
+        run.sections["compute"] = {"verify_one_in": 1, "dumps": str(run.folder / "dumps")} | settings
+    return prepare
+
+
+def seen(kind, longest, times=1, comes_back=True):
+    """Until the status names the fault, and the device computes again."""
+    def fault(run):
+        run.wait_for_growth()
+        pause = LongestPause(run)
+        run.wait_for(lambda s: s["engine"]["failures"][kind] >= times, f"the {kind}", 600)
+        if comes_back:
+            run.wait_for(lambda s: s["engine"]["restarts"] and not s["engine"]["bypassed"], "the device again")
+        run.wait_for_growth()
+        run.findings.time(f"longest pause of the output: {kind}", pause.end(), longest)
+        engine = run.daemon.status()["engine"]
+        run.findings.inject(kind, engine["failures"][kind])
+        for what, name in (("frames computed on the CPU instead", "frames_bypassed"), ("tries of the device that it passed", "restarts"),
+                           ("wrong events found", "events_wrong")):
+            run.findings.see(what, engine[name])
+    return fault
+
+
+def bypassed_for_good(run):
+    """The device hangs without end, or is lost: the CPU computes everything from then on."""
+    run.wait_for(lambda s: s["engine"]["frames_bypassed"] >= 20, "twenty frames on the CPU")
+    run.findings.equal("tries of the device that it passed", run.daemon.status()["engine"]["restarts"], 0)
+    run.findings.inject(run.scenario.name, 1)
+    metrics = run.daemon.metrics()
+    if "devices" in run.sections["compute"]:
+        run.findings.check(metrics["koto_l3_bypassed_frames_total"] < metrics['koto_l3_stage_duration_seconds_count{stage="compute"}'],
+                           "the frames of the other device do not stay there")
+    elif "lost" in run.scenario.name:
+        run.findings.equal("device_lost", metrics['koto_l3_degraded{reason="device_lost"}'], 1)
+
+
+def says(text, but=None):
+    return lambda run: run.findings.check(text in run.daemon.said() and not (but and but in run.daemon.said()), f"the log lacks: {text}")
+
+
+def not_copied(run):
+    """A frame that the device has not copied is not filled again."""
+    run.wait_for(lambda s: s["frames"]["held"] == 1, "a frame that waits for the device")
+    run.wait_for(lambda s: not s["engine"]["bypassed"] and not s["frames"]["held"], "the device again")
+    run.findings.equal("hangs seen", run.daemon.status()["engine"]["failures"]["hang"], 1)
+
+
+def ends_for_a_new_start(run):
+    """Between spills, when a service manager would start the daemon anew; the next one goes on, and nothing is lost. It loses its device,
+    too, and knows what it is sent once more."""
+    for again in (True, False):
+        run.findings.equal("exit code of a daemon that has lost its device", run.daemon.wait(), ENDED_FOR_A_NEW_START)
+        run.findings.inject("devices lost to their process", 1)
+        ledger = run.daemon.ledger()
+        run.findings.equal("clean, forwarded, admitted", (ledger["clean"], ledger["events"]["forwarded"], ledger["events"]["admitted"]), (True, 24, 24))
+        run.findings.none(unbalanced(ledger))
+        if again:
+            run.begin_daemon()
+            run.begin_replay()
+
+
+def alarm(run):
+    """Each frame has a wrong bit from one on; one event in 1000 is looked at, as by default. What was stored until then is wrong: the price
+    of looking at one in 1000. Then the alarm must be raised, and nothing wrong follows."""
+    found = run.wait_for(lambda s: s["engine"]["failures"]["wrong"], "a wrong event to be found", 120)
+    run.findings.check("wrong_results" in found["state"]["degraded"], f"no alarm: {found['state']}")
+    run.admitted_at_alarm = found["events"]["admitted"]
+    run.wait_for(lambda s: s["engine"]["restarts"] and not s["state"]["degraded"], "the device again, and the end of the alarm")
+    admitted = run.daemon.status()["events"]["admitted"]
+    run.wait_for(lambda s: s["events"]["forwarded"] > admitted + 2000, "events of the device that was restarted")
+    run.findings.inject("device that is wrong from a frame on, one event in 1000 looked at", 1)
+
+
+def wrong_before_the_alarm(run):
+    run.may_differ = run.found.wrong - set(run.keys[run.admitted_at_alarm:])
+    run.findings.see("wrong events stored before one in 1000 was found", len(run.may_differ))
+    return set()
+
+
+def hangs_over_udp(run):
+    """The frames hold less than comes in the time after which a hang is noticed."""
+    seen("hang", 2, run.plan.pick(1, 5), comes_back=False)(run)
+    run.wait_for(lambda s: not s["engine"]["bypassed"], "the device again")
+
+
+def shed_for_want_of_a_frame(run):
+    shed = run.ledger["events"]["shed"]["no_frame"]
+    run.findings.check(shed > 0, "nothing was shed: this proves no more than over TCP")
+    run.findings.equal("events shed for another reason", run.shed - shed, 0)
+    run.findings.equal("datagrams received − sent", run.ledger["datagrams"]["received"] - run.journal.counts["sent"], 0)
+    run.findings.equal("events forwarded − stored", run.ledger["events"]["forwarded"] - len(run.found.stored), 0)
+    run.findings.see("events that hangs over UDP cost, shed for want of a frame and counted", shed)
+
+
+def devices(plan):
+    tcp = {"over": "tcp", "rate": 1000, "events": 2000, "daemon": {"frames": {"count": 16, "events": 16}}}
+    few = tcp | {"daemon": {"frames": {"events": 4}}}
+    managed = {"NOTIFY_SOCKET": "@koto-l3-test"}
+    yield Scenario("errors", prepare=device("error:every=40"), fault=seen("error", 1, plan.pick(1, 5), comes_back=False), **tcp)
+    yield Scenario("a hang", prepare=device("hang:at=60:for=3 s"), fault=seen("hang", 2), **tcp)
+    yield Scenario("a wrong bit", prepare=device("wrong_bit:at=60"), fault=seen("wrong", 1), **tcp)
+    yield Scenario("a hang without end", prepare=device("hang:from=3", time_limit="200 ms"), fault=bypassed_for_good,
+                   judge=says("the device still hangs"), **few)
+    yield Scenario("a frame that is not copied", prepare=device("stall:at=3:for=2 s", time_limit="200 ms"), fault=not_copied, **few)
+    yield Scenario("a lost device", prepare=device("lost:from=3"), fault=bypassed_for_good,
+                   judge=says("only a new start of the daemon can have it again"), **few)
+    yield Scenario("one of two devices lost", prepare=device("lost:from=2", devices=[0, 1]), fault=bypassed_for_good,
+                   judge=says("compute: device 1 of 2: the device is lost", "compute: device 2 of 2: the device"), **few)
+    yield Scenario("a new start", prepare=device("lost:from=3", environment=managed), fault=ends_for_a_new_start,
+                   **few | {"spills": 1, "events": 24, "to_the_end": True})
+    yield Scenario("no memory for the device", prepare=device("no_memory", backend="auto"), over="tcp", spills=1, events=500, to_the_end=True,
+                   fault=lambda run: run.daemon.wait_to_say("kernels run on the CPU: the device is out of memory"))
+    yield Scenario("wrong from a frame on", prepare=device("wrong_bit:from=100", verify_one_in=1000), fault=alarm, lost=wrong_before_the_alarm,
+                   over="tcp", events=2000, daemon={"frames": {"count": 16, "events": 4}})
+    if harness.SANITIZED:
+        yield lambda findings, plan: findings.skip_part("a hang over UDP: with a sanitizer so little comes that the frames hold it")
+    else:
+        yield Scenario(f"hangs over UDP at {RATE_OVER_UDP} events/s", prepare=device("hang:every=1500:for=3 s", verify_one_in=1000), fault=hangs_over_udp,
+                       events=2000, rate=RATE_OVER_UDP, daemon={"frames": FRAMES_OVER_UDP}, lost=counted, judge=shed_for_want_of_a_frame)
+
+
+ROWS = [Row("R12–14", "GPU error, hang, silent error: bypass, restart, alarm", "switch ≤ 1 s, hang seen ≤ 2 s, wrong bit found", devices)]

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""R11, R15–16, R17, R20 and R24: the daemon is killed, gets stuck, is told to stop, sees the clock jump, and is given a bad configuration."""
+import ctypes
+import os
+import pathlib
+import re
+import signal
+import socket
+import time
+
+import harness
+import namespaces
+import store_reader
+from breaks import wait
+from chain import Chain
+from preload import CLOCK_SHIFT, LyingMachine
+from rows import service
+from scenario import Scenario, judged
+from table import Row
+
+READY_LIMIT, WATCHDOG, HOUR = 3, 2, 3600  # seconds
+BAD_CONFIGURATION = 78
+REFUSED = 'koto_l3_reloads_total{outcome="refused"}'
+ERRORS = {"an unknown key": {"forward": {"rat": "4 Gb/s"}}, "a value out of range": {"frames": {"count": 1}},
+          "a wrong unit": {"outbox": {"memory": "4 meters"}}, "a wrong type": {"run": {"number": "seven"}},
+          "a wrong readout": {"readout": {"crates": ["0-1: 3 x 126 MHz"]}}}
+
+
+def killed_daemons(run):
+    """A sender over TCP keeps what was not acknowledged. Every other daemon has a small outbox and a receiver that stands still, and is killed
+    when events have overflown to the disk, in blocks of the spool's own lane beside copies of what is in memory."""
+    kills = run.plan.pick(6, 100)
+    for kill in range(kills):
+        run.wait_for_growth()
+        if overflow := kill % 2:
+            run.receiver.signal(signal.SIGSTOP)
+            run.wait_for(lambda s: s["spool"]["spilled"] > 0, "events that overflow to the disk")
+        wait(run, 0, 0.2)
+        run.kill_daemon()
+        wait(run, 0, 0.3)
+        run.sections["outbox"] = {"block": "64 KiB"} if overflow else {"block": "64 KiB", "memory": "1 MiB"}
+        run.begin_daemon()
+        run.receiver.signal(signal.SIGCONT)
+    run.wait_for_growth()
+    run.findings.inject("of them while its outbox overflowed to the disk", kills // 2)
+
+
+def acknowledged_are_stored(run):
+    run.findings.see("events that overflowed", run.spilled)
+    run.findings.see("events acknowledged", len(run.acknowledged))
+
+
+# R15–16
+
+class OneThread:
+    """Stops one thread of a program, as a lock that never opens would."""
+    _SEIZE, _INTERRUPT, _DETACH, _WALL = 0x4206, 0x4207, 17, 0x40000000
+
+    def __init__(self, thread):
+        self._thread, self._libc = thread, ctypes.CDLL(None, use_errno=True)
+
+    def _trace(self, request):
+        if self._libc.ptrace(request, self._thread, None, None) != 0:
+            number = ctypes.get_errno()
+            raise OSError(number, f"ptrace: {os.strerror(number)}")
+
+    def __enter__(self):
+        self._trace(self._SEIZE)
+        self._trace(self._INTERRUPT)
+        os.waitpid(self._thread, self._WALL)  # until it stands
+
+    def __exit__(self, *_):
+        self._trace(self._DETACH)
+
+
+def threads(pid):
+    """{name: thread id}"""
+    return {(task / "comm").read_text().strip(): int(task.name) for task in pathlib.Path(f"/proc/{pid}/task").iterdir()}
+
+
+class Manager:
+    """The service manager's end of its notify socket."""
+
+    def __init__(self, folder):
+        self.path = folder / "notify"
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._socket.bind(str(self.path))
+
+    def next(self, seconds):
+        """What it is told within so long, or nothing."""
+        self._socket.settimeout(max(0.001, seconds))
+        try:
+            return self._socket.recv(4096).decode().split("\n")
+        except TimeoutError:
+            return []
+
+    def silence(self, seconds):
+        """Whether keep-alives stop, for the length of a watchdog's patience, within so long."""
+        until, last = time.monotonic() + seconds, time.monotonic()
+        while time.monotonic() < until:
+            if "WATCHDOG=1" in self.next(0.1):
+                last = time.monotonic()
+            if time.monotonic() - last > WATCHDOG:
+                return True
+        return False
+
+
+def have_manager(run):
+    run.manager, run.begun = Manager(run.folder), time.monotonic()
+    run.sections["environment"] = {"NOTIFY_SOCKET": str(run.manager.path), "WATCHDOG_USEC": str(WATCHDOG * 1_000_000)}
+
+
+def stuck_threads(run):
+    """The socket of the service manager is ours: ready in time, kept alive, and no longer when one thread stands still under load."""
+    harness.wait_until(lambda: "READY=1" in run.manager.next(1), "READY=1")
+    run.findings.time("ready", time.monotonic() - run.begun, READY_LIMIT)
+    run.wait_for_growth()
+    run.findings.check(not run.manager.silence(2 * WATCHDOG), "no keep-alives from a daemon that works")
+    for name in run.plan.pick(("drain",), ("compute", "drain", "forwarder", "udp", "tcp")):
+        with OneThread(threads(run.daemon.pid)[name]):
+            run.findings.check(run.manager.silence(15 * WATCHDOG), f"keep-alives go on while the thread {name} stands still")
+        harness.wait_until(lambda: "WATCHDOG=1" in run.manager.next(1), "keep-alives after the thread goes on")
+        run.findings.inject("threads stopped one by one", 1)
+        run.findings.see("watchdogs that would have bitten", 1)
+
+
+def restart_storm(findings, plan):
+    if plan.short:
+        findings.skip_part("the restart storm under a booted service manager: the long form has it")
+        return
+    with Chain() as chain:
+        service.restart_storm(findings, chain)
+
+
+# R17
+
+def slow_line(run):
+    run.network.run("tc", "qdisc", "add", "dev", namespaces.TO_RECEIVER, "root", "tbf", "rate", "16mbit", "burst", "64k", "latency", "200ms")
+
+
+def told_to_stop(run):
+    run.wait_for(lambda s: s["events"]["admitted"] > run.plan.pick(3000, 20_000), "load")
+    begun, how = time.monotonic(), run.scenario
+    run.first = run.stop_daemon(how.exit_code)
+    run.findings.time(f"exit, {how.name}", time.monotonic() - begun, 10)
+    run.findings.inject("SIGTERM under load", 1)
+    run.interrupt_replay()
+    run.relay.kill()
+    if not run.receiver:
+        run.begin_receiver()
+    if on_disk := run.first.get("spool", {}).get("waiting"):  # it is the next daemon's to send
+        run.findings.see("left on disk, and sent by the next daemon", on_disk)
+        run.begin_daemon()
+        run.wait_for_empty_spool()
+        run.stop_daemon()
+
+
+def admitted_are_stored(run):
+    given_up = run.first["events"]["shed"]["drain"]
+    run.findings.equal("admitted − given up − stored", run.first["events"]["admitted"] - given_up - len(run.found.stored), 0)
+    run.findings.see("events given up and counted", given_up)
+    run.findings.equal("exit code says that events were given up", bool(given_up), bool(run.scenario.exit_code))
+
+
+# R20
+
+def shifted_clocks(run):
+    run.machine = LyingMachine(run)
+    run.receiver_environment = run.sections["environment"] = run.machine.environment
+
+
+def spurious(run):
+    link, said = run.daemon.status()["receiver"], run.daemon.said()
+    return {what: link[what] for what in ("blocks_resent", "reconnects", "refusals")} | {what: said.count(what) for what in ("warning", "error")}
+
+
+def clock_jumps(run):
+    run.wait_for_growth()
+    before = spurious(run)
+    for _ in range(run.plan.pick(1, 10)):
+        for hours in (1, -1, 0):
+            run.machine.set(CLOCK_SHIFT, hours * HOUR)
+            run.findings.inject("jumps of the clock by 1 or 2 h", 1)
+            time.sleep(1.7)  # longer than an event's time limit and a spill's, so that one that is wrong shows
+            run.wait_for_growth()
+    after = spurious(run)
+    run.findings.equal("resent, reconnected, refused, complaints", after, before)
+    run.findings.see("spurious timeouts", sum(after.values()) - sum(before.values()))
+
+
+def blocks_have_shifted_times(run):
+    run.findings.equal("events incomplete", run.incomplete, 0)
+    sealed = [block.sealed / 1e9 - time.time() for block in store_reader.read_store(run.store, read=store_reader.packed)]
+    run.findings.check(max(sealed) > HOUR / 2 and min(sealed) < -HOUR / 2, "no block has a time of a shifted clock: this proves nothing")
+
+
+# R24
+
+def bad_configurations(run):
+    session = run.daemon.status()["session"]
+    for what, sections in ERRORS.items():
+        config = run.write_config("bad.toml", **sections)
+        for more in (("--check-config",), ()):
+            p = run.keep(harness.Program([harness.BIN / "koto-l3d", "--config", config, *more], run.folder / "bad.log"))
+            run.findings.equal(f"{what}: exit code", p.wait(), BAD_CONFIGURATION)
+            run.findings.check(re.search(rf"{re.escape(str(config))}:\d+:\d+", p.said()), f"{what}: no file:line:column in {p.said()[:300]}")
+            run.findings.inject("starts and checks with an error", 1)
+        run.write_config(**sections)
+        refused = run.daemon.metrics()[REFUSED]
+        run.daemon.signal(signal.SIGHUP)
+        harness.wait_until(lambda: run.daemon.metrics()[REFUSED] > refused, f"{what}: the reload to be refused")
+        run.findings.check(re.search(rf"reload: {re.escape(str(run.daemon.config))}:\d+:\d+", run.daemon.said()), f"{what}: no file:line:column")
+        run.findings.inject("reloads with an error", 1)
+        run.wait_for_growth()
+    run.findings.equal("session of the daemon that ran on", run.daemon.status()["session"], session)
+    run.findings.check("reload: now" not in run.daemon.said(), "settings of a file with an error were taken")
+
+
+def stops(plan):
+    stop = {"fault": told_to_stop, "rate": 4000, "lost": judged, "judge": admitted_are_stored}
+    no_disk = {"spool": {"folder": ""}, "run": {"drain_time_limit": "1 s"}}
+    return [Scenario("receiver up", **stop), Scenario("receiver slow", prepare=slow_line, **stop), Scenario("receiver gone", receiver=None, **stop),
+            Scenario("receiver gone, no disk", receiver=None, daemon=no_disk, exit_code=1, **stop)]
+
+
+ROWS = [Row("R11", "kill −9 of the daemon loses nothing of a sender over TCP", "0 lost, 0 doubled in the store", lambda plan: [
+            Scenario(over="tcp", rate=1500, replay=("--window", 4), fault=killed_daemons, daemon={"outbox": {"block": "64 KiB"}},
+                     judge=acknowledged_are_stored)]),
+        Row("R15–16", "stuck daemon, restart storm", "ready ≤ 3 s; the watchdog bites; stops after 5", lambda plan: [
+            Scenario(over="tcp", rate=1500, prepare=have_manager, fault=stuck_threads), restart_storm]),
+        Row("R17", "graceful stop", "exit 0, ≤ 10 s; 0 lost", stops),
+        Row("R20", "clock jumps: steady clock everywhere", "0 spurious timeouts", lambda plan: [
+            Scenario(events=2000, prepare=shifted_clocks, fault=clock_jumps, judge=blocks_have_shifted_times)]),
+        Row("R24", "a bad configuration never goes live", "0 effect; file:line:column told", lambda plan: [
+            Scenario(over="tcp", rate=500, fault=bad_configurations)])]

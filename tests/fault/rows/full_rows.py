@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: Apache-2.0
+"""R8 and R10: memory, or a disk, takes no more, or a disk says that it could not keep what it had taken. Nothing is acknowledged that is not
+stored, events are shed and counted, and everything goes on when there is room. No program may end meanwhile."""
+import errno
+import os
+import signal
+import threading
+import time
+
+import harness
+import own_space
+from preload import FLUSH_ERROR, FLUSHES_FAILED, MORE_FREE, LyingMachine
+from scenario import Scenario, counted
+from table import Row
+
+DISK, FLOOR = 24, 8  # MiB
+LONGEST_OUTAGE = 1500  # seconds: then the numbers of spills come again
+FULL = "the spool takes nothing now: no room"  # says the daemon
+RATE = 1000  # events a second
+
+
+class MostMemory:
+    """The most that a program held resident, looked at ten times a second."""
+
+    def __init__(self, program):
+        self.most = self.first = program.memory()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._look, args=(program,), daemon=True)
+        self._thread.start()
+
+    def _look(self, program):
+        while not self._stop.wait(0.1) and program.running():
+            self.most = max(self.most, program.memory())
+
+    def end(self):
+        self._stop.set()
+        self._thread.join()
+        return self.most
+
+
+def small_disk(run, mebibytes):
+    """A file system of its own, gone after the programs."""
+    run.disk = run.folder / "disk"
+    run.disk.mkdir()
+    own_space.mount_small_disk(run.disk, mebibytes << 20)
+    run.ending.callback(own_space.unmount, run.disk)
+
+
+def spool_on_small_disk(mebibytes, **settings):
+    def prepare(run):
+        small_disk(run, mebibytes)
+        run.sections["spool"] = {"folder": str(run.disk / "spool"), "size": "64 MiB", **settings}
+    return prepare
+
+
+def store_on_small_disk(run):
+    small_disk(run, 8)
+    run.store = run.disk / "store"
+
+
+def fill(path):
+    """All that is free, whoever else writes meanwhile."""
+    with open(path, "wb", buffering=0) as f:
+        try:
+            while f.write(bytes(4096)):
+                pass
+        except OSError as e:
+            if e.errno != errno.ENOSPC:
+                raise
+
+
+def shed_in(status):
+    return sum(status["events"]["shed"].values())
+
+
+def watch_memory(run):
+    run.memory = MostMemory(run.daemon)
+    run.planned = run.daemon.status()["memory_planned"]
+
+
+def bounded_memory(run):
+    most = run.memory.end()
+    if harness.SANITIZED:
+        run.findings.skip_part("how much memory the daemon takes: a sanitizer's own is beside it")
+        return
+    run.findings.check(most <= run.planned * 1.05, f"{most / 1e6:.1f} MB resident, {run.planned / 1e6:.1f} MB planned")
+    run.findings.see(f"MB resident at most, of {run.planned / 1e6:.0f} planned", round(most / 1e6, 1))
+
+
+def receiver_stopped(run):
+    """At full input: memory stays what was planned, then a small disk is filled down to its floor, if there is one, and events that find no
+    room are shed as a whole, and counted."""
+    run.wait_for_growth()
+    watch_memory(run)
+    run.receiver.signal(signal.SIGSTOP)
+    begun, seconds = time.monotonic(), run.plan.pick(3, min(run.plan.minutes * 60, LONGEST_OUTAGE))
+    run.wait_for(lambda s: shed_in(s) > 1000, "shedding")
+    time.sleep(max(0.0, begun + seconds - time.monotonic()))
+    run.findings.inject(f"receiver stopped for {time.monotonic() - begun:.0f} s", 1)
+    if run.sections["spool"]["folder"]:
+        free = os.statvfs(run.disk).f_bavail * os.statvfs(run.disk).f_frsize / (1 << 20)
+        run.findings.check(free >= FLOOR, f"{free:.1f} MiB are free on the spool's disk, of which {FLOOR} were to be left alone")
+        run.findings.see("MiB on disk", DISK - round(free))
+    run.receiver.signal(signal.SIGCONT)
+    run.findings.time("flowing after it", run.wait_for_growth(), 2)
+
+
+def some_were_shed(run):
+    run.findings.check(run.shed > 0, "nothing was shed: this proves less than it says")
+    run.findings.equal("events incomplete", run.incomplete, 0)
+    run.findings.see("events shed and counted", run.shed)
+    bounded_memory(run)
+
+
+def flat_memory(run):
+    watch_memory(run)
+    run.wait_for(lambda s: s["spills"] > 1, "a spill")
+    after_a_spill = run.daemon.memory()
+    run.finish_replay()
+    run.findings.check(harness.SANITIZED or run.daemon.memory() < after_a_spill + 1_000_000, "memory grows with every spill")
+
+
+# R10
+
+def full_stores(run):
+    run.wait_for_growth()
+    for n in range(run.plan.pick(2, 10)):
+        complaints = run.receiver.said().count("No space left")
+        fill(run.disk / "other")
+        harness.wait_until(lambda: run.receiver.said().count("No space left") > complaints, "a full disk")
+        if n % 2:
+            run.wait_for(lambda s: "receiver_refuses" in s["state"]["degraded"], "the reason why events stay with the daemon")
+            run.kill_receiver()
+        (run.disk / "other").unlink()
+        if n % 2:
+            run.begin_receiver()
+        run.findings.inject("times that the store's disk was full", 1)
+        run.findings.time("flowing after it", run.wait_for_growth(), 2)
+
+
+def refused_until_the_end(run):
+    """The receiver is there: it is not called absent because nobody asks any more."""
+    run.wait_for_growth()
+    fill(run.disk / "other")
+    run.wait_for(lambda s: "receiver_refuses" in s["state"]["degraded"], "a receiver that refuses")
+    run.interrupt_replay()
+    run.stop_daemon()
+    run.findings.check("receiver_absent begins" not in run.daemon.said().split("SIGTERM: draining")[1], "a receiver that refuses is called absent")
+    (run.disk / "other").unlink()
+    run.begin_daemon()
+    run.wait_for_empty_spool()
+
+
+def lying_disk(run):
+    run.machine = LyingMachine(run)
+    run.sections["environment"] = run.machine.environment
+
+
+def full_spool(run):
+    """The receiver is away. The spool has no floor, may grow beyond its disk, and believes that there is room: writes themselves fail, in the
+    middle of a block."""
+    for _ in range(run.plan.pick(1, 3)):
+        run.wait_for_growth()
+        before, complaints = run.daemon.status(), run.daemon.said().count(FULL)
+        run.kill_receiver()
+        run.wait_for(lambda s: shed_in(s) > shed_in(before) + 500 and s["spool"]["write_errors"] > before["spool"]["write_errors"],
+                     "writes that fail, and shedding")
+        harness.wait_until(lambda: run.daemon.said().count(FULL) > complaints, "the daemon to say that there is no room")
+        run.begin_receiver()
+        run.findings.time("flowing after it", run.wait_for_growth(), 2)
+        run.wait_for_empty_spool()
+        run.findings.inject("times that the spool's disk was full", 1)
+    run.findings.see("writes of the spool that failed", run.daemon.status()["spool"]["write_errors"])
+    run.wait_for_growth()
+
+
+def no_block_was_lost(run):
+    run.findings.equal("blocks that the spool lost", run.ledger["events"]["shed"]["spool"], 0)
+    run.findings.see("events shed and counted", run.shed)
+
+
+def files_may_not_grow(run):
+    """Beyond the limit the system sends a signal that ends programs, unless they ignore it."""
+    run.daemon.limit("fsize", 200_000)
+    run.wait_for(lambda s: s["spool"]["write_errors"] > 0 and "spool_fails" in s["state"]["degraded"], "a segment that may not grow")
+    run.daemon.wait_to_say("the disk refuses a block of the spool: File too large")
+    run.daemon.limit("fsize", "unlimited")
+    run.finish_replay()
+    run.begin_receiver()
+
+
+def flushes_fail(run):
+    """Both disks are asked to make each block durable, and say for a while that they could not. The sender must find each event in the
+    store, once."""
+    for _ in range(run.plan.pick(2, 10)):
+        run.wait_for_growth()
+        complaints, errors = run.receiver.said().count("cannot be written"), run.daemon.status()["spool"]["write_errors"]
+        run.machine.set(FLUSH_ERROR, errno.EIO)
+        harness.wait_until(lambda: run.receiver.said().count("cannot be written") > complaints, "the receiver to be told")
+        run.wait_for(lambda s: s["spool"]["write_errors"] > errors, "the spool to be told")
+        run.machine.set(FLUSH_ERROR, 0)
+        run.findings.time("flowing after a flush that failed", run.wait_for_growth(), 3)
+        run.findings.inject("times that no flush succeeded", 1)
+    run.findings.inject("flushes that failed", run.machine.get(FLUSHES_FAILED))
+
+
+def receiver_and_daemon_flush(run):
+    lying_disk(run)
+    run.receiver_environment = run.sections["environment"]
+
+
+def lying_spool(mebibytes):
+    def prepare(run):
+        spool_on_small_disk(mebibytes, segment="1 MiB", floor="0 B")(run)
+        lying_disk(run)
+        run.machine.set(MORE_FREE, 1 << 30)
+    return prepare
+
+
+def memory(plan):
+    little = {"outbox": {"memory": "4 MiB", "block": "64 KiB"}, "frames": {"count": 16, "events": 256}}  # the plan is large beside the program
+    load = {"events": 5000, "fault": receiver_stopped, "lost": counted, "judge": some_were_shed}
+    yield Scenario("a disk", prepare=spool_on_small_disk(DISK, segment="4 MiB", floor=f"{FLOOR} MiB"), daemon=little, rate=plan.pick(4000, 1400), **load)
+    yield Scenario("no disk", daemon=little | {"spool": {"folder": ""}}, rate=2000, **load)
+    yield Scenario("spill after spill", fault=flat_memory, spills=plan.pick(5, 50), events=2000, rate=4000, to_the_end=True, judge=bounded_memory,
+                   daemon={"frames": {"count": 8, "events": 256}})
+
+
+def disks(plan):
+    soon, small = {"acknowledge_time_limit": "300 ms"}, {"outbox": {"memory": "1 MiB", "block": "64 KiB"}}
+    # As many events as the disk holds: the file that fills it is small when it is nearly over.
+    store = {"prepare": store_on_small_disk, "over": "tcp", "daemon": {"outbox": {"block": "32 KiB"}, "forward": soon}, "replay": ("--window", 1)}
+    full = store | {"fault": full_stores, "spills": 1, "events": plan.pick(2000, 4000), "rate": plan.pick(RATE, RATE // 5), "to_the_end": True}
+    yield Scenario("the store's disk", **full)
+    yield Scenario("the store's disk, --sync", **full, receiver=("--sync",))
+    yield Scenario("the store's disk, full until the daemon ends", **store, fault=refused_until_the_end, rate=RATE)
+    yield Scenario("the spool's disk", prepare=lying_spool(plan.pick(4, 16)), fault=full_spool, rate=2 * RATE,
+                   daemon=small | {"frames": {"count": 4, "events": 64}}, lost=counted, judge=no_block_was_lost)
+    yield Scenario("a limit on files", fault=files_may_not_grow, over="tcp", rate=100_000, spills=1, events=3000, to_the_end=True, receiver=None,
+                   daemon=small)
+    yield Scenario("a disk that cannot flush", prepare=receiver_and_daemon_flush, fault=flushes_fail, over="tcp", rate=RATE, replay=("--window", 4),
+                   receiver=("--sync",), daemon={"outbox": {"block": "32 KiB"}, "spool": {"use": "always", "sync": "on"}, "forward": soon})
+
+
+ROWS = [Row("R8", "memory is bounded", "RSS ≤ planned + 5 %; then disk, then counted shedding", memory),
+        Row("R10", "a full disk is a state", "0 crashes; stops, sheds, recovers", disks)]

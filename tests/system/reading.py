@@ -1,0 +1,336 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What the tools read: `info` names and counts each stored file of docs/formats.md, `inspect` shows the samples that were sent, wherever
+an event is found, `verify` compares what was sent with what is stored and with the ledgers. Damage is told with its place, and
+--skip-damaged reads what is behind it."""
+import json
+import shutil
+import socket
+import struct
+
+import harness
+import l2raw
+import level2
+from selection_stage import FAILED, MISSING, Selecting
+
+ACCEPTS = "(--skip-damaged accepts that)"
+
+
+class Reading(harness.SystemTest):
+    EVENTS = 20
+
+    def setUp(self):
+        super().setUp()
+        self.maker = level2.EventMaker(self.crates, 61)
+        self.events = [self.maker.fragments(3, n) for n in range(1, self.EVENTS + 1)]
+        self.sent = self.folder / "sent.l2raw"
+        l2raw.write(self.sent, self.crates, {3: self.events})
+
+    def send(self, daemon, events=EVENTS):
+        sender = self.udp_sender(daemon)
+        for number, fragments in enumerate(self.events[:events], 1):
+            sender.event(3, number, fragments)
+        sender.end(3, self.EVENTS)
+
+    def fill_store(self, events=EVENTS, **sections):
+        """A store of the events, by way of a daemon; the receiver goes on."""
+        receiver, daemon = self.start_receiver(), self.start_daemon(**sections)
+        self.send(daemon, events)
+        daemon.wait_for_stored(events)
+        self.stop_daemon(daemon)
+        return receiver
+
+    def info(self, path, code=0):
+        """What it says as JSON; the same command without --json names the path, and ends with the same code."""
+        its_code, said = self.run_tool("info", path)
+        self.assertEqual(its_code, code, said)
+        self.assertIn(str(path), said)
+        return self.run_for_json("info", path, code=code)
+
+    def says(self, code, text, *arguments):
+        """It ends with this code and a message of a line or two that has this text."""
+        its_code, said = self.run_tool(*arguments)
+        self.assertEqual(its_code, code, said)
+        self.assertIn(text, said)
+        self.assertLessEqual(len(said.splitlines()), 2, said)
+
+
+def samples_in(fragment, crate):
+    """{"CRATE/SLOT/CHANNEL": [sample]} of a fragment whose boards are full."""
+    found, channels = {}, level2.CHANNELS[crate.kind]
+    for i, slot in enumerate(level2.SLOTS[:crate.boards]):
+        words = struct.unpack_from(">1024H", fragment, 4 + i * level2.BOARD_BYTES + 12)
+        for channel in range(channels):
+            found[f"{crate.number}/{slot}/{channel}"] = [w & 0x3FFF for w in words[channel::channels]]
+    return found
+
+
+class Whole(Reading):
+    def assert_samples(self, path, number, *more):
+        said = self.run_for_json("inspect", path, "--event", f"3/{number}", *map(str, more), "--channel", ",".join(str(c.number) for c in self.crates))
+        self.assertEqual((said["spill"], said["event"], said["missing_crates"]), (3, number, []))
+        wanted = {}
+        for crate, fragment in zip(self.crates, self.events[number - 1]):
+            wanted |= samples_in(fragment, crate)
+        self.assertEqual({c["channel"]: c["samples"] for c in said["channels"]}, wanted)
+        return said
+
+    def test_level_2_data(self):
+        said = self.info(self.sent)
+        self.assertEqual((said["kind"], said["version"], said["events"], said["damage"]), ("level2", 1, self.EVENTS, []))
+        self.assertEqual((said["crates"], said["bytes"]), (len(self.crates), self.sent.stat().st_size))
+        self.assertEqual([(s["spill"], s["events"], s["incomplete"], s["events_said_at_end"]) for s in said["spills"]],
+                         [(3, self.EVENTS, 0, self.EVENTS)])
+        said = self.assert_samples(self.sent, 2)
+        self.assertNotIn("stored", said)
+        self.assertIsNone(said["summary"])
+        code, said = self.run_tool("inspect", self.sent, "--event", "3/1", "--channel", "0/3/4,2/3")
+        self.assertEqual(code, 0, said)
+        for text in ("spill 3, event 1", "complete", "0/3/4", "2/3/3", "pedestal"):
+            self.assertIn(text, said)
+
+    def test_missing_crates_and_malformed_boards_are_named(self):
+        fragments = {p: f for p, f in enumerate(self.events[0]) if p != 1}
+        fragments[2] = b"\0" + fragments[2][1:]
+        l2raw.write(self.sent, self.crates, {3: [fragments]})
+        said = self.run_for_json("inspect", self.sent, "--event", "3/1")
+        self.assertEqual((said["flags"], said["missing_crates"]), (["incomplete"], [1]))
+        self.assertEqual([(c["crate"], c["problem"], len(c["boards"])) for c in said["crates"]],
+                         [(0, None, 3), (2, "crate_header", 0)])
+
+    def test_spool_store_and_ledgers(self):
+        daemon = self.start_daemon(spool={"use": "always"})
+        self.send(daemon)
+        harness.wait_until(lambda: daemon.status()["spool"]["events"] == self.EVENTS, "events on disk")
+        self.stop_daemon(daemon)
+        spool = self.folder / f"spool-{self.ports.tcp}"
+        said = self.info(spool)
+        self.assertEqual((said["kind"], said["events"], said["waiting"]["events"]), ("spool", self.EVENTS, self.EVENTS))
+        self.assertEqual(self.info(next(spool.glob("spool-*.kl3")))["events"], self.EVENTS)
+        lanes = self.info(spool / "released.kl3r")
+        self.assertEqual((lanes["kind"], [lane["session"] for lane in lanes["lanes"]]), ("releases", [said["sessions"][0]["session"]]))
+        self.assert_samples(spool, 1)
+
+        receiver = self.start_receiver()
+        harness.wait_until(lambda: (self.store / "ledger.json").exists(), "the receiver's ledger")
+        self.assertEqual((self.info(self.store)["kind"], self.info(self.store)["damage"]), ("ledgers", []), "before its first block")
+        self.says(MISSING, "no store: no file blocks-*.kl3 or spool-*.kl3 in ", "extract", self.store, self.folder / "new.bin")
+        daemon = self.start_daemon()
+        daemon.wait_for(lambda s: not s["spool"]["events"], "the spool sent")
+        self.stop_daemon(daemon)
+        self.assertEqual(receiver.stop(), 0)
+        for path, kind in ((self.store, "store"), (harness.store_file(self.store), "store_file")):
+            said = self.info(path)
+            self.assertEqual((said["kind"], said["events"], said["runs"], said["damage"]), (kind, self.EVENTS, [7], []))
+            self.assertEqual(said["version"], 2, "whose blocks hold settings")
+            self.assertEqual(said["spills"], [{"run": 7, "spill": 3, "events": self.EVENTS}])
+            self.assertEqual(sum(s["events"] for s in said["sessions"]), self.EVENTS)
+            self.assertEqual({(s["run"], s["node"]) for s in said["sessions"]}, {(7, 3)})
+            self.assertEqual(sum(s["events"] for s in said["settings"]), self.EVENTS)
+            self.assertEqual((said["events_by_codec"], said["events_by_payload"]), ({"koto": self.EVENTS}, {"all": self.EVENTS}))
+            said = self.assert_samples(path, 5, "--run", 7)
+            self.assertEqual((said["run"], said["stored"]["node"], said["stored"]["more"]), (7, 3, 0))
+        self.assert_samples(self.store, 6, "--config", self.folder / "l3.toml")
+        self.says(FAILED, "has no event of run 8: it holds run 7\n", "inspect", self.store, "--event", "3/5", "--run", "8")
+        ledger = self.info(self.folder / "daemon-ledger.json")
+        self.assertEqual((ledger["kind"], ledger["program"], ledger["clean"]), ("ledger", "koto-l3d", True))
+        self.assertEqual(self.info(self.store / "ledger.json")["program"], "receive")
+        record = self.info(self.folder / "daemon-ledger.json.live")
+        self.assertEqual((record["kind"], record["run"], record["ended_properly"]), ("run_record", 7, True))
+        # The settings in a store say what was read out: a selection for another readout does not judge its events.
+        for command in (("select", self.store), ("reprocess", harness.store_file(self.store), self.folder / "out", "--menu", "built-in")):
+            self.says(78, "built-in detector.toml: describes another readout", *command)
+
+
+class Names(Selecting):
+    def test_are_those_of_the_selection_that_ran(self):
+        file = self.simulate(60)
+        said = self.select(file)
+        self.finish(self.run_daemon(60, file=file))
+        kept = [e for e in said["events"] if e["kept"]]
+        self.assertTrue(kept)
+        for e in kept[:4]:
+            mine = self.run_for_json("inspect", self.store, "--event", f"{e['spill']}/{e['event']}", "--channel", "crystal 17,CBAR module 3")
+            summary = mine["summary"]
+            self.assertTrue(summary["names_are_of_these_settings"])
+            self.assertEqual([line["line"] for line in summary["lines"] if line["fired"]], e["fired"])
+            self.assertEqual([line["line"] for line in summary["lines"] if line["kept"]], e["kept_by"])
+            for key in ("vetoes", "unknown", "quantities", "photons", "photons_found"):
+                self.assertEqual(summary[key], e[key], key)
+            self.assertEqual([c["name"] for c in mine["channels"]], ["crystal 17", "CBAR module 3 end 0", "CBAR module 3 end 1"])
+        key = f"{kept[0]['spill']}/{kept[0]['event']}"
+        other = self.write('[[line]]\nname = "other"\n')
+        summary = self.run_for_json("inspect", self.store, "--event", key, "--selection", other)["summary"]
+        self.assertFalse(summary["names_are_of_these_settings"])
+        self.assertEqual({line["line"][:7] for line in summary["lines"]}, {"line 0x"})
+        code, text = self.run_tool("inspect", self.store, "--event", key)
+        self.assertEqual(code, 0)
+        for word in ("pi0nunu", "transverse_momentum", "photons (", "crystal "):
+            self.assertIn(word, text)
+
+
+class Damaged(Reading):
+    """What is behind damage is read if it is asked for, and what is left out is counted."""
+    EVENTS = 30
+
+    def verify(self, *more, code=0):
+        return self.run_for_json("verify", self.sent, self.store, *more, code=code)
+
+    def flip(self, path, place):
+        data = bytearray(path.read_bytes())
+        data[place] ^= 1
+        path.write_bytes(data)
+
+    def test_level_2_data_and_a_store(self):
+        self.assertEqual(self.fill_store(self.EVENTS, outbox={"block": "64 KiB"}).stop(), 0)
+        whole, out, file = self.sent.read_bytes(), self.folder / "out.bin", harness.store_file(self.store)
+        self.assertEqual(self.verify("--skip-damaged")["left_out"]["places"], 0)
+        self.flip(self.sent, len(whole) // 2)
+        self.assertRegex(self.info(self.sent, FAILED)["damage"][0], r"offset \d+: stream_checksum; the \d+ bytes from there on are not read")
+        self.assertLess(self.verify(code=FAILED)["events"]["equal"], self.EVENTS - 1)
+        said = self.verify("--skip-damaged")
+        self.assertEqual(said["events"]["equal"], self.EVENTS - 1)
+        left = said["left_out"]
+        self.assertEqual((left["places"], left["records"], left["to_the_end"], left["unchecked"]), (1, 1, False, 1))
+        self.assertGreater(left["bytes"], 1000)
+        self.sent.write_bytes(whole[:len(whole) // 2])
+        self.verify(code=FAILED)
+        left = self.verify("--skip-damaged")["left_out"]
+        self.assertTrue(left["to_the_end"])
+        self.assertGreater(left["unchecked"], self.EVENTS // 3)
+        self.sent.write_bytes(whole)
+
+        stored = file.read_bytes()
+        for other, damaged in ((stored[:-1], 1), (stored + b"more", 0)):
+            file.write_bytes(other)
+            code, said = self.run_tool("extract", self.store, out)
+            self.assertEqual(code, FAILED, said)
+            self.assertIn("1 places of the store are damaged", said)
+            self.assertGreaterEqual(self.verify(code=FAILED)["events"]["damaged"], damaged)
+            self.assertEqual(self.verify(code=FAILED)["torn_ends"], 0, "nothing is added to a complete file")
+        file.write_bytes(stored)
+        self.flip(file, len(stored) // 2)
+        self.verify(code=FAILED)
+        said = self.verify("--skip-damaged")
+        self.assertGreater(said["events"]["missing"], 0)
+        self.assertEqual(said["events"]["equal"] + said["events"]["missing"], self.EVENTS)
+        code, text = self.run_tool("extract", self.store, out)
+        self.assertEqual(code, FAILED)
+        self.assertIn("--skip-damaged", text)
+        for _ in range(2):  # it may replace what it wrote
+            code, text = self.run_tool("extract", self.store, out, "--skip-damaged")
+            self.assertEqual(code, 0, text)
+        self.assertIn("1 places of the store are damaged; the events there are left out", text)
+        self.assertIn(f"{said['events']['equal']} events", text)
+        # An event that was never sent is missing beside those in the damaged block, and one that differs is still wrong.
+        l2raw.write(self.sent, self.crates, {3: [*self.events, self.maker.fragments(3, self.EVENTS + 1)]})
+        self.assertEqual(self.verify("--skip-damaged", code=FAILED)["events"]["missing"], said["events"]["missing"] + 1)
+        maker = level2.EventMaker(self.crates, 32)
+        l2raw.write(self.sent, self.crates, {3: [maker.fragments(3, n) for n in range(1, self.EVENTS + 1)]})
+        self.assertEqual(self.verify("--skip-damaged", code=FAILED)["events"]["different"], said["events"]["equal"])
+
+    def test_each_command_offers_to_skip_it(self):
+        code, text = self.run_tool("simulate", self.folder / "made.l2raw", "--events", "20", "--spills", "2")
+        self.assertEqual(code, 0, text)
+        file = self.folder / "made.l2raw"
+        self.flip(file, file.stat().st_size // 3)
+        taker = self.enterContext(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+        taker.bind((harness.HOST, self.ports.udp))
+        for *arguments, read in (("select", file, "--totals", "pass_through +100 +19 "), ("evaluate", file, "true type "),
+                                 ("replay", file, "--to", f"udp://{harness.HOST}:{self.ports.udp}+1", "--rate", "unlimited", "events sent +19 ")):
+            with self.subTest(arguments[0]):
+                code, text = self.run_tool(*arguments)
+                self.assertEqual(code, FAILED, text)
+                self.assertIn(ACCEPTS, text)
+                code, text = self.run_tool(*arguments, "--skip-damaged")
+                self.assertEqual(code, 0, text)
+                self.assertIn("made.l2raw is damaged at 1 place, ", text)
+                self.assertIn(", 1 record, which are left out", text)
+                self.assertRegex(text, read)
+
+    def test_files_of_a_store_and_a_spool(self):
+        folder = self.folder / "spool"
+        folder.mkdir()
+        for number in (1, 2):
+            (folder / f"spool-{number:06}.kl3").write_bytes(b"KL3S\x02" + bytes(3) + number.to_bytes(8, "little") + b"KL3")
+        older, newest = (f"{folder}/spool-00000{n}.kl3: its last 3 bytes are no whole block: torn by a crash, cut off, or being written" for n in (1, 2))
+        said = self.info(folder, FAILED)
+        self.assertEqual((said["damage"], said["torn_ends"]), ([older], [newest]), "harmless in the newest segment alone")
+        shutil.rmtree(folder)
+        (folder / "store").mkdir(parents=True)
+        store = folder / "store"
+        (store / "blocks-000001.kl3").write_bytes(b"KL3S\x02\x01\0\0" + (1).to_bytes(8, "little"))
+        self.assertEqual(self.info(store)["damage"], [])
+        self.says(FAILED, "holds no event that can be read, so no efficiency follows", "efficiency", store)
+        (store / "ledger.json").write_bytes(b"{}")
+        self.assertIn("ledger.json: not a ledger: it has no key", " ".join(self.info(store, FAILED)["damage"]))
+        sidecar = folder / "blocks-000001-run000007-node3.json"
+        sidecar.write_bytes(b"{")
+        said = self.info(sidecar, FAILED)
+        self.assertEqual((said["kind"], said["damage"]), ("sidecar", ["it is no JSON object with a key `sidecar`"]))
+
+
+class Ledgers(Reading):
+    """Every event is stored, and verify says so: what fails is a ledger."""
+
+    def setUp(self):
+        super().setUp()
+        receiver = self.fill_store()
+        self.assertIs(self.run_for_json("verify", self.sent, self.store)["receiver_ledger_final"], False)
+        self.assertEqual(receiver.stop(), 0)
+        self.assertIs(self.run_for_json("verify", self.sent, self.store)["receiver_ledger_final"], True)
+        self.of_daemon = self.folder / "daemon-ledger.json"
+
+    def verify(self, *ledgers):
+        arguments = ("verify", self.sent, self.store, *(f"--ledger={file}" for file in ledgers))
+        code, said = self.run_tool(*arguments)
+        self.assertIn("every event that was sent is stored", said)
+        self.assertEqual(self.run_for_json(*arguments, code=code)["holds"], code == 0)
+        return code, said
+
+    def test_good_and_wrong_ones(self):
+        other, ledger = self.folder / "other.json", json.loads(self.of_daemon.read_text())
+        self.assertEqual(self.verify(self.of_daemon)[0], 0)
+        other.write_text(json.dumps(ledger | {"run": 8}))
+        for ledgers, text in (((other,), "is of run 8, and its session [0-9a-f]+ is stored with run 7"),
+                              ((self.of_daemon, self.of_daemon), "are of the same start of a daemon")):
+            code, said = self.verify(*ledgers)
+            self.assertEqual(code, FAILED, said)
+            self.assertRegex(said, text)
+        moved = (self.store / "ledger.json").rename(self.folder / "elsewhere.json")
+        self.assertEqual(self.verify(self.of_daemon, moved)[0], 0)
+
+    def test_of_a_run_among_several(self):
+        """Run 8 sends the same numbers, and loses the last event: run 7 does not make that good, nor is it mixed with it."""
+        self.of_daemon.rename(self.folder / "ledger-7.json")
+        last = self.EVENTS - 1
+        self.assertEqual(self.fill_store(last, run={"number": 8}).stop(), 0)
+        self.says(FAILED, "runs 7 and 8 are stored, and have events under the same numbers: say by --run", "verify", self.sent, self.store)
+        self.says(FAILED, "no block of run 9 is stored, but of runs 7 and 8", "verify", self.sent, self.store, "--run", "9")
+        self.says(FAILED, f"it holds {self.EVENTS + last} events of spills 3 to 3 of runs 7 and 8", "inspect", self.store, "--run", "7", "--event", "3/99")
+        for choice in (("--run", "8"), ("--ledger", self.of_daemon)):
+            said = self.run_for_json("verify", self.sent, self.store, *choice, code=FAILED)
+            self.assertEqual((said["runs"], said["runs_not_compared"], said["events"]["missing"], said["events"]["extra"]), ([8], [7], 1, 0))
+        for choice in (("--run", "7"), ("--ledger", self.folder / "ledger-7.json")):
+            said = self.run_for_json("verify", self.sent, self.store, *choice)
+            self.assertEqual((said["runs"], said["events"]["equal"]), ([7], self.EVENTS))
+        together = self.run_for_json("verify", self.sent, self.store, "--run", "7", "--run", "8")
+        self.assertEqual(together["events"]["repeated"], last, "each start of a daemon got them")
+        code, said = self.run_tool("verify", self.sent, self.store, "--run", "7", "--ledger", self.of_daemon)
+        self.assertEqual(code, FAILED, said)
+        self.assertIn("is of run 8, which is not compared: leave it out", said)
+
+    def test_of_a_replay_that_failed_early_is_not_the_one_before(self):
+        ledger = self.folder / "replay.json"
+        before = json.dumps(json.loads(self.of_daemon.read_text()) | {"program": "replay"})
+        for code, file in ((FAILED, self.sent), (MISSING, self.folder / "none")):
+            ledger.write_text(before)
+            its_code, said = self.run_tool("replay", file, "--to", f"tcp://{harness.HOST}:{self.ports.tcp}", "--timeout", "0.1", "--ledger", ledger)
+            self.assertEqual(its_code, code, said)
+            self.assertIs(json.loads(ledger.read_text())["clean"], False)
+            self.assertEqual(json.loads(ledger.read_text())["events"]["admitted"], 0)
+        self.assertEqual(self.verify(ledger)[0], FAILED, "it sent nothing")
+
+
+if __name__ == "__main__":
+    harness.main()
