@@ -531,7 +531,9 @@ TEST(tables, a_detector_that_does_not_fit_is_refused) {
   v.threshold = 1;
   v.counts_per_unit = 10;
   for (std::uint8_t i = 0; i <= max_vetoes; ++i) {
-    if (i == max_vetoes) EXPECT_EQ(said_of(many), "");
+    if (i == max_vetoes) {
+      EXPECT_EQ(said_of(many), "");
+    }
     v.name = "V" + std::to_string(i);
     v.inputs = {{14, static_cast<std::uint8_t>(3 + i / 16), static_cast<std::uint8_t>(i % 16)}};
     many.add_veto(v);
