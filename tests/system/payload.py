@@ -77,12 +77,12 @@ class Payload(Selecting):
             chosen = line["line"] in said["kept_by"] and store_reader.is_control(RUN, event.spill, event.number, line["id"], p.lines[n][1])
             self.assertEqual(bool(p.control >> n & 1), chosen)
 
-    def run_of(self, selection, codec="koto", events=EVENTS):
+    def run_of(self, selection):
         """What was sent, what `select` says of the events and of the lines, what is stored, and the daemon that has ended."""
-        self.file = self.simulate(events)
+        self.file = self.simulate(EVENTS)
         sent = {(spill, n): event for spill, of_spill in self.events_in(self.file).items() for n, event in enumerate(of_spill, 1)}
         said = self.select(self.file, selection)
-        daemon = self.run_daemon(events, selection, file=self.file, codec=codec)
+        daemon = self.run_daemon(EVENTS, selection, file=self.file)
         m = daemon.metrics()
         self.assertGreater(m["koto_l3_verified_events_total"], 0)
         self.assertEqual(m["koto_l3_wrong_events_total"], 0)
@@ -153,28 +153,6 @@ class Payload(Selecting):
         self.assertEqual(out.read_bytes(), b"".join(whole))
         events = self.run_for_json(*reprocess, "--skip-limited")["events"]
         self.assertEqual((events["limited"], events["kept"] + events["rejected"]), (count["suppressed"], count["all"]))
-
-    def test_of_the_suppressed_menu_in_the_strong_codec(self):
-        """Whole boards are groups, the others have KOTO records, and the check of the daemon finds nothing wrong."""
-        sent, _, _, stored, daemon = self.run_of(SUPPRESSED, "strong", 16)
-        count = collections.Counter()
-        for key, event in stored.items():
-            count[event.payload.kept] += 1
-            for _, there, _ in self.waveforms(event, sent[key]):
-                count["absent"] += not there
-        self.assertGreater(count["all"], 0)
-        self.assertGreater(count["absent"], 3000 * count["suppressed"])
-        forms = collections.Counter()
-        for b in store_reader.read_store(self.store, read=store_reader.packed):
-            self.assertEqual(b.codec, store_reader.STRONG_CODEC)
-            for packed in b.events:
-                event = stored[store_reader.EVENT_HEADER.unpack_from(packed)[1:3]]
-                forms.update((form & 0x58, mask != 0) for form, mask in zip(store_reader.board_forms(packed), event.records.values()))
-        self.assertEqual({(form, there) for form, there in forms if form != store_reader.RAW},
-                         {(store_reader.LIMITED, False), (store_reader.LIMITED, True), (store_reader.STRONG, True)})
-        self.assertGreater(forms[store_reader.LIMITED, True], 50 * count["suppressed"])
-        code, verdict = self.verify(self.file, "--selection", str(SUPPRESSED), "--ledger", daemon.ledger_file)
-        self.assertEqual((code, verdict["holds"]), (0, True), verdict)
 
     def test_of_features_and_summaries(self):
         sent, said, lines, stored, daemon = self.run_of(self.write(OTHERS))

@@ -133,21 +133,6 @@ class Chain(Selecting):
         said = self.run_for_json("verify", file, self.store, "--selection", "built-in")
         self.assertEqual((said["runs"], said["events_hold"]), ([RUN, RUN + 1], True), said)
 
-    def test_prescales_are_the_hash_of_the_page(self):
-        prescales = {"all": 1, "half": 2, "third": 3, "seventh": 7, "another_seventh": 7, "hardly_any": 1_000_000_000}
-        selection = self.write("".join(f'[[line]]\nname = "{name}"\nprescale = {n}\n' for name, n in prescales.items()))
-        kept = {}
-        for run in (RUN, 8):
-            said = self.select(self.simulate(150, f"{run}.l2raw", run), selection)
-            counts = self.assert_prescales(said, run)
-            kept[run] = [(e["spill"], e["event"], tuple(e["kept_by"])) for e in said["events"]]
-            for name, n in prescales.items():
-                self.assertEqual(counts[name][1], 150)
-                self.assertAlmostEqual(counts[name][0] / 150, 1 / n, delta=0.15)
-            both = {("seventh" in by, "another_seventh" in by) for _, _, by in kept[run]}
-            self.assertLessEqual({(True, False), (False, True)}, both)
-        self.assertNotEqual(kept[RUN], kept[8])
-
 
 # What a line does with a counter that cannot be read out; `ranges` also needs the calorimeter.
 UNKNOWN = """
@@ -278,25 +263,6 @@ class MissingParts(Selecting):
         self.assert_summaries(said, packed)
         code, verdict = self.verify(file, "--selection", selection, "--ledger", daemon.ledger_file)
         self.assertEqual((code, verdict["holds"]), (0, True), verdict)
-
-    def test_opaque_events_are_kept_by_the_line_for_them(self):
-        """By the built-in lines, and by a daemon that takes only whole events: an opaque board is no damage."""
-        spills = self.events_in(self.simulate(12, spills=1))
-        (spill,), rng = spills, random.Random(6)
-        odd = {2, 5, 11}
-        for number in odd:
-            fragments = spills[spill][number - 1]
-            board = level2.opaque_board(spill, number, 3, 1234, rng)
-            fragments[4] = fragments[4][:4] + board + fragments[4][4 + self.BOARD:]
-        file = self.folder / "opaque.l2raw"
-        l2raw.write(file, self.crates, spills, run=RUN)
-        said = self.select(file)
-        self.assertEqual({e["event"] for e in said["events"] if "opaque" in e["kept_by"]}, odd)
-        self.finish(self.run_daemon(12, file=file))
-        packed = store_reader.packed_events_of(self.store)
-        self.assert_summaries(said, packed)
-        flags = {key[1]: store_reader.EVENT_HEADER.unpack_from(p)[3] for key, p in packed.items()}
-        self.assertEqual({n for n, f in flags.items() if f & store_reader.OPAQUE}, odd)
 
 
 if __name__ == "__main__":
