@@ -11,7 +11,8 @@ from typing import Callable
 
 import harness
 import ledgers
-from chain import Chain, unbalanced
+from chain import Chain
+from harness import unbalanced
 from hits import Hits
 
 

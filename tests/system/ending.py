@@ -78,21 +78,6 @@ class Ending(harness.SystemTest):
         self.listen(s, serve, backlog)
         return f"tcp://{harness.HOST}:{s.getsockname()[1]}"
 
-    def run_control(self, name, answer):
-        """A run control that answers each request so, or not at all."""
-        s = socket.socket(socket.AF_UNIX)
-        s.bind(str(self.folder / name))
-        body = json.dumps(answer).encode()
-
-        def serve(c):
-            if answer is None:
-                return True
-            c.recv(1 << 16)
-            c.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
-            return None
-        self.listen(s, serve)
-        return self.folder / name
-
     def full_listener(self):
         """It answers no further connection."""
         to = self.listener(backlog=0)
@@ -176,15 +161,6 @@ class Tools(Ending):
             ("unpack", BY_THE_SIGNAL, "unpack", "/dev/zero", "/dev/null"),
             ("demo", INTERRUPTED, "demo", "--events", "100000", "--folder", "OWN")])
         self.start_all([("a measurement", BY_THE_SIGNAL, "building", "--rounds", "10000")], program="koto-l3-bench")
-        self.all_end()
-
-    def test_runs_and_status(self):
-        armed = {"state": "armed", "current": None, "next": {"number": 7, "menu": "", "comment": ""}, "stopping": False, "failure": None,
-                 "last": None, "datagrams_without_run": 0}
-        self.start_all([
-            ("run start --wait, armed", INTERRUPTED, "run", "start", "--wait", "--socket", self.run_control("armed", armed)),
-            ("run status, without an answer", BY_THE_SIGNAL, "run", "status", "--socket", self.run_control("silent", None)),
-            ("status --watch", ({FAILED}, ".*"), "status", "--watch", f"http://{harness.HOST}:{self.ports.receiver}")])
         self.all_end()
 
     def test_long_stores(self):

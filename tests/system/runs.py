@@ -8,7 +8,6 @@ import json
 import pathlib
 import re
 import resource
-import signal
 import socket
 import struct
 import subprocess
@@ -323,63 +322,6 @@ class Control(Controlled):
         self.assertEqual((status, answer["reasons"]), (409, [f"only crate {number} sent in the last ten seconds"]))
         self.assertEqual((silent.stop(), alone.stop()), (0, 0))
 
-    def test_a_disk_that_fails_in_a_run(self):
-        """A run that cannot be written down does not begin, or ends not well; the daemon goes on. No number is used twice unless that is
-        asked for."""
-        receiver, daemon = self.start_receiver(), self.start_controlled()
-        udp, maker = self.udp_sender(daemon), level2.EventMaker(self.crates, 10)
-        self.start()
-        self.wait_for_run("running", 7)
-        aside = self.ledgers.rename(self.folder / "aside")
-        self.ledgers.write_text("no folder")
-        self.ask("POST", "/run/stop")
-        last = self.wait_for_run("configured")["last"]
-        self.assertEqual((last["number"], last["ledger"], last["well"]), (7, "", False))
-        udp.event(1, 1, maker.fragments(1, 1))  # beam, so that the next run waits until the disk is as it shall be
-        self.start()
-        harness.wait_until(lambda: self.ask("GET", "/run")[1]["failure"], "a failure")
-        now = self.wait_for_run("configured")
-        self.assertIn("cannot write", now["failure"])
-        self.ledgers.unlink()
-        aside.rename(self.ledgers)
-        highest = 4294967295
-        self.start(number=highest)
-        self.wait_for_run("running", highest)
-        for order, reason in (({}, "the highest number is used"), ({"number": highest}, f"{highest} was used before")):
-            status, answer = self.ask("POST", "/run/start", json.dumps(order))
-            self.assertEqual(status, 409)
-            self.assertIn(reason, answer["reasons"][0])
-        self.start(number=highest, again=True)
-        daemon.wait_to_say(f"run {highest} has ended")
-        self.wait_for_run("running", highest)
-        self.assertEqual(daemon.stop(), 1, "runs did not end well")
-        self.assertIn("run 8 cannot begin: cannot write", daemon.said())
-        self.assertEqual(len(self.ledgers_by_run()[highest]), 2)
-        receiver.stop()
-
-    def test_a_signal_while_a_run_ends_and_another_waits(self):
-        receiver, daemon = self.start_receiver(), self.start_controlled(run={"drain_time_limit": "3 s"}, spool={"folder": ""})
-        udp, maker = self.udp_sender(daemon), level2.EventMaker(self.crates, 11)
-        udp.event(1, 1, maker.fragments(1, 1))
-        self.start()  # the beam has just come
-        self.assertEqual(self.ask("GET", "/run")[1]["state"], "armed")
-        self.wait_for_run("running", 7)
-        udp.event(1, 1, maker.fragments(1, 1))
-        self.start()  # waits for the end of the spill
-        receiver.kill()
-        udp.event(1, 2, maker.fragments(1, 2))  # no receiver takes it: the drain lasts as long as it may
-        udp.end(1, 2)
-        self.wait_for_run("draining", 7)
-        daemon.wait_for(lambda s: s["run_state"] == "draining", "a status of the drain")
-        self.assertEqual(daemon.get("/healthz")[0], 200)
-        daemon.signal(signal.SIGHUP)  # the main thread hears it, and folds the counters
-        daemon.wait_to_say("reload: ")
-        folded = daemon.status()
-        daemon.wait_for(lambda s: s["uptime"] > folded["uptime"] and s["run_state"] == "draining", "another fold in the drain")
-        self.assertEqual(daemon.stop(), 1, daemon.said())  # an event was given up
-        self.assertIn("run 7 has ended", daemon.said())
-        self.assertNotIn("ready: run 8", daemon.said())
-
     def test_what_is_refused_and_why(self):
         daemon = self.start_controlled(spool={"floor": "16384 GiB"})
         status, answer = self.ask("POST", "/run/start", "{}")
@@ -440,8 +382,13 @@ class Control(Controlled):
         self.assertRegex(said.stdout, r"^configured\n  last        run 6: events 0 = 0 stored\n +\S+/run000006-3-[0-9a-f]{16}\.json\n$")
         self.assertEqual(json.loads(self.tool("status", "--json").stdout)["state"], "configured")
         self.assertEqual(self.tool("stop").returncode, REFUSED)
-        daemon.signal(signal.SIGTERM)
-        self.assertEqual(daemon.wait(), 0)
+        status, answer = self.ask("POST", "/run/start", '{"number": 5}')
+        self.assertEqual(status, 409)
+        self.assertIn("5 was used before", answer["reasons"][0])
+        self.start(number=5, again=True)
+        self.wait_for_run("running", 5)
+        self.assertEqual(daemon.stop(), 0)
+        self.assertEqual(len(self.ledgers_by_run()[5]), 2)
         receiver.stop()
 
 

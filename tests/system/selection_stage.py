@@ -104,12 +104,12 @@ class Selecting(harness.SystemTest):
         return spills
 
     def run_daemon(self, events, selection="built-in", file=None, spills=None, frames=None, incomplete="drop",
-                   run=None, codec="koto", **more_of_selection):
+                   run=None, **more_of_selection):
         """Sends a file over TCP, or spills over UDP, and gives the daemon when each of so many events is accounted for."""
         self.start_receiver()
         more = {"run": {"number": run}} if run else {}
         daemon = self.start_daemon(**more, selection={"lines": str(selection), **more_of_selection}, frames=frames or self.frames,
-                                   compute={"backend": "pool", "verify_one_in": 1}, output={"codec": codec},
+                                   compute={"backend": "pool", "verify_one_in": 1},
                                    building={"chunk_bytes": self.chunk_bytes, "incomplete": incomplete})
         if file:
             code, said = self.run_tool("replay", file, "--to", f"tcp://{harness.HOST}:{self.ports.tcp}", "--rate", "max")

@@ -6,7 +6,7 @@ import threading
 import time
 
 import harness
-from chain import unbalanced
+from harness import unbalanced
 from scenario import Scenario, counted
 from table import Row
 

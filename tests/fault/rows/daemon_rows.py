@@ -10,10 +10,10 @@ import time
 
 import harness
 import namespaces
-import preload
 import store_reader
 from breaks import wait
 from chain import Chain
+from preload import CLOCK_SHIFT, LyingMachine
 from rows import service
 from scenario import Scenario, judged
 from table import Row
@@ -165,8 +165,8 @@ def admitted_are_stored(run):
 # R20
 
 def shifted_clocks(run):
-    run.shift = preload.Numbers(run.folder / "shift", 1)
-    run.receiver_environment = run.sections["environment"] = preload.environment(run, "clock_shift", KOTO_L3_CLOCK_SHIFT=run.shift.path)
+    run.machine = LyingMachine(run)
+    run.receiver_environment = run.sections["environment"] = run.machine.environment
 
 
 def spurious(run):
@@ -179,7 +179,7 @@ def clock_jumps(run):
     before = spurious(run)
     for _ in range(run.plan.pick(1, 10)):
         for hours in (1, -1, 0):
-            run.shift.set(0, hours * HOUR)
+            run.machine.set(CLOCK_SHIFT, hours * HOUR)
             run.findings.inject("jumps of the clock by 1 or 2 h", 1)
             time.sleep(1.7)  # longer than an event's time limit and a spill's, so that one that is wrong shows
             run.wait_for_growth()
