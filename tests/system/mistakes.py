@@ -60,7 +60,6 @@ TABLE = [
     ("koto-l3 start", USAGE, "koto-l3: no command 'start'; did you mean run start? see koto-l3 --help"),
     ("koto-l3 run start -number 8", USAGE, "no option -number; did you mean --number?"),
     ("koto-l3 run start --comment beam at 100 kW", USAGE, "not expected: at 100 kW; a text with blanks stands in quotes; see"),
-    ("koto-l3 run --socket none start", USAGE, "koto-l3 run start: --socket stands behind the command; see koto-l3 run start --help"),
     ("koto-l3 run start --number 8 --number 9", USAGE, "koto-l3 run start: --number is given 2 times; give it once; see koto-l3 run start --help"),
     ("koto-l3d --confg none", USAGE, "no option --confg; did you mean --config?"),
     ("koto-l3-bench pck", USAGE, "no command 'pck'; did you mean pack?"),
@@ -152,6 +151,11 @@ TABLE = [
     ("koto-l3d --config builtin.toml --check-config", BAD_CONFIGURATION,
      'builtin.toml:2:9: selection.lines = "builtin": the file cannot be read: No such file or directory; did you mean "built-in"?'),
     ("koto-l3 select sent.l2raw --selection Built_in", MISSING, 'cannot read Built_in: No such file or directory; did you mean "built-in"?'),
+    ("koto-l3 receive --config receive-home.toml", BAD_CONFIGURATION, "write the whole path"),
+    ("koto-l3 receive --out=~/store", USAGE, "--out: ~/store is taken as it stands, and only a shell knows the home folder"),
+    ("koto-l3 receive --out spool", USAGE, "--out: spool is the spool of a daemon (spool.folder): give the store a folder of its own"),
+    ("koto-l3 receive --out spool --check-config", USAGE, "give the store a folder of its own"),
+    ("koto-l3d --config broken.toml --check-config", BAD_CONFIGURATION, "broken.toml:1"),
     ("koto-l3 receive --config receive-key.toml", BAD_CONFIGURATION, "receive-key.toml:1:1: secret-key is not a key; did you mean secret_key?"),
     ("koto-l3 receive --config receive-flag.toml", BAD_CONFIGURATION, "receive-flag.toml:1:8: sync = 3 is not true or false"),
     ("koto-l3 receive --config receive-value.toml", BAD_CONFIGURATION, "receive-value.toml:2:8: bind = \"127.0.0.1:42200\": 127.0.0.1:42200 is not an endpoint"),
@@ -175,8 +179,6 @@ TABLE = [
     ("koto-l3 receive --config receive-deeper.toml --check-config", MISSING, "there is no folder /var/lib/koto-l3-of-a-test/2026"),
     ("koto-l3 receive --out text", MISSING, "cannot open the folder text: Not a directory"),
     ("koto-l3 receive --out spool", USAGE, "--out: spool is the spool of a daemon (spool.folder): give the store a folder of its own"),
-    ("koto-l3 receive --out locked", USAGE, "a daemon's folder of ledgers (run.ledger), of which node3.lock is a file: give"),
-    ("koto-l3 receive --out ledgers", USAGE, "a daemon's folder of ledgers (run.ledger), of which run000007-3-00000000000000ab.json is a file: give"),
     ("koto-l3 receive --out new --ledger text", FAILED, "text is there already, and --ledger did not write it"),
     ("koto-l3 receive --out new --ledger replays/replay.json", FAILED, "replays/replay.json is there already, and --ledger did not write it"),
     ("koto-l3 receive --out new --ledger new/tokens.kl3t --check-config", USAGE, "may get the name new/tokens.kl3t: choose another, as ledger.json"),
@@ -225,15 +227,16 @@ class Mistakes(harness.SystemTest):
                   "events": dict.fromkeys(("admitted", "forwarded", "rejected", "in_flight"), 0) | {"shed": {}},
                   "datagrams": dict.fromkeys(("received", "data", "trailers", "end_of_spill", "duplicate", "late", "kernel_drops"), 0) | {"malformed": {}},
                   "bytes": {"in": 0, "out": 0, "payloads": {}}}
-        head = b"KL3S\x02\x01" + bytes(2) + (1).to_bytes(8, "little")
-        for name, content in {**FILES, "cut.l2raw": data[:-100], "flipped.l2raw": data[:50_000] + bytes([data[50_000] ^ 1]) + data[50_001:],
-                              "spool/released.kl3r": b"", "locked/node3.lock": b"", "store/blocks-000001.kl3": head, f"ended/{COMPLETE}": head,
-                              "replays/replay.json": json.dumps(ledger | {"program": "replay"}).encode(),
-                              "ledgers/run000007-3-00000000000000ab.json": json.dumps(ledger | {"program": "koto-l3d"}).encode()}.items():
-            (self.folder / name).parent.mkdir(exist_ok=True)
-            (self.folder / name).write_bytes(content)
-        (self.folder / "bad.secret").chmod(0o600)
-        (self.folder / "folder").mkdir()
+        for name, data in (("spool/released.kl3r", ""),
+                           ("replays/replay.json", json.dumps(ledger | {"program": "replay"})),
+                           ("ledgers/run000007-3-00000000000000ab.json", json.dumps(ledger | {"program": "koto-l3d"}))):
+            (self.folder / name).parent.mkdir()
+            (self.folder / name).write_text(data)
+        (self.folder / "loop").symlink_to("loop")
+        (self.folder / "link").symlink_to("text")
+        os.mkfifo(self.folder / "pipe")
+        self.store.mkdir()
+        (self.store / "blocks-000001.kl3").write_bytes(b"KL3S\x02\x01" + bytes(2) + (1).to_bytes(8, "little"))
 
     def run_line(self, line, **how):
         program, *arguments = line.split() if isinstance(line, str) else line

@@ -41,4 +41,13 @@ chosen_channels(const std::vector<inspected_channel>& all, const std::vector<std
 [[nodiscard]] std::vector<inspected_channel>
 highest_channels(const std::vector<inspected_channel>& all, std::size_t count);
 
+// Draws waveforms on a terminal.
+
+/// One line of at most 64 blocks; in longer waveforms each block shows the highest of several
+/// samples.
+[[nodiscard]] std::string line_drawing(const inspected_channel& c);
+
+/// Eight lines, with counts on the left and time below.
+[[nodiscard]] std::string block_drawing(const inspected_channel& c);
+
 } // namespace l3

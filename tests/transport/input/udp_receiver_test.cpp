@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "tests/transport/building/rig.hpp"
-#include "transport/input/receive_nap.hpp"
+#include "transport/input/udp_thread.hpp"
 
 namespace l3::test {
 namespace {
