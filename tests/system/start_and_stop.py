@@ -123,17 +123,6 @@ class Descriptors(harness.SystemTest):
 
 
 class AfterACrash(harness.SystemTest):
-    def test_a_killed_daemon_leaves_no_ledger_of_an_earlier_run(self):
-        daemon = self.start_daemon()
-        self.stop_daemon(daemon)
-        before = daemon.ledger()
-        daemon = self.start_daemon()
-        daemon.wait_to_say("ready: run")  # /readyz answers a moment before the new ledger is written
-        daemon.kill()
-        after = daemon.ledger()
-        self.assertNotEqual(after["session"], before["session"])
-        self.assertFalse(after["clean"])
-
     def test_a_start_after_a_kill_says_what_it_cost(self):
         receiver = self.start_receiver()
         few = {"outbox": {"memory": "1 MiB", "block": "16 KiB"}}
