@@ -10,7 +10,6 @@ from collections import Counter
 
 import harness
 import l2raw
-import level2
 import level2_sender
 import stream_sender
 from stream_sender import ACKNOWLEDGEMENT, HELLO
