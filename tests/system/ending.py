@@ -3,6 +3,7 @@
 """Every program ends in every state, in whatever way it is told to: the tables of docs/reliability.md, "How each program ends". Each row
 is started once for each way, into a state in which it waits or works; all of a table run beside each other, get their signals, and must
 be gone within twice the stated limit, with the exit code and the words of the row."""
+import contextlib
 import json
 import os
 import signal
@@ -55,27 +56,20 @@ class Ending(harness.SystemTest):
         os.mkfifo(path)
         return path
 
-    def listen(self, s, serve, backlog=100):
+    def listener(self, serve=None, backlog=100):
         """Calls serve(connection) for each; unless that returns something, the connection is closed."""
+        s = socket.create_server((harness.HOST, 0), backlog=backlog)
         self.addCleanup(s.close)
-        s.listen(backlog)
 
         def run():
             kept = []
-            while True:
-                try:
+            with contextlib.suppress(OSError):
+                while True:
                     kept.append(s.accept()[0])
-                except OSError:
-                    return
-                if serve(kept[-1]) is None:
-                    kept.pop().close()
+                    if serve(kept[-1]) is None:
+                        kept.pop().close()
         if serve:
             threading.Thread(target=run, daemon=True).start()
-
-    def listener(self, serve=None, backlog=100):
-        s = socket.socket()
-        s.bind((harness.HOST, 0))
-        self.listen(s, serve, backlog)
         return f"tcp://{harness.HOST}:{s.getsockname()[1]}"
 
     def full_listener(self):

@@ -16,11 +16,10 @@ import level2
 import line_sender
 import namespaces
 import stream_sender
-from breaks import send_garbage
+from breaks import Watch, send_garbage
 from level2_sender import UdpSender
 from line_receiver import LineReceiver
 from line_sender import ACKNOWLEDGEMENT, COMMAND, GREETING, HELLO, LONG, MORE, WELCOME
-from rows.full_rows import MostMemory
 from scenario import Scenario
 from table import Row
 
@@ -118,7 +117,7 @@ class Crowd:
         self._run, self._who, self._peers, self._what, self._most = run, who, peers, what, most_a_peer
 
     def __enter__(self):
-        self._memory, self._sockets = MostMemory(getattr(self._run, self._who)), []
+        self._memory, self._sockets = Watch(getattr(self._run, self._who).memory), []
         return self
 
     def come(self, space, to, say=b""):
