@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The daemon's end of the output link against an independent receiver: credit, acknowledgements, hello after every break, heartbeats,
-goodbye. What is not acknowledged is sent again: tests/transport/outbox/forwarder_test.cpp. Nonsense: liars.py."""
+goodbye. What is not acknowledged is sent again: tests/transport/outbox/forwarder_test.cpp."""
 import struct
 import time
 
