@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3-bench WHAT`: the measurements of docs/performance.md, each beside a limit that is
-// measured in the same run. A figure means something only beside such a limit.
+// `koto-l3-bench WHAT`: the measurements of docs/performance.md, each compared with a limit from
+// the same run. A number is meaningful only beside such a limit.
 #include <array>
 
 #include "tools/command.hpp"
 
 namespace l3 {
 
-// Each in the source of its name, `pack` and `unpack` in codec.cpp.
+// Each is in the source of its name; `pack` and `unpack` are in codec.cpp.
 command_adder add_bench_pack, add_bench_unpack, add_bench_building, add_bench_codecs,
     add_bench_counts, add_bench_daemon, add_bench_decode, add_bench_device, add_bench_engine,
     add_bench_memory, add_bench_pipeline, add_bench_receive, add_bench_select, add_bench_show,

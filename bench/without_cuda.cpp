@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program that was built without CUDA has in place of each *_cuda.cu. The benches ask for a
-// device before they call any of it.
+// Replaces each *_cuda.cu in a program built without CUDA. The benches check for a device before
+// they call any of it.
 #include <stdexcept>
 
 #include "bench/decode/decode_stand.hpp"

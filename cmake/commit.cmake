@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# l3_name_commit(PROGRAM…): these programs know the commit that they are built from (monitor/version.hpp). As a script, which
-# runs in every build, it writes FILE, if the commit is another one: cmake -D SOURCE=… -D FILE=… -P commit.cmake
+# l3_name_commit(PROGRAM…): puts the commit of the sources into these programs (monitor/version.hpp). As a script, which
+# runs in every build, it writes FILE if the commit has changed: cmake -D SOURCE=… -D FILE=… -P commit.cmake
 if(CMAKE_SCRIPT_MODE_FILE)
   cmake_policy(VERSION 3.25)
   set(commit unknown)

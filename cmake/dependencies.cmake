@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The libraries of Debian 12 that we build on (deploy/packages.txt installs them).
+# The libraries of Debian 12 that koto-l3 uses (deploy/packages.txt installs them).
 find_package(Boost 1.81 REQUIRED)
 find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)
@@ -8,12 +8,12 @@ find_package(CLI11 REQUIRED)
 find_package(prometheus-cpp CONFIG REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(zmq REQUIRED IMPORTED_TARGET libzmq)
-# libzmq.pc also names the headers of libraries that libzmq alone uses. CMake takes these for include folders when it
-# first asks, and for options ever after: the second `./run` would compile again what includes zmq.h.
+# libzmq.pc also lists the headers of libraries that only libzmq uses. CMake takes these for include folders at its first
+# query, and for options later: the second `./run` would recompile everything that includes zmq.h.
 set_target_properties(PkgConfig::zmq PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "${zmq_INCLUDEDIR}" INTERFACE_COMPILE_OPTIONS "")
 pkg_check_modules(isal REQUIRED IMPORTED_TARGET libisal)
 pkg_check_modules(hwy REQUIRED IMPORTED_TARGET libhwy)
-# koto-l3-bench alone compares with these, with those that are there.
+# Only koto-l3-bench compares with these, as far as they are installed.
 pkg_check_modules(lz4 IMPORTED_TARGET liblz4)
 pkg_check_modules(zstd IMPORTED_TARGET libzstd)
 pkg_check_modules(lzma IMPORTED_TARGET liblzma)

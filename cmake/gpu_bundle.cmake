@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-# The folder of `./run gpu-bundle`: programs, kernel tests and every library they need but the C library and the driver, so
-# that it runs on a GPU host that has none of what koto-l3 is built with. Its gpu-check says what happened there, and its
-# --help which C library the host must have.
+# The folder of `./run gpu-bundle`: programs, kernel tests and every library they need except the C library and the driver, so
+# that it runs on a GPU host without koto-l3's build dependencies. Its gpu-check reports the results, and its --help says
+# which C library the host needs.
 if(NOT L3_HAVE_CUDA OR NOT L3_TESTS OR L3_SANITIZE)
   return()
 endif()
 
 set(L3_GPU_BUNDLE ${PROJECT_BINARY_DIR}/koto-l3-gpu)
 set(l3_bundled_programs koto-l3 koto-l3-bench koto-l3d)
-# What has kernels to run there, and the one that compares whole selections with the other executors. The rest has nothing to
-# learn on a GPU host, and the folder is to stay small.
+# The tests with kernels, and the one that compares whole selections with the other executors. Other tests would show nothing
+# new on a GPU host, and the folder should stay small.
 set(l3_bundled_tests "")
 foreach(room IN ITEMS gpu selection)
   get_property(targets DIRECTORY ${PROJECT_SOURCE_DIR}/tests/${room} PROPERTY BUILDSYSTEM_TARGETS)
@@ -23,14 +23,14 @@ endforeach()
 
 foreach(target IN LISTS l3_bundled_programs l3_bundled_tests)
   set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN/../lib")
-  # DT_RPATH, not DT_RUNPATH: only the former is also where the libraries' own libraries are looked for.
+  # DT_RPATH, not DT_RUNPATH: only the former also applies to the libraries' own libraries.
   target_link_options(${target} PRIVATE -Wl,--disable-new-dtags)
 endforeach()
 
 install(TARGETS ${l3_bundled_programs} RUNTIME_DEPENDENCY_SET l3_bundled DESTINATION bin COMPONENT gpu-bundle EXCLUDE_FROM_ALL)
 install(TARGETS ${l3_bundled_tests} RUNTIME_DEPENDENCY_SET l3_bundled DESTINATION tests COMPONENT gpu-bundle EXCLUDE_FROM_ALL)
-# The runtime of the compiler lies apart, where the programs do not look: it needs a newer C library than all else, and most
-# hosts have one of their own that will do. gpu-check falls back on it.
+# The compiler's runtime is in a separate folder, where the programs do not look: it needs a newer C library than everything else,
+# and most hosts have a suitable one. gpu-check uses it only if necessary.
 set(l3_libc "ld-linux.*|libc|libm|libdl|librt|libpthread|libresolv")
 set(l3_compiler_runtime "libstdc..|libgcc_s")
 install(RUNTIME_DEPENDENCY_SET l3_bundled DESTINATION lib COMPONENT gpu-bundle EXCLUDE_FROM_ALL

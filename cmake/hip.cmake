@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# With L3_HIP=ON, finds hipcc and AMD's runtime and builds the hip executor: L3_HAVE_HIP says so.
+# With L3_HIP=ON, finds hipcc and AMD's runtime and builds the hip executor; sets L3_HAVE_HIP.
 #
-# CMake's own HIP language wants ROCm's packages; Debian's hipcc is a compiler like any other.
+# CMake's own HIP language needs ROCm's packages; Debian's hipcc is an ordinary compiler.
 # l3_hip_library(NAME SOURCES…): a library of sources that hipcc compiles for all of L3_HIP_ARCHITECTURES.
 set(L3_HAVE_HIP OFF)
 if(L3_HIP)
@@ -14,7 +14,7 @@ if(L3_HIP)
       get_filename_component(file ${source} NAME)
       set(object ${CMAKE_CURRENT_BINARY_DIR}/${file}.o)
       list(TRANSFORM L3_HIP_ARCHITECTURES PREPEND --offload-arch= OUTPUT_VARIABLE architectures)
-      # No contraction of floating point: decisions are the same on every executor.
+      # No contraction of floating-point operations: decisions are the same on every executor.
       add_custom_command(OUTPUT ${object}
         COMMAND ${L3_HIPCC} -std=c++20 -O3 -fPIC -ffp-contract=off -Wall -Wextra -I${PROJECT_SOURCE_DIR} ${architectures}
           -MD -MT ${object} -MF ${object}.d -c ${CMAKE_CURRENT_SOURCE_DIR}/${source} -o ${object}

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# What `cmake --install` puts where, by component: daemon, tools, receive (the tools' receiver as a service), bench, monitoring,
-# doc. debian/rules makes a package of each. (The component gpu-bundle is a folder of its own and no part of this.)
+# What `cmake --install` installs, by component: daemon, tools, receive (the tools' receiver as a service), bench, monitoring,
+# doc. debian/rules makes a package of each. (The component gpu-bundle is a separate folder and not part of this.)
 include(GNUInstallDirs)
 find_package(Python3 COMPONENTS Interpreter)
 
-# A program, its man page, and its completion in bash and zsh, which are made of what the program says with --help. All are left
-# out where they are not built.
+# A program, its man page, and its completion in bash and zsh, which are made from its --help. All are skipped if they are
+# not built.
 function(l3_install_program program section component)
   install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT ${component} OPTIONAL)
   if(Python3_FOUND)
@@ -53,8 +53,8 @@ install(FILES ${l3_deploy}/run-control.openapi.json ${l3_deploy}/koto-l3d-withou
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc)
 install(FILES ${l3_deploy}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/deploy COMPONENT doc)
 
-# The services: their units, configurations, users, folders, and what the kernel must grant. A unit names paths that are known
-# when `cmake --install` is called.
+# The services: their units, configurations, users, folders, and kernel settings. A unit contains paths that are known when
+# `cmake --install` is called.
 function(l3_install_service unit configuration component)
   install(FILES ${l3_deploy}/koto-l3.sysusers DESTINATION lib/sysusers.d RENAME ${unit}.conf COMPONENT ${component})
   install(FILES ${l3_deploy}/${unit}.tmpfiles DESTINATION lib/tmpfiles.d RENAME ${unit}.conf COMPONENT ${component})

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # `cpack` in a build folder makes RPMs of the components of install.cmake: koto-l3d, koto-l3, koto-l3-receive, koto-l3-monitoring,
-# koto-l3-bench. docs/installing.md says how far they were tried. The packages of Debian are made by debian/, not by this.
+# koto-l3-bench. docs/installing.md says how far they were tested. Debian's packages are made by debian/, not by this.
 set(CPACK_GENERATOR RPM)
 set(CPACK_PACKAGE_NAME koto-l3)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
@@ -16,9 +16,9 @@ set(CPACK_RPM_PACKAGE_LICENSE Apache-2.0)
 set(CPACK_RPM_PACKAGE_URL https://example.org/koto-l3)
 set(CPACK_RPM_FILE_NAME RPM-DEFAULT)
 set(CPACK_RPM_PACKAGE_AUTOREQ ON)
-set(CPACK_PACKAGE_RELOCATABLE OFF) # a unit names paths
+set(CPACK_PACKAGE_RELOCATABLE OFF) # a unit contains paths
 set(CPACK_RPM_SPEC_MORE_DEFINE "%define packager koto-l3 maintainers <koto-l3@example.org>")
-# Folders that a system has: a package must not own them.
+# Folders of the system, which a package must not own.
 set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /etc /usr/lib/systemd /usr/lib/systemd/system /usr/lib/sysusers.d /usr/lib/tmpfiles.d
   /usr/lib/sysctl.d /usr/share/man /usr/share/man/man1 /usr/share/man/man8 /usr/share/bash-completion
   /usr/share/bash-completion/completions /usr/share/zsh /usr/share/zsh/vendor-completions)
@@ -41,7 +41,7 @@ set(CPACK_RPM_KOTO-L3-MONITORING_PACKAGE_ARCHITECTURE noarch)
 set(CPACK_RPM_KOTO-L3D_USER_FILELIST "%config(noreplace) /etc/koto-l3/l3.toml")
 set(CPACK_RPM_KOTO-L3-RECEIVE_USER_FILELIST "%config(noreplace) /etc/koto-l3/receive.toml")
 
-# The services: as the packages of Debian, they start nothing, and start anew what runs when an upgrade is whole.
+# The services: like Debian's packages, they start nothing, and restart running services after an upgrade.
 foreach(unit IN ITEMS koto-l3d koto-l3-receive)
   string(TOUPPER ${unit} name)
   file(WRITE ${PROJECT_BINARY_DIR}/rpm/${unit}.post "systemd-sysusers ${unit}.conf || :

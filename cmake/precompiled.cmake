@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# Headers of libraries are most of what a source of ours compiles: they are compiled once, and read from there. Everything
-# builds without that as well, only slower: -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON.
+# Library headers are most of what a source compiles, so they are precompiled. Everything also builds without that, but
+# more slowly: -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON.
 #
-# A compiled header fits only sources with the same options, so the rooms that share it have the same.
+# A precompiled header fits only sources with the same options, so rooms that share it have the same options.
 function(l3_precompile name header)
   file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/${name}.cpp CONTENT "// SPDX-License-Identifier: Apache-2.0\n")
   add_library(${name} STATIC ${CMAKE_BINARY_DIR}/${name}.cpp)
@@ -10,7 +10,7 @@ function(l3_precompile name header)
   target_precompile_headers(${name} PRIVATE ${header})
 endfunction()
 
-# Gives a compiled header to every target of this folder.
+# Gives a precompiled header to every target of this folder.
 function(l3_use_precompiled name)
   get_property(targets DIRECTORY PROPERTY BUILDSYSTEM_TARGETS)
   foreach(target IN LISTS targets)

@@ -21,7 +21,7 @@
 #include "tools/interrupt.hpp"
 #include "tools/pending_file.hpp"
 #include "tools/print.hpp"
-#include "tools/skip_damaged_option.hpp"
+#include "tools/replay/file_fault.hpp"
 #include "tools/status/http_get.hpp"
 #include "tools/whole_number.hpp"
 #include "transport/system/reason_of.hpp"

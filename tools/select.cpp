@@ -17,7 +17,7 @@
 #include "tools/evaluate/stored_run.hpp"
 #include "tools/evaluate/stored_settings.hpp"
 #include "tools/print.hpp"
-#include "tools/skip_damaged_option.hpp"
+#include "tools/replay/file_fault.hpp"
 #include "tools/verify/store_folder.hpp"
 
 namespace l3 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3-bench building`: event building by itself, from memory: no socket, no compute side.
+// `koto-l3-bench building`: event building alone, from memory, without sockets and compute side.
 #include <algorithm>
 #include <cstdint>
 #include <deque>
@@ -19,15 +19,15 @@ namespace {
 struct building_row {
   feed_plan plan;
   arrival how = arrival::in_order;
-  std::uint32_t events = 0;        ///< whole ones
+  std::uint32_t events = 0;        ///< complete ones
   std::uint64_t payload_bytes = 0; ///< of all that arrived
   std::vector<feed_result> runs;   ///< by round
-  bool right = true;               ///< every run was, and one in which every byte was compared
+  bool right = true;               ///< every run, including one with every byte compared
 };
 
 struct building_report {
   std::uint32_t events = 0;
-  std::uint64_t payload_bytes = 0; ///< of these
+  std::uint64_t payload_bytes = 0; ///< of these events
   timing bare_pass;                ///< of one thread over them
   std::vector<building_row> rows;
 
@@ -47,7 +47,7 @@ constexpr std::uint32_t batches_in_turn = 4;
 constexpr std::uint32_t events_per_batch = 64;
 constexpr double gigabyte = 1e9;
 
-/// The median and the quartiles of one figure of the runs.
+/// The median and quartiles of one result of the runs.
 timing of_runs(const building_row& r, double feed_result::*figure) {
   std::vector<double> values;
   for (const feed_result& one : r.runs) values.push_back(one.*figure);
@@ -58,15 +58,15 @@ double longest_of(const building_row& r, double feed_result::*figure) {
   return (*std::ranges::max_element(r.runs, {}, figure)).*figure;
 }
 
-/// The clock of a single thread stands still while another program has its core; what several
-/// threads reach together is a matter of the wall's.
+/// A single thread's clock stops while another program has the core; the throughput of several
+/// threads needs the wall clock.
 timing time_of(const building_row& r) {
   return of_runs(r, r.plan.threads == 1 ? &feed_result::cpu_of_calls : &feed_result::wall_of_calls);
 }
 
 double events_per_second(const building_row& r) { return r.events / time_of(r).median; }
 
-/// The rate beside that of one thread with the same datagrams; nothing if that was not measured.
+/// The rate relative to one thread with the same datagrams; nothing if that was not measured.
 json::value of_one_thread(const building_report& report, const building_row& r) {
   const auto one = std::ranges::find_if(report.rows, [&](const building_row& other) {
     return other.plan.threads == 1 && other.how == r.how &&
@@ -98,7 +98,7 @@ json::object to_json(const building_report& report, const building_row& r) {
 
 bool building_report::all_right() const { return std::ranges::all_of(rows, &building_row::right); }
 
-/// Each way takes its turn in each round, and before them in a round whose output is compared.
+/// The ways take turns in each round, after a round whose output is compared.
 building_report measure_building(const building_options& o) {
   const made_up_events one_spill(o.events, 1);
   const made_up_events two_spills(o.events, 2);
@@ -108,7 +108,7 @@ building_report measure_building(const building_options& o) {
   reused_batches batches(batches_in_turn, events_per_batch);
 
   building_report report;
-  std::deque<traffic> ways; // one for each row
+  std::deque<traffic> ways; // one per row
   for (const std::uint32_t threads : o.threads) {
     for (const std::uint32_t datagrams : o.datagrams_per_call) {
       for (const arrival a : all_arrivals) {

@@ -14,15 +14,15 @@
 namespace l3::bench {
 namespace {
 
-constexpr std::uint32_t strip_slots = 128; // as udp_thread has
+constexpr std::uint32_t strip_slots = 128; // as in udp_thread
 constexpr auto tick_period = std::chrono::milliseconds(2);
 
-/// Datagrams that a thread reads before it leaves the builder and enters again; rounds over its
-/// ports at most.
+/// Most datagrams that a thread reads before it leaves the builder and enters again, and most
+/// rounds over its ports.
 constexpr std::uint32_t datagrams_per_sweep = 1024;
 constexpr std::uint32_t most_rounds_per_sweep = 16;
 
-/// No limit of time matters in a run: how long it takes depends on the machine.
+/// No time limit may matter in a run, because its duration depends on the machine.
 constexpr auto long_time = std::chrono::hours(1);
 
 double seconds(clockid_t clock) {
@@ -37,7 +37,7 @@ struct call_time {
   double cpu = 0;
 };
 
-/// Times calls of one thread.
+/// Measures the calls of one thread.
 class stopwatch {
 public:
   explicit stopwatch(std::size_t calls) {
@@ -65,12 +65,12 @@ public:
   [[nodiscard]] const std::vector<call_time>& calls() const { return calls_; }
 
 private:
-  call_time of_nothing_; ///< the clocks by themselves
+  call_time of_nothing_; ///< the clocks alone
   std::vector<call_time> calls_;
 };
 
-/// Keeps the threads together, as a sender's pace does: none begins a sweep before all have ended
-/// the one before the last.
+/// Keeps the threads together, as a sender's pace does: no thread begins a sweep before all have
+/// ended the one before the last.
 class pace {
 public:
   explicit pace(std::uint32_t threads) : sweeps_(threads) {}
@@ -89,7 +89,7 @@ private:
   std::vector<std::atomic<std::uint32_t>> sweeps_;
 };
 
-/// A receive thread without sockets: its ports are lists.
+/// A receive thread without sockets; its ports are lists.
 class feeder {
 public:
   feeder(event_builder& builder, const feed_plan& plan, const traffic& t, std::uint32_t thread)

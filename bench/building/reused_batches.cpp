@@ -9,7 +9,7 @@
 namespace l3::bench {
 namespace {
 
-/// Compares two fragments, each in pieces of its own.
+/// Compares two fragments, each with its own pieces.
 bool same_bytes(const input_batch& a, const fragment_entry& x, const input_batch& b,
                 const fragment_entry& y) {
   if (x.bytes != y.bytes || x.crate != y.crate) return false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A batch pool in place of the compute side: a few batches, each free again as soon as it is
-// submitted. On request it compares what was built with what was sent.
+// A batch pool instead of the compute side: a few batches, each free again when it is submitted.
+// Optionally it compares the built events with the sent ones.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ class reused_batches final : public batch_pool {
 public:
   reused_batches(std::uint32_t batches, std::uint32_t events_in_each);
 
-  /// Forgets what was counted. With `sent`, every event that is submitted is compared with that of
-  /// its number there, in memory that held something else before.
+  /// Resets the counts. With `sent`, every submitted event is compared with the sent event of its
+  /// number, in memory that had other contents before.
   void begin(const made_up_events* sent);
 
   input_batch* try_take() override;
@@ -26,7 +26,7 @@ public:
 
   [[nodiscard]] std::uint64_t events() const { return events_; }
   [[nodiscard]] bool all_as_sent() const { return as_sent_; }
-  /// The memory of one of the batches.
+  /// The memory of a batch.
   [[nodiscard]] std::span<std::byte> memory(std::size_t batch) const {
     return batches_[batch].input().bytes;
   }

@@ -9,7 +9,7 @@
 namespace l3::bench {
 namespace {
 
-/// As the default configuration has them.
+/// As in the default configuration.
 constexpr std::uint32_t ports_of_daemon = 8;
 constexpr std::uint32_t lost_one_in = 100;
 
@@ -18,7 +18,7 @@ struct event_datagram {
   std::uint32_t event = 0; ///< index
 };
 
-/// The chunks of each fragment, and its trailer behind them.
+/// The chunks of each fragment, followed by its trailer.
 std::vector<event_datagram> datagrams_of(const input_batch& batch, std::uint32_t event,
                                          const readout& crates) {
   std::vector<event_datagram> all;
@@ -38,8 +38,8 @@ std::vector<event_datagram> datagrams_of(const input_batch& batch, std::uint32_t
   return all;
 }
 
-/// In the order in which they are sent: an event at a time, or, with several spills, as many events
-/// in turn. The first event comes alone: a spill must have begun before another can.
+/// In the order of sending: one event at a time or, with several spills, several events in turn.
+/// The first event comes alone, because a spill must have begun before another can.
 std::vector<event_datagram> sent_in_turn(const input_batch& batch, std::uint32_t at_a_time) {
   const readout crates = readout::koto();
   std::vector<event_datagram> sent;
@@ -78,7 +78,7 @@ traffic make_traffic(const made_up_events& events, arrival a, std::uint32_t thre
   traffic t;
   t.ports.resize(a == arrival::in_order ? threads : ports_of_daemon);
   std::vector<bool> broken(batch.used_events);
-  std::minstd_rand random(1); // the same each time
+  std::minstd_rand random(1); // a fixed seed
   for (std::size_t i = 0; i < sent.size(); ++i) {
     const auto& [what, event] = sent[i];
     if (a == arrival::with_loss && random() % lost_one_in == 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Level-2 datagrams in memory, in the order in which receive threads would read them from their
-// ports: what event building gets, without sockets.
+// ports: the input of event building, without sockets.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace l3::bench {
 
-/// Made-up events of KOTO's readout, numbered from 1, of so many spills in turn.
+/// Synthetic events of KOTO's readout, numbered from 1, of several spills in turn.
 class made_up_events : public held_batch {
 public:
   made_up_events(std::uint32_t events, std::uint32_t spills);
@@ -26,12 +26,12 @@ struct sent_datagram {
   std::uint32_t bytes = 0; ///< of the payload
 };
 
-/// How the datagrams of successive events arrive.
+/// The arrival order of the datagrams of successive events.
 enum class arrival : std::uint8_t {
-  in_order,   ///< each thread reads one port, to which its share of the datagrams came in order
-  mixed,      ///< dealt to the ports in turn, and the threads read port by port
-  with_loss,  ///< the same, and every hundredth datagram is lost, at random
-  two_spills, ///< the same as `mixed`, and datagrams of two spills alternate
+  in_order,   ///< each thread reads one port, which got its share of the datagrams in order
+  mixed,      ///< distributed over the ports in turn; threads read port by port
+  with_loss,  ///< likewise, with every hundredth datagram lost at random
+  two_spills, ///< like `mixed`, with alternating datagrams of two spills
 };
 inline constexpr arrival all_arrivals[] = {arrival::in_order, arrival::mixed, arrival::with_loss,
                                            arrival::two_spills};
@@ -42,11 +42,11 @@ inline constexpr arrival all_arrivals[] = {arrival::in_order, arrival::mixed, ar
 
 struct traffic {
   std::vector<std::vector<sent_datagram>> ports; ///< port p belongs to thread p % threads
-  std::uint32_t whole_events = 0;                ///< of which no chunk is lost
-  std::uint64_t payload_bytes = 0;               ///< of the datagrams that are not lost
+  std::uint32_t whole_events = 0;                ///< without a lost chunk
+  std::uint64_t payload_bytes = 0;               ///< of datagrams that are not lost
 };
 
-/// The datagrams of the events; their payloads stay where they are.
+/// The datagrams of the events; their payloads are not copied.
 [[nodiscard]] traffic make_traffic(const made_up_events& events, arrival a, std::uint32_t threads);
 
 } // namespace l3::bench

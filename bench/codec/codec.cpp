@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `koto-l3-bench pack` and `koto-l3-bench unpack`: waveforms to KOTO records and back on one core,
-// hot and from memory, beside memcpy of the same waveforms, a plain loop and general compressors.
+// from cache and from memory, compared with memcpy, a plain loop and general compressors.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -19,17 +19,17 @@ namespace {
 
 struct codec_row {
   std::string name;
-  double ratio = 0; ///< of compression; 0: it is a copy
+  double ratio = 0; ///< compression ratio; 0: a copy
   timing hot;
   timing cold;
 };
 
 struct codec_report {
   std::string bench;
-  std::vector<std::size_t> by_n; ///< how many have each N
-  std::size_t hot_bytes = 0;     ///< of waveforms in a run
+  std::vector<std::size_t> by_n; ///< number with each N
+  std::size_t hot_bytes = 0;     ///< waveform bytes per run
   std::size_t cold_bytes = 0;
-  std::size_t cold_distance = 0; ///< bytes that others touch until one comes back to its own
+  std::size_t cold_distance = 0; ///< bytes that others touch until an entrant gets its own again
   std::vector<codec_row> rows;   ///< the first is memcpy
 
   [[nodiscard]] bool all_right() const;
@@ -74,7 +74,7 @@ namespace {
 using namespace bench;
 
 constexpr std::size_t waveform_bytes = koto::record_samples * sizeof(std::uint16_t);
-constexpr std::uint32_t hot_passes = 8; // reading the clock is then no part of the figure
+constexpr std::uint32_t hot_passes = 8; // makes reading the clock negligible
 
 struct codec_options {
   std::uint64_t hot_bytes = 256 << 10;
@@ -113,7 +113,7 @@ private:
     const auto hot_times = measure(entrants_of(hot), {options_.hot_rounds, hot_passes, start::hot});
     const auto cold = codec_entrants(direction_, samples_of(options_.cold_bytes));
     const auto cold_times = measure(entrants_of(cold), {options_.cold_rounds});
-    // All outputs are poisoned before a round, and every other one reads or writes its input.
+    // All outputs are poisoned before a round, and every other entrant reads or writes its input.
     r.cold_distance = (2 * cold.size() - 1) * r.cold_bytes;
     for (std::size_t i = 0; i < cold.size(); ++i) {
       const auto& packed = cold[i].packed_bytes;

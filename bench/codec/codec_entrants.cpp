@@ -21,7 +21,7 @@ struct memory {
   memory_block out;
 };
 
-/// Makes the entrants of one direction and size.
+/// Creates the entrants of one direction and size.
 class field {
 public:
   explicit field(std::span<const std::uint16_t> samples)
@@ -112,7 +112,7 @@ private:
 
   std::span<const std::uint16_t> samples_;
   input plain_;
-  std::shared_ptr<std::vector<std::byte>> records_; ///< what packing has to give
+  std::shared_ptr<std::vector<std::byte>> records_; ///< expected output of packing
 };
 
 } // namespace

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The entrants of `koto-l3-bench pack` and `unpack`: copies of the same bytes as the limit, the
-// plain loop, every instruction set that this processor has, and the general compressors. Each has
-// input and output memory of its own, so that none finds its data in a cache because another was
-// there before.
+// plain loop, every instruction set of this processor, and the general compressors. Each has its
+// own input and output memory, so that none finds its data in a cache because of another.
 #pragma once
 
 #include <cstddef>
@@ -23,15 +22,15 @@ struct codec_entrant {
   std::shared_ptr<std::size_t> packed_bytes; ///< of the waveforms by this codec; null for copies
 };
 
-/// What `measure` takes of them.
+/// The entrants for `measure`.
 [[nodiscard]] std::vector<entrant> entrants_of(std::span<const codec_entrant> all);
 
 /// The first is memcpy. `samples` are whole waveforms and must outlive the entrants.
 [[nodiscard]] std::vector<codec_entrant> codec_entrants(codec_direction direction,
                                                         std::span<const std::uint16_t> samples);
 
-/// One for each of `codecs`, and nothing else. An entrant is right if the codec gives back the
-/// samples, in both directions.
+/// One entrant for each of `codecs`. In both directions, an entrant is right if the codec restores
+/// the samples.
 [[nodiscard]] std::vector<codec_entrant> codec_entrants(codec_direction direction,
                                                         std::span<const std::uint16_t> samples,
                                                         std::span<const general_codec> codecs);

@@ -19,8 +19,7 @@ using waveform = std::span<const std::uint16_t>;
 constexpr std::size_t predictors = 4;
 constexpr std::array<const char*, predictors> names{"last sample", "mean of two", "mean of four",
                                                     "line through two"};
-/// What each predictor says of sample `i`, i > 0. The first means are of fewer samples: there are
-/// no more.
+/// Each predictor's prediction of sample `i`, i > 0. The first means have fewer samples.
 std::array<double, predictors> predict(waveform w, std::size_t i) {
   const double last = w[i - 1];
   const double before = w[i - (i > 1 ? 2 : 1)];
@@ -34,7 +33,7 @@ std::uint16_t residual(std::uint16_t x, double prediction) {
   return static_cast<std::uint16_t>(x - std::lround(prediction));
 }
 
-/// In bits, for all that was counted.
+/// Entropy in bits of all counts.
 double entropy(const counts& of) {
   double total = 0;
   double bits = 0;

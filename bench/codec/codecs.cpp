@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3-bench codecs FILES`: our codecs of waveforms and those of others on the same files.
+// `koto-l3-bench codecs FILES`: compares our waveform codecs with others on the same files.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -31,13 +31,13 @@ struct comparison_row {
   std::string file;
   std::string what;
   double bytes = 0;
-  /// Times of a pass over all waveforms of the file. A limit is not timed: its medians are 0.
+  /// Times of a pass over all waveforms of the file. Limits are not timed: their medians are 0.
   timing encode{};
   timing decode{};
 };
 
 struct comparison_report {
-  std::uint32_t samples = 0;        ///< of a waveform
+  std::uint32_t samples = 0;        ///< per waveform
   std::vector<comparison_row> rows; ///< file by file, each in the same order
   std::vector<double> plain_bytes;  ///< by file
 
@@ -97,7 +97,7 @@ general_codec strong_groups(std::uint32_t samples) {
           }};
 }
 
-/// The output of `koto-l3 pack`, with all heads and checksums.
+/// Length of the output of `koto-l3 pack`, with all heads and checksums.
 double packed_file_bytes(const std::string& file, std::uint32_t samples,
                          decltype(pack_stream)* pack) {
   byte_input in(file);
@@ -117,7 +117,7 @@ struct means {
   double ratio = 1;
   double koto_ratio = 1;
   double least_koto_ratio = 0;
-  double encode = 1; ///< bytes of waveforms a second; 0 for a limit
+  double encode = 1; ///< waveform bytes per second; 0 for a limit
   double decode = 1;
 };
 
@@ -125,7 +125,7 @@ double plain_bytes_of(const comparison_report& r, std::size_t row) {
   return r.plain_bytes[row / (r.rows.size() / r.plain_bytes.size())];
 }
 
-/// The rows of one codec or limit, in every file at the same place.
+/// Means of one codec or limit, whose rows have the same place in every file.
 means means_of(const comparison_report& r, std::size_t place) {
   means m;
   const std::size_t files = r.plain_bytes.size();
@@ -160,8 +160,8 @@ bool comparison_report::all_right() const {
       rows, [](const comparison_row& r) { return r.encode.right && r.decode.right; });
 }
 
-/// Reads bare waveforms of `samples` each. Throws command_error for what holds none, or no whole
-/// number of them.
+/// Reads bare waveforms of `samples` each. Throws command_error if the file is empty or has an
+/// incomplete waveform.
 std::vector<std::uint16_t> waveforms_of(const std::string& file, std::uint32_t samples) {
   constexpr std::uint64_t most = 1 << 30; // lz4 counts in ints
   const input_text in = read_input(file, most);
@@ -177,7 +177,7 @@ std::vector<std::uint16_t> waveforms_of(const std::string& file, std::uint32_t s
   return all;
 }
 
-/// Measures all codecs on a file, adds its rows to the report, and the limits behind them.
+/// Measures all codecs on a file, and adds their rows and then the limits to the report.
 void compare(const std::string& file, std::uint32_t rounds, comparison_report& to) {
   const auto samples = waveforms_of(file, to.samples);
   std::vector<general_codec> codecs{koto_records(), strong_groups(to.samples)};
@@ -199,8 +199,8 @@ void compare(const std::string& file, std::uint32_t rounds, comparison_report& t
   to.rows.push_back({name, limit.what, limit.bytes});
 }
 
-/// `ratio` is of the bytes of the waveforms, `koto_ratio` of the bytes of KOTO records: how many
-/// times fewer there are. A mean over files is geometric.
+/// `ratio`: compression relative to the bytes of the waveforms, `koto_ratio` to those of KOTO
+/// records. A mean over files is geometric.
 json::object to_json(const comparison_report& r) {
   json::object report = report_of("codecs");
   report["samples"] = r.samples;
@@ -270,7 +270,7 @@ struct comparison_options {
 };
 
 int compare_all(const comparison_options& o) {
-  // A bad file is refused before the work.
+  // A bad file is refused before the measurement.
   for (const std::string& file : o.files) (void)waveforms_of(file, o.samples);
   comparison_report r;
   r.samples = o.samples;

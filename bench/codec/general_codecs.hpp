@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The codecs of others that Debian has: what one would take if there were no KOTO record. `pack`
-// and `unpack` compare with general-purpose compressors at their fastest usual level, `codecs` also
-// with strong levels and with codecs for samples. All are optional: without one's library the
-// bench is built without it.
+// Codecs of other projects in Debian: the alternatives to KOTO records. `pack` and `unpack` compare
+// with general-purpose compressors at their fastest usual level, `codecs` also with strong levels
+// and with codecs for samples. All are optional: without a library the bench is built without its
+// codec.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace l3::bench {
 
-/// Both functions return the bytes that they wrote, 0 on failure.
+/// Both functions return the number of bytes written, 0 on failure.
 struct general_codec {
   std::string name;
   std::function<std::size_t(std::span<const std::byte> in, std::span<std::byte> out)> compress;
@@ -26,10 +26,10 @@ enum class codec_set : std::uint8_t {
   wide, ///< for `codecs`
 };
 
-/// Those that this program was built with.
+/// The codecs that this program was built with.
 [[nodiscard]] std::vector<general_codec> general_codecs(codec_set set);
 
-/// Enough for any of them, and for our own.
+/// Enough for any of them, and for ours.
 [[nodiscard]] constexpr std::size_t max_compressed_bytes(std::size_t bytes) {
   return bytes + bytes / 32 + 4096;
 }

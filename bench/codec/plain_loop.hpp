@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// KOTO records as one writes them first: sample by sample into an accumulator, byte by byte out of
-// it. The benches measure it as the starting point that every gain is quoted against.
+// The simplest implementation of KOTO records: sample by sample into an accumulator, byte by byte
+// out of it. It is the baseline of the benches.
 #pragma once
 
 #include <algorithm>
@@ -38,7 +38,7 @@ inline std::size_t plain_pack(std::span<const std::uint16_t> samples, std::span<
   return static_cast<std::size_t>(p - out.data());
 }
 
-/// Unpacks as many records as there is room for. The records must be good.
+/// Unpacks as many valid records as there is room for.
 inline void plain_unpack(std::span<const std::byte> records, std::span<std::uint16_t> samples) {
   const std::byte* p = records.data();
   for (std::size_t w = 0; w < samples.size(); w += koto::record_samples) {

@@ -13,10 +13,10 @@ namespace {
 
 constexpr std::size_t length = koto::record_samples;
 
-// How many of 100 waveforms have N = 2, 3, …, 14: about the ratio of the recordings, with more
-// large pulses than most of them.
+// Number of waveforms in 100 with N = 2, 3, …, 14: about the ratio of recordings, with more large
+// pulses than most of them.
 constexpr std::array<std::uint32_t, 13> percent_from_2{5, 20, 30, 15, 8, 5, 4, 3, 3, 2, 2, 2, 1};
-constexpr std::uint32_t largest_noise = 6; // beyond, it is a pulse
+constexpr std::uint32_t largest_noise = 6; // larger values are pulses
 
 using randomness = std::mt19937_64;
 
@@ -35,7 +35,7 @@ void make_noise(std::uint16_t* samples, std::uint32_t bits, randomness& r) {
   const std::uint32_t pedestal = 200 + below(r, 1000);
   const std::uint32_t range = (1U << bits) - 1;
   for (std::size_t i = 0; i < length; ++i) {
-    // The sum of two draws: neither flat nor far from a Gaussian.
+    // The sum of two draws, similar to a Gaussian.
     const std::uint32_t v = (below(r, range + 1) + below(r, range + 1) + 1) / 2;
     samples[i] = static_cast<std::uint16_t>(pedestal + v);
   }
@@ -45,13 +45,13 @@ void make_noise(std::uint16_t* samples, std::uint32_t bits, randomness& r) {
       static_cast<std::uint16_t>(pedestal + range);
 }
 
-/// A pulse that rises over a few samples and decays slowly, on noise of two bits.
+/// A pulse with a rise of a few samples and a slow decay, on noise of two bits.
 void make_pulse(std::uint16_t* samples, std::uint32_t bits, randomness& r) {
   const std::uint32_t pedestal = 200 + below(r, 1000);
   const double height = (1U << (bits - 1)) * (1.1 + 0.8 * (below(r, 1000) / 1000.0));
   const double begin = 8 + below(r, 24);
   constexpr double rise = 3, decay = 9;
-  // A pulse with these times has its maximum here.
+  // The maximum of a pulse with these times.
   const double peak = std::pow(rise / (rise + decay), rise / decay) * decay / (rise + decay);
   for (std::size_t i = 0; i < length; ++i) {
     const double t = static_cast<double>(i) - begin;

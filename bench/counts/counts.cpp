@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `koto-l3-bench counts`: what the kernels execute for one batch of simulated events, counted by
-// the imagined device. Nearly all waveforms of those are quiet, so packing is counted for made-up
-// waveforms, too, whose N are those of recordings. Counts are the same on every machine and in
-// every run; they are no times.
+// the simulated device. Nearly all their waveforms are quiet, so packing is also counted for
+// synthetic waveforms with the N of recordings. Counts are the same on every machine and in every
+// run; they are no times.
 #include <algorithm>
 #include <memory>
 
@@ -27,7 +27,7 @@ struct counts_options {
   bool as_json = false;
 };
 
-constexpr std::uint32_t waveforms_of_a_board = 16; // of 64 samples
+constexpr std::uint32_t waveforms_of_a_board = 16; // of 64 samples each
 
 double per(std::uint64_t n, std::uint64_t d) {
   return d == 0 ? 0 : static_cast<double>(n) / static_cast<double>(d);
@@ -48,7 +48,7 @@ json::object row_of(const std::string& what, const device_count& c, std::uint64_
   return row;
 }
 
-/// Every line keeps each event on which it fires, suppressed; one of them takes all.
+/// Lines keep each event on which they fire as suppressed; one line fires on all events.
 void suppress_all(selection_settings& s) {
   for (line_settings& line : s.lines) {
     line.prescale = 1;
@@ -75,7 +75,7 @@ int run_counts(const counts_options& o) {
   const select_batch batch(d, o.events);
   const std::uint64_t waveforms = std::uint64_t{waveforms_of_a_board} * batch.boards();
 
-  enum class contents : std::uint8_t { simulated, made_up }; // of as many boards
+  enum class contents : std::uint8_t { simulated, made_up }; // with equal numbers of boards
   struct way {
     std::string name;
     packing_form packing;
@@ -97,13 +97,13 @@ int run_counts(const counts_options& o) {
         way{"selection, histograms", packing_form::two_passes, &counting}}) {
     const bool is_made_up = w.events == contents::made_up;
     engine_limits limits{is_made_up ? made_up_capacity(o.events) : batch.capacity(), 1, 0,
-                         output_path::mapped, w.packing};
+                         w.packing};
     limits.codec = w.codec;
     const auto e = make_engine({backend::cuda, 0}, limits, w.program);
     frame& f = *e->frames()[0];
     is_made_up ? make_up_batch(f.input) : batch.copy_to(f.input);
     if (f.input.used_boards != batch.boards()) throw command_error("the batches differ in size");
-    static_cast<void>(take_device_counts()); // what making the engine took
+    static_cast<void>(take_device_counts()); // counts of the engine's construction
     e->start(f);
     if (!e->wait(f)) throw command_error(f.error);
     for (const device_count& c : take_device_counts())

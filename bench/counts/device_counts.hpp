@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What kernels executed, where something counts it: the imagined device of tests/device does, a
+// Counts of executed operations, where they exist: the simulated device of tests/device counts, a
 // real one does not.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace l3::bench {
 
-/// One kernel, over all its launches since the counts were taken before.
+/// One kernel, over all its launches since the last counts were taken.
 struct device_count {
   std::string kernel; ///< measure_boards
   std::uint64_t warp_instructions = 0;
@@ -19,11 +19,11 @@ struct device_count {
   std::uint64_t shared_requests = 0;
   std::uint64_t shared_wavefronts = 0;
   std::uint64_t shared_wavefronts_least = 0; ///< without bank conflicts
-  std::uint64_t barriers = 0;                ///< by warp
+  std::uint64_t barriers = 0;                ///< per warp
 };
 
-/// In the order of their names; then all counts begin anew. Defined by the imagined device; null in
-/// programs that are linked with the CUDA runtime.
+/// The counts by kernel name; resets all counts. Defined by the simulated device; null in programs
+/// that are linked with the CUDA runtime.
 [[gnu::weak]] std::vector<device_count> take_device_counts();
 
 } // namespace l3::bench

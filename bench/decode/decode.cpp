@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3-bench decode`: events per second of the decoder, as one technique after the other is
-// added, beside a copy of the same bytes in the same memory in the same run.
+// `koto-l3-bench decode`: events per second of the decoder with one technique added after the
+// other, compared with a copy of the same bytes in the same memory in the same run.
 #include <algorithm>
 #include <memory>
 
@@ -24,7 +24,7 @@ struct decode_options {
   turn_options turns;
 };
 
-/// More bytes than any cache holds.
+/// More bytes than any cache has.
 constexpr std::uint32_t events_on_cpu = 128;
 constexpr std::uint32_t events_on_device = 2048;
 

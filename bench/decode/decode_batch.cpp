@@ -9,13 +9,13 @@ decode_batch::decode_batch(std::uint32_t events, std::uint32_t percent_opaque)
     : held_batch(readout::koto(), events) {
   make_up_batch(batch_);
   constexpr std::uint32_t hundred = 100;
-  constexpr std::uint32_t stride = 37; // has no factor in common with it: they do not lie in a row
+  constexpr std::uint32_t stride = 37; // coprime, so that these boards are not adjacent
   for (std::uint32_t i = 0; i < batch_.used_boards; ++i) {
     if (i * stride % hundred < percent_opaque) make_opaque(batch_.boards[i]);
   }
 }
 
-/// The board claims it, and has sent all its samples nevertheless.
+/// Marks the board as opaque, although it has sent all its samples.
 void decode_batch::make_opaque(board_entry& b) {
   b.opaque = 1;
   const fragment_entry& f = batch_.fragments[b.fragment];

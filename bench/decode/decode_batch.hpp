@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The made-up batch with a part of its boards opaque, so that some have nothing to decode.
+// The synthetic batch with some opaque boards, which need no decoding.
 #pragma once
 
 #include <cstdint>

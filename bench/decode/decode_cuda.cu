@@ -11,7 +11,7 @@ decode_entrants make_cuda_decode_entrants(const decode_batch& batch, std::uint32
   int processors = 0;
   cuda::check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0),
               "cannot ask the device");
-  // No more fit on a processor of any device. Those that have to wait find nothing left to do.
+  // No device fits more per processor. Blocks that have to wait find no work left.
   constexpr std::uint32_t blocks_per_processor = 16;
   return make_decode_entrants("cuda (" + cuda::device_name() + ")", cuda_queue(),
                               blocks_per_processor * static_cast<std::uint32_t>(processors), batch,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A batch of made-up events, and the decoder on one kind of queue, with the techniques added one
-// after the other in the order in which LHCb added them. The output of every step is compared with
-// that of the first one on the serial executor.
+// A batch of synthetic events and the decoder on one kind of queue, with techniques added in LHCb's
+// order. The output of every step is compared with that of the first one on the serial executor.
 #pragma once
 
 #include <array>
@@ -38,7 +37,7 @@ inline constexpr std::array<decode_step, 7> decode_steps{{
 template <class Queue>
 class decode_stand {
 public:
-  /// `at_once` blocks of the queue run at the same time. The batch outlives the stand.
+  /// The queue runs `at_once` blocks at the same time. The batch outlives this object.
   decode_stand(Queue queue, std::uint32_t at_once, const decode_batch& batch,
                std::uint32_t threshold)
       : memory_(std::move(queue)), at_once_(at_once), batch_(batch), threshold_(threshold),
@@ -96,12 +95,12 @@ private:
   batch_view there_;
 };
 
-/// The same on any executor, for the program that prints. The first entrant is the copy of the
-/// batch's bytes, within the memory that is computed in; the steps follow.
+/// The measurement on any executor for the printing program. The first entrant is a copy of the
+/// batch's bytes within the same memory; the steps follow.
 struct decode_entrants {
   std::string where;
   std::vector<entrant> all;
-  std::shared_ptr<void> stand; ///< they use it
+  std::shared_ptr<void> stand; ///< owns what they use
 };
 
 template <class Queue>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The output of the decoder for one batch: the waveforms, the minimum and N of each, and for every
-// event a list of the waveforms that may hold a pulse. Records are numbered 16 × board + record, as
-// docs/formats.md orders them.
+// The output of the decoder for one batch: the waveforms, minimum and N of each, and for every
+// event a list of the waveforms that may have a pulse. Records are numbered 16 × board + record in
+// the order of docs/formats.md.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@
 namespace l3 {
 
 enum class board_state : std::uint8_t {
-  not_decoded, ///< opaque, or no full packet: the decoder wrote nothing of its records
-  damaged,     ///< a tag is wrong: the decoder wrote the samples as they stand, but nothing else
+  not_decoded, ///< opaque, or no full packet: its records are not written
+  damaged,     ///< a tag is wrong: only the samples are written, unchanged
   sound,
 };
 
 struct decoded_batch {
-  column<std::uint16_t> samples; ///< 64 for each record, one record after the other
+  column<std::uint16_t> samples; ///< 64 per record, record by record
   column<std::uint16_t> minimum; ///< by record
   column<std::uint8_t> bits;     ///< N, by record
   column<board_state> boards;
@@ -30,13 +30,13 @@ struct decoded_batch {
   column<std::uint32_t> hits;
   column<std::uint32_t> hit_counts; ///< by event
 
-  column<std::uint32_t> cursor; ///< one word: the next piece of work that a block fetches
+  column<std::uint32_t> cursor; ///< one word: the next work item of a block
 
   /// With more boards a sample's index would not fit 32 bits.
   static constexpr std::uint32_t most_boards =
       ~std::uint32_t{0} / (l2::waveforms_per_board * l2::waveform_samples);
 
-  /// Throws std::out_of_range if `boards` is above most_boards.
+  /// Throws std::out_of_range if `boards` exceeds most_boards.
   [[nodiscard]] static decoded_batch take(region& from, std::uint32_t events,
                                           std::uint32_t boards) {
     if (boards > most_boards) fail_range("decoding boards", boards, most_boards);

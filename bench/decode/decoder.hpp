@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A decoder: it writes the waveforms of board packets to memory, one block for each board. It
-// strips the tags of the samples, turns their sample-major order into one waveform after the other,
-// finds minimum and N of each waveform, and appends those with a pulse to the list of their event.
+// A decoder: it writes the waveforms of board packets to memory, with one block per board. It
+// removes the tags of the samples, converts their sample-major order to consecutive waveforms,
+// finds minimum and N of each waveform, and adds those with a pulse to their event's list.
 //
-// It has six techniques by which LHCb made the decoding of its raw banks faster, each as a switch.
-// They change the speed of the decoder and never its output. Packing and selection read packets
-// directly, so only the bench uses it.
+// It has six techniques with which LHCb accelerated the decoding of its raw banks, each as a
+// switch. They change the speed of the decoder but not its output. Packing and selection read
+// packets directly, so only the bench uses it.
 #pragma once
 
 #include <algorithm>
@@ -22,17 +22,17 @@
 namespace l3 {
 
 struct decode_techniques {
-  /// On: a block reads from the host's table where its board lies. Off: it walks over the packets
-  /// of the crate until it reaches its board.
+  /// On: a block reads its board's place from the host's table. Off: it walks over the packets of
+  /// the crate until it reaches its board.
   bool table_by_source = true;
-  /// On: only boards with something to decode get a block. Off: every slot of every crate gets one.
+  /// On: only boards with data to decode get a block. Off: every slot of every crate gets one.
   bool zero_suppression = true;
-  /// On: the hits of a warp take their places in the list by one atomic. Off: each hit takes its
-  /// place by an atomic of its own. (A plain atomicAdd would be neither, as compilers for devices
-  /// gather lanes where they can.) On a CPU, which has no warps, both are the same code.
+  /// On: the hits of a warp get their places in the list by one atomic. Off: each hit uses its own
+  /// atomic. (A plain atomicAdd would be neither, because device compilers combine lanes where they
+  /// can.) On a CPU, which has no warps, both are the same code.
   bool warp_aggregation = true;
-  /// On: the boards that take longest come first, so that none of them ends last. Off: boards come
-  /// in the order of the input.
+  /// On: the slowest boards come first, so that none of them ends last. Off: boards come in the
+  /// order of the input.
   bool big_first = true;
   /// On: samples are compared as 16-bit integers. Off: as 32-bit integers.
   bool short_registers = true;
@@ -43,10 +43,10 @@ struct decode_techniques {
 
 inline constexpr decode_techniques no_technique{false, false, false, false, false, false};
 
-/// Marks every board as not decoded, empties every list, and sets the cursor to the first work.
+/// Marks every board as not decoded, clears every list, and sets the cursor to the first work item.
 struct begin_decoding {
   static constexpr std::uint32_t width = 256;
-  static constexpr std::uint32_t items = 1024; // for each block
+  static constexpr std::uint32_t items = 1024; // per block
 
   struct shared {};
 
@@ -65,8 +65,8 @@ struct begin_decoding {
   }
 };
 
-/// fetch_add with one atomic for each item. A device has an overload of its own
-/// (gpu/executors/atomics.cuh): its compiler could make one atomic for a whole warp.
+/// fetch_add with one atomic per item. Devices have their own overload (gpu/executors/atomics.cuh),
+/// because their compiler could use one atomic for a whole warp.
 template <block B>
 [[nodiscard]] std::uint32_t fetch_add_alone(const B& b, std::uint32_t* at, std::uint32_t n) {
   return fetch_add(b, at, n);
@@ -81,8 +81,8 @@ template <block B>
 
 #if defined(__CUDACC__)
 /// The first active lane adds for all active lanes of the warp, and each lane takes its share.
-/// Written by hand because ptxas gathers lanes in some kernels and on some devices only; the add
-/// goes through fetch_add_alone so that ptxas does not gather a second time.
+/// Written by hand, because ptxas combines lanes only in some kernels and on some devices; the add
+/// uses fetch_add_alone so that ptxas does not combine again.
 [[nodiscard]] __device__ inline std::uint32_t fetch_one_of_warp(const cuda_block& b,
                                                                 std::uint32_t* at) {
   const std::uint32_t here = __activemask();
@@ -95,15 +95,15 @@ template <block B>
 }
 #endif
 
-/// A piece of work is the number of a board, or `no_board`. Without the technique table_by_source
-/// it is a source: 16 × fragment + slot − first slot.
+/// A work item is the number of a board, or `no_board`. Without the technique table_by_source it is
+/// a source: 16 × fragment + slot − first slot.
 inline constexpr std::uint32_t no_board = 0xffffffff;
 
 template <decode_techniques how>
 struct decode_boards {
   static constexpr std::uint32_t width = 128;
 
-  static constexpr std::uint32_t parts = 8; // each has rows_per_part rows
+  static constexpr std::uint32_t parts = 8; // of rows_per_part rows each
   static constexpr std::uint32_t rows_per_part = packet_rows / parts;
   static constexpr std::uint32_t tagged_words = l2::header_words + l2::footer_words;
   static constexpr std::uint32_t row_of_octets =
@@ -124,7 +124,7 @@ struct decode_boards {
     std::uint32_t fetched[2];
   };
 
-  /// `share` is how many pieces of work an opportunistic block fetches at a time.
+  /// `share`: number of work items that an opportunistic block fetches at a time.
   template <block B>
   L3_FN void operator()(const B& b, shared& s, const batch_view& in,
                         column<const std::uint32_t> work, std::uint32_t share,
@@ -166,8 +166,8 @@ private:
     }
   }
 
-  /// The caller needs no sync() before the next board: the next call writes, before its first
-  /// sync(), only memory whose last reader in this call comes before this call's last sync().
+  /// No sync() is needed before the next board: before its first sync(), the next call writes only
+  /// memory whose last reader in this call comes before this call's last sync().
   template <block B>
   L3_FN static void decode(const B& b, shared& s, const batch_view& in, std::uint32_t i,
                            board_entry board, std::uint32_t threshold, const decoded_batch& out) {
@@ -184,7 +184,7 @@ private:
     write_features(b, s, i, board, in.events[board.event], threshold, out);
   }
 
-  /// Takes eight samples of a lane at a time: it writes them side by side without tags, and their
+  /// Takes eight samples of a lane at a time: writes them consecutively without tags, and their
   /// minimum and maximum with tags. As signed numbers, words with a sample's tag are the smallest.
   template <block B>
   L3_FN static void take_octets(const B& b, shared& s, board_kind kind) {
@@ -296,8 +296,8 @@ private:
   static constexpr std::int16_t largest_sample = -0x4001; // 0xbfff
 };
 
-/// The list of work for a batch, whose tables the host can read. With zero suppression the list has
-/// no boards that are missing, opaque or not full packets; without, it has 16 entries a fragment.
+/// The work list for a batch whose tables the host can read. With zero suppression the list has no
+/// missing, opaque or truncated boards; without, it has 16 entries per fragment.
 [[nodiscard]] inline std::vector<std::uint32_t> decode_work(const batch_view& in,
                                                             const decode_techniques& how) {
   struct entry {
@@ -332,16 +332,16 @@ private:
   return work;
 }
 
-/// Enqueues the decoding of a batch. `work` is the list of decode_work in memory that kernels can
-/// read; `at_once` is how many blocks can run at the same time.
+/// Enqueues the decoding of a batch. `work` is the list from decode_work in memory that kernels can
+/// read; `at_once` is the number of blocks that can run at the same time.
 template <decode_techniques how, class Queue>
 void run_decoder(Queue& queue, const batch_view& in, column<const std::uint32_t> work,
                  std::uint32_t threshold, const decoded_batch& out, std::uint32_t at_once) {
   constexpr decode_techniques in_kernel{
       how.table_by_source, true, how.warp_aggregation, true, how.short_registers, how.opportunistic,
-  }; // the other two techniques act on the list and its order only
-  // One core best reads boards that lie side by side, so a block fetches a share of them at a time.
-  // There are several shares for each block, so that all blocks end at about the same time.
+  }; // the other two techniques affect only the list and its order
+  // One core works best on adjacent boards, so a block fetches a share of them at a time. There are
+  // several shares per block, so that all blocks end at about the same time.
   constexpr std::uint32_t fetches = 8;
   constexpr std::uint32_t most = 256;
   const std::uint32_t share = std::clamp(work.size() / (at_once * fetches), 1U, most);

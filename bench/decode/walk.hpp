@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds a board in its fragment without a table, by walking over the packets before it: a plain
 // packet has a fixed length, an opaque one ends behind its footer. The result is right for
-// fragments that the receivers admit; on any other fragment the walk reads nothing outside of it.
+// fragments that the receivers admit; in any other fragment the walk stays within its bounds.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace l3 {
 struct found_board {
   bool found = false;
   bool opaque = false;
-  std::uint32_t number = 0; ///< place among the boards of the fragment, from 0
+  std::uint32_t number = 0; ///< index among the boards of the fragment
   std::uint32_t offset = 0; ///< first byte in the fragment
 };
 
@@ -46,13 +46,13 @@ private:
     return f.bytes < l2::fragment_trailer_bytes ? 0 : f.bytes - l2::fragment_trailer_bytes;
   }
 
-  /// Words do not straddle pieces.
+  /// Words do not cross pieces.
   [[nodiscard]] L3_FN std::uint16_t word(std::uint32_t offset) const {
     return load_big<std::uint16_t>(
         aligned<word_bytes>(byte_of(in_.input, in_.pieces.data(), fragment_, offset)));
   }
 
-  /// How many words from `at` on have this tag, at most `limit`.
+  /// The number of words from `at` on with this tag, `limit` at most.
   [[nodiscard]] L3_FN std::uint32_t count(std::uint32_t at, std::uint32_t limit, std::uint16_t mask,
                                           std::uint16_t tag) const {
     std::uint32_t n = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What copying costs on a device: over the link in each direction, in both at once, while packed
-// events leave by mapped memory, and within the device. These are the limits that the other figures
-// of a device stand beside, and they decide by which way packed events should leave.
+// The cost of copies on a device: over the link in each direction, in both at once, with packed
+// events leaving by mapped memory, and within the device. These are the limits for the device's
+// other results, and decide how packed events should leave.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace l3::bench {
 
 struct copy_row {
   std::string name;
-  std::uint64_t bytes = 0; ///< that count, in each of the seconds
+  std::uint64_t bytes = 0; ///< counted bytes per measured time
   timing time;
 };
 

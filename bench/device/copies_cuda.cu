@@ -16,7 +16,7 @@ namespace {
 
 class copies {
 public:
-  /// Copies of `bytes`, a multiple of 48, so that a third of them is one of 16.
+  /// Copies of `bytes`, a multiple of 48, so that a third of it is a multiple of 16.
   explicit copies(std::size_t bytes)
       : bytes_(bytes), source_(memory::allocate(bytes)), arrived_(memory::allocate(bytes)),
         on_device_(memory::allocate_on_device(bytes)), target_(memory::allocate_on_device(bytes)),
@@ -30,11 +30,11 @@ public:
     finish(one_);
   }
 
-  /// Each of them in turn, `rounds` times.
+  /// Measures each of them in turn, `rounds` times.
   std::vector<copy_row> run(std::uint32_t rounds) {
     std::vector<copy_row> rows;
     std::vector<entrant> entrants;
-    // The second and the third number are the bytes that must have arrived here and there.
+    // The second and third numbers are the bytes that must have arrived here and there.
     const auto add = [&](const char* name, std::uint64_t counted, std::uint64_t here,
                          std::uint64_t there, std::function<void()> enqueue) {
       rows.push_back({name, counted, {}});
@@ -49,13 +49,13 @@ public:
     add("kernel to mapped host memory", bytes_, bytes_, 0, [this] { deliver(other_, 0); });
     add("host to device, a third leaves mapped", bytes_, bytes_ / 3, bytes_,
         [this] { to_device(one_), deliver(other_, 1); });
-    // So many that a timing is as long as those over the link.
+    // Enough that a timing is as long as those over the link.
     constexpr std::uint32_t within = 16;
     add("within the device, read and written", within * 2 * bytes_, 0, bytes_, [this] {
       for (std::uint32_t i = 0; i < within; ++i)
         one_.copy_within(target_.data(), on_device_.data(), bytes_);
     });
-    // Waking a sleeping host is no part of so many.
+    // Enough to make waking a sleeping host negligible.
     constexpr std::uint32_t passes = 4;
     std::vector<timing> times = measure(entrants, {rounds, passes, start::in_turn, timer::wall});
     for (std::size_t i = 0; i < rows.size(); ++i) rows[i].time = std::move(times[i]);
@@ -104,7 +104,7 @@ private:
   std::size_t bytes_;
   buffer source_;                   // on the host
   std::vector<std::byte> pageable_; // the same bytes, not pinned
-  buffer arrived_;                  // there, too
+  buffer arrived_;                  // also on the host
   buffer on_device_;                // the same bytes as source_
   buffer target_;
   buffer summaries_;

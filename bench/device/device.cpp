@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3-bench device`: packing everything that lies in a device's memory, by each of our forms
-// and by the two kernels that KOTO began with, beside a copy within that memory and one CPU core.
+// `koto-l3-bench device`: packing of data in a device's memory, by each of our forms and by KOTO's
+// two original kernels, compared with a copy within that memory and one CPU core.
 #include <algorithm>
 #include <memory>
 
@@ -17,12 +17,12 @@ using namespace bench;
 namespace json = boost::json;
 
 struct device_options {
-  std::uint32_t events = 2048; // more bytes than any cache holds
+  std::uint32_t events = 2048; // more bytes than any cache has
   turn_options turns{.rounds = 9};
 };
 
-/// Each rate stands beside that of the copy, which is the first row, and each time beside those of
-/// the kernels that KOTO began with.
+/// Each rate is compared with that of the copy, the first row, and each time with those of KOTO's
+/// original kernels.
 json::array json_of(const std::vector<device_pack_row>& rows) {
   json::array all;
   const device_pack_row& copy = rows.front();

@@ -10,7 +10,7 @@ namespace l3::bench {
 
 namespace {
 
-/// Whether the records that lie in slots are there, one after the other.
+/// Whether the records in the slots are the expected ones, in order.
 bool has_records(std::span<const std::byte> packed, const device_pack_expected& expected) {
   for (std::uint32_t w = 0; w < expected.waveforms(); ++w) {
     const std::byte* const slot = expected.slots.data() + w * waveform_slots::bytes;

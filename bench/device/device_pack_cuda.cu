@@ -87,7 +87,7 @@ private:
   batch_view there_;
   column<event_result> results_;
   frame_summary* summary_ = nullptr;
-  one_pass_columns columns_; // those of the plan in two passes are a part of them
+  one_pass_columns columns_; // includes those of the plan with two passes
   frame_columns encoding_;
 };
 

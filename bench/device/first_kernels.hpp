@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two kernels with which KOTO first packed waveforms on a GPU, as they were presented: one
-// thread a waveform, and one block a waveform with a thread for each byte that comes out.
-// `koto-l3-bench device` measures them as what gains are quoted against. Their input is waveforms
-// that have been decoded already; each record goes to a slot of its own, as they have no way to
-// find out where it would go without gaps.
+// KOTO's two original kernels for packing waveforms on a GPU, as presented: one thread per
+// waveform, and one block per waveform with one thread per output byte. `koto-l3-bench device` uses
+// them as the baseline. Their input is decoded waveforms; each record goes to its own slot, because
+// they cannot determine its place without gaps.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +14,7 @@
 namespace l3::bench {
 
 struct waveform_slots {
-  static constexpr std::size_t bytes = koto::max_record_bytes; ///< of a slot
+  static constexpr std::size_t bytes = koto::max_record_bytes; ///< per slot
 
   const std::uint16_t* samples = nullptr;
   std::uint32_t waveforms = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The serial executor's output for a batch, with which that of the others is compared.
+// The serial executor's output for a batch, the reference for the other executors.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +14,13 @@
 
 namespace l3::bench {
 
-/// The memory of a decoded_batch, with the hits of each event in rising order. Bytes that are not
-/// written hold poison.
+/// The memory of a decoded_batch, with the hits of each event sorted. Unwritten bytes are poison.
 [[nodiscard]] buffer decode_on_host(const decode_batch& batch, std::uint32_t threshold);
 
-/// Hits stand in any order, and the end of the fetching of work depends on the executor.
+/// Makes outputs comparable: hits are in any order, and the final cursor depends on the executor.
 void put_in_order(const decoded_batch& d, const batch_view& batch);
 
-/// The packed events of a batch all of which is kept.
+/// The packed events of a batch that is completely kept.
 [[nodiscard]] std::vector<std::byte> pack_on_host(const decode_batch& batch,
                                                   codec_id codec = codec_id::koto);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3-bench memory`: how fast bytes are copied, by one core and, if there is one, to, from and
-// within a device. These rows have no limit: they are the limits that other figures stand beside.
+// `koto-l3-bench memory`: the speed of copies by one core and, if there is one, to, from and within
+// a device. These rows are the limits of other results.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -37,7 +37,7 @@ copy_row core_copies(const char* name, std::uint64_t bytes, effort e) {
 }
 
 int measure_memory(const memory_options& o) {
-  constexpr std::uint32_t hot_passes = 8; // reading the clock is then no part of the figure
+  constexpr std::uint32_t hot_passes = 8; // makes reading the clock negligible
   json::object report = report_of("memory");
   const std::string no_device = why_no_device(o.backend);
   report["no_device"] = no_device;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A batch as the receivers would leave it, in memory of its own, for benches that run kernels
-// without an engine.
+// A batch as the receivers would leave it, in its own memory, for benches that run kernels without
+// an engine.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@
 
 namespace l3::bench {
 
-inline constexpr std::uint32_t piece_bytes = 8000; ///< as `building.chunk_bytes` has it
+inline constexpr std::uint32_t piece_bytes = 8000; ///< as building.chunk_bytes
 
-/// Lays a fragment down behind the others, in pieces as if it came in datagrams, and enters it. Its
-/// boards, which the caller enters, begin behind those of the others.
+/// Appends a fragment, in pieces as if it came in datagrams, and enters it. Its boards, which the
+/// caller enters, begin behind those of the others.
 fragment_entry& add_fragment(input_batch& batch, std::uint8_t crate,
                              std::span<const std::byte> content);
 
-/// Bytes of the fragments in it: what rates count.
+/// Bytes of its fragments, the basis of rates.
 [[nodiscard]] std::uint64_t fragment_bytes(const input_batch& batch);
 
 class held_batch {
@@ -30,13 +30,13 @@ public:
   held_batch(const readout& crates, std::uint32_t events);
 
   [[nodiscard]] batch_view view() const;
-  [[nodiscard]] batch_capacity capacity() const; ///< of a batch that is just so large
+  [[nodiscard]] batch_capacity capacity() const; ///< exactly the size of the batch
   [[nodiscard]] std::span<const std::byte> bytes() const {
     return batch_.bytes.first(batch_.used_bytes);
   }
   [[nodiscard]] std::uint64_t fragment_bytes() const { return bench::fragment_bytes(batch_); }
   [[nodiscard]] std::uint32_t boards() const { return batch_.used_boards; }
-  /// Fills a batch of the same capacity or more.
+  /// Fills a batch of the same or a larger capacity.
   void copy_to(input_batch& batch) const;
 
 protected:

@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint32_t first_spill = 7;
 constexpr std::uint32_t samples_per_board = l2::sample_words;
 
-/// Where sample word w of a board stands in a record-by-record order of its samples.
+/// The index of sample word w of a board in a record-by-record order of its samples.
 std::uint32_t sample_of(std::uint32_t w, board_kind kind) {
   if (kind == board_kind::sampling_125_mhz)
     return l2::waveform_samples * (w % l2::waveforms_per_board) + w / l2::waveforms_per_board;
@@ -41,7 +41,7 @@ batch_capacity made_up_capacity(std::uint32_t events) {
 
 void make_up_batch(input_batch& batch, std::uint32_t spills) {
   const readout crates = readout::koto();
-  // Enough waveforms that no cache holds them all, few enough to make in a moment.
+  // Too many waveforms for a cache, but few enough to create quickly.
   constexpr std::uint32_t boards_made = 1 << 12;
   const auto samples = made_up_waveforms(std::size_t{boards_made} * l2::waveforms_per_board);
   std::vector<std::byte> content(l2::max_fragment_bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A batch of events to measure with, as the receivers would leave it after a spill of datagrams:
-// every crate, every board, waveforms with a realistic mix of N, each fragment in pieces.
+// A synthetic batch of events, as the receivers would leave it after a spill of datagrams: every
+// crate, every board, waveforms with a realistic mix of N, each fragment in pieces.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace l3::bench {
 
-/// The memory that such a batch needs.
+/// The memory of such a batch.
 [[nodiscard]] batch_capacity made_up_capacity(std::uint32_t events);
 
-/// Fills it with as many events as its table of events holds, the same each time: numbered from 1,
-/// of so many spills in turn.
+/// Fills the batch's event table, always with the same events, numbered from 1, of several spills
+/// in turn.
 void make_up_batch(input_batch& batch, std::uint32_t spills = 1);
 
 } // namespace l3::bench

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the benches measure. What is to be compared takes turns, A B C A B C …, so that a neighbour
-// on the machine slows all of it alike; the result is the median with the quartiles beside it.
-// Every run is checked: a rate counts only for the right output, into a buffer that held something
-// else before.
+// The measurement method of the benches. Entrants take turns, A B C A B C …, so that a neighbour on
+// the machine slows all of them alike; the result is the median with the quartiles. Every run is
+// checked: a rate counts only with the right output, in a buffer that had other contents before.
 #pragma once
 
 #include <cstdint>
@@ -13,60 +12,60 @@
 
 namespace l3::bench {
 
-/// What an output holds before a run.
+/// The content of an output before a run.
 inline constexpr int poison_byte = 0xa5;
 
-/// One thing that is measured. Only `run` and `finish` are timed.
+/// One measured task. Only `run` and `finish` are timed.
 struct entrant {
   std::string name;
-  std::function<void()> poison; ///< makes the output of the last run unusable
+  std::function<void()> poison; ///< invalidates the output of the last run
   std::function<void()> run;
-  std::function<bool()> is_right; ///< the output is, after a run
-  /// Called once after all runs of a timing, where `run` only enqueues.
+  std::function<bool()> is_right; ///< checks the output after a run
+  /// Called once after all runs of a timing, if `run` only enqueues.
   std::function<void()> finish = [] {};
 };
 
-/// The state in which an entrant finds the caches.
+/// The state of the caches when an entrant starts.
 enum class start : std::uint8_t {
-  cold, ///< all outputs are poisoned before the round, and every entrant runs
+  cold, ///< all outputs are poisoned before the round, and all entrants run
         ///< in between
-  hot,  ///< an untimed run goes before each timing
-  /// An output is poisoned before its own timing; entrants may share it. One round goes before
-  /// those that count: clocks and links of a device wake up.
+  hot,  ///< an untimed run precedes each timing
+  /// An output is poisoned before its own timing; entrants may share it. One uncounted round comes
+  /// first, to wake up clocks and links of a device.
   in_turn,
 };
 
-/// The thread's clock stands still while another program has the core; work of several threads or
-/// of a device needs the wall's.
+/// The thread's clock stops while another program has the core; work of several threads or of a
+/// device needs the wall clock.
 enum class timer : std::uint8_t { thread, wall };
 
 struct effort {
   std::uint32_t rounds = 0;
-  /// Runs within one timing, for what is short beside the reading of the clock.
+  /// Runs per timing, for runs that are short compared with reading the clock.
   std::uint32_t passes = 1;
   start from = start::cold;
   timer by = timer::thread;
 };
 
-/// As many passes as a timing on a device has: waking a sleeping host is then no part of it.
+/// Runs per timing on a device, which make waking a sleeping host negligible.
 inline constexpr std::uint32_t device_passes = 16;
 
-/// Seconds of one run.
+/// Seconds per run.
 struct timing {
   double median = 0;
   double low = 0; ///< quartiles
   double high = 0;
-  bool right = true;           ///< every run was
+  bool right = true;           ///< every output was right
   std::vector<double> seconds; ///< by round
 };
 
-/// In the order of the entrants.
+/// The results in the order of the entrants.
 [[nodiscard]] std::vector<timing> measure(std::span<const entrant> entrants, effort e);
 
-/// The median and the quartiles; there is at least one value.
+/// Median and quartiles of at least one value.
 [[nodiscard]] timing summary(std::vector<double> seconds);
 
-/// As the system names it.
+/// The system's name of the processor.
 [[nodiscard]] std::string processor_name();
 
 } // namespace l3::bench

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory for a bench: as many bytes as asked for, on huge pages where the system gives them and
-// touched before anything is timed, so that page faults are not what is measured.
+// Memory for a bench, on huge pages if the system grants them, and touched before the measurement,
+// so that page faults are not measured.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ public:
     if (bytes == 0) return;
     at_ = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (at_ == MAP_FAILED) throw std::bad_alloc();
-    ::madvise(at_, bytes, MADV_HUGEPAGE); // a wish
+    ::madvise(at_, bytes, MADV_HUGEPAGE); // a hint
     std::memset(at_, 0, bytes);
   }
   explicit memory_block(std::span<const std::byte> content) : memory_block(content.size()) {
@@ -33,7 +33,7 @@ public:
   [[nodiscard]] std::span<std::byte> bytes() const {
     return {static_cast<std::byte*>(at_), bytes_};
   }
-  /// The same memory as T's; a page is aligned for any.
+  /// The memory as an array of T; a page is aligned for any type.
   template <class T>
   [[nodiscard]] std::span<T> as() const {
     return {static_cast<T*>(at_), bytes_ / sizeof(T)};

@@ -31,7 +31,7 @@ void add_compute_options(command_line command, compute_settings& settings) {
                                                        {"serial", backend::serial},
                                                        {"pool", backend::pool},
                                                        {"cuda", backend::cuda}};
-  // CLI11 would show the enumerators, of one byte, as characters.
+  // CLI11 would show the one-byte enumerators as characters.
   command
       .add_option_function(
           "--backend", [&](const std::string& name) { settings.where = backends.at(name); },

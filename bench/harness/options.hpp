@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options that several benches have. What is passed to these functions lives as long as the
+// Options shared by several benches. Variables passed to these functions must live as long as the
 // command.
 #pragma once
 
@@ -22,20 +22,21 @@ void add_turn_options(command_line command, turn_options& o);
 void add_count(command_line command, const std::string& option, std::uint32_t& n,
                const std::string& what, std::uint32_t least, std::uint32_t most);
 
-/// A number of bytes, also with a unit.
+/// A number of bytes, optionally with a unit.
 void add_size(command_line command, const std::string& option, std::uint64_t& bytes,
               const std::string& what, std::uint64_t least, std::uint64_t most);
 
-/// --backend and --threads: where kernels run.
+/// --backend and --threads: the executor of the kernels.
 void add_compute_options(command_line command, compute_settings& settings);
 
-/// Whether they run on a device. Throws command_error if one was asked for and there is none.
+/// Whether the kernels run on a device. Throws command_error if one was requested but there is
+/// none.
 [[nodiscard]] bool on_device(const compute_settings& settings);
 
 /// --backend auto, cuda or none, for benches that always measure one core.
 void add_device_option(command_line command, std::string& backend);
 
-/// Why no device is measured; empty if one is. Throws as on_device.
+/// Why no device is measured; empty if one is. Throws like on_device.
 [[nodiscard]] std::string why_no_device(const std::string& backend);
 
 } // namespace l3::bench

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory that a queue's kernels compute in, as a bench uses it: what is laid there before and
-// read from there after is never timed, so these are whole, waited-for copies, or none at all where
-// kernels run on host memory.
+// The memory of a queue's kernels for a bench. Placing inputs and reading outputs are never timed,
+// so these are complete, synchronous copies, or no copies if kernels run on host memory.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +38,7 @@ public:
     if (!bytes.empty()) write(b, bytes);
     return b;
   }
-  /// Kept until this goes.
+  /// Kept until this object is destroyed.
   template <class T>
   [[nodiscard]] column<const T> place(column<const T> from) {
     tables_.push_back(place(std::as_bytes(std::span(from.data(), from.size()))));
@@ -68,7 +67,7 @@ public:
       std::memset(b.data(), poison_byte, b.size());
     }
   }
-  /// Until the next call; where kernels run on host memory it is theirs.
+  /// Valid until the next call; on host memory the kernels' own memory.
   [[nodiscard]] std::span<std::byte> read(void* from, std::size_t n) {
     if constexpr (has_device) {
       reach(n);
@@ -84,7 +83,7 @@ public:
            0;
   }
 
-  /// Enqueues it, or does it.
+  /// Enqueues the copy, or copies directly.
   void copy_within(const buffer& to, const buffer& from, std::size_t n) {
     if constexpr (has_device) {
       queue_.copy_within(to.data(), from.data(), n);
@@ -103,7 +102,7 @@ public:
 private:
   static constexpr bool has_device = Queue::memory::has_device;
 
-  /// Makes room on the host, where a device copies fastest.
+  /// Makes room in the host memory from which a device copies fastest.
   void reach(std::size_t n) {
     if (host_.size() < n) host_ = Queue::memory::allocate(n);
   }

@@ -17,11 +17,11 @@ namespace {
 
 namespace json = boost::json;
 
-/// Four digits, and the prefix that leaves few before the point.
+/// Four digits, with a prefix for few digits before the point.
 std::string number(double x) {
   const double size = std::abs(x);
   constexpr double kilo = 1e3, mega = 1e6, giga = 1e9;
-  constexpr double exact = 1e4; // below it, counts stand as they are
+  constexpr double exact = 1e4; // smaller counts are shown exactly
   if (size >= giga) return fmt::format("{:.2f} G", x / giga);
   if (size >= mega) return fmt::format("{:.2f} M", x / mega);
   if (size >= exact) return fmt::format("{:.2f} k", x / kilo);
@@ -48,8 +48,8 @@ std::string words(std::string_view key) {
 
 using fields = std::vector<std::pair<std::string, std::string>>;
 
-/// Quartiles stand in brackets behind the value before them; what lies deeper is named after all
-/// that it lies in.
+/// Quartiles are shown in brackets behind the previous value; nested values get the names of their
+/// parents.
 void add_fields(fields& to, const std::string& before, const json::object& from) {
   for (const auto& [key, value] : from) {
     const std::string name = before + words(key);
@@ -65,7 +65,7 @@ void add_fields(fields& to, const std::string& before, const json::object& from)
   }
 }
 
-/// Characters, not bytes.
+/// Counts characters, not bytes.
 std::size_t width(const std::string& text) {
   return static_cast<std::size_t>(std::ranges::count_if(
       text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3-bench show FILE`: what a bench left as JSON, as a table.
+// `koto-l3-bench show FILE`: shows a bench's JSON file as a table.
 #include <cstdio>
 #include <memory>
 #include <stdexcept>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A copy whose stores go past the caches. memcpy does so only for far more bytes than a bench
-// copies at a time; from memory it is the faster of the two, in caches the slower, and a bench that
-// showed only one of them would flatter what it compares with it.
+// A copy whose stores bypass the caches. memcpy does so only for far more bytes than a bench copies
+// at a time. From memory it is the faster of the two, in caches the slower; a bench with only one
+// of them would favour what it compares.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace l3::bench {
 #ifdef __SSE2__
 inline constexpr bool has_streaming_copy = true;
 
-/// As many bytes as both have, in whole blocks of 64; `to` is aligned to 16.
+/// Copies as many bytes as both have, in whole blocks of 64; `to` is aligned to 16.
 inline void streaming_copy(std::span<const std::byte> from, std::span<std::byte> to) {
   constexpr std::size_t block = 64;
   for (std::size_t at = 0; at + block <= from.size() && at + block <= to.size(); at += block) {

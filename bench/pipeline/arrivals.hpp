@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The limit of an engine: the same buffers copied to where it computes, as many at a time as it has
-// frames, and nothing computed. The bytes that arrive are compared, as every output of a bench is.
-// On a CPU one core copies.
+// The limit of an engine: the same buffers copied to its memory without computing, as many at a
+// time as it has frames. The arrived bytes are compared, like every output of a bench. On a CPU one
+// core copies.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@ public:
     back_ = Queue::memory::allocate(largest);
   }
 
-  /// Makes all that arrived before unusable.
+  /// Invalidates everything that arrived.
   void poison() {
     std::memset(back_.data(), poison_byte, back_.size());
     for (lane& l : lanes_) {
@@ -41,7 +41,7 @@ public:
     }
   }
 
-  /// Copies `n` buffers, in turn, and returns when all have arrived.
+  /// Copies `n` buffers in turn, and returns when all have arrived.
   void run(std::uint32_t n) {
     const auto lanes = static_cast<std::uint32_t>(lanes_.size());
     for (std::uint32_t i = 0; i < n; ++i) {
@@ -53,7 +53,7 @@ public:
     for (std::uint32_t i = 0; i < lanes && i < n; ++i) finish(lanes_[i]);
   }
 
-  /// Whether each buffer lies on the device as it does here.
+  /// Whether each buffer has the same bytes on the device.
   [[nodiscard]] bool is_right() {
     return std::ranges::all_of(lanes_, [&](lane& l) {
       l.queue.copy_out(back_.data(), l.to.data(), l.to.size());
@@ -66,7 +66,7 @@ public:
 private:
   struct lane {
     buffer to;
-    Queue queue; // goes first: then nothing is copied any more
+    Queue queue; // destroyed first, after which no copy is pending
     std::span<const std::byte> from;
   };
 
@@ -78,7 +78,7 @@ private:
   std::vector<lane> lanes_;
 };
 
-/// Without a device: memcpy, when it is asked for.
+/// Without a device: memcpy at the call.
 struct memcpy_queue {
   struct memory : host_memory {
     [[nodiscard]] static buffer allocate_on_device(std::size_t n) { return allocate(n); }
@@ -90,7 +90,7 @@ struct memcpy_queue {
   static std::string finish() { return {}; }
 };
 
-/// Copies `n` buffers in each run. The memory outlives it.
+/// Copies `n` buffers per run. The memory outlives the entrant.
 template <class Queue>
 [[nodiscard]] entrant arrivals_entrant(std::string name,
                                        std::span<const std::span<const std::byte>> from,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3-bench daemon`: the daemon's way from a full frame to a stored block, fed from memory as
-// fast as it takes it: engine with its supervision, compute thread, drain thread, outbox. There are
-// no sockets and no event building, which end at the rate of a network; a receiver is imagined that
-// stores each block at once. The events are simulated ones. Beside it the limit of the same run:
-// the same frames copied to the device and nothing computed, on a CPU one core's memcpy of them.
+// `koto-l3-bench daemon`: the daemon's path from a full frame to a stored block, fed from memory as
+// fast as possible: supervised engine, compute thread, drain thread, outbox. There are no sockets
+// and no event building, which the network's rate limits; a simulated receiver stores each block at
+// once. Events are simulated. The limit of the same run: the same frames copied to the device
+// without computing, on a CPU one core's memcpy of them.
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -47,7 +47,7 @@ daemon_settings settings_of(const daemon_options& o, const detector& d, bool sel
   return s;
 }
 
-/// The parts of a daemon between the receivers and the link, whose frames hold their events from
+/// The parts of a daemon between the receivers and the link, whose frames contain their events from
 /// the start.
 class memory_fed_daemon {
 public:
@@ -65,7 +65,7 @@ public:
   memory_fed_daemon(const memory_fed_daemon&) = delete;
   memory_fed_daemon& operator=(const memory_fed_daemon&) = delete;
 
-  /// Submits a frame as soon as one is free, and returns when all events of all are accounted for.
+  /// Submits frames as they become free, and returns when all their events are accounted for.
   void run(std::uint32_t batches) {
     const std::uint64_t before = settled();
     for (std::uint32_t i = 0; i < batches; ++i) submit(wait_for_free());
@@ -75,7 +75,7 @@ public:
 
   [[nodiscard]] engine& computes() { return compute_.engine(); }
   [[nodiscard]] std::uint64_t packed_bytes() const { return outcomes_.packed_bytes.sum(); }
-  /// Events that were shed, and frames that the CPU had to compute instead of the device.
+  /// Events that were shed, and frames computed by the CPU instead of the device.
   [[nodiscard]] std::uint64_t went_wrong() const {
     return outcomes_.events_shed.sum() + compute_.engine().counters().frames_bypassed;
   }
@@ -131,7 +131,7 @@ private:
   std::jthread stores_;
 };
 
-/// Bytes of the packed events of a batch, by the reference executor.
+/// Bytes of a batch's packed events from the reference executor.
 std::uint64_t expected_bytes(const select_batch& events, const daemon_settings& s) {
   std::optional<loaded_selection> selection;
   std::optional<selection_program> program;
@@ -152,7 +152,7 @@ std::uint64_t expected_bytes(const select_batch& events, const daemon_settings& 
 }
 
 int run_bench(const daemon_options& o) {
-  set_log_level("error"); // what is printed is the report
+  set_log_level("error"); // only the report is printed
   const bool device = on_device(o.compute);
   const detector d = default_detector();
   const select_batch events(d, o.events);

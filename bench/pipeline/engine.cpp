@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3-bench engine`: frames of made-up events through the engine, as many in flight as it has,
-// results and packed events back in host memory, with each form of packing and, on a device, by
-// each way out. With --select the events are simulated ones, and rows are added for an engine that
-// selects them: that is what the daemon does in production. Beside it the limit of the same run: on
-// a device the same buffers copied there and nothing computed, on a CPU one core's memcpy of them.
+// `koto-l3-bench engine`: frames of synthetic events through the engine, as many in flight as it
+// has, with results and packed events in host memory, with each form of packing and, on a device,
+// each output path. With --select the events are simulated, and rows are added for a selecting
+// engine, as in production. The limit of the same run: on a device the same buffers copied without
+// computing, on a CPU one core's memcpy of them.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -33,7 +33,7 @@ struct engine_options {
   turn_options turns{.rounds = 9};
 };
 
-/// What fills the frames: made-up events, or simulated ones and the selection of them.
+/// The contents of the frames: synthetic events, or simulated ones and their selection.
 class frame_contents {
 public:
   explicit frame_contents(const engine_options& o) : events_(o.events) {
@@ -65,16 +65,12 @@ class engine_bench {
 public:
   explicit engine_bench(const engine_options& o) : options_(o), contents_(o) {
     const bool device = on_device(o.compute);
-    options_.batches = std::max(o.batches, o.frames); // every frame is looked at
+    options_.batches = std::max(o.batches, o.frames); // every frame is checked
     expect(nullptr, expected_);
     if (o.select) expect(contents_.program(), expected_selected_);
-    std::vector<output_path> ways{output_path::mapped};
-    if (device) ways.push_back(output_path::copied);
-    for (const output_path way : ways) {
-      for (const packing_form form : {packing_form::two_passes, packing_form::one_pass})
-        add_engine(way, form, nullptr, device);
-      if (o.select) add_engine(way, packing_form::two_passes, contents_.program(), device);
-    }
+    for (const packing_form form : {packing_form::two_passes, packing_form::one_pass})
+      add_engine(form, nullptr);
+    if (o.select) add_engine(packing_form::two_passes, contents_.program());
     const engine& first = *engines_.front();
     bytes_ = fragment_bytes(first.frames()[0]->input);
     for (const frame* f : first.frames())
@@ -107,30 +103,26 @@ public:
 
 private:
   std::unique_ptr<engine> make(const compute_settings& where, std::uint32_t frames,
-                               output_path path, packing_form packing,
-                               const selection_program* program) const {
-    auto e = make_engine(where, {contents_.capacity(), frames, 0, path, packing}, program);
+                               packing_form packing, const selection_program* program) const {
+    auto e = make_engine(where, {contents_.capacity(), frames, 0, packing}, program);
     for (frame* f : e->frames()) contents_.fill(f->input);
     return e;
   }
 
   /// `program`: null keeps all events.
-  void add_engine(output_path path, packing_form packing, const selection_program* program,
-                  bool device) {
+  void add_engine(packing_form packing, const selection_program* program) {
     engine* const e =
-        engines_.emplace_back(make(options_.compute, options_.frames, path, packing, program))
-            .get();
+        engines_.emplace_back(make(options_.compute, options_.frames, packing, program)).get();
     std::string name = "engine, " + std::string(e->name()) +
                        (program != nullptr                  ? ", selection"
                         : packing == packing_form::one_pass ? ", one pass"
                                                             : ", two passes");
-    if (device) name += path == output_path::mapped ? ", output mapped" : ", output copied";
     const auto& expected = program != nullptr ? expected_selected_ : expected_;
     entrants_.push_back({std::move(name), [e] { poison(*e); }, [this, e] { through(*e); },
                          [e, &expected] { return is_right(*e, expected); }});
   }
 
-  /// Every frame is started again as soon as it is done: that is what the daemon does.
+  /// Every frame is restarted as soon as it is done, as in the daemon.
   void through(engine& e) const {
     const auto frames = e.frames();
     const auto finish = [&](frame& f) {
@@ -145,10 +137,9 @@ private:
       finish(*frames[(options_.batches + i) % frames.size()]);
   }
 
-  /// Keeps the output of the reference executor.
+  /// Stores the output of the reference executor.
   void expect(const selection_program* program, std::vector<std::byte>& output) const {
-    const auto reference =
-        make({backend::serial, 0}, 1, output_path::mapped, packing_form::two_passes, program);
+    const auto reference = make({backend::serial, 0}, 1, packing_form::two_passes, program);
     frame& f = *reference->frames()[0];
     reference->start(f);
     if (!reference->wait(f)) throw command_error(f.error);
@@ -167,12 +158,12 @@ private:
 
   engine_options options_;
   frame_contents contents_;
-  std::uint64_t bytes_ = 0; // of the fragments of a batch
+  std::uint64_t bytes_ = 0; // fragment bytes of a batch
   std::vector<std::unique_ptr<engine>> engines_;
   std::vector<std::span<const std::byte>> inputs_;
   std::vector<std::byte> expected_;
   std::vector<std::byte> expected_selected_;
-  std::vector<entrant> entrants_; // the first is the limit
+  std::vector<entrant> entrants_; // the first one is the limit
 };
 
 } // namespace

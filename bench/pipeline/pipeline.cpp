@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3-bench pipeline`: replay → daemon → receiver as separate programs on this machine: what
-// TCP moves end to end beside what iperf3 moves over loopback in the same minute, and at which UDP
-// rates not one event is lost.
+// `koto-l3-bench pipeline`: replay → daemon → receiver as separate programs on this machine. It
+// measures the end-to-end TCP rate, compared with iperf3 over loopback in the same minute, and the
+// UDP rates without a lost event.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -23,9 +23,7 @@
 #include "tools/command.hpp"
 #include "tools/print.hpp"
 #include "tools/rehearsal/child_process.hpp"
-#include "tools/rehearsal/free_ports.hpp"
 #include "tools/rehearsal/rehearsal.hpp"
-#include "tools/rehearsal/workload.hpp"
 
 namespace l3 {
 namespace {
@@ -37,14 +35,14 @@ constexpr double gigabyte = 1e9;
 
 struct iperf3_result {
   std::optional<double> rate; ///< bytes per second
-  std::string why_not;        ///< without a rate
+  std::string why_not;        ///< if there is no rate
 };
 
 constexpr auto start_time_limit = 5s;
 constexpr auto run_time_limit = 20s;
-constexpr double bits = 8; // in a byte
+constexpr double bits = 8; // per byte
 
-/// The client's answer; nothing if it could not connect, or said nothing that is one.
+/// The client's result; nothing if it could not connect or its output is invalid.
 std::optional<double> rate_in(const std::filesystem::path& output) {
   std::stringstream text;
   text << std::ifstream(output).rdbuf();
@@ -56,15 +54,15 @@ std::optional<double> rate_in(const std::filesystem::path& output) {
                                               : std::nullopt;
 }
 
-/// The rate of iperf3 over loopback on this machine: the limit beside which TCP is measured. Runs
-/// for some seconds, with its output in `folder`.
+/// The rate of iperf3 over loopback on this machine: the limit for TCP. Runs for some seconds, with
+/// its output in `folder`.
 iperf3_result run_iperf3(const std::filesystem::path& folder) {
   const auto program = find_program("iperf3");
   if (!program) return {{}, "iperf3 is not in PATH"};
   const std::string port = std::to_string(free_ports(1));
   child_process server({program->string(), "-s", "-1", "-B", "127.0.0.1", "-p", port},
                        folder / "iperf3-server.log");
-  // It serves one connection and ends, so the only way to ask whether it listens is the real one.
+  // It serves one connection and ends, so only a real client can check whether it listens.
   const auto output = folder / "iperf3.json";
   const auto deadline = std::chrono::steady_clock::now() + start_time_limit;
   do {
@@ -78,16 +76,15 @@ iperf3_result run_iperf3(const std::filesystem::path& folder) {
   return {{}, "iperf3 failed: see " + output.string()};
 }
 
-// Losing events over UDP at some rate is a finding, not a failure: to find where loss begins is
-// what the bench is for. It fails when events are lost below a rate at which none was, or up to the
-// rate that must be sustained.
+// Losing events over UDP at some rate is a result, not a failure: the bench is to find where loss
+// begins. It fails if events are lost below a lossless rate, or up to the required rate.
 
 struct udp_trial {
-  double rate = 0; ///< that the sender reached, bytes per second
+  double rate = 0; ///< reached by the sender, bytes per second
   std::uint64_t lost = 0;
 };
 
-/// The highest rate at which nothing was lost; 0: there was none.
+/// The highest rate without loss; 0 if there was none.
 double sustained(std::span<const udp_trial> trials) {
   double best = 0;
   for (const auto& t : trials) {
@@ -96,7 +93,7 @@ double sustained(std::span<const udp_trial> trials) {
   return best;
 }
 
-/// The trials that lost events where none may be lost.
+/// The trials that lost events where no loss is allowed.
 std::vector<udp_trial> broken_claims(std::span<const udp_trial> trials, double must_sustain) {
   const double claim = std::max(must_sustain, sustained(trials));
   std::vector<udp_trial> broken;
@@ -116,7 +113,7 @@ struct pipeline_options {
 struct measured {
   std::string what;
   std::optional<double> rate;  ///< input bytes per second; nothing: not measured
-  std::optional<double> limit; ///< what the machine can do
+  std::optional<double> limit; ///< the machine's limit
   std::string note;
 };
 
@@ -127,7 +124,7 @@ public:
         std::filesystem::temp_directory_path() / ("koto-l3-bench-" + std::to_string(getpid()));
     std::filesystem::create_directories(folder_);
   }
-  /// The folder stays if something went wrong: its logs and ledgers tell.
+  /// If something failed, the folder with its logs and ledgers is kept.
   ~pipeline_bench() {
     std::error_code ignored;
     if (ok_) std::filesystem::remove_all(folder_, ignored);
@@ -237,7 +234,7 @@ private:
   std::vector<measured> results_;
   std::vector<udp_trial> trials_;
   std::vector<std::string> problems_;
-  bool ok_ = false; ///< until all is done
+  bool ok_ = false; ///< set at the end
 };
 
 } // namespace

@@ -12,7 +12,7 @@
 namespace l3::bench {
 namespace {
 
-constexpr std::size_t burst = 64; // as a receive thread's
+constexpr std::size_t burst = 64; // as in a receive thread
 constexpr int look_for_stop_ms = 20;
 
 } // namespace

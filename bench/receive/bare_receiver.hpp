@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The limit of a receive thread: a thread that polls its sockets and calls recvmmsg on those that
-// have data, and nothing else. The payloads go to the slots that it was given, in turn.
+// The limit of a receive thread: a thread that only polls its sockets and calls recvmmsg on those
+// with data. Payloads go to the given slots in turn.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,7 @@ public:
   bare_receiver(const bare_receiver&) = delete;
   bare_receiver& operator=(const bare_receiver&) = delete;
 
-  /// Takes what the sockets hold, and ends the thread.
+  /// Takes the datagrams in the sockets, and ends the thread.
   void stop();
 
   [[nodiscard]] const std::vector<std::uint16_t>& ports() const { return ports_; }
@@ -38,7 +38,7 @@ private:
   std::vector<std::byte*> slots_;
   std::size_t slot_bytes_;
   std::atomic<bool> stopping_ = false;
-  std::uint64_t datagrams_ = 0; // of the thread, until it has ended
+  std::uint64_t datagrams_ = 0; // written by the thread until it ends
   std::uint64_t bytes_ = 0;
   std::thread thread_;
 };

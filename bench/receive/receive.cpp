@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3-bench receive`: the receive thread of the daemon over loopback, without a compute side.
+// `koto-l3-bench receive`: the daemon's receive thread over loopback, without a compute side.
 #include <algorithm>
 #include <cstdint>
 #include <functional>
@@ -26,20 +26,20 @@ struct receive_row {
   std::string receiver;
   double wanted_rate = 0; ///< bytes per second; 0: unpaced
   struct run {
-    double rate = 0; ///< that the sender reached
+    double rate = 0; ///< reached by the sender
     std::uint64_t sent = 0;
     std::uint64_t received = 0;
     std::uint64_t bytes = 0; ///< received
     cpu_time cpu;            ///< of the receiving thread
   };
   std::vector<run> runs;
-  bool right = true; ///< no datagram is unaccounted for, and every whole event was built
+  bool right = true; ///< no datagram is unaccounted for, and every complete event was built
 };
 
 struct receive_report {
   std::uint32_t events = 0;
-  byte_size socket_buffer;       ///< as granted
-  std::vector<receive_row> rows; ///< the bare loops follow the daemon at each rate
+  byte_size socket_buffer;       ///< as granted by the system
+  std::vector<receive_row> rows; ///< at each rate the daemon, then the bare loops
 
   [[nodiscard]] bool all_right() const;
 };
@@ -56,17 +56,16 @@ namespace json = boost::json;
 constexpr std::uint32_t batches_in_turn = 4;
 constexpr std::uint32_t events_per_batch = 64;
 constexpr double gigabyte = 1e9;
-/// A bare loop that writes to one place over and over has as many slots as a call may fill.
+/// A bare loop that reuses its memory has as many slots as a call may fill.
 constexpr std::size_t slots_of_a_call = 64;
 constexpr auto long_time = std::chrono::hours(1);
-constexpr auto age = std::chrono::milliseconds(5); // as the default configuration has it
+constexpr auto age = std::chrono::milliseconds(5); // as in the default configuration
 
-/// Processor time of the threads that were started and joined in between, without the main
-/// thread, which sends.
+/// CPU time of the threads started and joined during `run`, without the main thread, which sends.
 template <class Run>
 cpu_time cpu_of_receiver(Run&& run) {
   const cpu_time all = cpu_of_process();
-  const cpu_time mine = cpu_of_thread(); // main sends
+  const cpu_time mine = cpu_of_thread(); // the main thread sends
   run();
   cpu_time receiver = cpu_of_process();
   receiver -= all;
@@ -126,7 +125,7 @@ struct stand {
     row.runs.push_back(r);
   }
 
-  /// The slots of all batches, or as many of them as a call fills.
+  /// The slots of all batches, `most` at most.
   [[nodiscard]] std::vector<std::byte*> slots(std::size_t most) const {
     std::vector<std::byte*> all;
     const std::size_t bytes = round_up(piece_bytes, std::size_t{64});
@@ -167,7 +166,7 @@ json::object to_json(const receive_row& row, const receive_row& daemon) {
   std::uint64_t lost = 0;
   for (const run& r : row.runs) lost += r.sent - r.received;
   o["lost_datagrams"] = lost;
-  std::vector<double> ratios; // within a round, in which both had the same neighbours
+  std::vector<double> ratios; // within a round, which has the same neighbours
   for (std::size_t n = 0; n < row.runs.size(); ++n)
     ratios.push_back(total(daemon.runs[n]) / total(row.runs[n]));
   const timing ratio = summary(std::move(ratios));

@@ -20,7 +20,7 @@
 namespace l3::bench {
 namespace {
 
-/// Datagrams between two looks at the clock.
+/// Datagrams between two reads of the clock.
 constexpr std::size_t most = 64;
 
 cpu_time cpu_of(int who) {
@@ -33,7 +33,7 @@ cpu_time cpu_of(int who) {
   return {seconds(used.ru_utime), seconds(used.ru_stime)};
 }
 
-/// A call of sendmmsg in the making.
+/// A call of sendmmsg being prepared.
 class group {
 public:
   explicit group(std::span<const std::uint16_t> ports) : to_(ports.size()) {
@@ -107,7 +107,7 @@ sent_traffic send(const traffic& t, std::span<const std::uint16_t> ports, double
     if (!over && in_group < at_once) continue;
     next.send(socket.get(), sent);
     in_group = 0;
-    if (over) break; // lists that are dealt to in turn end together
+    if (over) break; // lists filled in turn end together
     if (bytes_per_second != 0) {
       std::this_thread::sleep_until(
           begin +

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3-bench select`: simulated events through the selection, each algorithm by itself and all
-// of them together, beside the decoding of the same events in the same run.
+// `koto-l3-bench select`: simulated events through the selection, each algorithm alone and all
+// together, compared with decoding the same events in the same run.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -20,13 +20,13 @@ namespace {
 struct select_row {
   part_kind kind;
   std::string name;
-  timing time; ///< of a batch
+  timing time; ///< per batch
 };
 
 struct select_report {
-  /// Features and selection must cost less than so many times the decode.
+  /// Upper limit of the cost of features and selection, as a multiple of the decode.
   static constexpr double most_of_decode = 2;
-  /// A device must select so many events a second from its memory.
+  /// Events per second that a device must select from its memory.
   static constexpr double least_device_rate = 1e6;
 
   std::string where;
@@ -39,16 +39,16 @@ struct select_report {
 
   [[nodiscard]] bool all_right() const;
   [[nodiscard]] const select_row& row(part_kind kind) const; ///< the first of its kind
-  /// The row's time, as a multiple of the decode's.
+  /// The row's time as a multiple of the decode's.
   [[nodiscard]] timing of_decode(const select_row& r) const;
-  /// The time of all algorithms, each by itself, beyond the decode, as a multiple of it.
+  /// The summed time of the algorithms, each alone, beyond the decode, as a multiple of it.
   [[nodiscard]] timing added() const;
   [[nodiscard]] double events_per_second(double seconds) const { return events / seconds; }
 };
 
 namespace json = boost::json;
 
-/// All parts take turns; `passes` make one timing. One core is timed by the thread's own clock.
+/// All parts take turns; a timing has `passes`. One core is timed by the thread's own clock.
 std::vector<select_row> measure_selection(const select_runner& runner, std::uint32_t rounds,
                                           std::uint32_t passes) {
   std::vector<entrant> entrants;
@@ -109,7 +109,7 @@ json::object to_json(const select_report& r) {
   json::array rows;
   for (const select_row& row : r.rows) {
     json::object o = rated({{"what", row.name}}, "events_per_second", r.events, row.time);
-    // One thread copies, on any executor.
+    // One thread copies on any executor.
     const std::uint32_t cores = row.kind == part_kind::copy ? 1 : r.cores;
     if (r.cores != 0)
       o["events_per_second_and_core"] = r.events_per_second(row.time.median) / cores;
@@ -136,7 +136,7 @@ struct bench_select_options {
   turn_options turns;
 };
 
-/// More bytes than any cache holds.
+/// More bytes than any cache has.
 constexpr std::uint32_t events_on_cpu = 128;
 constexpr std::uint32_t events_on_device = 1024;
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint32_t spill = 1;
 
-// Independent streams of random numbers.
+// Independent random streams.
 constexpr std::uint64_t front_end_stream = 1;
 constexpr std::uint64_t plan_stream = 2;
 constexpr std::uint64_t event_stream = 3;

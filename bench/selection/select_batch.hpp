@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A batch of simulated events of the usual mix, as the receivers would leave it: what the selection
-// is measured with. Made-up waveforms would not do, since the time that clusters and hits take
-// depends on how many there are.
+// A batch of simulated events of the usual mix, as the receivers would leave it, for measuring the
+// selection. Synthetic waveforms are not enough, because the time for clusters and hits depends on
+// their number.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace l3::bench {
 
 class select_batch : public held_batch {
 public:
-  /// The same each time.
+  /// Always the same events.
   select_batch(const detector& d, std::uint32_t events);
 
 private:

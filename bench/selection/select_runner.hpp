@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is measured of the selection, the same on any executor for the program that measures: parts
-// that are prepared, run and compared one by one.
+// The measured parts of the selection on any executor, for the measuring program. Parts are
+// prepared, run and compared one by one.
 #pragma once
 
 #include <cstddef>
@@ -17,38 +17,38 @@ namespace l3::bench {
 
 enum class part_kind : std::uint8_t {
   copy,
-  decode,    ///< measuring for packing, and nothing else
-  algorithm, ///< of the sequence; the first decodes on its way
+  decode,    ///< only the measurement for packing
+  algorithm, ///< of the sequence; the first one also decodes
   selection, ///< the whole sequence
-  packing,   ///< the whole sequence, and packing of what it keeps
+  packing,   ///< the whole sequence, and packing of the kept events
 };
 
 struct select_part {
   part_kind kind;
-  entrant what; ///< its `poison` puts the columns as they are when its turn comes
+  entrant what; ///< its `poison` sets the columns to their state before its turn
 };
 
-/// The right outputs.
+/// The expected outputs.
 struct select_expected {
   using bytes = std::vector<std::byte>;
-  bytes decoded;              ///< the columns, by decoding alone
+  bytes decoded;              ///< the columns after decoding only
   std::vector<bytes> by_step; ///< before the first algorithm, and after each
   bytes packed;
-  std::uint32_t kept = 0; ///< events
+  std::uint32_t kept = 0; ///< number of events
 };
 
 struct select_runner {
   std::string where;
-  std::uint32_t cores = 0; ///< that work; 0: a device
+  std::uint32_t cores = 0; ///< number of working cores; 0: a device
   std::vector<select_part> parts;
-  std::vector<std::shared_ptr<void>> in_use; ///< by the parts
+  std::vector<std::shared_ptr<void>> in_use; ///< owns what the parts use
 };
 
-/// By one core.
+/// Computed by one core.
 [[nodiscard]] select_expected expect_selection(const select_batch& batch,
                                                const selection_program& program);
 
-// The arguments of these functions outlive the runner.
+// The arguments of these functions must outlive the runner.
 
 /// 0 threads: one per processor.
 [[nodiscard]] select_runner make_cpu_select_runner(std::uint32_t threads, const select_batch& batch,

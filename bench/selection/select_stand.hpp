@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The selection on one kind of queue, taken apart: decoding alone, each algorithm by itself on what
-// those before it left, all of them one after the other, and all of them with packing. Before a
-// part runs, the columns are put as they are when its turn comes, with poison wherever it has yet
-// to write; after it they are compared, byte for byte, with what the serial executor made of them.
+// The parts of the selection on one kind of queue: decoding alone, each algorithm alone on the
+// output of the earlier ones, all of them in sequence, and all of them with packing. Before a part
+// runs, the columns are set to their state before its turn, with poison where it has to write;
+// after it they are compared byte for byte with the serial executor's output.
 //
-// Slots do not share memory here, as they do in an engine: any part can be run again by itself.
+// Slots do not share memory here, unlike in an engine, so any part can be run again alone.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ namespace l3::bench {
 template <class Queue>
 class select_stand {
 public:
-  /// `make_queue` is called for each queue that is needed. The batch outlives the stand.
+  /// `make_queue` is called for each queue. The batch outlives this object.
   template <class MakeQueue>
   select_stand(const MakeQueue& make_queue, const select_batch& batch,
                const selection_program& program)
@@ -51,7 +51,7 @@ public:
     find_packets_first(memory_.queue(), frame_.batch, frame_.packing);
   }
 
-  /// This and `expected` outlive them.
+  /// This object and `expected` outlive the parts.
   [[nodiscard]] std::vector<select_part> parts(const select_expected& expected) {
     using bytes = select_expected::bytes;
     std::vector<select_part> all;
@@ -60,7 +60,7 @@ public:
                    {"copy of the same bytes", [this] { memory_.poison(copied_); },
                     [this] { memory_.copy_within(copied_, input_, copied_.size()); },
                     [this] { return memory_.begins_with(copied_, batch_.bytes()); }, finish}});
-    // Columns hold `before` when the part begins, and `after` when it is done.
+    // Columns are set to `before` when the part begins, and must equal `after` at its end.
     const auto add = [&](part_kind kind, std::string_view name, const bytes& before,
                          const bytes& after, std::function<void()> run) {
       all.push_back({kind,
@@ -149,7 +149,7 @@ private:
     return plan;
   }
 
-  /// The steps on their columns; none where memory is only being counted.
+  /// The steps on their columns; none while memory is only counted.
   [[nodiscard]] steps take(region& columns, region& results) {
     summary_ = results.take<frame_summary>(1).data();
     frame_.packing =
@@ -175,9 +175,9 @@ private:
   buffer input_;
   buffer copied_;
   buffer output_;
-  buffer columns_; ///< of all algorithms and of packing, but for the results and the packets
+  buffer columns_; ///< of all algorithms and of packing, except results and packets
   buffer results_;
-  buffer packets_; ///< found once for the algorithms that are run alone
+  buffer packets_; ///< found once for algorithms that run alone
   frame_summary* summary_ = nullptr;
   selection_frame frame_;
   steps steps_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3-bench sort`: sorting the pulses of many events, beside what the libraries have for it:
-// on one core and, if there is one, on a device.
+// `koto-l3-bench sort`: sorting the pulses of many events, compared with library functions, on one
+// core and, if there is one, on a device.
 #include <algorithm>
 #include <memory>
 #include <span>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorting segments of keys: sort_block, with the room that match_ends gives it, beside what the
-// libraries have: std::sort on a core, CUB's segmented sort on a device. Segments are all of one
-// length and their keys random; every output is poisoned before and compared after.
+// Sorting of key segments: sort_block, with the room of match_ends, compared with library
+// functions: std::sort on a core, CUB's segmented sort on a device. All segments have one length
+// and random keys; every output is poisoned before and compared after.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace l3::bench {
 
 inline constexpr std::uint32_t max_segment = match_ends::max_pulses;
 
-/// A block a segment of n keys.
+/// One block per segment of n keys.
 struct sort_segments {
   static constexpr std::uint32_t width = match_ends::width;
   struct shared {
@@ -34,7 +34,7 @@ struct sort_segments {
   }
 };
 
-/// The keys, and what must come out.
+/// The keys and the expected result.
 struct sort_work {
   /// Segments of at most max_segment keys.
   sort_work(std::uint32_t segments, std::uint32_t keys_per_segment);
@@ -45,7 +45,7 @@ struct sort_work {
   std::vector<std::uint64_t> sorted;
 };
 
-/// The same work by us and by a library, in the same turns.
+/// The same work by us and by a library, taking turns.
 struct sort_row {
   std::string where;
   std::uint32_t segments = 0;

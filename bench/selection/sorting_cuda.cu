@@ -78,7 +78,7 @@ private:
   buffer offsets_;
   buffer scratch_; // CUB's
   std::vector<std::uint64_t> back_;
-  cuda::stream stream_; // goes first, and waits for what is in it
+  cuda::stream stream_; // destroyed first, which waits for pending work
 };
 
 } // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fast decoder of the strong codec as readers of packed events take it: a group_decoder
-// (transport/store/strong_group.hpp) by the vectors of the processor.
+// The fast decoder of the strong codec for readers of packed events: a group_decoder
+// (transport/store/strong_group.hpp) with the processor's vector instructions.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace l3::strong {
 
-/// Decodes groups that take all of `groups`, to the samples of so many groups; false if any is
-/// damaged. `wide`: their waveforms are long.
+/// Decodes adjacent groups that fill `groups`; returns false if any is damaged. `wide`: their
+/// waveforms are long.
 [[nodiscard]] bool decode_all(std::span<const std::byte> groups, bool wide,
                               std::span<std::uint16_t> samples);
 

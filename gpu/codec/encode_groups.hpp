@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encodes the groups that a block holds in shared memory. On a CPU the block is one lane, and the
-// groups go through its vectors; elsewhere each lane takes a group. CUDA devices have a form of
-// their own for whole boards (selection/packing/encode.cuh).
+// Encodes the groups that a block has in shared memory. On a CPU the block is one lane, and vector
+// instructions encode the groups; elsewhere each lane takes a group. CUDA devices have their own
+// form for whole boards (selection/packing/encode.cuh).
 #pragma once
 
 #include <cstddef>
@@ -15,13 +15,13 @@
 
 namespace l3::strong {
 
-/// Room for n groups, plain and coded, of which some may be unused.
+/// Room for n groups, plain and coded; some may be unused.
 template <std::uint32_t n>
 struct plain_groups {
   alignas(64) std::uint16_t samples[n][group_samples];
-  alignas(16) std::byte coded[n * max_group_bytes + 16]; // the room that copies may read beyond
+  alignas(16) std::byte coded[n * max_group_bytes + 16]; // extra room that copies may read
   std::uint32_t used[n];                                 // whether there is a group
-  std::uint32_t at[n];                                   // where its coded form begins, and
+  std::uint32_t at[n];                                   // begin of its coded form, and
   std::uint32_t bytes[n];
   shape shapes[n];
 };
@@ -35,7 +35,7 @@ L3_FN void encode(const B& b, plain_groups<n>& g) {
   });
 }
 
-/// Groups of one shape that lie side by side are encoded together.
+/// Adjacent groups of one shape are encoded together.
 template <std::uint32_t n>
 void encode(const solo_block&, plain_groups<n>& g) {
   for (std::uint32_t first = 0; first < n;) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which instruction sets the processor has, in the groups for which the codecs have forms. The
-// compiler's functions ask the processor. Highway has one as well, but its library also times the
-// processor's clock when a program starts, which took a third of that start.
+// The processor's instruction sets, in the groups for which the codecs have forms. The compiler's
+// functions detect them. Highway could too, but its library also measures the processor's clock
+// when a program starts, which took a third of that start.
 #pragma once
 
 namespace l3 {

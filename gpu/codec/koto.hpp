@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The KOTO record (docs/formats.md, section 5): 64 samples as their minimum and 64 differences of N
-// bits each. These functions run on hosts and devices, and read and write exactly the bytes of the
-// record, not one more.
+// bits each. These functions run on hosts and devices, and read and write only the bytes of the
+// record.
 //
-// Eight differences of N bits are exactly N bytes. So the packer does not append samples one by
-// one: it merges neighbours by shifts within 64-bit words, four to a *quad* of 4N bits and two
-// quads to an *octet*, and stores octet k whole at byte k · N. No bit carries over from one octet
-// to the next, and the loops vectorise.
+// Eight differences of N bits are exactly N bytes. So the packer does not append single samples: it
+// merges neighbours by shifts within 64-bit words, four to a *quad* of 4N bits and two quads to an
+// *octet*, and stores octet k whole at byte k · N. No bit carries over from one octet to the next,
+// and the loops vectorise.
 #pragma once
 
 #include <cstddef>
@@ -27,8 +27,8 @@ inline constexpr std::uint32_t max_bits = 16;
 }
 inline constexpr std::uint32_t max_record_bytes = record_head_bytes + octets * max_bits;
 
-/// N: how many bits a difference up to `range` (below 65536) needs. The function has no branches
-/// and no tables, so that it vectorises, and no comparisons, which compilers turn into branches.
+/// N: the number of bits for a difference up to `range` (below 65536). It has no branches and no
+/// tables, so that it vectorises, and no comparisons, which compilers turn into branches.
 [[nodiscard]] L3_FN constexpr std::uint32_t bits_needed(std::uint32_t range) {
   std::uint32_t bits = 0;
   for (std::uint32_t step = 8; step != 0; step /= 2) {
@@ -72,7 +72,7 @@ L3_FN inline void store_octet(std::byte* p, octet o, std::uint32_t bits) {
   }
 }
 
-/// The octet whose N bytes lie at p; it reads no other byte.
+/// The octet in the N bytes at p; it reads no other byte.
 [[nodiscard]] L3_FN inline octet load_octet(const std::byte* p, std::uint32_t bits) {
   if (bits > 8) {
     const std::uint32_t rest = 8 * (bits - 8);
@@ -96,7 +96,7 @@ L3_FN inline void store_head(std::byte* p, std::uint32_t bits, std::uint32_t min
   store(p + 2, static_cast<std::uint8_t>(minimum >> 8));
 }
 
-/// Merges four 16-bit differences, side by side in a word, to a quad.
+/// Merges four adjacent 16-bit differences of a word to a quad.
 [[nodiscard]] L3_FN constexpr std::uint64_t merge_lanes(std::uint64_t x, std::uint32_t bits) {
   const std::uint64_t pairs =
       (x & 0x0000ffff0000ffffU) | ((x & 0xffff0000ffff0000U) >> (16 - bits));
@@ -137,8 +137,8 @@ L3_FN inline std::uint32_t pack_record(const std::uint16_t* samples, std::byte* 
   return record_bytes(bits);
 }
 
-/// Unpacks the record at `in`, of which `available` bytes may be read, to 64 samples. Returns the
-/// record's length; or 0, and writes nothing, if the record is truncated or its N is above 16.
+/// Unpacks the record at `in`, which has `available` bytes, to 64 samples. Returns the record's
+/// length, or 0 without writing if the record is truncated or its N is above 16.
 [[nodiscard]] L3_FN inline std::uint32_t unpack_record(const std::byte* in, std::size_t available,
                                                        std::uint16_t* samples) {
   if (available < record_head_bytes) return 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes short runs of bytes side by side at any address, each run by another lane: a few stores
-// that overlap one another, but touch no byte of another run. CUDA devices have a form of their own
-// for whole boards (gpu/cuda/record_packing.cuh).
+// Writes short adjacent runs of bytes at any address, each by another lane: a few stores that
+// overlap one another but touch no byte of another run. CUDA devices have their own form for whole
+// boards (gpu/cuda/record_packing.cuh).
 #pragma once
 
 #include <cstddef>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The strong codec (docs/formats.md, section 5b): a group of 16 records of 64 samples, as many as a
-// board has, in fewer bytes than KOTO records, without loss. Eight lanes code 128 samples each,
-// side by side: every lane predicts its next sample from those before it and from how well it
-// predicted them, and codes the residual by a range coder (rANS) whose 16-bit words all lanes
-// share. So a vector or eight threads can code a group together, and nothing outside the group is
-// needed. This is the portable form, and the reference of the others (strong_groups.hpp).
+// The strong codec (docs/formats.md, section 5b): a lossless group of 16 records of 64 samples, as
+// in a board, that is smaller than KOTO records. Eight lanes code 128 samples each in parallel:
+// every lane predicts its next sample from earlier ones and their prediction errors, and codes the
+// residual by a range coder (rANS) whose 16-bit words all lanes share. So vector instructions or
+// eight threads can code a group together, without data from outside it. This is the portable form
+// and the reference of the others (strong_groups.hpp).
 #pragma once
 
 #include <cstddef>
@@ -24,23 +24,23 @@ inline constexpr std::uint32_t lanes = 8;
 inline constexpr std::uint32_t lane_samples = group_samples / lanes;
 
 inline constexpr std::uint32_t length_bytes = 2;
-inline constexpr std::uint32_t max_coded_bytes = 2047; // behind the length; else the group is raw
+inline constexpr std::uint32_t max_coded_bytes = 2047; // behind the length; larger groups are raw
 inline constexpr std::uint32_t max_group_bytes = length_bytes + group_sample_bytes;
 
 inline constexpr std::uint32_t least_state = 1U << 16; // of a lane's coder, between two steps
 
-/// Which samples of a group are of one waveform.
+/// The division of a group's samples into waveforms.
 enum class shape : std::uint8_t {
-  short_ones, ///< each 64 samples are a waveform: the model starts anew in the middle of each lane
-  long_ones,  ///< all 128 samples of a lane are of one waveform
+  short_ones, ///< each 64 samples are a waveform: the model restarts in the middle of each lane
+  long_ones,  ///< all 128 samples of a lane belong to one waveform
 };
 
-/// Whether the lanes code a residual in this step; if not, a waveform or its part begins.
+/// Whether the lanes code a residual in this step; otherwise a waveform or its part begins.
 [[nodiscard]] L3_FN constexpr bool codes(std::uint32_t step, shape of) {
   return step % (of == shape::short_ones ? record_samples : lane_samples) != 0;
 }
 
-/// How many first samples stand in the head, and how many bits of each a lane's coder starts with.
+/// The number of first samples in the head; also how many bits of them start a lane's coder.
 [[nodiscard]] L3_FN constexpr std::uint32_t first_samples(shape of) {
   return of == shape::short_ones ? group_records : lanes;
 }
@@ -48,8 +48,8 @@ enum class shape : std::uint8_t {
   return of == shape::short_ones ? 8 : 16;
 }
 
-/// The first samples as they are stored: the first itself, then the differences of neighbours,
-/// modulo 2^16, with the sign in the lowest bit.
+/// The stored form of first samples: the first itself, then the differences of neighbours, modulo
+/// 2^16, with the sign in the lowest bit.
 [[nodiscard]] L3_FN constexpr std::uint32_t fold_sign(std::int32_t difference) {
   return static_cast<std::uint16_t>((difference << 1) ^ (difference >> 31));
 }
@@ -60,7 +60,7 @@ enum class shape : std::uint8_t {
 struct group_head {
   choice chosen;
   std::uint32_t first[group_records] = {}; // folded
-  std::uint32_t high_bits = 0;             // of each folded first sample but the first
+  std::uint32_t high_bits = 0;             // of each folded first sample except the first
 };
 
 /// The bytes from the length to the states.
@@ -68,7 +68,7 @@ struct group_head {
   return length_bytes + 5 + (of == shape::short_ones ? 1 + (15 * h.high_bits + 7) / 8 : 0);
 }
 
-/// What a step codes in a lane.
+/// The coded value of a step in a lane.
 struct residual {
   std::int16_t value = 0;
   std::uint32_t symbol = 0; ///< its entry in the tables (strong_tables.hpp)
@@ -84,7 +84,7 @@ struct residual {
   return {static_cast<std::int16_t>(r), entry_of(symbol_of(r, scale))};
 }
 
-/// Puts a step of a lane into its coder; returns whether `word` has to be written.
+/// Pushes a step of a lane into its coder; returns whether `word` must be written.
 [[nodiscard]] L3_FN inline bool push(std::uint32_t& state, const residual& r, std::uint16_t& word) {
   const std::uint32_t frequency = r.symbol & 0x3ff;
   const std::uint32_t sum = r.symbol >> 10 & 0x3ff;
@@ -95,7 +95,7 @@ struct residual {
     state >>= 16;
   }
   const std::uint32_t low = static_cast<std::uint32_t>(r.value) & ((1U << low_bits) - 1);
-  // The quotient by the frequency moves up, and what is left stays.
+  // The quotient by the frequency moves up, and the remainder stays.
   const std::uint32_t high = state / frequency * (table_slots - frequency) + state + sum;
   state = high << low_bits | low;
   return full;
@@ -144,7 +144,7 @@ L3_FN inline void fold_first_samples(const std::uint16_t* samples, shape of, gro
   h.high_bits = bits_used(any >> carried_bits(of));
 }
 
-/// What the coder of a lane starts with.
+/// The initial state of a lane's coder.
 [[nodiscard]] L3_FN inline std::uint32_t carried(const group_head& h, shape of,
                                                  std::uint32_t lane) {
   if (of == shape::long_ones) return h.first[lane];
@@ -193,7 +193,7 @@ L3_FN inline std::uint32_t store_raw(const std::uint16_t* samples, std::byte* ou
   return max_group_bytes;
 }
 
-/// Writes a group that has been coded; returns its length.
+/// Writes a coded group; returns its length.
 L3_FN inline std::uint32_t store_group(const std::uint16_t* samples, const group_head& h, shape of,
                                        const std::uint32_t* states, const std::uint16_t* words,
                                        std::uint32_t n, std::byte* out) {
@@ -207,7 +207,7 @@ L3_FN inline std::uint32_t store_group(const std::uint16_t* samples, const group
 
 } // namespace detail
 
-/// The most 16-bit words that the lanes write: one a step, and one for an escape.
+/// The most 16-bit words of the lanes: one per step, and one per escape.
 inline constexpr std::uint32_t max_words = 2 * group_samples;
 
 /// Encodes 1024 samples to `out`, which has room for max_group_bytes; returns the bytes used.
@@ -218,8 +218,8 @@ L3_FN inline std::uint32_t encode_group(const std::uint16_t* samples, shape of, 
   detail::group_residuals residuals;
   detail::model_lanes(samples, of, h.chosen, residuals);
 
-  // The decoder reads words as it needs them, lane by lane in each step. The coder of each lane
-  // works like a stack, so the steps go in last first, and the words are written from the end.
+  // The decoder reads words as needed, lane by lane in each step. The coder of each lane works like
+  // a stack, so the last step is pushed first, and words are written from the end.
   std::uint16_t words[max_words];
   std::uint32_t begin = max_words;
   std::uint32_t states[lanes];
@@ -238,7 +238,7 @@ L3_FN inline std::uint32_t encode_group(const std::uint16_t* samples, shape of, 
   return detail::store_group(samples, h, of, states, words + begin, max_words - begin, out);
 }
 
-/// The length of the group at `in`; 0 if it is cut off.
+/// The length of the group at `in`; 0 if it is truncated.
 [[nodiscard]] L3_FN inline std::uint32_t group_bytes(const std::byte* in, std::size_t available) {
   if (available < length_bytes) return 0;
   const std::uint32_t coded = load<std::uint16_t>(in) & max_coded_bytes;
@@ -246,13 +246,13 @@ L3_FN inline std::uint32_t encode_group(const std::uint16_t* samples, shape of, 
   return bytes <= available ? bytes : 0;
 }
 
-/// Whether the length says that the samples follow as they are.
+/// Whether the length says that raw samples follow.
 [[nodiscard]] inline bool is_raw(const std::byte* in) {
   return (load<std::uint16_t>(in) & max_coded_bytes) == 0;
 }
 
-/// Reads head and states of the coded group of `bytes` bytes at `in`. Returns where its words
-/// begin; 0 if it ends before.
+/// Reads head and states of the coded group of `bytes` bytes at `in`. Returns the offset of its
+/// words; 0 if it is too short.
 [[nodiscard]] inline std::uint32_t load_head(const std::byte* in, std::uint32_t bytes, shape of,
                                              group_head& h, std::uint32_t* states) {
   if (bytes < length_bytes + 6) return 0;
@@ -287,8 +287,8 @@ L3_FN inline std::uint32_t encode_group(const std::uint16_t* samples, shape of, 
   return at;
 }
 
-/// With the decoded states, the first samples as they were; false if the states are not such that
-/// an encoder started with.
+/// Restores the first samples from the decoded states; returns false if no encoder starts with
+/// these states.
 [[nodiscard]] inline bool unfold_first_samples(const group_head& h, shape of,
                                                const std::uint32_t* states, std::uint16_t* first) {
   std::uint32_t any = 0;
@@ -306,8 +306,8 @@ L3_FN inline std::uint32_t encode_group(const std::uint16_t* samples, shape of, 
   return true;
 }
 
-/// Decodes the group at `in`, whose length is `bytes` (group_bytes), to 1024 samples. Returns false
-/// if it is damaged; the samples are then of no use.
+/// Decodes the group at `in` with length `bytes` (group_bytes) to 1024 samples. Returns false if it
+/// is damaged; the samples are then invalid.
 [[nodiscard]] inline bool decode_group(const std::byte* in, std::uint32_t bytes, shape of,
                                        std::uint16_t* samples) {
   if (is_raw(in)) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the encoder of the strong codec chooses a group's filter and first scale: by the correlation
-// of neighbouring samples, with pulses clipped, as in linear prediction of sound. A decoder needs
-// none of this. Sums are whole numbers; the few operations on doubles are correctly rounded ones in
-// a fixed order, so that every form of the encoder chooses alike.
+// The strong codec's choice of a group's filter and first scale, made by the encoder only: by the
+// correlation of neighbouring samples with clipped pulses, as in linear prediction of sound. Sums
+// are integers; the few operations on doubles are correctly rounded and in a fixed order, so that
+// every form of the encoder chooses alike.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace l3::strong {
 
-/// The sums over a record of the products of samples 0 … 4 apart, and of the steps (without their
-/// sign) between neighbours.
+/// The sums over a record of the products of samples 0 … 4 apart, and of the absolute steps between
+/// neighbours.
 struct correlation {
   std::int32_t of[taps + 1];
   std::int32_t steps;
@@ -20,7 +20,7 @@ struct correlation {
 
 inline constexpr std::int32_t max_clip = 4095; // so that the sums fit 32 bits
 
-/// `x`: the record's samples, by number.
+/// `x`: the record's samples by number.
 template <class Samples>
 [[nodiscard]] L3_FN correlation correlate(const Samples& x) {
   const auto clamp = [](std::int32_t v, std::int32_t to) {
@@ -35,7 +35,7 @@ template <class Samples>
   std::int32_t clip = ((3 * away) >> 6) + 1;
   clip = clip < max_clip ? clip : max_clip;
   correlation c{};
-  std::int32_t before[taps] = {}; // the last first
+  std::int32_t before[taps] = {}; // the last one first
   for (std::uint32_t i = 0; i < record_samples; ++i) {
     const std::int32_t z = clamp(x[i] - mean, clip);
     c.of[0] += z * z;
@@ -47,7 +47,7 @@ template <class Samples>
   return c;
 }
 
-/// The number of the start_scale() at or below 0.9 times the record's mean step.
+/// The index of the largest start_scale() up to 0.9 times the record's mean step.
 [[nodiscard]] L3_FN inline std::uint32_t start_of(std::int32_t steps) {
   constexpr std::int32_t sixteenths = 234; // of a mean over 63 steps, times 0.9, in 1/1024
   const std::int32_t mean = (steps * (sixteenths / 2)) >> 9;
@@ -56,12 +56,12 @@ template <class Samples>
   return 2 * (octave - 1) + (s >> (octave - 1) & 1);
 }
 
-/// The filter that predicts best, by Levinson's and Durbin's recursion.
+/// The best predicting filter, by the Levinson-Durbin recursion.
 L3_FN inline void solve(const double (&sum)[taps + 1], std::int32_t (&filter)[taps]) {
   double r[taps + 1];
   for (std::uint32_t j = 0; j <= taps; ++j)
     r[j] = sum[j] * (64.0 / static_cast<double>(record_samples - j));
-  r[0] = r[0] * 1.002 + 0.02; // so that flat waveforms, or too few, divide by no zero
+  r[0] = r[0] * 1.002 + 0.02; // avoids a division by zero for flat or too few waveforms
   double a[taps] = {};
   double left = r[0];
   for (std::uint32_t n = 0; n < taps; ++n) {
@@ -73,7 +73,7 @@ L3_FN inline void solve(const double (&sum)[taps + 1], std::int32_t (&filter)[ta
     next[n] = k;
     for (std::uint32_t j = 0; j <= n; ++j) a[j] = next[j];
     left = left * (1.0 - k * k);
-    if (!(left > 0.0)) break; // the corrected sums need not belong to any signal
+    if (!(left > 0.0)) break; // the corrected sums may not belong to any signal
   }
   for (std::uint32_t j = 0; j < taps; ++j) {
     const double of_32 = a[j] * 32.0 + 64.5;
@@ -81,12 +81,12 @@ L3_FN inline void solve(const double (&sum)[taps + 1], std::int32_t (&filter)[ta
   }
 }
 
-/// What a record adds to the sums of its group: each record has the same weight.
+/// A record's contribution to the sums of its group; all records have the same weight.
 struct contribution {
   double of[taps + 1] = {};
   std::uint32_t start = 0;
 
-  /// Takes the records one after the other: the order of the sums is part of the choice.
+  /// Call it for the records in order, because the order of the sums affects the choice.
   L3_FN void add(const contribution& record) {
     for (std::uint32_t j = 0; j <= taps; ++j) of[j] = of[j] + record.of[j];
     start += record.start;
@@ -101,7 +101,7 @@ struct contribution {
   return to;
 }
 
-/// What suits the 16 records of a group, of which this is the sum.
+/// The choice for the 16 records of a group, from their sum.
 [[nodiscard]] L3_FN inline choice chosen_for(const contribution& group) {
   choice to;
   solve(group.of, to.filter);

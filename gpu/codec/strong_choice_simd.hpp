@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// strong_choice.hpp with vectors, compiled once for each instruction set: the sums over a record.
+// strong_choice.hpp with vector instructions, compiled for each set: the sums over a record.
 #if defined(L3_STRONG_CHOICE_SIMD) == defined(HWY_TARGET_TOGGLE)
 #ifdef L3_STRONG_CHOICE_SIMD
 #undef L3_STRONG_CHOICE_SIMD
@@ -20,7 +20,7 @@ namespace HWY_NAMESPACE {
 
 #if HWY_TARGET & (HWY_AVX2 | HWY_AVX3 | HWY_AVX3_DL)
 
-// As wide as the processor has them, and of one record at a time.
+// As wide as the processor's vectors, for one record at a time.
 constexpr hn::ScalableTag<std::int32_t> wide_32;
 constexpr hn::ScalableTag<std::int16_t> wide_16;
 constexpr hn::ScalableTag<std::uint16_t> wide_16u;
@@ -36,7 +36,7 @@ HWY_INLINE wide_sums add_products(wide_sums sum, vector_16 a, vector_16 b) {
   return hn::ReorderWidenMulAccumulate(wide_32, a, b, sum, none);
 }
 
-/// Eight samples before those of `now`, of which `before` has the earlier ones.
+/// The eight samples before `now`; `before` has the earlier ones.
 HWY_INLINE vector_16 half_before(vector_16 now, vector_16 before) {
 #if HWY_TARGET == HWY_AVX2
   return vector_16{_mm256_permute2x128_si256(before.raw, now.raw, 0x21)};
@@ -45,7 +45,7 @@ HWY_INLINE vector_16 half_before(vector_16 now, vector_16 before) {
 #endif
 }
 
-/// The samples `back` before those of `now`; `between`: those eight before.
+/// The samples `back` before those of `now`; `between`: the eight samples before.
 template <int back>
 HWY_INLINE vector_16 shifted(vector_16 now, vector_16 between) {
   return hn::CombineShiftRightBytes<16 - 2 * back>(wide_16, now, between);
@@ -78,14 +78,14 @@ HWY_INLINE void totals_of_records(Lanes lanes, std::int32_t* to) {
     totals(lanes(r), lanes(r + 1), lanes(r + 2), lanes(r + 3), to + r);
 }
 
-/// Adds numbers of 16 bits without sign to a sum, each less 0x8000.
+/// Adds unsigned 16-bit numbers minus 0x8000 to a sum.
 HWY_INLINE wide_sums add_unsigned(wide_sums sum, vector_16u v) {
   const auto less = hn::BitCast(wide_16, hn::Xor(v, hn::Set(wide_16u, 0x8000)));
   return add_products(sum, less, hn::Set(wide_16, 1));
 }
 constexpr std::int32_t taken_off = 0x8000 * static_cast<std::int32_t>(record_samples);
 
-/// How strong::correlate sees the samples of a record.
+/// The view of a record's samples in strong::correlate.
 struct record_scale {
   vector_16u mean;
   vector_16u clip;
@@ -100,12 +100,12 @@ struct record_scale {
   }
 };
 
-/// What the sum of steps has too much: the first sample's distance from the mean.
+/// The excess in the sum of steps: the first sample's distance from the mean.
 HWY_INLINE std::int32_t first_step(std::int32_t sample, std::int32_t mean, std::int32_t clip) {
   return std::min(std::abs(sample - mean), clip);
 }
 
-/// The sums of strong::correlate for the samples of a record, by lanes.
+/// The sums of strong::correlate for a record's samples, by lanes.
 struct product_sums {
   wide_sums of[taps + 1];
   wide_sums steps;
@@ -113,7 +113,7 @@ struct product_sums {
   HWY_INLINE product_sums(const std::uint16_t* samples, const record_scale& scale) {
     for (auto& s : of) s = hn::Zero(wide_32);
     steps = hn::Zero(wide_32);
-    vector_16 before = hn::Zero(wide_16); // no product with samples before the first
+    vector_16 before = hn::Zero(wide_16); // products with samples before the first are 0
     for (std::size_t i = 0; i < record_vectors; ++i) {
       const vector_16 now = scale.clipped(hn::LoadU(wide_16u, samples + i * vector_samples));
       const vector_16 between = half_before(now, before);
@@ -129,8 +129,8 @@ struct product_sums {
   }
 };
 
-/// See strong::choose. Each stage goes through all records before the next one begins: within a
-/// record it waits for the stage before.
+/// See strong::choose. Each stage processes all records before the next one begins, because within
+/// a record it depends on the previous stage.
 HWY_INLINE choice choose_with_vectors(const std::uint16_t* samples) {
   const auto load = [&](std::uint32_t record, std::size_t i) HWY_ATTR {
     return hn::LoadU(wide_16u, samples + record * record_samples + i * vector_samples);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decoding groups of the strong codec with vectors, compiled once for each instruction set: several
-// groups side by side, each by the steps of strong::decode_group. Words are read without a look at
-// the end of their group, from a copy with room behind: a damaged group reads garbage, and is told
-// by the place at which its last step ends.
+// Decodes groups of the strong codec with vector instructions, compiled for each set: several
+// groups in parallel, each with the steps of strong::decode_group. Words are read without checking
+// the end of their group, from a copy with extra room: a damaged group gives garbage, and is
+// detected by where its last step ends.
 #if defined(L3_STRONG_DECODE_SIMD) == defined(HWY_TARGET_TOGGLE)
 #ifdef L3_STRONG_DECODE_SIMD
 #undef L3_STRONG_DECODE_SIMD
@@ -20,7 +20,7 @@ namespace HWY_NAMESPACE {
 
 #if HWY_TARGET & (HWY_AVX2 | HWY_AVX3 | HWY_AVX3_DL)
 
-/// A group that is to be decoded, and its words.
+/// A group to decode, and its words.
 struct coded_group {
   const std::byte* in = nullptr;
   std::uint32_t bytes = 0;
@@ -28,11 +28,11 @@ struct coded_group {
 
   group_head head;
   std::uint32_t states[lanes];
-  const std::byte* end = nullptr; // of the words
+  const std::byte* end = nullptr; // end of the words
   bool good = false;
-  alignas(16) std::byte words[2 * (max_words + lanes)]; // what any steps take, and the last load
+  alignas(16) std::byte words[2 * (max_words + lanes)]; // room for any steps and the last load
 
-  /// Reads head and states. Of a damaged group it makes one that can be decoded to garbage.
+  /// Reads head and states. A damaged group becomes one that decodes to garbage.
   void open(shape of) {
     const std::uint32_t at = load_head(in, bytes, of, head, states);
     good = at != 0;
@@ -45,7 +45,7 @@ struct coded_group {
 
 /// The coders of the lanes of a group.
 struct group_decoder {
-  const std::byte* word; // the next one
+  const std::byte* word; // the next word
   chosen_vectors chosen;
   vector_model model;
   vector_u states;
@@ -70,7 +70,7 @@ struct group_decoder {
     const vector_u slot =
         look_up(biased<table_slots>(symbols.of_slot),
                 select_bits(row_mask, hn::ShiftRight<22 - table_bits>(scale), high));
-    // The low bits of the state fill up those of the quotient, which stands at bit 22.
+    // The low bits of the state fill up those of the quotient, which begins at bit 22.
     const vector quotient = hn::BitCast(d32, slot) >> hn::BitCast(d32, quotient_bit - low_bits);
     vector r =
         hn::BitCast(d32, select_bits(low_mask(low_bits), states, hn::BitCast(d32u, quotient)));
@@ -90,7 +90,7 @@ struct group_decoder {
     model.learn<early, of>(y, r, y - filtered, of_last, age);
   }
 
-  /// Lanes whose states have become small take words.
+  /// Lanes with small states take words.
   HWY_INLINE void refill() {
 #if HWY_TARGET == HWY_AVX2
     // Halves are compared: that of the high one is the sign of its lane.
@@ -122,7 +122,7 @@ struct group_decoder {
   }
 };
 
-/// The rows of a group back to samples, lane by lane.
+/// Converts the rows of a group back to samples, lane by lane.
 HWY_INLINE void store_samples(const coded_group& g, const lane_rows& rows, shape of,
                               const std::uint16_t* first) {
   const hn::Repartition<std::uint16_t, decltype(d32u)> samples;
@@ -139,7 +139,7 @@ HWY_INLINE void store_samples(const coded_group& g, const lane_rows& rows, shape
   }
 }
 
-/// After the last step.
+/// Call it after the last step.
 HWY_INLINE void close(coded_group& g, const group_decoder& decoder, const lane_rows& rows,
                       shape of) {
   hn::StoreU(decoder.states, d32u, g.states);
@@ -148,7 +148,7 @@ HWY_INLINE void close(coded_group& g, const group_decoder& decoder, const lane_r
   if (g.good) store_samples(g, rows, of, first);
 }
 
-/// Decodes as many groups as there are numbers; says in each whether it was good.
+/// Decodes as many groups as there are numbers; records in each whether it was valid.
 template <std::size_t... n>
 void decode_bundle(coded_group* groups, shape of, std::index_sequence<n...>) {
   (groups[n].open(of), ...);
@@ -166,11 +166,11 @@ decode_result decode_groups(std::span<const std::byte> groups, shape of,
                             std::span<std::uint16_t> samples) {
   portable::check_decode(samples);
   const std::size_t room = samples.size() / group_samples;
-  coded_group waiting[bundle_groups]; // to be decoded together
-  std::size_t place[bundle_groups];   // of each: its number
+  coded_group waiting[bundle_groups]; // decoded together
+  std::size_t place[bundle_groups];   // number of each
   std::size_t n = 0;
-  decode_result good; // before the first that waits
-  decode_result r;    // with those that wait
+  decode_result good; // before the first waiting group
+  decode_result r;    // including the waiting groups
   const auto decode_waiting = [&] HWY_ATTR {
     if (n == 0) return true;
     for (std::size_t k = n; k < bundle_groups; ++k) {

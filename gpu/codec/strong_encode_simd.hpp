@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encoding groups of the strong codec with vectors, compiled once for each instruction set: several
-// groups side by side, each by the steps of strong::encode_group.
+// Encodes groups of the strong codec with vector instructions, compiled for each set: several
+// groups in parallel, each with the steps of strong::encode_group.
 #if defined(L3_STRONG_ENCODE_SIMD) == defined(HWY_TARGET_TOGGLE)
 #ifdef L3_STRONG_ENCODE_SIMD
 #undef L3_STRONG_ENCODE_SIMD
@@ -19,13 +19,13 @@ namespace HWY_NAMESPACE {
 
 #if HWY_TARGET & (HWY_AVX2 | HWY_AVX3 | HWY_AVX3_DL)
 
-/// A group that is encoded, and its words, which are written from the end.
+/// A group to encode, and its words, which are written from the end.
 struct plain_group {
   const std::uint16_t* samples = nullptr;
   group_head head;
   std::uint32_t states[lanes];
-  std::uint16_t words[lanes + max_words]; // the first ones are written over only
-  std::uint16_t* word = nullptr;          // the last that was written
+  std::uint16_t words[lanes + max_words]; // the first ones are only overwritten
+  std::uint16_t* word = nullptr;          // the last written word
 
   void open(shape of) {
     head.chosen = choose_with_vectors(samples);
@@ -42,7 +42,7 @@ struct plain_group {
   }
 };
 
-/// Samples lane by lane to rows, less the first of their piece.
+/// Loads samples lane by lane into rows, except the first of their piece.
 HWY_INLINE void load_rows(const std::uint16_t* from, shape of, lane_rows& rows) {
   const hn::Repartition<std::uint16_t, decltype(d32u)> samples;
   const std::uint32_t piece = group_samples / first_samples(of);
@@ -60,25 +60,25 @@ HWY_INLINE void load_rows(const std::uint16_t* from, shape of, lane_rows& rows) 
   }
 }
 
-/// Rounds to zero. The numbers are small enough, so that nothing is mended.
+/// Rounds to zero. The numbers are small enough to need no correction.
 HWY_INLINE vector_u truncated(hn::Vec<decltype(d32f)> number) {
   return vector_u{_mm256_cvttps_epi32(number.raw)};
 }
 
-/// What the steps code.
+/// The coded values of the steps.
 struct lane_residuals {
   lane_rows rows; ///< samples
-  /// Residuals of the steps in which a lane has an escape, in their order.
+  /// Residuals of the steps with an escape in a lane, in order.
   alignas(32) std::uint32_t escapes[lane_samples + 1][lanes];
   std::size_t escape_steps = 0;
   /// Entries of symbols.of_symbol, with the low bits at bit 24.
   alignas(32) std::uint32_t entries[lane_samples][lanes];
 };
 
-/// The lanes of a group, step by step: first all residuals are made, from the first to the last,
-/// then they go into the coders, the last first.
+/// The lanes of a group, step by step: first all residuals are computed, from the first to the
+/// last, then they are pushed into the coders, the last first.
 struct group_encoder {
-  std::uint16_t* word; // the last that was written
+  std::uint16_t* word; // the last written word
   chosen_vectors chosen;
   vector_model model;
   vector_u states;
@@ -112,7 +112,7 @@ struct group_encoder {
     const vector_u low = hn::And(low_mask(low_bits), hn::BitCast(d32u, r));
     hn::Store(hn::Or(entry, hn::ShiftLeft<24>(low)), d32u, to.entries[i]);
     hn::Store(hn::BitCast(d32u, r), d32u,
-              to.escapes[to.escape_steps]); // written over unless there is an escape
+              to.escapes[to.escape_steps]); // overwritten unless there is an escape
     to.escape_steps += bits_of(hn::BitCast(d32, entry) < hn::Zero(d32)) != 0 ? 1 : 0;
     model.learn<early, of>(y, r, of_filter, of_last, age);
   }
@@ -136,28 +136,28 @@ struct group_encoder {
     write_words(states, bits_of(hn::RebindMask(d32, full)));
     states = hn::IfThenElse(full, hn::ShiftRight<16>(states), states);
 
-    // The quotient is below 2^22, so that with three roundings, and without the lowest bit of the
-    // state, its estimate is wrong by less than 1, and what is below it by 1 at most.
+    // The quotient is below 2^22. With three roundings, and without the lowest bit of the state,
+    // its estimate is wrong by less than 1, and its integer part by at most 1.
     const auto per_two = two / hn::ConvertTo(d32f, hn::BitCast(d32, frequency));
     const vector half = hn::BitCast(d32, hn::ShiftRight<1>(states));
     const vector_u quotient = truncated(hn::ConvertTo(d32f, half) * per_two);
     const vector rest = hn::BitCast(d32, states - quotient * frequency);
     const vector signed_frequency = hn::BitCast(d32, frequency);
-    const vector other = slots - signed_frequency; // one more in the quotient
+    const vector other = slots - signed_frequency; // for a quotient larger by one
     vector high = hn::BitCast(d32, hn::ShiftLeft<table_bits>(quotient) + sum) + rest;
     high = high - hn::And(hn::ShiftRight<31>(rest), other);
     high = high + hn::IfThenZeroElse(rest < signed_frequency, other);
     states = hn::Or(hn::BitCast(d32u, high) << low_bits, low);
   }
 
-  /// After the last step.
+  /// Call it after the last step.
   HWY_INLINE void close(plain_group& of) const {
     hn::StoreU(states, d32u, of.states);
     of.word = word;
   }
 
 private:
-  /// Writes the low halves of the lanes of the set before the words that are there.
+  /// Writes the low halves of the lanes of the set in front of the earlier words.
   HWY_INLINE void write_words(vector_u from, std::uint32_t set) {
     const hn::FixedTag<std::uint16_t, lanes> row;
     const hn::FixedTag<std::uint8_t, 2 * lanes> bytes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses between instruction sets when the program runs, as waveforms.cpp does.
+// Chooses the instruction set at run time, like waveforms.cpp.
 #include "gpu/codec/strong_groups.hpp"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ std::vector<group_codec> codecs_of_this_processor() {
     all.push_back({"avx512", HWY_CHOOSE_AVX3(encode_groups), HWY_CHOOSE_AVX3(decode_groups)});
   if (has_avx2())
     all.push_back({"avx2", HWY_CHOOSE_AVX2(encode_groups), HWY_CHOOSE_AVX2(decode_groups)});
-  // A compiler that cannot make code for one of them leaves null behind.
+  // A compiler that cannot generate code for one of them leaves null.
   std::erase_if(all, [](const group_codec& c) { return c.encode == nullptr; });
 #endif
   all.push_back(

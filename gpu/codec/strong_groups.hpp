@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encodes many groups of the strong codec (strong.hpp), and decodes them, with AVX-512 or AVX2
-// where the processor has it. All forms write the bytes of strong::encode_group and accept the
-// groups of strong::decode_group. Nothing outside the spans is read or written, and a damaged group
-// is reported as a value. A group has no checksum: who stores groups adds one.
+// Encodes and decodes many groups of the strong codec (strong.hpp), with AVX-512 or AVX2 if the
+// processor has it. All forms write the bytes of strong::encode_group and accept the groups of
+// strong::decode_group. Nothing outside the spans is read or written, and a damaged group is
+// reported as a value. A group has no checksum; formats that store groups add one.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace l3::strong {
 
-/// How groups of waveforms of so many samples are coded; the samples are a multiple of 64.
+/// The shape of waveforms with this number of samples, a multiple of 64.
 [[nodiscard]] constexpr shape shape_of(std::uint32_t samples) {
   return samples % lane_samples == 0 ? shape::long_ones : shape::short_ones;
 }
@@ -22,7 +22,7 @@ namespace l3::strong {
   return (records + group_records - 1) / group_records;
 }
 
-/// Fills whole groups of which the first `given` samples are there, one record at least: the last
+/// Fills up whole groups of which the first `given` samples exist, at least one record: the last
 /// record is repeated.
 void fill_up(std::span<std::uint16_t> groups, std::size_t given);
 
@@ -33,18 +33,18 @@ void fill_up(std::span<std::uint16_t> groups, std::size_t given);
 
 /// Encodes samples.size() / 1024 groups to the begin of `out` and returns the number of bytes used.
 /// Aborts unless the samples are whole groups and `out` has max_encoded_bytes for them. It may
-/// write to all of that room, and leaves garbage behind the bytes used.
+/// write to all of that room, and leaves garbage behind the used bytes.
 [[nodiscard]] std::size_t encode(std::span<const std::uint16_t> samples, shape of,
                                  std::span<std::byte> out);
 
 struct decode_result {
-  std::size_t groups = 0; ///< good groups that were decoded, 1024 samples each
+  std::size_t groups = 0; ///< number of decoded valid groups, 1024 samples each
   std::size_t bytes = 0;  ///< length of these groups: the next or damaged group begins here
-  bool damaged = false;   ///< the group there is cut off, or no encoder made it
+  bool damaged = false;   ///< the group there is truncated, or no encoder wrote it
 };
 
-/// Decodes groups one after the other until the input ends, `samples` is full, or a group is
-/// damaged. Aborts unless `samples` is room for whole groups. It may write to all of `samples`.
+/// Decodes consecutive groups until the input ends, `samples` is full, or a group is damaged.
+/// Aborts unless `samples` has room for whole groups. It may write to all of `samples`.
 [[nodiscard]] decode_result decode(std::span<const std::byte> groups, shape of,
                                    std::span<std::uint16_t> samples);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a lane of the strong codec knows of its waveform: the last samples, which of two predictors
-// was better lately, and how large the residuals are. Encoder and decoder keep the same model, so
-// no byte is spent on it. It uses whole numbers only; samples are counted from the waveform's
+// A strong codec lane's model of its waveform: the last samples, which of two predictors was
+// better recently, and the size of the residuals. Encoder and decoder compute the same
+// model, so it takes no bytes. It uses integers only; samples are relative to the waveform's
 // first.
 #pragma once
 
@@ -17,10 +17,10 @@ inline constexpr std::uint32_t record_samples = 64;
 inline constexpr std::uint32_t group_records = 16;
 inline constexpr std::uint32_t taps = 4;
 
-/// What the encoder finds for a group and writes into its head.
+/// The encoder's choice for a group, stored in its head.
 struct choice {
   std::int32_t filter[taps] = {}; // −64 … 63, in units of 1/32: the next sample from the last four
-  std::uint32_t start = 0;        // 0 … 31: how large the first residuals will be
+  std::uint32_t start = 0;        // 0 … 31: expected size of the first residuals
 };
 
 /// The mean residual at the start, in 1/16 count: 2, 3, 4, 6, 8, 12, …
@@ -28,7 +28,7 @@ struct choice {
   return static_cast<std::int32_t>((2 + start % 2) << (start / 2));
 }
 
-/// The scale by the sum of two running means of residuals, in 1/32 count: two scales an octave.
+/// The scale from the sum of two running means of residuals, in 1/32 count: two scales per octave.
 [[nodiscard]] L3_FN inline std::uint32_t scale_of(std::int32_t sum) {
   const auto s = static_cast<std::uint32_t>(sum < 4 ? 4 : sum);
   const auto octave = bits_used(s) - 1;
@@ -46,7 +46,7 @@ public:
 
   struct prediction {
     std::int32_t filtered;
-    std::int32_t best; // that, or the last sample
+    std::int32_t best; // the filtered prediction, or the last sample
   };
 
   /// The filter acts on the distance to the level, a running mean.
@@ -61,9 +61,9 @@ public:
 
   [[nodiscard]] L3_FN std::uint32_t scale_now() const { return scale_of(fast_ + (slow_ >> 6)); }
 
-  /// After sample y, the `age`th behind the waveform's first, of residual r. Each running mean is
-  /// kept as a sum from which a part is taken before the new value is added: that is two
-  /// operations, and rounds such that the means of small residuals do not stick.
+  /// Call it after sample y, number `age` after the waveform's first, with residual r. Each running
+  /// mean is stored as a sum, from which a part is subtracted before the new value is added. That
+  /// takes two operations, and its rounding lets the means of small residuals decrease.
   L3_FN void learn(const prediction& p, std::int32_t y, std::int32_t r, std::uint32_t age) {
     fast_ += 4 * magnitude(r) - (fast_ >> 2);
     slow_ += 16 * magnitude(r) - (slow_ >> 6);
@@ -79,7 +79,7 @@ public:
     return age < 2 ? 1 : age < 4 ? 2 : age < 8 ? 3 : 4;
   }
 
-  static constexpr std::int32_t first_level = 8; // half of what its steps are rounded down by
+  static constexpr std::int32_t first_level = 8; // half of the loss of its steps by rounding down
   static constexpr std::int32_t least_lead = 9;
   static constexpr std::int32_t slow_unit = 64;
 
@@ -90,10 +90,10 @@ private:
 
   std::int32_t last_[taps] = {};
   std::int32_t level_ = first_level; // 1/16 count
-  std::int32_t lead_ = 0;            // errors of the filter less those of the last sample
+  std::int32_t lead_ = 0;            // errors of the filter minus those of the last sample
   std::int32_t fast_ = 0;            // running means of residuals, 1/16 count
   std::int32_t slow_ = 0;            // in 1/1024 count
-  std::int32_t rest_ = 32;           // what the filter leaves to the level, in units of 1/32
+  std::int32_t rest_ = 32;           // weight of the level beside the filter, in units of 1/32
 };
 
 } // namespace l3::strong

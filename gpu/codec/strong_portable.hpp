@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The portable form of encode and decode (strong_groups.hpp): one group after the other, by the
+// The portable form of encode and decode (strong_groups.hpp): one group after the other, with the
 // functions of strong.hpp.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace l3::strong::portable {
 
-/// Aborts on programming errors: a part of a group, or too little room.
+/// Aborts on programming errors: an incomplete group, or too little room.
 inline void check_encode(std::span<const std::uint16_t> samples, std::span<std::byte> out) {
   if (samples.size() % group_samples != 0) std::abort();
   if (out.size() < max_encoded_bytes(samples.size() / group_samples)) std::abort();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the lanes of a group of the strong codec and the words that they share move to each other, by
-// the set of lanes that have a word, for instructions that shuffle the bytes of a vector of 16.
+// Byte shuffles between the lanes of a strong codec group and their shared words, by the set of
+// lanes with a word, for instructions that shuffle the bytes of a vector of 16.
 #pragma once
 
 #include <bit>
@@ -9,10 +9,10 @@
 namespace l3::strong {
 
 struct word_shuffles {
-  /// From words side by side to the lanes of the set, of 32 bits each; the others get 0. The words
-  /// are in both halves of the vector of 32 bytes.
+  /// From adjacent words to the 32-bit lanes of the set; the others get 0. The words are in both
+  /// halves of the vector of 32 bytes.
   alignas(32) std::uint8_t spread[256][32];
-  /// From the lanes of the set to words side by side at the end of the vector.
+  /// From the lanes of the set to adjacent words at the end of the vector.
   alignas(16) std::uint8_t gather[256][16];
 };
 

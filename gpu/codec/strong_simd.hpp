@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What encoding and decoding groups of the strong codec with vectors have in common: the model of
-// strong_model.hpp, the eight lanes of a group in a vector. Vectors of two groups, where there are
-// such, would be slower: two of the three units that work on vectors have them, and entries of
-// tables are gathered by eights. Like the headers that include it, it is compiled once for each
-// instruction set, hence the guard that toggles.
+// Common parts of encoding and decoding groups of the strong codec with vector instructions: the
+// model of strong_model.hpp with the eight lanes of a group in a vector. Vectors of two groups
+// would be slower: only two of the three vector units have them, and table entries are gathered by
+// eights. Like the headers that include it, it is compiled once for each instruction set, hence the
+// toggling guard.
 #if defined(L3_STRONG_SIMD) == defined(HWY_TARGET_TOGGLE)
 #ifdef L3_STRONG_SIMD
 #undef L3_STRONG_SIMD
@@ -33,9 +33,9 @@ constexpr hn::FixedTag<std::int16_t, 2 * lanes> d16;
 using vector = hn::Vec<decltype(d32)>;
 using vector_u = hn::Vec<decltype(d32u)>;
 
-/// Groups that are coded side by side: a step of one is a long chain of operations, each of which
-/// waits for the one before, and the processor works on the others meanwhile. With AVX-512 there
-/// are registers for one more.
+/// Groups that are coded in parallel: a step of one is a long chain of dependent operations,
+/// during which the processor works on the others. With AVX-512 there are registers for one
+/// more.
 constexpr std::size_t bundle_groups = HWY_TARGET == HWY_AVX2 ? 2 : 3;
 
 /// Two samples of each lane, by pairs of steps: the earlier one in the low bits.
@@ -44,9 +44,9 @@ struct lane_rows {
 };
 
 /// table[index] for each lane: each number is loaded to all lanes, and then one lane of each is
-/// chosen. All units of a vector can choose, while one or two can insert a number into a vector.
-/// Single loads are quicker than a gather on many processors: it is microcode on AMD's, and on
-/// those of Intel's whose gathers had to be mended.
+/// selected. All vector units can select, while one or two can insert a number into a vector.
+/// Single loads are faster than a gather on many processors: it is microcode on AMD's, and on
+/// Intel's whose gathers got a security fix.
 HWY_INLINE vector_u look_up(const std::uint32_t* table, vector_u index) {
   const auto two = [](long long numbers) { return static_cast<std::uint64_t>(numbers); };
   const __m128i low = _mm256_castsi256_si128(index.raw);
@@ -63,27 +63,27 @@ HWY_INLINE vector_u look_up(const std::uint32_t* table, vector_u index) {
   return vector_u{_mm256_blend_epi32(lower, upper, 0xf0)};
 }
 
-/// The scale's bits as they come out of a logarithm: a number whose bits 22 and above are the scale
-/// plus scale_bias. The sum of the running means is exact as a floating-point number, and the
-/// exponent and the upper bit of its fraction say how large it is in half octaves.
+/// The scale as the result of a logarithm: a number whose bits 22 and above are the scale plus
+/// scale_bias. The sum of the running means is exact as a floating-point number, and its exponent
+/// and the upper bit of its fraction give its size in half octaves.
 constexpr std::uint32_t scale_bias = 258;
-constexpr std::int32_t largest_sum = 8191; // of the last scale
+constexpr std::int32_t largest_sum = 8191; // for the last scale
 
-/// The row of a scale in a table, for one whose first row is `first`.
+/// The row of a scale in a table that begins at `first`.
 template <std::uint32_t row>
 HWY_INLINE const std::uint32_t* biased(const std::uint32_t* first) {
   return reinterpret_cast<const std::uint32_t*>(reinterpret_cast<std::uintptr_t>(first) -
                                                 std::uintptr_t{scale_bias * row} * sizeof *first);
 }
 
-/// The low 16 bits as a number with a sign. Processors have fewer units that shift than such that
+/// The low 16 bits as a signed number. Processors have fewer units that shift than units that
 /// multiply or add.
 HWY_INLINE vector low_16_bits(vector v, vector one) {
   auto none = hn::Zero(d32);
   return hn::ReorderWidenMulAccumulate(d32, hn::BitCast(d16, v), hn::BitCast(d16, one), none, none);
 }
 
-/// The low 16 bits become the high ones.
+/// Moves the low 16 bits to the high ones.
 HWY_INLINE vector_u shifted_by_16(vector_u v) {
   const hn::Repartition<std::uint8_t, decltype(d32u)> bytes;
   alignas(16) static constexpr std::uint8_t from[] = {0x80, 0x80, 0, 1, 0x80, 0x80, 4,  5,
@@ -101,7 +101,7 @@ HWY_INLINE vector_u low_mask(vector_u n) {
                      hn::TableLookupBytes(hn::LoadDup128(bytes, masks), hn::BitCast(bytes, n)));
 }
 
-/// Each bit of `yes` for which that of the mask is set, else that of `no`.
+/// Each bit of `yes` where the mask is set, else that of `no`.
 HWY_INLINE vector_u select_bits(vector_u mask, vector_u yes, vector_u no) {
 #if HWY_TARGET == HWY_AVX2
   return hn::Or(hn::And(mask, yes), hn::AndNot(mask, no));
@@ -119,8 +119,8 @@ HWY_INLINE std::uint32_t bits_of(hn::Mask<decltype(d32)> mask) {
 #endif
 }
 
-/// A number in all lanes. The compiler does not know the number: it would make those that it knows
-/// anew in each step, in three instructions.
+/// A number in all lanes, hidden from the compiler, which would otherwise recompute it in each step
+/// with three instructions.
 HWY_INLINE vector constant(std::int32_t number) {
   asm("" : "+r"(number));
   return hn::Set(d32, number);
@@ -130,19 +130,19 @@ HWY_INLINE vector_u constant_u(std::uint32_t number) {
   return hn::BitCast(d32u, constant(static_cast<std::int32_t>(number)));
 }
 
-/// Which step of a pair is meant.
+/// The step within a pair.
 enum class parity : std::uint8_t { even, odd };
 
-/// What the encoder chose for a group.
+/// The encoder's choice for a group.
 struct chosen_vectors {
-  vector first_pair, second_pair;     // of an odd step: c1 | c2 << 16 and c3 | c4 << 16, times 16
-  vector first_turned, second_turned; // of an even step: c2 | c1 << 16 and c4 | c3 << 16
-  vector rest;                        // 32 less the sum of the filter
+  vector first_pair, second_pair;     // for odd steps: c1 | c2 << 16 and c3 | c4 << 16, times 16
+  vector first_turned, second_turned; // for even steps: c2 | c1 << 16 and c4 | c3 << 16
+  vector rest;                        // 32 minus the sum of the filter
   vector rounding;
   vector start;
   vector least_sum, most_sum, least_lead, one;
   vector_u ten_bits;
-  vector_u whole_octave; // the last one of scales whose residuals are coded whole
+  vector_u whole_octave; // last octave of scales whose residuals are coded completely
 
   HWY_INLINE explicit chosen_vectors(const choice& c)
       : least_sum(constant(4)), most_sum(constant(largest_sum)),
@@ -163,9 +163,9 @@ struct chosen_vectors {
   }
 };
 
-/// lane_model for the lanes of a vector. It keeps samples in pairs of 16 bits, as the instruction
-/// wants them that multiplies and adds pairs: after an odd step, the pair of this step and the one
-/// before; after an even step, too, with the later sample in the low bits.
+/// lane_model for the lanes of a vector. It keeps samples in pairs of 16 bits for the instruction
+/// that multiplies and adds pairs: after an odd step, the pair of this and the previous step; after
+/// an even step, also with the later sample in the low bits.
 class vector_model {
 public:
   HWY_INLINE void begin(const chosen_vectors& chosen) {
@@ -196,8 +196,8 @@ public:
     return hn::BitCast(d32u, hn::ConvertTo(d32f, small));
   }
 
-  /// `of_filter` and `of_last`: the sample less what was predicted. After an odd step, end_pair
-  /// follows.
+  /// `of_filter` and `of_last`: the sample minus the prediction. After an odd step, call
+  /// end_pair.
   template <bool early, parity step>
   HWY_INLINE void learn(vector y, vector r, vector of_filter, vector of_last, std::uint32_t age) {
     const vector size = hn::Abs(r);
@@ -218,7 +218,7 @@ public:
     last_ = y;
   }
 
-  /// The samples of both steps.
+  /// Adds the samples of both steps.
   HWY_INLINE void end_pair(vector pair) {
     pair_before_ = pair_;
     pair_ = pair;
@@ -240,19 +240,19 @@ private:
   vector turned_, turned_before_; // the later sample in the low bits
 };
 
-/// How many low bits of a residual are coded as they are.
+/// The number of low bits of a residual that are stored uncoded.
 HWY_INLINE vector_u low_bits_of(vector_u scale_bits, const chosen_vectors& chosen) {
   const auto octave = hn::ShiftRight<23>(scale_bits);
   return hn::Max(octave, chosen.whole_octave) - chosen.whole_octave;
 }
 
-/// Runs begin(i) for the steps in which a piece of a waveform begins, step(early, parity, i, age)
-/// for the others, and end_pair(i) after every other one, for the steps 2 i and 2 i + 1.
-/// Steps are always inline: in a function of its own, a step would take the vectors of its model
-/// from memory and store them there.
+/// Runs begin(i) for steps in which a piece of a waveform begins, step(early, parity, i,
+/// age) for others, and end_pair(i) after every second step, for steps 2 i and 2 i + 1.
+/// Steps are always inline: a separate function would load and store the model's vectors in
+/// memory.
 template <class Begin, class Step, class EndPair>
 HWY_INLINE void for_steps(shape of, Begin begin, Step step, EndPair end_pair) {
-  constexpr std::uint32_t early = 8; // from this age on, level_shift is always the same
+  constexpr std::uint32_t early = 8; // from this age on, level_shift is constant
   const std::integral_constant<parity, parity::even> even;
   const std::integral_constant<parity, parity::odd> odd;
   const auto pair = [&](auto is_early, std::uint32_t i, std::uint32_t age) HWY_ATTR
@@ -272,7 +272,7 @@ HWY_INLINE void for_steps(shape of, Begin begin, Step step, EndPair end_pair) {
   }
 }
 
-/// Turns a square of eight rows of eight numbers.
+/// Transposes eight rows of eight numbers.
 HWY_INLINE void transpose(vector_u (&r)[lanes]) {
   const auto turn = [](auto d, vector_u a, vector_u b, vector_u& low, vector_u& high) HWY_ATTR {
     const auto x = hn::BitCast(d, a);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of the strong codec as its coders use them, by scale.
+// The tables of the strong codec for its coders, by scale.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +9,18 @@
 
 namespace l3::strong {
 
-/// How many low bits of a residual of scale n are coded as they are.
+/// The number of low bits of a residual of scale n that are stored uncoded.
 [[nodiscard]] L3_FN constexpr std::uint32_t low_bits_of(std::uint32_t n) {
   return n < small_scales ? 0 : (n - small_scales) / 2 + 1;
 }
 
-/// The tables as they are used, by scale.
+/// The tables for coding, by scale.
 struct symbol_tables {
-  /// Encoding. frequency | the sum of those before it << 10 | low bits << 20 | whether it is the
-  /// escape << 31. All symbols from the escape on are the escape.
+  /// For encoding: frequency | sum of the earlier ones << 10 | low bits << 20 | escape << 31. All
+  /// symbols from the escape on are the escape.
   std::uint32_t of_symbol[scales * max_symbols];
-  /// Decoding. frequency | (slot − sum) << 10 | residual without low bits << 22, with its sign; of
-  /// the escape less than end_of_escapes.
+  /// For decoding: frequency | (slot − sum) << 10 | residual without low bits << 22, with its sign;
+  /// for the escape less than end_of_escapes.
   std::uint32_t of_slot[scales * table_slots];
 };
 
@@ -50,7 +50,7 @@ inline constexpr symbol_tables symbols = [] {
 }();
 
 #if defined(__CUDACC__) || defined(__HIPCC__)
-/// symbols.of_symbol in the memory of a device, whose code does not see the arrays of the host.
+/// symbols.of_symbol in a device's memory, because device code cannot read the host's arrays.
 struct device_symbols {
   std::uint32_t of_symbol[scales * max_symbols];
 };
@@ -61,7 +61,7 @@ __device__ constexpr device_symbols symbols_on_device = [] {
 }();
 #endif
 
-/// An entry for encoding: of scale n and symbol s that of number n · max_symbols + s.
+/// An entry for encoding: scale n and symbol s have the number n · max_symbols + s.
 [[nodiscard]] L3_FN inline std::uint32_t entry_of(std::uint32_t number) {
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
   return symbols_on_device.of_symbol[number];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses between instruction sets when the program runs. foreach_target.h includes this file once
-// for each set, and so compiles waveforms_pack_simd.hpp and waveforms_unpack_simd.hpp for each.
+// Chooses the instruction set at run time. foreach_target.h includes this file once for each set,
+// and so compiles waveforms_pack_simd.hpp and waveforms_unpack_simd.hpp for each.
 #include "gpu/codec/waveforms.hpp"
 
 #include <vector>
@@ -31,7 +31,7 @@ std::vector<waveform_codec> codecs_of_this_processor() {
     all.push_back({"avx512", HWY_CHOOSE_AVX3(pack_waveforms), HWY_CHOOSE_AVX3(unpack_waveforms)});
   if (has_avx2())
     all.push_back({"avx2", HWY_CHOOSE_AVX2(pack_waveforms), HWY_CHOOSE_AVX2(unpack_waveforms)});
-  // A compiler that cannot make code for one of them leaves null behind.
+  // A compiler that cannot generate code for one of them leaves null.
   std::erase_if(all, [](const waveform_codec& c) { return c.pack == nullptr; });
 #endif
   all.push_back(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packs many waveforms of 64 samples to contiguous KOTO records (koto.hpp), and unpacks them, with
-// AVX-512 or AVX2 where the processor has it. All forms write the bytes of koto::pack_record and
+// AVX-512 or AVX2 if the processor has it. All forms write the bytes of koto::pack_record and
 // accept the records of koto::unpack_record. They read and write nothing outside the spans, and
 // report a damaged record as a value, not as an exception.
 #pragma once
@@ -20,7 +20,7 @@ namespace l3::koto {
 
 /// Packs samples.size() / 64 waveforms to the begin of `out` and returns the number of bytes used.
 /// Aborts unless the samples are whole waveforms and `out` has max_packed_bytes for them. It may
-/// write to all of that room, and leaves garbage behind the bytes used.
+/// write to all of that room, and leaves garbage behind the used bytes.
 [[nodiscard]] std::size_t pack(std::span<const std::uint16_t> samples, std::span<std::byte> out);
 
 enum class unpack_status : std::uint8_t {
@@ -31,14 +31,14 @@ enum class unpack_status : std::uint8_t {
 };
 
 struct unpack_result {
-  std::size_t records = 0; ///< good records that were unpacked, 64 samples each
+  std::size_t records = 0; ///< number of unpacked valid records, 64 samples each
   std::size_t bytes = 0;   ///< length of these records: the next or damaged record begins here
   unpack_status status = unpack_status::done;
 };
 
-/// Unpacks records one after the other until the input ends, `samples` is full, or a record is
-/// damaged. Aborts unless `samples` is room for whole waveforms. It may write to all of `samples`,
-/// also behind the samples of the good records.
+/// Unpacks consecutive records until the input ends, `samples` is full, or a record is damaged.
+/// Aborts unless `samples` has room for whole waveforms. It may write to all of `samples`, also
+/// behind the samples of valid records.
 [[nodiscard]] unpack_result unpack(std::span<const std::byte> records,
                                    std::span<std::uint16_t> samples);
 

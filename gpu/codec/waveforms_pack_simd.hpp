@@ -83,7 +83,7 @@ HWY_INLINE void find_heads(const std::uint16_t* samples, group_heads& g) {
   const hn::FixedTag<std::int32_t, group_waveforms> di;
   const hn::RebindToUnsigned<decltype(di)> du;
   const hn::RebindToFloat<decltype(di)> df;
-  // The exponent of the range as a float counts its bits. The exponent of 0 is negative, hence Max.
+  // The exponent of the range as a float gives its bits. That of 0 is negative, hence Max.
   constexpr int mantissa_bits = 23;
   constexpr std::int32_t exponent_of_half = 126;
   const auto range = hn::ConvertTo(df, hn::PromoteTo(di, hn::Sub(high, low)));

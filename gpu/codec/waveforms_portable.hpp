@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The portable form of pack and unpack (waveforms.hpp): one record after the other, by the
-// functions of koto.hpp. Processors without AVX2 run it, and the faster forms call it to find out
+// The portable form of pack and unpack (waveforms.hpp): one record after the other, with the
+// functions of koto.hpp. Processors without AVX2 use it, and the faster forms call it to find out
 // which record is damaged.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace l3::koto::portable {
 
-/// Aborts on programming errors: half a waveform, or too little room.
+/// Aborts on programming errors: an incomplete waveform, or too little room.
 inline void check_pack(std::span<const std::uint16_t> samples, std::span<std::byte> out) {
   if (samples.size() % record_samples != 0) std::abort();
   if (out.size() < max_packed_bytes(samples.size() / record_samples)) std::abort();
@@ -25,7 +25,7 @@ inline std::size_t pack(std::span<const std::uint16_t> samples, std::span<std::b
   return used;
 }
 
-/// Whether minimum + difference exceeded 16 bits in some sample.
+/// Whether minimum + difference exceeded 16 bits in any sample.
 inline bool has_wrapped(const std::uint16_t* samples, std::uint16_t minimum) {
   bool any = false;
   for (std::uint32_t i = 0; i < record_samples; ++i) any |= samples[i] < minimum;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The common part of packing and unpacking with vectors of 256 or 512 bits: how a waveform lies in
-// vectors, and how far ahead the code prefetches. Like the two headers that include it, it is
-// compiled once for each instruction set, hence the guard that toggles.
+// Common parts of packing and unpacking with vectors of 256 or 512 bits: the layout of a waveform
+// in vectors, and the prefetch distance. Like the two headers that include it, it is compiled once
+// for each instruction set, hence the toggling guard.
 #if defined(L3_WAVEFORMS_SIMD) == defined(HWY_TARGET_TOGGLE)
 #ifdef L3_WAVEFORMS_SIMD
 #undef L3_WAVEFORMS_SIMD
@@ -33,14 +33,14 @@ constexpr std::size_t vector_samples = hn::MaxLanes(d16);
 constexpr std::size_t vectors = record_samples / vector_samples;
 constexpr std::size_t vector_octets = vector_samples / 8;
 
-// How far ahead the code prefetches. For data in memory, packing gains 40 % by it and unpacking 25
-// %; for data in caches it costs nothing (docs/performance.md).
+// The prefetch distances. With data in memory, packing gains 40 % by prefetching and unpacking 25
+// %; with data in caches it costs nothing (docs/performance.md).
 constexpr std::size_t ahead_reading = 4096;
 constexpr std::size_t ahead_writing = 2048;
 constexpr std::size_t cache_line = 64;
 
-/// Prefetches the cache lines of `bytes` bytes that lie `ahead` of p. A prefetch is no access, so
-/// its address may lie behind a buffer.
+/// Prefetches the cache lines of `bytes` bytes, `ahead` bytes after p. A prefetch is no access, so
+/// its address may be beyond a buffer.
 template <bool Writing>
 HWY_INLINE void prefetch(const void* p, std::size_t ahead, std::size_t bytes) {
   const auto from = reinterpret_cast<std::uintptr_t>(p) + ahead;

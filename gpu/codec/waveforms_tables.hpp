@@ -11,26 +11,26 @@
 namespace l3::koto {
 
 /// Merges the halves of a word when each uses k · N bits: the result has the bits of the word where
-/// the mask is set, elsewhere those of the word shifted right.
+/// the mask is set, and elsewhere those of the word shifted right.
 struct merge_step {
   std::uint32_t pair_mask;
   std::uint32_t pair_shift;
   std::uint64_t quad_mask;
   std::uint64_t quad_shift;
   alignas(16) std::uint64_t octet_right[2]; // both quads of an octet
-  alignas(16) std::uint64_t octet_left[2];  // the upper quad, in both places
+  alignas(16) std::uint64_t octet_left[2];  // the upper quad in both places
 };
 
 /// Splits words: the shifts that move the upper half of each word to its place.
 struct split_step {
   std::uint32_t pair_shift;
   std::uint64_t quad_shift;
-  alignas(16) std::uint64_t octet_right[2]; // the lower word of an octet, in both places
+  alignas(16) std::uint64_t octet_right[2]; // the lower word of an octet in both places
   alignas(16) std::uint64_t octet_left[2];  // both words of an octet
 };
 
 /// Splits by permutations of a whole register: for each byte of the eight quads, in 64-bit words,
-/// the byte from which it comes; then for each byte of the samples, its first bit in its word.
+/// its source byte; then for each byte of the samples, its first bit in its word.
 struct spread_step {
   alignas(64) std::uint8_t byte_of[64];
   alignas(64) std::uint8_t bit_of[64];

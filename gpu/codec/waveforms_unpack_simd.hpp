@@ -30,8 +30,8 @@ namespace HWY_NAMESPACE {
 #if HWY_TARGET == HWY_AVX3_DL
 
 /// The differences of half a record, whose octets begin at p. The first instruction moves the bytes
-/// that hold a quad into its 64-bit word; the second moves 8 bits from any place of a word into
-/// each byte of it.
+/// of a quad into its 64-bit word; the second moves 8 bits from any place of a word into each byte
+/// of it.
 HWY_INLINE vector16 load_differences(const std::byte* p, std::uint32_t bits) {
   const hn::ScalableTag<std::uint8_t> d8;
   const spread_step& step = spread_steps[bits];
@@ -59,8 +59,8 @@ HWY_INLINE vector64 load_blocks(const std::byte* p, std::size_t stride) {
 #endif
 }
 
-/// The differences of as many octets as a vector holds, the first at p. Splitting leaves bits of
-/// the neighbours above the N bits of each lane; the mask at the end clears them.
+/// The differences of as many octets as fit a vector, the first at p. Splitting leaves bits of the
+/// neighbours above the N bits of each lane; the mask at the end clears them.
 HWY_INLINE vector16 load_differences(const std::byte* p, std::uint32_t bits) {
   const split_step& step = split_steps[bits];
   const auto octets_ = load_blocks(p, bits);
@@ -76,8 +76,8 @@ HWY_INLINE vector16 load_differences(const std::byte* p, std::uint32_t bits) {
 
 #endif
 
-/// Unpacks the record at p, of N = bits; max_record_bytes can be read at p. Returns lanes that are
-/// not zero where a sample exceeds 16 bits.
+/// Unpacks the record at p, with N = bits; max_record_bytes must be readable at p. Returns lanes
+/// that are nonzero where a sample exceeds 16 bits.
 HWY_INLINE vector16 unpack_one(const std::byte* p, std::uint32_t bits, std::uint16_t* to) {
   const auto minima = hn::Set(d16, load<std::uint16_t>(p + 1));
   auto wrapped = hn::Zero(d16);
@@ -108,7 +108,7 @@ unpack_result unpack_waveforms(std::span<const std::byte> records,
     left -= record_bytes(bits);
     to += record_samples;
   }
-  // Unpacks the last records from a buffer that has enough readable bytes behind them.
+  // Unpacks the last records from a buffer with enough readable bytes behind them.
   std::byte last[2 * max_record_bytes];
   if (to != full && left != 0 && left < max_record_bytes) {
     std::memcpy(last, p, left);

@@ -2,7 +2,7 @@
 // Range checks of columns. If they are on, an index beyond the end throws std::out_of_range on the
 // host and stops the kernel (trap) on a device; if they are off, they cost nothing. The declaration
 // of a layout switches them on or off. By default they are on where the standard library checks its
-// containers too: in all builds but the optimised one.
+// containers too: in all builds except the optimised one.
 //
 // A checked column has the same members as an unchecked one, so that sources compiled with and
 // without checks can pass columns to each other.

@@ -2,7 +2,7 @@
 // A collection owns the columns of a layout in one buffer: in host memory (this header), in pinned
 // or in device memory (gpu/columns/device_collection.hpp). Its views are valid as long as it lives.
 // Two collections of one layout and one length have the same arrangement of bytes, so `copy` copies
-// one to the other as a whole, wherever the two lie.
+// one to the other as a whole, in any kind of memory.
 #pragma once
 
 #include <cstddef>
@@ -77,8 +77,8 @@ struct copy_words {
   }
 };
 
-/// The queue of a device does not copy from host to host, because such a copy would not wait for
-/// the work enqueued before it. Finish the queue, then copy rows.
+/// A device queue does not copy from host to host, because such a copy would not wait for earlier
+/// work. Finish the queue, then copy rows.
 template <class Queue, class To, class From>
 concept copied_in_order = !(Queue::memory::has_device && host_reads<To> && host_reads<From>);
 

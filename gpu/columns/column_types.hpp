@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The types that column<T> of a schema becomes in the structs made from the schema: a shape
-// (shapes.hpp) in views, a reference in rows, and the bare value in a row that is copied out.
+// The types that replace column<T> of a schema in the structs made from the schema: a shape
+// (shapes.hpp) in views, a reference in rows, and the plain value in a copied row.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace l3 {
 
-/// Takes the place of a scalar in rows, because rows have no scalars.
+/// Replaces a scalar in rows, because rows have no scalars.
 struct beside_rows {
   [[nodiscard]] bool operator==(const beside_rows&) const = default;
 };
@@ -48,7 +48,7 @@ inline constexpr bool is_scalar_column<scalar_column<E>> = true;
 template <class... T>
 struct type_list {};
 
-/// Stands for column<T> where only its type matters.
+/// Replaces column<T> where only its type matters.
 template <class T>
 struct column_of {
   using type = T;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collections in pinned host memory, which a device copies by itself, and in device memory, whose
-// rows only kernels can reach. This header is plain C++ and includes no CUDA header.
+// Collections in pinned host memory, which a device copies directly, and in device memory, whose
+// rows only kernels can access. This header is plain C++ and includes no CUDA header.
 #pragma once
 
 #include <cstddef>

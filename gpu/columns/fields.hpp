@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walks the fields of a schema: a struct template over the type of its columns, with no other
-// members. C++20 has no reflection, so the long function below takes such a struct apart, with a
+// Visits the fields of a schema: a struct template over the type of its columns, with no other
+// members. C++20 has no reflection, so the long function below decomposes such a struct, with a
 // case for every number of fields. Device code can use it, unlike Boost.PFR, which does the same on
 // the host.
 #pragma once
@@ -16,7 +16,7 @@ struct one_byte {
   std::byte byte;
 };
 
-/// How many columns a schema has: the size of the struct with columns of one byte.
+/// The number of columns of a schema: the size of the struct with columns of one byte.
 template <template <template <class> class> class Fields>
 inline constexpr std::size_t field_count = sizeof(Fields<one_byte>);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Saves columns to a file and loads them from it, on the host. A file is a header, the text of the
-// schema, and the bytes of a collection as they lie in memory, all little-endian. load_columns
-// takes a file only if it is whole, has the schema of the requested layout, and its checksum holds.
-// Else it throws std::runtime_error with a text that names the file and the fault. It checks the
-// lengths in the header against the length of the file before it allocates memory.
+// schema, and the bytes of a collection as in memory, all little-endian. load_columns accepts a
+// file only if it is complete, has the schema of the requested layout, and a valid checksum.
+// Otherwise it throws std::runtime_error with the file and the fault. It checks the lengths in the
+// header against the length of the file before it allocates memory.
 #pragma once
 
 #include <array>
@@ -59,7 +59,7 @@ inline void read(std::ifstream& in, const std::filesystem::path& file, void* to,
   if (!in) refuse(file, "cannot be read");
 }
 
-/// Bytes that n rows take in a file, as in a collection.
+/// Length of n rows in a file, as in a collection.
 template <class Layout>
 [[nodiscard]] std::uint64_t data_bytes(std::uint32_t n) {
   return round_up(Layout::bytes(n), region::alignment);
@@ -80,7 +80,7 @@ void copy_column(const scalar_column<E>& to, const From& from) {
 
 } // namespace column_files
 
-/// Copies a view into a new collection, wherever the columns of the view come from.
+/// Copies a view into a new collection, wherever its columns are.
 template <class Layout>
 [[nodiscard]] host_columns<Layout> collect(const typename Layout::const_view& from) {
   host_columns<Layout> all(from.size());
@@ -137,7 +137,7 @@ template <class Layout>
     refuse(file, "truncated: it ends before its schema does");
   }
   const std::string expected = schema_text<Layout>();
-  constexpr std::uint64_t longest_told = 4096; // bounds the text, as a file may claim any length
+  constexpr std::uint64_t longest_told = 4096; // limits the text: a file may claim any length
   std::string schema(std::min(header.schema_bytes, expected.size() + longest_told), '\0');
   column_files::read(in, file, schema.data(), schema.size());
   if (schema.size() != header.schema_bytes || schema != expected) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads a value of global memory that does not change while the kernel runs. A device loads it
 // through its non-coherent cache (ld.global.nc), which its multiprocessors do not keep consistent;
-// the host loads it like any other value. Not for the shared memory of a kernel.
+// the host uses a normal load. Not for the shared memory of a kernel.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace l3 {
 
-/// The largest unsigned word of which a T consists and which a device loads by one instruction.
+/// The largest unsigned word that divides a T and that a device loads by one instruction.
 template <class T>
 using load_word = std::conditional_t<
     alignof(T) % 8 == 0, unsigned long long,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The schema of a layout as a text, which names the columns one after the other: "energy int32",
-// "position float32[3]", "threshold scalar uint64". A file of columns carries this text, and a
-// program loads the file only if its own text is equal. Boost.PFR walks the fields, and the
-// compiler supplies their names.
+// The schema of a layout as a text, which lists the columns: "energy int32", "position
+// float32[3]", "threshold scalar uint64". A file of columns has this text, and a program loads the
+// file only if its own text is equal. Boost.PFR visits the fields, and the compiler supplies their
+// names.
 //
 // For the host only. The type of a column is a number, an enum, or a plain struct of these.
 #pragma once

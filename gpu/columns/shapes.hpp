@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The three shapes of a column. array_column has a value in each row. matrix_column has a vector or
-// matrix of fixed size in each row; each element lies in a lane of its own, so that neighbours in
-// memory are neighbours in rows. scalar_column has one value beside all rows.
+// matrix of fixed size in each row; each element has its own lane, so that neighbours in memory are
+// neighbours in rows. scalar_column has one value independent of rows.
 //
 // Each is a pointer and a length. E is the type of a value, and const in a read-only view; such a
 // column returns values, which a device loads through its non-coherent cache, and never references.
@@ -19,7 +19,7 @@
 
 namespace l3 {
 
-/// In a schema: one value beside the rows.
+/// In a schema: one value independent of rows.
 template <class T>
 struct scalar;
 
@@ -68,7 +68,7 @@ class array_column {
 public:
   array_column() = default;
   L3_FN constexpr array_column(E* data, std::uint32_t size) : data_(data), size_(size) {}
-  /// A writable column converts to a read-only one, never the other way round.
+  /// A writable column converts to a read-only one, not vice versa.
   template <class U, range_checks Other>
   requires std::is_convertible_v<U (*)[], E (*)[]>
       L3_FN constexpr array_column(const array_column<U, Other>& o)

@@ -5,7 +5,7 @@
 // (`pulses.energy[i]`). Views own no memory, and kernels take them by value.
 //
 // The columns of a view may come from several layouts: view(columns{.energy = …, .x = …}) makes a
-// view from columns of equal length. docs/adding-a-column.md shows the use of all this.
+// view from columns of equal length. docs/adding-a-column.md shows how to use this.
 #pragma once
 
 #include <cstddef>
@@ -39,7 +39,7 @@ public:
   /// The values of a row, like one element of an array of structs.
   using value = Fields<plain>;
 
-  /// The schema alone, for code that walks its fields.
+  /// The schema alone, for code that visits its fields.
   using declared = Fields<column_of>;
   static_assert(!named_like_members_of_views<declared>,
                 "no column may be called size, first or as_columns: views have these");
@@ -69,8 +69,8 @@ public:
   class view : public columns {
   public:
     view() = default;
-    /// All columns but scalars must have one length, which becomes that of the view. Columns of
-    /// different length fail like a range check, in every build.
+    /// All columns except scalars must have the same length, which becomes that of the view.
+    /// Columns of different length fail like a range check in every build.
     L3_FN constexpr explicit view(const columns& all_columns)
         : columns(all_columns), size_(common_size(all_columns)) {}
 
@@ -115,8 +115,8 @@ public:
     std::uint32_t size_ = 0;
   };
 
-  /// Takes the columns for n rows from the region, in the order of their declaration, each on cache
-  /// lines of its own. From a region that only counts, the columns are null but have the length n.
+  /// Takes the columns for n rows from the region, in the order of their declaration, each on its
+  /// own cache lines. From a region that only counts, the columns are null but have the length n.
   [[nodiscard]] static view take(region& from, std::uint32_t n) {
     return take_each(from, n, decltype(declared_types()){});
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the threads of a warp load the 518 words of 32 bits of a full board packet, which was found
-// before (gpu/decode/found_packet.hpp). Most packets lie in one piece of memory; one that two
-// datagrams brought lies in two; and tests make pieces of any length, at which words of 32 bits may
-// break.
+// Loads the 518 32-bit words of a full board packet with the threads of a warp, after the
+// packet was found (gpu/decode/found_packet.hpp). Most packets are in one piece of memory; one
+// in two datagrams is in two pieces; tests make pieces of any length, which may divide 32-bit
+// words.
 #pragma once
 
 #include <cstddef>
@@ -19,11 +19,11 @@ public:
   static constexpr std::uint32_t samples = l2::sample_words / 2;
   static constexpr std::uint32_t footer = l2::footer_words / 2;
 
-  /// The packet of a board, which has samples. `in` must outlive this.
+  /// The packet of a board with samples. `in` must outlive this object.
   __device__ board_place(const batch_view& in, const found_packet& found, std::uint32_t board)
       : in_(in), found_(found), board_(board) {}
 
-  /// words[k] becomes sample word first + k · stride, as it stands in memory.
+  /// Loads sample word first + k · stride, unchanged, into words[k].
   template <std::uint32_t stride, std::uint32_t n>
   __device__ void load_samples(std::uint32_t first, std::uint32_t (&words)[n]) const {
     if (found_.lies_in(found_packet::one)) {
@@ -42,8 +42,8 @@ public:
             *reinterpret_cast<const std::uint32_t*>((further < left ? one : other) + further);
       }
     } else {
-      // Such packets are rare. A loop that is not unrolled keeps them from taking registers, and
-      // the words move up because registers have no index.
+      // Such packets are rare. A loop that is not unrolled takes no registers for them, and the
+      // words move up because registers have no index.
 #pragma unroll
       for (std::uint32_t k = 0; k < n; ++k) words[k] = 0;
 #pragma unroll 1
@@ -62,10 +62,10 @@ public:
     return found_.lies_in(found_packet::two) ? of_two(n) : of_any(n);
   }
 
-  /// words[k] becomes word first + k · stride of the packet. Threads may ask for different packets.
+  /// Loads word first + k · stride of the packet into words[k]. Threads may load different packets.
   template <std::uint32_t n>
   __device__ void load(std::uint32_t first, std::uint32_t stride, std::uint32_t (&words)[n]) const {
-    if (!found_.lies_in(found_packet::any)) { // of_two finds the words of a single run, too
+    if (!found_.lies_in(found_packet::any)) { // of_two also finds the words of a single run
 #pragma unroll
       for (std::uint32_t k = 0; k < n; ++k) words[k] = of_two(first + stride * k);
       return;
@@ -85,7 +85,7 @@ private:
   [[nodiscard]] __device__ const std::uint32_t* words_of_first() const {
     return reinterpret_cast<const std::uint32_t*>(in_.input + found_.first);
   }
-  /// Byte n of the packet is there + n, from the first one of the second run on.
+  /// Such that byte n of the packet is at there + n, for bytes from the second run on.
   [[nodiscard]] __device__ const std::byte* second() const {
     return in_.input + found_.second - found_.first_bytes;
   }

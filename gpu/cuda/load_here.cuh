@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads that are issued where they stand. The compiler moves other loads down to where their value
-// is needed, behind branches that wait for loads; then a warp waits for one after the other. These
-// are relaxed loads, as observe() in gpu/executors/atomics.cuh, so they come from the L2 cache.
+// Loads that are issued in place. The compiler moves other loads down to the use of their value,
+// behind branches that wait for loads; then a warp waits for one after the other. These are relaxed
+// loads, like observe() in gpu/executors/atomics.cuh, so they come from the L2 cache.
 #pragma once
 
 #include <cstdint>

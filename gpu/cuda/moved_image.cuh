@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The image of a board (record_packing.cuh) that is made before its place in the output is known.
-// Pieces of 16 bytes of the output are then no pieces of the image: each is put together from two
-// of them when the image leaves shared memory.
+// Then 16-byte pieces of the output are not pieces of the image: each is combined from two of them
+// when the image is copied out.
 #pragma once
 
 #include <cstddef>
@@ -13,23 +13,23 @@ namespace l3::warp {
 
 class moved_image {
 public:
-  /// Once, before all else. By all threads of the warp that uses the image.
+  /// Call it once, before anything else, with all threads of the warp that uses the image.
   __device__ void begin() {
     if (thread() < piece_words) before_[thread()] = 0;
   }
 
-  /// Where the board's header, footer and records are to be put together.
+  /// The memory in which the board's header, footer and records are built.
   [[nodiscard]] __device__ board_image& board() { return board_; }
 
-  /// Makes the bytes behind the end of the board 0, up to the end of the piece: they are read with
-  /// it. The word in which the board ends is there.
+  /// Clears the bytes behind the end of the board, up to the end of the piece, because they are
+  /// read with it. The word in which the board ends is already set.
   __device__ void finish(std::uint32_t end) {
     constexpr std::uint32_t word = sizeof(std::uint32_t);
     auto* const behind = reinterpret_cast<std::uint32_t*>(board_.bytes + end / word * word);
     if (thread() < piece_words - 1) behind[1 + thread()] = 0;
   }
 
-  /// Copies the board, of n bytes, to `to`, wherever that is. A barrier of the block has passed
+  /// Copies the board, n bytes, to `to` with any alignment. The block must have passed a barrier
   /// since finish().
   __device__ void copy(std::uint32_t n, std::byte* to) const {
     const std::uint32_t into = place_in_piece(to);
@@ -43,13 +43,13 @@ public:
     case 2: copy_pieces<2>(bits, first, end, base); break;
     default: copy_pieces<3>(bits, first, end, base); break;
     }
-    // The bytes in the first piece and those behind the last whole one: others have the rest.
+    // The bytes in the first piece and those behind the last whole one: other boards have the rest.
     const std::uint32_t t = thread();
     const std::uint32_t at =
         t % board_image::piece + (t < board_image::piece ? 0 : end * board_image::piece);
     const std::uint32_t from = at - into;
     if (from < n && (t >= board_image::piece || first != 0)) base[at] = board_.bytes[from];
-    sync(); // the image may be made again
+    sync(); // the image may now be overwritten
   }
 
 private:

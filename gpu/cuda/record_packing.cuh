@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a warp packs the samples of a board to KOTO records (gpu/codec/koto.hpp), from registers.
+// Packs the samples of a board to KOTO records (gpu/codec/koto.hpp) from a warp's registers.
 //
 // Thread t packs half a record: 32 samples, or four octets, of record t / 2. A word of a packet has
-// a sample of two records, so two threads load the words of the same two records, and each gives
-// the other what it needs: one permutation of bytes turns two words of a packet into two samples of
-// one record in the machine's byte order.
+// a sample of two records, so two threads load the words of the same two records and exchange what
+// they need: one byte permutation turns two words of a packet into two samples of one record in the
+// machine's byte order.
 //
-// An octet takes N bytes, so what a thread packs is a *run* of bits of any length at any place: its
-// four octets, and before them the record's head if they are the first half. The threads put their
-// runs together in an *image* of the board in shared memory, without branches that depend on N.
-// Then the image leaves in stores of 16 bytes by neighbouring threads.
+// An octet has N bytes, so the output of a thread is a *run* of bits of any length at any place:
+// its four octets, after the record's head if they are the first half. The threads combine their
+// runs in an *image* of the board in shared memory, without branches that depend on N. Then
+// neighbouring threads copy the image out in stores of 16 bytes.
 #pragma once
 
 #include <cstddef>
@@ -21,11 +21,11 @@
 
 namespace l3::warp {
 
-/// Which half of which record the thread packs.
+/// The half record that the thread packs.
 struct record_half {
   std::uint32_t record;
   std::uint32_t half;
-  std::uint32_t which;   ///< the half of a packet's words that has the record's samples
+  std::uint32_t which;   ///< the half of a packet's words with the record's samples
   std::uint32_t partner; ///< in these bits the number of the thread with the words' other record
                          ///< differs
 
@@ -36,22 +36,22 @@ struct record_half {
   }
 };
 
-/// The samples that a thread packs, two in a word. Of its four octets the thread has loaded two
+/// The samples that a thread packs, two per word. The thread has loaded two of its four octets
 /// itself; the other thread has loaded the other two.
 struct packed_samples {
   static constexpr std::uint32_t words = 8;
-  static constexpr std::uint32_t octets = 2; // in so many words
+  static constexpr std::uint32_t octets = 2; // in this many words
   std::uint32_t own[words];
   std::uint32_t other[words];
-  bool own_first; ///< its own two are the first two
+  bool own_first; ///< its own octets are the first two
 
   __device__ void load(const board_place& place, const record_half& mine, board_kind kind) {
     std::uint32_t loaded[2 * words];
-    constexpr std::uint32_t of_record = 64; // rows
+    constexpr std::uint32_t of_record = 64; // rows of a record
     const std::uint32_t row = of_record / 2 * mine.half + of_record / 4 * mine.which;
-    if (kind == board_kind::sampling_125_mhz) { // eight words are a row
+    if (kind == board_kind::sampling_125_mhz) { // a row has eight words
       place.load_samples<8>(8 * row + mine.record / 2, loaded);
-    } else { // two words are a row, and each quarter of the rows has its own records
+    } else { // a row has two words, and each quarter of the rows has its own records
       place.load_samples<2>(2 * (of_record * (mine.record % 4) + row) + mine.record / 8, loaded);
     }
     constexpr std::uint32_t lower_halves = 0x4501;
@@ -66,7 +66,7 @@ struct packed_samples {
     }
   }
 
-  /// The lowest and the highest sample of the record, in both halves of a word.
+  /// The lowest and highest sample of the record, in both halves of a word.
   __device__ void find_extremes(std::uint32_t& low, std::uint32_t& high) const {
     low = pairs::lowest(own[0], other[0]);
     high = pairs::highest(own[0], other[0]);
@@ -76,7 +76,7 @@ struct packed_samples {
       high = pairs::highest(high, pairs::highest(own[q], other[q]));
     }
     constexpr std::uint32_t halves_change_places = 0x1032;
-    constexpr std::uint32_t other_half = 1; // of the record
+    constexpr std::uint32_t other_half = 1; // the other half of the record
     low = pairs::lowest(low, __byte_perm(low, 0, halves_change_places));
     high = pairs::highest(high, __byte_perm(high, 0, halves_change_places));
     low = pairs::lowest(low, across(low, other_half));
@@ -84,7 +84,7 @@ struct packed_samples {
   }
 
 private:
-  /// As __byte_perm, for a selector that has no other bits.
+  /// Like __byte_perm, for a selector without other bits.
   [[nodiscard]] __device__ static std::uint32_t permuted(std::uint32_t a, std::uint32_t b,
                                                          std::uint32_t selector) {
     std::uint32_t made = 0;
@@ -93,24 +93,24 @@ private:
   }
 };
 
-/// What a thread must know of its record to pack samples of it.
+/// A thread's data about its record, for packing.
 struct packed_record {
   std::uint32_t bits;    ///< N
   std::uint32_t minimum; ///< without its tag
-  std::uint32_t place;   ///< where the record starts in its board's records
+  std::uint32_t place;   ///< offset of the record in its board's records
 
-  /// N and minimum are known; the place follows from the N of all other threads.
+  /// Computes the place from the N of all other threads; N and minimum are known.
   __device__ void find_place(const record_half& mine) {
     place =
         koto::record_head_bytes * mine.record + koto::octets * (sum_of_every_second(bits) - bits);
   }
-  /// The same among the records of a board that are in the mask `kept`, whose bit r is record r.
+  /// Likewise, among the records of a board in the mask `kept`, whose bit r is record r.
   __device__ void find_place(const record_half& mine, std::uint32_t kept) {
     const std::uint32_t own = (kept >> mine.record & 1) != 0 ? bits : 0;
     const auto before = static_cast<std::uint32_t>(__popc(kept & ((1U << mine.record) - 1)));
     place = koto::record_head_bytes * before + koto::octets * (sum_of_every_second(own) - own);
   }
-  /// Where the four octets of the thread begin, in the board's records.
+  /// The begin of the thread's four octets in the board's records.
   [[nodiscard]] __device__ std::uint32_t octets_begin(const record_half& mine) const {
     return place + koto::record_head_bytes + mine.half * half_bytes();
   }
@@ -126,18 +126,18 @@ struct packed_record {
   asm("mad.wide.u32 %0, %1, %2, %3;" : "=l"(sum) : "r"(a), "r"(b), "l"(c));
   return sum;
 }
-/// The two words of a number of 64 bits.
+/// Splits a 64-bit number into two words.
 __device__ inline void take_apart(std::uint64_t number, std::uint32_t& low, std::uint32_t& high) {
   asm("mov.b64 {%0, %1}, %2;" : "=r"(low), "=r"(high) : "l"(number));
 }
 
-/// The packed records of a board, in shared memory of the warp that packs it. If the place of the
-/// records in the output is known, they begin in the image where they begin in a piece of 16 bytes
-/// of the output, and whole pieces leave.
+/// The packed records of a board, in shared memory of the packing warp. If the place of the records
+/// in the output is known, they have the same offset within a 16-byte piece in the image and in the
+/// output, and whole pieces are copied.
 struct alignas(16) board_image {
   static constexpr std::uint32_t piece = 16;
   static constexpr std::uint32_t most_bits = 14; // N: all tags are right
-  /// Bytes before the records: stored header and footer, or fewer to the begin of a piece.
+  /// Bytes before the records: stored header and footer, or at most the begin of a piece.
   static constexpr std::uint32_t most_before =
       board_place::word * (board_place::header + board_place::footer);
   static constexpr std::uint32_t most =
@@ -149,14 +149,14 @@ struct alignas(16) board_image {
   }
 };
 
-/// The bits that a thread puts into an image, one behind the other. A word in which runs meet is
-/// stored by the run that has the word's last bit. No other run stores it.
+/// The consecutive bits that a thread puts into an image. Where runs meet within a word, only the
+/// run with the last bit of the word stores it.
 class bit_run {
 public:
   static constexpr std::uint32_t word_bits = 32;
 
-  /// The run begins at this bit of shared memory. `before` has the bits of the run before in the
-  /// same word, or is 0 if that run adds them later.
+  /// The run begins at this bit of shared memory. `before` has the previous run's bits in the same
+  /// word, or is 0 if that run adds them later.
   __device__ bit_run(std::uint32_t begin, std::uint32_t before) : at_(begin), open_(before) {}
 
   /// Appends up to 32 bits; all bits of `value` above them are 0.
@@ -165,7 +165,7 @@ public:
     const std::uint32_t first = __funnelshift_l(0, value, at_) | open_;
     const std::uint32_t second = __funnelshift_l(value, 0, at_);
     at_ += bits;
-    // Predicates, because branches would part the warp.
+    // Predicates, because branches would split the warp.
     asm volatile("{\n\t.reg .pred %%first;\n\tsetp.ge.u32 %%first, %1, 32;\n\t"
                  "@%%first st.shared.u32 [%2], %3;\n\tselp.b32 %0, %4, %3, %%first;\n\t}"
                  : "=&r"(open_)
@@ -192,7 +192,7 @@ public:
                  : "memory");
   }
 
-  /// Appends the run's last bits, without those in the word in which the run ends.
+  /// Appends the last bits of the run, except those in the word in which the run ends.
   __device__ void finish(std::uint64_t value, std::uint32_t bits) const {
     const std::uint32_t begin = word_begin();
     std::uint32_t low = 0;
@@ -217,15 +217,15 @@ public:
 private:
   [[nodiscard]] __device__ std::uint32_t word_begin() const { return at_ & ~(word_bits - 1); }
 
-  std::uint32_t at_;   ///< where the run ends so far, in bits
-  std::uint32_t open_; ///< the run's bits in that word
+  std::uint32_t at_;   ///< current end of the run in bits
+  std::uint32_t open_; ///< the bits of the run in that word
 };
 
-/// Makes the bits of samples.
+/// Computes the bits of samples.
 ///
 /// A quad is a sum of differences times powers of 2^N, so the minimum can be subtracted from the
-/// sum of the samples instead of from each of them: `minimum_` is what four minima with their tags
-/// sum up to. Arithmetic modulo 2^64 makes the result right.
+/// sum of the samples instead of from each of them: `minimum_` is the sum of four minima with their
+/// tags. Arithmetic modulo 2^64 makes the result right.
 class quad_maker {
 public:
   __device__ explicit quad_maker(const packed_record& record)
@@ -235,7 +235,7 @@ public:
     minimum_ = std::uint64_t{0} - multiply_add(two, fourth_, two);
   }
 
-  /// The bits of four samples, two in each word.
+  /// The bits of four samples, two per word.
   [[nodiscard]] __device__ std::uint64_t quad(std::uint32_t a, std::uint32_t b) const {
     return multiply_add(pair(b), fourth_, multiply_add(pair(a), 1, minimum_));
   }
@@ -246,15 +246,15 @@ private:
   [[nodiscard]] __device__ std::uint32_t pair(std::uint32_t samples) const {
     return samples + (samples >> 16) * second_;
   }
-  std::uint32_t bits_;    ///< of a quad
+  std::uint32_t bits_;    ///< per quad
   std::uint32_t second_;  ///< moves a sample from bit 16 to bit N
   std::uint32_t fourth_;  ///< 2^2N
-  std::uint64_t minimum_; ///< its negative
+  std::uint64_t minimum_; ///< negative
 };
 
-/// The same for N from 3 to 7, as quiet channels have them. A quad has less than 32 bits then: one
+/// A quad_maker for N from 3 to 7, as in quiet channels. A quad then has less than 32 bits: one
 /// product of halves makes a pair of samples, and one more product joins two pairs. An octet has
-/// less than 64 bits, and is appended as a whole. It has all bits that its run has in the word in
+/// less than 64 bits, and is appended as a whole. It contains all bits of its run in the word in
 /// which the run ends: at most 24, because runs end at whole bytes.
 class octet_maker {
 public:
@@ -286,14 +286,14 @@ private:
   [[nodiscard]] __device__ std::uint32_t quad(std::uint32_t a, std::uint32_t b) const {
     return __dp2a_lo(b, second_, 0U) * fourth_ + __dp2a_lo(a, second_, minimum_);
   }
-  std::uint32_t bits_;    ///< of an octet
+  std::uint32_t bits_;    ///< per octet
   std::uint32_t second_;  ///< makes a pair
   std::uint32_t fourth_;  ///< 2^2N
   std::uint32_t eighth_;  ///< 2^4N
   std::uint32_t minimum_; ///< four of them, negative
 };
 
-/// Copies 16 bytes from shared memory, `offset` behind `from`, unless `left` is less than `offset`.
+/// Copies 16 bytes from shared memory, at `from` + `offset`, unless `left` is less than `offset`.
 template <std::uint32_t offset>
 __device__ inline void copy_piece(std::int32_t left, std::uint32_t from, std::byte* to) {
   asm volatile("{\n\t.reg .pred %%p;\n\t.reg .b32 %%a, %%b, %%c, %%d;\n\t"
@@ -304,8 +304,8 @@ __device__ inline void copy_piece(std::int32_t left, std::uint32_t from, std::by
                : "memory");
 }
 
-/// Copies the image's bytes from `begin`, which lies in its first piece, up to `end` to the same
-/// places behind `to`, a multiple of a piece.
+/// Copies the bytes of the image from `begin`, which is in its first piece, up to `end` to the same
+/// offsets from `to`, a multiple of a piece.
 __device__ inline void copy_image(const board_image& image, std::uint32_t begin, std::uint32_t end,
                                   std::byte* to) {
   constexpr std::uint32_t piece = board_image::piece;
@@ -330,11 +330,11 @@ __device__ inline void copy_image(const board_image& image, std::uint32_t begin,
                : "memory");
 }
 
-/// Where the records of a board lie in its image.
+/// The places of a board's records in its image.
 struct place_in_image {
   std::uint32_t begin;  ///< of all records, in bytes of the image
   std::uint32_t end;    ///< likewise
-  std::uint32_t octets; ///< where the thread's octets begin, in bits of shared memory
+  std::uint32_t octets; ///< begin of the thread's octets, in bits of shared memory
 
   __device__ place_in_image(const packed_record& record, const record_half& mine, bool is_kept,
                             const board_image& image, std::uint32_t records_begin)
@@ -346,8 +346,8 @@ struct place_in_image {
 };
 
 /// Puts all records of a board into its image, if all their N suit octets. Each word is stored once
-/// and complete: before a thread appends anything it knows the bits that the run before has of the
-/// word in which its own run begins.
+/// and complete: before a thread appends, it knows the bits of the previous run in the word in
+/// which its own run begins.
 __device__ inline void put_quiet_records(const packed_samples& samples, const packed_record& record,
                                          const record_half& mine, std::uint32_t begin) {
   const octet_maker maker(record);
@@ -371,9 +371,9 @@ __device__ inline void put_quiet_records(const packed_samples& samples, const pa
                : "memory");
 }
 
-/// Puts the kept records of a board into its image, whatever their N. Runs may be shorter than a
-/// word where N is 0, so more than two may meet in one. When all words are stored, each run adds
-/// what it has of the word in which it ends.
+/// Puts the kept records of a board into its image, for any N. Runs may be shorter than a word
+/// where N is 0, so more than two may meet in one. After all words are stored, each run adds its
+/// bits of the word in which it ends.
 __device__ inline void put_records(const packed_samples& samples, const packed_record& record,
                                    const record_half& mine, bool is_kept, board_image& image,
                                    const place_in_image& place) {
@@ -402,7 +402,7 @@ __device__ inline void put_records(const packed_samples& samples, const packed_r
   if (is_kept) run.close();
 }
 
-/// Puts all records of a board into its image, from this byte on. Returns where they end.
+/// Puts all records of a board into its image, starting at this byte. Returns their end.
 __device__ inline std::uint32_t put_all_records(const packed_samples& samples,
                                                 const packed_record& record,
                                                 const record_half& mine, board_image& image,
@@ -416,8 +416,8 @@ __device__ inline std::uint32_t put_all_records(const packed_samples& samples,
   return place.end;
 }
 
-/// The place of the byte in its piece of the output. An image that begins so can be copied by whole
-/// pieces.
+/// The offset of the byte in its piece of the output. An image that begins at this offset can be
+/// copied by whole pieces.
 [[nodiscard]] __device__ inline std::uint32_t place_in_piece(const std::byte* to) {
   return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(to) % board_image::piece);
 }
@@ -430,8 +430,8 @@ __device__ inline void pack_records(const packed_samples& samples, const packed_
   copy_image(image, begin, end, to - begin);
 }
 
-/// Packs the records whose threads say that they are kept to `to`. One way for all N keeps the code
-/// of these boards short.
+/// Packs to `to` the records whose threads say that they are kept. The same code for all N keeps
+/// the code of these boards short.
 __device__ inline void pack_kept_records(const packed_samples& samples, const packed_record& record,
                                          const record_half& mine, bool is_kept, board_image& image,
                                          std::byte* to) {

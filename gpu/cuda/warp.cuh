@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the 32 threads of a warp tell one another. All of them must call each of these functions.
+// Exchanges between the 32 threads of a warp. All of them must call each of these functions.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ inline constexpr std::uint32_t everyone = 0xffffffff;
 /// The number of the calling thread in its warp.
 [[nodiscard]] __device__ inline std::uint32_t thread() { return threadIdx.x % threads; }
 
-/// The bits that a number takes.
+/// The number of bits of a number.
 [[nodiscard]] __device__ inline std::uint32_t bits_needed(std::uint32_t number) {
   return 32 - static_cast<std::uint32_t>(__clz(static_cast<int>(number)));
 }
@@ -27,10 +27,10 @@ inline constexpr std::uint32_t everyone = 0xffffffff;
   return __shfl_sync(everyone, value, static_cast<int>(from));
 }
 
-/// The value of the thread before; 0 in the first thread.
+/// The value of the previous thread; 0 in the first thread.
 [[nodiscard]] __device__ inline std::uint32_t of_thread_before(std::uint32_t value) {
   std::uint32_t before = 0;
-  // The predicate of the exchange says whether there is such a thread.
+  // The predicate of the exchange is set if there is such a thread.
   asm volatile("{\n\t.reg .pred %%there;\n\tshfl.sync.up.b32 %0|%%there, %1, 1, 0, -1;\n\t"
                "selp.b32 %0, %0, 0, %%there;\n\t}"
                : "=r"(before)
@@ -46,17 +46,17 @@ inline constexpr std::uint32_t everyone = 0xffffffff;
   return __reduce_or_sync(everyone, bits);
 }
 
-/// Bit t: thread t says yes.
+/// Bit t is set if thread t says yes.
 [[nodiscard]] __device__ inline std::uint32_t ballot(bool yes) {
   return __ballot_sync(everyone, yes);
 }
 
 [[nodiscard]] __device__ inline bool any(bool yes) { return __any_sync(everyone, yes) != 0; }
 
-/// Adds the value of the thread at this distance before, if there is one.
+/// Adds the value of the thread this far before, if there is one.
 template <std::uint32_t distance>
 __device__ inline void add_of_thread_before(std::uint32_t& value) {
-  // The predicate of the exchange says whether there is such a thread.
+  // The predicate of the exchange is set if there is such a thread.
   asm volatile("{\n\t.reg .pred %%there;\n\t.reg .u32 %%before;\n\t"
                "shfl.sync.up.b32 %%before|%%there, %0, %1, 0, -1;\n\t"
                "@%%there add.u32 %0, %0, %%before;\n\t}"

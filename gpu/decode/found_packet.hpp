@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the packet of a board lies, and what else a kernel must know before it decodes it, in 32
-// bytes that it loads at once. From the tables a kernel would have to go from the board to its
-// fragment, to the fragment's pieces and to the packet, and from the board to its event: loads that
-// wait for one another.
+// The place of a board's packet, and everything else that a kernel must know before decoding it,
+// in 32 bytes that it loads at once. With the tables a kernel would have to go from the board to
+// its fragment, the fragment's pieces and the packet, and from the board to its event: dependent
+// loads.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,22 @@
 namespace l3 {
 
 struct alignas(32) found_packet {
-  /// In how many runs of memory a packet that can be decoded lies, with words of 32 bits in each.
+  /// The number of memory runs of a packet that can be decoded, each with whole 32-bit words.
   enum runs : std::uint32_t {
     none, ///< it cannot be decoded
     one,
     two,
-    any ///< in more, or in words that break
+    any ///< in more runs, or with divided words
   };
 
   std::uint32_t first = 0;       ///< of the packet's first byte, in the batch's input
   std::uint32_t second = 0;      ///< of the second run, likewise
   std::uint32_t first_bytes = 0; ///< of the first run
-  std::uint32_t form = none;     ///< runs, and the kind of the board above
+  std::uint32_t form = none;     ///< runs, plus the kind of the board
   std::uint32_t event = 0;       ///< index in the frame
-  std::uint32_t source = 0;      ///< slot, and the crate above
-  /// What the event says the second and third word of 32 bits of the header are, tags included, in
-  /// the machine's order of bytes; the first one has tags alone.
+  std::uint32_t source = 0;      ///< slot, plus the crate
+  /// The expected second and third 32-bit words of the header, with tags, in the machine's byte
+  /// order; the first one has only tags.
   std::uint32_t time = 0;
   std::uint32_t number = 0;
 
@@ -73,8 +73,8 @@ struct alignas(32) found_packet {
   }
 
 private:
-  static constexpr std::uint32_t kinds = 4;   ///< the place of the kind in `form`
-  static constexpr std::uint32_t slots = 256; ///< the place of the crate in `source`
+  static constexpr std::uint32_t kinds = 4;   ///< factor of the kind in `form`
+  static constexpr std::uint32_t slots = 256; ///< factor of the crate in `source`
 };
 
 } // namespace l3

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// How kernels read the bytes of a fragment that lies in pieces, and how a block copies a board
-// packet into shared memory. There the samples of both kinds of boards stand as 64 rows of 16
-// *lanes*, one lane for each record.
+// How kernels read the bytes of a fragment in pieces, and how a block copies a board packet into
+// shared memory. There the samples of both kinds of boards are 64 rows of 16 *lanes*, one lane for
+// each record.
 //
-// Kernels trust the tables, which the host wrote and which agree with each other. They do not trust
-// the received bytes: they use none of them as an index or a length, and so read nothing outside
-// the fragment.
+// Kernels trust the tables, which the host wrote consistently. They do not trust the received
+// bytes: they use none of them as an index or a length, and so read nothing outside the
+// fragment.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@
 
 namespace l3 {
 
-/// A batch as the kernels see it: the used part of the tables of an input_batch.
+/// A batch for the kernels: the used part of the tables of an input_batch.
 struct batch_view {
   const std::byte* input = nullptr;
   column<const event_entry> events;
@@ -35,7 +35,7 @@ template <std::size_t alignment, class P>
 }
 
 /// Calls f(p, from, n) for each contiguous run of the fragment's bytes offset … offset + bytes − 1:
-/// n bytes lie at p, the first of which is byte number `from` of the range.
+/// n bytes are at p, the first of which is byte number `from` of the range.
 template <class F>
 L3_FN void for_each_run(const batch_view& in, const fragment_entry& fragment, std::uint32_t offset,
                         std::uint32_t bytes, F&& f) {
@@ -75,14 +75,14 @@ L3_FN void copy_out(const B& b, const std::byte* made, std::byte* to, std::uint3
   for_each(b, n, [&](std::uint32_t i) { to[i] = made[i]; });
 }
 
-/// How many bytes of the board's packet lie in the fragment: all of them, if the tables are right.
+/// The length of the board's packet within the fragment: the whole packet if the tables are right.
 [[nodiscard]] L3_FN inline std::uint32_t packet_bytes(const board_entry& board,
                                                       const fragment_entry& fragment) {
   const std::uint32_t room = board.offset < fragment.bytes ? fragment.bytes - board.offset : 0;
   return board.bytes < room ? board.bytes : room;
 }
 
-/// Whether the packet has the full length and lies at word borders. Kernels decode no other packet.
+/// Whether the packet has the full length and begins at a word. Kernels decode no other packet.
 [[nodiscard]] L3_FN inline bool is_full_packet(const board_entry& board,
                                                const fragment_entry& fragment) {
   return packet_bytes(board, fragment) == l2::board_bytes &&
@@ -93,13 +93,13 @@ inline constexpr std::uint32_t packet_lanes = l2::waveforms_per_board;
 inline constexpr std::uint32_t packet_rows = l2::waveform_samples;
 
 /// The number of the record in a lane. A 256-sample board has four channels in a row of words, and
-/// the samples of a channel make four records: lane 4 j + c holds samples 64 j … 64 j + 63 of
-/// channel c, which are record 4 c + j.
+/// the samples of a channel make four records: lane 4 j + c has samples 64 j … 64 j + 63 of channel
+/// c, which are record 4 c + j.
 [[nodiscard]] L3_FN constexpr std::uint32_t record_of(std::uint32_t lane, board_kind kind) {
   return kind == board_kind::sampling_125_mhz ? lane : 4 * (lane % 4) + lane / 4;
 }
 
-/// A full packet in shared memory, words in the machine's byte order, tags included.
+/// A full packet in shared memory, with words in the machine's byte order including tags.
 class staged_packet {
 public:
   [[nodiscard]] L3_FN const std::uint16_t* header() const { return words_ + lead; }
@@ -109,14 +109,14 @@ public:
     return kind == board_kind::sampling_125_mhz ? samples() : by_lane_;
   }
 
-  /// Copies the packet in. It can be read after the next sync().
+  /// Copies the packet. It can be read after the next sync().
   template <block B>
   L3_FN void stage(const B& b, const batch_view& in, const fragment_entry& fragment,
                    const board_entry& board) {
     for_each_run(in, fragment, board.offset, l2::board_bytes,
                  [&](const std::byte* p, std::uint32_t from, std::uint32_t n) {
                    swap_in(b, p, words_ + lead + from / 2, n / 2);
-                   prefetch(b, p + n, n); // most packets lie one after the other
+                   prefetch(b, p + n, n); // packets are usually adjacent
                  });
     if (board.kind == board_kind::sampling_125_mhz) return;
     b.sync();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The device forms of gpu/executors/atomics.hpp: overloads that a compiler prefers to the portable
-// functions where the block is a cuda_block.
+// functions if the block is a cuda_block.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ struct cuda_block;
   return atomicAdd(at, n);
 }
 
-/// ptxas makes one atomic for a warp where it sees that all lanes use one counter. The address
-/// below hides that from it: threadIdx.x >> 10 is always 0, as a CUDA block has at most 1024
+/// ptxas uses one atomic for a warp if it sees that all lanes use one counter. The address below
+/// hides that from it: threadIdx.x >> 10 is always 0, because a CUDA block has at most 1024
 /// threads, but ptxas does not know this limit.
 [[nodiscard]] __device__ inline std::uint32_t fetch_add_alone(const cuda_block&, std::uint32_t* at,
                                                               std::uint32_t n) {
@@ -33,7 +33,7 @@ __device__ inline void publish(const cuda_block&, std::uint64_t* at, std::uint64
   return value;
 }
 
-/// Leaves the scheduler to other warps and the memory to their loads.
+/// Yields the scheduler to other warps and the memory to their loads.
 __device__ inline void give_way(const cuda_block&) {
   constexpr std::uint32_t nanoseconds = 100;
   __nanosleep(nanoseconds);
@@ -44,8 +44,8 @@ __device__ inline void give_way(const cuda_block&) {
   return atomicAdd(at, n);
 }
 
-/// Shared memory has an atomic add of 32 bits only. An add of 64 bits would be a loop of compare
-/// and exchange, which n lanes that add to one sum run n times.
+/// Shared memory has only a 32-bit atomic add. A 64-bit add would be a compare-and-exchange loop,
+/// which n lanes that add to one sum run n times.
 __device__ inline void add_within(const cuda_block&, std::uint64_t* at, std::uint64_t n) {
   constexpr std::uint32_t half = 32;
   auto* const words = reinterpret_cast<std::uint32_t*>(at); // the low one first
@@ -57,7 +57,7 @@ __device__ inline void add_within(const cuda_block&, std::uint64_t* at, std::uin
 }
 
 /// The sum of n, modulo 2⁶⁴, over the lanes `here`, all of which must call it. The device sums 32
-/// bits at once, so n goes in parts that leave room for the carries of 32 lanes.
+/// bits at once, so n is added in parts that leave room for the carries of 32 lanes.
 [[nodiscard]] __device__ inline std::uint64_t sum_over(std::uint32_t here, std::uint64_t n) {
   constexpr std::uint32_t part_bits = 27;
   constexpr std::uint32_t low = (1U << part_bits) - 1;
@@ -68,7 +68,7 @@ __device__ inline void add_within(const cuda_block&, std::uint64_t* at, std::uin
   return part(0) + part(part_bits) + part(2 * part_bits);
 }
 
-/// Lanes that add to one address one after the other would take as long as they are many.
+/// Adding to one address lane by lane would take time proportional to the number of lanes.
 template <std::uint32_t sums>
 __device__ inline void add_together_within(const cuda_block& b, std::uint64_t (&at)[sums],
                                            const std::uint64_t (&n)[sums]) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The forms of gpu/executors/atomics.hpp for HIP devices: overloads that a compiler prefers to the
-// portable functions where the block is a hip_block.
+// portable functions if the block is a hip_block.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ struct hip_block;
 
 namespace hip {
 
-/// An atomic add of all lanes of the device, or of one block, that orders nothing else.
+/// An atomic add over all lanes of the device, or of one block, without ordering.
 template <int scope>
 [[nodiscard]] __device__ inline std::uint32_t fetch_add(std::uint32_t* at, std::uint32_t n) {
   return __hip_atomic_fetch_add(at, n, __ATOMIC_RELAXED, scope);
@@ -32,7 +32,7 @@ __device__ inline void publish(const hip_block&, std::uint64_t* at, std::uint64_
   return __hip_atomic_load(at, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
 }
 
-/// Leaves the scheduler to other wavefronts: 64 clocks times the argument.
+/// Yields the scheduler to other wavefronts: 64 clocks times the argument.
 __device__ inline void give_way(const hip_block&) { __builtin_amdgcn_s_sleep(2); }
 
 [[nodiscard]] __device__ inline std::uint32_t fetch_add_within(const hip_block&, std::uint32_t* at,
@@ -40,7 +40,7 @@ __device__ inline void give_way(const hip_block&) { __builtin_amdgcn_s_sleep(2);
   return hip::fetch_add<__HIP_MEMORY_SCOPE_WORKGROUP>(at, n);
 }
 
-/// LDS adds 64 bits at once.
+/// LDS has a 64-bit add.
 __device__ inline void add_within(const hip_block&, std::uint64_t* at, std::uint64_t n) {
   static_cast<void>(__hip_atomic_fetch_add(at, n, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP));
 }

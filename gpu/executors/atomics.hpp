@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The atomic operations of kernels: they fetch work from a counter, take a place in a list, or
-// publish a value for another block. None of them orders any other access. Each takes the block as
-// its first argument. CPU executors run the functions of this header; devices run the overloads of
+// publish a value for another block. None of them orders other accesses. Each takes the block as
+// its first argument. CPU executors use the functions of this header; devices use the overloads of
 // atomics.cuh.
 //
-// Functions called …_within are for shared memory, which only the lanes of one block use. On blocks
+// Functions called …_within are for shared memory, which only the lanes of one block use. In blocks
 // of one lane they are plain loads and stores.
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace l3 {
 
-/// Adds n and returns the value before.
+/// Adds n and returns the previous value.
 template <block B>
 [[nodiscard]] std::uint32_t fetch_add(const B&, std::uint32_t* at, std::uint32_t n) {
   return std::atomic_ref(*at).fetch_add(n, std::memory_order_relaxed);
@@ -28,7 +28,7 @@ void publish(const B&, std::uint64_t* at, std::uint64_t value) {
   std::atomic_ref(*at).store(value, std::memory_order_relaxed);
 }
 
-/// The value at this moment.
+/// The current value.
 template <block B>
 [[nodiscard]] std::uint64_t observe(const B&, std::uint64_t* at) {
   return std::atomic_ref(*at).load(std::memory_order_relaxed);
@@ -40,7 +40,7 @@ void give_way(const B&) {
   std::this_thread::yield();
 }
 
-/// Adds n to a word of shared memory and returns the value before.
+/// Adds n to a word of shared memory and returns the previous value.
 template <block B>
 [[nodiscard]] std::uint32_t fetch_add_within(const B& b, std::uint32_t* at, std::uint32_t n) {
   if (b.threads() != 1) return std::atomic_ref(*at).fetch_add(n, std::memory_order_relaxed);
@@ -49,8 +49,8 @@ template <block B>
   return before;
 }
 
-/// Adds n modulo 2⁶⁴, so that negative numbers may be added too. It returns nothing because a
-/// device adds the two halves one after the other.
+/// Adds n modulo 2⁶⁴, so that negative numbers may be added too. Returns nothing, because a device
+/// adds the two halves one after the other.
 template <block B>
 void add_within(const B& b, std::uint64_t* at, std::uint64_t n) {
   if (b.threads() != 1) {
@@ -60,8 +60,8 @@ void add_within(const B& b, std::uint64_t* at, std::uint64_t n) {
   }
 }
 
-/// add_within of each n[k] to at[k], for items of which many have the same sums. On a device one
-/// lane adds for all lanes of a warp that call it together, if they all have the same sums.
+/// add_within of each n[k] to at[k], for items that often have the same sums. On a device one lane
+/// adds for all lanes of a warp that call it together, if they all have the same sums.
 template <block B, std::uint32_t sums>
 void add_together_within(const B& b, std::uint64_t (&at)[sums], const std::uint64_t (&n)[sums]) {
   for (std::uint32_t k = 0; k < sums; ++k) add_within(b, &at[k], n[k]);
@@ -77,7 +77,7 @@ void set_bits_within(const B& b, std::uint32_t* at, std::uint32_t bits) {
   }
 }
 
-/// Stores the smaller of n and the value before, and returns the value before.
+/// Stores the smaller of n and the previous value, and returns the previous value.
 template <block B>
 std::uint32_t fetch_min_within(const B& b, std::uint32_t* at, std::uint32_t n) {
   if (b.threads() == 1) {
@@ -92,7 +92,7 @@ std::uint32_t fetch_min_within(const B& b, std::uint32_t* at, std::uint32_t n) {
   return before;
 }
 
-/// Stores the greater of n and the value before, and returns the value before.
+/// Stores the greater of n and the previous value, and returns the previous value.
 template <block B>
 std::uint64_t fetch_max_within(const B& b, std::uint64_t* at, std::uint64_t n) {
   if (b.threads() == 1) {
@@ -107,7 +107,7 @@ std::uint64_t fetch_max_within(const B& b, std::uint64_t* at, std::uint64_t n) {
   return before;
 }
 
-/// The value at this moment.
+/// The current value.
 template <block B>
 [[nodiscard]] std::uint32_t observe_within(const B& b, std::uint32_t* at) {
   return b.threads() == 1 ? *at : std::atomic_ref(*at).load(std::memory_order_relaxed);

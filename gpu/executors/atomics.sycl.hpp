@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The forms of gpu/executors/atomics.hpp for SYCL devices: overloads that a compiler prefers to the
-// portable functions where the block is a sycl_block.
+// portable functions if the block is a sycl_block.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ class sycl_block;
 
 namespace sycl_device {
 
-/// A word of global memory, for all of the device.
+/// A word of global memory for the whole device.
 template <class T>
 using shared_by_all = sycl::atomic_ref<T, sycl::memory_order::relaxed, sycl::memory_scope::device>;
 /// A word of local memory, for the lanes of one block.
@@ -36,8 +36,8 @@ inline void publish(const sycl_block&, std::uint64_t* at, std::uint64_t value) {
   return sycl_device::shared_by_all<std::uint64_t>(*at).load();
 }
 
-/// Nothing: SYCL promises no progress of the block that this one would wait for, so no kernel that
-/// waits for another block is launched (selection/engine/engine_sycl.cpp).
+/// No effect: SYCL does not guarantee progress of the awaited block, so kernels that wait for other
+/// blocks are not launched (selection/engine/engine_sycl.cpp).
 inline void give_way(const sycl_block&) {}
 
 [[nodiscard]] inline std::uint32_t fetch_add_within(const sycl_block&, std::uint32_t* at,
@@ -59,8 +59,8 @@ inline void set_bits_within(const sycl_block&, std::uint32_t* at, std::uint32_t 
   static_cast<void>(sycl_device::shared_within<std::uint32_t>(*at).fetch_or(bits));
 }
 
-// Not by fetch_min() and fetch_max(): on processors those of AdaptiveCpp 24.06 return the value
-// after, where SYCL wants the value before.
+// Not fetch_min() and fetch_max(): on CPUs those of AdaptiveCpp 24.06 return the new value, while
+// SYCL requires the previous one.
 inline std::uint32_t fetch_min_within(const sycl_block&, std::uint32_t* at, std::uint32_t n) {
   const sycl_device::shared_within<std::uint32_t> shared(*at);
   std::uint32_t before = shared.load();

@@ -10,7 +10,7 @@
 
 namespace l3 {
 
-/// How many bits are 1.
+/// The number of bits that are 1.
 [[nodiscard]] L3_FN inline std::uint32_t ones(std::uint32_t word) {
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
   return static_cast<std::uint32_t>(__popc(word));
@@ -19,7 +19,7 @@ namespace l3 {
 #endif
 }
 
-/// How many bits the word takes.
+/// The number of bits up to the highest 1.
 [[nodiscard]] L3_FN inline std::uint32_t bits_used(std::uint32_t word) {
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
   return 32 - static_cast<std::uint32_t>(__clz(static_cast<int>(word)));
@@ -28,7 +28,7 @@ namespace l3 {
 #endif
 }
 
-/// The number of the lowest bit that is 1, of a word that is not 0.
+/// The index of the lowest 1 bit of a word that is not 0.
 [[nodiscard]] L3_FN inline std::uint32_t lowest_one(std::uint32_t word) {
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
   return static_cast<std::uint32_t>(__ffs(static_cast<int>(word))) - 1;

@@ -2,13 +2,13 @@
 // The block in which a kernel runs, as on a CUDA device: lanes that share memory and meet at
 // sync(). (Not the output block of transport/format/block.hpp.) A kernel is a type with a `struct
 // shared` and a call operator that is a template over its block. It computes in parallel by
-// for_each(b, n, f), which spreads n items over the lanes, and calls b.sync() between writing
+// for_each(b, n, f), which distributes n items over the lanes, and calls b.sync() between writing
 // shared memory and reading what another lane wrote.
 //
 // Code outside for_each runs in every lane on a device, and once for all lanes on some executors:
-// it may compute, but not write. A value that must outlive a for_each lies in shared memory,
-// indexed by the item, never by the lane. A kernel that keeps these rules is right at every width
-// from 1 up, and its result does not depend on the width.
+// it may compute, but not write. A value that must outlive a for_each is in shared memory, indexed
+// by the item, never by the lane. A kernel that keeps these rules is correct at every width, and
+// its result does not depend on the width.
 #pragma once
 
 #include <concepts>
@@ -23,7 +23,7 @@ template <class B>
 concept block = requires(const B& b) {
   { b.index() } -> std::same_as<std::uint32_t>;   ///< which block this is, from 0
   { b.threads() } -> std::same_as<std::uint32_t>; ///< the width of the block
-  { b.lane() } -> std::same_as<std::uint32_t>;    ///< 0 where one lane runs all items
+  { b.lane() } -> std::same_as<std::uint32_t>;    ///< 0 if one lane runs all items
   b.sync();                                       ///< every lane must call it
 };
 

@@ -33,8 +33,8 @@ static_assert(__cplusplus >= 202002L, "device code is C++20, like all of koto-l3
 
 namespace cuda {
 
-/// Whether every later call of this process fails, too. The CUDA runtime's description of these
-/// errors says so; of the last four it is assumed.
+/// Whether every later call of this process fails, too. The CUDA runtime's documentation says so
+/// for these errors, except the last four, for which it is assumed.
 [[nodiscard]] inline bool lasts(cudaError_t result) {
   switch (result) {
   case cudaErrorContained:
@@ -101,7 +101,7 @@ struct cuda_block {
   [[nodiscard]] __device__ std::uint32_t lane() const { return threadIdx.x; }
   __device__ void sync() const { __syncthreads(); }
 
-  /// The strided loop, not unrolled: nearly all loops have one turn or two.
+  /// A strided loop, not unrolled: nearly all loops have one or two iterations.
   template <class F>
   __device__ void for_each(std::uint32_t n, F&& f) const {
 #pragma unroll 1
@@ -111,8 +111,8 @@ struct cuda_block {
 
 namespace cuda {
 
-/// How many blocks of a kernel a multiprocessor must have registers for: kernels whose warps wait
-/// for memory say so by `resident`. One demands nothing, but it keeps the compiler from spilling
+/// The number of a kernel's blocks for which a multiprocessor must have registers. Kernels whose
+/// warps wait for memory set `resident`. The default of one keeps the compiler from spilling
 /// registers to make room for one more block.
 template <class Form>
 [[nodiscard]] constexpr std::uint32_t resident_blocks() {
@@ -120,8 +120,8 @@ template <class Form>
   return 1;
 }
 
-/// How many blocks do the work of so many portable ones. Those of a form that takes turns go on
-/// until no work is left: of them there are as many as the device runs at a time.
+/// The number of blocks that do the work of `portable` blocks. Blocks of a form that takes turns
+/// continue until no work is left: there are as many as the device runs at a time.
 template <class Form>
 [[nodiscard]] constexpr std::uint32_t blocks_of(std::uint32_t portable,
                                                 std::uint32_t multiprocessors) {
@@ -133,7 +133,7 @@ template <class Form>
     return portable;
 }
 
-/// How many multiprocessors a device has. Throws like check().
+/// The number of a device's multiprocessors. Throws like check().
 [[nodiscard]] inline std::uint32_t multiprocessors_of(int device) {
   int n = 0;
   check(cudaDeviceGetAttribute(&n, cudaDevAttrMultiProcessorCount, device),
@@ -173,9 +173,9 @@ public:
     submitted_ = false;
     using form = typename cuda_form<Kernel>::type;
     blocks = cuda::blocks_of<form>(blocks, multiprocessors_);
-    // Forgets what an earlier call of this thread returned: a query of a busy stream counts, too.
+    // Clears earlier errors of this thread: a query of a busy stream counts, too.
     static_cast<void>(cudaGetLastError());
-    // A launch is refused on another device than its queue's.
+    // A launch on another device than its queue's is refused.
     static_cast<void>(cudaSetDevice(device_));
     if (gathers_) kernels_.push_back(reinterpret_cast<const void*>(&run_block<Kernel, Args...>));
     run_block<Kernel, Args...>
@@ -183,11 +183,11 @@ public:
     note(cudaGetLastError());
   }
 
-  /// Kernels that are enqueued from here to launch_gathered() reach the device together, as a
-  /// graph: ten launches of their own slowed copies to the device by 6 %
+  /// Kernels enqueued from here to launch_gathered() reach the device together as a graph: ten
+  /// separate launches slowed copies to the device by 6 %
   /// (docs/decisions/0034-kernels-as-a-graph.md). Only kernels may be enqueued in between, and each
-  /// of them must have run before: its first launch loads it. A profiler shows the stages where the
-  /// kernels are gathered, and the graph in a stage of its own.
+  /// of them must have run before, because its first launch loads it. A profiler shows stages where
+  /// kernels are gathered, and the graph in its own stage.
   void gather() {
     if (first_error_ == cudaSuccess)
       note(cudaStreamBeginCapture(gathered_.get(), cudaStreamCaptureModeThreadLocal));
@@ -201,7 +201,7 @@ public:
     const cuda::graph owner(made);
     if (first_error_ != cudaSuccess) return;
     submitted_ = false;
-    // The same kernels with other arguments, nearly always.
+    // Nearly always the same kernels with other arguments.
     cudaGraphExecUpdateResultInfo why{};
     if (executable_ == nullptr || kernels_ != kernels_of_executable_ ||
         cudaGraphExecUpdate(executable_.get(), made, &why) != cudaSuccess) {
@@ -225,28 +225,28 @@ public:
     copy(to, from, bytes, cudaMemcpyDeviceToDevice);
   }
 
-  /// Work that is enqueued from here to the next stage or submit() has this name in a profiler. The
-  /// same thread enqueues from the begin of a stage to its end.
+  /// Names work enqueued from here to the next stage or submit() for a profiler. The same thread
+  /// must enqueue from the begin to the end of a stage.
   void stage(const char* name) {
     end_stage();
     static_cast<void>(nvtxRangePushA(name));
     in_stage_ = true;
   }
 
-  /// Marks a place in the enqueued work, for is_past_mark().
+  /// Marks a place in the enqueued work for is_past_mark().
   void mark() {
-    if (gathers_) std::abort(); // it would stand before the kernels
+    if (gathers_) std::abort(); // the mark would precede the kernels
     if (first_error_ == cudaSuccess) note(cudaEventRecord(mark_.get(), stream_.get()));
     is_marked_ = first_error_ == cudaSuccess;
   }
-  /// Whether the work before the mark has ended; without a mark, all work. Any thread may ask.
+  /// Whether the work before the mark has ended; without a mark, all work. Any thread.
   [[nodiscard]] bool is_past_mark() const {
     return is_marked_ ? cudaEventQuery(mark_.get()) != cudaErrorNotReady : at_rest();
   }
 
   /// Marks the end of the enqueued work, for which finish() waits.
   void submit() {
-    if (gathers_) std::abort(); // the end would stand before the kernels
+    if (gathers_) std::abort(); // the end would precede the kernels
     end_stage();
     if (first_error_ == cudaSuccess) note(cudaEventRecord(end_.get(), stream_.get()));
     submitted_ = true;
@@ -262,16 +262,16 @@ public:
     return cudaGetErrorString(first_error_);
   }
 
-  /// Like finish(), but returns false if the work has not ended after `limit`; after an error, too,
-  /// it returns true when the stream has no running work. The driver has no
-  /// wait with a time limit, so this polls it, with pauses that are short beside the time of a
-  /// frame.
+  /// Like finish(), but returns false if the work has not ended after `limit`. After an
+  /// error, too, it returns true when the stream has no running work. The driver has no wait
+  /// with a time limit, so this polls it, with pauses that are short compared to the time of
+  /// a frame.
   [[nodiscard]] bool finish_for(std::chrono::nanoseconds limit, std::string& error) {
     constexpr std::chrono::nanoseconds pause = std::chrono::microseconds(50);
     const auto until = std::chrono::steady_clock::now() + limit;
     if (!submitted_) submit();
     while (true) {
-      // After a call that failed, `end_` marks nothing, but earlier work may be queued.
+      // After a failed call, `end_` marks nothing, but earlier work may be queued.
       const cudaError_t result =
           first_error_ == cudaSuccess ? cudaEventQuery(end_.get()) : cudaStreamQuery(stream_.get());
       if (result != cudaErrorNotReady) {
@@ -286,10 +286,10 @@ public:
     return true;
   }
 
-  /// Whether the error of finish() or finish_for() is one that lasts as long as this process.
+  /// Whether the error of finish() or finish_for() lasts as long as this process.
   [[nodiscard]] bool is_lost() const { return cuda::lasts(first_error_); }
 
-  /// Whether the stream has no running work, also after an error. Any thread may call it.
+  /// Whether the stream has no running work, also after an error. Any thread.
   [[nodiscard]] bool at_rest() const { return cudaStreamQuery(stream_.get()) != cudaErrorNotReady; }
 
 private:
@@ -311,11 +311,11 @@ private:
   std::uint32_t multiprocessors_;
   cuda::event mark_;
   cuda::event end_;
-  cuda::stream gathered_; // takes kernels for a graph, and never runs any
+  cuda::stream gathered_; // captures kernels for a graph, but never runs any
   cuda::executable_graph executable_;
-  std::vector<const void*> kernels_; ///< gathered now, or last
+  std::vector<const void*> kernels_; ///< of the current or last graph
   std::vector<const void*> kernels_of_executable_;
-  cuda::stream stream_; // destroyed before the events; its destruction waits for the work in it
+  cuda::stream stream_; // destroyed before the events; its destructor waits for pending work
   bool gathers_ = false;
   bool in_stage_ = false;
   bool is_marked_ = false;

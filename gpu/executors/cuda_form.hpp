@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which code runs as a kernel on CUDA devices. A kernel that is launched as measure_boards runs, on
-// a device, the type that cuda_form<measure_boards> names; where nothing else is said that is the
-// kernel itself. A special form has its own width and shared memory and the same arguments, writes
-// the same bytes, and says by blocks_for(n) how many CUDA blocks do the work of n portable ones.
-// The portable form of such a kernel is not compiled for devices. A form may say by `resident` how
-// many of its CUDA blocks a multiprocessor must have registers for, and by `takes_turns` that its
-// blocks go on until no work is left.
+// The code that runs as a kernel on CUDA devices. A kernel launched as measure_boards runs, on a
+// device, the type cuda_form<measure_boards>; by default that is the kernel itself. A special form
+// has its own width and shared memory and the same arguments, writes the same bytes, and gives with
+// blocks_for(n) the number of CUDA blocks for the work of n portable ones. The portable form of
+// such a kernel is not compiled for devices. A form may set `resident`, the number of its CUDA
+// blocks for which a multiprocessor must have registers, and `takes_turns` if its blocks continue
+// until no work is left.
 #pragma once
 
 namespace l3 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hip executor, for AMD's devices: the twin of the cuda executor (gpu/executors/cuda.cuh),
-// which tells why each call is as it is. A block is a HIP block, a queue is a HIP stream, and a HIP
-// event marks the end of the enqueued work. All kernels run in their portable form.
+// The hip executor, for AMD's devices: the equivalent of the cuda executor
+// (gpu/executors/cuda.cuh), which explains the calls. A block is a HIP block, a queue is a HIP
+// stream, and a HIP event marks the end of the enqueued work. Kernels run in their portable form.
 #pragma once
 
 #include <algorithm>
@@ -24,8 +24,8 @@ namespace l3 {
 
 namespace hip {
 
-/// Whether every later call of this process fails, too: assumed of all that says that a kernel or
-/// its context broke.
+/// Whether every later call of this process fails, too: assumed for all errors about a broken
+/// kernel or context.
 [[nodiscard]] inline bool lasts(hipError_t result) {
   switch (result) {
   case hipErrorECCNotCorrectable:
@@ -86,8 +86,8 @@ struct hip_block {
 
 template <class Kernel, class... Args>
 __global__ void __launch_bounds__(Kernel::width) run_block(Kernel kernel, Args... args) {
-  // Plain bytes: clang refuses shared memory of a type with initial values, which kernels never
-  // see.
+  // Plain bytes, because clang refuses shared memory of a type with initial values, which kernels
+  // do not use.
   using shared = typename Kernel::shared;
   alignas(shared) __shared__ std::byte memory[sizeof(shared)];
   kernel(hip_block{}, *reinterpret_cast<shared*>(memory), args...);
@@ -118,7 +118,7 @@ public:
     copy(to, from, bytes, hipMemcpyDeviceToDevice);
   }
 
-  /// Names nothing: AMD's profiler takes no names of stages from this library.
+  /// No effect: AMD's profiler takes no stage names from this library.
   void stage(const char*) {}
 
   void mark() {
@@ -176,7 +176,7 @@ private:
 
   hip::event mark_;
   hip::event end_;
-  hip::stream stream_; // destroyed before the events; its destruction waits for the work in it
+  hip::stream stream_; // destroyed before the events; its destructor waits for pending work
   bool is_marked_ = false;
   bool submitted_ = false;
   hipError_t first_error_ = hipSuccess;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The error after which a device gives nothing more to this process, whatever is tried: its context
-// is gone. A new process can have the device again.
+// The error after which this process cannot use a device any more, because its context is gone. A
+// new process can use it again.
 #pragma once
 
 #include <stdexcept>

@@ -6,8 +6,8 @@
 namespace l3 {
 
 namespace {
-/// How many chunks of a kernel each thread takes on average: enough to share the work evenly, few
-/// enough to keep contention for the counter low.
+/// Average number of a kernel's chunks per thread: enough to share the work evenly, few enough to
+/// keep contention for the counter low.
 constexpr std::uint32_t chunks_per_thread = 8;
 } // namespace
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pool executor runs blocks of width 1 on the threads of a pool: production on a machine
+// The pool executor runs blocks of width 1 on the threads of a pool: for production on machines
 // without a GPU.
 //
-// The pool starts its workers once; they sleep between kernels. The thread that launches a kernel
-// works on it too and returns when all blocks are done. Threads fetch blocks in chunks by an atomic
-// counter, so that no thread waits for the share of a slow one.
+// The pool starts its workers once; they sleep between kernels. The launching thread works on the
+// kernel too and returns when all blocks are done. Threads fetch chunks of blocks by an atomic
+// counter, so that no thread waits for a slow one's share.
 #pragma once
 
 #include <atomic>
@@ -31,7 +31,7 @@ public:
     return static_cast<std::uint32_t>(workers_.size()) + 1;
   }
 
-  /// Calls work(first, last) for chunks that together make 0 … blocks − 1. Launches from several
+  /// Calls work(first, last) for chunks that together cover 0 … blocks − 1. Launches from several
   /// threads run one after the other.
   template <class Work>
   void run(std::uint32_t blocks, const Work& work) {
@@ -58,7 +58,7 @@ private:
   std::uint32_t chunk_ = 1;
   std::atomic<std::uint32_t> next_ = 0;
 
-  std::mutex mutex_; ///< guards the members below, but for workers_
+  std::mutex mutex_; ///< guards the members below, except workers_
   std::condition_variable wake_;
   std::condition_variable done_;
   std::uint64_t launches_ = 0;

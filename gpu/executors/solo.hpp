@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A block of width 1, and the loop that runs many of them on one CPU core: the inner loop of the
-// serial and the pool executor, and the production path of every machine without a GPU.
+// serial and pool executors, and the production path of machines without a GPU.
 //
 // The compiler makes three forms of run_solo, for AVX-512, AVX2 and plain x86-64, and the dynamic
-// linker takes the best form that the processor can run. `flatten` inlines the whole kernel, so
-// that all of it is vectorised for that processor. Builds with assertions have one form, to compile
-// quickly. Sanitizers do not work with such indirect functions, and other compilers do not have
-// them: these get an ordinary function.
+// linker selects the best one for the processor. `flatten` inlines the whole kernel, so that all of
+// it is vectorised for that processor. Builds with assertions have one form, to compile quickly.
+// Sanitizers do not support such indirect functions, and other compilers lack them: there it is an
+// ordinary function.
 #pragma once
 
 #include <cstddef>

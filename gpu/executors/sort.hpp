@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sorts 64-bit numbers in the shared memory of a block, by a merge sort like that of the CBM seed.
-// Each item of a first for_each sorts a short run by insertion. Then runs are merged two by two:
-// each item writes one part of the merged run and finds by bisection which keys go before its part.
-// There are as many parts as lanes, so a block of one lane merges as in a textbook, and a wide
-// block bisects for every key.
+// Each item of a first for_each sorts a short run by insertion. Then runs are merged pairwise: each
+// item writes one part of the merged run and finds by bisection which keys precede its part. There
+// are as many parts as lanes, so a block of one lane merges as in a textbook, and a wide block
+// bisects for every key.
 //
-// A key carries everything that belongs to it. Equal keys cannot be told apart, so the result does
-// not depend on the order in which the keys came, nor on the width.
+// A key contains all of its data. Equal keys are indistinguishable, so the result does not depend
+// on the order of the keys, nor on the width.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace l3 {
 
-/// The caller puts at most `capacity` keys into `keys`, and finds them there in order afterwards.
+/// The caller puts at most `capacity` keys into `keys`, where they are sorted.
 template <std::uint32_t capacity>
 struct sort_space {
   std::uint64_t keys[capacity];
@@ -43,7 +43,7 @@ L3_FN inline void insert_run(const std::uint64_t* from, std::uint64_t* to, std::
 }
 
 /// Merges two neighbouring runs of `width` keys (fewer at the end of the data) and writes the keys
-/// first … last − 1 of the result. Of equal keys those of the left run go first.
+/// first … last − 1 of the result. Equal keys of the left run come first.
 L3_FN inline void merge_part(const std::uint64_t* from, std::uint64_t* to, std::uint32_t first,
                              std::uint32_t last, std::uint32_t n, std::uint32_t width) {
   const std::uint32_t pair = first & ~(2 * width - 1);
@@ -53,7 +53,7 @@ L3_FN inline void merge_part(const std::uint64_t* from, std::uint64_t* to, std::
   const std::uint64_t* const left = from + pair;
   const std::uint64_t* const right = left + lefts;
 
-  // How many of the keys that go before `first` come from the left run.
+  // The number of keys before `first` that come from the left run.
   const std::uint32_t before = first - pair;
   std::uint32_t l = before < rights ? 0 : before - rights;
   for (std::uint32_t most = before < lefts ? before : lefts; l < most;) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sycl executor: a block is a work-group, a lane is a work-item, a queue is an in-order queue.
-// All kernels run in their portable form. The queue keeps the first error, as the cuda executor
-// does (gpu/executors/cuda.cuh); SYCL throws errors, or hands them to the queue later.
+// All kernels run in their portable form. The queue keeps the first error, like the cuda executor
+// (gpu/executors/cuda.cuh); SYCL throws errors, or reports them to the queue later.
 //
-// SYCL promises no forward progress between work-groups: a kernel whose blocks wait for one another
-// must not be launched here.
+// SYCL guarantees no forward progress between work-groups: a kernel whose blocks wait for one
+// another must not be launched here.
 #pragma once
 
 #include <chrono>
@@ -99,14 +99,14 @@ public:
   void copy_out(void* host, const void* device, std::size_t bytes) { copy(host, device, bytes); }
   void copy_within(void* to, const void* from, std::size_t bytes) { copy(to, from, bytes); }
 
-  /// Names nothing: SYCL has no names of stages.
+  /// No effect: SYCL has no stage names.
   void stage(const char*) {}
 
   void mark() { mark_ = last_; }
   [[nodiscard]] bool is_past_mark() const { return has_ended(mark_) || at_rest(); }
 
-  /// A runtime may keep work back until somebody waits for it, as AdaptiveCpp does with up to 100
-  /// commands: a thread waits.
+  /// A runtime may delay work until somebody waits for it, as AdaptiveCpp does with up to 100
+  /// commands: so a thread waits.
   void submit() {
     attempt([&] {
       ended_ = std::async(std::launch::async, [queue = queue_]() mutable { queue.wait(); });
@@ -126,7 +126,7 @@ public:
     return true;
   }
 
-  /// SYCL does not tell which errors last: each is tried again.
+  /// SYCL does not tell which errors last, so each is retried.
   [[nodiscard]] bool is_lost() const { return false; }
   [[nodiscard]] bool at_rest() const { return has_ended(last_); }
 
@@ -169,7 +169,7 @@ private:
   std::unique_ptr<sycl_device::kept_error> error_;
   sycl::queue queue_;
   sycl::event mark_;
-  sycl::event last_; ///< one that was never enqueued has ended
+  sycl::event last_; ///< initially ended
   std::future<void> ended_;
   bool submitted_ = false;
 };

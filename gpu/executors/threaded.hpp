@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The threaded executor: every lane of a block is a thread, and sync() is a barrier. It is far too
-// slow for data taking and exists for ThreadSanitizer, which names the source line where a kernel
-// lacks a sync(). The serial executor hides a missing sync(); a device shows it only now and then.
+// slow for data taking and exists for ThreadSanitizer, which reports the source line where a kernel
+// lacks a sync(). The serial executor hides a missing sync(); a device shows it only occasionally.
 #pragma once
 
 #include <barrier>

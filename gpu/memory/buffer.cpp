@@ -16,7 +16,7 @@ buffer host_memory::allocate(std::size_t bytes) {
     throw std::runtime_error("cannot reserve " + std::to_string(bytes >> 20) +
                              " MiB of memory for frames");
   }
-  madvise(p, bytes, MADV_HUGEPAGE); // fewer TLB misses where the kernel grants it
+  madvise(p, bytes, MADV_HUGEPAGE); // fewer TLB misses if the kernel grants it
   std::memset(p, 0, bytes);
   return {static_cast<std::byte*>(p), bytes,
           [](std::byte* data, std::size_t size) { munmap(data, size); }};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that the program reserves and touches once, at start, and divides into columns. A `buffer`
-// owns bytes on the host or on a device; a `region` hands out parts of them, aligned to cache
-// lines.
+// Memory that the program reserves and touches once, at the start, and divides into columns. A
+// `buffer` owns bytes on the host or on a device; a `region` returns parts of them, aligned to
+// cache lines.
 #pragma once
 
 #include <cstddef>
@@ -54,8 +54,8 @@ struct host_memory {
   [[nodiscard]] static buffer allocate(std::size_t bytes);
 };
 
-/// Hands out the bytes of a buffer from its start. A region without a buffer only counts, so that
-/// the same code first computes how much memory it needs and then takes it.
+/// Returns parts of a buffer from its start. A region without a buffer only counts, so that the
+/// same code first computes the required memory and then takes it.
 class region {
 public:
   static constexpr std::size_t alignment = 128;

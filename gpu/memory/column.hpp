@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A column: a pointer and a length, the view through which kernels see one array. std::span would
-// do on the host, but device code cannot call its members. Columns that belong together, with range
-// checks and read-only loads, come from a schema (gpu/columns).
+// A column: a pointer and a length, a kernel's view of one array. std::span would suffice on the
+// host, but device code cannot call its members. Columns that belong together, with range checks
+// and read-only loads, come from a schema (gpu/columns).
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,7 @@
 
 namespace l3 {
 
-// CMake 3.25 ignores CUDA_STANDARD 20 without a word; cmake/cuda.cmake passes the flag itself.
+// CMake 3.25 silently ignores CUDA_STANDARD 20; cmake/cuda.cmake passes the flag itself.
 static_assert(__cplusplus >= 202002L, "device code is C++20, like all of koto-l3");
 
 namespace {
@@ -71,13 +71,13 @@ device_refusal kind_of(cudaError_t result) {
   }
 }
 
-/// Only a kernel that ran shows that the program has code for this device and that the driver is
-/// new enough.
+/// Only running a kernel shows that the program has code for this device and that the driver is new
+/// enough.
 cudaError_t run_a_kernel() {
   void* value = nullptr;
   cudaError_t result = cudaMalloc(&value, sizeof(int));
   if (result != cudaSuccess) return result;
-  static_cast<void>(cudaGetLastError()); // forgets errors of earlier calls
+  static_cast<void>(cudaGetLastError()); // clears earlier errors
   answer<<<1, 1>>>(static_cast<int*>(value));
   result = cudaGetLastError();
   if (result == cudaSuccess) result = cudaDeviceSynchronize();
@@ -103,7 +103,7 @@ std::string why_no_device(int device) {
   if (result == cudaSuccess) result = cudaSetDevice(device);
   if (result == cudaSuccess) result = run_a_kernel();
   if (result == cudaSuccess) return {};
-  static_cast<void>(cudaGetLastError()); // forgets the error: a machine may have no device
+  static_cast<void>(cudaGetLastError()); // clears the error: a machine may have no device
   refused.what = kind_of(result);
   refused.words = cudaGetErrorString(result);
   return l3::why_no_device(refused);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device memory, pinned host memory, and the check whether a device answers. This header is plain
+// Device memory, pinned host memory, and the check whether a device responds. This header is plain
 // C++; only device.cu includes the CUDA runtime.
 #pragma once
 
@@ -14,10 +14,10 @@ namespace l3 {
 struct cuda_memory {
   static constexpr bool has_device = true;
 
-  /// Pinned host memory, zeroed, which kernels of every device can reach. Throws std::runtime_error
+  /// Pinned host memory, zeroed, accessible to kernels of every device. Throws std::runtime_error
   /// if the machine has too little.
   [[nodiscard]] static buffer allocate(std::size_t bytes);
-  /// The address by which kernels reach this byte of pinned host memory.
+  /// The kernels' address of this byte of pinned host memory.
   [[nodiscard]] static std::byte* on_device(std::byte* host);
   /// Device memory, zeroed. Throws std::runtime_error if the device has too little.
   [[nodiscard]] static buffer allocate_on_device(std::size_t bytes);
@@ -31,21 +31,21 @@ struct device_size {
 
 namespace cuda {
 
-/// Empty if a device answers and can run this program's kernels; else the reason, for the operator.
-/// Afterwards it is the one in use.
+/// Returns an empty string if a device responds and can run this program's kernels; else the
+/// reason, for the operator. Selects the device.
 [[nodiscard]] std::string why_no_device(int device = 0);
 
-/// 0: none, or the driver does not answer.
+/// Returns 0 if there is none, or the driver does not respond.
 [[nodiscard]] int devices();
 [[nodiscard]] std::string pci_address(int device);
-/// Zeros if it does not say.
+/// Returns zeros if the size is unknown.
 [[nodiscard]] device_size size_of(int device);
 
-/// What this thread allocates, makes and launches from now on is on this device. Throws
+/// Selects the device for this thread's allocations, objects and launches. Throws
 /// std::runtime_error.
 void use(int device);
 
-/// The name that the maker gave the device in use: "NVIDIA H200".
+/// The product name of the selected device: "NVIDIA H200".
 [[nodiscard]] std::string device_name();
 
 } // namespace cuda

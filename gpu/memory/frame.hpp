@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The frame, the unit that moves through the node. A frame has the input that the receivers fill,
-// memory to compute in, the output, and a queue of its own. The engine makes all frames at start,
+// memory for computing, the output, and its own queue. The engine creates all frames at the start,
 // and they circulate: free, filling, running, draining, free.
 //
-// This header is the part of a frame that the rest of the daemon sees; the engine adds the queue
-// and the device memory.
+// This header is the part of a frame for the rest of the daemon; the engine adds the queue and the
+// device memory.
 #pragma once
 
 #include <cstddef>
@@ -20,10 +20,10 @@ namespace l3 {
 
 /// The result of one event of a frame.
 struct event_result {
-  std::uint64_t offset = 0;         ///< where the packed event starts in the frame's output
+  std::uint64_t offset = 0;         ///< begin of the packed event in the frame's output
   std::uint32_t bytes = 0;          ///< length of the packed event; 0 unless kept
   std::uint32_t original_bytes = 0; ///< length of the event's fragments
-  std::uint32_t flags = 0;          ///< event_flag bits, with those that decoding found
+  std::uint32_t flags = 0;          ///< event_flag bits, including those found by decoding
   std::uint16_t boards_damaged = 0; ///< boards that cannot be decoded and are stored raw
   std::uint16_t boards_opaque = 0;
   bool kept = false;    ///< selected and packed: offset and bytes are valid
@@ -35,18 +35,18 @@ struct event_result {
 struct frame_histograms {
   std::uint32_t spill = 0;
   std::span<const channel_sums> channels; ///< by input
-  std::span<const std::uint32_t> counts;  ///< event_counts of them
+  std::span<const std::uint32_t> counts;  ///< the event_counts
 };
 
 struct frame {
   std::uint32_t index = 0; ///< this frame's place in engine::frames()
-  input_batch input;       ///< lent to the receivers while the frame is filling
+  input_batch input;       ///< used by the receivers while the frame is filling
   std::span<std::byte> output_memory;
 
   // Valid from a successful wait() until the next start(); all of it is host memory.
   std::span<const event_result> results;        ///< one per event of the input, in the same order
-  std::span<const event_summary> summaries;     ///< likewise, if a selection runs; else empty
-  std::span<const frame_histograms> histograms; ///< by spill, if a selection makes them
+  std::span<const event_summary> summaries;     ///< likewise with a selection; otherwise empty
+  std::span<const frame_histograms> histograms; ///< by spill, if there are histograms
   std::span<const std::byte> output;            ///< the kept events, packed, in order, without gaps
   std::string error;                            ///< why wait() failed
 };

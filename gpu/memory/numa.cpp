@@ -18,7 +18,7 @@ constexpr int most_processors = CPU_SETSIZE;
 constexpr int most_nodes = 64;
 constexpr std::size_t longest_line = 4096;
 
-/// Empty if it is longer: its last number may be cut.
+/// Returns nothing for a longer line, because its last number may be cut.
 std::string first_line(const std::string& file) {
   std::ifstream in(file);
   std::string text(longest_line, '\0');
@@ -28,7 +28,7 @@ std::string first_line(const std::string& file) {
   return end == text.npos && text.size() == longest_line ? "" : text.substr(0, end);
 }
 
-/// A whole number at the start of the text, which is taken away; -1: there is none.
+/// Removes and returns an integer at the start of the text; -1 if there is none.
 int take_number(std::string_view& text) {
   int n = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
@@ -51,10 +51,10 @@ void set_processors(std::span<const int> processors) {
   cpu_set_t set;
   CPU_ZERO(&set);
   for (const int p : processors) CPU_SET(p, &set);
-  static_cast<void>(sched_setaffinity(0, sizeof set, &set)); // it runs on, on any
+  static_cast<void>(sched_setaffinity(0, sizeof set, &set)); // or the thread runs on any processor
 }
 
-/// Fails where there is one node, or the system forbids it: memory then comes from anywhere.
+/// Fails if there is one node, or the system forbids it: memory then comes from anywhere.
 void prefer_memory_of(int node) {
   const unsigned long nodes = node < 0 ? 0 : 1UL << node;
   static_cast<void>(syscall(SYS_set_mempolicy, node < 0 ? MPOL_DEFAULT : MPOL_PREFERRED,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which NUMA node a device hangs on, and staying there: memory that a thread touches first, and the
-// thread itself, shall be near the device that copies. All of it is advice: where the machine says
-// nothing, nothing changes.
+// Finds the NUMA node of a device and keeps threads there: memory that a thread touches first, and
+// the thread itself, should be near the copying device. Everything is a hint: without information
+// from the machine, nothing changes.
 #pragma once
 
 #include <span>
@@ -10,29 +10,29 @@
 
 namespace l3 {
 
-/// "0-3,8" as numbers; empty if it is not of this form.
+/// Parses "0-3,8" into numbers; empty for any other form.
 [[nodiscard]] std::vector<int> read_cpu_list(const std::string& text);
 
 class numa_topology {
 public:
-  /// `root`: where the kernel shows its devices.
+  /// `root`: where the kernel lists its devices.
   explicit numa_topology(std::string root = "/sys") : root_(std::move(root)) {}
 
-  /// The node of a device at a PCI address like 0000:3B:00.0; -1: unknown, or there is one node.
+  /// The node of a device at a PCI address like 0000:3B:00.0; -1 if unknown, or with one node.
   [[nodiscard]] int node_of(const std::string& pci_address) const;
-  /// Its processors; empty: unknown.
+  /// The processors of a node; empty if unknown.
   [[nodiscard]] std::vector<int> processors_of(int node) const;
 
 private:
   std::string root_;
 };
 
-/// Lets this thread run only on those of these processors on which it may; does nothing if there
-/// are none: what the operator chose (taskset, CPUAffinity of the service manager) goes first.
+/// Restricts this thread to those of these processors on which it may already run. Does nothing if
+/// there are none, because the operator's choice (taskset, CPUAffinity) has priority.
 void run_on(std::span<const int> processors);
 
-/// While it lives, this thread and those that it starts run on these processors, as run_on() does.
-/// The started threads stay there.
+/// While it exists, this thread and threads that it starts run on these processors, as with
+/// run_on(). The started threads stay there.
 class stay_on {
 public:
   explicit stay_on(std::span<const int> processors);
@@ -44,8 +44,8 @@ private:
   std::vector<int> before_;
 };
 
-/// While it lives, this thread runs on a node and new memory comes from there, as long as there is
-/// any. A node of -1 changes nothing.
+/// While it exists, this thread runs on a node, and new memory comes from there as long as it
+/// lasts. A node of -1 changes nothing.
 class stay_on_node {
 public:
   stay_on_node(int node, const numa_topology& topology);

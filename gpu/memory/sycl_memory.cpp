@@ -15,10 +15,10 @@ std::runtime_error too_little(std::size_t bytes, const char* what) {
 
 void give_back(std::byte* data, std::size_t) { sycl::free(data, sycl_device::common_queue()); }
 
-constexpr std::size_t page = 4096; // columns want memory that is aligned
+constexpr std::size_t page = 4096; // columns need aligned memory
 
-/// SYCL may answer a request for nothing with a null pointer, and one for a part of what is
-/// aligned, too.
+/// SYCL may return null for an empty allocation, and for one that is no multiple of the
+/// alignment.
 std::size_t whole_pages(std::size_t bytes) { return (bytes / page + 1) * page; }
 
 struct answer {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device memory and host memory that kernels of SYCL can reach: the twin of gpu/memory/device.hpp.
-// Plain C++; only sycl_memory.cpp and the executor include SYCL.
+// Device memory and host memory accessible to SYCL kernels: the equivalent of
+// gpu/memory/device.hpp. Plain C++; only sycl_memory.cpp and the executor include SYCL.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,10 @@ namespace l3 {
 struct sycl_memory {
   static constexpr bool has_device = true;
 
-  /// Host memory, zeroed, which kernels can reach. Throws std::runtime_error if there is too
+  /// Host memory, zeroed, accessible to kernels. Throws std::runtime_error if there is too
   /// little.
   [[nodiscard]] static buffer allocate(std::size_t bytes);
-  /// The address by which kernels reach this byte of it: its own.
+  /// The kernels' address of this byte: the same.
   [[nodiscard]] static std::byte* on_device(std::byte* host) { return host; }
   /// Device memory, zeroed. Throws std::runtime_error if the device has too little.
   [[nodiscard]] static buffer allocate_on_device(std::size_t bytes);
@@ -24,10 +24,10 @@ struct sycl_memory {
 
 namespace sycl_device {
 
-/// Empty if a device answers; else the reason, for the operator.
+/// Returns an empty string if a device responds; else the reason, for the operator.
 [[nodiscard]] std::string why_no_device();
 
-/// The name that the SYCL runtime gives the device.
+/// The SYCL runtime's name of the device.
 [[nodiscard]] std::string name();
 
 } // namespace sycl_device

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The queue on the device that this process uses: all memory and all queues of the sycl executor
-// share its context.
+// The queue of this process' device: all memory and all queues of the sycl executor share its
+// context.
 #pragma once
 
 #include <sycl/sycl.hpp>

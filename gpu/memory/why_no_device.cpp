@@ -18,10 +18,10 @@ std::string version(int v) {
   return std::to_string(v / 1000) + "." + std::to_string(v % 1000 / 10);
 }
 
-/// The oldest driver for a CUDA runtime, by NVIDIA's table of compatible versions.
+/// The oldest driver for a CUDA runtime, according to NVIDIA's compatibility table.
 std::string driver_for(int runtime) { return runtime / 1000 >= 13 ? "580" : "525"; }
 
-/// What the files say; empty: nothing is wrong with them.
+/// A problem with the driver's files; empty if there is none.
 std::string look_at(const device_files& files) {
   const fs::path root(files.root);
   const auto is_there = [&](const std::string& file) {

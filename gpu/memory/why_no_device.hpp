@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a CUDA device does not answer, in one sentence with the remedy, for the operator. What the
-// driver says is often less than what its files show: a missing device file, too, is "no device".
+// Why a CUDA device does not respond, in one sentence with the remedy, for the operator. The
+// driver's files often say more than its error: a missing device file, too, is "no device".
 #pragma once
 
 #include <cstdint>
@@ -10,24 +10,24 @@
 namespace l3 {
 
 enum class device_refusal : std::uint8_t {
-  no_driver,  ///< no library of the driver
+  no_driver,  ///< the driver's library is missing
   old_driver, ///< older than the runtime in this program
-  no_device,  ///< none is seen, or the driver does not start
-  in_use,     ///< by another process, for itself alone
-  no_code,    ///< this program has none for it
+  no_device,  ///< no device is visible, or the driver does not start
+  in_use,     ///< exclusively, by another process
+  no_code,    ///< this program has no code for it
   other
 };
 
 struct refused_device {
   device_refusal what = device_refusal::other;
-  std::string words; ///< the CUDA runtime's
-  int driver = 0;    ///< the newest CUDA version that it knows: 12040 is 12.4
-  int runtime = 0;   ///< the version in this program
+  std::string words; ///< from the CUDA runtime
+  int driver = 0;    ///< newest CUDA version of the driver: 12040 is 12.4
+  int runtime = 0;   ///< version in this program
 };
 
 struct device_files {
-  std::string root = "/"; ///< below which /dev and /proc lie
-  /// Whether this process may read and write a file; for tests.
+  std::string root = "/"; ///< contains /dev and /proc
+  /// Whether this process may read and write a file; replaced in tests.
   std::function<bool(const std::string&)> may_open;
 };
 

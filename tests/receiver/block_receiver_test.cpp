@@ -130,6 +130,43 @@ TEST(block_receiver, does_not_count_what_the_disk_did_not_confirm) {
   EXPECT_EQ(reports.back(), "the store can be written again");
 }
 
+TEST(block_receiver, ends_with_a_disk_that_fails_for_long_and_waits_for_a_full_one) {
+  static int disk_error = 0;
+  const scratch_folder folder;
+  store_settings settings{folder.path()};
+  settings.sync = true;
+  settings.flush = [](int) {
+    errno = disk_error;
+    return -1;
+  };
+  store_writer store(settings);
+  receive_settings here = any_port();
+  here.longest_failure = 500ms; // less than there is between two tries
+  block_receiver far(here, store, nullptr);
+  played_daemon near(far.endpoint());
+  near.hello(session, 1);
+  const auto fails_once_more = [&](int error) {
+    disk_error = error;
+    const std::uint64_t before = far.counters().store_errors;
+    return eventually([&] {
+      near.send(link_message::block, session, 1, block_of(1));
+      (void)far.step(5ms);
+      return far.counters().store_errors != before;
+    });
+  };
+  EXPECT_TRUE(fails_once_more(EIO));
+  EXPECT_TRUE(fails_once_more(ENOSPC));
+  EXPECT_TRUE(fails_once_more(EIO));
+  try {
+    (void)fails_once_more(EIO);
+    FAIL() << "it goes on";
+  } catch (const std::runtime_error& e) {
+    EXPECT_EQ(std::string(e.what()),
+              "the disk of " + folder.path() +
+                  " has refused every block for a minute: Input/output error");
+  }
+}
+
 TEST(block_receiver, welcomes_with_what_is_committed) {
   // Block and hello must be there for one step: as often as it takes.
   EXPECT_TRUE(eventually([] {

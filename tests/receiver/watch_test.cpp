@@ -9,8 +9,8 @@
 #include "tests/transport/outbox/link_ends.hpp"
 #include "tests/transport/store/played_daemon.hpp"
 #include "tools/status/http_get.hpp"
+#include "transport/format/time.hpp"
 #include "transport/link/link_message.hpp"
-#include "transport/system/time_of_day.hpp"
 
 namespace l3 {
 namespace {

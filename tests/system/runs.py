@@ -5,16 +5,12 @@ by bytes. Run control refuses what cannot be, with reasons, and answers as its O
 import collections
 import http.client
 import json
-import os
 import pathlib
 import re
 import resource
-import signal
 import socket
-import stat
 import struct
 import subprocess
-import threading
 import time
 
 import harness
@@ -23,7 +19,7 @@ from selection_stage import SELECTION, Selecting
 
 LONGEST_COMMENT = "𝜈" * 1000  # four bytes each, and characters are what counts
 OPENAPI = pathlib.Path(__file__).parents[2] / "deploy" / "run-control.openapi.json"
-REFUSED, MISSING_RESOURCE, BAD_CONFIGURATION = 1, 69, 78
+REFUSED, MISSING_RESOURCE = 1, 69
 
 
 class UnixConnection(http.client.HTTPConnection):
@@ -142,48 +138,55 @@ class Controlled(harness.SystemTest):
 
 
 class Runs(Controlled):
-    def send_spill(self, sender, maker, spill, events, sent, told=None):
+    def setUp(self):
+        super().setUp()
+        self.receiver, self.daemon, self.sent = self.start_receiver(), self.start_controlled(), collections.defaultdict(dict)
+
+    def send_spill(self, sender, run, spill, events, told=None):
+        maker = level2.EventMaker(self.crates, run)
         for number in range(1, events + 1):
-            sent[spill, number] = maker.fragments(spill, number)
-            sender.event(spill, number, sent[spill, number])
+            self.sent[run][spill, number] = maker.fragments(spill, number)
+            sender.event(spill, number, self.sent[run][spill, number])
         sender.end(spill, told or events)
 
+    def end(self):
+        self.assertEqual(self.daemon.stop(), 0, self.daemon.said())
+        self.assertEqual(self.receiver.stop(), 0, self.receiver.said())
+        found = self.events_by_run()
+        self.assertEqual({run: found[run].keys() for run in found}, {run: self.sent[run].keys() for run in self.sent})
+        for run in self.sent:
+            for key, fragments in self.sent[run].items():
+                self.assertEqual(found[run][key].fragments, dict(enumerate(fragments)), (run, key))
+        return self.ledgers_by_run()
+
     def test_three_runs_over_udp_and_tcp(self):
-        receiver, daemon = self.start_receiver(), self.start_controlled()
+        """The beam goes on: a run that is asked for in a spill has the next one whole, after a pause of two and a half seconds."""
         self.start(comment=LONGEST_COMMENT)
         self.wait_for_run("running", 7)  # run.number: none was used before
-        udp, sent = self.udp_sender(daemon), collections.defaultdict(dict)
-        makers = {run: level2.EventMaker(self.crates, run) for run in (7, 8, 40)}
+        udp = self.udp_sender(self.daemon)
         for run, following in ((7, {}), (8, {"number": 40}), (40, None)):
-            self.send_spill(udp, makers[run], 1, 40, sent[run])
-            daemon.wait_for_stored(40)
-            stream = self.stream_sender(run=run).connect()
+            self.send_spill(udp, run, 1, 40)
+            self.daemon.wait_for_stored(40)
+            stream, maker = self.stream_sender(run=run).connect(), level2.EventMaker(self.crates, run)
             stream.begin(2)
             for number in range(1, 31):
-                sent[run][2, number] = makers[run].fragments(2, number)
-                stream.event(2, number, sent[run][2, number])
+                self.sent[run][2, number] = maker.fragments(2, number)
+                stream.event(2, number, self.sent[run][2, number])
             stream.wait_for_acknowledgement(stream.end(2, 30))
             stream.close()
-            udp.event(3, 51, sent[run].setdefault((3, 51), makers[run].fragments(3, 51)))
+            udp.event(3, 51, self.sent[run].setdefault((3, 51), maker.fragments(3, 51)))
             if following is not None:  # while its spill goes on
                 self.start(**following)
-            self.send_spill(udp, makers[run], 3, 50, sent[run], told=51)
-            if following is not None:
-                self.wait_for_run("running", following.get("number", 8))
+            self.send_spill(udp, run, 3, 50, told=51)
+            if following is None:
+                self.daemon.wait_for_stored(121)
             else:
-                daemon.wait_for_stored(121)
+                time.sleep(2.5)
         self.assertEqual(self.ask("POST", "/run/stop", "")[0], 202)
         now = self.wait_for_run("configured")
         self.assertEqual((now["last"]["number"], now["last"]["events"], now["last"]["well"]), (40, "121 = 121 stored", True))
         self.assertEqual(now["datagrams_without_run"], 0)
-        self.assertEqual(daemon.stop(), 0, daemon.said())
-        self.assertEqual(receiver.stop(), 0, receiver.said())
-        found = self.events_by_run()
-        self.assertEqual({run: found[run].keys() for run in found}, {run: sent[run].keys() for run in sent})
-        for run in sent:
-            for key, fragments in sent[run].items():
-                self.assertEqual(found[run][key].fragments, dict(enumerate(fragments)), (run, key))
-        ledgers = self.ledgers_by_run()
+        ledgers = self.end()
         self.assertEqual(sorted(ledgers), [7, 8, 40])
         for run, (ledger,) in ledgers.items():
             self.assert_conserved(ledger)
@@ -192,145 +195,84 @@ class Runs(Controlled):
         self.assertEqual(ledgers[7][0]["comment"], LONGEST_COMMENT)
         self.assertEqual(len({ledger["session"] for (ledger,) in ledgers.values()}), 3)
 
-    def test_a_beam_that_goes_on_loses_nothing(self):
-        """Spills of a second, pauses of two and a half: a run that is asked for in a spill has the next one whole."""
-        receiver, daemon = self.start_receiver(), self.start_controlled()
-        self.start()
-        self.wait_for_run("running")
-        udp, maker, sent = self.udp_sender(daemon), level2.EventMaker(self.crates, 5), {}
-        for spill in range(1, 6):
-            for number in range(1, 101):
-                sent[spill, number] = maker.fragments(spill, number)
-                udp.event(spill, number, sent[spill, number])
-                if number == 50 and spill in (2, 4):
-                    self.start()
-                time.sleep(0.01)
-            udp.end(spill, 100)
-            time.sleep(2.5)
-        self.ask("POST", "/run/stop")
-        self.assertEqual(self.wait_for_run("configured")["datagrams_without_run"], 0)
-        self.assertEqual(daemon.stop(), 0, daemon.said())
-        receiver.stop()
-        found = self.events_by_run()
-        self.assertEqual({key for run in found.values() for key in run}, sent.keys())
-        self.assertEqual({run: sorted({spill for spill, _ in found[run]}) for run in found}, {7: [1, 2], 8: [3, 4], 9: [5]})
-        for run, (ledger,) in self.ledgers_by_run().items():
-            self.assert_conserved(ledger)
-            self.assertEqual(ledger["events"]["forwarded"], len(found[run]))
-
-    def test_what_comes_without_a_run_is_counted(self):
-        receiver, daemon = self.start_receiver(), self.start_controlled()
-        self.assertEqual(daemon.get("/readyz")[0], 503)
-        udp, maker = self.udp_sender(daemon), level2.EventMaker(self.crates, 6)
-        self.send_spill(udp, maker, 1, 20, {})
+    def test_data_without_a_run_a_run_without_a_receiver_and_a_kill(self):
+        """What comes without a run is counted. What a run leaves on disk is told until the next one begins, also after a kill."""
+        self.assertEqual(self.daemon.get("/readyz")[0], 503)
+        udp = self.udp_sender(self.daemon)
+        self.send_spill(udp, 0, 1, 20)
+        del self.sent[0]
         harness.wait_until(lambda: self.ask("GET", "/run")[1]["datagrams_without_run"] == udp.sent, "all datagrams")
-        harness.wait_until(lambda: daemon.metrics()["koto_l3_no_run_datagrams_total"] == udp.sent, "the metric")
-        self.assertEqual(daemon.metrics()['koto_l3_run_state{state="configured"}'], 1)
-        self.assertEqual(daemon.status()["run_state"], "configured")
-        before, sent = udp.sent, {}
-        self.start()
-        self.wait_for_run("running")
-        self.send_spill(udp, maker, 2, 20, sent)
-        daemon.wait_for_stored(20)
-        self.assertEqual(daemon.status()["run_state"], "running")
-        self.assertEqual(daemon.stop(), 0, daemon.said())  # a signal ends the run, too
-        self.assertIn("events 20 = 20 stored", daemon.said())
-        receiver.stop()
-        self.assertEqual(set(self.stored()), set(sent))
-        self.assertEqual(json.loads(next(self.ledgers.glob("*.json")).read_text())["datagrams"]["received"], udp.sent - before)
-
-    def test_a_kill_in_a_run_and_the_next_start(self):
-        receiver, daemon = self.start_receiver(), self.start_controlled()
+        harness.wait_until(lambda: self.daemon.metrics()["koto_l3_no_run_datagrams_total"] == udp.sent, "the metric")
+        self.assertEqual(self.daemon.metrics()['koto_l3_run_state{state="configured"}'], 1)
+        self.assertEqual(self.daemon.status()["run_state"], "configured")
+        before = udp.sent
         self.start(number=12)
         self.wait_for_run("running", 12)
-        udp, maker, sent = self.udp_sender(daemon), level2.EventMaker(self.crates, 8), {}
-        self.send_spill(udp, maker, 1, 20, sent)
-        daemon.wait_for_stored(20)
-        time.sleep(1)  # for the record
-        daemon.kill()
-        self.assertTrue(self.socket.exists())
-        daemon = self.start_controlled()
-        self.assertEqual(self.ask("GET", "/run")[1]["state"], "configured")
-        self.start()
-        self.wait_for_run("running", 13)
-        daemon.wait_to_say(re.compile(r"run 12\) did not end properly.*20 events admitted, 20 forwarded"))
-        self.assertEqual(daemon.stop(), 0, daemon.said())
-        self.assertFalse(self.socket.exists())
-        receiver.stop()
-        ledgers = self.ledgers_by_run()
-        self.assertEqual({run: [ledger["clean"] for ledger in of] for run, of in ledgers.items()}, {12: [False], 13: [True]})
-        self.assertEqual(set(self.stored()), set(sent))
-
-    def test_what_waits_on_disk_is_told_between_runs(self):
-        """A run ends without a receiver: the daemon says what is on disk until the next one begins, also after a crash."""
-        receiver, daemon = self.start_receiver(), self.start_controlled()
-        self.start()
-        self.wait_for_run("running", 7)
-        receiver.kill()
-        udp, sent = self.udp_sender(daemon), {}
-        self.send_spill(udp, level2.EventMaker(self.crates, 7), 1, 20, sent)
-        daemon.wait_for(lambda s: s["events"]["admitted"] == 20, "20 events")
+        self.receiver.kill()
+        self.send_spill(udp, 12, 2, 20)
+        self.daemon.wait_for(lambda s: s["events"]["admitted"] == 20, "20 events")
         self.assertEqual(self.ask("POST", "/run/stop")[0], 202)
         self.wait_for_run("configured")
-
-        def is_told():
-            status = daemon.wait_for(lambda s: s["spool"] and s["spool"]["events"] == 20, "20 events on disk")
+        (ledger,), = self.ledgers_by_run().values()
+        self.assertEqual(ledger["datagrams"]["received"], udp.sent - before)
+        for start in (1, 2):
+            status = self.daemon.wait_for(lambda s: s["spool"] and s["spool"]["events"] == 20, "20 events on disk")
             self.assertEqual((status["state"]["degraded"], status["problem"]["name"]), (["spool_waits"], "spool_waits"))
             self.assertRegex(status["problem"]["text"], r"^20 events on disk .* wait for the next run, .*`koto-l3 run start`")
-            metrics = daemon.metrics()
+            metrics = self.daemon.metrics()
             self.assertEqual((metrics["koto_l3_spool_events"], metrics['koto_l3_degraded{reason="spool_waits"}']), (20, 1))
-            daemon.wait_to_say("spool: 20 events on disk (spool.folder) wait for the next run")
-        is_told()
-        daemon.kill()
-        daemon = self.start_controlled()
-        is_told()
-        receiver = self.start_receiver()
+            self.daemon.wait_to_say("spool: 20 events on disk (spool.folder) wait for the next run")
+            self.daemon.kill()
+            self.assertTrue(self.socket.exists())
+            self.daemon = self.start_controlled()
+        self.receiver = self.start_receiver()
         self.start()
-        self.wait_for_run("running", 8)
-        daemon.wait_for(lambda s: s["spool"]["events"] == 0 and not s["state"]["degraded"], "the disk is empty")
-        self.assertEqual(daemon.stop(), 0, daemon.said())
-        receiver.stop()
-        self.assertEqual(set(self.stored()), set(sent))
-
-    def test_a_number_stays_used_when_its_ledger_is_archived(self):
-        receiver, daemon = self.start_receiver(), self.start_controlled()
-        for number in (50, 40):
-            self.start(number=number)
-            self.wait_for_run("running", number)
-            self.ask("POST", "/run/stop")
-            self.wait_for_run("configured")
-            for ledger in self.ledgers.glob("*.json"):
-                ledger.unlink()
-        for number in (50, 40):
-            status, answer = self.ask("POST", "/run/start", json.dumps({"number": number}))
-            self.assertEqual(status, 409, answer)
+        self.wait_for_run("running", 13)
+        self.daemon.wait_for(lambda s: s["spool"]["events"] == 0 and not s["state"]["degraded"], "the disk is empty")
+        self.send_spill(self.udp_sender(self.daemon), 13, 3, 20)
+        self.daemon.wait_for_stored(20)
+        record, = self.ledgers.glob("run000013-*.live")
+        admitted_and_forwarded = struct.pack("<QQ", 20, 20)
+        harness.wait_until(lambda: admitted_and_forwarded in record.read_bytes(), "the record of the run")
+        self.daemon.kill()
+        self.daemon = self.start_controlled()
+        self.assertEqual(self.ask("GET", "/run")[1]["state"], "configured")
         self.start()
-        self.wait_for_run("running", 51)
-        self.assertEqual(daemon.stop(), 0, daemon.said())
-        for ledger in self.ledgers.glob("*.json"):
-            ledger.unlink()
-        daemon = self.start_controlled()
-        status, answer = self.ask("POST", "/run/start", json.dumps({"number": 51}))
-        self.assertEqual(status, 409, answer)
-        self.assertEqual(self.start()["next"]["number"], 52)
-        self.assertEqual(daemon.stop(), 0, daemon.said())
-        receiver.stop()
+        self.wait_for_run("running", 14)
+        self.daemon.wait_to_say(re.compile(r"run 13\) did not end properly.*20 events admitted, 20 forwarded"))
+        ledgers = self.end()  # a signal ends the run, too
+        self.assertFalse(self.socket.exists())
+        self.assertEqual({run: [ledger["clean"] for ledger in of] for run, of in ledgers.items()}, {12: [True], 13: [False], 14: [True]})
 
 
 class Menus(Controlled, Selecting):
     def test_a_menu_is_in_force_for_its_run(self):
-        """Two runs with two menus over the same events: each stores what `select` keeps with its menu."""
+        """Two runs with two menus over the same events: each stores what `select` keeps with its menu. A menu that has mistakes, or needs
+        more memory than there is, is refused: the limit of addresses stands for the machine's memory."""
         receiver, menus = self.start_receiver(), {7: "built-in", 8: str(self.write(SELECTION))}
         daemon = self.start_controlled(selection={"lines": "built-in"}, frames=self.frames, building={"chunk_bytes": self.chunk_bytes})
+        for text, reason in ((SELECTION.replace("BHGC", "BHGX"), r'menu.toml:\d+:\d+: .*no counter "BHGX"'), ("[", r"menu.toml:1")):
+            status, answer = self.ask("POST", "/run/start", json.dumps({"menu": str(self.write(text, "menu.toml"))}))
+            self.assertEqual(status, 409)
+            self.assertRegex(answer["reasons"][0], reason)
+        said = self.tool("start", "--menu", "builtin")
+        self.assertEqual(said.returncode, REFUSED, said.stderr)
+        self.assertIn('builtin: cannot be read: No such file or directory; did you mean "built-in"?', said.stderr)
+        used = int(re.search(r"VmSize:\s+(\d+) kB", pathlib.Path(f"/proc/{daemon.pid}/status").read_text())[1]) << 10
+        limits = resource.prlimit(daemon.pid, resource.RLIMIT_AS, (used + (128 << 20), resource.RLIM_INFINITY))
+        status, answer = self.ask("POST", "/run/start", '{"menu": "built-in"}')
+        resource.prlimit(daemon.pid, resource.RLIMIT_AS, limits)
+        self.assertEqual((status, len(answer["reasons"])), (409, 1), answer)
+        self.assertRegex(answer["reasons"][0], r"^the configuration needs \d+\.\d [GM]B of memory or more \(.*\), and .* has .*: lower ")
+
         said, named = {}, {}
         for run, menu in menus.items():
-            file = self.simulate(40, f"{run}.l2raw", run=run, spills=1)
+            file = self.simulate(20, f"{run}.l2raw", run=run, spills=1)
             said[run] = self.select(file, menu)
             self.start(menu=menu)
             self.wait_for_run("running", run)
-            code, text = self.run_tool("replay", file, "--to", f"tcp://{harness.HOST}:{self.ports.tcp}", "--rate", "max")
-            self.assertEqual(code, 0, text)
-            named[run] = daemon.wait_for(lambda s: s["run"] == run and s["events"]["admitted"] == 40, "40 events")["menu"]
+            self.replay(file)
+            named[run] = daemon.wait_for(lambda s: s["run"] == run and s["events"]["admitted"] == 20, "20 events")["menu"]
         self.assertEqual(daemon.stop(), 0, daemon.said())
         receiver.stop()
         ledgers, found = self.ledgers_by_run(), self.events_by_run()
@@ -340,171 +282,51 @@ class Menus(Controlled, Selecting):
             hashes = {f"{e.summary.settings:08x}" for e in found[run].values()}
             self.assertEqual((named[run], ledgers[run][0]["menu"]), (f"{menu} {next(iter(hashes))}",) * 2)
             self.assertEqual(len(hashes), 1)
-            self.assertEqual(ledgers[run][0]["events"]["rejected"], 40 - len(kept))
+            self.assertEqual(ledgers[run][0]["events"]["rejected"], 20 - len(kept))
         self.assertNotEqual(named[7].split()[1], named[8].split()[1])
-
-    def test_a_menu_with_mistakes_is_refused(self):
-        self.start_receiver()
-        daemon = self.start_controlled(selection={"lines": "built-in"}, building={"chunk_bytes": self.chunk_bytes})
-        for text, reason in ((SELECTION.replace("BHGC", "BHGX"), r'menu.toml:\d+:\d+: .*no counter "BHGX"'), ("[", r"menu.toml:1")):
-            menu = self.write(text, "menu.toml")
-            status, answer = self.ask("POST", "/run/start", json.dumps({"menu": str(menu)}))
-            self.assertEqual(status, 409)
-            self.assertRegex(answer["reasons"][0], reason)
-        self.assertEqual(self.ask("POST", "/run/start", '{"menu": "/nowhere"}')[0], 409)
-        said = self.tool("start", "--menu", "builtin")
-        self.assertEqual(said.returncode, 1, said.stderr)
-        self.assertIn('builtin: cannot be read: No such file or directory; did you mean "built-in"?', said.stderr)
-        self.assertEqual(daemon.stop(), 0, daemon.said())
-
-    def test_a_menu_that_needs_more_memory_than_there_is(self):
-        """The limit of addresses stands for the machine's memory: it can be lowered while the daemon waits."""
-        receiver = self.start_receiver()
-        daemon = self.start_controlled(building={"chunk_bytes": self.chunk_bytes})
-        used = int(re.search(r"VmSize:\s+(\d+) kB", pathlib.Path(f"/proc/{daemon.pid}/status").read_text())[1]) << 10
-        limits = resource.prlimit(daemon.pid, resource.RLIMIT_AS, (used + (512 << 20), resource.RLIM_INFINITY))
-        status, answer = self.ask("POST", "/run/start", '{"menu": "built-in"}')
-        resource.prlimit(daemon.pid, resource.RLIMIT_AS, limits)
-        self.assertEqual(status, 409, answer)
-        self.assertEqual(len(answer["reasons"]), 1, answer)
-        self.assertRegex(answer["reasons"][0], r"^the configuration needs \d+\.\d GB of memory or more \(.*\), and .* has .*: lower ")
-        self.assertEqual(self.ask("GET", "/run")[1]["state"], "configured")
-        self.start(menu="built-in")
-        self.wait_for_run("running", 7)
-        self.assertEqual(daemon.stop(), 0, daemon.said())
-        receiver.stop()
 
 
 class Control(Controlled):
+    def test_a_crate_that_is_silent_and_one_that_sends_without_a_pause(self):
+        """At two daemons at once, as each is told after ten seconds. A crate without a pause keeps a run from beginning until it pauses."""
+        self.start_receiver()
+        silent = self.start_controlled()
+        udp, maker = self.udp_sender(silent), level2.EventMaker(self.crates, 9)
+        its_socket, self.socket = self.socket, self.folder / "alone.sock"
+        port, self.ports = self.ports.receiver, harness.Ports()
+        self.ports.receiver = port
+        alone = self.start_controlled(run={"node": 4})
+        sentence = "crates send without a pause of 0.4 s"
+        trailer = struct.pack(">III", 1, 1, 5 << 8 | self.crates[0].number)  # event 1, one chunk
+        begun, turn, status = time.monotonic(), 0, {"problem": None}
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+            while time.monotonic() < begun + 10.5 or sentence not in (status["problem"] or {"text": ""})["text"]:
+                self.assertLess(time.monotonic(), begun + harness.PATIENCE, status)
+                sender.sendto(trailer, (harness.HOST, self.ports.udp))
+                if turn % 12 == 0:  # a pause has 0.4 s
+                    udp.event(1, turn + 1, maker.fragments(1, turn + 1), without=(1,))
+                    status = alone.status()
+                turn += 1
+                time.sleep(0.02)
+            self.assertEqual((status["state"]["degraded"], status["problem"]["name"]), (["no_pause"], "no_pause"))
+            self.assertEqual(self.start()["state"], "armed")
+        self.socket, alones_socket = its_socket, self.socket
+        self.assertEqual(self.ask("POST", "/run/start"), (409, {"reasons": [f"crate {self.crates[1].number} is silent while others send"]}))
+        self.socket = alones_socket
+        alone.wait_to_say(sentence)
+        self.wait_for_run("running")
+        self.assertEqual((silent.stop(), alone.stop()), (0, 0))
+
     def test_what_is_refused_and_why(self):
         daemon = self.start_controlled(spool={"floor": "16384 GiB"})
         status, answer = self.ask("POST", "/run/start", "{}")
         self.assertEqual(status, 409)
-        self.assertEqual([bool(re.search(text, reason)) for text, reason in
-                          zip(("receiver is absent: none answers at tcp://", "the disk of .* is short"), answer["reasons"])],
-                         [True, True], answer)
+        for text, reason in zip(("receiver is absent: none answers at tcp://", "the disk of .* is short"), answer["reasons"], strict=True):
+            self.assertRegex(reason, text)
         self.assertEqual(self.ask("POST", "/run/stop")[0], 409)
-        self.assertEqual(self.ask("GET", "/run")[1]["state"], "configured")
-        self.assertEqual(daemon.stop(), 0)
-
-    def test_a_crate_that_is_silent(self):
-        self.start_receiver()
-        daemon = self.start_controlled()
-        udp, maker = self.udp_sender(daemon), level2.EventMaker(self.crates, 9)
-        begin, events = time.monotonic(), 0
-        while time.monotonic() < begin + 10.5:  # a crate is silent after ten seconds
-            events += 1
-            udp.event(1, events, maker.fragments(1, events), without=(1,))
-            time.sleep(0.25)
-        status, answer = self.ask("POST", "/run/start")
-        self.assertEqual((status, answer), (409, {"reasons": [f"crate {self.crates[1].number} is silent while others send"]}))
-        self.assertEqual(daemon.stop(), 0)
-
-    def test_a_crate_that_sends_alone(self):
-        """It keeps each run from beginning: the daemon names it, and not the others."""
-        self.start_receiver()
-        daemon = self.start_controlled()
-        number = self.crates[0].number
-        sentence = f"crate {number} alone has sent without a pause of 0.4 s for ten seconds while most crates are silent: no run can begin"
-        trailer = struct.pack(">III", 1, 1, 5 << 8 | number)  # event 1, one chunk
-        sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self.addCleanup(sender.close)
-
-        enough = threading.Event()
-
-        def send():
-            while not enough.wait(0.02):  # a pause has 0.4 s
-                sender.sendto(trailer, (harness.HOST, self.ports.udp))
-        sends = threading.Thread(target=send)
-        sends.start()
-        try:
-            status = daemon.wait_for(lambda s: s["problem"] and sentence in s["problem"]["text"], "a crate that sends alone to be told")
-            self.assertEqual((status["state"]["degraded"], status["problem"]["name"]), (["no_pause"], "no_pause"))
-            status, answer = self.ask("POST", "/run/start")
-            self.assertEqual((status, [sentence in r for r in answer["reasons"]]), (409, [True]), answer)
-        finally:
-            enough.set()
-            sends.join()
-        daemon.wait_to_say(sentence)
-        daemon.wait_to_say("what comes pauses again")
-        status, answer = self.ask("POST", "/run/start")  # a beam that pauses, of one crate
-        self.assertEqual((status, answer["reasons"]), (409, [f"only crate {number} sent in the last ten seconds"]))
-        self.assertEqual(daemon.stop(), 0)
-
-    def test_numbers_that_were_used(self):
-        receiver, daemon = self.start_receiver(), self.start_controlled()
-        self.start(number=4294967295)
-        self.wait_for_run("running", 4294967295)
-        for order, reason in (({}, "the highest number is used"), ({"number": 4294967295}, "4294967295 was used before")):
-            status, answer = self.ask("POST", "/run/start", json.dumps(order))
-            self.assertEqual(status, 409)
-            self.assertIn(reason, answer["reasons"][0])
-        self.start(number=4294967295, again=True)
-        daemon.wait_to_say("run 4294967295 has ended")
-        self.wait_for_run("running", 4294967295)
-        self.assertEqual(daemon.stop(), 0, daemon.said())
-        self.assertEqual(len(self.ledgers_by_run()[4294967295]), 2)
-        receiver.stop()
-
-    def test_a_disk_that_fails_in_a_run(self):
-        """A run that cannot be written down does not begin, or ends not well; the daemon goes on."""
-        receiver, daemon = self.start_receiver(), self.start_controlled()
-        udp, maker = self.udp_sender(daemon), level2.EventMaker(self.crates, 10)
-        self.start()
-        self.wait_for_run("running", 7)
-        aside = self.ledgers.rename(self.folder / "aside")
-        self.ledgers.write_text("no folder")
-        self.ask("POST", "/run/stop")
-        last = self.wait_for_run("configured")["last"]
-        self.assertEqual((last["number"], last["ledger"], last["well"]), (7, "", False))
-        udp.event(1, 1, maker.fragments(1, 1))  # beam, so that the next run waits until the disk is as it shall be
-        self.start()
-        harness.wait_until(lambda: self.ask("GET", "/run")[1]["failure"], "a failure")
-        now = self.wait_for_run("configured")
-        self.assertIn("cannot write", now["failure"])
-        self.ledgers.unlink()
-        aside.rename(self.ledgers)
-        self.start(number=9)
-        self.wait_for_run("running", 9)
-        self.assertEqual(daemon.stop(), 1, "runs did not end well")
-        self.assertIn("run 8 cannot begin: cannot write", daemon.said())
-        receiver.stop()
-
-    def test_signals_between_and_in_the_ends_of_runs(self):
-        receiver, daemon = self.start_receiver(), self.start_controlled()
-        udp, maker = self.udp_sender(daemon), level2.EventMaker(self.crates, 11)
-        udp.event(1, 1, maker.fragments(1, 1))
-        self.start()  # armed: the beam has just come
-        self.assertEqual(self.ask("GET", "/run")[1]["state"], "armed")
-        self.assertEqual(daemon.stop(), 0, daemon.said())
-        self.assertNotIn("ready: run", daemon.said())
-        daemon = self.start_controlled(run={"drain_time_limit": "3 s"}, spool={"folder": ""})
-        self.start()
-        self.wait_for_run("running", 7)
-        udp = self.udp_sender(daemon)
-        udp.event(1, 1, maker.fragments(1, 1))
-        self.start()  # waits for the end of the spill
-        receiver.kill()
-        udp.event(1, 2, maker.fragments(1, 2))  # no receiver takes it: the drain lasts as long as it may
-        udp.end(1, 2)
-        self.wait_for_run("draining", 7)
-        daemon.wait_for(lambda s: s["run_state"] == "draining", "a status of the drain")
-        self.assertEqual(daemon.get("/healthz")[0], 200)
-        daemon.signal(signal.SIGHUP)  # the main thread hears it, and folds the counters
-        harness.wait_until(lambda: "reload: " in daemon.said(), "an answer to a SIGHUP in a drain")
-        folded = daemon.status()
-        self.assertEqual(folded["run_state"], "draining")
-        daemon.wait_for(lambda s: s["uptime"] > folded["uptime"] and s["run_state"] == "draining", "another fold in the drain")
-        self.assertEqual(daemon.stop(), 1, daemon.said())  # an event was given up
-        self.assertIn("run 7 has ended", daemon.said())
-        self.assertNotIn("ready: run 8", daemon.said())
-
-    def test_requests_with_mistakes(self):
-        self.start_receiver()
-        daemon = self.start_controlled()
-        for body, text in (("{", "no JSON"), ("[]", "no JSON object"), ('{"nummer": 1}', "nummer is no key"), ('{"num\\u0000ber": 1}', "num?ber is no key"), ('{"number": -1}', "number is no number"),
-                           ('{"number": 4294967296}', "number is no number"), ('{"number": 1.5}', "number is no number"),
-                           ('{"number": "7"}', "number is no number"), ('{"comment": 7}', "comment is no text"),
+        for body, text in (("{", "no JSON"), ("[]", "no JSON object"), ('{"nummer": 1}', "nummer is no key"), ('{"num\\u0000ber": 1}', "num?ber is no key"),
+                           ('{"number": -1}', "number is no number"), ('{"number": 4294967296}', "number is no number"),
+                           ('{"number": 1.5}', "number is no number"), ('{"number": "7"}', "number is no number"), ('{"comment": 7}', "comment is no text"),
                            (json.dumps({"comment": "x" * 1001}), "comment is no text of at most 1000 characters"),
                            (json.dumps({"comment": LONGEST_COMMENT + "x"}), "comment is no text of at most 1000 characters"),
                            ('{"comment": "\\u001b[2J"}', "comment is no plain text"), ('{"menu": "a\\nb"}', "menu is no plain text"),
@@ -515,54 +337,19 @@ class Control(Controlled):
                 status, answer = self.ask("POST", "/run/start", body)
                 self.assertEqual(status, 400, answer)
                 self.assertIn(text, answer["reasons"][0])
-        self.assertEqual(self.ask("POST", "/run/stop", '{"now": true}')[0], 400)
         longest = '{"nummer": 1}'.ljust(64 << 10)
-        self.assertEqual(self.ask("POST", "/run/start", longest)[0], 400)
-        self.assertEqual(self.ask("POST", "/run/start", longest + " ")[0], 413)
-        self.assertEqual(self.ask("POST", "/run/start", " " * 70_000)[0], 413)
-        self.assertEqual(self.ask("POST", "/run/stop", " " * 70_000)[0], 413)
-        for method, path, status in (("GET", "/run/start", 405), ("GET", "/run/stop", 405), ("DELETE", "/run", 405), ("POST", "/run", 405),
-                                     ("GET", "/status", 404), ("POST", "/", 405), ("GET", "/run/x", 404)):
-            self.assertEqual(self.ask(method, path)[0], status, (method, path))
+        for method, path, body, status in (
+                ("POST", "/run/stop", '{"now": true}', 400), ("POST", "/run/start", longest, 400), ("POST", "/run/start", longest + " ", 413),
+                ("POST", "/run/stop", " " * 70_000, 413), ("GET", "/run/start", None, 405), ("GET", "/run/stop", None, 405),
+                ("DELETE", "/run", None, 405), ("GET", "/status", None, 404), ("POST", "/", None, 405), ("GET", "/run/x", None, 404)):
+            self.assertEqual(self.ask(method, path, body)[0], status, (method, path))
         self.assertEqual(self.ask("GET", "/run")[1]["state"], "configured")
-        # Every answer of a start and a stop that the file names was seen, but 405: that is an answer to another method.
-        self.start()
-        self.wait_for_run("running")
-        self.ask("POST", "/run/stop")
-        self.wait_for_run("configured")
-        self.ask("POST", "/run/stop")
         self.assertEqual(daemon.stop(), 0, daemon.said())
+        # Every answer that the file names was seen, but 405: that is an answer to another method.
         named = {(path, method.upper(), int(code)) for path, methods in self.api["paths"].items() for method, operation in methods.items()
                  for code in operation["responses"] if code != "405"}
         self.assertEqual(self.answered - named, set())
-        self.assertEqual(named - self.answered, {("/run/start", "POST", 409)}, "of which another test is")
-
-    def test_permissions_of_the_socket(self):
-        os.umask(0o022)
-        daemon = self.start_controlled()
-        self.assertEqual(stat.S_IMODE(self.socket.stat().st_mode), 0o660)
-        if os.geteuid() == 0:
-            self.folder.chmod(0o755)
-            child = subprocess.run(["python3", "-c", f"import socket; socket.socket(socket.AF_UNIX).connect({str(self.socket)!r})"],
-                                   capture_output=True, text=True, user=65534, group=65534, extra_groups=[])
-            self.assertIn("PermissionError", child.stderr)
-        self.ports = harness.Ports()
-        config = self.write_config("second.toml", run={"control": str(self.socket), "ledger": f"{self.ledgers}/", "node": 4})
-        second = self.keep(harness.Daemon(config, self.ports, self.folder))
-        self.assertEqual(second.wait(), MISSING_RESOURCE)
-        self.assertIn("another program serves it: give each its own (run.control)", second.said())
-        self.assertEqual(self.ask("GET", "/run")[0], 200)
-        self.assertEqual(daemon.stop(), 0)
-        self.socket.write_text("of a person")
-        third = self.keep(harness.Daemon(daemon.config, self.ports, self.folder))
-        self.assertEqual(third.wait(), MISSING_RESOURCE)
-        self.assertEqual(self.socket.read_text(), "of a person")
-
-    def test_a_ledger_that_runs_would_write_over(self):
-        config = self.write_config(run={"control": str(self.socket), "ledger": "ledger.json"})
-        p = self.keep(harness.Program([harness.BIN / "koto-l3d", "--config", config, "--check-config"], self.folder / "check.log"))
-        self.assertEqual(p.wait(), BAD_CONFIGURATION)
-        self.assertIn('run.ledger = "ledger.json" is no folder', p.said())
+        self.assertEqual(named - self.answered, {("/run/start", "POST", 202), ("/run/stop", "POST", 202)}, "which other tests see")
 
     def test_the_command(self):
         said = self.tool("status")
@@ -590,8 +377,13 @@ class Control(Controlled):
         self.assertRegex(said.stdout, r"^configured\n  last        run 6: events 0 = 0 stored\n +\S+/run000006-3-[0-9a-f]{16}\.json\n$")
         self.assertEqual(json.loads(self.tool("status", "--json").stdout)["state"], "configured")
         self.assertEqual(self.tool("stop").returncode, REFUSED)
-        daemon.signal(signal.SIGTERM)
-        self.assertEqual(daemon.wait(), 0)
+        status, answer = self.ask("POST", "/run/start", '{"number": 5}')
+        self.assertEqual(status, 409)
+        self.assertIn("5 was used before", answer["reasons"][0])
+        self.start(number=5, again=True)
+        self.wait_for_run("running", 5)
+        self.assertEqual(daemon.stop(), 0)
+        self.assertEqual(len(self.ledgers_by_run()[5]), 2)
         receiver.stop()
 
 

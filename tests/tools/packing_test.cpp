@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "tests/tools/temporary_folder.hpp"
-#include "tools/pack/packing.hpp"
+#include "tools/pack/byte_stream.hpp"
 
 namespace {
 

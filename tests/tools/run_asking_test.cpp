@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "tools/command_error.hpp"
-#include "tools/run/control_socket.hpp"
 #include "tools/run/run_words.hpp"
 
 namespace l3 {

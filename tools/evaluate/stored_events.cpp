@@ -5,7 +5,7 @@
 
 #include "tools/command_error.hpp"
 #include "tools/print.hpp"
-#include "tools/verify/payload_words.hpp"
+#include "tools/verify/payload_tally.hpp"
 
 namespace l3 {
 

@@ -13,10 +13,10 @@
 #include "monitor/version.hpp"
 #include "selection/trigger/line_id.hpp"
 #include "tools/evaluate/stored_settings.hpp"
-#include "tools/verify/payload_words.hpp"
+#include "tools/verify/payload_tally.hpp"
 #include "transport/accounting/ledger.hpp"
 #include "transport/format/plain_text.hpp"
-#include "transport/store/summary_view.hpp"
+#include "transport/store/event_view.hpp"
 
 namespace l3 {
 

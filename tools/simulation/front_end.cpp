@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "selection/detector/input_constants.hpp"
+#include "selection/detector/calibration.hpp"
 #include "transport/format/l2.hpp"
 
 namespace l3 {

@@ -15,8 +15,6 @@
 #include "tools/simulation/effects.hpp"
 #include "tools/simulation/input_faults.hpp"
 #include "tools/simulation/noise.hpp"
-#include "tools/simulation/pulse.hpp"
-#include "tools/simulation/recordings.hpp"
 #include "tools/simulation/true_event.hpp"
 #include "transport/file/record_parser.hpp"
 #include "transport/format/event_key.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/monitor/incomplete_share.hpp"
+#include "daemon/monitor/incomplete_line.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/monitor/spill_lines.hpp"
+#include "daemon/monitor/spill_list.hpp"
 
 #include <gtest/gtest.h>
 

@@ -48,7 +48,7 @@ def killed_receivers(run):
             run.receiver.wait_to_say("torn")
         run.wait_for_growth()
     for _ in range(run.plan.pick(2, 10)):
-        resent = run.daemon.status()["receiver"]["blocks_resent"]
+        resent = run.status()["receiver"]["blocks_resent"]
         run.receiver.signal(signal.SIGSTOP)
         run.wait_for(lambda s: s["receiver"]["blocks_resent"] > resent, "blocks to be sent again")
         run.receiver.signal(signal.SIGCONT)

@@ -11,8 +11,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/tools/temporary_folder.hpp"
-#include "transport/histograms/addition.hpp"
 #include "transport/histograms/comparison.hpp"
+#include "transport/histograms/histogram_json.hpp"
 
 namespace l3 {
 namespace {

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "tests/transport/building/rig.hpp"
-#include "transport/input/receive_nap.hpp"
+#include "transport/input/udp_thread.hpp"
 #include "transport/input/unattended_ports.hpp"
 
 namespace l3::test {
@@ -404,7 +404,6 @@ TEST_F(ports_without_a_run, know_which_crates_are_silent) {
   std::this_thread::sleep_for(300ms);
   send(1, 3); // of the third
   wait_for(u, 2);
-  EXPECT_EQ(u.alone_for(200ms), std::vector<std::uint32_t>{8});
   EXPECT_TRUE(u.silent_for(200ms).empty()) << "one of three is no beam";
   u.stop();
   unattended_ports two(ports_, {}, building_);
@@ -414,7 +413,6 @@ TEST_F(ports_without_a_run, know_which_crates_are_silent) {
   wait_for(two, 2);
   const std::vector<std::uint32_t> silent{7};
   EXPECT_EQ(two.silent_for(200ms), silent);
-  EXPECT_TRUE(two.alone_for(200ms).empty());
   EXPECT_TRUE(two.silent_for(1h).empty()) << "this watch has not lasted so long";
   std::this_thread::sleep_for(300ms);
   EXPECT_EQ(two.silent_for(200ms), silent) << "the beam pauses: no further crate becomes silent";

@@ -17,7 +17,6 @@
 #include "transport/format/summary.hpp"
 #include "transport/store/koto_record.hpp"
 #include "transport/store/strong_group.hpp"
-#include "transport/store/summary_view.hpp"
 
 namespace l3 {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "transport/system/spinning_mutex.hpp"
+#include "transport/system/threads.hpp"
 
 #include <chrono>
 #include <cstdint>
