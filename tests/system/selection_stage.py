@@ -80,10 +80,6 @@ class Selecting(harness.SystemTest):
         self.assertEqual(code, 0, said)
         return file
 
-    def replay(self, file, rate="max"):
-        code, said = self.run_tool("replay", file, "--to", f"tcp://{harness.HOST}:{self.ports.tcp}", "--rate", rate)
-        self.assertEqual(code, 0, said)
-
     def write(self, text, name="selection.toml"):
         path = self.folder / name
         path.write_text(text)
@@ -111,7 +107,7 @@ class Selecting(harness.SystemTest):
                                    compute={"backend": "pool", "verify_one_in": 1},
                                    building={"chunk_bytes": self.chunk_bytes, "incomplete": incomplete})
         if file:
-            self.replay(file)
+            self.run_replay(file)
         else:
             sender = self.udp_sender(daemon)
             for spill, of_spill in spills.items():
