@@ -336,8 +336,8 @@ void block_receiver::commit(time_point now) {
   counters_.stored_events.add(all.events - before_.events - counters_.stored_events);
 }
 
-/// A full disk is waited for. A disk that fails for long ends this program, and so does a file that
-/// is removed while it is written: daemons keep their blocks and send them again.
+/// Waits while the disk is full. A disk that fails for long ends this program, and so does a file
+/// that is removed while it is written: daemons keep their blocks and send them again.
 void block_receiver::store_failed(const std::error_code& error, time_point now) {
   if (error == std::errc::no_such_file_or_directory)
     throw std::runtime_error(store_.folder().path().string() +

@@ -110,7 +110,7 @@ std::vector<family> families_of(const receive_snapshot& s) {
       {gauge, "receive_degraded{reason}", "", "1 for each reason why the receiver is degraded.",
        troubles_of(s)},
 
-      // What came.
+      // Incoming messages.
       {counter, "receive_messages_total", "messages", "Messages of the output link.", c.messages},
       {counter, "receive_bytes_total", "bytes", "Bytes of the blocks that came.", c.bytes},
       {counter, "receive_blocks_total{outcome}", "blocks.{outcome}",
@@ -140,7 +140,7 @@ std::vector<family> families_of(const receive_snapshot& s) {
                     {"unknown_key", k.unknown_key.get()},
                     {"mechanism", k.mechanism.get()}}},
 
-      // What is stored.
+      // The store.
       {counter, "receive_store_errors_total", "store.errors",
        "Times that the store could not be written.", c.store_errors},
       {gauge, "receive_store_events", "store.events", "Events in the store.", s.stored_events},

@@ -81,7 +81,7 @@ void node_presence::speakers::add(const node_presence::sessions& all) {
   }
 }
 
-/// Another process may send what is on disk in a session of the one that died.
+/// A restarted daemon may send blocks on disk in a session of the dead process.
 bool node_presence::absence::is_of_it(const link_peer& peer) const {
   return own.processes.contains(peer.process);
 }

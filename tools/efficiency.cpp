@@ -44,7 +44,7 @@ struct options {
   bool json = false;
 };
 
-/// What decided a group of events. `reprocess` may have decided again with settings that a daemon
+/// The settings that decided a group of events. `reprocess` may have used settings that a daemon
 /// had, too.
 struct decided_by {
   std::uint32_t settings = 0;

@@ -60,7 +60,7 @@ constexpr mode_t folder_mode = 0750;
 
 void warn(std::string_view text) { log_warning("{}", text); }
 
-/// `failing`: it ends, and its store cannot be written.
+/// `failing`: the receiver ends because its store cannot be written.
 enum class receiver_is : std::uint8_t { running, failing, ended };
 
 /// The contents of the store, and the data received since the start.
@@ -186,7 +186,7 @@ void refuse_no_keys(const options& o) {
       exit_usage);
 }
 
-/// A store in a daemon's spool would keep that daemon from its blocks.
+/// A store in a daemon's spool would lock the daemon out.
 void refuse_spool(const std::filesystem::path& folder) {
   std::error_code error;
   if (std::filesystem::is_directory(folder, error) &&

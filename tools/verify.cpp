@@ -258,7 +258,7 @@ expected_events decide_all(const options& o, std::uint32_t run_sent,
   return expected;
 }
 
-/// Those that were named, and the one in the folder.
+/// The named ledgers, and the one in the folder.
 std::vector<given_ledger> ledgers_of(const options& o) {
   std::vector<given_ledger> all;
   const auto read = [&](const std::string& path, bool of_folder) {

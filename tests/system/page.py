@@ -11,7 +11,6 @@ import selection_stage
 from browser import PHONE, InABrowser
 
 MOST_BYTES = 300_000
-FRAGMENT_HEAD, BOARD_HEAD = 4, 12  # bytes
 
 
 class Page(InABrowser):
@@ -167,15 +166,8 @@ class Event(InABrowser, selection_stage.Selecting):
         file = self.simulate(40, spills=1)
         self.daemon = self.run_daemon(40, file=file)
         self.shown = json.loads(self.daemon.get("/event")[1])
-        self.samples = {}  # by address, as it was sent
         fragments = self.events_in(file)[self.shown["spill"]][self.shown["event"] - 1]
-        for place, fragment in fragments.items():
-            crate = self.crates[place]
-            channels = level2.CHANNELS[crate.kind]
-            for board in range(crate.boards):
-                words = struct.unpack_from(f">{level2.SAMPLE_WORDS}H", fragment, FRAGMENT_HEAD + board * level2.BOARD_BYTES + BOARD_HEAD)
-                for channel in range(channels):
-                    self.samples[f"{crate.number}/{level2.SLOTS[board]}/{channel}"] = [w & 0x3FFF for w in words[channel::channels]]
+        self.samples = dict(level2.waveforms(self.crates, fragments))  # as they were sent
         self.the_pages_have_it({(e["spill"], e["event"]): e for e in self.select(file)["events"] if e["kept"]})
         self.the_face_shows_it()
 

@@ -21,15 +21,12 @@ class Reading(harness.SystemTest):
 
     def setUp(self):
         super().setUp()
-        self.maker = level2.EventMaker(self.crates, 61)
-        self.events = [self.maker.fragments(3, n) for n in range(1, self.EVENTS + 1)]
-        self.sent = self.folder / "sent.l2raw"
-        l2raw.write(self.sent, self.crates, {3: self.events})
+        self.events = self.make_events(self.EVENTS, spill=3, seed=61)
+        self.sent = self.write_events(self.events)
 
     def send(self, daemon, events=EVENTS):
         sender = self.udp_sender(daemon)
-        for number, fragments in enumerate(self.events[:events], 1):
-            sender.event(3, number, fragments)
+        self.send_events(sender, {key: self.events[key] for key in list(self.events)[:events]})
         sender.end(3, self.EVENTS)
 
     def fill_store(self, events=EVENTS, **sections):
@@ -70,7 +67,7 @@ class Whole(Reading):
         said = self.run_for_json("inspect", path, "--event", f"3/{number}", *map(str, more), "--channel", ",".join(str(c.number) for c in self.crates))
         self.assertEqual((said["spill"], said["event"], said["missing_crates"]), (3, number, []))
         wanted = {}
-        for crate, fragment in zip(self.crates, self.events[number - 1]):
+        for crate, fragment in zip(self.crates, self.events[3, number]):
             wanted |= samples_in(fragment, crate)
         self.assertEqual({c["channel"]: c["samples"] for c in said["channels"]}, wanted)
         return said
@@ -90,7 +87,7 @@ class Whole(Reading):
             self.assertIn(text, said)
 
     def test_missing_crates_and_malformed_boards_are_named(self):
-        fragments = {p: f for p, f in enumerate(self.events[0]) if p != 1}
+        fragments = {p: f for p, f in enumerate(self.events[3, 1]) if p != 1}
         fragments[2] = b"\0" + fragments[2][1:]
         l2raw.write(self.sent, self.crates, {3: [fragments]})
         said = self.run_for_json("inspect", self.sent, "--event", "3/1")
@@ -223,10 +220,9 @@ class Damaged(Reading):
         self.assertIn("1 places of the store are damaged; the events there are left out", text)
         self.assertIn(f"{said['events']['equal']} events", text)
         # An event that was never sent is missing beside those in the damaged block, and one that differs is still wrong.
-        l2raw.write(self.sent, self.crates, {3: [*self.events, self.maker.fragments(3, self.EVENTS + 1)]})
+        self.write_events(self.make_events(self.EVENTS + 1, spill=3, seed=61))
         self.assertEqual(self.verify("--skip-damaged", code=FAILED)["events"]["missing"], said["events"]["missing"] + 1)
-        maker = level2.EventMaker(self.crates, 32)
-        l2raw.write(self.sent, self.crates, {3: [maker.fragments(3, n) for n in range(1, self.EVENTS + 1)]})
+        self.write_events(self.make_events(self.EVENTS, spill=3, seed=32))
         self.assertEqual(self.verify("--skip-damaged", code=FAILED)["events"]["different"], said["events"]["equal"])
 
     def test_each_command_offers_to_skip_it(self):

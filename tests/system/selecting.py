@@ -115,8 +115,7 @@ class Chain(Selecting):
         file = self.simulate(20)
         self.start_receiver()
         daemon = self.start_daemon(selection={"lines": "built-in", "shadow": "built-in", "shadow_one_in": 1}, frames={"count": 2, "events": 4})
-        code, said = self.run_tool("replay", file, "--to", f"tcp://{harness.HOST}:{self.ports.tcp}", "--rate", "20ev/s")
-        self.assertEqual(code, 0, said)
+        self.replay(file, "20ev/s")
         daemon.wait_for(lambda s: sum(s["shadow"]["events"].values()) > 0, "a batch that the shadow menu judges")
         self.finish(daemon)
 

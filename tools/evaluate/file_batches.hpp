@@ -74,7 +74,7 @@ public:
   }
   /// Whether events may be missing because of damage.
   [[nodiscard]] bool goes_on_at_damage() const { return at_damage_ == at_damage::go_on; }
-  /// What was skipped since the first event.
+  /// Events and bytes skipped since the first event.
   [[nodiscard]] left_out skipped() const;
 
 private:

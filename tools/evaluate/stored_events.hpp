@@ -23,7 +23,7 @@
 
 namespace l3 {
 
-/// What was skipped.
+/// The skipped parts of a store.
 struct unreadable_parts {
   std::uint64_t places = 0; ///< without a block, or with a block that differs from its header
   std::uint64_t blocks = 0; ///< with a damaged payload

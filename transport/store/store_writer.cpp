@@ -33,7 +33,7 @@ store_writer::~store_writer() {
   if (sessions_.has_uncommitted()) (void)commit();
 }
 
-/// Those that the block must take along; empty: none.
+/// The settings that the block must include; empty: none.
 std::vector<std::byte> store_writer::settings_for(open_file& to, const block_header& block) const {
   const stored_session* known = sessions_.find(block.session);
   if (block.settings_bytes != 0 || known == nullptr || known->settings_file == 0 ||

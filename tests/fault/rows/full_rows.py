@@ -4,11 +4,11 @@ stored, events are shed and counted, and everything goes on when there is room. 
 import errno
 import os
 import signal
-import threading
 import time
 
 import harness
 import own_space
+from breaks import Watch
 from preload import FLUSH_ERROR, FLUSHES_FAILED, MORE_FREE, LyingMachine
 from scenario import Scenario, counted
 from table import Row
@@ -17,25 +17,6 @@ DISK, FLOOR = 24, 8  # MiB
 LONGEST_OUTAGE = 1500  # seconds: then the numbers of spills come again
 FULL = "the spool takes nothing now: no room"  # says the daemon
 RATE = 1000  # events a second
-
-
-class MostMemory:
-    """The most that a program held resident, looked at ten times a second."""
-
-    def __init__(self, program):
-        self.most = self.first = program.memory()
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._look, args=(program,), daemon=True)
-        self._thread.start()
-
-    def _look(self, program):
-        while not self._stop.wait(0.1) and program.running():
-            self.most = max(self.most, program.memory())
-
-    def end(self):
-        self._stop.set()
-        self._thread.join()
-        return self.most
 
 
 def small_disk(run, mebibytes):
@@ -74,7 +55,7 @@ def shed_in(status):
 
 
 def watch_memory(run):
-    run.memory = MostMemory(run.daemon)
+    run.memory = Watch(run.daemon.memory)
     run.planned = run.daemon.status()["memory_planned"]
 
 
