@@ -163,8 +163,8 @@ loaded_selection load_selection(const selection_files& files, const readout& cra
   if (const std::size_t bytes = encode(all.recorded).size() + name_of_the_program;
       bytes > max_settings_bytes)
     throw bad_file({lines},
-                   "lines, detector and calibration have {} bytes together; every store holds "
-                   "them, and has room for {}; make them shorter",
+                   "lines, detector and calibration together have {} bytes; a store has room for "
+                   "{}; make them shorter",
                    bytes, max_settings_bytes);
   return all;
 }

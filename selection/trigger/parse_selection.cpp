@@ -169,7 +169,7 @@ unknown_rule rule_of(const toml_table& s) {
   if (word == "keep") return unknown_rule::keep;
   if (word == "refuse") return unknown_rule::refuse;
   if (!word.empty() && word != "ignore")
-    s.complain("when_unknown", R"(is none of "ignore", "keep", "refuse")");
+    s.complain("when_unknown", R"(is not one of "ignore", "keep", "refuse")");
   return unknown_rule::ignore;
 }
 
@@ -181,7 +181,7 @@ std::optional<setting<event_payload>> payload_of(const toml_table& s) {
     if (const auto payload = static_cast<event_payload>(p); word.value == name_of(payload))
       return setting<event_payload>{payload, word.place};
   if (!word.value.empty())
-    s.complain("payload", R"(is none of "all", "suppressed", "features", "summary")");
+    s.complain("payload", R"(is not one of "all", "suppressed", "features", "summary")");
   return {};
 }
 

@@ -75,7 +75,7 @@ class Histograms(Selecting):
 
         # Of a run that ends with its spills, in other frames.
         daemon = self.start(frames={"count": 3, "events": 3}, reference=str(broken))
-        daemon.wait_to_say(f"the run is compared with no reference: {broken} holds no histograms")
+        daemon.wait_to_say(f"the run is not compared with a reference: {broken} holds no histograms")
         self.replay(file)
         self.finish(daemon)
         self.assertEqual(self.as_json(self.store)["run"], run)
@@ -230,7 +230,7 @@ class Histograms(Selecting):
         for line in (rf"inputs changed: {inputs} since the reference {good}: \d+ of crate \d+",
                      rf"histograms changed: \d+ since the reference {good}: calorimeter_energy \(mean ",
                      rf"hot inputs: {first} \(.*\): more than 50 % of their waveforms in a spill have a pulse",
-                     f"the line {first},,,,1 in selection.calibration takes the first one out"):
+                     f"the line {first},,,,1 in selection.calibration excludes the first one"):
             daemon.wait_to_say(re.compile(line))
         address = f"{harness.HOST}:{self.ports.monitor}"
         told = self.tool(address, "--reference", good, code=FAILED)

@@ -59,7 +59,7 @@ TABLE = [
     ("koto-l3 run strat --socket none", USAGE, "koto-l3 run: no command 'strat'; did you mean start?"),
     ("koto-l3 start", USAGE, "koto-l3: no command 'start'; did you mean run start? see koto-l3 --help"),
     ("koto-l3 run start -number 8", USAGE, "no option -number; did you mean --number?"),
-    ("koto-l3 run start --comment beam at 100 kW", USAGE, "not expected: at 100 kW; a text with blanks stands in quotes; see"),
+    ("koto-l3 run start --comment beam at 100 kW", USAGE, "not expected: at 100 kW; quote a text with blanks; see"),
     ("koto-l3 run start --number 8 --number 9", USAGE, "koto-l3 run start: --number is given 2 times; give it once; see koto-l3 run start --help"),
     ("koto-l3d --confg none", USAGE, "no option --confg; did you mean --config?"),
     ("koto-l3-bench pck", USAGE, "no command 'pck'; did you mean pack?"),
@@ -86,7 +86,7 @@ TABLE = [
     ("koto-l3 inspect sent.l2raw --event 3/1 --selection none", MISSING, "cannot read none"),
     ("koto-l3 inspect sent.l2raw --event 3/1 --config sent.l2raw", BAD_CONFIGURATION, "sent.l2raw"),
     ("koto-l3 run start --number 0x10", USAGE, "koto-l3 run start: --number: 0x10 is no decimal number; see"),
-    (("koto-l3", "run", "start", "--comment", "two\nlines"), USAGE, "--comment is no plain text: it holds \\u000a"),
+    (("koto-l3", "run", "start", "--comment", "two\nlines"), USAGE, "--comment is not plain text: it contains \\u000a"),
     (("koto-l3", "run", "start", "--menu", ""), USAGE, "koto-l3 run start: --menu: the name is empty"),
     (("koto-l3d", "--config", "", "--check-config"), USAGE, "--config: the name is empty"),
     ("koto-l3 receive --config receive-no-key.toml", BAD_CONFIGURATION, "the name is empty"),
@@ -108,7 +108,7 @@ TABLE = [
     ("koto-l3 run start --socket none", MISSING, "no run control answers at none: No such file or directory (run.control of the daemon"),
     # Files of other kinds and versions, and damaged ones
     ("koto-l3 info empty", FAILED, "empty is empty"),
-    ("koto-l3 info text", FAILED, "is none of the files that koto-l3 stores: it begins with 54 68 69 73"),
+    ("koto-l3 info text", FAILED, "is not one of the files that koto-l3 stores: it begins with 54 68 69 73"),
     ("koto-l3 info other.l2raw", FAILED, "of version 2; this koto-l3 reads version 1: use the koto-l3 that wrote it"),
     ("koto-l3 info other.kl3", FAILED, "of version 3; this koto-l3 reads versions 1 to 2"),
     ("koto-l3 info other.l3batch", FAILED, "of version 2; this koto-l3 reads version"),
@@ -144,7 +144,7 @@ TABLE = [
     ("koto-l3d --config unknown-key.toml --check-config", BAD_CONFIGURATION, "forward.rat is not a key; did you mean forward.rate?"),
     ("koto-l3 doctor --config unknown-key.toml", BAD_CONFIGURATION, "forward.rat is not a key; did you mean forward.rate?"),
     ("koto-l3d --config no-unit.toml --check-config", BAD_CONFIGURATION, "write a number and a unit (B, kB, KiB"),
-    ("koto-l3d --config home.toml --check-config", BAD_CONFIGURATION, 'spool.folder = "~/spool" is taken as it stands, and only a shell knows the home folder "~": write the whole path'),
+    ("koto-l3d --config home.toml --check-config", BAD_CONFIGURATION, 'spool.folder = "~/spool" begins with "~", which only a shell expands: write the full path'),
     ("koto-l3d --config huge.toml --check-config", MISSING, "lower outbox.memory"),
     ("koto-l3d --config open-key.toml", BAD_CONFIGURATION, "open.secret may be read"),
     ("koto-l3d --config no-keys.toml --check-config", BAD_CONFIGURATION, "the link to tcp://192.0.2.1:42200 has no keys"),
@@ -192,7 +192,7 @@ SELECTIONS = [
     ("lines", "photons = 2", "photons = 3\nvertex_z = [0.0, 1.0]", ":12:12: ", "events with so many photons have no vertex_z"),
     ("lines", "870.0", "100.0", ":12:16: ", 'line "first" can never fire: photon_inner is never above photon_radius'),
     ("lines", "3.0", "50000.0", ":4:21: ", "above what the digitizer can give"),
-    ("lines", "prescale = 3", f"prescale = 3\n# {'a' * ((1 << 20) - 700)}", ": ", "every store holds them, and has room for 1048576; make them shorter"),
+    ("lines", "prescale = 3", f"prescale = 3\n# {'a' * ((1 << 20) - 700)}", ": ", "a store has room for 1048576; make them shorter"),
     ("lines", "", "this is = = no toml", ":1:", ""),
     ("calibration", "", HEADER + "0/3/8,0.08,,,\n0/99/0,0.1,,,\n", ":3:", "the readout has no input 0/99/0; correct it or leave it out"),
     ("calibration", "", HEADER + "0/3/8,-1,,,\n", ":2:", "gain -1 is out of range 0..10"),
@@ -291,9 +291,9 @@ class Table(Mistakes):
         """A package's installation and Ansible check a configuration outside of its service."""
         before = self.files()
         for line, file, text in (("koto-l3 receive --config receive-service.toml --check-config", "receive-service.toml",
-                                  "secret_key: credential:receiver.secret was not looked at: the service alone gets it"),
+                                  "secret_key: credential:receiver.secret was not checked: only the service can read it"),
                                  ("koto-l3d --config service.toml --check-config", "service.toml",
-                                  "forward.secret_key: credential:node1.secret was not looked at: the service alone gets it"),
+                                  "forward.secret_key: credential:node1.secret was not checked: only the service can read it"),
                                  ("koto-l3 receive --config receive-first.toml --check-config", "receive-first.toml",
                                   "there is no folder /var/lib/koto-l3-of-a-test yet: it comes with the service")):
             p = self.run_line(line)

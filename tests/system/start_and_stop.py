@@ -81,7 +81,7 @@ class Start(harness.SystemTest):
         daemon = self.start_daemon(forward={"to": f"tcp://{name}:42200"})
         text = f"the name in tcp://{name}:42200 (forward.to) has no address"
         daemon.wait_for(lambda s: s["problem"] and text in s["problem"]["text"], "the name in /status")
-        daemon.wait_to_say(f"output link: the name {name} (forward.to) has no address here: ")
+        daemon.wait_to_say(f"output link: the name {name} (forward.to) has no address on this machine: ")
         self.assertEqual(daemon.stop(), 0)
 
     def test_a_receiver_with_less_memory_than_it_may_need(self):
@@ -264,7 +264,7 @@ class Reload(harness.SystemTest):
         mistakes.write_text("[forward]\n" + "".join(f"k{n} = 1\n" for n in range(60_000)))
         os.mkfifo(pipe)
         folder.mkdir()
-        daemon, said = self.start_daemon(), "is not taken, the settings stay as they are"
+        daemon, said = self.start_daemon(), "is refused; the settings stay as they are"
         daemon.wait_to_say("ready: run")
         before, config = daemon.memory(), daemon.config.read_text()
 

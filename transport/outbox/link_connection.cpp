@@ -188,7 +188,7 @@ void link_connection::look_up_name(time_point now, const report_function& report
   unknown_.reset();
   if (why.empty()) return;
   unknown_ = {settings_.to, key_, why};
-  report("the name " + host + " (" + key_ + ") has no address here: " + why);
+  report("the name " + host + " (" + key_ + ") has no address on this machine: " + why);
 }
 
 link_connection::news link_connection::take_events(const report_function& report) {

@@ -93,7 +93,7 @@ struct found_addresses {
 [[nodiscard]] inline std::string listening_address(const std::string& host) {
   const found_addresses found = addresses_of(host);
   if (found.addresses.empty())
-    throw std::runtime_error(host + " has no address here: " + found.failure);
+    throw std::runtime_error(host + " has no address on this machine: " + found.failure);
   const auto is_v4 = [](const std::string& a) { return a.find(':') == a.npos; };
   const auto first = std::ranges::find_if(found.addresses, is_v4);
   const std::string& number = first == found.addresses.end() ? found.addresses.front() : *first;

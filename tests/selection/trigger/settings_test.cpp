@@ -172,7 +172,7 @@ TEST(settings, payloads_that_make_no_sense_are_refused) {
     return refusal(limiting, from, to);
   };
   EXPECT_EQ(refused("\"suppressed\"", "\"most\""),
-            "s.toml:11:11: line.payload = \"most\" is none of \"all\", \"suppressed\", "
+            "s.toml:11:11: line.payload = \"most\" is not one of \"all\", \"suppressed\", "
             "\"features\", \"summary\"");
   EXPECT_NE(refused("payload = \"suppressed\"\n", "").find("line.control"), std::string::npos);
   EXPECT_NE(refused("control = 20", "control = 0").find("line.control"), std::string::npos);
@@ -280,7 +280,7 @@ TEST(settings, what_is_out_of_range_is_refused_where_it_stands) {
             "neighbours = 3, within = 10.0, or neither");
   EXPECT_EQ(
       refusal("\"refuse\"", "\"maybe\""),
-      "s.toml:32:16: line.when_unknown = \"maybe\" is none of \"ignore\", \"keep\", \"refuse\"");
+      "s.toml:32:16: line.when_unknown = \"maybe\" is not one of \"ignore\", \"keep\", \"refuse\"");
   EXPECT_EQ(refusal("vetoes = \"all\"", "vetoes = \"al\""),
             "s.toml:37:10: line.vetoes = \"al\" is neither \"all\" nor a list of counters");
   EXPECT_EQ(refusal("priority = 9", "priority = 256"),
