@@ -223,7 +223,7 @@ TEST(ledger, of_other_words_than_programs_write_is_refused) {
   EXPECT_EQ(refusal_with(R"("engine":1)", many + R"(,"more":0)"),
             "not a ledger: a list has more than 256 reasons");
   EXPECT_EQ(refusal_with("koto-l3d", "\\u001b[2J"),
-            "not a ledger: it is of no program that writes ledgers");
+            "not a ledger: no program that writes ledgers wrote it");
 }
 
 TEST(ledger, names_65536_lanes_of_a_spool) {

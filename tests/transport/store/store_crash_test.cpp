@@ -128,7 +128,7 @@ TEST(store, says_why_it_does_not_start_where_a_file_should_be) {
   };
   const scratch_folder folder;
   const fs::path file = folder.path() + "/blocks-000001.kl3";
-  const auto wrong = "cannot read " + file.string() + ": it is no file";
+  const auto wrong = "cannot read " + file.string() + ": it is not a file";
   ASSERT_EQ(::mkfifo(file.c_str(), 0644), 0);
   EXPECT_EQ(refusal(folder.path()), wrong);
   EXPECT_THROW((void)contents(folder.path()), std::runtime_error);
