@@ -67,8 +67,8 @@ TEST(node_presence, names_a_silent_node_by_run_spill_and_node_once) {
   EXPECT_TRUE(f.after(1900ms, {2}).empty());
   const auto news = f.after(200ms, {2});
   ASSERT_EQ(news.size(), 1U);
-  EXPECT_EQ(news[0], "node 3 is missing: silent for 2.1 s without a goodbye; of run 7 what it took "
-                     "after event 17 of spill 511 is not in the store");
+  EXPECT_EQ(news[0], "node 3 is missing: silent for 2.1 s without a goodbye; its events of run 7 "
+                     "after event 17 of spill 511 are not in the store");
   EXPECT_TRUE(f.presence().is_missing(3));
   EXPECT_FALSE(f.presence().is_missing(4));
   EXPECT_TRUE(f.after(10s, {2}).empty());
@@ -82,7 +82,7 @@ TEST(node_presence, names_a_node_of_which_nothing_was_stored) {
   f.hello(1, 3);
   const auto news = f.after(3s);
   ASSERT_EQ(news.size(), 1U);
-  EXPECT_NE(news[0].find("of run 7 what it took since it began is not in the store"),
+  EXPECT_NE(news[0].find("its events of run 7 since it began are not in the store"),
             std::string::npos)
       << news[0];
 }
@@ -94,9 +94,8 @@ TEST(node_presence, does_not_say_that_nothing_was_stored_of_a_node_whose_events_
   f.store_unknown(1);
   const auto news = f.after(3s);
   ASSERT_EQ(news.size(), 1U);
-  EXPECT_NE(
-      news[0].find("of run 7 what it took after what the store has of it is not in the store"),
-      std::string::npos)
+  EXPECT_NE(news[0].find("its events of run 7 after its last stored event are not in the store"),
+            std::string::npos)
       << news[0];
   EXPECT_TRUE(f.presence().parts()[0].stored);
 }
@@ -145,10 +144,10 @@ TEST_F(two_of_one_number, are_told_and_do_not_hide_their_deaths) {
   ASSERT_EQ(news.size(), 1U);
   EXPECT_EQ(news[0],
             "one of the daemons that say that they are node 3 is missing: silent for 2.2 s without "
-            "a goodbye; of run 7 what it took after event 17 of spill 5 is not in the store");
+            "a goodbye; its events of run 7 after event 17 of spill 5 are not in the store");
   EXPECT_TRUE(f_.presence().is_missing(3));
   EXPECT_EQ(f_.after(1s, {11, 12}),
-            std::vector<std::string>{"one daemon alone says now that it is node 3"});
+            std::vector<std::string>{"only one daemon now says that it is node 3"});
   EXPECT_TRUE(f_.presence().said_by_several().empty());
   EXPECT_TRUE(f_.after(1min, {11, 12}).empty()) << "the one that lives is not the other, back";
   const auto both = f_.after(3s);
@@ -164,7 +163,7 @@ TEST_F(two_of_one_number, of_one_machine_are_told_until_one_ends) {
   f_.goodbye(11);
   f_.goodbye(12);
   EXPECT_EQ(f_.after(100ms, {1, 2}),
-            std::vector<std::string>{"one daemon alone says now that it is node 3"});
+            std::vector<std::string>{"only one daemon now says that it is node 3"});
   EXPECT_FALSE(f_.presence().any_missing());
 }
 
@@ -205,7 +204,7 @@ TEST_F(two_of_one_number, is_taken_back_when_it_was_only_cut_off) {
   (void)f_.after(1s, {11, 12});
   const auto news = f_.after(1s, {1, 2, 11, 12});
   ASSERT_EQ(news.size(), 1U);
-  EXPECT_NE(news[0].find("goes on where it was"), std::string::npos) << news[0];
+  EXPECT_NE(news[0].find("continues where it stopped"), std::string::npos) << news[0];
   EXPECT_FALSE(f_.presence().any_missing());
 }
 
@@ -246,7 +245,7 @@ TEST(node_presence, says_where_the_missing_part_of_a_node_that_has_begun_anew_en
   f.hello(2, 3, "address 10.0.0.1", 2000);
   const auto news = f.after(1s, {2});
   ASSERT_EQ(news.size(), 1U);
-  EXPECT_EQ(news[0], "node 3 is back after 4.0 s, and has begun anew: of run 7 what it took after "
+  EXPECT_EQ(news[0], "node 3 is back after 4.0 s, and has restarted: its events of run 7 after "
                      "event 17 of spill 5 is lost, but what it had on disk and what its senders "
                      "over TCP give again");
   EXPECT_FALSE(f.presence().is_missing(3));
@@ -269,7 +268,7 @@ TEST(node_presence, knows_a_process_that_was_only_cut_off_by_its_mark) {
   const auto news = f.after(500ms, {2});
   ASSERT_EQ(news.size(), 1U);
   EXPECT_EQ(news[0],
-            "node 3 is back after 3.5 s, and goes on where it was: nothing of it is missing");
+            "node 3 is back after 3.5 s, and continues where it stopped: nothing is missing");
   EXPECT_TRUE(f.presence().parts().empty());
   for (int second = 0; second < 10; ++second)
     EXPECT_TRUE(f.after(1s, {2}).empty()) << "its first lane has nothing to say";
@@ -295,7 +294,7 @@ TEST(node_presence, knows_a_new_process_that_sends_what_the_one_that_died_had_on
   f.hello(2, 3, "address 10.0.0.1", 2000);
   const auto news = f.after(500ms, {2});
   ASSERT_EQ(news.size(), 1U);
-  EXPECT_EQ(news[0].find("node 3 is back after 3.5 s, and has begun anew: "), 0U) << news[0];
+  EXPECT_EQ(news[0].find("node 3 is back after 3.5 s, and has restarted: "), 0U) << news[0];
   f.store(2, {5, 4}); // was on disk
   EXPECT_TRUE(f.after(1s, {2}).empty());
   ASSERT_EQ(f.presence().parts().size(), 1U);
@@ -326,7 +325,7 @@ TEST(node_presence, tells_a_death_once_though_one_lane_had_been_silent_before) {
   f.hello(2, 3, "address 10.0.0.1", 1000);
   f.store(1, {5, 17});
   EXPECT_EQ(f.after(3s).size(), 1U);
-  EXPECT_EQ(f.after(500ms, {2}).size(), 1U) << "goes on where it was";
+  EXPECT_EQ(f.after(500ms, {2}).size(), 1U) << "continues where it stopped";
   f.store(2, {5, 90});
   EXPECT_TRUE(f.after(100ms).empty());
   f.hello(3, 3, "address 10.0.0.1", 2000); // it has died, and was started at once
@@ -347,7 +346,7 @@ TEST(node_presence, notices_a_new_process_with_an_old_session_before_the_old_one
   f.hello(2, 3, "address 10.0.0.1", 2000);
   const auto news = f.after(1100ms, {2});
   ASSERT_EQ(news.size(), 1U);
-  EXPECT_EQ(news[0].find("node 3 has begun anew without a goodbye: "), 0U) << news[0];
+  EXPECT_EQ(news[0].find("node 3 has restarted without a goodbye: "), 0U) << news[0];
 }
 
 TEST(node_presence, lets_a_node_go_that_was_missing_and_says_goodbye) {
@@ -359,7 +358,7 @@ TEST(node_presence, lets_a_node_go_that_was_missing_and_says_goodbye) {
   f.goodbye(1);
   const auto news = f.after(1s);
   ASSERT_EQ(news.size(), 1U);
-  EXPECT_EQ(news[0], "node 3 is back after 3.0 s, and has said goodbye: nothing of it is missing");
+  EXPECT_EQ(news[0], "node 3 is back after 3.0 s, and has said goodbye: nothing is missing");
   EXPECT_FALSE(f.presence().any_missing());
   EXPECT_TRUE(f.presence().parts().empty());
   EXPECT_TRUE(f.after(1min).empty());
@@ -386,7 +385,7 @@ TEST(node_presence, knows_one_that_had_begun_anew_and_ended_between_two_looks) {
   f.goodbye(2);
   const auto news = f.after(500ms);
   ASSERT_EQ(news.size(), 1U);
-  EXPECT_NE(news[0].find("has begun anew"), std::string::npos) << news[0];
+  EXPECT_NE(news[0].find("has restarted"), std::string::npos) << news[0];
   EXPECT_EQ(f.presence().parts()[0].before, (event_key{8, 1}));
   EXPECT_FALSE(f.presence().any_missing());
 }
@@ -400,10 +399,9 @@ TEST(node_presence, notices_one_that_was_back_before_it_was_missed) {
   EXPECT_TRUE(f.after(500ms, {2}).empty());
   const auto news = f.after(1s, {2});
   ASSERT_EQ(news.size(), 1U);
-  EXPECT_EQ(
-      news[0].find("node 3 has begun anew without a goodbye: of run 7 what it took after event "
-                   "17 of spill 5 is lost"),
-      0U)
+  EXPECT_EQ(news[0].find("node 3 has restarted without a goodbye: its events of run 7 after event "
+                         "17 of spill 5 is lost"),
+            0U)
       << news[0];
   EXPECT_FALSE(f.presence().any_missing());
   EXPECT_TRUE(f.after(1s, {2}).empty()) << "once";

@@ -158,7 +158,7 @@ TEST(receive_pages, do_not_say_that_all_is_missing_of_a_node_that_stored_somethi
   s.missing.back().after.reset();
   EXPECT_NE(render_page(s).find("<td>its beginning</td>"), std::string::npos);
   s.missing.back().stored = true;
-  EXPECT_NE(render_page(s).find("<td>after what is stored</td>"), std::string::npos);
+  EXPECT_NE(render_page(s).find("<td>after its last stored event</td>"), std::string::npos);
 }
 
 TEST(receive_pages, escape_what_comes_from_outside) {

@@ -144,7 +144,7 @@ class ThePlaceOfTheReceiver(harness.SystemTest):
         self.leave_ports(10_000)
         daemon = self.start_daemon()
         self.leave_ports(8)
-        daemon.wait_to_say("came back to itself")
+        daemon.wait_to_say("the connection reached itself")
         self.leave_ports(10_000)
 
         def receiver_that_starts():

@@ -128,7 +128,7 @@ class Histograms(Selecting):
         finer.write_text(json.dumps(other))
         broken.write_text(good.read_text()[:1000])
         place = f"{finer}:1:{finer.read_text().index(chr(34) + 'vertex_z') + 1}"
-        for path, part in ((finer, f"{place} has another binning: vertex_z has 82 bins of 50 mm"), (broken, f"{broken} holds no histograms"),
+        for path, part in ((finer, f"{place} has a different binning: vertex_z has 82 bins of 50 mm"), (broken, f"{broken} holds no histograms"),
                            (absent, str(absent))):
             told = self.tool(good, "--reference", path, code=FAILED)
             self.assertIn(part, told)

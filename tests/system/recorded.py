@@ -176,7 +176,7 @@ class Recorded(Selecting):
                 ("a bit", bit, readers[2:], (), FAILED, r"\(--skip-damaged accepts that\)"),
                 ("a bit, skipped", bit, readers[2:], skipping, 0,
                  "damaged: 0 places that are no block, 1 blocks whose payload is not what was written, [1-9]"),
-                ("being written", data[:-8], readers, (), 0, r"blocks-\d+\.kl3: its last \d+ bytes are no whole block")):
+                ("being written", data[:-8], readers, (), 0, r"blocks-\d+\.kl3: its last \d+ bytes are not a whole block")):
             store = self.folder / case.replace(" ", "_")
             store.mkdir()
             (store / name).write_bytes(bytes_of_it)
