@@ -57,7 +57,7 @@ class Histograms(Selecting):
     def test_are_those_of_the_samples_in_any_frames_and_in_the_store(self):
         file = self.simulate(EVENTS, spills=SPILLS)
         daemon = self.start()
-        self.replay(file)
+        self.run_replay(file)
         page = self.pages_of(daemon, EVENTS, SPILLS)
         run = page["run"]
         self.assertEqual((run["histograms"], run["spill"], run["one_in"], run["sampled"], run["left_out"]), (2, None, 1, EVENTS, 0))
@@ -76,7 +76,7 @@ class Histograms(Selecting):
         # Of a run that ends with its spills, in other frames.
         daemon = self.start(frames={"count": 3, "events": 3}, reference=str(broken))
         daemon.wait_to_say(f"the run is compared with no reference: {broken} holds no histograms")
-        self.replay(file)
+        self.run_replay(file)
         self.finish(daemon)
         self.assertEqual(self.as_json(self.store)["run"], run)
         self.assertEqual(sorted((h["spill"], h["events"]) for _, h in self.in_store()), [(s, EVENTS // SPILLS) for s in range(1, SPILLS + 1)])
@@ -201,7 +201,7 @@ class Histograms(Selecting):
         for seed, effects in ((11, ()), (12, ()), (13, ("--detector", weaker, "--noise-factor", "1", "--stuck", "0.01", "--hot", "0.002"))):
             file = self.simulate(events, spills=1, seed=seed, effects=effects)
             daemon = self.start(reference=str(good))
-            self.replay(file)
+            self.run_replay(file)
             page = self.pages_of(daemon, events, 1)
             if seed == 11:
                 good = self.save(daemon, "good.json")

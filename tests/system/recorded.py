@@ -35,7 +35,7 @@ class Recorded(Selecting):
             file = self.simulate(events, f"{run}.l2raw", run)
             # Histograms bring further copies of the settings: those of the first run have one.
             daemon = self.start_daemon(run={"number": run}, selection=menu, frames=self.frames, histograms={"one_in": int(run != RUN)})
-            self.replay(file)
+            self.run_replay(file)
             daemon.wait_for(lambda s: s["events"]["admitted"] == events and not s["events"]["in_flight"], "all events")
             ledger = self.stop_daemon(daemon)
             self.kept[run] = ledger["events"]["forwarded"]

@@ -23,12 +23,6 @@ class StreamTest(harness.SystemTest):
         self.sent[spill, number] = self.maker.fragments(spill, number)
         return sender.event(spill, number, self.sent[spill, number])
 
-    def finish(self, daemon, receiver):
-        ledger = self.stop_daemon(daemon)
-        self.assertEqual(receiver.stop(), 0)
-        self.assert_stored(self.sent)
-        return ledger
-
     def test_nothing_is_acknowledged_before_it_is_stored(self):
         """Without a receiver, which comes later, and while it stands still; also not what a sender sends again when it comes back."""
         daemon = self.start_daemon(spool={"folder": ""})  # a disk would make them safe
@@ -55,7 +49,7 @@ class StreamTest(harness.SystemTest):
             self.assertEqual(daemon.status()["events"]["in_flight"], 60)
             receiver.signal(signal.SIGCONT)
             sender.wait_for_acknowledgement(end)
-        ledger = self.finish(daemon, receiver)
+        ledger = self.end_and_compare(daemon, receiver, self.sent)
         self.assertEqual(ledger["fragments"]["duplicate"], 40 * 3)
         self.assertEqual((ledger["events"]["admitted"], ledger["events"]["forwarded"]), (100, 100))
 
@@ -87,7 +81,7 @@ class StreamTest(harness.SystemTest):
         self.assertEqual(nonzero(status["fragments"]["malformed"]), {"header_tag": 1})
         self.assertEqual((status["fragments"]["incomplete"], nonzero(status["refused"])), (4, {"stream_length": 6}))
         self.assert_metrics_conserved(daemon)
-        ledger = self.finish(daemon, receiver)
+        ledger = self.end_and_compare(daemon, receiver, self.sent)
         self.assertEqual((ledger["events"]["admitted"], ledger["fragments"]["admitted"]), (260, 780))
         self.assertEqual([(s["spill"], s["admitted"], s["expected"]) for s in ledger["spills"]], [(511, 200, 200), (0, 60, 60), (1, 0, 2)])
         self.assert_extracted(self.sent)
@@ -132,7 +126,7 @@ class StreamTest(harness.SystemTest):
                 sender.send_raw(bad)
                 sender.listen(harness.PATIENCE)
         steady.wait_for_acknowledgement(steady.end(5, len(table)))
-        ledger = self.finish(daemon, receiver)
+        ledger = self.end_and_compare(daemon, receiver, self.sent)
         self.assertEqual(nonzero(ledger["datagrams"]["malformed"]), dict(collections.Counter(reason for reason, *_ in table)))
 
 
