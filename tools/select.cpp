@@ -14,7 +14,7 @@
 
 #include "tools/command.hpp"
 #include "tools/evaluate/decision_totals.hpp"
-#include "tools/evaluate/stored_run.hpp"
+#include "tools/evaluate/stored_events.hpp"
 #include "tools/evaluate/stored_settings.hpp"
 #include "tools/print.hpp"
 #include "tools/replay/file_fault.hpp"

@@ -15,7 +15,7 @@
 #include "tools/evaluate/stored_settings.hpp"
 #include "tools/print.hpp"
 #include "tools/progress.hpp"
-#include "tools/replay/loop.hpp"
+#include "tools/replay/source.hpp"
 #include "tools/verify/agreement.hpp"
 #include "tools/verify/comparison.hpp"
 #include "tools/verify/fates.hpp"

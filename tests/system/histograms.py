@@ -57,7 +57,7 @@ class Histograms(Selecting):
     def test_are_those_of_the_samples_in_any_frames_and_in_the_store(self):
         file = self.simulate(EVENTS, spills=SPILLS)
         daemon = self.start()
-        self.replay(file)
+        self.run_replay(file)
         page = self.pages_of(daemon, EVENTS, SPILLS)
         run = page["run"]
         self.assertEqual((run["histograms"], run["spill"], run["one_in"], run["sampled"], run["left_out"]), (2, None, 1, EVENTS, 0))
@@ -76,7 +76,7 @@ class Histograms(Selecting):
         # Of a run that ends with its spills, in other frames.
         daemon = self.start(frames={"count": 3, "events": 3}, reference=str(broken))
         daemon.wait_to_say(f"the run is not compared with a reference: {broken} holds no histograms")
-        self.replay(file)
+        self.run_replay(file)
         self.finish(daemon)
         self.assertEqual(self.as_json(self.store)["run"], run)
         self.assertEqual(sorted((h["spill"], h["events"]) for _, h in self.in_store()), [(s, EVENTS // SPILLS) for s in range(1, SPILLS + 1)])
@@ -121,18 +121,11 @@ class Histograms(Selecting):
         self.assertEqual(rest["run"]["events"], run["events"] - lost["events"])
 
     def wrong_references(self, good):
-        """Each is told with its file and what to do; gives the one that holds no histograms."""
-        other = json.loads(good.read_text())
-        next(h for h in other["of_events"] if h["name"] == "vertex_z")["width"] = 50
-        finer, broken, absent = self.folder / "finer.json", self.folder / "broken.json", self.folder / "absent.json"
-        finer.write_text(json.dumps(other))
+        """One that holds no histograms, which is given back, and one with other inputs."""
+        broken = self.folder / "broken.json"
         broken.write_text(good.read_text()[:1000])
-        place = f"{finer}:1:{finer.read_text().index(chr(34) + 'vertex_z') + 1}"
-        for path, part in ((finer, f"{place} has a different binning: vertex_z has 82 bins of 50 mm"), (broken, f"{broken} holds no histograms"),
-                           (absent, str(absent))):
-            told = self.tool(good, "--reference", path, code=FAILED)
-            self.assertIn(part, told)
-            self.assertEqual("`koto-l3 histograms" in told, path != absent, told)
+        told = self.tool(good, "--reference", broken, code=FAILED)
+        self.assertRegex(told, f"{broken} holds no histograms(.|\n)*`koto-l3 histograms")
         words = json.loads(good.read_text())
         moved = [i for i in words["inputs"] if i.startswith("4/")]
         self.assertGreater(len(moved), 100)
@@ -201,7 +194,7 @@ class Histograms(Selecting):
         for seed, effects in ((11, ()), (12, ()), (13, ("--detector", weaker, "--noise-factor", "1", "--stuck", "0.01", "--hot", "0.002"))):
             file = self.simulate(events, spills=1, seed=seed, effects=effects)
             daemon = self.start(reference=str(good))
-            self.replay(file)
+            self.run_replay(file)
             page = self.pages_of(daemon, events, 1)
             if seed == 11:
                 good = self.save(daemon, "good.json")

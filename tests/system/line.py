@@ -6,7 +6,6 @@ import struct
 import time
 
 import harness
-import level2
 import line_sender
 import store_reader
 from line_receiver import LineReceiver
@@ -18,15 +17,12 @@ class Line(harness.SystemTest):
         super().setUp()
         self.receiver = LineReceiver(harness.HOST, self.ports.receiver, harness.PATIENCE)
         self.addCleanup(self.receiver.close)
-        self.maker = level2.EventMaker(self.crates, 91)
         self.sent, self.events = {}, {}
 
-    def send(self, events, spill=1):
-        first = sum(s == spill for s, _ in self.sent) + 1
-        for number in range(first, first + events):
-            self.sent[spill, number] = self.maker.fragments(spill, number)
-            self.sender.event(spill, number, self.sent[spill, number])
-        self.sender.hold()
+    def send(self, events, spill):
+        sent = self.make_events(events, spill)
+        self.send_events(self.sender, sent)
+        self.sent |= sent
 
     def hello(self):
         """The daemon's hello on a new connection, or on this one; its session is remembered."""
@@ -96,7 +92,7 @@ class Line(harness.SystemTest):
         self.daemon.wait_to_say("the disk is on fire")
         self.assertEqual(self.hello(), 1)  # it tries again
         self.say(WELCOME, 0, 3)
-        self.send(100)
+        self.send(100, 1)
         # No more blocks than there is credit for.
         for stored, credit, blocks in ((None, 0, (1, 2, 3)), (2, 3, (4, 5)), (5, 1, (6,))):
             if stored:
@@ -117,7 +113,7 @@ class Line(harness.SystemTest):
         self.say(REFUSAL)
         self.assertEqual(self.hello(), last + 1)
         self.say(WELCOME, last, 4)
-        self.send(20)
+        self.send(20, 2)
         self.take_all(last, 120)
         self.assert_all_came()
         self.finish()

@@ -16,10 +16,6 @@ MOST_BYTES = 300_000
 class Page(InABrowser):
     number = 0  # of the last event of spill 1
 
-    def send(self, sender, events, spill=1, maker=level2.EventMaker(InABrowser.crates, 5)):
-        for number in range(1, events + 1):
-            sender.event(spill, number, maker.fragments(spill, number))
-
     def start_controlled(self):
         self.control = self.folder / "control.sock"
         config = self.write_config(run={"control": str(self.control), "ledger": f"{self.folder}/ledgers/"})
@@ -37,7 +33,7 @@ class Page(InABrowser):
         self.assertIn("no event yet", self.text("when"))
         sender = self.udp_sender(daemon)
         for spill, events in ((1, 30), (2, 4)):
-            self.send(sender, events, spill)
+            self.send_events(sender, self.make_events(events, spill))
             self.wait_for_text("numbers", f"in this spill\n{events}\n")
             sender.end(spill, events)
             daemon.wait_for(lambda s, n=spill: len(s["latest_spills"]) == n and s["this_spill"]["ended"], f"the end of spill {spill}")
@@ -74,7 +70,7 @@ class Page(InABrowser):
         self.wait_for_text("mode", "node 3 · receiving")
         self.wait_for_text("when", "no event yet")
         self.assertEqual(self.browser.run("return document.body.className"), "")
-        self.send(self.udp_sender(daemon), 20)
+        self.send_events(self.udp_sender(daemon), self.make_events(20))
         self.wait_for_text("numbers", "20")
         # A daemon of another build has another page: that is fetched.
         self.browser.run("first.commit = 'another'; window.old = true")
@@ -95,7 +91,7 @@ class Page(InABrowser):
         self.wait_for_text("mode", "run 4294967294")
         self.wait_for_text("comment", comment)
         sender = self.udp_sender(daemon)
-        self.send(sender, 30)
+        self.send_events(sender, self.make_events(30))
         daemon.wait_for_stored(30)
         self.assert_readable("320")
         self.browser.run("document.documentElement.style.fontSize = '200%'")
@@ -103,7 +99,7 @@ class Page(InABrowser):
         self.assertEqual(self.run_tool("run", "stop", "--socket", self.control)[0], 0)
         self.wait_for_text("mode", "no run")
         self.browser.run("return pollEvent()")
-        self.send(sender, 1, spill=2)  # without a run it is lost
+        self.send_events(sender, self.make_events(1, spill=2))  # without a run it is lost
         self.wait_for_text("problem", "data come without a run")
         self.assertEqual(self.state(), "off")
         self.assert_readable("no-run")

@@ -143,10 +143,9 @@ class Runs(Controlled):
         self.receiver, self.daemon, self.sent = self.start_receiver(), self.start_controlled(), collections.defaultdict(dict)
 
     def send_spill(self, sender, run, spill, events, told=None):
-        maker = level2.EventMaker(self.crates, run)
-        for number in range(1, events + 1):
-            self.sent[run][spill, number] = maker.fragments(spill, number)
-            sender.event(spill, number, self.sent[run][spill, number])
+        sent = self.make_events(events, spill, run)
+        self.send_events(sender, sent)
+        self.sent[run] |= sent
         sender.end(spill, told or events)
 
     def end(self):
@@ -167,14 +166,13 @@ class Runs(Controlled):
         for run, following in ((7, {}), (8, {"number": 40}), (40, None)):
             self.send_spill(udp, run, 1, 40)
             self.daemon.wait_for_stored(40)
-            stream, maker = self.stream_sender(run=run).connect(), level2.EventMaker(self.crates, run)
+            stream, sent = self.stream_sender(run=run).connect(), self.make_events(30, 2, run)
+            self.sent[run] |= sent
             stream.begin(2)
-            for number in range(1, 31):
-                self.sent[run][2, number] = maker.fragments(2, number)
-                stream.event(2, number, self.sent[run][2, number])
+            self.send_events(stream, sent)
             stream.wait_for_acknowledgement(stream.end(2, 30))
             stream.close()
-            udp.event(3, 51, self.sent[run].setdefault((3, 51), maker.fragments(3, 51)))
+            udp.event(3, 51, self.sent[run].setdefault((3, 51), level2.EventMaker(self.crates, run).fragments(3, 51)))
             if following is not None:  # while its spill goes on
                 self.start(**following)
             self.send_spill(udp, run, 3, 50, told=51)
@@ -271,7 +269,7 @@ class Menus(Controlled, Selecting):
             said[run] = self.select(file, menu)
             self.start(menu=menu)
             self.wait_for_run("running", run)
-            self.replay(file)
+            self.run_replay(file)
             named[run] = daemon.wait_for(lambda s: s["run"] == run and s["events"]["admitted"] == 20, "20 events")["menu"]
         self.assertEqual(daemon.stop(), 0, daemon.said())
         receiver.stop()

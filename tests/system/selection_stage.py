@@ -35,37 +35,25 @@ prescale = 3
 
 
 @functools.cache
-def counters_of_inputs():
-    """{"CRATE/SLOT/CHANNEL": the counter, or "calorimeter"}, from the detector's description."""
-    crates = {c.number: c for c in level2.readout(level2.KOTO)}
-    found = {}
+def counters_of_boards():
+    """({(crate, slot): counters that have inputs there}, all counters in the order of their bits), from the detector's description."""
+    crates, found = {c.number: c for c in level2.readout(level2.KOTO)}, {}
+    description = tomllib.loads(DETECTOR)
 
     def claim(first, inputs, what):
         crate, slot, channel = map(int, first.split("/"))
         for _ in range(inputs):
-            found[f"{crate}/{slot}/{channel}"] = what
+            found.setdefault((crate, slot), set()).add(what)
             channel += 1
             if channel == level2.CHANNELS[crates[crate].kind]:
                 channel, slot = 0, slot + 1
             if slot == level2.SLOTS[0] + crates[crate].boards:
                 crate, slot = crate + 1, level2.SLOTS[0]
-
-    description = tomllib.loads(DETECTOR)
     claim(description["calorimeter"]["first"], 2716, "calorimeter")
     for veto in description["veto"]:
         claim(veto["first"], veto["modules"] * veto.get("ends", 1), veto["name"])
-    return found
-
-
-@functools.cache
-def counters_of_boards():
-    """({(crate, slot): counters that have inputs there}, all counters in the order of their bits)."""
-    description, boards = tomllib.loads(DETECTOR), {}
-    names = [veto["name"] for veto in description["veto"]]
-    for address, what in counters_of_inputs().items():
-        boards.setdefault(tuple(map(int, address.split("/")[:2])), set()).add(what)
-    boards.setdefault(tuple(map(int, description["trigger"]["board"].split("/"))), set()).add("trigger")
-    return boards, names
+    found.setdefault(tuple(map(int, description["trigger"]["board"].split("/"))), set()).add("trigger")
+    return found, [veto["name"] for veto in description["veto"]]
 
 
 class Selecting(harness.SystemTest):
@@ -79,10 +67,6 @@ class Selecting(harness.SystemTest):
         code, said = self.run_tool("simulate", file, "--events", events, "--spills", spills, "--seed", seed, "--run", run, *effects)
         self.assertEqual(code, 0, said)
         return file
-
-    def replay(self, file, rate="max"):
-        code, said = self.run_tool("replay", file, "--to", f"tcp://{harness.HOST}:{self.ports.tcp}", "--rate", rate)
-        self.assertEqual(code, 0, said)
 
     def write(self, text, name="selection.toml"):
         path = self.folder / name
@@ -111,7 +95,7 @@ class Selecting(harness.SystemTest):
                                    compute={"backend": "pool", "verify_one_in": 1},
                                    building={"chunk_bytes": self.chunk_bytes, "incomplete": incomplete})
         if file:
-            self.replay(file)
+            self.run_replay(file)
         else:
             sender = self.udp_sender(daemon)
             for spill, of_spill in spills.items():

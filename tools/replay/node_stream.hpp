@@ -19,7 +19,6 @@
 
 #include <poll.h>
 
-#include "tools/replay/loop.hpp"
 #include "tools/replay/record_connection.hpp"
 #include "tools/replay/report.hpp"
 #include "tools/replay/source.hpp"

@@ -12,7 +12,7 @@
 #include <fmt/ranges.h>
 
 #include "gpu/codec/decode_all.hpp"
-#include "tools/replay/loop.hpp"
+#include "tools/replay/source.hpp"
 #include "tools/verify/agreement.hpp"
 #include "transport/file/l2raw.hpp"
 

@@ -84,6 +84,6 @@ static_assert(sizeof(acknowledgement_body) == 16);
 
 /// The only refusal after which a sender retries.
 inline constexpr std::string_view no_place_left =
-    "the daemon has reached its maximum of connections";
+    "there are as many connections as the daemon takes";
 
 } // namespace l3
