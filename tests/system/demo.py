@@ -76,8 +76,9 @@ class Interrupted(harness.SystemTest):
         scratch.mkdir()
         chain = {("koto-l3", "receive"), ("koto-l3d", "--config"), ("koto-l3", "replay")}
         slowly = ("--events", "60", "--rate", "1ev/s")
-        for number, wanted, arguments in ((signal.SIGINT, chain, slowly), (signal.SIGKILL, chain, slowly), (signal.SIGTERM, chain, (*slowly, "--folder", kept)),
-                                          (signal.SIGTERM, {("koto-l3", "simulate")}, ("--events", "100000"))):  # minutes, if it is not seen at once
+        for number, wanted, arguments in (
+                (signal.SIGINT, chain, slowly), (signal.SIGKILL, chain, slowly), (signal.SIGTERM, chain, (*slowly, "--folder", kept)),
+                (signal.SIGTERM, {("koto-l3", "simulate")}, ("--events", "100000"))):  # minutes, if it is not seen at once
             with self.subTest(number=number, wanted=wanted):
                 demo = self.keep(harness.Program([harness.BIN / "koto-l3", "demo", *arguments], self.folder / "demo.log",
                                                  environment={"TMPDIR": str(scratch)}))
