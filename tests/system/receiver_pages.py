@@ -91,7 +91,7 @@ class ReceiverPages(Watched):
 
 
 class Ledger(Watched):
-    """That cannot be written."""
+    """A ledger that cannot be written."""
 
     def test_at_the_start_is_told_and_nothing_is_listened_to(self):
         (self.folder / "place").mkdir()

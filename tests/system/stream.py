@@ -1,10 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What an independent sender of the record stream sends comes out of the store byte for byte, and it is told that a record is
-safe only once it is."""
-import collections
+safe only once it is. Wrong records: tests/transport/input/tcp_receiver_test.cpp."""
 import signal
-import struct
 
 import harness
 import level2
@@ -85,49 +83,6 @@ class StreamTest(harness.SystemTest):
         self.assertEqual((ledger["events"]["admitted"], ledger["fragments"]["admitted"]), (260, 780))
         self.assertEqual([(s["spill"], s["admitted"], s["expected"]) for s in ledger["spills"]], [(511, 200, 200), (0, 60, 60), (1, 0, 2)])
         self.assert_extracted(self.sent)
-
-    def test_each_wrong_record_has_its_reason(self):
-        """It ends its connection with one counted reason and a text; other connections go on."""
-        receiver, daemon = self.start_receiver(), self.start_daemon()
-        event = stream_sender.EVENT
-        body = stream_sender.event_body(1, self.maker.fragments(5, 1))
-        entry = struct.Struct("<HHI")  # of the table of fragments: place, zero, length
-
-        def hello(run=7, crates=self.crates):
-            return record(stream_sender.HELLO, 0, 1, stream_sender.hello_body(run, crates))
-        good = hello() + record(stream_sender.BEGIN, 5, 2, stream_sender.begin_body())
-        table = (
-            ("stream_magic", "", good + record(event, 5, 3, body, magic=b"KL3X")),
-            ("stream_version", "", good + record(event, 5, 3, body, version=2)),
-            ("stream_checksum", "", good + record(event, 5, 3, body, body_crc=1)),
-            ("stream_checksum", "", good + record(event, 5, 3, body, header_crc=2)),
-            ("stream_length", "", good + record(event, 5, 3, b"", length=0xFFFFFFFF)),
-            ("stream_length", "", good + record(event, 5, 3, body[:-4])),
-            ("stream_length", "", good + record(event, 5, 3, body + bytes(4))),
-            ("stream_length", "", good + record(stream_sender.BEGIN, 5, 3, b"")),
-            ("stream_sequence", "", good + record(event, 5, 1, body)),
-            ("stream_content", "", good + record(event, 5, 3, struct.pack("<II", 0, 3) + body[8:])),  # event number 0
-            ("stream_content", "", good + record(event, 5, 3, struct.pack("<II", 1, 4) + body[8:])),  # a fragment more than there is
-            ("stream_content", "", good + record(event, 5, 3, body[:16] + entry.pack(3, 0, 6224) + body[24:])),  # no such crate
-            ("stream_content", "", good + record(event, 5, 3, body[:16] + entry.pack(1, 0, 6224) + body[24:])),  # crate 1 twice
-            ("stream_content", "", good + record(event, 512, 3, body)),  # no such spill
-            ("stream_content", "", good + record(9, 5, 3, body)),  # no such type
-            ("stream_content", "", record(event, 5, 1, body)),  # no hello
-            ("stream_content", "run", hello(run=8)),
-            ("stream_content", "readout", hello(crates=level2.readout(["0-2: 3 x 125 MHz"]))),
-            ("stream_length", "", record(stream_sender.HELLO, 0, 1, b"")))
-        steady = self.stream_sender(run=7).connect()
-        steady.begin(5)
-        for number, (reason, text, bad) in enumerate(table, 1):
-            self.event(steady, 5, number)
-            sender = self.stream_sender().connect(hello=False)
-            sender.next = 4  # which may be acknowledged
-            with self.subTest(reason, number=number), self.assertRaisesRegex(stream_sender.Refused, text):
-                sender.send_raw(bad)
-                sender.listen(harness.PATIENCE)
-        steady.wait_for_acknowledgement(steady.end(5, len(table)))
-        ledger = self.end_and_compare(daemon, receiver, self.sent)
-        self.assertEqual(nonzero(ledger["datagrams"]["malformed"]), dict(collections.Counter(reason for reason, *_ in table)))
 
 
 if __name__ == "__main__":

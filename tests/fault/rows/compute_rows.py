@@ -134,7 +134,7 @@ def devices(plan):
                    judge=says("the device still hangs"), **few)
     yield Scenario("a frame that is not copied", prepare=device("stall:at=3:for=2 s", time_limit="200 ms"), fault=not_copied, **few)
     yield Scenario("a lost device", prepare=device("lost:from=3"), fault=bypassed_for_good,
-                   judge=says("only a new start of the daemon can have it again"), **few)
+                   judge=says("only a restart of the daemon can recover it"), **few)
     yield Scenario("one of two devices lost", prepare=device("lost:from=2", devices=[0, 1]), fault=bypassed_for_good,
                    judge=says("compute: device 1 of 2: the device is lost", "compute: device 2 of 2: the device"), **few)
     yield Scenario("a new start", prepare=device("lost:from=3", environment=managed), fault=ends_for_a_new_start,
@@ -146,7 +146,7 @@ def devices(plan):
     if harness.SANITIZED:
         yield lambda findings, plan: findings.skip_part("a hang over UDP: with a sanitizer so little comes that the frames hold it")
     else:
-        yield Scenario(f"hangs over UDP at {RATE_OVER_UDP} events/s", prepare=device("hang:every=1500:for=3 s", verify_one_in=1000), fault=hangs_over_udp,
+        yield Scenario(f"hangs over UDP at {RATE_OVER_UDP} events/s", prepare=device(f"hang:every={plan.pick(300, 1500)}:for=3 s", verify_one_in=1000), fault=hangs_over_udp,
                        events=2000, rate=RATE_OVER_UDP, daemon={"frames": FRAMES_OVER_UDP}, lost=counted, judge=shed_for_want_of_a_frame)
 
 

@@ -15,7 +15,7 @@ from table import Row
 
 DISK, FLOOR = 24, 8  # MiB
 LONGEST_OUTAGE = 1500  # seconds: then the numbers of spills come again
-FULL = "the spool takes nothing now: no room"  # says the daemon
+FULL = "the spool accepts no blocks: no room"  # says the daemon
 RATE = 1000  # events a second
 
 
@@ -214,7 +214,8 @@ def disks(plan):
     full = store | {"fault": full_stores, "spills": 1, "events": plan.pick(2000, 4000), "rate": plan.pick(RATE, RATE // 5), "to_the_end": True}
     yield Scenario("the store's disk", **full)
     yield Scenario("the store's disk, --sync", **full, receiver=("--sync",))
-    yield Scenario("the store's disk, full until the daemon ends", **store, fault=refused_until_the_end, rate=RATE)
+    yield Scenario("the store's disk, full until the daemon ends", fault=refused_until_the_end, rate=RATE,
+                   **store | {"daemon": store["daemon"] | {"run": {"drain_time_limit": "2 s"}}})
     yield Scenario("the spool's disk", prepare=lying_spool(plan.pick(4, 16)), fault=full_spool, rate=2 * RATE,
                    daemon=small | {"frames": {"count": 4, "events": 64}}, lost=counted, judge=no_block_was_lost)
     yield Scenario("a limit on files", fault=files_may_not_grow, over="tcp", rate=100_000, spills=1, events=3000, to_the_end=True, receiver=None,
