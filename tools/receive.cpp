@@ -348,7 +348,7 @@ int check(const options& o, const std::string& file) {
   look_at_addresses(o);
   try {
     if (is_for_the_service_alone(o.receiver.secret_key))
-      print_error("secret_key: {} was not looked at: the service alone gets it\n",
+      print_error("secret_key: {} was not checked: only the service can read it\n",
                   o.receiver.secret_key);
     else if (!o.receiver.secret_key.empty())
       static_cast<void>(read_secret_key(o.receiver.secret_key));

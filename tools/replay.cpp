@@ -210,7 +210,7 @@ int replay_or_rerun(const options& o) {
   if (o.on.empty()) return replay(o);
   check_readable(o.file);
   if (!is_batch_file(o.file))
-    throw command_error(o.file + " is no .l3batch file; others are sent somewhere, --to");
+    throw command_error(o.file + " is not a .l3batch file; other files need a destination (--to)");
   return rerun(o.file, {executors().at(o.on), 0}) ? 0 : exit_failure;
 }
 

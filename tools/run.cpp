@@ -97,10 +97,11 @@ int wait_for(const options& o, control_answer a,
 /// The daemon refuses such a text, too, but in terms of its interface.
 void check_plain(std::string_view option, const std::string& text) {
   if (const auto c = find_unplain(text))
-    throw command_error(fmt::format("{} is no plain text: it holds {}, a control character, one "
-                                    "that is not seen, or none of UTF-8",
-                                    option, escaped_name(*c, text)),
-                        exit_usage);
+    throw command_error(
+        fmt::format("{} is not plain text: it contains {}, a control or invisible character, or "
+                    "invalid UTF-8",
+                    option, escaped_name(*c, text)),
+        exit_usage);
 }
 
 int start(const options& o) {

@@ -94,7 +94,7 @@ public:
     for (const auto& t : trigger_names)
       if ((line_.trigger_any & line_.trigger_none & t.bit) != 0)
         say(line_.name.place,
-            "it wants and refuses the trigger bit {}; take it out of trigger or of not_trigger",
+            "it requires and refuses the trigger bit {}; take it out of trigger or of not_trigger",
             quote(t.name));
   }
 
@@ -103,7 +103,8 @@ public:
       for (const auto& off : line_.vetoes)
         if (on.value == off.value)
           say(on.place,
-              "counter {} must have fired and must not; take it out of fired or of vetoes",
+              "counter {} must have fired and must not have fired; take it out of fired or of "
+              "vetoes",
               quote(on.value));
   }
 

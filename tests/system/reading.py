@@ -136,7 +136,7 @@ class Whole(Reading):
         self.assertEqual((record["kind"], record["run"], record["ended_properly"]), ("run_record", 7, True))
         # The settings in a store say what was read out: a selection for another readout does not judge its events.
         for command in (("select", self.store), ("reprocess", harness.store_file(self.store), self.folder / "out", "--menu", "built-in")):
-            self.says(78, "built-in detector.toml: describes another readout", *command)
+            self.says(78, "built-in detector.toml: describes KOTO's readout", *command)
 
 
 class Names(Selecting):
@@ -249,7 +249,7 @@ class Damaged(Reading):
         folder.mkdir()
         for number in (1, 2):
             (folder / f"spool-{number:06}.kl3").write_bytes(b"KL3S\x02" + bytes(3) + number.to_bytes(8, "little") + b"KL3")
-        older, newest = (f"{folder}/spool-00000{n}.kl3: its last 3 bytes are no whole block: torn by a crash, cut off, or being written" for n in (1, 2))
+        older, newest = (f"{folder}/spool-00000{n}.kl3: its last 3 bytes are not a whole block: torn by a crash, truncated, or still being written" for n in (1, 2))
         said = self.info(folder, FAILED)
         self.assertEqual((said["damage"], said["torn_ends"]), ([older], [newest]), "harmless in the newest segment alone")
         shutil.rmtree(folder)

@@ -71,7 +71,7 @@ class Start(harness.SystemTest):
         daemon = self.start_daemon(forward={"to": f"tcp://{name}:42200"})
         text = f"the name in tcp://{name}:42200 (forward.to) has no address"
         daemon.wait_for(lambda s: s["problem"] and text in s["problem"]["text"], "the name in /status")
-        daemon.wait_to_say(f"output link: the name {name} (forward.to) has no address here: ")
+        daemon.wait_to_say(f"output link: the name {name} (forward.to) has no address on this machine: ")
         self.assertEqual(daemon.stop(), 0)
 
     def test_a_receiver_with_less_memory_than_it_may_need(self):

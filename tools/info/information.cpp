@@ -91,8 +91,8 @@ std::string_view text_file(std::string_view bytes) {
   std::string shown;
   for (const char c : bytes.substr(0, 4))
     shown += fmt::format(" {:02X}", static_cast<unsigned char>(c));
-  throw command_error(file.string() + " is none of the files that koto-l3 stores: it begins with" +
-                      shown);
+  throw command_error(file.string() +
+                      " is not one of the files that koto-l3 stores: it begins with" + shown);
 }
 
 void describe_kept_batch(const fs::path& file, information& to) {
