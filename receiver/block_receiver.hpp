@@ -37,7 +37,7 @@ struct receive_settings {
   byte_size waiting = mebibytes(1024);            ///< memory of messages that wait to be stored
   std::string secret_key; ///< file with its own key; empty: a link without keys
   std::string allow;      ///< file with the public keys of those that may send
-  /// A store that refuses every block for so long, and not for want of room, ends the receiver.
+  /// The receiver ends if the store refuses every block for so long, but not for lack of room.
   std::chrono::nanoseconds longest_failure = std::chrono::minutes(1);
 };
 
@@ -94,8 +94,8 @@ public:
   block_receiver(const block_receiver&) = delete;
   block_receiver& operator=(const block_receiver&) = delete;
 
-  /// Waits for messages, takes those that are there, stores, acknowledges. False: there was none to
-  /// take. Throws std::runtime_error if the store's folder or files were removed, or if the disk
+  /// Waits for messages, reads all of them, stores and acknowledges. Returns false if there were
+  /// none. Throws std::runtime_error if the store's folder or files were removed, or if the disk
   /// has refused every block for `longest_failure`.
   bool step(std::chrono::milliseconds wait);
 
@@ -163,8 +163,8 @@ private:
   std::vector<recent_events::identity> events_; ///< of the current block, then without repeats
   std::vector<std::byte> shortened_;            ///< a block without its repeats
   std::error_code store_error_;                 ///< set: the store could not be written
-  time_point completed_at_{};                   ///< files that have come to their end
-  std::optional<time_point> failing_since_;     ///< by no want of room; nothing: it does not
+  time_point completed_at_{};                   ///< last check for files to complete
+  std::optional<time_point> failing_since_;     ///< for other reasons than room; empty: no failure
   time_point retry_at_;
   bool recovering_ = false; ///< a block was written after an error and is not yet committed
   receive_counters counters_;

@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // `koto-l3 histograms`: shows the histograms of a daemon or of a file, and the inputs that changed
 // since a reference.
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "config/usage_mistake.hpp"
 #include "tools/command.hpp"
 #include "tools/command_error.hpp"
-#include "tools/histograms/histogram_table.hpp"
 #include "tools/histograms/stored_histograms.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/pending_file.hpp"
@@ -24,10 +27,96 @@
 #include "tools/replay/file_fault.hpp"
 #include "tools/status/http_get.hpp"
 #include "tools/whole_number.hpp"
+#include "transport/histograms/comparison.hpp"
+#include "transport/histograms/moments.hpp"
 #include "transport/system/reason_of.hpp"
 
 namespace l3 {
+
 namespace {
+
+std::string with_unit(const std::string& name, const std::string& unit) {
+  return unit.empty() ? name : name + ", " + unit;
+}
+
+void add_histogram_rows(std::string& text, const std::vector<named_histogram>& all) {
+  for (const named_histogram& h : all) {
+    const moments m = moments_of(h);
+    append(text, "{:<28} {:>10} {:>10.4g} {:>10.4g} {:>8} {:>8}\n", with_unit(h.name, h.unit),
+           m.entries, m.mean, m.rms, h.counts.front(), h.counts.back());
+  }
+}
+
+using property = std::optional<double> (*)(const channel_sums&);
+
+/// The minimum, median and maximum over all inputs with a value.
+void add_inputs(std::string& text, const char* name, const shown_histograms& h, property of) {
+  std::vector<double> values;
+  for (const channel_sums& c : h.channels)
+    if (const auto v = of(c)) values.push_back(*v);
+  if (values.empty()) return append(text, "{:<28} {:>10}\n", name, 0);
+  std::ranges::sort(values);
+  append(text, "{:<28} {:>10} {:>10.4g} {:>10.4g} {:>10.4g}\n", name, values.size(), values.front(),
+         values[values.size() / 2], values.back());
+}
+
+void add_crates(std::string& text, const std::vector<std::string>& inputs, const char* where) {
+  for (const crate_inputs& c : by_crate(inputs))
+    append(text, "crate {}: {} input{} {}\n", c.crate, c.inputs, c.inputs == 1 ? "" : "s", where);
+}
+
+std::string inputs_of(const run_changes& changes, std::size_t most) {
+  const std::size_t inputs = changed_inputs(changes.inputs).size() + changes.only_here.size() +
+                             changes.only_in_reference.size();
+  if (inputs == 0) return "no input changed since the reference\n";
+  std::string text =
+      fmt::format("{} input{} changed since the reference\n", inputs, inputs == 1 ? "" : "s");
+  add_crates(text, changes.only_here, "not in the reference");
+  add_crates(text, changes.only_in_reference, "only in the reference");
+  if (changes.inputs.empty()) return text;
+  append(text, "\n{:<12} {:<12} {:>10} {:>10}\n", "input", "what", "was", "is");
+  for (std::size_t i = 0; i < changes.inputs.size() && i < most; ++i) {
+    const channel_change& c = changes.inputs[i];
+    append(text, "{:<12} {:<12} {:>10.4g} {:>10.4g} {}\n", c.input, name_of(c.what), c.was, c.is,
+           unit_of(c.what));
+  }
+  if (changes.inputs.size() > most) append(text, "… and {} more\n", changes.inputs.size() - most);
+  return text;
+}
+
+std::string table_of(const shown_histograms& h) {
+  std::string text = fmt::format(
+      "run {}, {}: {} events, of {} of them the inputs{}\n", h.run,
+      h.spill ? fmt::format("spill {}", *h.spill) : std::string("all spills"), h.events, h.sampled,
+      h.left_out == 0 ? "" : fmt::format("; {} events left out for lack of room", h.left_out));
+  append(text, "\n{:<28} {:>10} {:>10} {:>10} {:>8} {:>8}\n", "histogram", "entries", "mean", "rms",
+         "below", "above");
+  add_histogram_rows(text, h.histograms);
+  add_histogram_rows(text, h.counters);
+  append(text, "\n{:<28} {:>10} {:>10} {:>10} {:>10}\n", "by input", "inputs", "least", "middle",
+         "greatest");
+  add_inputs(text, "pedestal, counts", h, pedestal_of);
+  add_inputs(text, "noise, counts rms", h, noise_of);
+  add_inputs(text, "occupancy", h, occupancy_of);
+  add_inputs(text, "mean time, ns", h, mean_time_of);
+  return text;
+}
+
+/// At most `most` rows of changes. Inputs that only one of both runs has are counted by crate.
+std::string table_of(const run_changes& changes, std::size_t most) {
+  std::string text = inputs_of(changes, most);
+  if (!changes.inputs.empty()) text += "\n";
+  if (changes.histograms.empty())
+    return text + "no histogram of events changed since the reference\n";
+  const std::size_t number = changes.histograms.size();
+  append(text,
+         "{} histogram{} of events changed since the reference\n\n{:<28} {:>10} {:>10} {:>10}\n",
+         number, number == 1 ? "" : "s", "histogram", "mean was", "is", "distance");
+  for (const histogram_change& c : changes.histograms)
+    append(text, "{:<28} {:>10.4g} {:>10.4g} {:>10.2f}\n", with_unit(c.name, c.unit), c.was, c.is,
+           c.distance);
+  return text;
+}
 
 struct options {
   std::string from = "127.0.0.1:9420";
@@ -70,12 +159,12 @@ shown_histograms ask(const std::string& address, interrupt& signals) {
     throw command_error(fmt::format("{}: {}", url.text(), answer.failure),
                         answer.wrong ? exit_failure : exit_missing_resource);
   if (answer.body == "null")
-    throw command_error(url.text() + ": the daemon makes no histograms: no run is in force, no "
+    throw command_error(url.text() + ": the daemon makes no histograms: no run is active, no "
                                      "selection runs, or histograms.one_in is 0");
   try {
     return read_histograms(answer.body);
   } catch (const std::runtime_error& e) {
-    throw command_error(fmt::format("{} answers with no histograms that this version reads: {}",
+    throw command_error(fmt::format("{} returned histograms that this version cannot read: {}",
                                     url.text(), reason_of(e)));
   }
 }
@@ -100,7 +189,7 @@ int show_them(const options& o) {
   check_replaced("--save", o.save, is_kept);
   const bool is_file = std::filesystem::exists(o.from);
   if (!(is_file && is_stored(o.from)) && (o.choice.run || o.choice.node || o.choice.spill))
-    throw command_error("--run, --node and --spill choose from a store, and " + o.from + " is none",
+    throw command_error("--run, --node and --spill need a store, but " + o.from + " is not one",
                         exit_usage);
   const shown_histograms h =
       is_file ? read_file(o, o.from, o.choice, signals, whole) : ask(o.from, signals);
@@ -128,25 +217,24 @@ void add_histograms(command_line program, command_body& run) {
   auto o = std::make_shared<options>();
   const auto c = program.add_subcommand(
       "histograms", "show the histograms of a run, and what changed since a reference");
-  c.footer(
-      "Exit code 1 if inputs or histograms of events changed, or if a part of a store that may "
-      "hold histograms cannot be read or is not there, or if what answers at the address is no "
-      "daemon with histograms; 69 if nothing answers there. Of other blocks it reads the headers "
-      "only. What --save writes can be the reference of later runs.");
+  c.footer("Exit code 1 if inputs or histograms of events changed, or if a part of a store that "
+           "may hold histograms cannot be read or is not there, or if the address is not that of a "
+           "daemon with histograms; 69 if nothing answers there. It reads only the headers of "
+           "other blocks. A file of --save can be the reference of later runs.");
   c.add_option("from", o->from,
                "a store, a file of one, a file that --save has written, or the monitoring address "
                "of a daemon")
       .capture_default_str();
-  c.add_option("--reference", o->reference,
-               "a file or store to compare with, of a run that was good")
+  c.add_option("--reference", o->reference, "a file or store of a good run to compare with")
       .check(refuse_no_name);
-  c.add_option("--run", o->choice.run, "of a store: the histograms of this run only")
+  c.add_option("--run", o->choice.run, "from a store: only the histograms of this run")
       .check(whole_number<std::uint32_t>);
-  c.add_option("--node", o->choice.node, "likewise of this node")
+  c.add_option("--node", o->choice.node, "from a store: only those of this node")
       .check(whole_number<std::uint32_t>);
-  c.add_option("--spill", o->choice.spill, "likewise of this spill")
+  c.add_option("--spill", o->choice.spill, "from a store: only those of this spill")
       .check(whole_number<std::uint32_t>);
-  c.add_option("--save", o->save, "write them, as JSON, into this file").check(refuse_no_name);
+  c.add_option("--save", o->save, "write the histograms as JSON into this file")
+      .check(refuse_no_name);
   add_skip_damaged_flag(c, o->skip_damaged);
   c.add_flag("--json", o->json, "as JSON, with the changes");
   c.callback([o, &run] { run = [o] { return show_them(*o); }; });

@@ -42,10 +42,10 @@ public:
       if (!over_) come();
     });
   }
-  /// After a signal there is only a message and an exit code to come: further signals stay held
-  /// back, so that none of them is the end before these.
+  /// After a signal only a message and an exit code remain. Further signals stay blocked, so that
+  /// they cannot end the process first.
   ~interrupt() {
-    std::fflush(stdout); // what was printed may wait, too: at a pipe that no program reads
+    std::fflush(stdout); // may also block, at a pipe that no program reads
     over_ = true;
     ::pthread_kill(waiting_.native_handle(), SIGTERM);
     waiting_.join();
@@ -70,7 +70,7 @@ private:
     ::alarm(longest_end);
     came_ = true;
   }
-  /// Waits for nothing: not for a program that reads the log, not for a lock that a thread holds.
+  /// Never waits for a reader of the log, or for a lock of another thread.
   static void end_now(int /*signal*/) {
     constexpr std::string_view why = "koto-l3: not ended 10 s after a signal: it ends now\n";
     pollfd log{STDERR_FILENO, POLLOUT, 0};

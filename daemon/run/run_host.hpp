@@ -151,7 +151,7 @@ public:
   [[nodiscard]] bool was_used(std::uint32_t number, const run_control::report& asked) const;
   /// Without a run: crates that have been silent for ten seconds while at least half sent.
   [[nodiscard]] std::vector<std::uint32_t> silent_crates() const;
-  /// Without a run: crates have sent without a pause for ten seconds, so that none can begin.
+  /// Whether, without a run, crates have sent without a pause for ten seconds, so no run can begin.
   [[nodiscard]] bool never_pauses() const;
   [[nodiscard]] std::uint64_t datagrams_without_run() const;
   /// Why a node with these valid settings does not fit the machine; empty if it fits.

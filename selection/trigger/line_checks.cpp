@@ -94,7 +94,7 @@ public:
     for (const auto& t : trigger_names)
       if ((line_.trigger_any & line_.trigger_none & t.bit) != 0)
         say(line_.name.place,
-            "it wants and refuses the trigger bit {}; take it out of trigger or of not_trigger",
+            "it requires and refuses the trigger bit {}; take it out of trigger or of not_trigger",
             quote(t.name));
   }
 
@@ -103,7 +103,8 @@ public:
       for (const auto& off : line_.vetoes)
         if (on.value == off.value)
           say(on.place,
-              "counter {} must have fired and must not; take it out of fired or of vetoes",
+              "counter {} must have fired and must not have fired; take it out of fired or of "
+              "vetoes",
               quote(on.value));
   }
 
@@ -130,7 +131,7 @@ public:
     for (const auto& r : line_.ranges) {
       const auto needs = photons_for(r.what);
       if (photons != nullptr && (photons->range.to < needs.from || photons->range.from > needs.to))
-        say(r.place, "events with so many photons have no {}; take it out or change photons",
+        say(r.place, "events with so many photons have no {}; remove it or change photons",
             name_of(r.what));
     }
     at_least(quantity::clusters, photons_.least);

@@ -80,10 +80,11 @@ TEST(load, mistakes_are_told_with_place_and_remedy) {
   const std::string link = "forward.insecure = \"on\"\n";
   const std::pair<std::string, std::string> cases[] = {
       {"[spool]\nfolder = \"~/spool\"",
-       "l3.toml:2:10: spool.folder = \"~/spool\" is taken as it stands, and only a shell knows the "
-       "home folder \"~\": write the whole path, from \"/\" on (default \"koto-l3d-spool\")"},
-      {"[run]\nledger = \"$HOME/ledgers/\"", "only a shell knows variables like \"$HOME\": write"},
-      {"[selection]\nlines = \"/home/${USER}/menu.toml\"", "only a shell knows variables"},
+       "l3.toml:2:10: spool.folder = \"~/spool\" begins with \"~\", which only a shell "
+       "expands: write the full path, from \"/\" on (default \"koto-l3d-spool\")"},
+      {"[run]\nledger = \"$HOME/ledgers/\"",
+       "has a variable like \"$HOME\", which only a shell expands"},
+      {"[selection]\nlines = \"/home/${USER}/menu.toml\"", "which only a shell expands"},
       {"[spool]\nfolder = \"/data/a~b$/5$\"", ""},
       {"[forward]\nto = \"tcp://*:42200\"",
        ":2:6: forward.to = \"tcp://*:42200\" has no host to send to: name the receiver's machine, "
@@ -102,7 +103,7 @@ TEST(load, mistakes_are_told_with_place_and_remedy) {
       {"frames.age = 5",
        "is not a duration: write a number and a unit (ns, us, ms, s, min) in quot"},
       {"log.level = \"loud\"",
-       "is none of \"trace\", \"debug\", \"info\", \"warn\", \"error\" (def"},
+       "is not one of \"trace\", \"debug\", \"info\", \"warn\", \"error\" (def"},
       {"tcp.bind = \"localhost 80\"", "is not an address like \"127.0.0.1:42000\" or "
                                       "\"node1:42000\" (default \"127.0.0.1:42100\")"},
       {"monitor.bind = \"::1:9420\"", "\"::1:9420\" is not an address like \"127.0.0.1:42000\""},
@@ -138,13 +139,11 @@ TEST(load, mistakes_are_told_with_place_and_remedy) {
       {"tcp.bind = \"127.0.0.2:9420\"", ""},
       {"monitor.bind = \"\"\ntcp.bind = \"0.0.0.0:9420\"", ""},
       {"forward.to = \"tcp://127.0.0.1:42100\"", "is this daemon's own tcp.bind"},
-      {"selection.mode = \"record\"",
-       "selection.mode = record is of no use without selection.lines"},
+      {"selection.mode = \"record\"", "selection.mode = record needs selection.lines"},
       {"selection = { mode = \"record\", lines = \"built-in\" }", ""},
-      {"forward.secret_key = \"node.secret\"", "is of no use without forward.receiver_key"},
-      {"farm.etcd = [\"http://etcd1:2379\"]",
-       "farm.etcd is of no use without run.control: without"},
-      {"run.control = \"s\"\nfarm.etcd = [\"https://etcd1:2379\"]", "(https is not spoken)"},
+      {"forward.secret_key = \"node.secret\"", "has no effect without forward.receiver_key"},
+      {"farm.etcd = [\"http://etcd1:2379\"]", "farm.etcd needs run.control: without it"},
+      {"run.control = \"s\"\nfarm.etcd = [\"https://etcd1:2379\"]", "(https is not supported)"},
       {"farm.user = \"l3\"", "farm.user"},
       {"outbox.memory = \"2 MiB\"",
        "outbox.memory = 2 MiB holds fewer than 4 blocks of outbox.block = 1 MiB"},
@@ -183,7 +182,7 @@ TEST(load, mistakes_are_told_with_place_and_remedy) {
     expect_one("farm.prefix = \"" + prefix + "\"", "farm.prefix");
   for (const std::string wrong :
        {"10.1.0.2:80", "node7", "", "10.1.0.2 to", "10.1.0.2 to 10.1.0.1:42200", "10.1.0.2;1"})
-    expect_one("forward.from = [\"" + wrong + "\"]", "is no connection like");
+    expect_one("forward.from = [\"" + wrong + "\"]", "is not a connection like");
   for (const std::string wrong :
        {"10.1.0.1/16", "10.1.0.0/33", "10.1.0.0/", "10.1.0.0/-1", "10.1/16", "10.1.0.0/16 ",
         "2001:db9::/31", "::1/129", "[::1]", "fe80::1%lo", ""})

@@ -3,6 +3,7 @@
 """Every program ends in every state, in whatever way it is told to: the tables of docs/reliability.md, "How each program ends". Each row
 is started once for each way, into a state in which it waits or works; all of a table run beside each other, get their signals, and must
 be gone within twice the stated limit, with the exit code and the words of the row."""
+import contextlib
 import json
 import os
 import signal
@@ -12,7 +13,7 @@ import time
 
 import harness
 
-FAILED, MISSING, BAD = 1, 69, 78
+FAILED = 1
 TERM, INT, HUP = signal.SIGTERM, signal.SIGINT, signal.SIGHUP
 WAYS = {"SIGTERM": (TERM,), "SIGINT": (INT,), "SIGTERM twice": (TERM, TERM), "SIGINT twice": (INT, INT), "SIGHUP": (HUP,)}
 SLOWER = 6 if harness.SANITIZED else 1
@@ -23,11 +24,10 @@ INTERRUPTED = {FAILED}, "interrupted"
 CONNECTING = {FAILED}, "interrupted|cannot connect"
 AT_THE_LIMIT = {FAILED}, "interrupted|not ended 10 s after a signal: it ends now"
 DONE = {0}, "blocks stored"
-REFUSED = {FAILED, MISSING, BAD}, "."  # before any signal came
 BY_THE_SIGNAL = {-s for s in (TERM, INT, HUP)}, ""
 STORED_OR_ON_DISK = {0}, "draining"
 GIVEN_UP = {FAILED}, "some events could not be forwarded"
-ENDED_ITS_START = {0}, "told to end while its files were being read"
+ENDED_ITS_START = {0}, "stopped while its files were being read"
 
 
 class Ending(harness.SystemTest):
@@ -55,27 +55,20 @@ class Ending(harness.SystemTest):
         os.mkfifo(path)
         return path
 
-    def listen(self, s, serve, backlog=100):
+    def listener(self, serve=None, backlog=100):
         """Calls serve(connection) for each; unless that returns something, the connection is closed."""
+        s = socket.create_server((harness.HOST, 0), backlog=backlog)
         self.addCleanup(s.close)
-        s.listen(backlog)
 
         def run():
             kept = []
-            while True:
-                try:
+            with contextlib.suppress(OSError):
+                while True:
                     kept.append(s.accept()[0])
-                except OSError:
-                    return
-                if serve(kept[-1]) is None:
-                    kept.pop().close()
+                    if serve(kept[-1]) is None:
+                        kept.pop().close()
         if serve:
             threading.Thread(target=run, daemon=True).start()
-
-    def listener(self, serve=None, backlog=100):
-        s = socket.socket()
-        s.bind((harness.HOST, 0))
-        self.listen(s, serve, backlog)
         return f"tcp://{harness.HOST}:{s.getsockname()[1]}"
 
     def full_listener(self):
@@ -134,17 +127,10 @@ class Tools(Ending):
             self.start_all([("replay over UDP", INTERRUPTED, *self.replay(f"udp://{harness.HOST}:{deaf.getsockname()[1]}", "--rate", "0.1ev/s"))])
             self.all_end()
 
-    def test_pipes_as_files(self):
-        pipe, store, to = self.pipe("pipe"), self.folder / "piped", f"tcp://{harness.HOST}:{self.ports.tcp}"
-        store.mkdir()
-        (store / "blocks-000001.kl3").symlink_to(pipe)
-        self.start_all([(" ".join(map(str, a)), REFUSED, *a) for a in (
-            ("replay", pipe, "--to", to), ("replay", pipe, "--on", "pool"), ("verify", self.file, store), ("extract", store, "OWN"),
-            ("verify", self.file, self.folder, "--ledger", pipe), ("select", pipe), ("evaluate", self.file, "--truth", pipe),
-            ("simulate", "OWN", "--waveforms", pipe), ("receive", "--out", "OWN", "--secret-key", pipe, "--allow", pipe), ("info", pipe))])
-        self.start_all([("pack a pipe", BY_THE_SIGNAL, "pack", pipe, "OWN"),
-                        ("simulate to a pipe", AT_THE_LIMIT, "simulate", self.pipe("output-2"), "--events", "3"),
-                        ("extract to a pipe", AT_THE_LIMIT, "extract", self.filled_store(), self.pipe("output-3"))])
+    def test_pipes(self):
+        self.start_all([("pack a pipe", BY_THE_SIGNAL, "pack", self.pipe("input"), "OWN"),
+                        ("simulate to a pipe", AT_THE_LIMIT, "simulate", self.pipe("output-1"), "--events", "3"),
+                        ("extract to a pipe", AT_THE_LIMIT, "extract", self.filled_store(), self.pipe("output-2"))])
         self.all_end()
 
     def filled_store(self):

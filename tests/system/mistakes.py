@@ -43,7 +43,7 @@ FILES = {  # what the commands are given; the names stand in the table
     "node1.public": b"rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7\n", "bad.secret": b"not a key\n", "open.secret": b"not a key\n",
     "home.toml": b'[spool]\nfolder = "~/spool"\n', "builtin.toml": b'[selection]\nlines = "builtin"\n',
     "other.truth.jsonl": b'{"spill":1,"event":1}\n', "histograms.json": b'{"histograms":2}\n',
-    "broken.toml": b"[forward\n", "huge.toml": HUGE, "payload.toml": PAYLOAD, "odd.u16": bytes(129), "twice.png": b"",
+    "broken.toml": b"[forward\n", "huge.toml": HUGE, "payload.toml": PAYLOAD, "odd.u16": bytes(129),
 }
 
 # (command line, exit code, a part of what is said); a name of FILES, "sent.l2raw", "none" or "none/deeper" is a path in the folder.
@@ -59,7 +59,7 @@ TABLE = [
     ("koto-l3 run strat --socket none", USAGE, "koto-l3 run: no command 'strat'; did you mean start?"),
     ("koto-l3 start", USAGE, "koto-l3: no command 'start'; did you mean run start? see koto-l3 --help"),
     ("koto-l3 run start -number 8", USAGE, "no option -number; did you mean --number?"),
-    ("koto-l3 run start --comment beam at 100 kW", USAGE, "not expected: at 100 kW; a text with blanks stands in quotes; see"),
+    ("koto-l3 run start --comment beam at 100 kW", USAGE, "not expected: at 100 kW; quote a text with blanks; see"),
     ("koto-l3 run start --number 8 --number 9", USAGE, "koto-l3 run start: --number is given 2 times; give it once; see koto-l3 run start --help"),
     ("koto-l3d --confg none", USAGE, "no option --confg; did you mean --config?"),
     ("koto-l3-bench pck", USAGE, "no command 'pck'; did you mean pack?"),
@@ -79,14 +79,14 @@ TABLE = [
     ("koto-l3 receive --out new --monitor 9421", USAGE, "9421 is not an address like 127.0.0.1:9421"),
     ("koto-l3 receive --out new --secret-key bad.secret", USAGE, "--secret-key requires --allow"),
     ("koto-l3 receive --out folder --secret-key open.secret --allow node1.public", MISSING, "chmod 600"),
-    ("koto-l3 receive --out new --bind tcp://127.0.0.1:9421 --monitor 127.0.0.1:9421 --check-config", MISSING, "have one port, 127.0.0.1:9421: give them two"),
+    ("koto-l3 receive --out new --bind tcp://127.0.0.1:9421 --monitor 127.0.0.1:9421 --check-config", MISSING, "use the same port, 127.0.0.1:9421: give each its own"),
     ("koto-l3 inspect sent.l2raw --event three", USAGE, "three is not SPILL/EVENT, such as 3/17"),
     ("koto-l3 inspect sent.l2raw --event 3/99", FAILED, "has no event 99 of spill 3: it holds 4 events of spills 3 to 3"),
     ("koto-l3 inspect sent.l2raw --event 3/1 --channel 99", FAILED, "the event has no channel 99, or did not keep its waveform: give CRATE"),
     ("koto-l3 inspect sent.l2raw --event 3/1 --selection none", MISSING, "cannot read none"),
     ("koto-l3 inspect sent.l2raw --event 3/1 --config sent.l2raw", BAD_CONFIGURATION, "sent.l2raw"),
-    ("koto-l3 run start --number 0x10", USAGE, "koto-l3 run start: --number: 0x10 is no decimal number; see"),
-    (("koto-l3", "run", "start", "--comment", "two\nlines"), USAGE, "--comment is no plain text: it holds \\u000a"),
+    ("koto-l3 run start --number 0x10", USAGE, "koto-l3 run start: --number: 0x10 is not a decimal number; see"),
+    (("koto-l3", "run", "start", "--comment", "two\nlines"), USAGE, "--comment is not plain text: it contains \\u000a"),
     (("koto-l3", "run", "start", "--menu", ""), USAGE, "koto-l3 run start: --menu: the name is empty"),
     (("koto-l3d", "--config", "", "--check-config"), USAGE, "--config: the name is empty"),
     ("koto-l3 receive --config receive-no-key.toml", BAD_CONFIGURATION, "the name is empty"),
@@ -98,36 +98,36 @@ TABLE = [
     ("koto-l3 replay none --to tcp://127.0.0.1:1", MISSING, "cannot read none: No such file or directory"),
     ("koto-l3 verify sent.l2raw none", MISSING, "no store: there is no folder none"),
     ("koto-l3 verify sent.l2raw folder", MISSING, "no store: no file blocks-*.kl3 or spool-*.kl3 in folder, which is empty: so is a store before"),
-    ("koto-l3 verify sent.l2raw sent.l2raw", MISSING, "no store: sent.l2raw is a file, and a store is a folder\n"),
-    ("koto-l3 info folder", MISSING, "in folder, which is empty: so is a store before its first block, and a spool before the first start of its daemon"),
-    ("koto-l3 extract spool new.bin", MISSING, "spool is a spool in which no block waits for the receiver"),
-    ("koto-l3 histograms store", FAILED, "holds no block, and so no histograms"),
+    ("koto-l3 verify sent.l2raw sent.l2raw", MISSING, "no store: sent.l2raw is a file, but a store is a folder\n"),
+    ("koto-l3 info folder", MISSING, "in folder, which is empty: its receiver or daemon has not stored anything yet"),
+    ("koto-l3 extract spool new.bin", MISSING, "spool is a spool without waiting blocks"),
+    ("koto-l3 histograms store", FAILED, "holds no blocks, so no histograms"),
     ("koto-l3 evaluate sent.l2raw", MISSING, "cannot read sent.l2raw.truth.jsonl"),
     ("koto-l3 doctor --config none", MISSING, "cannot read none"),
     ("koto-l3 replay sent.l2raw --to tcp://127.0.0.1:1 --timeout 100ms", FAILED, "cannot connect to tcp://127.0.0.1:1: Connection refused"),
     ("koto-l3 run start --socket none", MISSING, "no run control answers at none: No such file or directory (run.control of the daemon"),
     # Files of other kinds and versions, and damaged ones
     ("koto-l3 info empty", FAILED, "empty is empty"),
-    ("koto-l3 info text", FAILED, "is none of the files that koto-l3 stores: it begins with 54 68 69 73"),
+    ("koto-l3 info text", FAILED, "is not one of the files that koto-l3 stores: it begins with 54 68 69 73"),
     ("koto-l3 info other.l2raw", FAILED, "of version 2; this koto-l3 reads version 1: use the koto-l3 that wrote it"),
     ("koto-l3 info other.kl3", FAILED, "of version 3; this koto-l3 reads versions 1 to 2"),
     ("koto-l3 info other.l3batch", FAILED, "of version 2; this koto-l3 reads version"),
     ("koto-l3 info other.json.live", FAILED, "of version 2; this koto-l3 reads version"),
-    ("koto-l3 info other.json", FAILED, "not a ledger: it is of version 2; this program reads version 1"),
+    ("koto-l3 info other.json", FAILED, "not a ledger: it has version 2; this program reads version 1"),
     ("koto-l3 info no-ledger.json", FAILED, "not a ledger: it has no key"),
     ("koto-l3 info other.truth.jsonl", FAILED, "is the truth of simulated events, with which `koto-l3 evaluate` compares; `koto-l3 info` tells of the .l2raw"),
     ("koto-l3 info histograms.json", FAILED, "is a file of histograms, which `koto-l3 histograms` shows"),
     ("koto-l3 replay text --to tcp://127.0.0.1:1", FAILED, "text is not an .l2raw file"),
     ("koto-l3 replay text --to tcp://127.0.0.1:1 --skip-damaged", FAILED, "text is not an .l2raw file\n"),
-    ("koto-l3 replay other.l2raw --to tcp://127.0.0.1:1", FAILED, "is of version 2 of .l2raw files at offset 0, and this program reads"),
+    ("koto-l3 replay other.l2raw --to tcp://127.0.0.1:1", FAILED, "has version 2 of .l2raw files at offset 0, but this program reads"),
     ("koto-l3 replay flipped.l2raw --to tcp://127.0.0.1:1", FAILED, "flipped.l2raw"),
     ("koto-l3 replay late.l2raw --to udp://127.0.0.1:1+1", FAILED, "with --rate it is sent without the file's times"),
-    ("koto-l3 replay sent.l2raw --on serial", FAILED, "is no .l3batch file; others are sent somewhere, --to"),
+    ("koto-l3 replay sent.l2raw --on serial", FAILED, "is not a .l3batch file; other files need a destination (--to)"),
     ("koto-l3 verify text store", FAILED, "text is not an .l2raw file"),
     ("koto-l3 select image.png", FAILED, "image.png is not an .l2raw file"),
     ("koto-l3 select cut.l2raw --totals", FAILED, "ends within a record, at offset "),
     ("koto-l3 select flipped.l2raw --totals", FAILED, "stream_checksum"),
-    ("koto-l3 select small.l2raw", BAD_CONFIGURATION, "built-in detector.toml: describes another readout"),
+    ("koto-l3 select small.l2raw", BAD_CONFIGURATION, "built-in detector.toml: describes KOTO's readout"),
     ("koto-l3 unpack text new.u16", FAILED, "offset 0: a record of N = 84 bits; there are at most 16"),
     ("koto-l3 pack odd.u16 new.kr", FAILED, "offset 128: 1 bytes are left, not a whole waveform of 64 samples"),
     ("koto-l3 reprocess store/blocks-000001.kl3 new --menu built-in", USAGE, "is not the name of a complete store file"),
@@ -136,7 +136,7 @@ TABLE = [
     (f"koto-l3 reprocess ended/{COMPLETE} ended/{COMPLETE} --menu built-in", USAGE, "is a file: name a folder"),
     (f"koto-l3 reprocess ended/{COMPLETE} new", USAGE, "--menu is required"),
     (f"koto-l3 reprocess ended/{COMPLETE} folder --menu built-in", FAILED, "holds no block that can be read"),
-    (f"koto-l3 reprocess ended/{COMPLETE} new --menu payload.toml", BAD_CONFIGURATION, "take payload out of its lines"),
+    (f"koto-l3 reprocess ended/{COMPLETE} new --menu payload.toml", BAD_CONFIGURATION, "remove payload from its lines"),
     # Configurations
     ("koto-l3d --config none --check-config", BAD_CONFIGURATION, "none: cannot be read: No such file or directory"),
     ("koto-l3d --config folder --check-config", BAD_CONFIGURATION, "folder: cannot be read: Is a directory"),
@@ -144,18 +144,13 @@ TABLE = [
     ("koto-l3d --config unknown-key.toml --check-config", BAD_CONFIGURATION, "forward.rat is not a key; did you mean forward.rate?"),
     ("koto-l3 doctor --config unknown-key.toml", BAD_CONFIGURATION, "forward.rat is not a key; did you mean forward.rate?"),
     ("koto-l3d --config no-unit.toml --check-config", BAD_CONFIGURATION, "write a number and a unit (B, kB, KiB"),
-    ("koto-l3d --config home.toml --check-config", BAD_CONFIGURATION, 'spool.folder = "~/spool" is taken as it stands, and only a shell knows the home folder "~": write the whole path'),
+    ("koto-l3d --config home.toml --check-config", BAD_CONFIGURATION, 'spool.folder = "~/spool" begins with "~", which only a shell expands: write the full path'),
     ("koto-l3d --config huge.toml --check-config", MISSING, "lower outbox.memory"),
     ("koto-l3d --config open-key.toml", BAD_CONFIGURATION, "open.secret may be read"),
     ("koto-l3d --config no-keys.toml --check-config", BAD_CONFIGURATION, "the link to tcp://192.0.2.1:42200 has no keys"),
     ("koto-l3d --config builtin.toml --check-config", BAD_CONFIGURATION,
      'builtin.toml:2:9: selection.lines = "builtin": the file cannot be read: No such file or directory; did you mean "built-in"?'),
     ("koto-l3 select sent.l2raw --selection Built_in", MISSING, 'cannot read Built_in: No such file or directory; did you mean "built-in"?'),
-    ("koto-l3 receive --config receive-home.toml", BAD_CONFIGURATION, "write the whole path"),
-    ("koto-l3 receive --out=~/store", USAGE, "--out: ~/store is taken as it stands, and only a shell knows the home folder"),
-    ("koto-l3 receive --out spool", USAGE, "--out: spool is the spool of a daemon (spool.folder): give the store a folder of its own"),
-    ("koto-l3 receive --out spool --check-config", USAGE, "give the store a folder of its own"),
-    ("koto-l3d --config broken.toml --check-config", BAD_CONFIGURATION, "broken.toml:1"),
     ("koto-l3 receive --config receive-key.toml", BAD_CONFIGURATION, "receive-key.toml:1:1: secret-key is not a key; did you mean secret_key?"),
     ("koto-l3 receive --config receive-flag.toml", BAD_CONFIGURATION, "receive-flag.toml:1:8: sync = 3 is not true or false"),
     ("koto-l3 receive --config receive-value.toml", BAD_CONFIGURATION, "receive-value.toml:2:8: bind = \"127.0.0.1:42200\": 127.0.0.1:42200 is not an endpoint"),
@@ -163,25 +158,25 @@ TABLE = [
     ("koto-l3 receive --config receive-keys.toml --check-config", BAD_CONFIGURATION, "bad.secret:1: no key"),
     # Where output shall go
     ("koto-l3 simulate none/deeper/new.l2raw --events 2", MISSING, "No such file or directory"),
-    ("koto-l3 simulate sent.l2raw --events 2", FAILED, "sent.l2raw is there already, and simulate did not write it"),
-    ("koto-l3 histograms none --save text", FAILED, "text is there already, and --save did not write it: it stays as it is"),
-    ("koto-l3 extract store text", FAILED, "text is there already, and extract did not write it"),
-    ("koto-l3 pack odd.u16 sent.l2raw", FAILED, "sent.l2raw is there already, and pack did not write it"),
-    ("koto-l3 unpack text odd.u16", FAILED, "odd.u16 is there already, and samples do not tell whether unpack wrote them"),
-    ("koto-l3 unpack odd.u16 text", FAILED, "text is there already, and unpack did not write it"),
+    ("koto-l3 simulate sent.l2raw --events 2", FAILED, "sent.l2raw exists already, and simulate did not write it"),
+    ("koto-l3 histograms none --save text", FAILED, "text exists already, and --save did not write it: it is not overwritten"),
+    ("koto-l3 extract store text", FAILED, "text exists already, and extract did not write it"),
+    ("koto-l3 pack odd.u16 sent.l2raw", FAILED, "sent.l2raw exists already, and pack did not write it"),
+    ("koto-l3 unpack text odd.u16", FAILED, "odd.u16 exists already, and may not be a file that unpack wrote"),
+    ("koto-l3 unpack odd.u16 text", FAILED, "text exists already, and unpack did not write it"),
     ("koto-l3 pack odd.u16 odd.u16", USAGE, "is the input"),
-    ("koto-l3 replay sent.l2raw --to tcp://127.0.0.1:1 --ledger text", FAILED, "text is there already, and --ledger did not write it"),
+    ("koto-l3 replay sent.l2raw --to tcp://127.0.0.1:1 --ledger text", FAILED, "text exists already, and --ledger did not write it"),
     ("koto-l3 replay sent.l2raw --to tcp://127.0.0.1:1 --ledger sent.l2raw", USAGE, "is the file to send"),
-    ("koto-l3 replay sent.l2raw --to tcp://127.0.0.1:1 --ledger twice.png --rate fast", USAGE, "'fast' is not a rate"),
+    ("koto-l3 replay sent.l2raw --to tcp://127.0.0.1:1 --ledger text --rate fast", USAGE, "'fast' is not a rate"),
     ("koto-l3 keys bad", MISSING, "bad.secret"),
     ("koto-l3 keys none/deeper/new", MISSING, "cannot write none/deeper/new.secret: No such file or directory"),
     ("koto-l3 receive --out none/deeper --check-config", MISSING, "cannot make the folder none/deeper"),
     ("koto-l3 receive --config receive-deeper.toml --check-config", MISSING, "there is no folder /var/lib/koto-l3-of-a-test/2026"),
     ("koto-l3 receive --out text", MISSING, "cannot open the folder text: Not a directory"),
     ("koto-l3 receive --out spool", USAGE, "--out: spool is the spool of a daemon (spool.folder): give the store a folder of its own"),
-    ("koto-l3 receive --out new --ledger text", FAILED, "text is there already, and --ledger did not write it"),
-    ("koto-l3 receive --out new --ledger replays/replay.json", FAILED, "replays/replay.json is there already, and --ledger did not write it"),
-    ("koto-l3 receive --out new --ledger new/tokens.kl3t --check-config", USAGE, "may get the name new/tokens.kl3t: choose another, as ledger.json"),
+    ("koto-l3 receive --out new --ledger text", FAILED, "text exists already, and --ledger did not write it"),
+    ("koto-l3 receive --out new --ledger replays/replay.json", FAILED, "replays/replay.json exists already, and --ledger did not write it"),
+    ("koto-l3 receive --out new --ledger new/tokens.kl3t --check-config", USAGE, "may use the name new/tokens.kl3t: choose another, such as ledger.json"),
     ("koto-l3 receive --out new/ --ledger new --check-config", MISSING, "--ledger: cannot write new: it is a folder"),
     ("koto-l3 receive --out new --ledger nowhere/ledger.json --check-config", MISSING, "there is no folder nowhere"),
 ]
@@ -191,17 +186,17 @@ TABLE = [
 HEADER = "input,gain,time,threshold,dead\n"
 SELECTIONS = [
     ("lines", '"BHGC"', '"BHGX"', ":6:8: ", 'no counter "BHGX"; did you mean BHGC?'),
-    ("lines", '["two_clusters"]', '["two_cluster"]', ":10:12: ", 'no trigger bit is called "two_cluster"; did you mean two_clusters?'),
-    ("lines", '"decide"', '"decide", "decide"', ":2:", "`decide` stands there twice; leave one"),
+    ("lines", '["two_clusters"]', '["two_cluster"]', ":10:12: ", 'there is no trigger bit "two_cluster"; did you mean two_clusters?'),
+    ("lines", '"decide"', '"decide", "decide"', ":2:", "`decide` is listed twice; remove one"),
     ("lines", ', "decide"', "", ":2:", "nothing decides which events are kept; end it with `decide`"),
     ("lines", "photons = 2", "photons = 3\nvertex_z = [0.0, 1.0]", ":12:12: ", "events with so many photons have no vertex_z"),
     ("lines", "870.0", "100.0", ":12:16: ", 'line "first" can never fire: photon_inner is never above photon_radius'),
     ("lines", "3.0", "50000.0", ":4:21: ", "above what the digitizer can give"),
-    ("lines", "prescale = 3", f"prescale = 3\n# {'a' * ((1 << 20) - 700)}", ": ", "every store holds them, and has room for 1048576; make them shorter"),
+    ("lines", "prescale = 3", f"prescale = 3\n# {'a' * ((1 << 20) - 700)}", ": ", "a store has room for 1048576; make them shorter"),
     ("lines", "", "this is = = no toml", ":1:", ""),
-    ("calibration", "", HEADER + "0/3/8,0.08,,,\n0/99/0,0.1,,,\n", ":3:", "the readout has no input 0/99/0; correct it or leave it out"),
+    ("calibration", "", HEADER + "0/3/8,0.08,,,\n0/99/0,0.1,,,\n", ":3:", "the readout has no input 0/99/0; correct or remove it"),
     ("calibration", "", HEADER + "0/3/8,-1,,,\n", ":2:", "gain -1 is out of range 0..10"),
-    ("calibration", "", "runs," + HEADER + "8-,0/3/7,0.1,,,\n", ": ", "the table is of the runs 8-, and this is run 7; add lines for it"),
+    ("calibration", "", "runs," + HEADER + "8-,0/3/7,0.1,,,\n", ": ", "the table is for the runs 8-, but this is run 7; add lines for it"),
     ("detector", "dead = []", "dad = []", ":", "dad is not a key; did you mean dead?"),
     ("detector", "dead = []", 'dead = ["99/3/7"]', ":", "the readout has no input 99/3/7"),
     ("detector", "dead = []", 'dead = []\ncables = "maps/cables.csv"', ":", "cables.csv: cannot be read: No such file or directory"),
@@ -227,16 +222,14 @@ class Mistakes(harness.SystemTest):
                   "events": dict.fromkeys(("admitted", "forwarded", "rejected", "in_flight"), 0) | {"shed": {}},
                   "datagrams": dict.fromkeys(("received", "data", "trailers", "end_of_spill", "duplicate", "late", "kernel_drops"), 0) | {"malformed": {}},
                   "bytes": {"in": 0, "out": 0, "payloads": {}}}
-        for name, data in (("spool/released.kl3r", ""),
-                           ("replays/replay.json", json.dumps(ledger | {"program": "replay"})),
-                           ("ledgers/run000007-3-00000000000000ab.json", json.dumps(ledger | {"program": "koto-l3d"}))):
-            (self.folder / name).parent.mkdir()
-            (self.folder / name).write_text(data)
-        (self.folder / "loop").symlink_to("loop")
-        (self.folder / "link").symlink_to("text")
-        os.mkfifo(self.folder / "pipe")
-        self.store.mkdir()
-        (self.store / "blocks-000001.kl3").write_bytes(b"KL3S\x02\x01" + bytes(2) + (1).to_bytes(8, "little"))
+        head = b"KL3S\x02\x01" + bytes(2) + (1).to_bytes(8, "little")
+        for name, content in {**FILES, "cut.l2raw": data[:-100], "flipped.l2raw": data[:50_000] + bytes([data[50_000] ^ 1]) + data[50_001:],
+                              "spool/released.kl3r": b"", "store/blocks-000001.kl3": head, f"ended/{COMPLETE}": head,
+                              "replays/replay.json": json.dumps(ledger | {"program": "replay"}).encode()}.items():
+            (self.folder / name).parent.mkdir(exist_ok=True)
+            (self.folder / name).write_bytes(content)
+        (self.folder / "bad.secret").chmod(0o600)
+        (self.folder / "folder").mkdir()
 
     def run_line(self, line, **how):
         program, *arguments = line.split() if isinstance(line, str) else line
@@ -298,11 +291,11 @@ class Table(Mistakes):
         """A package's installation and Ansible check a configuration outside of its service."""
         before = self.files()
         for line, file, text in (("koto-l3 receive --config receive-service.toml --check-config", "receive-service.toml",
-                                  "secret_key: credential:receiver.secret was not looked at: the service alone gets it"),
+                                  "secret_key: credential:receiver.secret was not checked: only the service can read it"),
                                  ("koto-l3d --config service.toml --check-config", "service.toml",
-                                  "forward.secret_key: credential:node1.secret was not looked at: the service alone gets it"),
+                                  "forward.secret_key: credential:node1.secret was not checked: only the service can read it"),
                                  ("koto-l3 receive --config receive-first.toml --check-config", "receive-first.toml",
-                                  "there is no folder /var/lib/koto-l3-of-a-test yet: it comes with the service")):
+                                  "there is no folder /var/lib/koto-l3-of-a-test yet: the service creates it")):
             p = self.run_line(line)
             self.assertEqual((p.returncode, p.stdout), (0, f"{file}: ok\n"), p.stderr)
             self.assertIn(text, p.stderr)

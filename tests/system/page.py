@@ -11,15 +11,10 @@ import selection_stage
 from browser import PHONE, InABrowser
 
 MOST_BYTES = 300_000
-FRAGMENT_HEAD, BOARD_HEAD = 4, 12  # bytes
 
 
 class Page(InABrowser):
     number = 0  # of the last event of spill 1
-
-    def send(self, sender, events, spill=1, maker=level2.EventMaker(InABrowser.crates, 5)):
-        for number in range(1, events + 1):
-            sender.event(spill, number, maker.fragments(spill, number))
 
     def start_controlled(self):
         self.control = self.folder / "control.sock"
@@ -38,7 +33,7 @@ class Page(InABrowser):
         self.assertIn("no event yet", self.text("when"))
         sender = self.udp_sender(daemon)
         for spill, events in ((1, 30), (2, 4)):
-            self.send(sender, events, spill)
+            self.send_events(sender, self.make_events(events, spill))
             self.wait_for_text("numbers", f"in this spill\n{events}\n")
             sender.end(spill, events)
             daemon.wait_for(lambda s, n=spill: len(s["latest_spills"]) == n and s["this_spill"]["ended"], f"the end of spill {spill}")
@@ -75,7 +70,7 @@ class Page(InABrowser):
         self.wait_for_text("mode", "node 3 · receiving")
         self.wait_for_text("when", "no event yet")
         self.assertEqual(self.browser.run("return document.body.className"), "")
-        self.send(self.udp_sender(daemon), 20)
+        self.send_events(self.udp_sender(daemon), self.make_events(20))
         self.wait_for_text("numbers", "20")
         # A daemon of another build has another page: that is fetched.
         self.browser.run("first.commit = 'another'; window.old = true")
@@ -96,7 +91,7 @@ class Page(InABrowser):
         self.wait_for_text("mode", "run 4294967294")
         self.wait_for_text("comment", comment)
         sender = self.udp_sender(daemon)
-        self.send(sender, 30)
+        self.send_events(sender, self.make_events(30))
         daemon.wait_for_stored(30)
         self.assert_readable("320")
         self.browser.run("document.documentElement.style.fontSize = '200%'")
@@ -104,7 +99,7 @@ class Page(InABrowser):
         self.assertEqual(self.run_tool("run", "stop", "--socket", self.control)[0], 0)
         self.wait_for_text("mode", "no run")
         self.browser.run("return pollEvent()")
-        self.send(sender, 1, spill=2)  # without a run it is lost
+        self.send_events(sender, self.make_events(1, spill=2))  # without a run it is lost
         self.wait_for_text("problem", "data come without a run")
         self.assertEqual(self.state(), "off")
         self.assert_readable("no-run")
@@ -167,15 +162,8 @@ class Event(InABrowser, selection_stage.Selecting):
         file = self.simulate(40, spills=1)
         self.daemon = self.run_daemon(40, file=file)
         self.shown = json.loads(self.daemon.get("/event")[1])
-        self.samples = {}  # by address, as it was sent
         fragments = self.events_in(file)[self.shown["spill"]][self.shown["event"] - 1]
-        for place, fragment in fragments.items():
-            crate = self.crates[place]
-            channels = level2.CHANNELS[crate.kind]
-            for board in range(crate.boards):
-                words = struct.unpack_from(f">{level2.SAMPLE_WORDS}H", fragment, FRAGMENT_HEAD + board * level2.BOARD_BYTES + BOARD_HEAD)
-                for channel in range(channels):
-                    self.samples[f"{crate.number}/{level2.SLOTS[board]}/{channel}"] = [w & 0x3FFF for w in words[channel::channels]]
+        self.samples = dict(level2.waveforms(self.crates, fragments))  # as they were sent
         self.the_pages_have_it({(e["spill"], e["event"]): e for e in self.select(file)["events"] if e["kept"]})
         self.the_face_shows_it()
 

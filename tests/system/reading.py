@@ -21,15 +21,12 @@ class Reading(harness.SystemTest):
 
     def setUp(self):
         super().setUp()
-        self.maker = level2.EventMaker(self.crates, 61)
-        self.events = [self.maker.fragments(3, n) for n in range(1, self.EVENTS + 1)]
-        self.sent = self.folder / "sent.l2raw"
-        l2raw.write(self.sent, self.crates, {3: self.events})
+        self.events = self.make_events(self.EVENTS, spill=3, seed=61)
+        self.sent = self.write_events(self.events)
 
     def send(self, daemon, events=EVENTS):
         sender = self.udp_sender(daemon)
-        for number, fragments in enumerate(self.events[:events], 1):
-            sender.event(3, number, fragments)
+        self.send_events(sender, {key: self.events[key] for key in list(self.events)[:events]})
         sender.end(3, self.EVENTS)
 
     def fill_store(self, events=EVENTS, **sections):
@@ -70,7 +67,7 @@ class Whole(Reading):
         said = self.run_for_json("inspect", path, "--event", f"3/{number}", *map(str, more), "--channel", ",".join(str(c.number) for c in self.crates))
         self.assertEqual((said["spill"], said["event"], said["missing_crates"]), (3, number, []))
         wanted = {}
-        for crate, fragment in zip(self.crates, self.events[number - 1]):
+        for crate, fragment in zip(self.crates, self.events[3, number]):
             wanted |= samples_in(fragment, crate)
         self.assertEqual({c["channel"]: c["samples"] for c in said["channels"]}, wanted)
         return said
@@ -90,7 +87,7 @@ class Whole(Reading):
             self.assertIn(text, said)
 
     def test_missing_crates_and_malformed_boards_are_named(self):
-        fragments = {p: f for p, f in enumerate(self.events[0]) if p != 1}
+        fragments = {p: f for p, f in enumerate(self.events[3, 1]) if p != 1}
         fragments[2] = b"\0" + fragments[2][1:]
         l2raw.write(self.sent, self.crates, {3: [fragments]})
         said = self.run_for_json("inspect", self.sent, "--event", "3/1")
@@ -139,7 +136,7 @@ class Whole(Reading):
         self.assertEqual((record["kind"], record["run"], record["ended_properly"]), ("run_record", 7, True))
         # The settings in a store say what was read out: a selection for another readout does not judge its events.
         for command in (("select", self.store), ("reprocess", harness.store_file(self.store), self.folder / "out", "--menu", "built-in")):
-            self.says(78, "built-in detector.toml: describes another readout", *command)
+            self.says(78, "built-in detector.toml: describes KOTO's readout", *command)
 
 
 class Names(Selecting):
@@ -186,7 +183,7 @@ class Damaged(Reading):
         whole, out, file = self.sent.read_bytes(), self.folder / "out.bin", harness.store_file(self.store)
         self.assertEqual(self.verify("--skip-damaged")["left_out"]["places"], 0)
         self.flip(self.sent, len(whole) // 2)
-        self.assertRegex(self.info(self.sent, FAILED)["damage"][0], r"offset \d+: stream_checksum; the \d+ bytes from there on are not read")
+        self.assertRegex(self.info(self.sent, FAILED)["damage"][0], r"offset \d+: stream_checksum; the remaining \d+ bytes are not read")
         self.assertLess(self.verify(code=FAILED)["events"]["equal"], self.EVENTS - 1)
         said = self.verify("--skip-damaged")
         self.assertEqual(said["events"]["equal"], self.EVENTS - 1)
@@ -220,13 +217,12 @@ class Damaged(Reading):
         for _ in range(2):  # it may replace what it wrote
             code, text = self.run_tool("extract", self.store, out, "--skip-damaged")
             self.assertEqual(code, 0, text)
-        self.assertIn("1 places of the store are damaged; the events there are left out", text)
+        self.assertIn("1 places of the store are damaged; their events are skipped", text)
         self.assertIn(f"{said['events']['equal']} events", text)
         # An event that was never sent is missing beside those in the damaged block, and one that differs is still wrong.
-        l2raw.write(self.sent, self.crates, {3: [*self.events, self.maker.fragments(3, self.EVENTS + 1)]})
+        self.write_events(self.make_events(self.EVENTS + 1, spill=3, seed=61))
         self.assertEqual(self.verify("--skip-damaged", code=FAILED)["events"]["missing"], said["events"]["missing"] + 1)
-        maker = level2.EventMaker(self.crates, 32)
-        l2raw.write(self.sent, self.crates, {3: [maker.fragments(3, n) for n in range(1, self.EVENTS + 1)]})
+        self.write_events(self.make_events(self.EVENTS, spill=3, seed=32))
         self.assertEqual(self.verify("--skip-damaged", code=FAILED)["events"]["different"], said["events"]["equal"])
 
     def test_each_command_offers_to_skip_it(self):
@@ -253,7 +249,7 @@ class Damaged(Reading):
         folder.mkdir()
         for number in (1, 2):
             (folder / f"spool-{number:06}.kl3").write_bytes(b"KL3S\x02" + bytes(3) + number.to_bytes(8, "little") + b"KL3")
-        older, newest = (f"{folder}/spool-00000{n}.kl3: its last 3 bytes are no whole block: torn by a crash, cut off, or being written" for n in (1, 2))
+        older, newest = (f"{folder}/spool-00000{n}.kl3: its last 3 bytes are not a whole block: torn by a crash, truncated, or still being written" for n in (1, 2))
         said = self.info(folder, FAILED)
         self.assertEqual((said["damage"], said["torn_ends"]), ([older], [newest]), "harmless in the newest segment alone")
         shutil.rmtree(folder)
@@ -261,13 +257,13 @@ class Damaged(Reading):
         store = folder / "store"
         (store / "blocks-000001.kl3").write_bytes(b"KL3S\x02\x01\0\0" + (1).to_bytes(8, "little"))
         self.assertEqual(self.info(store)["damage"], [])
-        self.says(FAILED, "holds no event that can be read, so no efficiency follows", "efficiency", store)
+        self.says(FAILED, "holds no readable event, so there are no efficiencies", "efficiency", store)
         (store / "ledger.json").write_bytes(b"{}")
         self.assertIn("ledger.json: not a ledger: it has no key", " ".join(self.info(store, FAILED)["damage"]))
         sidecar = folder / "blocks-000001-run000007-node3.json"
         sidecar.write_bytes(b"{")
         said = self.info(sidecar, FAILED)
-        self.assertEqual((said["kind"], said["damage"]), ("sidecar", ["it is no JSON object with a key `sidecar`"]))
+        self.assertEqual((said["kind"], said["damage"]), ("sidecar", ["it is not a JSON object with a key `sidecar`"]))
 
 
 class Ledgers(Reading):
@@ -292,7 +288,7 @@ class Ledgers(Reading):
         other, ledger = self.folder / "other.json", json.loads(self.of_daemon.read_text())
         self.assertEqual(self.verify(self.of_daemon)[0], 0)
         other.write_text(json.dumps(ledger | {"run": 8}))
-        for ledgers, text in (((other,), "is of run 8, and its session [0-9a-f]+ is stored with run 7"),
+        for ledgers, text in (((other,), "is of run 8, but its session [0-9a-f]+ is stored with run 7"),
                               ((self.of_daemon, self.of_daemon), "are of the same start of a daemon")):
             code, said = self.verify(*ledgers)
             self.assertEqual(code, FAILED, said)
@@ -305,8 +301,8 @@ class Ledgers(Reading):
         self.of_daemon.rename(self.folder / "ledger-7.json")
         last = self.EVENTS - 1
         self.assertEqual(self.fill_store(last, run={"number": 8}).stop(), 0)
-        self.says(FAILED, "runs 7 and 8 are stored, and have events under the same numbers: say by --run", "verify", self.sent, self.store)
-        self.says(FAILED, "no block of run 9 is stored, but of runs 7 and 8", "verify", self.sent, self.store, "--run", "9")
+        self.says(FAILED, "runs 7 and 8 are stored with the same event numbers: choose the sent one with --run", "verify", self.sent, self.store)
+        self.says(FAILED, "no block of run 9 is stored, only of runs 7 and 8", "verify", self.sent, self.store, "--run", "9")
         self.says(FAILED, f"it holds {self.EVENTS + last} events of spills 3 to 3 of runs 7 and 8", "inspect", self.store, "--run", "7", "--event", "3/99")
         for choice in (("--run", "8"), ("--ledger", self.of_daemon)):
             said = self.run_for_json("verify", self.sent, self.store, *choice, code=FAILED)

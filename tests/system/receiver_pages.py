@@ -11,7 +11,6 @@ import subprocess
 
 import browser
 import harness
-import level2
 import own_space
 
 EVENTS = 40
@@ -40,9 +39,7 @@ class Watched(harness.SystemTest):
         return harness.wait_until(lambda: (lambda s: s if condition(s) else None)(self.status()), what)
 
     def send(self, daemon, spill=1):
-        sender, maker = self.udp_sender(daemon), level2.EventMaker(self.crates, 5)
-        for number in range(1, EVENTS + 1):
-            sender.event(spill, number, maker.fragments(spill, number))
+        self.send_events(self.udp_sender(daemon), self.make_events(EVENTS, spill))
         daemon.wait_for_stored(spill * EVENTS)
 
 
@@ -94,7 +91,7 @@ class ReceiverPages(Watched):
 
 
 class Ledger(Watched):
-    """That cannot be written."""
+    """A ledger that cannot be written."""
 
     def test_at_the_start_is_told_and_nothing_is_listened_to(self):
         (self.folder / "place").mkdir()

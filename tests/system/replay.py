@@ -10,7 +10,6 @@ from collections import Counter
 
 import harness
 import l2raw
-import level2
 import level2_sender
 import stream_sender
 from stream_sender import ACKNOWLEDGEMENT, HELLO
@@ -31,10 +30,16 @@ def renumbered(fragment, crate, spill):
 class Replay(harness.SystemTest):
     def setUp(self):
         super().setUp()
-        maker = level2.EventMaker(self.crates, 101)
-        self.sent = {(s, n): maker.fragments(s, n) for s, events in SPILLS.items() for n in range(1, events + 1)}
-        self.file = self.folder / "sent.l2raw"
-        l2raw.write(self.file, self.crates, {s: [self.sent[s, n] for n in range(1, events + 1)] for s, events in SPILLS.items()})
+        self.sent = self.make(101)
+        self.file = self.write("sent.l2raw", self.sent)
+
+    def make(self, seed):
+        return {key: fragments for spill, events in SPILLS.items() for key, fragments in self.make_events(events, spill, seed).items()}
+
+    def write(self, name, events):
+        file = self.folder / name
+        l2raw.write(file, self.crates, {s: [events[s, n] for n in range(1, count + 1)] for s, count in SPILLS.items()})
+        return file
 
     def replay(self, to, *more):
         return self.start_tool("replay", self.file, "--to", to, *more)
@@ -184,14 +189,8 @@ class Again(Replay):
         self.start_receiver()
         self.daemon = self.start_daemon()
         self.everything = len(self.sent) * len(self.crates)
-        maker = level2.EventMaker(self.crates, 102)
-        self.others = {key: maker.fragments(*key) for key in self.sent}
+        self.others = self.make(102)
         self.other = self.write("other.l2raw", self.others)
-
-    def write(self, name, events):
-        file = self.folder / name
-        l2raw.write(file, self.crates, {s: [events[s, n] for n in range(1, count + 1)] for s, count in SPILLS.items()})
-        return file
 
     def changed(self, byte):
         """The file with one bit changed in the second fragment of event 17 of spill 511."""
@@ -207,7 +206,7 @@ class Again(Replay):
         else:
             self.assertNotIn("already known", said)
         if refused:
-            self.assertIn(f"event {refused} of spill 511 came before with other bytes", said)
+            self.assertIn(f"event {refused} of spill 511 was received before with different bytes", said)
             self.assertIn("send other data as another run (run.number)", said)
             self.assertRegex(said, rf"events acknowledged +{refused - 1}\b")
 

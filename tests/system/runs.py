@@ -103,7 +103,7 @@ class Controlled(harness.SystemTest):
         """On a machine that is very busy the link is away for moments, in which an order is refused."""
         def accepted():
             status, answer = self.ask("POST", "/run/start", json.dumps(order))
-            if status == 409 and all(reason.startswith("the receiver is absent: none answers") for reason in answer["reasons"]):
+            if status == 409 and all(reason.startswith("the receiver is absent: no receiver answers") for reason in answer["reasons"]):
                 return None
             self.assertEqual(status, 202, answer)
             return answer
@@ -143,10 +143,9 @@ class Runs(Controlled):
         self.receiver, self.daemon, self.sent = self.start_receiver(), self.start_controlled(), collections.defaultdict(dict)
 
     def send_spill(self, sender, run, spill, events, told=None):
-        maker = level2.EventMaker(self.crates, run)
-        for number in range(1, events + 1):
-            self.sent[run][spill, number] = maker.fragments(spill, number)
-            sender.event(spill, number, self.sent[run][spill, number])
+        sent = self.make_events(events, spill, run)
+        self.send_events(sender, sent)
+        self.sent[run] |= sent
         sender.end(spill, told or events)
 
     def end(self):
@@ -167,14 +166,13 @@ class Runs(Controlled):
         for run, following in ((7, {}), (8, {"number": 40}), (40, None)):
             self.send_spill(udp, run, 1, 40)
             self.daemon.wait_for_stored(40)
-            stream, maker = self.stream_sender(run=run).connect(), level2.EventMaker(self.crates, run)
+            stream, sent = self.stream_sender(run=run).connect(), self.make_events(30, 2, run)
+            self.sent[run] |= sent
             stream.begin(2)
-            for number in range(1, 31):
-                self.sent[run][2, number] = maker.fragments(2, number)
-                stream.event(2, number, self.sent[run][2, number])
+            self.send_events(stream, sent)
             stream.wait_for_acknowledgement(stream.end(2, 30))
             stream.close()
-            udp.event(3, 51, self.sent[run].setdefault((3, 51), maker.fragments(3, 51)))
+            udp.event(3, 51, self.sent[run].setdefault((3, 51), level2.EventMaker(self.crates, run).fragments(3, 51)))
             if following is not None:  # while its spill goes on
                 self.start(**following)
             self.send_spill(udp, run, 3, 50, told=51)
@@ -271,8 +269,7 @@ class Menus(Controlled, Selecting):
             said[run] = self.select(file, menu)
             self.start(menu=menu)
             self.wait_for_run("running", run)
-            code, text = self.run_tool("replay", file, "--to", f"tcp://{harness.HOST}:{self.ports.tcp}", "--rate", "max")
-            self.assertEqual(code, 0, text)
+            self.run_replay(file)
             named[run] = daemon.wait_for(lambda s: s["run"] == run and s["events"]["admitted"] == 20, "20 events")["menu"]
         self.assertEqual(daemon.stop(), 0, daemon.said())
         receiver.stop()
@@ -322,17 +319,17 @@ class Control(Controlled):
         daemon = self.start_controlled(spool={"floor": "16384 GiB"})
         status, answer = self.ask("POST", "/run/start", "{}")
         self.assertEqual(status, 409)
-        for text, reason in zip(("receiver is absent: none answers at tcp://", "the disk of .* is short"), answer["reasons"], strict=True):
+        for text, reason in zip(("receiver is absent: no receiver answers at tcp://", "the disk of .* is nearly full"), answer["reasons"], strict=True):
             self.assertRegex(reason, text)
         self.assertEqual(self.ask("POST", "/run/stop")[0], 409)
         for body, text in (("{", "no JSON"), ("[]", "no JSON object"), ('{"nummer": 1}', "nummer is no key"), ('{"num\\u0000ber": 1}', "num?ber is no key"),
-                           ('{"number": -1}', "number is no number"), ('{"number": 4294967296}', "number is no number"),
-                           ('{"number": 1.5}', "number is no number"), ('{"number": "7"}', "number is no number"), ('{"comment": 7}', "comment is no text"),
-                           (json.dumps({"comment": "x" * 1001}), "comment is no text of at most 1000 characters"),
-                           (json.dumps({"comment": LONGEST_COMMENT + "x"}), "comment is no text of at most 1000 characters"),
-                           ('{"comment": "\\u001b[2J"}', "comment is no plain text"), ('{"menu": "a\\nb"}', "menu is no plain text"),
-                           ('{"again": 1}', "again is neither"), ('{"again": true}', "again is without"), ('{"menu": null}', "menu is no text"),
-                           ('{"comment": "run \\u202e321"}', "comment is no plain text: it holds \\u202e"),
+                           ('{"number": -1}', "number is not a number"), ('{"number": 4294967296}', "number is not a number"),
+                           ('{"number": 1.5}', "number is not a number"), ('{"number": "7"}', "number is not a number"), ('{"comment": 7}', "comment is not a text"),
+                           (json.dumps({"comment": "x" * 1001}), "comment is not a text of at most 1000 characters"),
+                           (json.dumps({"comment": LONGEST_COMMENT + "x"}), "comment is not a text of at most 1000 characters"),
+                           ('{"comment": "\\u001b[2J"}', "comment is not plain text"), ('{"menu": "a\\nb"}', "menu is not plain text"),
+                           ('{"again": 1}', "again is neither"), ('{"again": true}', "again needs a number"), ('{"menu": null}', "menu is not a text"),
+                           ('{"comment": "run \\u202e321"}', "comment is not plain text: it contains \\u202e"),
                            ("[" * 10_000, "no JSON"), ("\0", "no JSON")):
             with self.subTest(body[:40]):
                 status, answer = self.ask("POST", "/run/start", body)
@@ -380,7 +377,7 @@ class Control(Controlled):
         self.assertEqual(self.tool("stop").returncode, REFUSED)
         status, answer = self.ask("POST", "/run/start", '{"number": 5}')
         self.assertEqual(status, 409)
-        self.assertIn("5 was used before", answer["reasons"][0])
+        self.assertIn("5 was already used", answer["reasons"][0])
         self.start(number=5, again=True)
         self.wait_for_run("running", 5)
         self.assertEqual(daemon.stop(), 0)

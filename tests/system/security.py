@@ -35,10 +35,8 @@ class OnTheOutputLink(harness.SystemTest):
         return {"secret_key": str(self.folder / f"{own}.secret"), "receiver_key": str(self.folder / f"{receiver}.public")}
 
     def send(self, daemon, events):
-        sender, maker = self.udp_sender(daemon), level2.EventMaker(self.crates, 41)
-        sent = {(1, n): maker.fragments(1, n) for n in range(1, events + 1)}
-        for (spill, number), fragments in sent.items():
-            sender.event(spill, number, fragments)
+        sender, sent = self.udp_sender(daemon), self.make_events(events, seed=41)
+        self.send_events(sender, sent)
         sender.end(1, events)
         return sent
 
@@ -58,7 +56,7 @@ class OnTheOutputLink(harness.SystemTest):
         receiver = self.start_locked_receiver()
         for text, forward in (("refuses daemons without a key", {}),
                               ("does not know this daemon's key", self.keys("stranger")),
-                              ("forward.receiver_key is not its own", self.keys("daemon", "stranger"))):
+                              ("forward.receiver_key is not its key", self.keys("daemon", "stranger"))):
             with self.subTest(text):
                 daemon = self.start_unwanted_daemon(text, **forward)
                 self.send(daemon, 3)

@@ -3,7 +3,6 @@
 """Starts that cannot succeed say why and with which exit code; a start after a crash says what it cost; a reload takes what it can. Stops under
 load are the row R17 of tests/fault, wrong configurations R24."""
 import itertools
-import os
 import pathlib
 import re
 import signal
@@ -67,27 +66,18 @@ class Start(harness.SystemTest):
         harness.wait_until(lambda: told() == "STATUS=run 7: receiving, 0 events", "the receiver")
         self.assertEqual(daemon.stop(), 0)
 
-    def test_the_configuration_that_is_printed_is_one(self):
-        config = self.write_config()
-        p = harness.Program([harness.BIN / "koto-l3d", "--config", config, "--print-config"], self.folder / "print.log")
-        self.assertEqual(p.wait(), 0)
-        printed = self.folder / "printed.toml"
-        printed.write_text(p.said())
-        p = harness.Program([harness.BIN / "koto-l3d", "--config", printed, "--check-config"], self.folder / "check.log")
-        self.assertEqual(p.wait(), 0, p.said())
-
     def test_a_receiver_whose_name_has_no_address(self):
         name = "x" * 64  # one more than DNS knows: no name server is asked
         daemon = self.start_daemon(forward={"to": f"tcp://{name}:42200"})
         text = f"the name in tcp://{name}:42200 (forward.to) has no address"
         daemon.wait_for(lambda s: s["problem"] and text in s["problem"]["text"], "the name in /status")
-        daemon.wait_to_say(f"output link: the name {name} (forward.to) has no address here: ")
+        daemon.wait_to_say(f"output link: the name {name} (forward.to) has no address on this machine: ")
         self.assertEqual(daemon.stop(), 0)
 
     def test_a_receiver_with_less_memory_than_it_may_need(self):
         p = self.keep(harness.Program(["prlimit", f"--as={1 << 30}", harness.BIN / "koto-l3", "receive", "--bind",
                                        f"tcp://{harness.HOST}:{self.ports.receiver}", "--out", self.store], self.folder / "receiver.log"))
-        p.wait_to_say("has 1024 MiB, less than that: it would end where peers send all that they may")
+        p.wait_to_say("has 1024 MiB, which is less: the receiver may run out of memory when all peers send")
         self.assertEqual(p.stop(), 0, p.said())
 
     def test_another_receiver_with_an_empty_folder_takes_over(self):
@@ -123,17 +113,6 @@ class Descriptors(harness.SystemTest):
 
 
 class AfterACrash(harness.SystemTest):
-    def test_a_killed_daemon_leaves_no_ledger_of_an_earlier_run(self):
-        daemon = self.start_daemon()
-        self.stop_daemon(daemon)
-        before = daemon.ledger()
-        daemon = self.start_daemon()
-        daemon.wait_to_say("ready: run")  # /readyz answers a moment before the new ledger is written
-        daemon.kill()
-        after = daemon.ledger()
-        self.assertNotEqual(after["session"], before["session"])
-        self.assertFalse(after["clean"])
-
     def test_a_start_after_a_kill_says_what_it_cost(self):
         receiver = self.start_receiver()
         few = {"outbox": {"memory": "1 MiB", "block": "16 KiB"}}
@@ -232,9 +211,6 @@ class Reload(harness.SystemTest):
     def reload(self, daemon, outcome, **sections):
         """Writes the file anew, tells the daemon, and waits until it has taken or refused it."""
         self.write_config(**sections)
-        self.reload_as_it_is(daemon, outcome)
-
-    def reload_as_it_is(self, daemon, outcome):
         series = f'koto_l3_reloads_total{{outcome="{outcome}"}}'
         before = daemon.metrics()[series]
         daemon.signal(signal.SIGHUP)
@@ -269,36 +245,6 @@ class Reload(harness.SystemTest):
         self.assertEqual(daemon.said(), so_far, "nothing below an error is said at this level")
         self.assertEqual(receiver.stop(), 0)
         self.assert_stored(first | second)
-
-    def test_files_that_cannot_be_read_to_their_end_change_nothing(self):
-        mistakes, pipe, folder = (self.folder / name for name in ("mistakes", "pipe", "folder"))
-        mistakes.write_text("[forward]\n" + "".join(f"k{n} = 1\n" for n in range(60_000)))
-        os.mkfifo(pipe)
-        folder.mkdir()
-        daemon, said = self.start_daemon(), "is not taken, the settings stay as they are"
-        daemon.wait_to_say("ready: run")
-        before, config = daemon.memory(), daemon.config.read_text()
-
-        def is_refused():
-            refusals = daemon.said().count(said)
-            daemon.signal(signal.SIGHUP)
-            harness.wait_until(lambda: daemon.said().count(said) > refusals, "the refusal")
-
-        for file in (mistakes, pipe, folder, "/dev/zero", self.folder / "none"):
-            with self.subTest(file=file):
-                self.write_config(selection={"lines": str(file)})
-                is_refused()
-                self.write_config(forward={"secret_key": str(file), "receiver_key": "none"})
-                is_refused()
-                (link := self.folder / "link").symlink_to(file)
-                link.replace(daemon.config)
-                is_refused()
-                daemon.config.unlink()
-        if not harness.SANITIZED:  # a sanitizer keeps what is freed
-            self.assertLess(daemon.memory() - before, 16 << 20, "what it read is not kept")
-        daemon.config.write_text(config)
-        self.reload_as_it_is(daemon, "applied")
-        self.assertEqual(self.stop_daemon(daemon)["events"]["admitted"], 0)
 
 
 if __name__ == "__main__":

@@ -35,25 +35,6 @@ class OnTheDaemon(harness.SystemTest):
         self.end_and_compare(daemon, receiver, sent)
         self.assertLess(time.monotonic() - start, 10 + harness.PATIENCE / 2)
 
-    def test_monitor_requests_that_are_not_for_it(self):
-        daemon = self.start_daemon()
-        for request, answer in ((b"GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n", b"404"),
-                                (b"POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n", b"405"),
-                                (b"GET / HTTP/1.1\r\nX: " + b"y" * 200_000 + b"\r\n\r\n", None),
-                                (b"\x16\x03\x01\x02\x00" + bytes(200), None)):
-            with socket.create_connection((harness.HOST, self.ports.monitor), timeout=harness.PATIENCE) as s:
-                said = b""
-                try:
-                    s.sendall(request)
-                    said = s.recv(1 << 16)
-                except ConnectionError:
-                    pass
-                if answer:
-                    self.assertIn(answer, said.split(b"\r\n")[0])
-                else:
-                    self.assertNotIn(b"200", said.split(b"\r\n")[0])
-        self.assertEqual(daemon.get("/healthz")[0], 200)
-
 
 class OnTheReceiver(harness.SystemTest):
     def connect(self):

@@ -167,15 +167,15 @@ std::string refusal(const std::string& from, const std::string& to) {
 TEST(detector, errors_say_where_and_what) {
   EXPECT_EQ(refusal("\"A\"", "\"A\""), "");
   EXPECT_EQ(refusal("first = \"15/18/0\"", "first = \"14/3/7\""),
-            "d.toml:38:9: input 14/3/7 of B module 0 already carries A module 3 end 1");
+            "d.toml:38:9: input 14/3/7 of B module 0 is already connected to A module 3 end 1");
   EXPECT_EQ(refusal("first = \"15/18/0\"", "first = \"11/15/0\""),
             "d.toml:38:9: the readout has no input 11/15/0");
   EXPECT_EQ(refusal("first = \"15/18/0\"", "first = \"17/18/3\""),
             "d.toml:38:9: 2 inputs from 17/18/3 on do not fit: the last of their kind is 17/18/3");
   EXPECT_EQ(refusal("first = \"14/3/0\"", "first = \"0/3/9\""),
-            "d.toml:31:9: input 0/3/9 of A module 0 end 0 already carries crystal 9");
+            "d.toml:31:9: input 0/3/9 of A module 0 end 0 is already connected to crystal 9");
   EXPECT_EQ(refusal("dead = [\"0/3/1\"]", "dead = [\"10/3/1\"]"),
-            "d.toml:1:9: input 10/3/1 carries nothing");
+            "d.toml:1:9: input 10/3/1 is not connected");
   EXPECT_EQ(refusal("dead = [\"0/3/1\"]", "dead = [\"x\"]"),
             "d.toml:1:9: dead = \"x\" is not \"crate/slot/channel\"");
   EXPECT_EQ(refusal("\"14/15\"", "\"14/19\""), "d.toml:17:9: the readout has no board 14/19");
@@ -190,7 +190,7 @@ TEST(detector, what_would_overflow_or_make_no_sense_is_refused_where_it_stands) 
   EXPECT_EQ(refusal("dead = [\"0/3/1\"]", "dead = \"0/3/1\""),
             "d.toml:1:8: dead = \"0/3/1\" is not a list of texts in quotes");
   EXPECT_EQ(refusal("name = \"B\"", "name = \"A\""),
-            "d.toml:36:8: veto.name = \"A\" stands there already; give each veto one of its own");
+            "d.toml:36:8: veto.name = \"A\" is already used; give each veto its own");
   EXPECT_EQ(refusal("ends = 2", "ends = 2\nlength = 1e12"),
             "d.toml:31:10: veto.length = 1000000000000.0 is out of range 0..100000");
   EXPECT_EQ(refusal("ends = 2", "ends = 2\nlength = 60000.0"),
@@ -205,17 +205,17 @@ TEST(detector, what_would_overflow_or_make_no_sense_is_refused_where_it_stands) 
             "[-15.0, 15.0]");
   EXPECT_EQ(refusal("[-15.0, 40.0]", "[-15.0, inf]"),
             "d.toml:40:10: veto.window = [-15.0, inf] is out of range -512..512");
-  EXPECT_EQ(
-      refusal("[-15.0, 40.0]", "[310.0, 320.0]"),
-      "d.toml:40:10: veto.window = [310.0, 320.0] holds no pulse: they are sought from -204 to "
-      "308 ns; choose a window that overlaps that");
+  EXPECT_EQ(refusal("[-15.0, 40.0]", "[310.0, 320.0]"),
+            "d.toml:40:10: veto.window = [310.0, 320.0] contains no pulse: pulses are searched "
+            "from -204 to "
+            "308 ns; choose a window that overlaps that");
   EXPECT_EQ(refusal("counts_per_unit = 30.0", "counts_per_unit = 30.0\ndelay = -76.2"), "");
   EXPECT_EQ(refusal("counts_per_unit = 30.0", "counts_per_unit = 30.0\ndelay = 600"),
             "d.toml:42:9: veto.delay = 600 is out of range -512..512");
-  EXPECT_EQ(
-      refusal("counts_per_unit = 30.0", "counts_per_unit = 30.0\nt0 = 20.0\ndelay = 400"),
-      "d.toml:40:10: veto.window = [-15.0, 40.0] holds no pulse: they are sought from -624 to "
-      "-112 ns; choose a window that overlaps that");
+  EXPECT_EQ(refusal("counts_per_unit = 30.0", "counts_per_unit = 30.0\nt0 = 20.0\ndelay = 400"),
+            "d.toml:40:10: veto.window = [-15.0, 40.0] contains no pulse: pulses are searched from "
+            "-624 to "
+            "-112 ns; choose a window that overlaps that");
   EXPECT_EQ(refusal("counts_per_unit = 30.0", "counts_per_unit = 0.01"),
             "d.toml:41:19: veto.counts_per_unit = 0.01 is out of range 0.1..16383");
   EXPECT_EQ(refusal("counts_per_unit = 30.0", "counts_per_unit = 30.0\nunit_per_mev = 1e4"),

@@ -5,9 +5,9 @@
 #include <stdexcept>
 
 #include "tests/tools/replay_files.hpp"
-#include "tools/replay/loop.hpp"
 #include "tools/replay/pace.hpp"
 #include "tools/replay/report.hpp"
+#include "tools/replay/source.hpp"
 
 namespace {
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/simulation/truth_reader.hpp"
+#include "tools/simulation/truth_file.hpp"
 
 #include <gtest/gtest.h>
 
 #include "tests/tools/temporary_folder.hpp"
-#include "tools/simulation/truth_file.hpp"
 
 namespace {
 

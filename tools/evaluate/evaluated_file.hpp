@@ -8,7 +8,7 @@
 
 #include "tools/evaluate/evaluation.hpp"
 #include "tools/evaluate/selection_run.hpp"
-#include "tools/simulation/truth_reader.hpp"
+#include "tools/simulation/truth_file.hpp"
 
 namespace l3 {
 

@@ -32,8 +32,8 @@ struct inspected_channel {
 [[nodiscard]] std::vector<inspected_channel> channels_of(const std::vector<inspected_crate>& crates,
                                                          const detector* names);
 
-/// Those that one of `wanted` means: "11", "11/3", "11/3/0", "crystal 17", "CBAR". Throws
-/// command_error if one of them means none.
+/// The channels that `wanted` names: "11", "11/3", "11/3/0", "crystal 17", "CBAR". Throws
+/// command_error if one of these names no channel.
 [[nodiscard]] std::vector<inspected_channel>
 chosen_channels(const std::vector<inspected_channel>& all, const std::vector<std::string>& wanted);
 

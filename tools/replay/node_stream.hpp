@@ -19,7 +19,6 @@
 
 #include <poll.h>
 
-#include "tools/replay/loop.hpp"
 #include "tools/replay/record_connection.hpp"
 #include "tools/replay/report.hpp"
 #include "tools/replay/source.hpp"
@@ -63,7 +62,7 @@ public:
 private:
   const replay_source& source_;
   spill_changer changer_;
-  std::vector<std::byte> small_body_; // of a record that is no event
+  std::vector<std::byte> small_body_; // of a record other than an event
 };
 
 class node_stream {

@@ -1,15 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/replay/source.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "tools/replay/loop.hpp"
+#include "transport/building/fragment_index.hpp"
 #include "transport/format/endian.hpp"
 
 namespace l3 {
+
+spill_changer::spill_changer(const readout& crates)
+    : crates_(crates), copy_(max_event_body(crates)), boards_(l2::max_boards) {}
+
+std::span<const std::byte> spill_changer::change(std::span<const std::byte> body,
+                                                 std::uint32_t from, std::uint32_t to) {
+  std::copy(body.begin(), body.end(), copy_.begin());
+  const auto copy = std::span(copy_).first(body.size());
+  if (parse_event(copy, crates_, view_)) return copy;
+  constexpr piece_offset whole = 0;
+  constexpr std::uint32_t spill_word = 4 * sizeof(std::uint16_t); // offset in a board header
+  for (const auto& f : view_.fragments) {
+    const auto bytes = static_cast<std::uint32_t>(f.bytes.size());
+    const fragment_pieces pieces{f.bytes.data(), &whole,
+                                 static_cast<std::uint32_t>(round_up(bytes, 4)), bytes};
+    const auto found =
+        index_fragment(pieces, crates_.crates[f.crate], {from, view_.number}, boards_);
+    if (found.problem) continue;
+    std::byte* const fragment = copy_.data() + (f.bytes.data() - copy_.data());
+    for (std::uint16_t b = 0; b < found.boards; ++b) {
+      std::byte* const word = fragment + boards_[b].offset + spill_word;
+      store_big(word, l2::spill_slot_word(to, boards_[b].slot));
+    }
+  }
+  return copy;
+}
 
 replay_source::replay_source(const std::filesystem::path& file,
                              const std::function<void(std::uint64_t)>& tell, at_damage what)
@@ -18,7 +45,7 @@ replay_source::replay_source(const std::filesystem::path& file,
       what == at_damage::go_on && !(reader_.damage() && reader_.damage()->offset == 0);
   std::uint64_t at = reader_.position();
   const auto refuse = [&](const std::string& why) {
-    throw std::runtime_error(fmt::format("{} is broken at offset {}: {}{}", file.string(), at, why,
+    throw std::runtime_error(fmt::format("{} is damaged at offset {}: {}{}", file.string(), at, why,
                                          offer(what, reader_)));
   };
   event_view view;
@@ -58,14 +85,14 @@ replay_source::replay_source(const std::filesystem::path& file,
       break;
     }
     case record_type::end_of_spill:
-      if (!belongs && !goes_on) refuse("a spill ends that did not begin");
+      if (!belongs && !goes_on) refuse("a spill ends that has not begun");
       if (!belongs) begin_spill(h.spill);
       in_spill = false;
       spills_.back().cycle =
           std::chrono::nanoseconds(load<end_of_spill_body>(record->body.data()).cycle);
       break;
     default:
-      if (!goes_on) refuse("a record that files do not have");
+      if (!goes_on) refuse("a record type that files must not have");
     }
     at = reader_.position();
     if (tell) tell(at);

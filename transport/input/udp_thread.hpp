@@ -2,7 +2,7 @@
 // One receive thread with its ports, landing strip and counters. It waits with epoll. When ports
 // have data, it reads them in turn, a limited number of datagrams each, round after round until
 // none has more than that: a flooded port does not starve the others, and datagrams sent together
-// are read close together. Then it naps so that datagrams gather (receive_nap). It also checks
+// are read close together. Then it sleeps so that datagrams gather (receive_nap). It also checks
 // the time limits of event building, less often while nothing arrives and no event is open.
 #pragma once
 

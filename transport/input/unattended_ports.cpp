@@ -45,7 +45,7 @@ std::chrono::nanoseconds unattended_ports::busy_for() const {
                                            : last_.load() - busy_since_.load();
 }
 
-/// A beam comes from most crates: what few of them send is none.
+/// With a beam most crates send. Data from only a few crates do not count as beam.
 std::vector<std::uint32_t> unattended_ports::silent_for(std::chrono::nanoseconds length) const {
   const time_point last = last_;
   if (last == never || last - length < began_) return {};

@@ -42,7 +42,7 @@ struct torn_end {
 using stop_question = std::function<bool()>;
 struct scan_stopped : std::exception {
   [[nodiscard]] const char* what() const noexcept override {
-    return "told to end while its files were being read";
+    return "stopped while its files were being read";
   }
 };
 
@@ -124,7 +124,7 @@ struct block_scan {
   bool readable = true;                 ///< false: the disk refuses a part with unknown contents
 };
 
-/// Reads 64 bytes a block, and all once more where the disk refuses a part; a thorough scan reads
+/// Reads 64 bytes a block, and all again where the disk fails; a thorough scan reads
 /// all, for a file in which a crash of the machine may have left blocks whose bytes never reached
 /// the disk. Throws std::runtime_error if the file cannot be opened, is no regular file or is of
 /// another version; scan_stopped when told.
@@ -153,7 +153,8 @@ public:
     return file_->read_entries(block, entries);
   }
   [[nodiscard]] std::uint64_t damaged() const { return damaged_ + (file_ ? damaged_in_file() : 0); }
-  /// Of all files, once next() returns nothing. Torn ends of complete files count as damage.
+  /// The torn ends of all files, once next() has returned nothing. In complete files they are
+  /// damage.
   [[nodiscard]] std::vector<torn_end> torn_ends() const;
 
 private:

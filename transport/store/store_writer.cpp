@@ -33,7 +33,7 @@ store_writer::~store_writer() {
   if (sessions_.has_uncommitted()) (void)commit();
 }
 
-/// Those that the block must take along; empty: none.
+/// The settings that the block must include; empty: none.
 std::vector<std::byte> store_writer::settings_for(open_file& to, const block_header& block) const {
   const stored_session* known = sessions_.find(block.session);
   if (block.settings_bytes != 0 || known == nullptr || known->settings_file == 0 ||
@@ -157,7 +157,7 @@ void store_writer::complete(std::uint64_t number, std::optional<file_contents> c
   if (!contents || contents->is_empty()) return;
   if (const auto error = try_to_complete(number, *contents))
     news_.push_back("cannot complete " + (folder_.path() / name).string() + ": " + error.message() +
-                    "; the next start of the receiver tries it again");
+                    "; the next start of the receiver retries");
 }
 
 /// Writes the sidecar first, so that a file with a complete name always has one.

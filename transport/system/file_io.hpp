@@ -29,7 +29,7 @@ namespace l3 {
          error == std::error_code(EDQUOT, std::generic_category());
 }
 
-/// A file to write, made if it is not there; `flags` beside those of open(). Without one, errno
+/// Opens a file for writing and creates it if necessary; `flags` are added. On failure errno
 /// says why.
 [[nodiscard]] inline file_descriptor create_file(const std::filesystem::path& path, int flags) {
   constexpr mode_t mode = 0644;

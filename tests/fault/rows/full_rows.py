@@ -4,38 +4,19 @@ stored, events are shed and counted, and everything goes on when there is room. 
 import errno
 import os
 import signal
-import threading
 import time
 
 import harness
 import own_space
+from breaks import Watch
 from preload import FLUSH_ERROR, FLUSHES_FAILED, MORE_FREE, LyingMachine
 from scenario import Scenario, counted
 from table import Row
 
 DISK, FLOOR = 24, 8  # MiB
 LONGEST_OUTAGE = 1500  # seconds: then the numbers of spills come again
-FULL = "the spool takes nothing now: no room"  # says the daemon
+FULL = "the spool accepts no blocks: no room"  # says the daemon
 RATE = 1000  # events a second
-
-
-class MostMemory:
-    """The most that a program held resident, looked at ten times a second."""
-
-    def __init__(self, program):
-        self.most = self.first = program.memory()
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._look, args=(program,), daemon=True)
-        self._thread.start()
-
-    def _look(self, program):
-        while not self._stop.wait(0.1) and program.running():
-            self.most = max(self.most, program.memory())
-
-    def end(self):
-        self._stop.set()
-        self._thread.join()
-        return self.most
 
 
 def small_disk(run, mebibytes):
@@ -74,7 +55,7 @@ def shed_in(status):
 
 
 def watch_memory(run):
-    run.memory = MostMemory(run.daemon)
+    run.memory = Watch(run.daemon.memory)
     run.planned = run.daemon.status()["memory_planned"]
 
 
@@ -233,7 +214,8 @@ def disks(plan):
     full = store | {"fault": full_stores, "spills": 1, "events": plan.pick(2000, 4000), "rate": plan.pick(RATE, RATE // 5), "to_the_end": True}
     yield Scenario("the store's disk", **full)
     yield Scenario("the store's disk, --sync", **full, receiver=("--sync",))
-    yield Scenario("the store's disk, full until the daemon ends", **store, fault=refused_until_the_end, rate=RATE)
+    yield Scenario("the store's disk, full until the daemon ends", fault=refused_until_the_end, rate=RATE,
+                   **store | {"daemon": store["daemon"] | {"run": {"drain_time_limit": "2 s"}}})
     yield Scenario("the spool's disk", prepare=lying_spool(plan.pick(4, 16)), fault=full_spool, rate=2 * RATE,
                    daemon=small | {"frames": {"count": 4, "events": 64}}, lost=counted, judge=no_block_was_lost)
     yield Scenario("a limit on files", fault=files_may_not_grow, over="tcp", rate=100_000, spills=1, events=3000, to_the_end=True, receiver=None,

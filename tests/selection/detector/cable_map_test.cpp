@@ -108,7 +108,7 @@ TEST(cable_map, tells_what_is_wrong_with_a_line_and_where) {
   ASSERT_EQ(lines[1], "0/3/0,CSI,0,,-587.5,-587.5,25");
   const std::pair<const char*, const char*> cases[] = {
       {"0/3,CSI,0,,-587.5,-587.5,25",
-       "cables.csv:2:1: \"0/3\" is no input; write crate/slot/channel, such as 0/3/7"},
+       "cables.csv:2:1: \"0/3\" is not an input; write crate/slot/channel, such as 0/3/7"},
       {"0/2/0,CSI,0,,-587.5,-587.5,25", ":2:1: the readout has no input 0/2/0"},
       {"0/3/0,CSI,zero,,-587.5,-587.5,25", ":2:11: module \"zero\" is not a number"},
       {"0/3/0,CSI,0,1,-587.5,-587.5,25", ":2:13: a crystal has no end"},
@@ -133,9 +133,9 @@ TEST(cable_map, tells_what_is_wrong_with_a_line_and_where) {
 
 TEST(cable_map, tells_doubles_holes_and_unknown_names) {
   EXPECT_TRUE(has(refusal(changed(3, "0/3/0,CSI,1,,-562.5,-587.5,25")),
-                  "cables.csv:3:1: input 0/3/0 stands in line 2 already; each has one line"));
+                  "cables.csv:3:1: input 0/3/0 already has line 2; remove one"));
   const std::string twice = refusal(changed(3, "0/3/1,CSI,0,,-562.5,-587.5,25"));
-  EXPECT_TRUE(has(twice, ":3:11: crystal 0 has input 0/3/0 already; each has one")) << twice;
+  EXPECT_TRUE(has(twice, ":3:11: crystal 0 has input 0/3/0 already; remove one")) << twice;
   EXPECT_TRUE(has(twice, "cables.csv: crystal 1 has no input; add a line for it")) << twice;
   auto lines = lines_of(map_of_koto());
   const auto at =
@@ -143,25 +143,25 @@ TEST(cable_map, tells_doubles_holes_and_unknown_names) {
   ASSERT_NE(at, lines.end());
   const std::string input = at->substr(0, at->find(','));
   const std::string place = "cables.csv:" + std::to_string(at - lines.begin() + 1) + ":" +
-                            std::to_string(input.size() + 2) + ": no part of the detector is ";
+                            std::to_string(input.size() + 2) + ": the detector has no part ";
   const std::pair<std::string, std::string> cases[] = {
       {"# " + input, "cables.csv: CBAR module 3 end 1 has no input; add a line for it, or lower "
                      "`modules`; dead inputs are named in `dead`"},
-      {input + ",CBARR,3,1,,,", place + "called \"CBARR\"; did you mean CBAR?"},
+      {input + ",CBARR,3,1,,,", place + "named \"CBARR\"; did you mean CBAR?"},
       {input + ",CBAR,64,1,,,", ": CBAR has 64 modules, from 0 to 63; correct the number"},
       {input + ",CBAR,2,1,,,", ": CBAR module 2 end 1 has input "},
       {input + ",CBAR,3,2,,,", ": end 2 is out of range 0..1"},
-      {input + ",CBAR,3,1,5,,", ": a counter's input has no place; leave x, y and size empty"},
+      {input + ",CBAR,3,1,5,,", ": a counter's input has no position; leave x, y and size empty"},
       {"15/3/0,CBAR,3,1,,,", "cables.csv:"},
       // With a place, too, such a name is unknown: it may be meant for the calorimeter's.
-      {input + ",csi,3,,5,5,25", place + "called \"csi\"; there are CSI, "},
-      {input + ",XYZ,3,,5,5,25", place + "called \"XYZ\"; there are CSI, "}};
+      {input + ",csi,3,,5,5,25", place + "named \"csi\"; there are CSI, "},
+      {input + ",XYZ,3,,5,5,25", place + "named \"XYZ\"; there are CSI, "}};
   for (const auto& [line, message] : cases) {
     *at = line;
     const std::string said = refusal(joined(lines));
     EXPECT_TRUE(has(said, message)) << said;
   }
-  EXPECT_FALSE(has(refusal(joined(lines)), "has no place"));
+  EXPECT_FALSE(has(refusal(joined(lines)), "has no position"));
 }
 
 TEST(cable_map, that_was_cut_short_is_refused) {

@@ -145,7 +145,7 @@ TEST(settings, mistakes_are_told_where_they_stand) {
       {"threshold = 25.0", "treshold = 25.0", "7:1: photons.treshold is not a key; did you mean"},
       {"[clusters]", "[cluster]", "2:2: cluster is not a key; did you mean clusters?"},
       {"threshold = 25.0", "zzzzzz = 25.0", "7:1: photons.zzzzzz is not a key; there are thresh"},
-      {"\"four_clusters\"", "\"muon\"", "25:28: no trigger bit is called \"muon\"; there are two_"},
+      {"\"four_clusters\"", "\"muon\"", "25:28: there is no trigger bit \"muon\"; there are two_"},
       {"\"four_clusters\"", "\"for_clusters\"", "did you mean four_clusters?"},
       {"crystal_threshold = 4.0", "crystal_threshold = -4.0",
        "3:21: clusters.crystal_threshold"
@@ -163,21 +163,22 @@ TEST(settings, mistakes_are_told_where_they_stand) {
       {"[75.0, 22.5]", "[20.5, 22.5]", "must rise, by at least 1 MeV from pair to pair"},
       {"[75.0, 22.5]", "75.0", "is not a list of pairs of numbers: [[1.0, 2.0], …]"},
       {"threshold_factor = 3.0", "threshold_factor = 0", "vetoes.threshold_factor = 0 is not ab"},
-      {"within = 9.0\n", "", "16:1: counter.within and neighbours belong together; write both"},
-      {"\"refuse\"", "\"maybe\"", "is none of \"ignore\", \"keep\", \"refuse\""},
+      {"within = 9.0\n", "", "16:1: counter.within and neighbours must be set together"},
+      {"\"refuse\"", "\"maybe\"", "is not one of \"ignore\", \"keep\", \"refuse\""},
       {"vetoes = \"all\"", "vetoes = \"al\"", "is neither \"all\" nor a list of counters"},
       {"priority = 9", "priority = 256", "34:12: line.priority = 256 is out of range 0..255"},
       {"prescale = 7", "prescale = 0", "line.prescale = 0 is out of range 1..1000000000"},
       {"name = \"second\"", "name = \"se cond\"", "may hold letters, digits and _ only"},
-      {"\"second\"", "\"first\"", "36:8: there is a line \"first\" already; give each a name"},
-      {"[[line]]", "[[counter]]\nname = \"BHPV\"\n[[line]]", "a counter \"BHPV\" already"},
+      {"\"second\"", "\"first\"", "36:8: there is already a line \"first\"; give each its"},
+      {"[[line]]", "[[counter]]\nname = \"BHPV\"\n[[line]]", "already a counter \"BHPV\""},
       {"sequence = [\"a\", \"b\"]", "sequence = []", "must name at least one algorithm"},
       {"[[counter]]", "[counter]", "counter = {…} is not a list of tables; write [[counter]]"},
       {"photons = 2", "photons = = 2", "27:11"},
   };
   expect_said(sample, edits, "");
   const edit payloads[] = {
-      {"\"suppressed\"", "\"most\"", "\"most\" is none of \"all\", \"suppressed\", \"features\""},
+      {"\"suppressed\"", "\"most\"",
+       "\"most\" is not one of \"all\", \"suppressed\", \"features\""},
       {"payload = \"suppressed\"\n", "", "line.control"},
       {"control = 20", "control = 0", "line.control"},
       {"seed_sigma = 30.0", "seed_sigma = 4.0", "suppression.seed_sigma"},
@@ -188,14 +189,15 @@ TEST(settings, mistakes_are_told_where_they_stand) {
 
 TEST(settings, a_range_that_no_event_can_meet_is_refused) {
   const edit edits[] = {
-      {"[500.0, inf]", "[500.0, 400.0]", "it must rise; write [from, to], inf for an open end"},
-      {"[500.0, inf]", "[500.0, nan]", "it must rise"},
+      {"[500.0, inf]", "[500.0, 400.0]",
+       "the range must rise; write [from, to], inf for an open end"},
+      {"[500.0, inf]", "[500.0, nan]", "the range must rise"},
       {"[500.0, inf]", "[-5.0, -1.0]", "the quantity lies within 0 to inf"},
       {"photons = 2\n", "photons = [65, inf]\n", "the quantity lies within 0 to 64"},
       {"[500.0, inf]", "[inf, inf]", "an event holds it in 32 bits, up to 2.14748e+06"},
       {"[-inf, 5000.0]", "[-inf, -inf]", "an event holds it in 32 bits, up to 2.14748e+08"},
-      {"[500.0, inf]", "[500.0002, 500.0008]", "an event holds it in steps of 0.001, of which "},
-      {"photons = 2\n", "photons = 2.5\n", "an event holds it in steps of 1, of which none"},
+      {"[500.0, inf]", "[500.0002, 500.0008]", "an event holds it in steps of 0.001, and no step"},
+      {"photons = 2\n", "photons = 2.5\n", "an event holds it in steps of 1, and no step"},
       {"photons = 2\n", "photons = [2.4, 2.6]\n", "an event holds it in steps of 1"},
   };
   expect_said(sample, edits, "can never be met: ");
@@ -234,7 +236,7 @@ TEST(settings, a_line_that_can_never_fire_is_refused) {
        "photon_inner is never above photon_radius; change one of the two ranges"},
       {"fired = [\"CV front\"]", "fired = [\"CBAR\"]", "counter \"CBAR\" must have fired and must"},
       {"not_trigger = [\"led\"]", "not_trigger = [\"led\", \"two_clusters\"]",
-       "it wants and refuses the trigger bit \"two_clusters\"; take it out of trigger or of"},
+       "it requires and refuses the trigger bit \"two_clusters\"; take it out of trigger or of"},
   };
   expect_said(sample, edits, "line \"first\" can never fire: ");
   const edit window[] = {{"window = [-10.0, 12.0]", "window = [26.0, 30.0]",

@@ -467,20 +467,22 @@ TEST(tables, what_does_not_fit_the_detector_is_told_where_it_stands) {
       {one_line + "photon_distance = [1836.5, inf]\n", never + "photon_distance is never above"},
       {one_line + "crystals = 2716\nvertex_z = [6148.0, inf]\nphoton_inner = [875.0, inf]\n", ""},
       {apart + one_line + "photons = 2\n",
-       "2:22: no two crystals are within 0 mm, so that there are no photons and line \"x\" can "
+       "2:22: no two crystals are within 0 mm, so no photons are found and line \"x\" can "
        "never fire; raise clusters.neighbour_distance"},
       {apart + one_line + "photons = 0\n", ""},
       {"[clusters]\nevent_window = [149.0, 200.0]\n" + one_line,
-       "2:16: clusters.event_window holds no pulse"},
+       "2:16: clusters.event_window contains no pulse"},
       {"[clusters]\ncrystal_window = [149.0, 200.0]\n" + one_line,
-       "2:18: clusters.crystal_window holds no pulse: they are sought from -108 to 148 ns"},
-      {"[photons]\nwindow = [-200.0, -109.0]\n" + one_line, "2:10: photons.window holds no pulse"},
+       "2:18: clusters.crystal_window contains no pulse: pulses are searched from -108 to 148 ns"},
+      {"[photons]\nwindow = [-200.0, -109.0]\n" + one_line,
+       "2:10: photons.window contains no pulse"},
       {"[[counter]]\nname = \"CBAR\"\nwindow = [150.0, 160.0]\n" + one_line,
-       "3:10: the window of CBAR holds no pulse: they are sought from -108 to 148 ns; choose a"},
+       "3:10: the window of CBAR contains no pulse: pulses are searched from -108 to 148 ns; "
+       "choose a"},
       // At 500 MHz all of the waveform is looked through; pulses in time are 21.1 ns late in BHPV.
       {"[[counter]]\nname = \"BHPV\"\nwindow = [150.0, 160.0]\n" + one_line, ""},
       {"[[counter]]\nname = \"BHPV\"\nwindow = [287.0, 320.0]\n" + one_line,
-       "3:10: the window of BHPV holds no pulse: they are sought from -225.1 to 286.9 ns"},
+       "3:10: the window of BHPV contains no pulse: pulses are searched from -225.1 to 286.9 ns"},
       {"[[counter]]\nname = \"BHPV\"\nwindow = [-225.0, -205.0]\n" + one_line, ""},
   };
   for (const auto& [text, message] : cases) {
