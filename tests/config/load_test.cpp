@@ -131,7 +131,7 @@ TEST(load, mistakes_are_told_with_place_and_remedy) {
       {"udp.bind = \"\"\ntcp.bind = \"\"",
        ":1:12: udp.bind and tcp.bind are both \"\": no data could"},
       {"udp.bind = \"127.0.0.1:65530\"",
-       "udp.bind = 127.0.0.1:65530 with udp.ports = 8 goes beyond port 65535"},
+       "udp.bind = 127.0.0.1:65530 with udp.ports = 8 exceeds port 65535"},
       {"udp.threads = 9", ":1:15: udp.threads = 9 is more than udp.ports = 8"},
       {"tcp.bind = \"0.0.0.0:9420\"",
        ":1:12: monitor.bind and tcp.bind are the same address, 127.0.0.1:9420"},

@@ -36,7 +36,7 @@ std::string repeated(const std::string& text, int times) {
 
 TEST(toml, what_is_nested_too_deeply_is_refused) {
   EXPECT_EQ(said(repeated("a.", 15) + "a = 1"), "");
-  EXPECT_NE(said(repeated("a.", 100) + "a = 1").find("this is nested more than 16 deep"),
+  EXPECT_NE(said(repeated("a.", 100) + "a = 1").find("this is nested more than 16 levels deep"),
             std::string::npos);
   EXPECT_EQ(said("x = " + repeated("[", 15) + repeated("]", 15)), "");
   EXPECT_NE(said("x = " + repeated("[", 100) + repeated("]", 100)), "");

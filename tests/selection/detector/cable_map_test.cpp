@@ -119,7 +119,7 @@ TEST(cable_map, tells_what_is_wrong_with_a_line_and_where) {
       {"0/3/0,CSI,,,-587.5,-587.5,25", ":2:11: the module is missing"},
       {"0/3/0,CSI,0,,-587.5,-587.5,26",
        ":2:14: crystal 0 has the size 26, which is neither small_"},
-      {"0/3/0,CSI,0,,-562.5,-587.5,25", ":3:14: crystal 1 lies in crystal 0"},
+      {"0/3/0,CSI,0,,-562.5,-587.5,25", ":3:14: crystal 1 overlaps crystal 0"},
   };
   for (const auto& [line, message] : cases) {
     const std::string said = refusal(changed(2, line));

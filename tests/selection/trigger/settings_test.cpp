@@ -168,7 +168,7 @@ TEST(settings, mistakes_are_told_where_they_stand) {
       {"vetoes = \"all\"", "vetoes = \"al\"", "is neither \"all\" nor a list of counters"},
       {"priority = 9", "priority = 256", "34:12: line.priority = 256 is out of range 0..255"},
       {"prescale = 7", "prescale = 0", "line.prescale = 0 is out of range 1..1000000000"},
-      {"name = \"second\"", "name = \"se cond\"", "may hold letters, digits and _ only"},
+      {"name = \"second\"", "name = \"se cond\"", "may contain only letters, digits"},
       {"\"second\"", "\"first\"", "36:8: there is already a line \"first\"; give each its"},
       {"[[line]]", "[[counter]]\nname = \"BHPV\"\n[[line]]", "already a counter \"BHPV\""},
       {"sequence = [\"a\", \"b\"]", "sequence = []", "must name at least one algorithm"},
@@ -236,7 +236,7 @@ TEST(settings, a_line_that_can_never_fire_is_refused) {
        "photon_inner is never above photon_radius; change one of the two ranges"},
       {"fired = [\"CV front\"]", "fired = [\"CBAR\"]", "counter \"CBAR\" must have fired and must"},
       {"not_trigger = [\"led\"]", "not_trigger = [\"led\", \"two_clusters\"]",
-       "it requires and refuses the trigger bit \"two_clusters\"; take it out of trigger or of"},
+       "it requires and refuses the trigger bit \"two_clusters\"; remove it from trigger or"},
   };
   expect_said(sample, edits, "line \"first\" can never fire: ");
   const edit window[] = {{"window = [-10.0, 12.0]", "window = [26.0, 30.0]",

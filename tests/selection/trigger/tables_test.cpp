@@ -451,9 +451,9 @@ TEST(tables, what_does_not_fit_the_detector_is_told_where_it_stands) {
        "3:19: the detector has no counter \"CBRA\"; did you mean CBAR?"},
       {"[[counter]]\nname = \"X\"\n" + one_line, "2:8: the detector has no counter \"X\""},
       {"[clusters]\ncrystal_threshold = 1400.0\n" + one_line,
-       "2:21: the threshold of a crystal, 1400, is above what the digitizer can give, 1312.12"},
+       "2:21: the threshold of a crystal, 1400, is above the digitizer's range, 1312.12"},
       {"[[counter]]\nname = \"BHGC\"\nthreshold = 400.0\n" + one_line,
-       "3:13: the threshold of BHGC, 400, is above what the digitizer can give, 319.5; lower it"},
+       "3:13: the threshold of BHGC, 400, is above the digitizer's range, 319.5; lower it"},
       {"[[counter]]\nname = \"BHGC\"\nneighbours = 5\nwithin = 1.0\n" + one_line,
        "3:14: so many neighbours cannot have a hit: BHGC has 4 modules; lower it"},
       {"[vetoes]\nwindow_margin = 7.6\n" + one_line,
@@ -520,8 +520,8 @@ TEST(tables, a_detector_that_does_not_fit_is_refused) {
   d.add_crystal({0, 0, 25, 10, 0, {15, 3, 0}, false});
   EXPECT_EQ(said_of(d), "the detector has no trigger board; name one");
   d.set_trigger_board({14, 15, 0});
-  EXPECT_EQ(said_of(d), "the detector has a crystal on input 15/3/0, at 500 MHz, where none is "
-                        "looked for; move it to a crate at 125 MHz");
+  EXPECT_EQ(said_of(d), "the detector has a crystal on input 15/3/0, at 500 MHz, but crystals "
+                        "need 125 MHz; move it to a crate at 125 MHz");
 
   detector many(readout::koto());
   many.set_trigger_board({14, 15, 0});
