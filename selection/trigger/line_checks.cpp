@@ -131,7 +131,7 @@ public:
     for (const auto& r : line_.ranges) {
       const auto needs = photons_for(r.what);
       if (photons != nullptr && (photons->range.to < needs.from || photons->range.from > needs.to))
-        say(r.place, "events with so many photons have no {}; take it out or change photons",
+        say(r.place, "events with so many photons have no {}; remove it or change photons",
             name_of(r.what));
     }
     at_least(quantity::clusters, photons_.least);

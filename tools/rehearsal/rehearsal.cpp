@@ -220,7 +220,7 @@ private:
     });
     if (!quiet) problem("events were still under way at the end");
     if (result_.frames_bypassed > 0)
-      problem(fmt::format("the CPU computed {} frames in the place of the device{}",
+      problem(fmt::format("the CPU computed {} frames in place of the device{}",
                           result_.frames_bypassed, see_log(log("daemon"))));
   }
 
@@ -293,7 +293,7 @@ rehearsal_result rehearse(const rehearsal_plan& plan) {
   std::filesystem::create_directories(plan.folder);
   if (std::filesystem::exists(plan.folder / "store")) {
     throw command_error(plan.folder.string() +
-                        " holds an earlier run: give another folder, or remove it");
+                        " holds an earlier run: choose another folder, or remove it");
   }
   return chain(plan).run();
 }
