@@ -234,7 +234,7 @@ TEST(load, settings_that_do_not_go_together_are_told_where_they_are_set) {
             texts{R"(l3.toml:1:12: udp.bind and tcp.bind are both "": no data could come in)"});
   EXPECT_EQ(
       errors_of("udp.bind = \"127.0.0.1:65530\""),
-      texts{"l3.toml:1:12: udp.bind = 127.0.0.1:65530 with udp.ports = 8 goes beyond port 65535"});
+      texts{"l3.toml:1:12: udp.bind = 127.0.0.1:65530 with udp.ports = 8 exceeds port 65535"});
   EXPECT_EQ(errors_of("udp.threads = 9"),
             texts{"l3.toml:1:15: udp.threads = 9 is more than udp.ports = 8"});
   EXPECT_EQ(errors_of("tcp.bind = \"0.0.0.0:9420\""),

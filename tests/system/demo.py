@@ -33,7 +33,7 @@ class Demo(harness.SystemTest):
             self.assert_conserved(run["daemon"])
 
     def test_no_folder_for_temporary_files(self):
-        for place, why in (("/nope", "TMPDIR, or /tmp where it is not set, is not a folder for temporary files: No"), ("/proc", "cannot make a folder in /proc (TMPDIR): ")):
+        for place, why in (("/nope", "TMPDIR, or /tmp if it is not set, is not a folder for temporary files: No"), ("/proc", "cannot make a folder in /proc (TMPDIR): ")):
             p = subprocess.run([harness.BIN / "koto-l3", "demo", "--events", "2"], env={**os.environ, "TMPDIR": place}, capture_output=True, text=True)
             self.assertEqual((p.returncode, p.stdout), (69, ""))
             self.assertRegex(p.stderr, rf"^koto-l3 demo: {re.escape(why)}.*\n$")

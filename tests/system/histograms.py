@@ -101,7 +101,7 @@ class Histograms(Selecting):
                 ((self.store, "--spill", "4"), FAILED, "holds no such histograms"),
                 ((self.store, "--run", "99"), FAILED, f"has no histograms of run 99: it holds run {RUN}\n"),
                 ((of_a_file, "--reference", self.store), 0, "no input changed since the reference"),
-                ((saved, "--save", of_a_file), FAILED, "is there already, and --save did not write it"),
+                ((saved, "--save", of_a_file), FAILED, "exists already, and --save did not write it"),
                 ((saved, "--spill", "3"), 2, "choose from a store"),
                 ((f"{harness.HOST}:1",), MISSING, f"http://{harness.HOST}:1/histograms")):
             self.assertIn(part, self.tool(*arguments, code=code))

@@ -89,12 +89,12 @@ class Recorded(Selecting):
             return answer["total"], said
         payload = data[head + store_reader.BLOCK_HEADER.size:end]
         total, said = write(payload[:-9] + bytes([payload[-9] ^ 1]) + payload[-8:], False)
-        self.assertIn("1 blocks whose payload is not what was written", said)
+        self.assertIn("1 blocks with a damaged payload", said)
         self.assertEqual((total["as_stored"], total["refused"]), (both - self.kept[RUN], self.kept[RUN] - fields[5]))
         if total["refused"]:
             self.assertRegex(next(iter(total["reasons"])), "the block that holds its session's settings is damaged")
         for other, why in ((b'nome = "pi0nunu"', "the settings of session .*nome"),  # no menu at all
-                           (b'name = "pi0nunU"', "koto-l3d .* decided it by settings ........, and koto-l3 .* makes ........ of the same texts")):
+                           (b'name = "pi0nunU"', "koto-l3d .* decided it with settings ........, but koto-l3 .* reads them as ........")):
             changed = payload.replace(b'name = "pi0nunu"', other, 1)
             self.assertNotEqual(changed, payload)
             total, _ = write(changed, True)
@@ -127,11 +127,11 @@ class Recorded(Selecting):
 
     def ledgers_of_efficiency(self, ledger):
         """What was given up by priority leaves no sample without a bias: a ledger says it, or it is not known."""
-        file, unknown = self.folder / "given.json", "whether events were given up by priority is not known of 1 session"
+        file, unknown = self.folder / "given.json", "for 1 session it is unknown whether events were shed by priority"
         self.assertIn(unknown, self.run_tool("efficiency", self.store)[1])
         for shed, ended, code, texts in (
                 ({}, True, 0, ("all events: 80 events",)), ({"no_frame": 3}, True, 0, ("all events: 80 events",)),
-                ({"priority": 3}, True, FAILED, ("given.json: 3 events were given up by the priority of the lines that kept them",)),
+                ({"priority": 3}, True, FAILED, ("given.json: 3 events were shed by priority",)),
                 ({}, False, 0, ("given.json is not final: the daemon still runs or was killed", unknown))):
             events = {**ledger["events"], "shed": {**ledger["events"]["shed"], **shed}}
             events["admitted"] += sum(shed.values())
@@ -165,7 +165,7 @@ class Recorded(Selecting):
                 ("more events", more_events, (*readers, ("verify",)), (), FAILED, "damaged"),
                 ("a bit", bit, readers[2:], (), FAILED, r"\(--skip-damaged accepts that\)"),
                 ("a bit, skipped", bit, readers[2:], skipping, 0,
-                 "damaged: 0 places that are no block, 1 blocks whose payload is not what was written, [1-9]"),
+                 "damaged: 0 places without a block, 1 blocks with a damaged payload, [1-9]"),
                 ("being written", data[:-8], readers, (), 0, r"blocks-\d+\.kl3: its last \d+ bytes are not a whole block")):
             store = self.folder / case.replace(" ", "_")
             store.mkdir()
@@ -180,7 +180,7 @@ class Recorded(Selecting):
         event = next(store_reader.read_file(whole)).events[0]
         code, said = self.run_tool("inspect", self.folder / "more_events", "--event", f"{event.spill}/{event.number}")
         self.assertEqual(code, 0, said)
-        self.assertIn("a part of it cannot be read, as `koto-l3 info` tells", said)
+        self.assertIn("a part of it cannot be read (`koto-l3 info` shows which)", said)
 
     def test_a_run_without_a_selection_tells_its_readout(self):
         file = self.simulate(4, spills=1)

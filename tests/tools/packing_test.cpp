@@ -160,9 +160,9 @@ TEST(packing, refuses_broken_records_with_their_place) {
   EXPECT_EQ(refusal(good, 64), "");
   EXPECT_EQ(refusal(good, 128), "");
   EXPECT_EQ(refusal(good.substr(0, good.size() - 1), 64),
-            "offset 3: the record is cut off: it has 50 of 51 bytes");
+            "offset 3: the record is truncated: it has 50 of 51 bytes");
   EXPECT_EQ(refusal(good.substr(0, 4), 64),
-            "offset 3: the record is cut off: it has 1 of 51 bytes");
+            "offset 3: the record is truncated: it has 1 of 51 bytes");
   EXPECT_EQ(refusal(good.substr(0, 3) + '\x11', 64),
             "offset 3: a record of N = 17 bits; there are at most 16");
   EXPECT_EQ(refusal(std::string(1, 1) + std::string(10, '\xff'), 64),

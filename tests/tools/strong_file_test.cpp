@@ -82,7 +82,7 @@ TEST_F(strong_file, gives_back_any_number_of_waveforms) {
 TEST_F(strong_file, refuses_samples_that_contradict_it) {
   const auto file = packed(noise(256), 256);
   EXPECT_EQ(refusal(file, 256), "");
-  EXPECT_NE(refusal(file, 64).find("its waveforms have 256 samples, and not 64 (--samples)"),
+  EXPECT_NE(refusal(file, 64).find("its waveforms have 256 samples, not 64 (--samples)"),
             std::string::npos);
 }
 
@@ -112,14 +112,14 @@ TEST_F(strong_file, is_refused_wherever_it_is_cut_off) {
 
 TEST_F(strong_file, says_what_is_wrong_and_where) {
   const auto file = packed(noise(4096), 64);
-  EXPECT_NE(refusal("KOTO").find("offset 0: this is no file of the strong codec"),
+  EXPECT_NE(refusal("KOTO").find("offset 0: this is not a file of the strong codec"),
             std::string::npos);
-  EXPECT_NE(refusal(file.substr(0, 100)).find("offset 16: the section is cut off: it has 68 of "),
+  EXPECT_NE(refusal(file.substr(0, 100)).find("offset 16: the section is truncated: it has 68 of "),
             std::string::npos);
   auto damaged = file;
   damaged[200] = static_cast<char>(damaged[200] ^ 1);
   EXPECT_NE(refusal(damaged).find("offset 16: the section is damaged"), std::string::npos);
-  EXPECT_NE(refusal(file.substr(0, file.size() - 16)).find("the head of a section is cut off"),
+  EXPECT_NE(refusal(file.substr(0, file.size() - 16)).find("the head of a section is truncated"),
             std::string::npos);
 }
 

@@ -26,10 +26,10 @@ def since_growth(run):
     return look
 
 
-def device(fault, **settings):
+def device(fault, environment=None, **settings):
     """Prepares a daemon whose device fails so."""
     def prepare(run):
-        run.sections["environment"] = harness.failing(fault) | settings.pop("environment", {})
+        run.sections["environment"] = harness.failing(fault) | (environment or {})
         run.sections["compute"] = {"verify_one_in": 1, "dumps": str(run.folder / "dumps")} | settings
     return prepare
 

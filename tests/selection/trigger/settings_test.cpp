@@ -328,10 +328,10 @@ TEST(settings, a_line_that_can_never_fire_is_refused) {
   EXPECT_EQ(
       refusal("fired = [\"CV front\"]", "fired = [\"CBAR\"]"),
       "s.toml:31:10: line \"first\" can never fire: counter \"CBAR\" must have fired and must "
-      "not; take it out of fired or of vetoes");
+      "not; remove it from fired or from vetoes");
   EXPECT_EQ(refusal("not_trigger = [\"led\"]", "not_trigger = [\"led\", \"two_clusters\"]"),
             "s.toml:24:8: line \"first\" can never fire: it requires and refuses the trigger bit "
-            "\"two_clusters\"; take it out of trigger or of not_trigger");
+            "\"two_clusters\"; remove it from trigger or from not_trigger");
 }
 
 TEST(settings, lines_for_overfull_events_ask_for_nothing_that_such_events_lack) {
@@ -345,7 +345,7 @@ TEST(settings, lines_for_overfull_events_ask_for_nothing_that_such_events_lack) 
     EXPECT_EQ(
         refusal("vetoes = \"all\"\nundecodable = true", condition + "\noverfull = true"),
         "s.toml:36:8: line \"second\" can never fire: an overfull event has no quantities and "
-        "no counters; take its ranges, vetoes and fired out");
+        "no counters; remove its ranges, vetoes and fired");
 }
 
 // What is said of the line once its photon_energy is something else.

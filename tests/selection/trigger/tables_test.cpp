@@ -455,10 +455,10 @@ TEST(tables, what_does_not_fit_the_detector_is_told_where_it_stands) {
   EXPECT_EQ(refusal("[[counter]]\nname = \"X\"\n" + one_line).substr(0, 43),
             "s.toml:2:8: the detector has no counter \"X\"");
   EXPECT_EQ(refusal("[clusters]\ncrystal_threshold = 1400.0\n" + one_line),
-            "s.toml:2:21: the threshold of a crystal, 1400, is above what the digitizer can give, "
+            "s.toml:2:21: the threshold of a crystal, 1400, is above the digitizer's range, "
             "1312.12; lower it");
   EXPECT_EQ(refusal("[[counter]]\nname = \"BHGC\"\nthreshold = 400.0\n" + one_line),
-            "s.toml:3:13: the threshold of BHGC, 400, is above what the digitizer can give, "
+            "s.toml:3:13: the threshold of BHGC, 400, is above the digitizer's range, "
             "319.5; lower it");
   EXPECT_EQ(refusal("[[counter]]\nname = \"BHGC\"\nneighbours = 5\nwithin = 1.0\n" + one_line),
             "s.toml:3:14: so many neighbours cannot have a hit: BHGC has 4 modules; lower it");

@@ -78,7 +78,7 @@ TEST(own_sums, of_a_daemon_that_was_killed_leave_open_what_was_under_way) {
   l.events.admitted += 1; // one was admitted after those in flight were counted
   EXPECT_EQ(differences(l), std::vector<std::string>());
   l.events.forwarded += 2;
-  expect(l, "koto-l3d: events admitted, and what became of them");
+  expect(l, "koto-l3d: events admitted, and their outcomes");
   l.events.forwarded -= 2;
   l.crates[1].seen -= 2;
   expect(l, "koto-l3d: fragments seen, and by crate");
@@ -105,7 +105,7 @@ TEST(own_sums, find_datagrams_that_were_received_and_not_of_any_kind) {
   for (const std::uint64_t received : {1, 29, 31}) {
     ledger l = of_daemon();
     l.datagrams.received = received;
-    expect(l, "koto-l3d: datagrams received, and of which kind");
+    expect(l, "koto-l3d: datagrams received, and by kind");
   }
 }
 
@@ -114,7 +114,7 @@ TEST(own_sums, of_datagrams_are_a_bound_where_some_may_have_come_over_tcp) {
   l.datagrams.received = 31;
   EXPECT_EQ(differences(l, came_by::any), std::vector<std::string>()) << "a hello";
   l.datagrams.received = 29;
-  expect(l, "koto-l3d: datagrams received, and of which kind", came_by::any);
+  expect(l, "koto-l3d: datagrams received, and by kind", came_by::any);
   l.datagrams.received = 31;
   l.datagrams.malformed["stream_magic"] = 1;
   EXPECT_EQ(differences(l), std::vector<std::string>()) << "a stranger came over TCP";
@@ -125,7 +125,7 @@ TEST(own_sums, of_records_over_tcp_hold_a_record_for_each_event) {
   l.datagrams = {12, 0, 0, 2, 0, 0, 0, {{"stream_magic", 7}}};
   EXPECT_EQ(differences(l, came_by::any), std::vector<std::string>());
   l.datagrams.received = 11;
-  expect(l, "koto-l3d: datagrams received, and of which kind", came_by::any);
+  expect(l, "koto-l3d: datagrams received, and by kind", came_by::any);
 }
 
 } // namespace
