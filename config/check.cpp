@@ -58,7 +58,7 @@ void check_inputs(const daemon_settings& s, std::vector<conflict>& found) {
   }
   if (!s.udp.bind.empty() && std::uint32_t{s.udp.port} + s.udp.ports - 1 > largest_port) {
     found.push_back({{"udp.bind", "udp.ports"},
-                     fmt::format("udp.bind = {} with udp.ports = {} goes beyond port 65535",
+                     fmt::format("udp.bind = {} with udp.ports = {} exceeds port 65535",
                                  text_of(internet_address{s.udp.bind, s.udp.port}), s.udp.ports)});
   }
   if (s.udp.threads > s.udp.ports) {

@@ -34,7 +34,7 @@ template <class Bind, class Port>
 key address(std::string_view path, Bind bind, Port port, std::uint16_t least_port,
             std::string_view text) {
   const auto allowed = fmt::format(
-      R"(address:port, of IPv6 [address]:port, or name:port, port {}..65535, or "" for none)",
+      R"(address:port, [IPv6 address]:port, or name:port, port {}..65535, or "" for none)",
       least_port);
   return {path,
           text,
@@ -262,7 +262,7 @@ const std::vector<section>& sections() {
       {"run", "The run that this daemon is part of."},
       {"readout",
        "Which crates send fragments; the same list, in the same order, as in the electronics."},
-      {"building", "How fragments and events are put together."},
+      {"building", "Building of events from fragments."},
       {"udp", "Level-2 data as datagrams, as the electronics send it."},
       {"tcp", "Level-2 data as a record stream with acknowledgements."},
       {"frames",
@@ -274,7 +274,7 @@ const std::vector<section>& sections() {
       {"output", "The form in which events leave."},
       {"spool", "The disk behind the outbox: blocks that the receiver has not stored wait here."},
       {"forward", "The output link."},
-      {"farm", "How this daemon finds the others of its farm: docs/farm.md."},
+      {"farm", "Etcd, through which the daemons of a farm find each other: docs/farm.md."},
       {"monitor", "The HTTP server with /metrics, /healthz, /readyz, /status and a page."},
       {"log", "The log, on standard error."},
   };
@@ -333,7 +333,7 @@ const std::vector<key>& keys() {
       integer(
           "building.parked_events", [](auto& s) -> auto& { return s.building.parked_events; }, 1,
           65536,
-          "Events that may wait for late fragments outside the frames; when all places are taken, "
+          "Events that may wait for late fragments outside the frames; when all places are in use, "
           "the oldest such event ends as incomplete."),
 
       address(
@@ -371,8 +371,8 @@ const std::vector<key>& keys() {
           "frames.count", [](auto& s) -> auto& { return s.frames.count; },
           [](auto& s) -> auto& { return s.frames.any_count; }, 2, 64,
           "Frames that circulate, for each device; each holds its input, output and tables. auto: "
-          "4 "
-          "on processors, 6 on a GPU, fewer where they would take over a quarter of the memory."),
+          "4 on processors, 6 on a GPU, fewer if they would need more than a quarter of the "
+          "memory."),
       integer_or_auto(
           "frames.events", [](auto& s) -> auto& { return s.frames.events; },
           [](auto& s) -> auto& { return s.frames.any_events; }, 1, 4096,
@@ -427,8 +427,8 @@ const std::vector<key>& keys() {
           "selection.mode", [](auto& s) -> auto& { return s.selection.mode; },
           std::vector{std::pair{"select", selection_mode::select},
                       {"record", selection_mode::record}},
-          "Whether the lines decide which events are kept; record: every event is kept, and what "
-          "the lines decide is stored with it and counted."),
+          "select: the lines decide which events are kept; record: every event is kept, and the "
+          "decision of the lines is stored with it and counted."),
       file_name(
           "selection.shadow", [](auto& s) -> auto& { return s.selection.shadow; },
           "A second menu, of the form of selection.lines, that is judged beside it on the same "

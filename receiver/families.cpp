@@ -148,7 +148,7 @@ std::vector<family> families_of(const receive_snapshot& s) {
       {gauge, "receive_store_bytes", "store.bytes", "Bytes of packed events in the store.",
        s.stored_bytes},
       {gauge, "receive_store_sessions", "store.sessions",
-       "Sessions of which the store has blocks; it takes 65536.", s.sessions},
+       "Sessions with blocks in the store; the limit is 65536.", s.sessions},
       {gauge, "receive_disk_bytes", "disk.bytes", "Size of the file system of the store.",
        on_disk(&disk_snapshot::bytes)},
       {gauge, "receive_disk_free_bytes", "disk.free", "Bytes of it that may still be written.",
@@ -196,9 +196,8 @@ std::vector<family> families_of(const receive_snapshot& s) {
       {"daemons[node].bytes_per_second", "Bytes stored a second, over the last ten.",
        each_daemon(s, [](const auto& d) { return json::value(d.bytes_per_second); })},
       {gauge, "receive_daemon_lag_seconds{node}", "daemons[node].lag",
-       "From sealing its last block to storing it, by the clocks of both machines; absent: none "
-       "was "
-       "stored since the start, or its clock is more than a day ahead or a year behind.",
+       "Time from sealing its last block to storing it, by the clocks of both machines; absent: "
+       "none was stored since the start, or its clock is more than a day ahead or a year behind.",
        each_daemon(s, [](const auto& d) { return or_null(d.lag); })},
       {"daemons[node].last_block", "Seconds since its last block was stored.",
        each_daemon(s, [](const auto& d) { return or_null(d.last_block); })},
@@ -210,10 +209,10 @@ std::vector<family> families_of(const receive_snapshot& s) {
        s.daemons_left_out},
       {"missing",
        "Parts of runs that nodes accepted but did not deliver: array with the `node`, the `run`, "
-       "`spill` and `event` of its last event in the store (`after`; null: none, or not known) and "
-       "of the first when it had begun anew (`before`), `silent_for` s, and whether it was "
-       "`back_after` s. Events that it had on disk, and those that senders over TCP send to other "
-       "nodes, are stored nevertheless.",
+       "`spill` and `event` of its last event in the store (`after`; null if unknown) and of the "
+       "first after its restart (`before`), `silent_for` s, and whether it was `back_after` s. "
+       "Events that it had on disk, and those that senders over TCP send to other nodes, are "
+       "stored nevertheless.",
        missing_parts(s)},
   };
   std::ranges::move(families_of(s.process), std::back_inserter(all));
@@ -251,11 +250,11 @@ std::string advice(const receive_snapshot& s) {
   const auto has = [&](receive_trouble t) { return s.has[static_cast<std::size_t>(t)]; };
   if (!s.ready())
     return "Nothing is stored: " + s.store_error +
-           ". The daemons keep what they have; make room, or mend the disk of " + s.folder + ".";
+           ". The daemons keep their events; make room, or repair the disk of " + s.folder + ".";
   if (has(receive_trouble::node_missing))
     return "Missing: " + who_is_missing(s) + ". Check that node.";
   if (has(receive_trouble::same_node))
-    return "Several daemons say that they are " + who_are_several(s) +
+    return "Several daemons claim to be " + who_are_several(s) +
            ": give each a number of its own in run.node; until then their counts are added up, and "
            "a dead one cannot be named.";
   if (has(receive_trouble::ledger_fails))

@@ -171,8 +171,8 @@ void node_presence::look_at_number(std::uint32_t node, const node_sessions& its,
     } else if (now >= all.since + patience_with_several) {
       all = {all.since, peers_of(its.there), true};
       news_.push_back(fmt::format(
-          "several daemons say that they are node {} ({}): give each a number of its own in "
-          "`run.node`; until then their counts are added up, and a dead one cannot be named",
+          "several daemons claim to be node {} ({}): give each a number of its own in `run.node`; "
+          "until then their counts are added up, and a dead one cannot be named",
           node, all.who));
     }
     return;
@@ -181,7 +181,7 @@ void node_presence::look_at_number(std::uint32_t node, const node_sessions& its,
   known.insert(its.silent.begin(), its.silent.end());
   if (are_of_several(known)) return;
   if (!known.empty())
-    news_.push_back(fmt::format("only one daemon now says that it is node {}", node));
+    news_.push_back(fmt::format("only one daemon now claims to be node {}", node));
   several_.erase(found);
 }
 
@@ -197,7 +197,7 @@ void node_presence::look_at_one_there(std::uint32_t node, const node_sessions& i
     if (one_of_several && now < first->second->heard_at + silence_of_one_of_several) return;
     news_.push_back(fmt::format(
         "{}node {} is missing: silent for {:.1f} s without a goodbye; {} are not in the store",
-        one_of_several ? "one of the daemons that say that they are " : "", node,
+        one_of_several ? "one of the daemons that claim to be " : "", node,
         in_seconds(now - part.silent_since), what_is_missing(part)));
     absence begun{part, {}, {}};
     begun.own.add(its.silent);

@@ -397,7 +397,7 @@ int receive(const options& o) {
 void add_receive(command_line program, command_body& run) {
   auto o = std::make_shared<options>();
   const auto c =
-      program.add_subcommand("receive", "store what daemons send and acknowledge what is stored");
+      program.add_subcommand("receive", "store blocks of daemons, and acknowledge stored blocks");
   c.footer("Runs until SIGINT, SIGTERM or SIGHUP. A folder belongs to one receiver at a time.");
   add_options_file(c);
   c.add_option("--bind", o->receiver.bind,
@@ -426,12 +426,12 @@ void add_receive(command_line program, command_body& run) {
              "accept daemons of other machines without keys: everybody on the network may send");
   c.add_option_function(
        "--monitor", [o](const std::string& text) { o->monitor = read_address(text); },
-       "address for /metrics, /healthz, /readyz, /status and a page, as 127.0.0.1:9421")
+       "address for /metrics, /healthz, /readyz, /status and a page, such as 127.0.0.1:9421")
       .check([](const std::string& text) -> std::string {
         return read_address(text) ? ""
                                   : text + " is not an address like 127.0.0.1:9421 or node1:9421";
       });
-  c.add_flag("--sync", o->store.sync, "acknowledge only what the disk has confirmed");
+  c.add_flag("--sync", o->store.sync, "acknowledge a block only after the disk has confirmed it");
   c.add_flag("--json", o->json, "report as JSON at the end");
   c.add_flag("--check-config", o->check, "check the options and the keys that they name, and exit");
   c.callback([o, c, &run] {

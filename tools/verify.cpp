@@ -337,8 +337,8 @@ void add_verify(command_line program, command_body& run) {
   const auto c = program.add_subcommand("verify", "compare what was sent with what was stored");
   c.footer(
       "Ends with 0 only if every event is stored as it was sent and no ledger is wrong: a ledger "
-      "is wrong if its sums do not balance or are not what it says of them, if its figures differ "
-      "from the other ledgers' or from what lies in the folder, if it belongs to another run or "
+      "is wrong if its sums do not balance or contradict its own statement, if its figures differ "
+      "from the other ledgers' or from the content of the folder, if it belongs to another run or "
       "store, or if two are of the same start of a daemon; a store must have its receiver's "
       "ledger. A ledger that is not final and a session without a ledger are reported, but are not "
       "faults. An event that was sent again to a restarted daemon and stored twice counts as "

@@ -215,7 +215,7 @@ std::vector<family> families_of(const metrics_snapshot& s) {
       {"node", "Number of the node.", s.node},
       {"farm.state",
        "State of the node in its farm: `joining`, `joined`, `cut_off`, `refused`, `left`; null "
-       "where none is configured.",
+       "without a farm.",
        of_farm(s, [](const farm_report& farm) { return json::value(name_of(farm.state)); })},
       {gauge, "farm_state{state}", "",
        "1 for the state of the node in its farm; joined: etcd answers and knows it.",
@@ -376,9 +376,9 @@ std::vector<family> families_of(const metrics_snapshot& s) {
       {counter, "packed_bytes_total", "bytes.packed", "Bytes of packed events.",
        out.packed_bytes.sum()},
       {counter, "payload_events_total{payload}", "payloads.events.{payload}",
-       "Packed events by what is kept of their waveforms.", counts_of(out.packed_events)},
+       "Packed events by the kept part of their waveforms.", counts_of(out.packed_events)},
       {counter, "payload_bytes_total{payload}", "payloads.bytes.{payload}",
-       "Bytes of packed events by what is kept of their waveforms.", counts_of(out.packed_bytes)},
+       "Bytes of packed events by the kept part of their waveforms.", counts_of(out.packed_bytes)},
 
       // Trigger lines.
       {counter, "line_fired_total{line}", "lines[line].fired",
@@ -478,7 +478,7 @@ std::vector<family> families_of(const metrics_snapshot& s) {
        each<frame_state>(
            [&](frame_state state) { return s.frames[static_cast<std::size_t>(state)]; })},
       {"frame_events",
-       "Events that a frame holds: frames.events, or what was chosen for the device.",
+       "Events that a frame holds: frames.events, or the number chosen for the device.",
        s.frame_events},
       {"compute_time",
        "Time a frame spends in the compute stage: `count` of frames, `median`, `p99` (99 % took no "

@@ -38,7 +38,7 @@ std::string advice_on(trouble t, std::string_view receiver) {
            "outbox_full, or a compute.backend that is too slow";
   case trouble::spilling:
     return fmt::format("the outbox's memory is full, events go to disk (spool.folder) until the "
-                       "receiver at {} takes more: nothing is lost",
+                       "receiver at {} accepts more; nothing is lost",
                        receiver);
   case trouble::spool_full:
     return fmt::format("there is no room on disk (spool.size, spool.floor, or the disk itself): "
@@ -60,13 +60,13 @@ std::string advice_on(trouble t, std::string_view receiver) {
     return fmt::format(
         "memory and disk are nearly full: events of the lines with the lowest priority are shed "
         "and counted (koto_l3_events_shed_total{{reason=\"priority\"}}) until the receiver at {} "
-        "takes more",
+        "accepts more",
         receiver);
   case trouble::outbox_full:
     return fmt::format("the outbox is full, frames wait: the receiver at {} is absent or slower "
                        "than the input (forward.rate, its disk)",
                        receiver);
-  case trouble::engine_error: return "kernels failed: restart the daemon, look at the device";
+  case trouble::engine_error: return "kernels failed: restart the daemon, check the device";
   case trouble::device_lost:
     return "this process has lost the device's context; the CPU computes, with the same results; "
            "under a service manager the daemon restarts by itself between spills; otherwise "
@@ -76,12 +76,12 @@ std::string advice_on(trouble t, std::string_view receiver) {
            "but perhaps more slowly; the device is tried again: if that does not help, restart the "
            "daemon between spills and look at the device";
   case trouble::crate_fault:
-    return "look at the crate that the log, the page and /status name, at its fibre and its "
-           "switch, and tell its expert";
+    return "check the crate that the log, the page and /status name, its fibre and its switch, and "
+           "tell its expert";
   case trouble::events_incomplete:
     return "more than one event in a hundred lacks fragments, and is dropped or flagged "
-           "(building.incomplete): look at the links' kernel drops and at refused datagrams first; "
-           "if there are none, at crates and switches (the log says which crates the events lack)";
+           "(building.incomplete): check the links' kernel drops and refused datagrams first, then "
+           "crates and switches (the log names the missing crates)";
   case trouble::hot_inputs:
     return "pulses of these inputs make hits and crystals in most events, which are then vetoed or "
            "measured wrong: tell the detector's expert; until an input is repaired, dead = 1 in "

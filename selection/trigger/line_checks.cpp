@@ -94,7 +94,8 @@ public:
     for (const auto& t : trigger_names)
       if ((line_.trigger_any & line_.trigger_none & t.bit) != 0)
         say(line_.name.place,
-            "it requires and refuses the trigger bit {}; take it out of trigger or of not_trigger",
+            "it requires and refuses the trigger bit {}; remove it from trigger or from "
+            "not_trigger",
             quote(t.name));
   }
 
@@ -103,7 +104,7 @@ public:
       for (const auto& off : line_.vetoes)
         if (on.value == off.value)
           say(on.place,
-              "counter {} must have fired and must not have fired; take it out of fired or of "
+              "counter {} must have fired and must not have fired; remove it from fired or from "
               "vetoes",
               quote(on.value));
   }
@@ -111,8 +112,8 @@ public:
   void overfull() {
     if (!line_.overfull) return;
     if (line_.all_vetoes || !line_.vetoes.empty() || !line_.fired.empty() || !line_.ranges.empty())
-      say(line_.name.place, "an overfull event has no quantities and no counters; take its ranges, "
-                            "vetoes and fired out");
+      say(line_.name.place, "an overfull event has no quantities and no counters; remove its "
+                            "ranges, vetoes and fired");
   }
 
   void order() {
@@ -165,7 +166,7 @@ public:
     never_above(quantity::clusters, clusters);
     if (photons_.least > clusters) {
       say(photons_.by->place,
-          "in this detector photons is never above {:g}; change or take out the range", clusters);
+          "in this detector photons is never above {:g}; change or remove the range", clusters);
       return;
     }
     never_above(quantity::photon_inner, inner, rounded);

@@ -123,8 +123,7 @@ protected:
       EXPECT_TRUE(f.after(1s, {1, 2, 11, 12}).empty()) << "one may be dead";
     const auto news = f.after(1s, {1, 2, 11, 12});
     ASSERT_EQ(news.size(), 1U);
-    EXPECT_EQ(news[0].find("several daemons say that they are node 3 (address 10.0.0.1"), 0U)
-        << news[0];
+    EXPECT_EQ(news[0].find("several daemons claim to be node 3 (address 10.0.0.1"), 0U) << news[0];
     EXPECT_NE(news[0].find("give each a number of its own in `run.node`"), std::string::npos);
     EXPECT_TRUE(f.presence().said_by_several().contains(3));
     EXPECT_TRUE(f.after(1s, {1, 2, 11, 12}).empty()) << "once";
@@ -138,11 +137,11 @@ TEST_F(two_of_one_number, are_told_and_do_not_hide_their_deaths) {
   const auto news = f.after(1s, {11, 12});
   ASSERT_EQ(news.size(), 1U);
   EXPECT_EQ(news[0],
-            "one of the daemons that say that they are node 3 is missing: silent for 2.2 s without "
+            "one of the daemons that claim to be node 3 is missing: silent for 2.2 s without "
             "a goodbye; its events of run 7 after event 17 of spill 5 are not in the store");
   EXPECT_TRUE(f.presence().is_missing(3));
   EXPECT_EQ(f.after(1s, {11, 12}),
-            std::vector<std::string>{"only one daemon now says that it is node 3"});
+            std::vector<std::string>{"only one daemon now claims to be node 3"});
   EXPECT_TRUE(f.presence().said_by_several().empty());
   EXPECT_TRUE(f.after(1min, {11, 12}).empty()) << "the one that lives is not the other, back";
   const auto both = f.after(3s);
@@ -162,7 +161,7 @@ TEST_F(a_farm, tells_two_daemons_of_one_machine_by_their_processes) {
   for (int second = 0; second < 10; ++second)
     for (const std::string& line : f.after(1s, {1, 11})) said.push_back(line);
   ASSERT_EQ(said.size(), 1U);
-  EXPECT_EQ(said[0].find("several daemons say that they are node 3 (address 10.0.0.1"), 0U);
+  EXPECT_EQ(said[0].find("several daemons claim to be node 3 (address 10.0.0.1"), 0U);
   EXPECT_TRUE(f.presence().said_by_several().contains(3));
 }
 

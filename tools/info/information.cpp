@@ -80,7 +80,7 @@ std::string beginning_of(const fs::path& file) {
 std::string_view text_file(std::string_view bytes) {
   if (bytes.starts_with(R"({"spill":)"))
     return "the truth of simulated events, with which `koto-l3 evaluate` compares; `koto-l3 info` "
-           "tells of the .l2raw file beside it";
+           "reads the .l2raw file beside it";
   if (bytes.starts_with(R"({"histograms":)"))
     return "a file of histograms, which `koto-l3 histograms` shows";
   return {};

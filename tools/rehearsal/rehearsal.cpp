@@ -227,7 +227,7 @@ private:
   void end(child_process& child, const char* name, const char* its_log) {
     child.signal(SIGTERM);
     const auto code = wait_for(child, 70s);
-    if (!code) problem(fmt::format("{} did not end when told to{}", name, see_log(log(its_log))));
+    if (!code) problem(fmt::format("{} did not end on request{}", name, see_log(log(its_log))));
     if (code && *code != 0)
       problem(fmt::format("{} ended with {}{}", name, *code, see_log(log(its_log))));
   }

@@ -103,7 +103,7 @@ std::string to_table(const replay_report& r) {
   if (r.nodes.size() > 1)
     for (const node_report& n : r.nodes) node_line(out, n, r.data_datagrams != 0);
   if (r.paced)
-    line(out, "  behind its pace      {:12.1f}  µs mean, {:.1f} µs 99 %, {:.1f} µs at most",
+    line(out, "  delay of sending     {:12.1f}  µs mean, {:.1f} µs 99 %, {:.1f} µs at most",
          r.mean_delay * microsecond, r.p99_delay * microsecond, r.longest_delay * microsecond);
   return out;
 }

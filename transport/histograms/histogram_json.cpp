@@ -119,7 +119,7 @@ std::string place_in(std::string_view words, std::size_t offset) {
 
 /// Why no waveforms can give these sums; empty if they are possible.
 std::string_view impossible(const channel_sums& c, std::uint64_t sampled) {
-  if (c.waveforms > sampled) return "more waveforms than events were looked at";
+  if (c.waveforms > sampled) return "more waveforms than sampled events";
   if (c.lit > c.waveforms || c.quiet > c.waveforms - c.lit)
     return "more waveforms with and without a pulse than waveforms";
   constexpr std::uint64_t most = most_noise_log;

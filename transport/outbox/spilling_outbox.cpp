@@ -235,7 +235,7 @@ void spilling_outbox::note_failure(const std::error_code& error, time_point now)
   failed_at_ = now;
   if (disk_failing_.exchange(true) || !report_) return;
   report_("the disk refuses a block of the spool: " + error.message() +
-          "; the block is written again until the disk takes it");
+          "; the write is retried until it succeeds");
 }
 
 /// A full disk that is being emptied accepts a block now and then, so only a lasting error is

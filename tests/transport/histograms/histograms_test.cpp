@@ -142,7 +142,7 @@ TEST(histogram_json, refuses_what_no_run_counts) {
             "\"sampled\" is 4001, more than the 4000 events that were counted");
   EXPECT_EQ(with([](auto& h) { h.inputs[5] = "3/3/4"; }), "\"inputs\" has 3/3/4 twice");
   EXPECT_EQ(with([](auto& h) { h.channels[4].waveforms = 1001; }),
-            "input 4, \"3/3/4\", has more waveforms than events were looked at");
+            "input 4, \"3/3/4\", has more waveforms than sampled events");
   EXPECT_EQ(with([](auto& h) { h.channels[4].lit += 1; }),
             "input 4, \"3/3/4\", has more waveforms with and without a pulse than waveforms");
   EXPECT_EQ(with([](auto& h) { h.channels[4].quiet = UINT64_MAX; }),
