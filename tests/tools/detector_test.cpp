@@ -235,8 +235,8 @@ TEST(detector, what_would_overflow_or_make_no_sense_is_refused_where_it_stands) 
   EXPECT_EQ(refusal("light_speed = 181.0", "light_speed = 1e7"),
             "d.toml:25:15: signals.light_speed = 10000000.0 is out of range 1..299.792");
   EXPECT_EQ(refusal("first = \"0/3/0\"", "first = \"15/3/0\""),
-            "d.toml:3:9: calorimeter.first = \"15/3/0\" is at 500 MHz, where no crystal is looked "
-            "for; choose a crate at 125 MHz");
+            "d.toml:3:9: calorimeter.first = \"15/3/0\" is at 500 MHz, but crystals need 125 MHz; "
+            "choose a crate at 125 MHz");
   EXPECT_EQ(refusal("front = 6148.0", "front = 1e9"),
             "d.toml:4:9: calorimeter.front = 1000000000.0 is out of range -100000..100000");
   EXPECT_EQ(refusal("small_counts_per_mev = 10.0", "small_counts_per_mev = 1e-9"),

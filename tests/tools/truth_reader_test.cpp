@@ -67,7 +67,7 @@ protected:
       (void)reader.next(e, key);
     } catch (const std::runtime_error& error) {
       const std::string what = error.what();
-      EXPECT_TRUE(what.starts_with(path.string() + ":2: is no line of truth: ")) << what;
+      EXPECT_TRUE(what.starts_with(path.string() + ":2: is not a line of truth: ")) << what;
       return what;
     }
     ADD_FAILURE() << "took " << line;

@@ -116,7 +116,7 @@ TEST(cable_map, tells_what_is_wrong_with_a_line_and_where) {
   says("0/3/0,CSI,0,,-587.5,-587.5,26",
        "cables.csv:2:14: crystal 0 has the size 26, which is neither small_size 25 nor large_size "
        "50");
-  says("0/3/0,CSI,0,,-562.5,-587.5,25", "cables.csv:3:14: crystal 1 lies in crystal 0");
+  says("0/3/0,CSI,0,,-562.5,-587.5,25", "cables.csv:3:14: crystal 1 overlaps crystal 0");
   EXPECT_EQ(refusal("\xef\xbb\xbf" + map_of_koto()), "") << "a byte order mark";
   EXPECT_EQ(refusal("a,b\n"), "cables.csv:1:1: the table must begin with its header; write "
                               "input,detector,module,end,x,y,size");

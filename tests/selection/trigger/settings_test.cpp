@@ -286,8 +286,8 @@ TEST(settings, what_is_out_of_range_is_refused_where_it_stands) {
   EXPECT_EQ(refusal("priority = 9", "priority = 256"),
             "s.toml:34:12: line.priority = 256 is out of range 0..255");
   EXPECT_EQ(refusal("name = \"second\"", "name = \"se cond\""),
-            "s.toml:36:8: line.name = \"se cond\" may hold letters, digits and _ only: it stands "
-            "in files and metrics");
+            "s.toml:36:8: line.name = \"se cond\" may contain only letters, digits and _: it is "
+            "used in files and metrics");
   EXPECT_EQ(refusal("sequence = [\"a\", \"b\"]", "sequence = []"),
             "s.toml:1:12: sequence = [] must name at least one algorithm");
   EXPECT_EQ(refusal("[[counter]]", "[counter]"),

@@ -552,7 +552,7 @@ TEST(tables, a_detector_that_does_not_fit_is_refused) {
   fast.set_trigger_board({14, 15, 0});
   fast.add_crystal({0, 0, 25, 10, 0, {15, 3, 0}, false});
   EXPECT_EQ(said(fast, nominal_calibration(fast)),
-            "the detector has a crystal on input 15/3/0, at 500 MHz, where none is looked for; "
+            "the detector has a crystal on input 15/3/0, at 500 MHz, but crystals need 125 MHz; "
             "move it to a crate at 125 MHz");
 
   detector many(readout::koto());
