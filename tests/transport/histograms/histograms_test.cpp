@@ -364,7 +364,7 @@ TEST(histograms, that_count_something_else_are_not_added) {
   EXPECT_EQ(why([](auto& h) { h.channels[4].pedestal = UINT64_MAX; }), too_large);
   EXPECT_EQ(why([](auto& h) { h.channels[4].time = INT64_MAX; }), too_large);
   EXPECT_EQ(why([](auto& h) { h.counters[1].counts[3] = UINT64_MAX; }), too_large);
-  EXPECT_NE(why([](auto& h) { h.settings = "00000001"; }).find("settings 000012ab decided"),
+  EXPECT_NE(why([](auto& h) { h.settings = "00000001"; }).find("settings, 000012ab"),
             std::string::npos);
   EXPECT_NE(why([](auto& h) { h.histograms[0].width = 3; }).find("has 60 bins"), std::string::npos);
 }
