@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "tools/verify/agreement.hpp"
+#include "tools/verify/quiet_time.hpp"
 
 namespace l3 {
 namespace {
@@ -44,7 +45,12 @@ struct run {
   }
 };
 
-TEST(objections, has_none_to_a_good_run) { EXPECT_TRUE(run().objections().empty()); }
+TEST(objections, has_none_to_a_good_run) {
+  run r;
+  EXPECT_TRUE(r.objections().empty());
+  r.receiver.of_folder = false; // it wrote its ledger elsewhere
+  EXPECT_TRUE(r.objections().empty());
+}
 
 TEST(objections, tells_that_a_store_has_no_ledger) {
   run r;
@@ -64,12 +70,6 @@ TEST(objections, tells_a_daemon_of_a_run_that_is_not_compared) {
   r.receiver.content.sessions.push_back(9);
   r.more.push_back(of(daemon_program, 8, {9}));
   r.expect(r.more[0].path + " is of run 8, which is not compared: leave it out");
-}
-
-TEST(objections, takes_the_ledger_of_a_receiver_that_wrote_it_elsewhere) {
-  run r;
-  r.receiver.of_folder = false;
-  EXPECT_TRUE(r.objections().empty());
 }
 
 TEST(objections, tells_a_ledger_of_another_program_in_the_place_of_the_receivers) {
@@ -148,6 +148,21 @@ TEST(objections, tells_that_a_spool_does_not_hold_what_its_daemon_left) {
   EXPECT_TRUE(r.objections().empty());
   r.node.content.spool->waiting = 11;
   r.expect("koto-l3d.json: 11 events wait on disk, and store holds 10 of them");
+}
+
+/// Of the other small part of `verify`.
+TEST(quiet_time, is_over_once_after_the_last_block_or_if_none_ever_comes) {
+  using namespace std::chrono_literals;
+  quiet_time quiet(10s, time_point(100s));
+  EXPECT_FALSE(quiet.over(3, time_point(105s)));
+  EXPECT_FALSE(quiet.over(3, time_point(115s))) << "ten since the block, not since the start";
+  EXPECT_TRUE(quiet.over(3, time_point(116s)));
+  EXPECT_FALSE(quiet.over(3, time_point(200s))) << "told already";
+  EXPECT_FALSE(quiet.over(4, time_point(201s)));
+  EXPECT_TRUE(quiet.over(4, time_point(212s)));
+  quiet_time none(10s, time_point(100s));
+  EXPECT_FALSE(none.over(0, time_point(110s)));
+  EXPECT_TRUE(none.over(0, time_point(111s)));
 }
 
 } // namespace
