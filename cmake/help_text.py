@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a program of koto-l3 says with --help, taken apart: for man pages and for completion in a shell."""
+"""Parses a program's --help, for man pages and for shell completion."""
 import re
 import subprocess
 
 
 def parts(help_text: str):
-    """What CLI11 prints: sentences, usage, then lists of (name, text) by heading, and sentences again."""
+    """CLI11's output: sentences, usage, lists of (name, text) by heading, and sentences again."""
     words, usage, lists = [], "", {}
     now = None
     for line in help_text.splitlines():

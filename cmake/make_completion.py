@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the completion of a program's commands and options in a shell, of what it says with --help:
+"""Makes the shell completion of a program's commands and options from its --help:
 make_completion.py bash|zsh PROGRAM >FILE."""
 import itertools
 import pathlib
@@ -12,7 +12,7 @@ from help_text import told  # noqa: E402
 
 
 def options_of(lists):
-    """(names, values that it takes or None for none, what it does) of each."""
+    """(names, allowed values or None, help text) of each option."""
     groups = [entries for heading, entries in lists.items() if heading not in ("Positionals", "Subcommands")]
     for entry, text in itertools.chain(*groups):
         names, _, rest = entry.partition(" ")
@@ -22,7 +22,7 @@ def options_of(lists):
 
 
 def tree(program, *command):
-    """{command words: (options, commands below it with their texts)}"""
+    """{command words: (options, subcommands with their texts)}"""
     _, _, lists = told(program, *command)
     below = lists.get("Subcommands", [])
     found = {command: (list(options_of(lists)), below)}

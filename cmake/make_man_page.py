@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes a man page of what a program says with --help: make_man_page.py PROGRAM VERSION TEMPLATE >PAGE. The template has the
-sections that no program can tell, in roff; `@help@` in it stands for the options and commands. Its name, NAME.SECTION.in, is
-that of the page."""
+"""Makes a man page from a program's --help: make_man_page.py PROGRAM VERSION TEMPLATE >PAGE. The template has the
+other sections, in roff; `@help@` in it stands for the options and commands. The page is named after the template,
+NAME.SECTION.in."""
 import pathlib
 import re
 import sys
@@ -12,7 +12,7 @@ from help_text import told  # noqa: E402
 
 
 def roff(text: str) -> str:
-    """Text as it is: no control lines, no escapes, ASCII."""
+    """Literal text: no control lines, no escapes, ASCII."""
     text = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq")
     text = re.sub(r"[^\x00-\x7f]", lambda c: f"\\[u{ord(c.group()):04X}]", text)
     return "\\&" + text if text.startswith((".", "\\(aq")) else text

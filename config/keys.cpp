@@ -6,8 +6,8 @@
 
 #include "config/endpoint.hpp"
 #include "config/key_kinds.hpp"
-#include "config/path_text.hpp"
 #include "config/readout_list.hpp"
+#include "config/usage_mistake.hpp"
 
 namespace l3 {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/print.hpp"
+#include "config/load.hpp"
 
 #include <string_view>
 

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <string_view>
 
-#include "config/print.hpp"
+#include "config/load.hpp"
 
 int main(int argc, char** argv) {
   const std::string_view what = argc == 2 ? argv[1] : "";

@@ -9,7 +9,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "config/toml/nearest.hpp"
+#include "config/toml/complaints.hpp"
 #include "transport/format/plain_text.hpp"
 
 namespace l3 {
@@ -37,19 +37,6 @@ std::string what_was_meant(const CLI::App& command, std::string_view option) {
   option.remove_prefix(std::min(option.find_first_not_of('-'), option.size()));
   const std::string_view meant = nearest(option, {names.begin(), names.end()});
   return meant.empty() ? "" : "--" + std::string(meant);
-}
-
-/// An option of the command that was given too early, before a program or a group of commands
-/// without that option. Empty if there is none.
-std::string early_option(const CLI::App& command) {
-  const std::vector<std::string> names = options_of(command);
-  for (const CLI::App* before = command.get_parent(); before != nullptr;
-       before = before->get_parent()) {
-    std::string option = unknown_option(*before);
-    if (option.starts_with("--") && std::ranges::find(names, option.substr(2)) != names.end())
-      return option;
-  }
-  return {};
 }
 
 std::vector<std::string> subcommands_of(const CLI::App& command) {
@@ -101,8 +88,6 @@ std::string mistake_in_words(const CLI::App* program, const CLI::Error& error) {
                        meant.empty() ? "" : fmt::format("did you mean {}? ", meant));
   }
   const std::string option = unknown_option(*command);
-  if (const std::string early = early_option(*command); option.empty() && !early.empty())
-    return fmt::format("{0}: {1} stands behind the command; see {0} --help", name, early);
   if (option.empty())
     return fmt::format("{0}: {1}; see {0} --help", name, words_of(*command, error));
   const std::string meant = what_was_meant(*command, option);

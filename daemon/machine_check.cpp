@@ -3,15 +3,19 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <functional>
+#include <limits>
 
 #include <fmt/format.h>
 
+#include "daemon/compute/compute_side.hpp"
 #include "daemon/memory_plan.hpp"
 #include "daemon/words.hpp"
 #include "transport/outbox/spool.hpp"
 
 namespace l3 {
+
 namespace {
 
 constexpr std::uint64_t least_share_told = 50; // of the memory plan: one in so many
@@ -74,6 +78,80 @@ std::vector<std::string> wrong_with_node(const daemon_settings& s) {
   std::vector<std::string> wrong{wrong_with_outbox(s), wrong_with_spool(s.spool)};
   std::erase(wrong, "");
   return wrong;
+}
+
+namespace {
+
+// A CPU computes a frame when it is started; the other frames fill and drain meanwhile.
+constexpr std::uint16_t frames_of_processors = 4;
+constexpr std::uint32_t events_of_processors = 64;
+// On a device two frames wait for their copies, one computes, one drains, one fills, and one is
+// spare. The kernels of the selection run one block per event: with fewer events than
+// multiprocessors, some multiprocessors are idle.
+constexpr std::uint16_t frames_of_device = most_frames_chosen;
+constexpr std::uint32_t fewest_of_device = 64;
+constexpr std::uint32_t most_of_device = 256;
+constexpr std::uint32_t step_of_events = 32;
+// choose_frames() never goes below these, even if memory is short.
+constexpr std::uint16_t fewest_frames = 2;
+constexpr std::uint32_t fewest_events = 16;
+// All frames together take at most a quarter of the machine's memory, and half of the device's.
+constexpr std::uint64_t share_of_machine = 4;
+constexpr std::uint64_t share_of_device = 2;
+
+bool fits(const daemon_settings& s, const found_devices& devices, const memory_limit& memory) {
+  // Tables hold 32-bit offsets.
+  if (frame_capacity(s).bytes > std::numeric_limits<std::uint32_t>::max()) return false;
+  const std::uint64_t bytes = least_frame_bytes(s) * s.frames.count;
+  return bytes * std::max(devices.count, 1U) <= memory.bytes / share_of_machine &&
+         (devices.memory == 0 || bytes <= devices.memory / share_of_device);
+}
+
+std::string place_in_words(const daemon_settings& s, const found_devices& devices,
+                           const memory_limit& memory) {
+  const bool is_not_asked = s.compute.where == backend::hip || s.compute.where == backend::sycl;
+  std::string text = is_not_asked ? "a device that is not asked for its size" : "processors";
+  if (devices.count != 0) {
+    const std::string times = devices.count == 1 ? "" : fmt::format("{} × ", devices.count);
+    text = fmt::format("{}{} ({} multiprocessors, {})", times, devices.name,
+                       devices.multiprocessors, size_in_words(devices.memory));
+  }
+  if (!memory.whose.empty())
+    text += fmt::format(" and the {} of {}", size_in_words(memory.bytes), memory.whose);
+  return text;
+}
+
+} // namespace
+
+std::string choose_frames(daemon_settings& s, const found_devices& devices,
+                          const memory_limit& memory) {
+  frame_settings& f = s.frames;
+  if (!f.any_count && !f.any_events) return {};
+  const bool on_device = devices.count != 0;
+  if (f.any_count) f.count = on_device ? frames_of_device : frames_of_processors;
+  if (f.any_events) {
+    const std::uint32_t one_each =
+        (devices.multiprocessors + step_of_events - 1) / step_of_events * step_of_events;
+    f.events =
+        on_device ? std::clamp(one_each, fewest_of_device, most_of_device) : events_of_processors;
+  }
+  bool is_less = false;
+  while (!fits(s, devices, memory)) {
+    if (f.any_events && f.events > fewest_events) {
+      f.events = std::max(f.events / 2, fewest_events);
+    } else if (f.any_count && f.count > fewest_frames) {
+      --f.count;
+    } else {
+      break; // wrong_with_memory() says so if it is too much
+    }
+    is_less = true;
+  }
+  const std::string numbers =
+      fmt::format("{}{}{}", f.any_count ? fmt::format("frames.count = {}", f.count) : "",
+                  f.any_count && f.any_events ? ", " : "",
+                  f.any_events ? fmt::format("frames.events = {}", f.events) : "");
+  return fmt::format("{}: chosen for {}{}", numbers, place_in_words(s, devices, memory),
+                     is_less ? "; more would not leave enough of the memory" : "");
 }
 
 } // namespace l3

@@ -31,9 +31,7 @@
 #include "config/endpoint.hpp"
 #include "config/fault_text.hpp"
 #include "config/load.hpp"
-#include "config/print.hpp"
 #include "config/usage_mistake.hpp"
-#include "daemon/compute/frame_choice.hpp"
 #include "daemon/farm/farm_member.hpp"
 #include "daemon/farm/farm_node.hpp"
 #include "daemon/machine_check.hpp"
@@ -52,10 +50,10 @@
 #include "monitor/version.hpp"
 #include "selection/engine/engine.hpp"
 #include "transport/format/plain_text.hpp"
+#include "transport/format/time.hpp"
 #include "transport/link/link_keys.hpp"
 #include "transport/store/store_reader.hpp"
 #include "transport/system/reason_of.hpp"
-#include "transport/system/time_of_day.hpp"
 
 namespace {
 

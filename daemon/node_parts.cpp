@@ -17,7 +17,7 @@
 #include "gpu/memory/numa.hpp"
 #include "monitor/log.hpp"
 #include "transport/format/batch_capacity.hpp"
-#include "transport/system/thread_name.hpp"
+#include "transport/system/threads.hpp"
 
 namespace l3 {
 namespace {

@@ -53,7 +53,7 @@ struct compute_settings {
 struct frame_settings {
   std::uint16_t count = 4;   ///< per device
   std::uint32_t events = 64; ///< capacity of a frame
-  // Whether the daemon chooses these (daemon/compute/frame_choice.hpp).
+  // Whether the daemon chooses these (daemon/machine_check.hpp).
   bool any_count = true;
   bool any_events = true;
   std::chrono::nanoseconds age =

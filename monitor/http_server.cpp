@@ -29,7 +29,7 @@
 #include "transport/system/file_descriptor.hpp"
 #include "transport/system/name_lookup.hpp"
 #include "transport/system/reason_of.hpp"
-#include "transport/system/thread_name.hpp"
+#include "transport/system/threads.hpp"
 
 namespace l3 {
 namespace {

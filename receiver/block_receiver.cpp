@@ -11,9 +11,10 @@
 
 #include "receiver/link_guard.hpp"
 #include "transport/format/endian.hpp"
+#include "transport/format/time.hpp"
 #include "transport/link/link_address.hpp"
 #include "transport/link/link_message.hpp"
-#include "transport/system/time_of_day.hpp"
+#include "transport/system/file_io.hpp"
 
 namespace l3 {
 
@@ -130,11 +131,6 @@ void block_receiver::close() {
 
 std::string block_receiver::endpoint() const {
   return link_->socket.get(zmq::sockopt::last_endpoint);
-}
-
-std::size_t block_receiver::open_sessions(time_point now) const {
-  return static_cast<std::size_t>(std::count_if(
-      peers_.begin(), peers_.end(), [&](const auto& p) { return p.second.is_there(now); }));
 }
 
 bool block_receiver::step(std::chrono::milliseconds wait) {
@@ -332,6 +328,7 @@ void block_receiver::commit(time_point now) {
   uncommitted_events_.clear();
   if (std::exchange(recovering_, false)) {
     store_error_.clear();
+    failing_since_.reset();
     report_once("the store can be written again");
   }
   const auto& all = store_.committed();
@@ -339,12 +336,20 @@ void block_receiver::commit(time_point now) {
   counters_.stored_events.add(all.events - before_.events - counters_.stored_events);
 }
 
-/// If files of the store are removed while they are written, this program ends.
+/// Waits while the disk is full. A disk that fails for long ends this program, and so does a file
+/// that is removed while it is written: daemons keep their blocks and send them again.
 void block_receiver::store_failed(const std::error_code& error, time_point now) {
   if (error == std::errc::no_such_file_or_directory)
     throw std::runtime_error(store_.folder().path().string() +
                              ": the folder, or a file in it that is written, was removed");
   counters_.store_errors.add();
+  if (is_want_of_room(error))
+    failing_since_.reset();
+  else if (!failing_since_)
+    failing_since_ = now;
+  if (failing_since_ && now - *failing_since_ >= settings_.longest_failure)
+    throw std::runtime_error(fmt::format("the disk of {} has refused every block for a minute: {}",
+                                         store_.folder().path().string(), error.message()));
   store_error_ = error;
   recovering_ = false;
   retry_at_ = now + retry_time;

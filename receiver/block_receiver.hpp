@@ -35,8 +35,10 @@ struct receive_settings {
   std::uint32_t credit = 64; ///< blocks in flight per daemon; fewer if they are long
   byte_size largest_block = largest_sent_payload; ///< a peer that sends more is disconnected
   byte_size waiting = mebibytes(1024);            ///< memory of messages that wait to be stored
-  std::string secret_key;                         ///< file with the receiver's key; empty: no keys
-  std::string allow;                              ///< file with the public keys of allowed senders
+  std::string secret_key; ///< file with its own key; empty: a link without keys
+  std::string allow;      ///< file with the public keys of those that may send
+  /// The receiver ends if the store refuses every block for so long, but not for lack of room.
+  std::chrono::nanoseconds longest_failure = std::chrono::minutes(1);
 };
 
 /// Counts connection attempts at the output link.
@@ -92,8 +94,9 @@ public:
   block_receiver(const block_receiver&) = delete;
   block_receiver& operator=(const block_receiver&) = delete;
 
-  /// Waits for messages, takes and stores them, and acknowledges. Returns false if there were none.
-  /// Throws std::runtime_error if the store's folder or files were removed.
+  /// Waits for messages, reads all of them, stores and acknowledges. Returns false if there were
+  /// none. Throws std::runtime_error if the store's folder or files were removed, or if the disk
+  /// has refused every block for `longest_failure`.
   bool step(std::chrono::milliseconds wait);
 
   /// Accepts no more peers and completes the count of refused ones. Call it after the last step.
@@ -105,7 +108,6 @@ public:
   [[nodiscard]] const receive_counters& counters() const { return counters_; }
   // For the thread that calls step().
 
-  [[nodiscard]] std::size_t open_sessions(time_point now) const;
   /// The sessions that said hello.
   [[nodiscard]] const link_peers& peers() const { return peers_; }
   /// Why nothing can be stored now; no error if storing works.
@@ -161,7 +163,8 @@ private:
   std::vector<recent_events::identity> events_; ///< of the current block, then without repeats
   std::vector<std::byte> shortened_;            ///< a block without its repeats
   std::error_code store_error_;                 ///< set: the store could not be written
-  time_point completed_at_{};                   ///< when finished files were last completed
+  time_point completed_at_{};                   ///< last check for files to complete
+  std::optional<time_point> failing_since_;     ///< for other reasons than room; empty: no failure
   time_point retry_at_;
   bool recovering_ = false; ///< a block was written after an error and is not yet committed
   receive_counters counters_;

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "receiver/snapshot.hpp"
-
 #include <algorithm>
+#include <cstddef>
 #include <functional>
 #include <iterator>
 #include <string>
 
+#include <fmt/format.h>
+
+#include "receiver/snapshot.hpp"
 #include "transport/accounting/ledger.hpp"
 
 namespace l3 {
+
 namespace {
 
 namespace json = boost::json;
@@ -107,7 +110,7 @@ std::vector<family> families_of(const receive_snapshot& s) {
       {gauge, "receive_degraded{reason}", "", "1 for each reason why the receiver is degraded.",
        troubles_of(s)},
 
-      // What came.
+      // Incoming messages.
       {counter, "receive_messages_total", "messages", "Messages of the output link.", c.messages},
       {counter, "receive_bytes_total", "bytes", "Bytes of the blocks that came.", c.bytes},
       {counter, "receive_blocks_total{outcome}", "blocks.{outcome}",
@@ -137,7 +140,7 @@ std::vector<family> families_of(const receive_snapshot& s) {
                     {"unknown_key", k.unknown_key.get()},
                     {"mechanism", k.mechanism.get()}}},
 
-      // What is stored.
+      // The store.
       {counter, "receive_store_errors_total", "store.errors",
        "Times that the store could not be written.", c.store_errors},
       {gauge, "receive_store_events", "store.events", "Events in the store.", s.stored_events},
@@ -213,6 +216,53 @@ std::vector<family> families_of(const receive_snapshot& s) {
   };
   std::ranges::move(families_of(s.process), std::back_inserter(all));
   return all;
+}
+
+namespace {
+
+/// "node 5 of run 7 after event 17 of spill 5", for each missing node.
+std::string who_is_missing(const receive_snapshot& s) {
+  std::string text;
+  for (const missing_snapshot& m : s.missing) {
+    if (m.away) continue;
+    text += fmt::format("{}node {} of run {}{}", text.empty() ? "" : "; ", m.node, m.run,
+                        m.after ? " after " + event_in_words(*m.after) : "");
+  }
+  return text;
+}
+
+/// "node 5 (address 10.0.0.1, address 10.0.0.2)".
+std::string who_are_several(const receive_snapshot& s) {
+  std::string text;
+  for (const auto& [node, who] : s.same_nodes)
+    text += fmt::format("{}node {} ({})", text.empty() ? "" : ", ", node, who);
+  return text;
+}
+
+} // namespace
+
+std::string event_in_words(const event_key& event) {
+  return fmt::format("event {} of spill {}", event.number, event.spill);
+}
+
+std::string advice(const receive_snapshot& s) {
+  const auto has = [&](receive_trouble t) { return s.has[static_cast<std::size_t>(t)]; };
+  if (!s.ready())
+    return "Nothing is stored: " + s.store_error +
+           ". The daemons keep what they have; make room, or mend the disk of " + s.folder + ".";
+  if (has(receive_trouble::node_missing))
+    return "Missing: " + who_is_missing(s) + ". Look at the node, and at what became of it.";
+  if (has(receive_trouble::same_node))
+    return "Several daemons say that they are " + who_are_several(s) +
+           ": give each a number of its own in run.node; until then their counts are added up, and "
+           "it is not told which of them dies.";
+  if (has(receive_trouble::ledger_fails))
+    return "The ledger cannot be written: " + s.ledger_error +
+           ". Blocks are stored all the same; make room, or take away what is in its place, before "
+           "the receiver ends.";
+  if (has(receive_trouble::disk_low))
+    return "The disk of " + s.folder + " is nearly full: make room, or start a receiver elsewhere.";
+  return {};
 }
 
 } // namespace l3

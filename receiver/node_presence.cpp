@@ -77,21 +77,19 @@ std::string begun_anew(const missing_part& part) {
 void node_presence::speakers::add(const node_presence::sessions& all) {
   for (const auto& [session, peer] : all) {
     sessions.insert(session);
-    if (peer->process != 0) processes.insert(peer->process);
+    processes.insert(peer->process);
   }
 }
 
-/// Another process may send the blocks that a dead one left in its session.
-bool node_presence::absence::is_of_it(std::uint64_t session, const link_peer& peer) const {
-  if (peer.process != 0) return own.processes.contains(peer.process);
-  return own.processes.empty() && session == part.session;
+/// A restarted daemon may send blocks on disk in a session of the dead process.
+bool node_presence::absence::is_of_it(const link_peer& peer) const {
+  return own.processes.contains(peer.process);
 }
 
 bool node_presence::absence::is_of_its_successor(std::uint64_t session,
                                                  const link_peer& peer) const {
-  if (others.sessions.contains(session) || others.processes.contains(peer.process)) return false;
-  if (peer.process != 0) return !own.processes.contains(peer.process);
-  return !own.processes.empty() || !own.sessions.contains(session);
+  return !others.sessions.contains(session) && !others.processes.contains(peer.process) &&
+         !own.processes.contains(peer.process);
 }
 
 std::string where_it_breaks_off(const missing_part& part) {
@@ -240,7 +238,7 @@ void node_presence::look_at_absent(std::uint32_t node, node_sessions& its, time_
 /// Whether the node is back. Logs it if so.
 bool node_presence::is_back(const absence& from, const node_sessions& its, time_point now) {
   const missing_part& part = from.part;
-  const auto is_of_it = [&](const auto& s) { return from.is_of_it(s.first, *s.second); };
+  const auto is_of_it = [&](const auto& s) { return from.is_of_it(*s.second); };
   const auto is_anew = [&](const auto& s) { return from.is_of_its_successor(s.first, *s.second); };
   const auto tell = [&](time_point back, const std::string& how) {
     news_.push_back(fmt::format("node {} is back after {:.1f} s, and {}", part.node,

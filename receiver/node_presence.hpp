@@ -66,16 +66,16 @@ private:
   struct speakers {
     void add(const sessions& all);
     std::set<std::uint64_t> sessions;
-    std::set<std::uint16_t> processes; ///< their marks; older daemons send none
+    std::set<std::uint16_t> processes; ///< the marks in their hellos
   };
   struct absence {
     missing_part part;
     speakers own;    ///< sessions of the node that fell silent
     speakers others; ///< other daemons' sessions that spoke then, and ended ones
 
-    /// Whether this is the process that fell silent.
-    [[nodiscard]] bool is_of_it(std::uint64_t session, const link_peer& peer) const;
-    /// Whether this is another process in its place.
+    /// Whether the peer is the process that fell silent.
+    [[nodiscard]] bool is_of_it(const link_peer& peer) const;
+    /// Whether the peer is another process that took its place.
     [[nodiscard]] bool is_of_its_successor(std::uint64_t session, const link_peer& peer) const;
   };
   struct several_daemons {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "receiver/pages.hpp"
+#include "receiver/watch.hpp"
 
 #include <utility>
 

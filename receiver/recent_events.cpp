@@ -27,7 +27,7 @@ void recall_file(recent_events& to, const held_folder& store, const block_file_n
                  std::uint64_t skipped) {
   std::vector<std::byte> payload;
   try {
-    store_file file(store, of.text(), of.number, store_kind::store);
+    store_file file(store.path(), of, store_kind::store);
     while (const auto block = file.next()) {
       if (block->offset < skipped || !file.read_payload(*block, payload)) continue;
       event_walk walk(payload, block->header);

@@ -10,8 +10,7 @@
 
 #include "monitor/log.hpp"
 #include "monitor/version.hpp"
-#include "receiver/pages.hpp"
-#include "transport/system/time_of_day.hpp"
+#include "transport/format/time.hpp"
 
 namespace l3 {
 namespace {

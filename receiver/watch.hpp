@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -19,6 +20,17 @@
 #include "receiver/snapshot.hpp"
 
 namespace l3 {
+
+// The pages of a receiver's monitoring address: /metrics and /status for programs, a page for
+// people, and short answers for health checks.
+
+/// The overview page; it loads nothing from elsewhere.
+[[nodiscard]] std::string render_page(const receive_snapshot& s);
+
+/// The HTTP thread calls the functions at each request, so they must not wait for the receiver.
+/// `stuck`: whether the receiver's thread makes no progress.
+[[nodiscard]] http_pages receive_pages(std::function<receive_snapshot()> latest,
+                                       std::function<bool()> stuck);
 
 class receive_watch {
 public:

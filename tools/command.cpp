@@ -14,10 +14,10 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "config/toml/nearest.hpp"
+#include "config/toml/complaints.hpp"
 #include "config/usage_mistake.hpp"
 #include "monitor/version.hpp"
-#include "tools/real_number.hpp"
+#include "tools/whole_number.hpp"
 #include "transport/system/reason_of.hpp"
 
 namespace l3 {

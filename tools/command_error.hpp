@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "config/toml/complaints.hpp"
-#include "selection/trigger/built_in.hpp"
+#include "selection/trigger/selection_files.hpp"
 #include "transport/system/reason_of.hpp"
 
 namespace l3 {

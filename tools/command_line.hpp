@@ -101,4 +101,12 @@ private:
 /// Reports a mistake in an option's value.
 [[noreturn]] void refuse_option(const std::string& name, const std::string& why);
 
+// Reads the options of a service command from a TOML file: `secret_key = "…"` is --secret-key.
+// Options on the command line override the file.
+
+/// Adds --config FILE to a command. Call it before adding other options: CLI11 processes options in
+/// that order, so the file can set the later ones. A mistake in the file is a command_error of
+/// exit_bad_configuration with its place.
+void add_options_file(command_line command);
+
 } // namespace l3

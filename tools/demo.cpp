@@ -16,7 +16,6 @@
 #include "tools/interrupt.hpp"
 #include "tools/print.hpp"
 #include "tools/rehearsal/rehearsal.hpp"
-#include "tools/rehearsal/workload.hpp"
 #include "tools/replay/destination.hpp"
 #include "tools/scratch_folder.hpp"
 

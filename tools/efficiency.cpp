@@ -18,13 +18,14 @@
 #include "selection/trigger/parse_selection.hpp"
 #include "tools/command.hpp"
 #include "tools/efficiency/line_efficiency.hpp"
+#include "tools/evaluate/decision_totals.hpp"
 #include "tools/evaluate/stored_events.hpp"
 #include "tools/evaluate/stored_settings.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/print.hpp"
-#include "tools/skip_damaged_option.hpp"
+#include "tools/replay/file_fault.hpp"
 #include "tools/verify/agreement.hpp"
-#include "tools/verify/line_names.hpp"
+#include "tools/verify/payload_tally.hpp"
 #include "tools/verify/store_folder.hpp"
 #include "transport/accounting/ledger.hpp"
 
@@ -43,7 +44,7 @@ struct options {
   bool json = false;
 };
 
-/// What decided a group of events. `reprocess` may have decided again with settings that a daemon
+/// The settings that decided a group of events. `reprocess` may have used settings that a daemon
 /// had, too.
 struct decided_by {
   std::uint32_t settings = 0;
@@ -165,23 +166,8 @@ std::string text_of(const proportion& p) {
                      per_cent * (p.upper() - p.value()), per_cent * (p.value() - p.lower()));
 }
 
-json::value to_json(const proportion& p) {
-  if (p.all == 0) return nullptr;
-  return {{"some", p.some},
-          {"all", p.all},
-          {"value", p.value()},
-          {"lower", p.lower()},
-          {"upper", p.upper()}};
-}
-
-/// The most frequent first.
-std::vector<std::pair<std::uint64_t, std::string>> reasons_of(const line_efficiency& l) {
-  std::vector<std::pair<std::uint64_t, std::string>> all;
-  for (std::size_t r = 0; r < l.refused.size(); ++r)
-    if (l.refused[r] != 0)
-      all.emplace_back(l.refused[r], name_of_reason(static_cast<std::uint8_t>(r)));
-  std::ranges::stable_sort(all, [](const auto& a, const auto& b) { return a.first > b.first; });
-  return all;
+json::value json_of(const proportion& p) {
+  return p.all == 0 ? json::value(nullptr) : json::value(to_json(p));
 }
 
 void print_text(const decided_by& how, const settings_efficiency& s) {
@@ -200,7 +186,7 @@ void print_text(const decided_by& how, const settings_efficiency& s) {
     for (std::size_t n = 0; n < of.lines.size(); ++n) {
       const line_efficiency& l = of.lines[n];
       std::vector<std::string> reasons;
-      for (const auto& [events, why] : reasons_of(l))
+      for (const auto& [events, why] : reasons_by_frequency(l.refused))
         reasons.push_back(fmt::format("{} {}", why, events));
       print_plain("{:<16} {:>9} {:>9.2f}  {}  {}   {}\n", l.name, l.prescale,
                   static_cast<double>(s.link_bytes(n)) / 1e6, text_of(l.of_all),
@@ -216,14 +202,12 @@ json::object to_json(const decided_by& how, const settings_efficiency& s) {
     json::array lines;
     for (std::size_t n = 0; n < of.lines.size(); ++n) {
       const line_efficiency& l = of.lines[n];
-      json::object refused;
-      for (const auto& [events, why] : reasons_of(l)) refused[why] = events;
       lines.push_back(json::object{{"line", l.name},
                                    {"prescale", l.prescale},
                                    {"bytes_on_the_link", s.link_bytes(n)},
-                                   {"fired", to_json(l.of_all)},
-                                   {"fired_of_triggered", to_json(l.of_triggered)},
-                                   {"refused", std::move(refused)}});
+                                   {"fired", json_of(l.of_all)},
+                                   {"fired_of_triggered", json_of(l.of_triggered)},
+                                   {"refused", reasons_to_json(l.refused)}});
     }
     samples.push_back(json::object{{"reference", of.name},
                                    {"one_in", of.one_in},

@@ -10,11 +10,10 @@
 #include "tools/command.hpp"
 #include "tools/evaluate/evaluated_file.hpp"
 #include "tools/evaluate/evaluation.hpp"
-#include "tools/evaluate/evaluation_report.hpp"
 #include "tools/evaluate/selection_run.hpp"
 #include "tools/evaluate/stress.hpp"
 #include "tools/print.hpp"
-#include "tools/skip_damaged_option.hpp"
+#include "tools/replay/file_fault.hpp"
 #include "tools/whole_number.hpp"
 
 namespace l3 {

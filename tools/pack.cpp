@@ -15,7 +15,7 @@
 
 #include "gpu/codec/koto.hpp"
 #include "tools/command.hpp"
-#include "tools/pack/packing.hpp"
+#include "tools/pack/byte_stream.hpp"
 #include "tools/pack/samples_option.hpp"
 #include "tools/pack/strong_file.hpp"
 #include "tools/pending_file.hpp"

@@ -14,7 +14,6 @@
 
 #include "config/amount.hpp"
 #include "config/endpoint.hpp"
-#include "config/path_text.hpp"
 #include "config/usage_mistake.hpp"
 #include "monitor/log.hpp"
 #include "monitor/service_manager.hpp"
@@ -22,13 +21,12 @@
 #include "receiver/block_receiver.hpp"
 #include "receiver/watch.hpp"
 #include "tools/command.hpp"
+#include "tools/command_line.hpp"
 #include "tools/interrupt.hpp"
-#include "tools/options_file.hpp"
 #include "tools/pending_file.hpp"
 #include "tools/print.hpp"
 #include "tools/progress.hpp"
 #include "tools/verify/agreement.hpp"
-#include "tools/verify/quiet_time.hpp"
 #include "transport/accounting/ledger.hpp"
 #include "transport/format/units.hpp"
 #include "transport/link/link_keys.hpp"
@@ -49,7 +47,6 @@ struct options {
   store_settings store;
   std::string ledger;
   std::optional<internet_address> monitor;
-  bool exit_after_goodbye = false;
   bool json = false;
   bool check = false;
   bool insecure = false;
@@ -63,13 +60,7 @@ constexpr mode_t folder_mode = 0750;
 
 void warn(std::string_view text) { log_warning("{}", text); }
 
-/// Whether the disk is full.
-bool is_want_of_room(const std::error_code& error) {
-  return error == std::errc::no_space_on_device ||
-         error == std::error_code(EDQUOT, std::generic_category());
-}
-
-/// `failing`: it ends because its store cannot be written.
+/// `failing`: the receiver ends because its store cannot be written.
 enum class receiver_is : std::uint8_t { running, failing, ended };
 
 /// The contents of the store, and the data received since the start.
@@ -195,40 +186,15 @@ void refuse_no_keys(const options& o) {
       exit_usage);
 }
 
-/// Whether the file is a daemon's ledger or lies beside one.
-bool is_of_ledgers(const std::filesystem::path& file) {
-  const std::string name = file.filename();
-  if (name.starts_with("node") && (name.ends_with(".lock") || name.ends_with(".last-run")))
-    return true;
-  if (!name.ends_with(".json")) return false;
-  try {
-    return read_ledger(file).program == daemon_program;
-  } catch (const std::runtime_error&) {
-    return false; // another file
-  }
-}
-
-/// A new store is refused in a folder with a daemon's files, because commands could not identify
-/// the folder.
-void refuse_folder_of_a_daemon(const std::filesystem::path& folder) {
-  const auto refuse = [&](std::string_view what) {
-    throw command_error(
-        fmt::format("--out: {} is {}: give the store a folder of its own", folder.string(), what),
-        exit_usage);
-  };
+/// A store in a daemon's spool would lock the daemon out.
+void refuse_spool(const std::filesystem::path& folder) {
   std::error_code error;
-  if (!std::filesystem::is_directory(folder, error)) return;
-  try {
-    if (!store_file_numbers(folder).empty()) return;
-  } catch (const std::filesystem::filesystem_error&) {
-    return; // the store reports the reason
-  }
-  if (kind_of(folder) == store_kind::spool) refuse("the spool of a daemon (spool.folder)");
-  std::filesystem::directory_iterator at(folder, error);
-  for (const std::filesystem::directory_iterator end; !error && at != end; at.increment(error))
-    if (is_of_ledgers(at->path()))
-      refuse(fmt::format("a daemon's folder of ledgers (run.ledger), of which {} is a file",
-                         at->path().filename().string()));
+  if (std::filesystem::is_directory(folder, error) &&
+      opened([&] { return kind_of(folder); }) == store_kind::spool)
+    throw command_error(fmt::format("--out: {} is the spool of a daemon (spool.folder): give the "
+                                    "store a folder of its own",
+                                    folder.string()),
+                        exit_usage);
 }
 
 /// Only the last part of the path may be new; otherwise the path is probably mistyped. Creates
@@ -286,26 +252,30 @@ int receive_until_told(const options& o, store_writer& store, block_receiver& re
                 limit.whose, limit.bytes >> 20);
   if (o.monitor) log_info("monitoring on {}", watch.address());
   progress line("receive", 0, "events stored");
-  quiet_time quiet(idle_time, steady_clock::now());
+  std::uint64_t blocks = 0;
+  std::uint64_t blocks_in_ledger = 0;
   std::uint64_t goodbyes = 0;
   bool ledger_is_due = false;
+  time_point last_block{};
   time_point next_ledger{};
   while (!signals.came()) {
     (void)receiver.step(longest_step);
     watch.look(steady_clock::now(), file.trouble());
     const auto& c = receiver.counters();
+    const time_point now = steady_clock::now();
+    if (std::exchange(blocks, c.blocks.get()) != c.blocks.get()) last_block = now;
     const bool goodbye = std::exchange(goodbyes, c.goodbyes.get()) != c.goodbyes.get();
-    ledger_is_due = quiet.over(c.blocks.get(), steady_clock::now()) || goodbye || ledger_is_due;
-    if (const time_point now = steady_clock::now(); ledger_is_due && now >= next_ledger) {
+    const bool idle = blocks != blocks_in_ledger && now >= last_block + idle_time;
+    ledger_is_due = ledger_is_due || goodbye || idle;
+    if (ledger_is_due && now >= next_ledger) {
       ledger_is_due = false;
+      blocks_in_ledger = blocks;
       next_ledger = now + pause_between_ledgers;
       file.write(account_of(store, c, receiver_is::running));
-    } else if (file.is_to_be_tried(steady_clock::now())) {
+    } else if (file.is_to_be_tried(now)) {
       file.write(account_of(store, c, receiver_is::running));
     }
     line.update(c.stored_events);
-    if (o.exit_after_goodbye && c.goodbyes > 0 && receiver.open_sessions(steady_clock::now()) == 0)
-      break;
   }
   line.clear();
   watch.stopping();
@@ -323,7 +293,7 @@ int receive_until_told(const options& o, store_writer& store, block_receiver& re
   return fault ? exit_failure : 0;
 }
 
-/// Refuses texts that the shell should have replaced (config/path_text.hpp).
+/// Refuses texts that the shell should have replaced (config/usage_mistake.hpp).
 std::string refuse_no_path(const std::string& text) {
   const std::string_view wrong = wrong_with_path(text);
   return wrong.empty() ? "" : fmt::format("{} {}", text, wrong);
@@ -371,7 +341,7 @@ void look_at_addresses(const options& o) {
 /// read.
 int check(const options& o, const std::string& file) {
   refuse_no_keys(o);
-  refuse_folder_of_a_daemon(o.store.folder);
+  refuse_spool(o.store.folder);
   refuse_ledger(o.ledger);
   look_at_folder(o.store.folder);
   look_at_ledger(o.ledger, o.store.folder);
@@ -397,7 +367,7 @@ int receive(const options& o) {
   start_logging("koto-l3 receive", "info");
   raise_descriptor_limit();
   refuse_no_keys(o);
-  refuse_folder_of_a_daemon(o.store.folder);
+  refuse_spool(o.store.folder);
   refuse_ledger(o.ledger);
   make_folder(o.store.folder);
   try {
@@ -461,8 +431,6 @@ void add_receive(command_line program, command_body& run) {
                                   : text + " is not an address like 127.0.0.1:9421 or node1:9421";
       });
   c.add_flag("--sync", o->store.sync, "acknowledge only what the disk has confirmed");
-  c.add_flag("--exit-after-goodbye", o->exit_after_goodbye,
-             "end when every daemon has said goodbye, and one of them has stored something");
   c.add_flag("--json", o->json, "report as JSON at the end");
   c.add_flag("--check-config", o->check, "check the options and the keys that they name, and end");
   c.callback([o, c, &run] {

@@ -20,11 +20,11 @@
 #include "tools/pending_file.hpp"
 #include "tools/print.hpp"
 #include "tools/progress.hpp"
-#include "tools/real_number.hpp"
+#include "tools/replay/file_fault.hpp"
 #include "tools/replay/rerun.hpp"
 #include "tools/replay/tcp_replay.hpp"
 #include "tools/replay/udp_replay.hpp"
-#include "tools/skip_damaged_option.hpp"
+#include "tools/whole_number.hpp"
 #include "transport/accounting/ledger.hpp"
 #include "transport/file/batch_file.hpp"
 

@@ -12,9 +12,9 @@
 #include "tools/command.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/print.hpp"
+#include "tools/replay/file_fault.hpp"
 #include "tools/reprocess/file_reprocessor.hpp"
-#include "tools/skip_damaged_option.hpp"
-#include "tools/verify/payload_words.hpp"
+#include "tools/verify/payload_tally.hpp"
 #include "transport/store/block_file.hpp"
 
 namespace l3 {

@@ -19,7 +19,6 @@
 #include "tools/command.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/print.hpp"
-#include "tools/run/control_socket.hpp"
 #include "tools/run/run_words.hpp"
 #include "tools/whole_number.hpp"
 #include "transport/format/plain_text.hpp"

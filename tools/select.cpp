@@ -14,10 +14,10 @@
 
 #include "tools/command.hpp"
 #include "tools/evaluate/decision_totals.hpp"
-#include "tools/evaluate/stored_run.hpp"
+#include "tools/evaluate/stored_events.hpp"
 #include "tools/evaluate/stored_settings.hpp"
 #include "tools/print.hpp"
-#include "tools/skip_damaged_option.hpp"
+#include "tools/replay/file_fault.hpp"
 #include "tools/verify/store_folder.hpp"
 
 namespace l3 {

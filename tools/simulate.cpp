@@ -12,13 +12,12 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
-#include "config/toml/nearest.hpp"
+#include "config/toml/complaints.hpp"
 #include "tools/command.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/pending_file.hpp"
 #include "tools/print.hpp"
 #include "tools/progress.hpp"
-#include "tools/real_number.hpp"
 #include "tools/simulation/simulation.hpp"
 #include "tools/whole_number.hpp"
 

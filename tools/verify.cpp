@@ -15,13 +15,12 @@
 #include "tools/evaluate/stored_settings.hpp"
 #include "tools/print.hpp"
 #include "tools/progress.hpp"
-#include "tools/replay/loop.hpp"
+#include "tools/replay/source.hpp"
 #include "tools/verify/agreement.hpp"
-#include "tools/verify/compared_runs.hpp"
 #include "tools/verify/comparison.hpp"
 #include "tools/verify/fates.hpp"
 #include "tools/verify/objections.hpp"
-#include "tools/verify/payload_words.hpp"
+#include "tools/verify/payload_tally.hpp"
 #include "tools/verify/store_folder.hpp"
 #include "tools/whole_number.hpp"
 #include "transport/file/l2raw.hpp"
@@ -259,7 +258,7 @@ expected_events decide_all(const options& o, std::uint32_t run_sent,
   return expected;
 }
 
-/// Those that were named, and the one in the folder.
+/// The named ledgers, and the one in the folder.
 std::vector<given_ledger> ledgers_of(const options& o) {
   std::vector<given_ledger> all;
   const auto read = [&](const std::string& path, bool of_folder) {

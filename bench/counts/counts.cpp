@@ -97,7 +97,7 @@ int run_counts(const counts_options& o) {
         way{"selection, histograms", packing_form::two_passes, &counting}}) {
     const bool is_made_up = w.events == contents::made_up;
     engine_limits limits{is_made_up ? made_up_capacity(o.events) : batch.capacity(), 1, 0,
-                         output_path::mapped, w.packing};
+                         w.packing};
     limits.codec = w.codec;
     const auto e = make_engine({backend::cuda, 0}, limits, w.program);
     frame& f = *e->frames()[0];

@@ -68,13 +68,9 @@ public:
     options_.batches = std::max(o.batches, o.frames); // every frame is checked
     expect(nullptr, expected_);
     if (o.select) expect(contents_.program(), expected_selected_);
-    std::vector<output_path> ways{output_path::mapped};
-    if (device) ways.push_back(output_path::copied);
-    for (const output_path way : ways) {
-      for (const packing_form form : {packing_form::two_passes, packing_form::one_pass})
-        add_engine(way, form, nullptr, device);
-      if (o.select) add_engine(way, packing_form::two_passes, contents_.program(), device);
-    }
+    for (const packing_form form : {packing_form::two_passes, packing_form::one_pass})
+      add_engine(form, nullptr);
+    if (o.select) add_engine(packing_form::two_passes, contents_.program());
     const engine& first = *engines_.front();
     bytes_ = fragment_bytes(first.frames()[0]->input);
     for (const frame* f : first.frames())
@@ -107,24 +103,20 @@ public:
 
 private:
   std::unique_ptr<engine> make(const compute_settings& where, std::uint32_t frames,
-                               output_path path, packing_form packing,
-                               const selection_program* program) const {
-    auto e = make_engine(where, {contents_.capacity(), frames, 0, path, packing}, program);
+                               packing_form packing, const selection_program* program) const {
+    auto e = make_engine(where, {contents_.capacity(), frames, 0, packing}, program);
     for (frame* f : e->frames()) contents_.fill(f->input);
     return e;
   }
 
   /// `program`: null keeps all events.
-  void add_engine(output_path path, packing_form packing, const selection_program* program,
-                  bool device) {
+  void add_engine(packing_form packing, const selection_program* program) {
     engine* const e =
-        engines_.emplace_back(make(options_.compute, options_.frames, path, packing, program))
-            .get();
+        engines_.emplace_back(make(options_.compute, options_.frames, packing, program)).get();
     std::string name = "engine, " + std::string(e->name()) +
                        (program != nullptr                  ? ", selection"
                         : packing == packing_form::one_pass ? ", one pass"
                                                             : ", two passes");
-    if (device) name += path == output_path::mapped ? ", output mapped" : ", output copied";
     const auto& expected = program != nullptr ? expected_selected_ : expected_;
     entrants_.push_back({std::move(name), [e] { poison(*e); }, [this, e] { through(*e); },
                          [e, &expected] { return is_right(*e, expected); }});
@@ -147,8 +139,7 @@ private:
 
   /// Stores the output of the reference executor.
   void expect(const selection_program* program, std::vector<std::byte>& output) const {
-    const auto reference =
-        make({backend::serial, 0}, 1, output_path::mapped, packing_form::two_passes, program);
+    const auto reference = make({backend::serial, 0}, 1, packing_form::two_passes, program);
     frame& f = *reference->frames()[0];
     reference->start(f);
     if (!reference->wait(f)) throw command_error(f.error);

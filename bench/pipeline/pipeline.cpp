@@ -23,9 +23,7 @@
 #include "tools/command.hpp"
 #include "tools/print.hpp"
 #include "tools/rehearsal/child_process.hpp"
-#include "tools/rehearsal/free_ports.hpp"
 #include "tools/rehearsal/rehearsal.hpp"
-#include "tools/rehearsal/workload.hpp"
 
 namespace l3 {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "config/toml/nearest.hpp"
+#include "config/toml/complaints.hpp"
 
 namespace l3 {
 

@@ -2,8 +2,15 @@
 #include "daemon/compute/histogram_book.hpp"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "monitor/log.hpp"
+#include "transport/format/block_entries.hpp"
+#include "transport/histograms/histogram_json.hpp"
 
 namespace l3 {
+
 namespace {
 
 /// A spill has ended after this time without an event; frames close within milliseconds.
@@ -99,6 +106,32 @@ std::size_t histogram_book::memory_plan(std::size_t inputs) {
   if (inputs == 0) return 0;
   constexpr std::size_t sums = most_open + 4; // now and shown, each for the run and for a spill
   return sums * (inputs * sizeof(channel_sums) + event_counts * sizeof(std::uint64_t));
+}
+
+histogram_stream::histogram_stream(spilling_outbox& out, histogram_set of, histogram_names names)
+    : out_(out), of_(std::move(of)), names_(std::move(names)) {}
+
+void histogram_stream::add(std::uint32_t spill, const histogram_sums& sums,
+                           std::uint64_t left_out) {
+  of_.spill = spill;
+  of_.left_out = left_out;
+  of_.sums = sums;
+  std::vector<std::byte> entry;
+  add_entry(entry, histograms_key, to_json(show(of_, names_)));
+  if (!out_.add_once(std::move(entry))) leave_out(1);
+}
+
+bool histogram_stream::finish() { return out_.seal_once(); }
+
+void histogram_stream::give_up() { leave_out(out_.once_waiting()); }
+
+void histogram_stream::leave_out(std::uint64_t spills) {
+  if (spills == 0) return;
+  if (not_stored_.get() == 0)
+    log_warning("histograms of {} spill{} find no room and are not stored beside the events; how "
+                "many in all is koto_l3_histograms_not_stored_total",
+                spills, spills == 1 ? "" : "s");
+  not_stored_.add(spills);
 }
 
 } // namespace l3

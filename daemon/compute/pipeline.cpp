@@ -7,7 +7,7 @@
 #include "gpu/memory/numa.hpp"
 #include "transport/format/time.hpp"
 #include "transport/format/units.hpp"
-#include "transport/system/thread_name.hpp"
+#include "transport/system/threads.hpp"
 
 namespace l3 {
 namespace {

@@ -14,7 +14,6 @@
 
 #include "daemon/compute/frame_ring.hpp"
 #include "daemon/compute/histogram_book.hpp"
-#include "daemon/compute/histogram_stream.hpp"
 #include "daemon/compute/line_counts.hpp"
 #include "daemon/compute/shadow_menu.hpp"
 #include "daemon/compute/shedding.hpp"

@@ -10,7 +10,7 @@
 
 #include "monitor/log.hpp"
 #include "transport/link/link_keys.hpp"
-#include "transport/system/thread_name.hpp"
+#include "transport/system/threads.hpp"
 
 namespace l3 {
 namespace {

@@ -12,7 +12,6 @@
 #include "gpu/codec/decode_all.hpp"
 #include "monitor/pages.hpp"
 #include "transport/store/event_view.hpp"
-#include "transport/store/summary_view.hpp"
 
 namespace l3 {
 namespace {

@@ -15,8 +15,8 @@
 
 #include <fmt/format.h>
 
-#include "transport/system/thread_name.hpp"
-#include "transport/system/time_of_day.hpp"
+#include "transport/format/time.hpp"
+#include "transport/system/threads.hpp"
 
 namespace l3 {
 namespace {

@@ -135,8 +135,7 @@ struct metrics_snapshot {
   std::uint64_t reloads_refused = 0;
   std::uint64_t log_lines_left_out = 0;
   process_usage process;
-  std::string no_pause;             ///< likewise: senders that do not pause; empty: they pause
-  std::uint64_t memory_planned = 0; ///< bytes allocated at the start; nothing large later
+  std::uint64_t memory_planned = 0; ///< bytes allocated at the start; later allocations are small
 
   ledger account; ///< without its spills
   run_view run;

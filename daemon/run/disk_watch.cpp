@@ -14,7 +14,7 @@
 #include "daemon/words.hpp"
 #include "transport/outbox/spool.hpp"
 #include "transport/system/nearest_folder.hpp"
-#include "transport/system/thread_name.hpp"
+#include "transport/system/threads.hpp"
 
 namespace l3 {
 namespace {

@@ -268,7 +268,6 @@ metrics_snapshot run_host::snapshot() const {
     s.node = settings_.run.node;
     s.receiver = settings_.forward.to;
     s.process = usage_of_this_process();
-    s.no_pause = why_no_pause();
     if (const auto on_disk = disks_ ? disks_->spool() : std::nullopt)
       s.spool = {on_disk->totals, on_disk->room};
   }
@@ -299,10 +298,11 @@ void run_host::tell_of_spool() {
 }
 
 void run_host::tell_of_pause() {
-  std::string why = why_no_pause();
-  if (!why.empty() && no_pause_told_.empty()) log_warning("{}", why);
-  if (why.empty() && !no_pause_told_.empty()) log_warning("what comes pauses again");
-  no_pause_told_ = std::move(why);
+  const bool busy = never_pauses();
+  if (busy && !no_pause_told_)
+    log_warning("{}", advice_on(trouble::no_pause, settings_.forward.to));
+  if (!busy && no_pause_told_) log_warning("what comes pauses again");
+  no_pause_told_ = busy;
 }
 
 void run_host::set_output_rate(bit_rate rate) {
@@ -318,7 +318,7 @@ bool run_host::pauses() const {
 state_report run_host::state() const {
   state_report r;
   const auto set = [&](trouble t, bool present) { r.has[static_cast<std::size_t>(t)] = present; };
-  const bool no_pause = !why_no_pause().empty();
+  const bool no_pause = never_pauses();
   const std::lock_guard lock(mutex_);
   if (node_) {
     r = node_->state();
@@ -375,25 +375,9 @@ std::vector<std::uint32_t> run_host::silent_crates() const {
   return without_run_->silent_for(silence);
 }
 
-std::vector<std::uint32_t> run_host::lone_crates() const {
+bool run_host::never_pauses() const {
   const std::lock_guard lock(mutex_);
-  const bool sent = without_run_ && steady_clock::now() - without_run_->quiet_since() < silence;
-  return sent ? without_run_->alone_for(silence) : std::vector<std::uint32_t>();
-}
-
-std::string run_host::why_no_pause() const {
-  const auto alone = lone_crates();
-  const std::lock_guard lock(mutex_);
-  if (!without_run_ || without_run_->busy_for() < silence) return {};
-  if (alone.empty())
-    return "crates have sent without a pause of 0.4 s for ten seconds: no run can begin before "
-           "they pause, as between spills";
-  return fmt::format("{} sent without a pause of 0.4 s for ten seconds while most crates are "
-                     "silent: no run can begin before that ends; look there, or keep that address "
-                     "out (udp.allow)",
-                     alone.size() == 1
-                         ? fmt::format("crate {} alone has", alone.front())
-                         : fmt::format("crates {} alone have", fmt::join(alone, ", ")));
+  return without_run_ && without_run_->busy_for() >= silence;
 }
 
 std::uint64_t run_host::datagrams_without_run() const {

@@ -8,13 +8,17 @@
 // seconds. Any thread may ask for the state.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <exception>
 #include <functional>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "config/settings.hpp"
@@ -24,11 +28,47 @@
 #include "daemon/node.hpp"
 #include "daemon/run/disk_watch.hpp"
 #include "daemon/run/run_control.hpp"
-#include "daemon/run/side_job.hpp"
+#include "transport/format/time.hpp"
 #include "transport/input/unattended_ports.hpp"
-#include "transport/system/time_of_day.hpp"
+#include "transport/system/threads.hpp"
 
 namespace l3 {
+
+// Runs one piece of work at a time on another thread, so that the main thread need not wait while a
+// run begins or ends. The main thread starts a piece, is notified when it is done, and then asks
+// for the result.
+
+class side_job {
+public:
+  /// `done` is called on the working thread when a piece of work is finished.
+  explicit side_job(std::function<void()> done) : done_(std::move(done)) {}
+
+  /// Not while another piece is in progress. Throws std::system_error.
+  void start(std::function<void()> work) {
+    busy_ = true;
+    outcome_ = std::async(std::launch::async, [this, work = std::move(work)] {
+      name_this_thread("run");
+      std::exception_ptr thrown;
+      try {
+        work();
+      } catch (...) {
+        thrown = std::current_exception();
+      }
+      busy_ = false;
+      done_();
+      if (thrown) std::rethrow_exception(thrown);
+    });
+  }
+  /// Whether a piece of work is in progress.
+  [[nodiscard]] bool busy() const { return busy_; }
+  /// Waits for the current piece and rethrows its exception. Call it once after each piece.
+  void finish() { outcome_.get(); }
+
+private:
+  std::function<void()> done_;
+  std::atomic<bool> busy_ = false;
+  std::future<void> outcome_; // the last member: its destructor waits for the piece
+};
 
 /// "1000 = 236 stored + 377 on disk + 387 shed (priority 380, drain 7)"
 [[nodiscard]] std::string where_events_are(const ledger& l);
@@ -111,11 +151,8 @@ public:
   [[nodiscard]] bool was_used(std::uint32_t number, const run_control::report& asked) const;
   /// Without a run: crates that have been silent for ten seconds while at least half sent.
   [[nodiscard]] std::vector<std::uint32_t> silent_crates() const;
-  /// Without a run: crates that have sent in the last ten seconds while more than half were silent.
-  [[nodiscard]] std::vector<std::uint32_t> lone_crates() const;
-  /// Without a run: the senders that have not paused for ten seconds, so that no run can begin, and
-  /// what to do. Empty if the data pause.
-  [[nodiscard]] std::string why_no_pause() const;
+  /// Whether, without a run, crates have sent without a pause for ten seconds, so no run can begin.
+  [[nodiscard]] bool never_pauses() const;
   [[nodiscard]] std::uint64_t datagrams_without_run() const;
   /// Why a node with these valid settings does not fit the machine; empty if it fits.
   [[nodiscard]] std::string wrong_with_memory(const daemon_settings& s) const { return guard_(s); }
@@ -149,8 +186,8 @@ private:
   daemon_settings of_next_;           // of the next run
   std::unique_ptr<node> made_;        // its node
   bool drained_clean_ = false;        // of the run that ends
-  std::uint64_t waiting_told_ = 0;    // events on disk without a run
-  std::string no_pause_told_;         // likewise
+  std::uint64_t waiting_told_ = 0;    // events on disk without a run, likewise
+  bool no_pause_told_ = false;        // likewise
 
   mutable std::mutex mutex_; ///< guards the pointers for other threads, and the members below
   std::unique_ptr<node> node_;

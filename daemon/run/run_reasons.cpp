@@ -90,13 +90,6 @@ std::vector<std::string> reasons_against_node(const daemon_settings& settings,
     if (in_force && r.fault == crate_fault::silent) reasons.push_back(r.text);
   for (const std::uint32_t crate : host.silent_crates())
     reasons.push_back(fmt::format("crate {} is silent while others send", crate));
-  if (const auto alone = host.lone_crates(); !alone.empty()) {
-    const std::string no_pause = host.why_no_pause();
-    reasons.push_back(!no_pause.empty() ? no_pause
-                                        : fmt::format("only {} {} sent in the last ten seconds",
-                                                      alone.size() == 1 ? "crate" : "crates",
-                                                      fmt::join(alone, ", ")));
-  }
   for (std::string& shortage : disk_shortages(settings)) reasons.push_back(std::move(shortage));
   for (std::string& wrong : wrong_with_node(settings)) reasons.push_back(std::move(wrong));
   return reasons;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // find_clusters: one block per event finds the event's own time, and joins neighbouring crystals
-// (selection/trigger/neighbours.hpp) that are above threshold and near that time to clusters. A
+// (selection/trigger/cut_tables.hpp) that are above threshold and near that time to clusters. A
 // cluster is a sum of energies and energy-weighted means.
 //
 // The event's time is the energy-weighted mean over the 32 ns with the most energy, searched in

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "config/toml/nearest.hpp"
+#include "config/toml/complaints.hpp"
 #include "config/toml/value.hpp"
 #include "selection/detector/table_rows.hpp"
 

@@ -2,7 +2,7 @@
 // Random numbers from a seed: xoshiro256** initialised by splitmix64, and the required
 // distributions, computed with operations whose rounding is fixed. The same seed gives the same
 // numbers on every machine. The simulator uses them, and so do the constants of its inputs
-// (selection/detector/input_constants.hpp).
+// (selection/detector/calibration.hpp).
 #pragma once
 
 #include <array>

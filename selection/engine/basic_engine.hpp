@@ -47,8 +47,8 @@ public:
   basic_engine(std::string_view name, const engine_limits& limits, MakeQueue make_queue,
                std::shared_ptr<void> parts = nullptr, Plan plan = Plan())
       : parts_(std::move(parts)), make_queue_(std::move(make_queue)), plan_(std::move(plan)),
-        output_bytes_(output_bytes_of(limits)), output_path_(limits.output) {
-    if (has_device && !limits.own_input) std::abort(); // a device reads only the engine's memory
+        output_bytes_(output_bytes_of(limits)) {
+    if (has_device && !limits.own_input) std::abort(); // a device reads the engine's memory only
     name_ = name;
     for (std::uint32_t i = 0; i < limits.frames; ++i) {
       owned_.push_back(std::make_unique<own_frame>(plan_, limits, output_bytes_, make_queue_()));
@@ -102,7 +102,7 @@ public:
     } else {
       plan_.run(*own.queue, own.view(), own.columns, {own.parts.output, room}, own.parts.summary);
     }
-    if constexpr (has_device) own.send_back(output_path_, room);
+    if constexpr (has_device) own.send_back();
   }
 
   [[nodiscard]] frame_outcome wait_for(frame& f,
@@ -244,20 +244,14 @@ private:
       queue->mark();
     }
 
-    /// `room` is the largest possible length of the output.
-    void send_back(output_path path, std::size_t room) {
+    void send_back() {
       stage(*queue, "copy out");
       const std::uint32_t spills = counted.spills;
-      if (path == output_path::mapped) {
-        const outgoing to{arrival.head - spills * host.area_bytes, arrival.output};
-        queue->run(deliver_output{}, deliver_output::blocks,
-                   outgoing{parts.head(spills), parts.output}, parts.summary, to,
-                   std::uint64_t{host.head_bytes(spills, input.used_events)});
-      }
+      const outgoing to{arrival.head - spills * host.area_bytes, arrival.output};
+      queue->run(deliver_output{}, deliver_output::blocks,
+                 outgoing{parts.head(spills), parts.output}, parts.summary, to,
+                 std::uint64_t{host.head_bytes(spills, input.used_events)});
       if constexpr (gathers) queue->launch_gathered();
-      if (path == output_path::copied) {
-        queue->copy_out(host.head(spills), parts.head(spills), host.bytes_to_output(spills) + room);
-      }
       queue->submit();
     }
 
@@ -342,7 +336,6 @@ private:
   std::function<Queue()> make_queue_;
   Plan plan_;
   std::size_t output_bytes_;
-  output_path output_path_;
   std::atomic<bool> lost_ = false;
   bool kernels_are_loaded_ = false; ///< by the first launch of each, which must not be gathered
   std::vector<std::unique_ptr<own_frame>> owned_;

@@ -24,14 +24,7 @@
 
 namespace l3 {
 
-/// How packed events leave a device. A CPU writes them directly to host memory.
-enum class output_path : std::uint8_t {
-  mapped, ///< a kernel writes exactly the packed events into host memory
-  copied, ///< the queue copies the largest possible output, because the host does
-          ///< not wait to learn the actual length
-};
-
-/// How kept events are packed. The bytes are the same (docs/decisions/0008).
+/// How kept events become packed events. The bytes are the same (docs/decisions/0008).
 enum class packing_form : std::uint8_t {
   automatic,  ///< the form that measured faster: one pass on CPUs, two on devices
   two_passes, ///< kernels read packets to measure them, and those of kept events again to pack them
@@ -41,8 +34,7 @@ enum class packing_form : std::uint8_t {
 struct engine_limits {
   batch_capacity batch;
   std::uint32_t frames = 4;
-  std::size_t output_bytes = 0; ///< per frame; 0: enough for every batch
-  output_path output = output_path::mapped;
+  std::size_t output_bytes = 0;                   ///< for each frame; 0: enough for every batch
   packing_form packing = packing_form::automatic; ///< of KOTO records
   codec_id codec = codec_id::koto;                ///< of packed events; others take two passes
   /// Whether frames have memory for their input. If not, on a CPU only, the user sets

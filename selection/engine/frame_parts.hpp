@@ -97,9 +97,6 @@ struct frame_parts {
     return summaries.size() == 0 ? distance(head(spills), results.data() + used_events)
                                  : distance(head(spills), summaries.data() + used_events);
   }
-  [[nodiscard]] std::size_t bytes_to_output(std::uint32_t spills) const {
-    return distance(head(spills), output);
-  }
 
 private:
   [[nodiscard]] static std::size_t distance(const std::byte* from, const void* to) {

@@ -7,11 +7,11 @@
 
 #include <fmt/format.h>
 
-#include "config/toml/nearest.hpp"
+#include "config/toml/complaints.hpp"
 #include "selection/detector/pulse_form.hpp"
 #include "selection/detector/pulse_reach.hpp"
-#include "selection/trigger/line_checks.hpp"
 #include "selection/trigger/line_id.hpp"
+#include "selection/trigger/parse_selection.hpp"
 #include "selection/trigger/quantity_units.hpp"
 #include "selection/trigger/table_units.hpp"
 

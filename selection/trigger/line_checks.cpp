@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "selection/trigger/line_checks.hpp"
+#include "selection/trigger/parse_selection.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,8 +11,8 @@
 #include <fmt/format.h>
 
 #include "config/toml/value.hpp"
+#include "selection/trigger/line_id.hpp"
 #include "selection/trigger/quantity_units.hpp"
-#include "selection/trigger/trigger_names.hpp"
 
 namespace l3 {
 namespace {

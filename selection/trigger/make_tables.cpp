@@ -13,8 +13,6 @@
 #include "selection/detector/pulse_form.hpp"
 #include "selection/detector/pulse_response.hpp"
 #include "selection/trigger/cut_tables.hpp"
-#include "selection/trigger/level_tables.hpp"
-#include "selection/trigger/neighbours.hpp"
 #include "selection/trigger/table_units.hpp"
 
 namespace l3 {

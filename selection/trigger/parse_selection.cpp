@@ -8,15 +8,14 @@
 
 #include <fmt/format.h>
 
-#include "config/toml/nearest.hpp"
+#include "config/toml/complaints.hpp"
 #include "config/toml/table.hpp"
 #include "selection/algorithms/find_clusters.hpp"
 #include "selection/algorithms/keep_waveforms.hpp"
 #include "selection/detector/pulse_reach.hpp"
-#include "selection/trigger/line_checks.hpp"
+#include "selection/trigger/line_id.hpp"
 #include "selection/trigger/quantity_units.hpp"
 #include "selection/trigger/table_units.hpp"
-#include "selection/trigger/trigger_names.hpp"
 
 namespace l3 {
 namespace {

@@ -43,10 +43,4 @@ struct quantity_unit {
   return {};
 }
 
-[[nodiscard]] constexpr std::optional<quantity> quantity_named(std::string_view name) {
-  for (std::uint32_t i = 0; i < quantities; ++i)
-    if (name_of(static_cast<quantity>(i)) == name) return static_cast<quantity>(i);
-  return std::nullopt;
-}
-
 } // namespace l3

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The texts made from the key descriptions are true, complete, and those that are checked in are
 // current.
-#include "config/print.hpp"
+#include "config/load.hpp"
 
 #include <gtest/gtest.h>
 

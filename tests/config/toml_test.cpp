@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "config/toml/nearest.hpp"
+#include "config/toml/complaints.hpp"
 #include "config/toml/table.hpp"
 
 namespace l3 {

@@ -13,11 +13,7 @@ import sys
 import tempfile
 
 SKIPPED = 77
-# The dashboards' files, uids and rows, from top to bottom.
-DASHBOARDS = {
-    "dashboard.json": ("koto-l3", ["State", "Input by crate", "Event building", "Frames and device", "Selection by line", "Output", "Disk",
-                                   "Latency", "Process", "Receiver", "Farm, by etcd"]),
-    "dashboard-farm.json": ("koto-l3-farm", ["Farm", "By node", "Daemons"])}
+DASHBOARDS = {"dashboard.json": "koto-l3", "dashboard-farm.json": "koto-l3-farm"}  # and their uids
 # Facts, and sums of what is shown by label or as a degraded reason.
 NOT_SHOWN = {"koto_l3_build_info", "koto_l3_backend_info", "koto_l3_start_time_seconds", "koto_l3_uptime_seconds", "koto_l3_state", "koto_l3_reloads_total",
              "koto_l3_last_run_crashed", "koto_l3_last_run_lost_events", "koto_l3_fragments_seen_total", "koto_l3_spills_total", "koto_l3_engine_bypassed",
@@ -108,7 +104,7 @@ def check_dashboard(deploy, sample_program):
     need("promtool", "prometheus")
     names = exported_names(sample_program)
     assert {p.name for p in deploy.glob("dashboard*.json")} == DASHBOARDS.keys()
-    shown = {name: check_one_dashboard(deploy / name, *what, names) for name, what in DASHBOARDS.items()}
+    shown = {name: check_one_dashboard(deploy / name, uid, names) for name, uid in DASHBOARDS.items()}
     of_the_daemon = {n for n in names if n.startswith("koto_l3_") and not n.startswith("koto_l3_receive_")}
     forgotten = {n for n in of_the_daemon - shown["dashboard.json"] - NOT_SHOWN if not re.search("_(count|sum)$", n)}
     assert not forgotten, f"no panel shows {', '.join(sorted(forgotten))}"
@@ -116,7 +112,7 @@ def check_dashboard(deploy, sample_program):
     assert of_nodes <= shown["dashboard-farm.json"], f"no panel of the farm shows {', '.join(sorted(of_nodes - shown['dashboard-farm.json']))}"
 
 
-def check_one_dashboard(file, uid, titles, names):
+def check_one_dashboard(file, uid, names):
     """What its panels show."""
     dashboard = json.loads(file.read_text())
     assert dashboard["uid"] == uid
@@ -127,20 +123,12 @@ def check_one_dashboard(file, uid, titles, names):
     expressions = []
     panels = dashboard["panels"]
     assert len({p["id"] for p in panels}) == len(panels), "two panels have the same id"
-    rows = [p["title"] for p in panels if p["type"] == "row"]
-    assert rows == titles, rows
     panels = [p for p in panels if p["type"] != "row"]
-    places = {(x, p["gridPos"]["y"]) for p in dashboard["panels"] if p["type"] == "row" for x in range(24)}
     for panel in panels:
         title = panel["title"]
         assert panel["fieldConfig"]["defaults"].get("unit"), f"{title} has no unit"
         assert panel["description"], f"{title} has no description"
         assert panel["targets"], f"{title} shows nothing"
-        at = panel["gridPos"]
-        assert at["x"] + at["w"] <= 24
-        cells = {(x, y) for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])}
-        assert not cells & places, f"{title} covers another panel"
-        places |= cells
         for target in panel["targets"]:
             assert target["datasource"]["uid"] == panel["datasource"]["uid"] == "${datasource}", title
             expressions.append(target["expr"])
@@ -182,27 +170,15 @@ NOT_IN_SPACK = {"GTest", "rapidcheck", "liblzma"}
 
 
 def check_spack(deploy, _):
-    """The recipe is Python that says what a recipe says, with each library that the build looks for. Spack itself is not asked."""
-    said = []
-
-    def directive(name):
-        return lambda *words, **more: said.append((name, *words))
-
-    names = ("license", "version", "variant", "depends_on", "generator", "conflicts")
-    stub = {name: directive(name) for name in names} | {"CMakePackage": type("CMakePackage", (), {
-        "define": lambda self, key, value: f"-D{key}={value}", "define_from_variant": lambda self, key, variant: f"-D{key}={variant}"})}
-    text = (deploy / "spack/package.py").read_text()
-    assert text.count("from spack.package import *\n") == 1
-    exec(compile(text.replace("from spack.package import *\n", ""), "package.py", "exec"), stub)
-    needed = {words[1].split("@")[0].split()[0] for words in said if words[0] == "depends_on"}
+    """The recipe names each library that the build looks for, and no option that the build lacks. Spack itself is not asked."""
+    recipe = (deploy / "spack/package.py").read_text()
+    needed = set(re.findall(r'depends_on\("([\w-]+)', recipe))
     cmake = (deploy.parent / "cmake/dependencies.cmake").read_text()
     looked_for = set(re.findall(r"find_package\(([\w-]+)", cmake)) | set(re.findall(r"pkg_check_modules\(\w+ (?:REQUIRED )?IMPORTED_TARGET (\w+)\)", cmake))
     missing = {SPACK_NAMES.get(name, name) for name in looked_for - NOT_IN_SPACK} - needed
     assert not missing, f"deploy/spack/package.py lacks {', '.join(sorted(missing))}"
-    options = set(re.findall(r"^(?:set|option)\((L3_\w+)", (deploy.parent / "CMakeLists.txt").read_text(), re.MULTILINE))
-    for argument in stub["KotoL3"]().cmake_args():
-        name = argument[2:].split("=")[0]
-        assert name in options or name.startswith("CMAKE_"), f"CMakeLists.txt has no option {name}"
+    unknown = set(re.findall(r"L3_\w+", recipe)) - set(re.findall(r"^(?:set|option)\((L3_\w+)", (deploy.parent / "CMakeLists.txt").read_text(), re.MULTILINE))
+    assert not unknown, f"CMakeLists.txt has no option {', '.join(sorted(unknown))}"
 
 
 def texts_of(root):

@@ -117,66 +117,38 @@ def main():
     assert code == 1 and [s for s in rows if rows[s] == "cut"] == ["demo", "bench-pipeline", "ncu", "ncu-select", *CHECKERS], rows
     assert rows["bench-device"] == "passed" and "bench-engine.txt" in files, files.keys()
     assert f"0 failed, 7 cut, {len(ORDER) - 8} passed" in files["table.txt"] and "the 590 s of --limit" in files["table.txt"], files["table.txt"]
-    code, _, rows, _ = run_check(gpu_check, {"bin/koto-l3": late_demo}, SANITIZER, ["--limit", "9000"])
-    assert code == 1 and rows["demo"] == "FAILED" and rows["bench-pipeline"] == "passed", rows
-    _, _, _, files = run_check(gpu_check, {"path/timeout": 'shift 2; echo "$1" >>"${0%/*}/../out/given"; shift; exec "$@"'},
-                               SANITIZER, ["--limit", "100"])
-    assert all(90 <= int(line) <= 100 or int(line) in (30, 60) for line in files["given"].split()), files["given"]
 
-    # A bench that fails after it has said something, one of which no table can be made, and one that says nothing.
-    for body, there in (("echo wrong; exit 1", True), ('[ "$1" = show ] && exit 1; echo "{}"', True), ("exit 1", False)):
-        code, _, rows, files = run_check(gpu_check, {"bin/koto-l3-bench": body}, SANITIZER)
-        assert code == 1 and rows["bench-device"] == "FAILED", (body, rows)
-        assert [name in files for name in ("bench-device.json", "bench-device.txt")] == [there] * 2, (body, files.keys())
-
-    for name, body in {"a_test": "exit 1", "b_test": EMPTY, "c_test": "kill -SEGV $$", "d_cuda_test": SKIPPING}.items():
-        code, _, rows, files = run_check(gpu_check, {f"tests/{name}": body}, SANITIZER)
-        assert code == 1 and rows[name] == "FAILED", (name, code, rows)
-        assert rows["demo"] == "passed", "the check goes on after a failure"
-
-    for broken in ("exit 1", "kill -SEGV $$"):
-        code, _, rows, _ = run_check(gpu_check, {"bin/koto-l3": broken, "bin/koto-l3-bench": broken}, SANITIZER)
-        assert code == 1 and {rows[s] for s in rows if s.startswith(("demo", "daemon", "bench-", "copies-", "engine-"))} == {"FAILED"}, rows
-
-    code, _, rows, _ = run_check(gpu_check, {}, "exit 86")
-    assert code == 1 and {rows[c] for c in CHECKERS} == {"FAILED"}, rows
-
-    code, _, rows, files = run_check(gpu_check, {}, "echo Device not supported; exit 1")
-    assert code == 0 and {rows[c] for c in CHECKERS} == {"skipped"}, rows
-    assert "3 skipped" in files["table.txt"], files["table.txt"]
-
-    code, error, rows, files = run_check(
-        gpu_check, {"tests/executors_cuda_test": 'echo "L3_REQUIRE_GPU=1, but it is gone"; exit 1'}, SANITIZER)
-    assert code == 69 and error == "gpu-check: there is no GPU to check on: it is gone\n", (code, error)
-    code, error, rows, files = run_check(
-        gpu_check, {"tests/executors_cuda_test": 'echo "version GLIBC_9 not found" >&2; exit 1'}, SANITIZER)
-    assert code == 69 and error.startswith("gpu-check: the programs do not run here") and "\nversion GLIBC_9" in error, (code, error)
-    code, error, _, _ = run_check(gpu_check, {"path/timeout": "exit 124"}, SANITIZER)
-    assert code == 69 and "the first kernel did not end within" in error, (code, error)
-
+    gone = 'echo "L3_REQUIRE_GPU=1, but it is gone"; exit 1'
+    old_libc = 'echo "version GLIBC_9 not found" >&2; exit 1'
     old_host = {"bin/koto-l3": f"{NEEDS_RUNTIME}\n{TOOL}", "bin/koto-l3-bench": f"{NEEDS_RUNTIME}\n{BENCH}",
                 "tests/executors_cuda_test": f"{NEEDS_RUNTIME}\n{PASSING}"}
-    code, error, rows, _ = run_check(gpu_check, old_host, SANITIZER)
-    assert code == 0 and set(rows.values()) == {"passed"}, (code, error, rows)
-    code, _, rows, _ = run_check(gpu_check, {"tests/a_test": f"{NEEDS_RUNTIME}\n{PASSING}"}, SANITIZER)
-    assert code == 1 and rows["a_test"] == "FAILED", "a libstdc++ of the host's that will do is used"
+    failed = [{f"tests/{name}": body} for name, body in (("a_test", "exit 1"), ("a_test", EMPTY), ("a_test", "kill -SEGV $$"), ("a_cuda_test", SKIPPING),
+                                                        ("a_test", f"{NEEDS_RUNTIME}\n{PASSING}"))]  # a libstdc++ of the host's that will do is used
+    # (stand-ins, compute-sanitizer, arguments, exit code, results of steps, a part of standard error)
+    for programs, sanitizer, arguments, wanted, results, text in (
+            *((f, SANITIZER, [], 1, {next(iter(f))[6:]: "FAILED", "demo": "passed"}, "") for f in failed),
+            ({"bin/koto-l3": "exit 1", "bin/koto-l3-bench": "exit 1"}, SANITIZER, [], 1, {"demo": "FAILED", "daemon": "FAILED", "bench-device": "FAILED"}, ""),
+            ({"bin/koto-l3-bench": '[ "$1" = show ] && exit 1; echo "{}"'}, SANITIZER, [], 1, {"bench-device": "FAILED"}, ""),
+            ({}, "exit 86", [], 1, dict.fromkeys(CHECKERS, "FAILED"), ""),
+            ({}, "echo Device not supported; exit 1", [], 0, dict.fromkeys(CHECKERS, "skipped"), ""),
+            ({"path/nvidia-smi": "exit 9"}, SANITIZER, ["--only", "production"], 0, dict.fromkeys(PRODUCTION, "passed"), ""),
+            (old_host, SANITIZER, [], 0, dict.fromkeys((*COPIES, "demo", *CHECKERS), "passed"), ""),
+            ({"tests/executors_cuda_test": gone}, SANITIZER, [], 69, {}, "gpu-check: there is no GPU to check on: it is gone\n"),
+            ({"tests/executors_cuda_test": old_libc}, SANITIZER, [], 69, {}, "gpu-check: the programs do not run here"),
+            ({"path/timeout": "exit 124"}, SANITIZER, [], 69, {}, "the first kernel did not end within"),
+            ({}, SANITIZER, ["--only", "tests,nothing"], 2, {}, "gpu-check: --only nothing: the parts are copies, "),
+            ({}, SANITIZER, ["--out"], 2, {}, "gpu-check: --out stands without a value"),
+            ({}, SANITIZER, ["--fast"], 2, {}, "gpu-check: there is no option --fast"),
+            ({}, SANITIZER, ["--limit", "soon"], 2, {}, "gpu-check: --limit soon: it takes whole seconds, 1 or more")):
+        code, error, rows, files = run_check(gpu_check, programs, sanitizer, arguments)
+        assert code == wanted and text in error, (programs, arguments, code, error, rows)
+        assert all(rows.get(step) == result for step, result in results.items()), (programs, rows)
+        assert code != 2 or not files, "a command line that is wrong makes nothing"
 
-    _, _, rows, _ = run_check(gpu_check, {}, SANITIZER, ["--only", "production,copies"])
-    assert list(rows) == [*COPIES, *PRODUCTION], rows
-    _, _, rows, _ = run_check(gpu_check, {"path/nvidia-smi": "exit 9"}, SANITIZER, ["--only", "production"])
-    assert set(rows.values()) == {"passed"}, rows
-    _, _, rows, _ = run_check(gpu_check, {}, SANITIZER, ["--only", "tests,demo"])
-    assert rows == {"executors_cuda_test": "passed", "demo": "passed"}, rows
-    _, _, rows, _ = run_check(gpu_check, {}, SANITIZER, ["--only", "checkers"])
-    assert list(rows) == CHECKERS, rows
-    _, _, rows, _ = run_check(gpu_check, {}, SANITIZER, ["--only", "racecheck,tests"])
-    assert list(rows) == ["executors_cuda_test", CHECKERS[1]], rows
-    for wrong, sentence in ((["--only", "tests,nothing"], "--only nothing: the parts are copies, "), (["--out"], "--out stands without a value"),
-                            (["--fast"], "there is no option --fast"), (["--limit", "0"], "--limit 0: it takes whole seconds, 1 or more"),
-                            (["--limit", "soon"], "--limit soon: it takes whole seconds, 1 or more")):
-        code, error, _, files = run_check(gpu_check, {}, SANITIZER, wrong)
-        assert code == 2 and error.startswith(f"gpu-check: {sentence}") and not files, (wrong, code, error)
-        assert error.endswith("; see gpu-check --help\n") and error.count("\n") == 1, error
+    for parts, steps in (("production,copies", [*COPIES, *PRODUCTION]), ("tests,demo", ["executors_cuda_test", "demo"]), ("checkers", CHECKERS),
+                         ("racecheck,tests", ["executors_cuda_test", CHECKERS[1]])):
+        _, _, rows, _ = run_check(gpu_check, {}, SANITIZER, ["--only", parts])
+        assert list(rows) == steps, (parts, rows)
     print("ok")
 
 

@@ -117,6 +117,6 @@ class Farm(chain.Chain):
             if node not in but:
                 self.drain(node.daemon)
                 findings.equal(f"exit code of node {node.number}", node.daemon.stop(), 0)
-                findings.none(f"node {node.number}: {text}" for text in chain.unbalanced(node.daemon.ledger()))
+                findings.none(f"node {node.number}: {text}" for text in harness.unbalanced(node.daemon.ledger()))
         for receiver in self.receivers:
             findings.equal(f"exit code of receiver {receiver.number}", receiver.program.stop(), 0)

@@ -135,5 +135,5 @@ def row(name, over, by, receivers):
 
 
 KINDS = [(over, by, receivers) for over in ("udp", "tcp") for by in ("event", "spill") for receivers in (1, 2)]
-ROWS = [row(f"{over}-{by}-{receivers}", over, by, receivers) for over, by, receivers in KINDS] + together_rows.ROWS
-SHORT = ("udp-event-1", "tcp-spill-2")
+ROWS = [row(f"{over}-{by}-{receivers}", over, by, receivers) for over, by, receivers in KINDS] + together_rows.SHORT + together_rows.LONG
+SHORT = ("udp-event-1", "tcp-spill-2", *(r.name for r in together_rows.SHORT))

@@ -1,268 +1,412 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of `./run farm-test`: four daemons that are a farm by a real etcd. What goes wrong with etcd or with a node never costs an event
-that a node has taken, and a run begins on all nodes or on none."""
+"""Daemons that are a farm by a real etcd. One `koto-l3 run start` is for all nodes: all begin the run, or none does, and why is said. What
+goes wrong with etcd or with a node never costs an event that a node has taken. The short rows are those of `./run test`; in the others
+leases run out."""
 import collections
 import json
+import pathlib
 import random
 import threading
 import time
 
-import chain
 import harness
-import namespaces
+import level2
 import own_etcd
-import preload
 import store_reader
+from preload import CLOCK_SHIFT, LyingMachine
+from selection_stage import SELECTION
 from table import Row
-from together_stage import TogetherStage
+from together_stage import Beam, Farm, FarmNode
 
-NODES = 4
 LEASE = 10  # s
 HOUR = 3600
+BAD_CONFIGURATION = 78
+NO_ETCD = r"etcd does not answer at http://\S+: .*; a run goes on, and none can be begun or ended on all nodes"
 
 
-class Farm(TogetherStage):
-    def __init__(self, findings):
-        if not own_etcd.there():
-            raise chain.Skipped("no etcd on this machine (Debian: etcd-server)")
-        self.network, self.findings, self.sent, self.beam = namespaces.Machines(), findings, {}, None
-        self.set_up_stage()
-        self.set_up_farm(NODES)
+# Short rows: (farm, findings, plan)
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, *_):
-        if self.beam:
-            self.beam.end()
-        self.stop_programs()
-        self.end_relays()
-        if kind is not None:
-            self.say_what_they_said()
-        self.leave_stage()
-        self.network.close()
-
-    def begin_run(self, number, node=0, nodes=None):
-        self.findings.equal("answer to a start", self.nodes[node].start(number=number)[0], 202)
-        self.wait_for_run(number, nodes)
-
-    def refused(self, answer, text):
-        """What a start that cannot be says; and no node has begun it."""
-        status, body = answer
-        said = "; ".join(body.get("reasons", ()))
-        self.findings.check(status == 409 and text in said, f"a start was answered with {status} {said or body}, not '{text}'")
-
-    def send(self, node, events):
-        self.spill = getattr(self, "spill", 0) + 1
-        for key, fragments in node.send(self.spill, events).items():
-            self.sent[key] = fragments
-
-    def finish(self, but=()):
-        """Every event that a node was sent in a run is stored, once, each byte."""
-        for node in self.nodes:
-            if node not in but:
-                harness.wait_until(lambda n=node: n.daemon.status()["events"]["in_flight"] == 0, "nothing in flight")
-                self.findings.equal(f"exit code of node {node.number}", node.daemon.stop(), 0)
-                self.findings.none(f"node {node.number}: {text}" for f in node.ledgers.glob("run*.json") for text in
-                                   chain.unbalanced(json.loads(f.read_text())))
-        found = {(e.spill, e.number): e for e in store_reader.events_of(self.store, True)}
-        self.findings.equal("events stored", sorted(found), sorted(self.sent))
-        self.findings.check(all(found[k].fragments == dict(enumerate(f)) for k, f in self.sent.items() if k in found), "bytes differ")
-        self.findings.see("events stored", len(found))
-        self.findings.see("missing", len(self.sent.keys() - found.keys()))
+def runs(f, findings, plan):
+    f.begin()
+    f.order(0, 1, "start", "--comment", "together", says="in force    run 7 (together)")
+    f.all_in(7)
+    for node in f.nodes:
+        f.send(node, 20)
+        node.daemon.wait_for_stored(20)
+    f.order(0, 2, "stop")
+    for node in f.nodes:
+        harness.wait_until(lambda: node.run()["state"] == "configured", "no run")
+        (ledger,) = [json.loads(file.read_text()) for file in node.ledgers.glob("run000007-*.json")]
+        findings.equal("ledger of run 7", (ledger["events"]["forwarded"], ledger["comment"]), (20, "together"))
+    f.begin_run(8)
+    before = [node.daemon.status()["session"] for node in f.nodes]
+    f.order(0, 1, "start", "--number", "8", "--again", "--comment", "part two")
+    for node, session in zip(f.nodes, before):  # it goes on under its number, and this is a new part of it on each node
+        findings.equal("comment", node.run()["current"]["comment"], "part two")
+        node.daemon.wait_for(lambda s: s["session"] != session, f"a status of the new part on node {node.number}")
+    findings.equal("keys", f.etcd.keys().keys(), {*(f"{kind}/{n}" for kind in ("members", "nodes") for n in (1, 2, 3)), "run/now"})
+    f.finish()
+    findings.equal("keys when all have left", f.etcd.keys().keys(), {"run/now"})
 
 
-class Beam(threading.Thread):
-    """To every node, event by event in turn: spills of a second, and pauses, or without pauses."""
-
-    def __init__(self, farm, pause, events=100):
-        super().__init__(daemon=True)
-        self.farm, self.pause, self.events, self.ended, self.spills = farm, pause, events, False, 0
-        farm.beam = self
-        self.start()
-
-    def run(self):
-        f = self.farm
-        makers = [harness.level2.EventMaker(f.crates, 9) for _ in f.nodes]
-        senders = [harness.UdpSender(f.crates, harness.HOST, n.ports.udp, harness.UDP_PORTS, f.chunk_bytes) for n in f.nodes]
-        while not self.ended:
-            self.spills += 1
-            for number in range(1, self.events + 1):
-                i = number % len(senders)
-                senders[i].event(self.spills, number, makers[i].fragments(self.spills, number))
-                time.sleep(1 / self.events)
-                if self.ended and not self.pause:
-                    break
-            for i, sender in enumerate(senders):
-                sender.end(self.spills, sum(n % len(senders) == i for n in range(1, self.events + 1)))
-            time.sleep(self.pause)
-        for sender in senders:
-            sender.close()
-
-    def end(self):
-        self.ended = True
-        self.join()
-
-
-def one_is_cut_off(findings, plan):
-    with Farm(findings) as f:
-        f.start_farm()
-        f.begin_run(1)
-        cut = f.nodes[3]
-        cut.relay.held = True
-        findings.inject("nodes cut off from etcd", 1)
-        begun = time.monotonic()
-        f.refused(f.nodes[0].start(), "node 4 did not answer within 6 s")
-        findings.time("refused", time.monotonic() - begun, 8)
-        f.send(cut, 20)
-        harness.wait_until(lambda: cut.run()["farm"]["state"] == "cut_off", "the node to say that it is cut off")
-        begun = time.monotonic()
-        missing = harness.wait_until(lambda: [n for n in f.nodes[0].run()["farm"]["nodes"] if n["stands"] == "missing"], "a missing node")
-        findings.time("missing", time.monotonic() - begun, LEASE + 2)
-        findings.equal("missing node", [n["node"] for n in missing], [4])
-        f.refused(f.nodes[0].start(), "node 4 is missing: its daemon does not speak to etcd")
-        findings.check(all(n.is_in(1) for n in f.nodes), "a refused start has changed a run")
-        said = f.nodes[1].tool("start", "--without", "4", "--wait")
-        findings.check(said.returncode == 0, f"a start without it ends with {said.returncode}: {said.stderr}")
-        f.wait_for_run(2, f.nodes[:3])
-        findings.check(cut.is_in(1), "the node that is cut off has left its run")
-        cut.relay.held = False
-        f.wait_for_run(2)  # it follows
-        f.wait_for_members()
-        f.send(cut, 20)
-        cut.daemon.wait_for_stored(20)
-        f.finish()
+def refusals(f, findings, plan):
+    """One that cannot keeps all from it, and is named; of two starts at once one holds, on all nodes."""
+    f.begin()
+    used = f.nodes[2].ledgers / "run000012-3-0123456789abcdef.json"
+    used.write_text("{}")
+    for order, text in (({"number": 12}, "^node 3: the number 12 was used before on it"), ({"without": [2]}, "^node 2 is there: stop its daemon"),
+                        ({"without": [9]}, "^no node 9 has joined the farm"), ({"menu": "/nowhere"}, "the menu: /nowhere cannot be read")):
+        f.refused(f.nodes[0].start(**order), text)
+    f.refused(f.nodes[0].ask("/run/stop", {}), "no run is in force, and none waits")
+    f.order(1, 0, "start", "--number", "12", says="koto-l3 run: node 3: the number 12")
+    findings.check("run/now" not in f.etcd.keys(), "a refused start is in etcd")
+    answers = []
+    both = [threading.Thread(target=lambda n=n: answers.append(n.start(number=20 + n.number))) for n in f.nodes[:2]]
+    for t in both:
+        t.start()
+    for t in both:
+        t.join()
+    taken = [body for status, body in answers if status == 202]
+    findings.equal("starts that hold", len(taken), 1)
+    f.refused(next(a for a in answers if a[0] != 202), r"run 2[12] is under way, for which node [12] was asked")
+    f.wait_for_run(taken[0]["next"]["number"])
+    twin = FarmNode(f, 5)
+    f.nodes.append(twin)
+    twin.begin(run={"node": 1})
+    twin.wait("refused")
+    twin.wait_for_text(rf"the farm has a node 1 already: process {f.nodes[0].daemon.pid} of \S+; give each daemon its own")
+    f.refused(twin.start(), "the farm has a node 1 already")
+    f.etcd.put("members/77", json.dumps({"version": 2}))
+    f.nodes[0].wait_for_text(r"members/77 cannot be understood \(it is of another version")
+    f.refused(f.nodes[0].start(), "members/77 cannot be understood")
+    f.all_in(taken[0]["next"]["number"], f.nodes[:3])
+    used.unlink()
+    f.finish()
 
 
-def one_dies_in_between(findings, plan):
-    with Farm(findings) as f:
-        f.start_farm()
-        f.begin_run(1)
-        Beam(f, pause=0)  # so that the order waits for a pause
-        harness.wait_until(lambda: f.nodes[0].daemon.status()["events"]["admitted"] > 0, "beam")
-        time.sleep(1)
-        status, body = f.nodes[0].start(number=2)
-        findings.equal("answer to a start", status, 202)
-        dead = f.nodes[2]
-        dead.daemon.kill()
-        findings.inject("kill −9 of a node that was ready", 1)
-        begun = time.monotonic()
-        harness.wait_until(lambda: f.nodes[0].run()["farm"]["failure"], "the start to come to nothing")
-        findings.time("withdrawn", time.monotonic() - begun, LEASE + 3)
-        findings.equal("failure", f.nodes[0].run()["farm"]["failure"], "run 2: node 3 has left, or died, while the run was prepared")
-        f.beam.end()
-        time.sleep(1)
-        findings.check(all(n.is_in(1) for n in f.nodes if n is not dead), "a node has begun a run that not all could begin")
-        findings.check("run/order" not in f.etcd.keys(), "the order is still there")
-        dead.begin()
-        f.wait_for_run(1)  # that of the farm
-        # The one that was asked dies: its order ends by itself.
-        Beam(f, pause=0)
-        time.sleep(2)
-        findings.equal("answer to a start", f.nodes[3].start(number=2)[0], 202)
-        f.nodes[3].daemon.kill()
-        findings.inject("kill −9 of the node that was asked", 1)
-        f.refused(f.nodes[0].start(number=3), "run 2 is under way, for which node 4 was asked")
-        begun = time.monotonic()
-        harness.wait_until(lambda: "run/order" not in f.etcd.keys(), "the order to be gone")
-        findings.time("gone", time.monotonic() - begun, 32)
-        f.beam.end()
-        findings.check(all(n.is_in(1) for n in f.nodes[:3]), "a node has begun a run whose order did not hold")
-        f.nodes[3].begin()
-        f.wait_for_members()
-        f.begin_run(4)
-        findings.see("runs begun on some nodes only", 0)
+def ended_badly(f, findings, plan):
+    """A node on which a run did not end well is named, whichever node a stop is asked of."""
+    f.begin(run={"drain_time_limit": "2 s"}, spool={"folder": ""})
+    f.begin_run(7)
+    f.programs[1].kill()  # the receiver
+    f.send(f.nodes[1], 20)  # no receiver takes them, and no disk
+    f.nodes[1].wait_for_beam(20)
+    f.order(1, 0, "stop", says="the run has ended, but run 7 did not end well on node 2: see its log")
+    harness.wait_until(lambda: "node 2" in (said := f.nodes[2].tool("status").stdout) and "; run 7 did not end well: its log" in said, "node 3 to see it")
+    f.start_receiver()
+    for number, again, code in ((7, True, 1), (8, False, 0)):  # another part of a run does not make up for the one that did not end well
+        f.begin_run(number, again=again)
+        f.order(code, 0, "stop")
+    findings.equal("exit codes", [node.daemon.stop() for node in f.nodes], [0, 1, 0])
 
 
-def leases_run_out(findings, plan):
-    with Farm(findings) as f:
-        f.start_farm()
-        f.begin_run(1)
-        for node in f.nodes:
-            node.relay.held = True
-        findings.inject("leases that ran out", NODES)
-        harness.wait_until(lambda: not any(k.startswith("members/") for k in f.etcd.keys()), "all leases to run out")
-        for node in f.nodes:
-            f.send(node, 20)
-        for node in f.nodes:
-            node.relay.held = False
-        f.wait_for_members()
-        findings.check(all(n.is_in(1) for n in f.nodes), "a run has ended with a lease")
-        said = [n.daemon.said().count("etcd has taken this node for dead, or lost what it had; it joins again") for n in f.nodes]
-        findings.equal("lines that say so", said, [1] * NODES)
-        f.begin_run(2)
-        # As slow as it may be, and slower.
-        for node in f.nodes:
-            node.relay.delay = 0.2
-        begun = time.monotonic()
-        f.begin_run(3)
-        findings.time("a start by a slow etcd", time.monotonic() - begun, 20)
-        for node in f.nodes:
-            node.relay.delay = 2
-        findings.inject("an etcd slower than 1.5 s", 1)
-        harness.wait_until(lambda: f.nodes[0].run()["farm"]["state"] == "cut_off", "cut_off")
-        f.refused(f.nodes[0].start(), "no answer within 1.5 s")
-        for node in f.nodes:
-            node.relay.delay = 0
-            f.send(node, 20)
-        f.wait_for_members()
-        f.finish()
+def lost_word(f, findings, plan):
+    """A node's answer lies under its lease, and goes when the node was cut off for long: after it was ready, and while others are waited for."""
+    f.begin(building={"spill_time_limit": "60 s"})  # spill 1 goes on until spill 2 comes
+    f.begin_run(49)
+    f.send(f.nodes[0], 20, ends=False)
+    f.nodes[0].wait_for_beam(20)
+    time.sleep(1)  # the daemon looks twice a second whether it pauses
+    findings.equal("answer to a start", f.nodes[0].start(number=50)[0], 202)
+    f.nodes[1].relay.held = True  # so that node 2 does not answer again at once
+    time.sleep(0.2)  # until nothing goes through
+    f.etcd.remove("run/armed/2")
+    f.send(f.nodes[0], 20)
+    harness.wait_until(lambda: "run 50: node 2 was ready, and etcd has lost its word since" in (f.nodes[0].seen()["failure"] or ""), "the start to fail")
+    f.nodes[1].relay.held = False
+    f.wait_for_members()
+    f.all_in(49)
+    f.nodes[2].relay.held = True
+    answers = []
+    asked = threading.Thread(target=lambda: answers.append(f.nodes[0].start(number=60)))
+    asked.start()
+    harness.wait_until(lambda: "run/armed/2" in f.etcd.keys(), "node 2 to be ready")
+    f.nodes[0].relay.held = True  # so that it does not see that node 2 was away
+    time.sleep(0.2)
+    for key in ("members/2", "run/armed/2"):
+        f.etcd.remove(key)
+    harness.wait_until(lambda: "run/armed/2" in f.etcd.keys(), "node 2 to answer again")
+    f.nodes[0].relay.held = False
+    asked.join()
+    f.refused(answers[0], "^node 3 did not answer within 6 s$")
+    f.nodes[2].relay.held = False
+    f.wait_for_members()
+    f.begin_run(61)
 
 
-def at_a_border(findings, plan):
+def menus(f, findings, plan):
+    """A menu reaches all, and one that differs is named."""
+    longest, menu, other, long = 48 << 10, f.folder / "menu.toml", f.folder / "other.toml", f.folder / "long.toml"
+    menu.write_text(SELECTION.ljust(longest, "\n"))
+    other.write_text(SELECTION.replace("3.0", "4.0"))
+    long.write_text("x" * (longest + 1))
+    f.etcd.start()
+    f.start_receiver()
+    for node, file in zip(f.nodes, (menu, other)):
+        node.begin(selection={"lines": str(file)}, readout={"crates": level2.KOTO}, building={"chunk_bytes": 8000})
+    f.wait_for_members()
+    f.refused(f.nodes[0].start(), r"node 2: its selection for run 7 is [0-9a-f]{8}, and that of node 1 is [0-9a-f]{8}")
+    f.begin_run(7, menu=str(menu))
+    hashes = set()
+    for node in f.nodes:
+        file, its_hash = node.daemon.wait_for(lambda s: s["run"] == 7 and s["menu"], "a menu")["menu"].split()
+        findings.equal("menu", pathlib.Path(file).read_text(), menu.read_text())
+        hashes.add(its_hash)
+    findings.equal("hashes", len(hashes), 1)
+    f.refused(f.nodes[1].start(menu=str(long)), "the menu: .* has 49153 bytes; at most 49152")
+    f.finish()
+
+
+def no_etcd(f, findings, plan):
+    """It is not there at the start, comes, goes, comes back, and has lost everything."""
+    f.start_receiver()
+    for node in f.nodes:
+        node.begin()
+    f.nodes[0].wait("joining")
+    f.nodes[0].wait_for_text(".")
+    f.refused(f.nodes[0].start(), "etcd does not answer at")
+    f.begin_run(7, nodes=f.nodes[:1], here=True)
+    f.etcd.start()
+    f.wait_for_members()
+    f.begin_run(30)
+    f.etcd.program.kill()
+    f.nodes[0].wait("cut_off")
+    f.send(f.nodes[0], 20)  # a run goes on
+    f.nodes[0].daemon.wait_for_stored(20)
+    f.refused(f.nodes[0].start(), NO_ETCD)
+    status = f.nodes[0].daemon.wait_for(lambda s: s["problem"], "a problem")
+    findings.equal("problem", (status["problem"]["name"], status["farm"]["state"]), ("farm", "cut_off"))
+    findings.equal("cut_off", f.nodes[0].daemon.metrics()['koto_l3_farm_state{state="cut_off"}'], 1)
+    f.begin_run(31, node=1, nodes=f.nodes[1:], here=True)
+    f.etcd.lose_everything()
+    f.wait_for_members()
+    findings.check(f.nodes[0].is_in(30) and f.nodes[1].is_in(31), "a run that a person began by hand has ended")
+    rows = harness.wait_until(lambda: [r for r in f.nodes[0].seen()["nodes"] if r["stands"] == "apart"], "a node apart")
+    findings.equal("node apart, and its run", (rows[0]["node"], rows[0]["run"]), (2, 31))
+    findings.equal("answer to a start", f.nodes[0].start()[0], 202)
+    f.wait_for_run(32)  # no number is used again
+    f.nodes[1].daemon.kill()
+    f.nodes[1].begin()
+    f.wait_for_run(32)  # a node that comes back is in the farm's run
+    f.finish()
+
+
+def majority(f, findings, plan):
+    """A majority of etcd's members is enough."""
+    members = own_etcd.cluster(f, 3)
+    for member in members:
+        member.begin()
+    f.start_receiver()
+    for node in f.nodes:
+        node.begin(farm={"etcd": [m.url for m in members]})
+    f.wait_for_members()
+    f.begin_run(40)
+    members[0].program.kill()  # the first that they ask
+    f.wait_for_members()
+    harness.wait_until(lambda: f.nodes[0].start()[0] == 202, "a start by the two that are left")
+    f.wait_for_run(41)
+    members[1].program.kill()
+    for node in f.nodes:
+        node.wait("cut_off")
+    f.refused(f.nodes[0].start(), NO_ETCD)
+    f.send(f.nodes[0], 20)
+    f.nodes[0].daemon.wait_for_stored(20)
+    members[1].begin()
+    f.wait_for_members()
+    f.all_in(41)
+    f.begin_run(42, node=1)
+    f.finish()
+
+
+def passwords(f, findings, plan):
+    f.etcd.start()
+    f.etcd.set_password("l3", "secret words")
+    f.start_receiver()
+    right, wrong = f.folder / "right", f.folder / "wrong"
+    for node, file, word in zip(f.nodes, (right, wrong), ("secret words", "other")):
+        file.write_text(word + "\n")
+        file.chmod(0o600)
+        node.begin(farm={"user": "l3", "password": str(file)})
+    f.wait_for_members(f.nodes[:1])
+    f.nodes[1].wait_for_text("refuses: etcdserver: authentication failed")
+    findings.check("other" not in f.nodes[1].daemon.said(), "the log shows a password")
+    f.begin_run(7, nodes=f.nodes[:1])
+    right.chmod(0o644)
+    p = f.keep(harness.Program([harness.BIN / "koto-l3d", "--config", f.nodes[0].daemon.config, "--check-config"], f.folder / "check.log"))
+    findings.equal("exit code", p.wait(), BAD_CONFIGURATION)
+    findings.check(f"farm.password: {right} may be read or written by others" in p.said(), p.said())
+
+
+# Long rows
+
+def one_is_cut_off(f, findings, plan):
+    f.begin()
+    f.begin_run(1)
+    cut = f.nodes[3]
+    cut.relay.held = True
+    findings.inject("nodes cut off from etcd", 1)
+    begun = time.monotonic()
+    f.refused(f.nodes[0].start(), "node 4 did not answer within 6 s")
+    findings.time("refused", time.monotonic() - begun, 8)
+    f.send(cut, 20)
+    cut.wait("cut_off")
+    begun = time.monotonic()
+    missing = harness.wait_until(lambda: [n for n in f.nodes[0].seen()["nodes"] if n["stands"] == "missing"], "a missing node")
+    findings.time("missing", time.monotonic() - begun, LEASE + 2)
+    findings.equal("missing node", [n["node"] for n in missing], [4])
+    f.refused(f.nodes[0].start(), "node 4 is missing: its daemon does not speak to etcd")
+    f.all_in(1)
+    f.order(0, 1, "start", "--without", "4")
+    f.wait_for_run(2, f.nodes[:3])
+    findings.check(cut.is_in(1), "the node that is cut off has left its run")
+    cut.relay.held = False
+    f.wait_for_run(2)  # it follows
+    f.wait_for_members()
+    f.send(cut, 20)
+    cut.daemon.wait_for_stored(20)
+    f.finish()
+
+
+def one_dies_in_between(f, findings, plan):
+    f.begin()
+    f.begin_run(1)
+    Beam(f, pause=0)  # so that the order waits for a pause
+    harness.wait_until(lambda: f.nodes[0].daemon.status()["events"]["admitted"] > 0, "beam")
+    time.sleep(1)
+    status, body = f.nodes[0].start(number=2)
+    findings.equal("answer to a start", status, 202)
+    dead = f.nodes[2]
+    dead.daemon.kill()
+    findings.inject("kill −9 of a node that was ready", 1)
+    begun = time.monotonic()
+    harness.wait_until(lambda: f.nodes[0].seen()["failure"], "the start to come to nothing")
+    findings.time("withdrawn", time.monotonic() - begun, LEASE + 3)
+    findings.equal("failure", f.nodes[0].seen()["failure"], "run 2: node 3 has left, or died, while the run was prepared")
+    f.beam.end()
+    time.sleep(1)
+    f.all_in(1, [n for n in f.nodes if n is not dead])
+    findings.check("run/order" not in f.etcd.keys(), "the order is still there")
+    dead.begin()
+    f.wait_for_run(1)  # that of the farm
+    # The one that was asked dies: its order ends by itself.
+    Beam(f, pause=0)
+    time.sleep(2)
+    findings.equal("answer to a start", f.nodes[3].start(number=2)[0], 202)
+    f.nodes[3].daemon.kill()
+    findings.inject("kill −9 of the node that was asked", 1)
+    f.refused(f.nodes[0].start(number=3), "run 2 is under way, for which node 4 was asked")
+    begun = time.monotonic()
+    harness.wait_until(lambda: "run/order" not in f.etcd.keys(), "the order to be gone")
+    findings.time("gone", time.monotonic() - begun, 32)
+    f.beam.end()
+    f.all_in(1, f.nodes[:3])
+    f.nodes[3].begin()
+    f.wait_for_members()
+    f.begin_run(4)
+    findings.see("runs begun on some nodes only", 0)
+
+
+def leases_run_out(f, findings, plan):
+    f.begin()
+    f.begin_run(1)
+    for node in f.nodes:
+        node.relay.held = True
+    findings.inject("leases that ran out", len(f.nodes))
+    harness.wait_until(lambda: not any(k.startswith("members/") for k in f.etcd.keys()), "all leases to run out")
+    for node in f.nodes:
+        f.send(node, 20)
+    for node in f.nodes:
+        node.relay.held = False
+    f.wait_for_members()
+    f.all_in(1)
+    said = [n.daemon.said().count("etcd has taken this node for dead, or lost what it had; it joins again") for n in f.nodes]
+    findings.equal("lines that say so", said, [1] * len(f.nodes))
+    f.begin_run(2)
+    # As slow as it may be, and slower.
+    for node in f.nodes:
+        node.relay.delay = 0.2
+    begun = time.monotonic()
+    f.begin_run(3)
+    findings.time("a start by a slow etcd", time.monotonic() - begun, 20)
+    for node in f.nodes:
+        node.relay.delay = 2
+    findings.inject("an etcd slower than 1.5 s", 1)
+    harness.wait_until(lambda: f.nodes[0].seen()["state"] == "cut_off", "cut_off")
+    f.refused(f.nodes[0].start(), "no answer within 1.5 s")
+    for node in f.nodes:
+        node.relay.delay = 0
+        f.send(node, 20)
+    f.wait_for_members()
+    f.finish()
+
+
+def at_a_border(f, findings, plan):
     """Starts at any moment of spills: no spill is of two runs."""
-    with Farm(findings) as f:
-        f.start_farm()
-        f.begin_run(1)
-        Beam(f, pause=2.5)
-        run, chance = 1, random.Random(plan.seed)
-        for _ in range(plan.pick(1, 6)):
-            time.sleep(chance.uniform(0, 4))
-            run += 1
-            f.findings.equal("answer to a start", f.nodes[run % NODES].start(number=run)[0], 202)
-            f.wait_for_run(run)
-            findings.inject("runs begun in the beam", 1)
-        last = f.beam.spills
-        harness.wait_until(lambda: f.beam.spills > last + 1, "a whole spill of the last run")
-        f.beam.end()
+    f.begin()
+    f.begin_run(1)
+    Beam(f, pause=2.5)
+    run, chance = 1, random.Random(plan.seed)
+    for _ in range(plan.pick(1, 6)):
+        time.sleep(chance.uniform(0, 4))
+        run += 1
+        f.findings.equal("answer to a start", f.nodes[run % len(f.nodes)].start(number=run)[0], 202)
+        f.wait_for_run(run)
+        findings.inject("runs begun in the beam", 1)
+    last = f.beam.spills
+    harness.wait_until(lambda: f.beam.spills > last + 1, "a whole spill of the last run")
+    f.beam.end()
+    time.sleep(1)
+    for node in f.nodes:
+        harness.wait_until(lambda n=node: n.daemon.status()["events"]["in_flight"] == 0, "nothing in flight")
+        findings.equal(f"exit code of node {node.number}", node.daemon.stop(), 0)
+    runs, keys = collections.defaultdict(set), set()
+    for block in store_reader.read_store(f.store):
+        for event in block.events:
+            runs[event.spill].add(block.run)
+            keys.add((event.spill, event.number))
+    findings.none(f"spill {spill} is of runs {sorted(of)}" for spill, of in sorted(runs.items()) if len(of) != 1)
+    wanted = {(s, n) for s in range(1, f.beam.spills + 1) for n in range(1, f.beam.events + 1)}
+    findings.see("missing", len(wanted - keys))
+    findings.equal("events stored", len(wanted - keys), 0)
+    findings.see("spills", len(runs))
+    findings.equal("runs seen", set().union(*runs.values()), set(range(1, run + 1)))
+
+
+def clocks_jump(f, findings, plan):
+    machine = LyingMachine(f)
+    f.begin(machine.environment)
+    for run, hours in enumerate((1, -1, 24 * 365 * 10, 0), 1):
+        machine.set(CLOCK_SHIFT, hours * HOUR)
+        findings.inject("jumps of the clock, 1 h to 10 y", 1)
         time.sleep(1)
-        for node in f.nodes:
-            harness.wait_until(lambda n=node: n.daemon.status()["events"]["in_flight"] == 0, "nothing in flight")
-            findings.equal(f"exit code of node {node.number}", node.daemon.stop(), 0)
-        runs, keys = collections.defaultdict(set), set()
-        for block in store_reader.read_store(f.store):
-            for event in block.events:
-                runs[event.spill].add(block.run)
-                keys.add((event.spill, event.number))
-        findings.none(f"spill {spill} is of runs {sorted(of)}" for spill, of in sorted(runs.items()) if len(of) != 1)
-        wanted = {(s, n) for s in range(1, f.beam.spills + 1) for n in range(1, f.beam.events + 1)}
-        findings.see("missing", len(wanted - keys))
-        findings.equal("events stored", len(wanted - keys), 0)
-        findings.see("spills", len(runs))
-        findings.equal("runs seen", set().union(*runs.values()), set(range(1, run + 1)))
+        f.begin_run(run, node=run % len(f.nodes))
+        f.send(f.nodes[0], 20)
+        f.nodes[0].daemon.wait_for_stored(20)
+    joined = [n.daemon.said().count("has joined") for n in f.nodes]
+    findings.equal("times that each joined", joined, [1] * len(f.nodes))
+    f.finish()
 
 
-def clocks_jump(findings, plan):
-    with Farm(findings) as f:
-        shift = preload.Numbers(f.folder / "shift", 1)
-        f.start_farm(preload.environment(f, "clock_shift", KOTO_L3_CLOCK_SHIFT=shift.path))
-        for run, hours in enumerate((1, -1, 24 * 365 * 10, 0), 1):
-            shift.set(0, hours * HOUR)
-            findings.inject("jumps of the clock, 1 h to 10 y", 1)
-            time.sleep(1)
-            f.begin_run(run, node=run % NODES)
-            f.send(f.nodes[0], 20)
-            f.nodes[0].daemon.wait_for_stored(20)
-        joined = [n.daemon.said().count("has joined") for n in f.nodes]
-        findings.equal("times that each joined", joined, [1] * NODES)
-        f.finish()
+def row(name, nodes, part, promise, bar):
+    def play(findings, plan):
+        with Farm(findings, nodes) as f:
+            part(f, findings, plan)
+    return Row(name, promise, bar, lambda plan: [play])
 
 
-ROWS = [
-    Row("etcd-cut", "one node cannot reach etcd: no run begins until it is left out; it follows when it is back", "0 missing", lambda plan: [one_is_cut_off]),
-    Row("etcd-death", "a node, or the one that was asked, dies while a run is prepared: none begins it", "0 runs begun on some nodes only",
-        lambda plan: [one_dies_in_between]),
-    Row("etcd-leases", "leases run out while their daemons live, etcd is slow: the run goes on", "0 missing", lambda plan: [leases_run_out]),
-    Row("etcd-border", "runs begin at the border of a spill on all nodes", "no spill of two runs, 0 missing", lambda plan: [at_a_border]),
-    Row("etcd-clock", "clocks jump: nothing happens", "0 missing", lambda plan: [clocks_jump]),
-]
+SHORT = [row(*r) for r in (
+    ("etcd-runs", 3, runs, "a run begins and ends on all nodes", "0 missing"),
+    ("etcd-refusals", 3, refusals, "an order that one node cannot follow is refused and named", "begun on no node"),
+    ("etcd-badly", 3, ended_badly, "a node on which a run did not end well is named", "named until the next run"),
+    ("etcd-word", 3, lost_word, "etcd loses the word of a node that was ready", "the order is withdrawn"),
+    ("etcd-menu", 2, menus, "one menu for all nodes", "the same bytes on all"),
+    ("etcd-gone", 2, no_etcd, "etcd is not there, goes, comes back without what it had", "0 missing; no number twice"),
+    ("etcd-majority", 2, majority, "etcd has three members, of which one or two die", "0 missing"),
+    ("etcd-password", 2, passwords, "etcd asks for a password", "refused; never shown"))]
+LONG = [row(*r) for r in (
+    ("etcd-cut", 4, one_is_cut_off, "one node cannot reach etcd: no run begins until it is left out; it follows when it is back", "0 missing"),
+    ("etcd-death", 4, one_dies_in_between, "a node, or the one that was asked, dies while a run is prepared: none begins it",
+     "0 runs begun on some nodes only"),
+    ("etcd-leases", 4, leases_run_out, "leases run out while their daemons live, etcd is slow: the run goes on", "0 missing"),
+    ("etcd-border", 4, at_a_border, "runs begin at the border of a spill on all nodes", "no spill of two runs, 0 missing"),
+    ("etcd-clock", 4, clocks_jump, "clocks jump: nothing happens", "0 missing"))]

@@ -4,11 +4,31 @@ import random
 import signal
 import socket
 import struct
+import threading
 import time
 
 import harness
 import namespaces
 from namespaces import Rules
+
+
+class Watch(threading.Thread):
+    """Looks at something again and again while a fault goes on; `end` gives the most that was seen."""
+
+    def __init__(self, look, every=0.1):
+        super().__init__(daemon=True)
+        self.most = self.first = look()
+        self._look, self._every, self._over = look, every, threading.Event()
+        self.start()
+
+    def run(self):
+        while not self._over.wait(self._every):
+            self.most = max(self.most, self._look())
+
+    def end(self):
+        self._over.set()
+        self.join()
+        return self.most
 
 
 def wait(run, least, most):

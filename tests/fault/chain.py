@@ -5,7 +5,6 @@ import contextlib
 import json
 import pathlib
 import re
-import signal
 import sys
 import time
 
@@ -124,13 +123,3 @@ class Chain(harness.Stage):
         begun, before = time.monotonic(), self.stored_bytes()
         harness.wait_until(lambda: self.stored_bytes() > before, "the store to grow", seconds)
         return time.monotonic() - begun
-
-
-def unbalanced(ledger):
-    """What of the two sums of docs/formats.md, section 10, does not hold."""
-    events, fragments = ledger["events"], ledger["fragments"]
-    sums = {"events": (events["admitted"], events["forwarded"] + events["rejected"] + sum(events["shed"].values()) + events["in_flight"]),
-            "fragments": (fragments["seen"], sum(fragments[fate] for fate in ("admitted", "incomplete", "late", "duplicate")) +
-                          sum(fragments["malformed"].values()))}
-    found = [f"{came} {what} came, {ends} ends of them" for what, (came, ends) in sums.items() if came != ends]
-    return found if ledger["balanced"] else [*found, "the ledger says that it does not balance"]

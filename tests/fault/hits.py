@@ -7,7 +7,6 @@ UNSEEN = "in samples and other free bits, carried as they came"  # what is carri
 DAMAGED = "in marks of samples or footers, stored raw and flagged"
 OPAQUE = "that call a board compressed, stored raw and flagged"
 REFUSED = "in numbers and marks that are checked"
-WORD = 16
 HEADER_WORDS, SAMPLE_WORDS, BOARD_WORDS = 6, 1024, 1036
 FLAG_DAMAGED, FLAG_OPAQUE = 2, 4  # of a packed event
 

@@ -99,28 +99,29 @@ def hollow_blocks(store):
     return found
 
 
+def packed_events(store, whole):
+    """(session, key, packed event), in the order in which they were stored."""
+    for block in store_reader.read_store(store, whole, read=store_reader.packed):
+        for packed in block.events:
+            yield block.session, store_reader.EVENT_HEADER.unpack_from(packed)[1:3], packed
+
+
 def compare(sent, *stores, keys=None, whole=True):
     """Several stores if a receiver with an empty folder took over; `whole`: each has every block of its sessions."""
     expected = set(sent.keys() if keys is None else keys)
-    seen, stored, doubled, strange, wrong, right = {}, set(), set(), set(), set(), {}
-    repeated = set()
+    seen, doubled, repeated, strange, wrong, right = {}, set(), set(), set(), set(), {}
     for store in stores:
-        for block in store_reader.read_store(store, whole, read=store_reader.packed):
-            for packed in block.events:
-                key = store_reader.EVENT_HEADER.unpack_from(packed)[1:3]
-                if key not in expected:
-                    strange.add(key)
-                    continue
-                sessions = seen.setdefault(key, set())
-                if block.session in sessions:
-                    doubled.add(key)
-                elif sessions:
-                    repeated.add(key)
-                sessions.add(block.session)
-                stored.add(key)
-                if not _is_right(sent, key, packed, right):
-                    wrong.add(key)
-    return Comparison(stored, expected - stored, doubled, repeated, strange, wrong, sum(map(hollow_blocks, stores)))
+        for session, key, packed in packed_events(store, whole):
+            if key not in expected:
+                strange.add(key)
+                continue
+            sessions = seen.setdefault(key, set())
+            if sessions:
+                (doubled if session in sessions else repeated).add(key)
+            sessions.add(session)
+            if not _is_right(sent, key, packed, right):
+                wrong.add(key)
+    return Comparison(set(seen), expected - seen.keys(), doubled, repeated, strange, wrong, sum(map(hollow_blocks, stores)))
 
 
 def _is_right(sent, key, packed, right):
@@ -139,22 +140,14 @@ def _is_right(sent, key, packed, right):
     return True
 
 
-def stored_events(*stores, keys):
+def stored_events(store, keys):
     """{key: unpacked event} of those that are wanted."""
-    found = {}
-    for store in stores:
-        for block in store_reader.read_store(store, False, read=store_reader.packed):
-            for packed in block.events:
-                key = store_reader.EVENT_HEADER.unpack_from(packed)[1:3]
-                if key in keys:
-                    found[key] = store_reader.read_event(packed)
-    return found
+    return {key: store_reader.read_event(packed) for _, key, packed in packed_events(store, False) if key in keys}
 
 
 def stored_order(store):
     """The keys, in the order in which they were stored."""
-    return [store_reader.EVENT_HEADER.unpack_from(packed)[1:3] for block in store_reader.read_store(store, False, read=store_reader.packed)
-            for packed in block.events]
+    return [key for _, key, _ in packed_events(store, False)]
 
 
 class Journal:

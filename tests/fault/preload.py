@@ -1,36 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small libraries that are loaded into koto-l3's programs to change what the machine tells them. Each reads a file of numbers that stays
-open to this process: what is written there is in force at once."""
+"""A library that is loaded into koto-l3's programs to change what the machine tells them."""
 import struct
 import subprocess
 
 import harness
 from chain import HERE, Skipped
 
+CLOCK_SHIFT, FLUSH_ERROR, FLUSHES_FAILED, MORE_FREE = range(4)  # its numbers: lying_machine.cpp
 
-class Numbers:
-    """64-bit numbers in a file that both sides see."""
 
-    def __init__(self, path, count):
-        self.path = path
-        path.write_bytes(bytes(8 * count))
+class LyingMachine:
+    """`environment` is that of a program that loads it. The numbers are in a file that both sides see, and in force at once."""
+
+    def __init__(self, stage):
+        if harness.SANITIZED:
+            raise Skipped("a sanitizer's own library must be the first to be loaded")
+        self._numbers, made = stage.folder / "numbers", stage.folder / "lying_machine.so"
+        self._numbers.write_bytes(bytes(32))
+        try:
+            subprocess.run(["c++", "-std=c++20", "-O1", "-shared", "-fPIC", "-o", made, HERE / "lying_machine.cpp"], check=True)
+        except FileNotFoundError:
+            raise Skipped("no compiler for the library lying_machine") from None
+        self.environment = {"LD_PRELOAD": str(made), "KOTO_L3_LYING_MACHINE": str(self._numbers)}
 
     def set(self, place, value):
-        with open(self.path, "r+b") as f:
+        with open(self._numbers, "r+b") as f:
             f.seek(8 * place)
             f.write(struct.pack("<q", value))
 
     def get(self, place):
-        return struct.unpack_from("<q", self.path.read_bytes(), 8 * place)[0]
-
-
-def environment(stage, source, **more):
-    """Of a program that loads the library made of this source."""
-    if harness.SANITIZED:
-        raise Skipped("a sanitizer's own library must be the first to be loaded")
-    made = stage.folder / f"{source}.so"
-    try:
-        subprocess.run(["c++", "-std=c++20", "-O1", "-shared", "-fPIC", "-o", made, HERE / f"{source}.cpp"], check=True)
-    except FileNotFoundError:
-        raise Skipped(f"no compiler for the library {source}") from None
-    return {"LD_PRELOAD": str(made), **{name: str(value) for name, value in more.items()}}
+        return struct.unpack_from("<q", self._numbers.read_bytes(), 8 * place)[0]

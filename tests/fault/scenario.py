@@ -11,7 +11,8 @@ from typing import Callable
 
 import harness
 import ledgers
-from chain import Chain, unbalanced
+from chain import Chain
+from harness import unbalanced
 from hits import Hits
 
 
@@ -134,6 +135,11 @@ class Run(Chain):
 
     def wait_for(self, condition, what, seconds=harness.PATIENCE):
         return self.daemon.wait_for(condition, what, seconds)
+
+    def status(self):
+        """A /status that was made after this call."""
+        before = self.daemon.status()["uptime"]
+        return self.wait_for(lambda s: s["uptime"] > before, "the next /status")
 
     def wait_for_empty_spool(self):
         harness.wait_until(lambda: self.daemon.status()["spool"]["events"] == 0, "an empty spool", 600)

@@ -75,48 +75,12 @@ def lint(root: pathlib.Path, build: pathlib.Path, base: str, seconds: float) -> 
     return 1 if bad else 0
 
 
-def self_test() -> int:
-    """In a small tree: what a commit changed is found, directly and by a header, and nothing else is looked at."""
-    with tempfile.TemporaryDirectory() as folder:
-        root = pathlib.Path(folder)
-        wrong = "int* {}() {{ return 0; }}\n"
-        (root / ".clang-tidy").write_text("Checks: '-*,modernize-use-nullptr'\nWarningsAsErrors: '*'\nHeaderFilterRegex: '.*'\n")
-        (root / "old.cpp").write_text(wrong.format("old"))
-        (root / "new.cpp").write_text("int fine;\n")
-        (root / "b.hpp").write_text("")
-        (root / "a.cpp").write_text('#include "b.hpp"\n')
-        (root / "tests").mkdir()
-        (root / "tests/t.cpp").write_text("")
-        names = ["old.cpp", "new.cpp", "a.cpp", "tests/t.cpp"]
-        (root / "compile_commands.json").write_text(json.dumps(
-            [{"directory": folder, "command": f"c++ -I. -c {n}", "file": str(root / n)} for n in names]))
-        for words in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "begin"]):
-            git(root, *words)
-        clean = lint(root, root, "HEAD", 60)
-        (root / "new.cpp").write_text(wrong.format("changed"))
-        by_source = lint(root, root, "HEAD", 60)
-        (root / "new.cpp").write_text("int fine;\n")
-        (root / "b.hpp").write_text("inline " + wrong.format("b"))
-        by_header = lint(root, root, "HEAD", 60)
-        (root / "b.hpp").write_text("")
-        (root / "tests/t.cpp").write_text(wrong.format("t"))
-        in_test = lint(root, root, "HEAD", 60)
-        in_all = lint(root, root, "all", 60)
-        in_no_time = lint(root, root, "all", 0)
-        seen = (clean, by_source, by_header, in_test, in_all, in_no_time)
-        print(seen)
-        return 0 if seen == (0, 1, 1, 0, 1, 0) else 1
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("base", nargs="?", help="a commit, or `all` (where the branch left origin/main, else the commit before)")
     parser.add_argument("--seconds", type=float, default=1e6, help="then end, and name what was not looked at")
     parser.add_argument("--build", type=pathlib.Path, help="a build folder with compile_commands.json")
-    parser.add_argument("--self-test", action="store_true")
     arguments = parser.parse_args()
-    if arguments.self_test:
-        return self_test()
     root = pathlib.Path(__file__).resolve().parents[2]
     base = arguments.base or base_of(root)
     if base is None:

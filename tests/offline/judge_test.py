@@ -1,68 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The offline judge, on what it must know and on few events of three rows of the table of robustness."""
-import math
+"""The offline judge on few events of four rows of the table of robustness, and how it tells that a row does not hold."""
 import os
-import pathlib
 import subprocess
 import sys
-import tempfile
 import unittest
 
-import numpy as np
-
-import geometry
 import judge
-import pulse_fit
-import reconstruction
-
-DETECTOR = judge.ROOT / "deploy" / "detector.toml"
 
 
 class Judge(unittest.TestCase):
-    def test_the_fit_finds_height_and_place_over_a_slope(self):
-        places = (22.0, 25.3, 30.75)
-        samples = np.array([[500 + 0.7 * k + 300 * pulse_fit.form((k - place) * 8, 27.8, 0.072) for place in places] for k in range(64)])
-        _, heights, found = pulse_fit.SLOW.fit(samples, np.arange(3), np.array([round(place) for place in places]))
-        for height, at, place in zip(heights, found, places):
-            self.assertAlmostEqual(height / 300, 1, delta=0.01)
-            self.assertAlmostEqual(at, place, delta=0.1)
-
-    def test_all_pulses_at_500_mhz_are_found(self):
-        samples = np.full((256, 2), 400, np.int16)
-        for height, place in ((200, 60), (90, 140)):
-            samples[:, 1] += np.array([round(height * pulse_fit.form((k - place) * 2, 8.5, 0)) for k in range(256)], np.int16)
-        columns, heights, places = reconstruction.Reconstruction.fast_pulses(samples, np.array([20.0, 20.0]))
-        self.assertEqual(columns.tolist(), [1, 1])
-        self.assertEqual(places.round().tolist(), [60, 140])
-        self.assertEqual((heights / 10).round().tolist(), [20, 9])
-
-    def test_crystals_that_touch_are_a_cluster(self):
-        def crystal(x, y, energy):
-            return geometry.Input(0, True, crystal=(x, y, 25.0)), energy, 1.0
-        chain = [crystal(50.0 * k, 0.0, 100.0) for k in (3, 0, 2, 1)]  # each touches only the next
-        found = reconstruction.Reconstruction.clusters([*chain, crystal(500, 0, 80), crystal(0, 400, 20), crystal(25, 400, 30)])
-        self.assertEqual([round(energy) for energy, *_ in found], [410, 56])
-        self.assertAlmostEqual(found[0][2], 75)
-
-    def test_the_vertex_is_that_of_the_pion(self):
-        judged = reconstruction.Reconstruction(geometry.Geometry(DETECTOR))
-        # A pion that decays 2000 mm before the face into two photons of one energy.
-        x, d = 400.0, 2000.0
-        energy = reconstruction.PION / 2 / (x / math.hypot(x, d))
-        z, momentum = judged.vertex(energy, energy, x, 0.0, -x, 0.0)
-        self.assertAlmostEqual(z, judged.geometry.front - d, delta=0.5)
-        self.assertAlmostEqual(momentum, 0, delta=1e-6)
-
-    def test_a_counters_delay_is_in_the_times_of_its_inputs(self):
-        usual = geometry.Geometry(DETECTOR)
-        with tempfile.TemporaryDirectory() as folder:
-            late = pathlib.Path(folder) / "late.toml"
-            late.write_text(DETECTOR.read_text().replace('name = "CC05"', 'name = "CC05"\ndelay = -24.3'))
-            delayed = geometry.Geometry(late)
-        later = {i.veto.name if i.veto else "CSI": round(i.offset - usual.inputs[n].offset, 6) for n, i in delayed.inputs.items()}
-        self.assertEqual({name: ns for name, ns in later.items() if ns}, {"CC05": -24.3})
-
     def test_a_floor_that_is_missed_is_told(self):
         full, low, none = judge.proportion(100, 100), judge.proportion(50, 100), judge.proportion(0, 0)
         good = {"least_signal": 0.97, "most_mixture": 0.2, "without": full, "offline": full, "signal": full, "mixture": judge.proportion(15, 100),

@@ -59,8 +59,18 @@ private:
   time_point now_ = time_point(1h);
 };
 
-TEST(node_presence, names_a_silent_node_by_run_spill_and_node_once) {
+/// One line that says this.
+void expect_news(const std::vector<std::string>& news, std::string_view text) {
+  ASSERT_EQ(news.size(), 1U);
+  EXPECT_NE(news[0].find(text), std::string::npos) << news[0];
+}
+
+class a_farm : public testing::Test {
+protected:
   farm f;
+};
+
+TEST_F(a_farm, names_a_silent_node_by_run_spill_and_node_once) {
   f.hello(1, 3);
   f.hello(2, 4);
   f.store(1, {511, 17});
@@ -77,99 +87,72 @@ TEST(node_presence, names_a_silent_node_by_run_spill_and_node_once) {
   EXPECT_FALSE(f.presence().parts()[0].back_at);
 }
 
-TEST(node_presence, names_a_node_of_which_nothing_was_stored) {
-  farm f;
-  f.hello(1, 3);
-  const auto news = f.after(3s);
-  ASSERT_EQ(news.size(), 1U);
-  EXPECT_NE(news[0].find("of run 7 what it took since it began is not in the store"),
-            std::string::npos)
-      << news[0];
-}
-
-TEST(node_presence, does_not_say_that_nothing_was_stored_of_a_node_whose_events_it_does_not_know) {
+TEST(node_presence, knows_where_a_run_breaks_off) {
+  missing_part part;
+  EXPECT_EQ(where_it_breaks_off(part), "since it began");
+  part.stored = true;
+  EXPECT_EQ(where_it_breaks_off(part), "after what the store has of it");
   farm f;
   f.hello(1, 3);
   f.hello(2, 3);
   f.store_unknown(1);
-  const auto news = f.after(3s);
-  ASSERT_EQ(news.size(), 1U);
-  EXPECT_NE(
-      news[0].find("of run 7 what it took after what the store has of it is not in the store"),
-      std::string::npos)
-      << news[0];
+  EXPECT_EQ(f.after(3s).size(), 1U);
   EXPECT_TRUE(f.presence().parts()[0].stored);
 }
 
-TEST(node_presence, names_the_last_event_though_the_last_block_had_none) {
-  farm f;
+TEST_F(a_farm, names_the_last_event_though_the_last_block_had_none) {
   f.hello(1, 3);
   f.hello(2, 3);
   f.hello(3, 4);
   f.store(1, {5, 17});
   EXPECT_TRUE(f.after(100ms).empty());
   f.store_empty(2);
-  const auto news = f.after(3s, {3});
-  ASSERT_EQ(news.size(), 1U);
-  EXPECT_NE(news[0].find("after event 17 of spill 5"), std::string::npos) << news[0];
+  expect_news(f.after(3s, {3}), "after event 17 of spill 5");
 }
 
 /// Two daemons with the number 3, each with two lanes, until they are told.
-class two_of_one_number : public testing::Test {
+class two_of_one_number : public a_farm {
 protected:
   void begin(const std::string& other) {
-    for (const std::uint64_t session : {1, 2}) f_.hello(session, 3);
-    for (const std::uint64_t session : {11, 12}) f_.hello(session, 3, other, 2000);
-    f_.store(1, {5, 17});
-    f_.store(11, {5, 18});
-    EXPECT_TRUE(f_.after(100ms, {1, 2, 11, 12}).empty());
+    for (const std::uint64_t session : {1, 2}) f.hello(session, 3);
+    for (const std::uint64_t session : {11, 12}) f.hello(session, 3, other, 2000);
+    f.store(1, {5, 17});
+    f.store(11, {5, 18});
+    EXPECT_TRUE(f.after(100ms, {1, 2, 11, 12}).empty());
     for (int second = 0; second < 4; ++second)
-      EXPECT_TRUE(f_.after(1s, {1, 2, 11, 12}).empty()) << "one may be dead";
-    const auto news = f_.after(1s, {1, 2, 11, 12});
+      EXPECT_TRUE(f.after(1s, {1, 2, 11, 12}).empty()) << "one may be dead";
+    const auto news = f.after(1s, {1, 2, 11, 12});
     ASSERT_EQ(news.size(), 1U);
     EXPECT_EQ(news[0].find("several daemons say that they are node 3 (address 10.0.0.1"), 0U)
         << news[0];
     EXPECT_NE(news[0].find("give each a number of its own in `run.node`"), std::string::npos);
-    EXPECT_TRUE(f_.presence().said_by_several().contains(3));
-    EXPECT_TRUE(f_.after(1s, {1, 2, 11, 12}).empty()) << "once";
+    EXPECT_TRUE(f.presence().said_by_several().contains(3));
+    EXPECT_TRUE(f.after(1s, {1, 2, 11, 12}).empty()) << "once";
   }
-
-  farm f_;
 };
 
 TEST_F(two_of_one_number, are_told_and_do_not_hide_their_deaths) {
   begin("address 10.0.0.2");
-  EXPECT_TRUE(f_.after(900ms, {2, 11, 12}).empty());
-  EXPECT_TRUE(f_.after(1200ms, {11, 12}).empty()) << "the other lane may speak";
-  const auto news = f_.after(1s, {11, 12});
+  EXPECT_TRUE(f.after(900ms, {2, 11, 12}).empty());
+  EXPECT_TRUE(f.after(1200ms, {11, 12}).empty()) << "the other lane may speak";
+  const auto news = f.after(1s, {11, 12});
   ASSERT_EQ(news.size(), 1U);
   EXPECT_EQ(news[0],
             "one of the daemons that say that they are node 3 is missing: silent for 2.2 s without "
             "a goodbye; of run 7 what it took after event 17 of spill 5 is not in the store");
-  EXPECT_TRUE(f_.presence().is_missing(3));
-  EXPECT_EQ(f_.after(1s, {11, 12}),
+  EXPECT_TRUE(f.presence().is_missing(3));
+  EXPECT_EQ(f.after(1s, {11, 12}),
             std::vector<std::string>{"one daemon alone says now that it is node 3"});
-  EXPECT_TRUE(f_.presence().said_by_several().empty());
-  EXPECT_TRUE(f_.after(1min, {11, 12}).empty()) << "the one that lives is not the other, back";
-  const auto both = f_.after(3s);
+  EXPECT_TRUE(f.presence().said_by_several().empty());
+  EXPECT_TRUE(f.after(1min, {11, 12}).empty()) << "the one that lives is not the other, back";
+  const auto both = f.after(3s);
   ASSERT_EQ(both.size(), 1U);
   EXPECT_EQ(both[0].find("node 3 is missing"), 0U) << both[0];
   EXPECT_NE(both[0].find("after event 18 of spill 5"), std::string::npos) << both[0];
-  EXPECT_EQ(f_.presence().parts().size(), 2U);
+  EXPECT_EQ(f.presence().parts().size(), 2U);
 }
 
-TEST_F(two_of_one_number, of_one_machine_are_told_until_one_ends) {
-  begin("address 10.0.0.1");
-  EXPECT_TRUE(f_.after(1s, {1, 2, 11, 12}).empty());
-  f_.goodbye(11);
-  f_.goodbye(12);
-  EXPECT_EQ(f_.after(100ms, {1, 2}),
-            std::vector<std::string>{"one daemon alone says now that it is node 3"});
-  EXPECT_FALSE(f_.presence().any_missing());
-}
-
-TEST(node_presence, tells_two_daemons_of_one_machine_by_their_processes) {
-  farm f;
+TEST_F(a_farm, tells_two_daemons_of_one_machine_by_their_processes) {
   f.hello(1, 3, "address 10.0.0.1", 1000);
   f.hello(2, 3, "address 10.0.0.1", 1000);
   for (int second = 0; second < 10; ++second) EXPECT_TRUE(f.after(1s, {1, 2}).empty());
@@ -183,45 +166,7 @@ TEST(node_presence, tells_two_daemons_of_one_machine_by_their_processes) {
   EXPECT_TRUE(f.presence().said_by_several().contains(3));
 }
 
-TEST(node_presence, takes_lanes_over_two_cards_of_one_process_for_one_daemon) {
-  farm f;
-  f.hello(1, 3, "address 10.0.0.1", 1000);
-  f.hello(2, 3, "address 10.0.1.1", 1000);
-  for (int second = 0; second < 10; ++second) EXPECT_TRUE(f.after(1s, {1, 2}).empty());
-}
-
-TEST_F(two_of_one_number, are_both_missing_when_both_are) {
-  begin("address 10.0.0.2");
-  const auto news = f_.after(4s);
-  ASSERT_EQ(news.size(), 1U);
-  EXPECT_EQ(news[0].find("node 3 is missing"), 0U) << news[0];
-  EXPECT_TRUE(f_.after(1s).empty());
-  EXPECT_TRUE(f_.presence().said_by_several().empty());
-}
-
-TEST_F(two_of_one_number, is_taken_back_when_it_was_only_cut_off) {
-  begin("address 10.0.0.2");
-  ASSERT_EQ(f_.after(4s, {11, 12}).size(), 1U);
-  (void)f_.after(1s, {11, 12});
-  const auto news = f_.after(1s, {1, 2, 11, 12});
-  ASSERT_EQ(news.size(), 1U);
-  EXPECT_NE(news[0].find("goes on where it was"), std::string::npos) << news[0];
-  EXPECT_FALSE(f_.presence().any_missing());
-}
-
-TEST(node_presence, takes_one_that_was_started_anew_at_once_for_one_daemon) {
-  farm f;
-  for (const std::uint64_t session : {1, 2}) f.hello(session, 3);
-  EXPECT_TRUE(f.after(100ms).empty());
-  for (const std::uint64_t session : {11, 12}) f.hello(session, 3, "address 10.0.0.2", 2000);
-  std::size_t lines = 0;
-  for (int second = 0; second < 20; ++second) lines += f.after(1s, {11, 12}).size();
-  EXPECT_EQ(lines, 1U) << "it has begun anew";
-  EXPECT_TRUE(f.presence().said_by_several().empty());
-}
-
-TEST(node_presence, lets_a_node_go_that_says_goodbye) {
-  farm f;
+TEST_F(a_farm, lets_a_node_go_that_says_goodbye) {
   f.hello(1, 3);
   f.hello(2, 3);
   f.goodbye(1);
@@ -230,25 +175,22 @@ TEST(node_presence, lets_a_node_go_that_says_goodbye) {
   EXPECT_FALSE(f.presence().any_missing());
 }
 
-TEST(node_presence, misses_a_node_that_leaves_a_session_behind_at_its_end) {
-  farm f;
+TEST_F(a_farm, misses_a_node_that_leaves_a_session_behind_at_its_end) {
   f.hello(1, 3);
   f.hello(2, 3);
   f.goodbye(1);
   EXPECT_EQ(f.after(3s).size(), 1U) << "of what is on its disk";
 }
 
-TEST(node_presence, says_where_the_missing_part_of_a_node_that_has_begun_anew_ends) {
-  farm f;
+TEST_F(a_farm, says_where_the_missing_part_of_a_node_that_has_begun_anew_ends) {
   f.hello(1, 3);
   f.store(1, {5, 17});
   EXPECT_EQ(f.after(3s).size(), 1U);
   f.hello(2, 3, "address 10.0.0.1", 2000);
-  const auto news = f.after(1s, {2});
-  ASSERT_EQ(news.size(), 1U);
-  EXPECT_EQ(news[0], "node 3 is back after 4.0 s, and has begun anew: of run 7 what it took after "
-                     "event 17 of spill 5 is lost, but what it had on disk and what its senders "
-                     "over TCP give again");
+  expect_news(f.after(1s, {2}),
+              "node 3 is back after 4.0 s, and has begun anew: of run 7 what it took after "
+              "event 17 of spill 5 is lost, but what it had on disk and what its senders "
+              "over TCP give again");
   EXPECT_FALSE(f.presence().is_missing(3));
   f.store(2, {8, 1});
   EXPECT_TRUE(f.after(1s, {2}).empty());
@@ -260,24 +202,20 @@ TEST(node_presence, says_where_the_missing_part_of_a_node_that_has_begun_anew_en
 }
 
 /// Its other lane may be one that the outage began.
-TEST(node_presence, knows_a_process_that_was_only_cut_off_by_its_mark) {
-  farm f;
+TEST_F(a_farm, knows_a_process_that_was_only_cut_off_by_its_mark) {
   f.hello(1, 3, "address 10.0.0.1", 1000);
   f.store(1, {5, 17});
   EXPECT_EQ(f.after(3s).size(), 1U);
   f.hello(2, 3, "address 10.0.0.2", 1000);
-  const auto news = f.after(500ms, {2});
-  ASSERT_EQ(news.size(), 1U);
-  EXPECT_EQ(news[0],
-            "node 3 is back after 3.5 s, and goes on where it was: nothing of it is missing");
+  expect_news(f.after(500ms, {2}),
+              "node 3 is back after 3.5 s, and goes on where it was: nothing of it is missing");
   EXPECT_TRUE(f.presence().parts().empty());
   for (int second = 0; second < 10; ++second)
     EXPECT_TRUE(f.after(1s, {2}).empty()) << "its first lane has nothing to say";
   EXPECT_EQ(f.after(3s).size(), 1U) << "it may be missing again";
 }
 
-TEST(node_presence, takes_no_new_lane_of_a_process_for_another_process) {
-  farm f;
+TEST_F(a_farm, takes_no_new_lane_of_a_process_for_another_process) {
   f.hello(1, 3, "address 10.0.0.1", 1000);
   f.store(1, {5, 17});
   EXPECT_TRUE(f.after(1s).empty());
@@ -285,17 +223,14 @@ TEST(node_presence, takes_no_new_lane_of_a_process_for_another_process) {
   for (int second = 0; second < 10; ++second) EXPECT_TRUE(f.after(1s, {2}).empty());
 }
 
-TEST(node_presence, knows_a_new_process_that_sends_what_the_one_that_died_had_on_disk) {
-  farm f;
+TEST_F(a_farm, knows_a_new_process_that_sends_what_the_one_that_died_had_on_disk) {
   f.hello(1, 3, "address 10.0.0.1", 1000);
   f.hello(2, 3, "address 10.0.0.1", 1000);
   f.store(1, {5, 3});
   f.store(2, {5, 17});
   EXPECT_EQ(f.after(3s).size(), 1U);
   f.hello(2, 3, "address 10.0.0.1", 2000);
-  const auto news = f.after(500ms, {2});
-  ASSERT_EQ(news.size(), 1U);
-  EXPECT_EQ(news[0].find("node 3 is back after 3.5 s, and has begun anew: "), 0U) << news[0];
+  expect_news(f.after(500ms, {2}), "node 3 is back after 3.5 s, and has begun anew: ");
   f.store(2, {5, 4}); // was on disk
   EXPECT_TRUE(f.after(1s, {2}).empty());
   ASSERT_EQ(f.presence().parts().size(), 1U);
@@ -320,8 +255,7 @@ TEST(node_presence, takes_no_goodbye_from_before_it_missed_a_node_for_its_succes
   }
 }
 
-TEST(node_presence, tells_a_death_once_though_one_lane_had_been_silent_before) {
-  farm f;
+TEST_F(a_farm, tells_a_death_once_though_one_lane_had_been_silent_before) {
   f.hello(1, 3, "address 10.0.0.1", 1000);
   f.hello(2, 3, "address 10.0.0.1", 1000);
   f.store(1, {5, 17});
@@ -338,35 +272,29 @@ TEST(node_presence, tells_a_death_once_though_one_lane_had_been_silent_before) {
   EXPECT_EQ(f.presence().parts().size(), 1U);
 }
 
-TEST(node_presence, notices_a_new_process_with_an_old_session_before_the_old_one_was_missed) {
-  farm f;
+TEST_F(a_farm, notices_a_new_process_with_an_old_session_before_the_old_one_was_missed) {
   f.hello(1, 3, "address 10.0.0.1", 1000);
   f.hello(2, 3, "address 10.0.0.1", 1000);
   f.store(1, {5, 17});
   EXPECT_TRUE(f.after(1s).empty());
   f.hello(2, 3, "address 10.0.0.1", 2000);
-  const auto news = f.after(1100ms, {2});
-  ASSERT_EQ(news.size(), 1U);
-  EXPECT_EQ(news[0].find("node 3 has begun anew without a goodbye: "), 0U) << news[0];
+  expect_news(f.after(1100ms, {2}), "node 3 has begun anew without a goodbye: ");
 }
 
-TEST(node_presence, lets_a_node_go_that_was_missing_and_says_goodbye) {
-  farm f;
+TEST_F(a_farm, lets_a_node_go_that_was_missing_and_says_goodbye) {
   f.hello(1, 3);
   f.store(1, {5, 17});
   EXPECT_EQ(f.after(3s).size(), 1U);
   f.store(1, {5, 18});
   f.goodbye(1);
-  const auto news = f.after(1s);
-  ASSERT_EQ(news.size(), 1U);
-  EXPECT_EQ(news[0], "node 3 is back after 3.0 s, and has said goodbye: nothing of it is missing");
+  expect_news(f.after(1s),
+              "node 3 is back after 3.0 s, and has said goodbye: nothing of it is missing");
   EXPECT_FALSE(f.presence().any_missing());
   EXPECT_TRUE(f.presence().parts().empty());
   EXPECT_TRUE(f.after(1min).empty());
 }
 
-TEST(node_presence, misses_a_node_that_leaves_one_of_its_silent_sessions_behind) {
-  farm f;
+TEST_F(a_farm, misses_a_node_that_leaves_one_of_its_silent_sessions_behind) {
   f.hello(1, 3, "address 10.0.0.1", 1000);
   f.hello(2, 3, "address 10.0.0.1", 1000);
   f.store(1, {5, 17});
@@ -376,23 +304,7 @@ TEST(node_presence, misses_a_node_that_leaves_one_of_its_silent_sessions_behind)
   EXPECT_TRUE(f.presence().is_missing(3)) << "blocks are on its disk";
 }
 
-TEST(node_presence, knows_one_that_had_begun_anew_and_ended_between_two_looks) {
-  farm f;
-  f.hello(1, 3, "address 10.0.0.1", 1000);
-  f.store(1, {5, 17});
-  EXPECT_EQ(f.after(3s).size(), 1U);
-  f.hello(2, 3, "address 10.0.0.1", 2000);
-  f.store(2, {8, 1});
-  f.goodbye(2);
-  const auto news = f.after(500ms);
-  ASSERT_EQ(news.size(), 1U);
-  EXPECT_NE(news[0].find("has begun anew"), std::string::npos) << news[0];
-  EXPECT_EQ(f.presence().parts()[0].before, (event_key{8, 1}));
-  EXPECT_FALSE(f.presence().any_missing());
-}
-
-TEST(node_presence, notices_one_that_was_back_before_it_was_missed) {
-  farm f;
+TEST_F(a_farm, notices_one_that_was_back_before_it_was_missed) {
   f.hello(1, 3);
   f.store(1, {5, 17});
   EXPECT_TRUE(f.after(1s).empty());
@@ -409,15 +321,13 @@ TEST(node_presence, notices_one_that_was_back_before_it_was_missed) {
   EXPECT_TRUE(f.after(1s, {2}).empty()) << "once";
 }
 
-TEST(node_presence, does_not_miss_a_session_beside_one_that_speaks) {
-  farm f;
+TEST_F(a_farm, does_not_miss_a_session_beside_one_that_speaks) {
   f.hello(1, 3);
   f.hello(2, 3);
   EXPECT_TRUE(f.after(1min, {2}).empty());
 }
 
-TEST(node_presence, says_few_lines_at_a_time_and_knows_few_nodes) {
-  farm f;
+TEST_F(a_farm, says_few_lines_at_a_time_and_knows_few_nodes) {
   constexpr std::size_t most = 64;
   for (std::uint32_t node = 1; node <= 2 * most; ++node) f.hello(node, node);
   std::size_t lines = f.after(3s).size();
@@ -432,26 +342,7 @@ TEST(node_presence, says_few_lines_at_a_time_and_knows_few_nodes) {
   EXPECT_EQ(f.presence().parts().size(), most);
 }
 
-TEST(node_presence, knows_64_numbers_that_several_daemons_say) {
-  farm f;
-  const auto two_say = [&](std::uint32_t node) {
-    f.hello(10 * node, node, "address 10.0.0.1", 1);
-    f.hello(10 * node + 1, node, "address 10.0.0.2", 2);
-  };
-  const auto look = [&](std::uint32_t nodes) {
-    for (int looks = 0; looks < 30; ++looks) {
-      for (std::uint32_t node = 1; node <= nodes; ++node) two_say(node);
-      (void)f.after(1s);
-    }
-    return f.presence().said_by_several().size();
-  };
-  EXPECT_EQ(look(63), 63U);
-  EXPECT_EQ(look(64), 64U);
-  EXPECT_EQ(look(65), 64U);
-}
-
-TEST(node_presence, forgets_the_oldest_parts) {
-  farm f;
+TEST_F(a_farm, forgets_the_oldest_parts) {
   for (std::uint64_t session = 1; session <= 3 * node_presence::most_parts; ++session) {
     f.hello(session, 3, "address 10.0.0.1", static_cast<std::uint16_t>(session));
     (void)f.after(1s);

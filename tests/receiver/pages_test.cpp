@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "receiver/pages.hpp"
+#include "receiver/watch.hpp"
 
 #include <gtest/gtest.h>
 
@@ -32,37 +32,9 @@ TEST(receive_status, says_what_came_and_what_became_of_it) {
   EXPECT_EQ(status.at("damaged").at("payload_checksum"), 2);
   EXPECT_EQ(status.at("store").at("events"), 60'000);
   EXPECT_EQ(status.at("disk").at("seconds_left"), 7'500.0);
-}
-
-TEST(receive_status, tells_the_daemons_apart) {
-  const auto status = status_of(sample_receive_snapshot());
-  const auto& daemons = status.at("daemons").as_array();
-  ASSERT_EQ(daemons.size(), 2U);
-  EXPECT_EQ(daemons[0].at("node").as_string(), "1");
-  EXPECT_EQ(daemons[0].at("connected"), true);
-  EXPECT_EQ(daemons[0].at("lag"), 0.125);
-  EXPECT_EQ(daemons[0].at("bytes_per_second"), 400e6);
-  EXPECT_EQ(daemons[1].at("run"), 76);
-  EXPECT_TRUE(daemons[1].at("silent").is_null());
-  EXPECT_TRUE(daemons[1].at("lag").is_null());
-}
-
-TEST(receive_metrics, have_a_series_for_each_daemon_that_was_heard) {
-  const std::string text = metrics_of(sample_receive_snapshot());
-  EXPECT_NE(text.find("koto_l3_receive_daemon_connected{node=\"1\"} 1"), text.npos);
-  EXPECT_NE(text.find("koto_l3_receive_daemon_connected{node=\"2\"} 0"), text.npos);
-  EXPECT_NE(text.find("koto_l3_receive_daemon_lag_seconds{node=\"1\"} 0.125"), text.npos);
-  EXPECT_EQ(text.find("koto_l3_receive_daemon_lag_seconds{node=\"2\"}"), text.npos);
-  EXPECT_NE(text.find("koto_l3_receive_bytes_total 9000000000000"), text.npos);
-}
-
-TEST(receive_metrics, leave_out_the_time_left_while_nothing_is_written) {
-  receive_snapshot s = sample_receive_snapshot();
-  s.disk->seconds_left.reset();
-  EXPECT_EQ(metrics_of(s).find("disk_seconds_left"), std::string::npos);
-  EXPECT_NE(metrics_of(s).find("disk_free_bytes 40000000000"), std::string::npos);
-  s.disk.reset();
-  EXPECT_EQ(metrics_of(s).find("disk_free_bytes"), std::string::npos);
+  const auto& away = status.at("daemons").at(1);
+  EXPECT_EQ(away.at("run"), 76);
+  EXPECT_TRUE(away.at("silent").is_null() && away.at("lag").is_null());
 }
 
 TEST(receive_metrics, stay_below_500_series_with_all_daemons) {
@@ -97,6 +69,8 @@ TEST(receive_status, names_what_is_missing_by_run_spill_and_node) {
   EXPECT_EQ(missing[1].at("after").at("event"), 17);
   EXPECT_TRUE(missing[1].at("back_after").is_null());
   const std::string text = metrics_of(farm_receive_snapshot());
+  EXPECT_NE(text.find("koto_l3_receive_daemon_lag_seconds{node=\"1\"} 0.125"), text.npos);
+  EXPECT_EQ(text.find("koto_l3_receive_daemon_lag_seconds{node=\"2\"}"), text.npos);
   EXPECT_NE(text.find("koto_l3_receive_daemon_missing{node=\"3\"} 1"), text.npos);
   EXPECT_NE(text.find("koto_l3_receive_daemon_missing{node=\"1\"} 0"), text.npos);
   EXPECT_NE(text.find("koto_l3_receive_degraded{reason=\"node_missing\"} 1"), text.npos);
@@ -116,6 +90,8 @@ TEST(receive_pages, show_all_nodes_and_what_is_missing) {
                       "after 9 s</td>"),
             page.npos);
   EXPECT_EQ(render_page(sample_receive_snapshot()).find("<h2>Missing</h2>"), page.npos);
+  EXPECT_EQ(page.find("<store>"), page.npos);
+  EXPECT_NE(page.find("/data/&lt;store&gt;"), page.npos);
 }
 
 TEST(receive_pages, name_the_worst_trouble_and_what_to_do) {
@@ -138,33 +114,6 @@ TEST(receive_pages, name_the_worst_trouble_and_what_to_do) {
   EXPECT_NE(page.find("Nothing is stored: No space left on device"), std::string::npos);
   EXPECT_EQ(page.find("nearly full: make room"), std::string::npos);
   EXPECT_NE(page.find(status_of(s).at("problem").at("text").as_string()), page.npos);
-}
-
-TEST(receive_pages, say_which_daemons_have_one_number) {
-  receive_snapshot s = sample_receive_snapshot();
-  set(s, receive_trouble::same_node);
-  s.same_nodes = {{3, "key <a>, key b"}};
-  const std::string page = render_page(s);
-  EXPECT_NE(page.find("class=\"state degraded\">receiving, degraded: same_node"), page.npos);
-  EXPECT_NE(
-      page.find("<p>Several daemons say that they are node 3 (key &lt;a&gt;, key b): give each "
-                "a number of its own in run.node"),
-      page.npos);
-  EXPECT_NE(metrics_of(s).find("koto_l3_receive_degraded{reason=\"same_node\"} 1"), page.npos);
-}
-
-TEST(receive_pages, do_not_say_that_all_is_missing_of_a_node_that_stored_something) {
-  receive_snapshot s = farm_receive_snapshot();
-  s.missing.back().after.reset();
-  EXPECT_NE(render_page(s).find("<td>its beginning</td>"), std::string::npos);
-  s.missing.back().stored = true;
-  EXPECT_NE(render_page(s).find("<td>after what is stored</td>"), std::string::npos);
-}
-
-TEST(receive_pages, escape_what_comes_from_outside) {
-  const std::string page = render_page(sample_receive_snapshot());
-  EXPECT_EQ(page.find("<store>"), std::string::npos);
-  EXPECT_NE(page.find("/data/&lt;store&gt;"), std::string::npos);
 }
 
 TEST(receive_pages, answer_health_checks) {

@@ -14,44 +14,35 @@ using identity = recent_events::identity;
 constexpr std::uint32_t run = 7;
 constexpr std::uint64_t first_session = 100, second_session = 200, third_session = 300;
 
-void add(recent_events& r, std::uint64_t session, std::uint32_t of_run, const identity& event) {
-  r.add(session, of_run, event);
-}
-
-bool has(const recent_events& r, std::uint64_t session, std::uint32_t of_run,
-         const identity& event) {
-  return r.has_from_another(session, of_run, event);
-}
-
 TEST(recent_events, are_one_in_two_sessions_of_a_run_and_two_in_one_session) {
   recent_events r(160, 4);
   const identity event{1, 2, 300, 4};
-  add(r, first_session, run, event);
-  EXPECT_TRUE(has(r, second_session, run, event));
-  EXPECT_FALSE(has(r, first_session, run, event)) << "spill numbers wrap";
-  EXPECT_FALSE(has(r, second_session, run + 1, event));
+  r.add(first_session, run, event);
+  EXPECT_TRUE(r.has_from_another(second_session, run, event));
+  EXPECT_FALSE(r.has_from_another(first_session, run, event)) << "spill numbers wrap";
+  EXPECT_FALSE(r.has_from_another(second_session, run + 1, event));
   for (const identity& other : {identity{2, 2, 300, 4}, identity{1, 3, 300, 4},
                                 identity{1, 2, 301, 4}, identity{1, 2, 300, 5}})
-    EXPECT_FALSE(has(r, second_session, run, other));
+    EXPECT_FALSE(r.has_from_another(second_session, run, other));
   r.take_back(first_session, event);
-  EXPECT_FALSE(has(r, second_session, run, event));
+  EXPECT_FALSE(r.has_from_another(second_session, run, event));
 }
 
 TEST(recent_events, remember_the_first_and_the_last_of_a_session) {
   recent_events r(64, 4); // of up to eight sessions four events of each kind
-  for (std::uint32_t n = 1; n <= 20; ++n) add(r, first_session, run, {1, n, 100, 0});
+  for (std::uint32_t n = 1; n <= 20; ++n) r.add(first_session, run, {1, n, 100, 0});
   for (std::uint32_t n = 1; n <= 20; ++n)
-    EXPECT_EQ(has(r, second_session, run, {1, n, 100, 0}), n <= 4 || n > 16) << n;
+    EXPECT_EQ(r.has_from_another(second_session, run, {1, n, 100, 0}), n <= 4 || n > 16) << n;
 }
 
 TEST(recent_events, tell_the_last_of_a_session_though_spill_numbers_begin_again) {
   recent_events r(64, 4); // of up to eight sessions four events of each kind
   EXPECT_FALSE(r.last_of(first_session));
-  add(r, first_session, run, {5, 2, 100, 0});
-  add(r, first_session, run, {5, 1, 100, 0});
+  r.add(first_session, run, {5, 2, 100, 0});
+  r.add(first_session, run, {5, 1, 100, 0});
   EXPECT_EQ(r.last_of(first_session), (event_key{5, 2}));
   for (std::uint32_t spill = 6; spill <= 530; ++spill)
-    add(r, first_session, run, {spill & l2::spill_mask, 1, 100, 0});
+    r.add(first_session, run, {spill & l2::spill_mask, 1, 100, 0});
   EXPECT_EQ(r.last_of(first_session), (event_key{530 & l2::spill_mask, 1}));
 }
 
@@ -61,67 +52,51 @@ TEST(recent_events, do_not_forget_a_silent_session_for_those_that_go_on) {
   constexpr std::uint32_t share = 1024 / sessions / 2;
   for (std::uint64_t s = 1; s <= sessions; ++s)
     for (std::uint32_t n = 1; n <= events; ++n)
-      add(r, s, run, {static_cast<std::uint32_t>(s), n, 100, 0});
+      r.add(s, run, {static_cast<std::uint32_t>(s), n, 100, 0});
   for (std::uint32_t n = 1000; n < 3000; ++n) // all but the first
     for (std::uint64_t s = 2; s <= sessions; ++s)
-      add(r, s, run, {static_cast<std::uint32_t>(s), n, 100, 0});
+      r.add(s, run, {static_cast<std::uint32_t>(s), n, 100, 0});
   for (std::uint32_t n = 1; n <= events; ++n)
-    EXPECT_EQ(has(r, 999, run, {1, n, 100, 0}), n <= share || n > events - share) << n;
+    EXPECT_EQ(r.has_from_another(999, run, {1, n, 100, 0}), n <= share || n > events - share) << n;
 }
 
 TEST(recent_events, are_counted_in_a_session_that_has_them_several_times) {
   recent_events r(64, 4); // of up to eight sessions four events of each kind
   const identity twin{1, 2, 300, 4};
-  for (int n = 0; n < 3; ++n) add(r, first_session, run, twin);
+  for (int n = 0; n < 3; ++n) r.add(first_session, run, twin);
   r.take_back(first_session, twin);
   r.take_back(first_session, twin);
-  EXPECT_TRUE(has(r, second_session, run, twin));
-  EXPECT_FALSE(has(r, first_session, run, twin));
-  add(r, second_session, run, twin);
-  EXPECT_TRUE(has(r, first_session, run, twin));
+  EXPECT_TRUE(r.has_from_another(second_session, run, twin));
+  EXPECT_FALSE(r.has_from_another(first_session, run, twin));
+  r.add(second_session, run, twin);
+  EXPECT_TRUE(r.has_from_another(first_session, run, twin));
   r.take_back(first_session, twin);
-  EXPECT_TRUE(has(r, first_session, run, twin));
-  EXPECT_FALSE(has(r, second_session, run, twin));
+  EXPECT_TRUE(r.has_from_another(first_session, run, twin));
+  EXPECT_FALSE(r.has_from_another(second_session, run, twin));
 }
 
 TEST(recent_events, that_are_taken_back_again_and_again_take_no_place) {
   recent_events r(64, 4);
   for (int attempt = 0; attempt < 100; ++attempt) { // a store that cannot be written
-    for (std::uint32_t n = 1; n <= 2; ++n) add(r, first_session, run, {1, n, 100, 0});
+    for (std::uint32_t n = 1; n <= 2; ++n) r.add(first_session, run, {1, n, 100, 0});
     for (std::uint32_t n = 2; n >= 1; --n) r.take_back(first_session, {1, n, 100, 0});
   }
-  for (std::uint32_t n = 1; n <= 7; ++n) add(r, first_session, run, {1, n, 100, 0});
+  for (std::uint32_t n = 1; n <= 7; ++n) r.add(first_session, run, {1, n, 100, 0});
   for (std::uint32_t n = 1; n <= 7; ++n)
-    EXPECT_TRUE(has(r, second_session, run, {1, n, 100, 0})) << n;
-}
-
-/// Each session keeps a part of its events, the first and the last; together they keep `most`.
-TEST(recent_events, are_as_many_as_there_may_be) {
-  static_assert(block_receiver::remembered_events == 524'288);
-  constexpr std::size_t most = 64;
-  constexpr std::uint64_t sessions = 8;
-  recent_events r(most, sessions);
-  std::size_t known = 0;
-  for (std::uint64_t session = 1; session <= sessions; ++session)
-    for (std::uint32_t number = 1; number <= most; ++number)
-      add(r, session, run, {static_cast<std::uint16_t>(session), number, 100, 0});
-  for (std::uint64_t session = 1; session <= sessions; ++session)
-    for (std::uint32_t number = 1; number <= most; ++number)
-      known += has(r, 999, run, {static_cast<std::uint16_t>(session), number, 100, 0}) ? 1 : 0;
-  EXPECT_EQ(known, most);
+    EXPECT_TRUE(r.has_from_another(second_session, run, {1, n, 100, 0})) << n;
 }
 
 TEST(recent_events, forget_the_session_that_was_heard_longest_ago) {
   recent_events r(64, 2);
-  add(r, first_session, run, {1, 1, 100, 0});
-  add(r, second_session, run, {1, 2, 100, 0});
-  add(r, first_session, run, {1, 3, 100, 0});
-  add(r, third_session, run, {1, 4, 100, 0});
+  r.add(first_session, run, {1, 1, 100, 0});
+  r.add(second_session, run, {1, 2, 100, 0});
+  r.add(first_session, run, {1, 3, 100, 0});
+  r.add(third_session, run, {1, 4, 100, 0});
   constexpr std::uint64_t asking = 999;
-  EXPECT_TRUE(has(r, asking, run, {1, 1, 100, 0}));
-  EXPECT_FALSE(has(r, asking, run, {1, 2, 100, 0}));
-  EXPECT_TRUE(has(r, asking, run, {1, 3, 100, 0}));
-  EXPECT_TRUE(has(r, asking, run, {1, 4, 100, 0}));
+  EXPECT_TRUE(r.has_from_another(asking, run, {1, 1, 100, 0}));
+  EXPECT_FALSE(r.has_from_another(asking, run, {1, 2, 100, 0}));
+  EXPECT_TRUE(r.has_from_another(asking, run, {1, 3, 100, 0}));
+  EXPECT_TRUE(r.has_from_another(asking, run, {1, 4, 100, 0}));
 }
 
 TEST(recent_events, differ_in_their_length_and_in_any_byte) {

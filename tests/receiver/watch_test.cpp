@@ -9,8 +9,8 @@
 #include "tests/transport/outbox/link_ends.hpp"
 #include "tests/transport/store/played_daemon.hpp"
 #include "tools/status/http_get.hpp"
+#include "transport/format/time.hpp"
 #include "transport/link/link_message.hpp"
-#include "transport/system/time_of_day.hpp"
 
 namespace l3 {
 namespace {
@@ -75,11 +75,7 @@ private:
     return read_port(at.substr(at.rfind(':') + 1, at.size() - at.rfind(':') - 2)).value_or(0);
   }
 
-  receive_settings settings_ = [] {
-    receive_settings s;
-    s.bind = "tcp://127.0.0.1:*";
-    return s;
-  }();
+  receive_settings settings_ = any_port();
   store_writer store_;
   block_receiver receiver_;
   receive_watch watch_;
@@ -113,25 +109,6 @@ TEST(receive_watch, tells_who_is_there_and_what_came) {
   EXPECT_GT(status.at("disk").at("free").to_number<std::uint64_t>(), 0U);
 }
 
-TEST(receive_watch, tells_no_lag_that_cannot_be) {
-  scratch_folder folder;
-  watched_receiver far(folder.path());
-  played_daemon near(far.endpoint());
-  near.hello(9, 1);
-  far.take(1);
-  std::uint64_t sequence = 0;
-  for (const std::uint64_t sealed_at :
-       {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{1} << 63U, ~std::uint64_t{0}}) {
-    near.send(link_message::block, 9, sequence + 1, block_of(9, sequence + 1, 3));
-    near.send(link_message::block, 9, sequence + 2, block_of(9, sequence + 2, 3, sealed_at));
-    sequence += 2;
-    far.take(1 + sequence);
-    const auto now = steady_clock::now() + std::chrono::seconds(sequence);
-    EXPECT_TRUE(far.status(now).at("daemons").at(0).at("lag").is_null()) << sealed_at;
-  }
-  EXPECT_FALSE(far.status(steady_clock::now() + 1h).at("daemons").at(0).at("last_block").is_null());
-}
-
 TEST(receive_watch, knows_clocks_that_differ_and_blocks_that_waited) {
   constexpr std::uint64_t hour = 3'600'000'000'000;
   constexpr std::uint64_t now = 1'700'000'000ULL * 1'000'000'000;
@@ -141,20 +118,6 @@ TEST(receive_watch, knows_clocks_that_differ_and_blocks_that_waited) {
   EXPECT_EQ(block_lag(now - 24 * 366 * hour - 1, now), std::nullopt);
   EXPECT_EQ(block_lag(now + 24 * hour, now), -24h);
   EXPECT_EQ(block_lag(now + 24 * hour + 1, now), std::nullopt);
-}
-
-TEST(receive_watch, sees_that_a_daemon_falls_silent) {
-  scratch_folder folder;
-  watched_receiver far(folder.path());
-  played_daemon near(far.endpoint());
-  near.hello(9, 1);
-  near.send(link_message::block, 9, 1, block_of(9, 1, 3));
-  far.take(2);
-  const auto later = steady_clock::now() + 1min;
-  const auto status = far.status(later);
-  const auto& daemon = status.at("daemons").at(0);
-  EXPECT_EQ(daemon.at("connected"), false);
-  EXPECT_GE(daemon.at("silent").to_number<double>(), 59);
 }
 
 TEST(receive_watch, names_what_is_missing_of_a_silent_daemon) {
@@ -201,39 +164,6 @@ TEST(receive_watch, names_the_last_event_that_was_stored_before_its_start) {
   EXPECT_EQ(daemon.at("connected"), false) << "as it is missing";
 }
 
-TEST(receive_watch, counts_what_is_stored_from_its_start_on) {
-  scratch_folder folder;
-  const auto stored_of = [&](std::uint64_t first, std::uint64_t last) {
-    watched_receiver far(folder.path());
-    played_daemon near(far.endpoint());
-    say_hello(near, 9, 3);
-    for (std::uint64_t n = first; n <= last; ++n)
-      near.send(link_message::block, 9, n, block_of(9, n, 3));
-    far.take(1 + last - (first - 1));
-    return far.status(steady_clock::now() + 1s).at("daemons").at(0);
-  };
-  const auto one = stored_of(1, 5);
-  EXPECT_EQ(one.at("events"), 5);
-  EXPECT_EQ(one.at("stored").at("events"), 5);
-  const auto next = stored_of(6, 7);
-  EXPECT_EQ(next.at("events"), 7) << "in the store";
-  EXPECT_EQ(next.at("blocks"), 7);
-  EXPECT_EQ(next.at("stored").at("events"), 2);
-  EXPECT_EQ(next.at("stored").at("blocks"), 2);
-  EXPECT_LT(next.at("stored").at("bytes").to_number<int>(), next.at("bytes").to_number<int>());
-}
-
-TEST(stored_counts, never_fall) {
-  stored_counts c;
-  c.rise_to({10, 100, 1000}, {4, 40, 400});
-  c.rise_to({9, 90, 900}, {4, 40, 400}); // a block was taken back
-  EXPECT_EQ(c.events, 60U);
-  c.rise_to({11, 110, 1100}, {4, 40, 400}); // it came again, and another one
-  EXPECT_EQ(c.blocks, 7U);
-  EXPECT_EQ(c.events, 70U);
-  EXPECT_EQ(c.bytes, 700U);
-}
-
 TEST(receive_watch, measures_rates_and_the_time_until_the_disk_is_full) {
   scratch_folder folder;
   watched_receiver far(folder.path());
@@ -264,22 +194,6 @@ TEST(receive_watch, says_when_the_thread_that_stores_stands_still) {
   EXPECT_EQ(far.ask("/healthz"), 503U);
   far.look(steady_clock::now() + 1min);
   EXPECT_EQ(far.ask("/healthz"), 200U);
-}
-
-TEST(receive_watch, needs_a_free_port) {
-  scratch_folder folder;
-  store_writer store({folder.path()});
-  receive_settings settings;
-  settings.bind = "tcp://127.0.0.1:*";
-  block_receiver receiver(settings, store, nullptr);
-  receive_watch first(internet_address{"127.0.0.1", 0}, settings, store, receiver,
-                      service_manager(""));
-  const std::string& at = first.address();
-  const auto port = read_port(at.substr(at.rfind(':') + 1, at.size() - at.rfind(':') - 2));
-  ASSERT_TRUE(port);
-  EXPECT_THROW(receive_watch(internet_address{"127.0.0.1", *port}, settings, store, receiver,
-                             service_manager("")),
-               std::runtime_error);
 }
 
 } // namespace

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import tempfile
 
-from machine import wait_until
+from machine import network, wait_until
 from service import Flow, LEDGERS, STORE, small
 
 PLAYBOOK = pathlib.Path(__file__).resolve().parents[2] / "deploy/ansible/site.yml"
@@ -24,17 +24,6 @@ leader=$(cat "{folder}/$1.leader")
 shift
 exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 nsenter "--target=$leader" --all --wd=/root -- sh -c "$*"
 """
-
-
-@contextlib.contextmanager
-def network():
-    name = f"koto-l3-service-{os.getpid()}"
-    subprocess.run(["ip", "netns", "add", name], check=True)
-    try:
-        subprocess.run(["ip", "-n", name, "link", "set", "lo", "up"], check=True)
-        yield name
-    finally:
-        subprocess.run(["ip", "netns", "delete", name], check=True)
 
 
 class Playbook:
@@ -87,7 +76,7 @@ def moment(s, what):
 
 def check_by_ansible(boot, packages):
     with contextlib.ExitStack() as stack:
-        name = stack.enter_context(network())
+        name = stack.enter_context(network(f"koto-l3-service-{os.getpid()}"))
         store, *nodes = [stack.enter_context(boot(machine, address, name)) for machine, address in ADDRESSES.items()]
         folder = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="koto-l3-ansible-")))
         playbook = Playbook(folder, {name: s.machine for name, s in zip(ADDRESSES, (store, *nodes))}, packages)

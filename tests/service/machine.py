@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A machine with a systemd of its own: a container with a disk of its own, without a network but its loopback."""
+import contextlib
 import hashlib
 import os
 import pathlib
@@ -25,16 +26,28 @@ def depends(packages):
     return sorted(name for name in names if not name.startswith(("koto-l3", "systemd")))
 
 
+@contextlib.contextmanager
+def network(name):
+    """A network namespace of that name, with a loopback."""
+    subprocess.run(["ip", "netns", "add", name], check=True)
+    try:
+        subprocess.run(["ip", "-n", name, "link", "set", "lo", "up"], check=True)
+        yield name
+    finally:
+        subprocess.run(["ip", "netns", "delete", name], check=True)
+
+
 def base_root(cache, wanted, included=INCLUDED):
-    """The folder of a Debian that has the packages `wanted`, made once."""
+    """The folder of a Debian that has the packages `wanted`, made once; the bare minimal system without any."""
     root = cache / hashlib.sha256(repr((included, wanted)).encode()).hexdigest()[:12]
     if not root.exists():
         fresh = root.with_suffix(".new")
         shutil.rmtree(fresh, ignore_errors=True)
         cache.mkdir(parents=True, exist_ok=True)
         print(f"making a Debian root in {root}", flush=True)
-        for command in (["debootstrap", "--variant=minbase", f"--include={included}", "bookworm", fresh],
-                        ["chroot", fresh, "apt-get", "install", "-qq", "-y", "--no-install-recommends", *wanted]):
+        install = ["chroot", fresh, "apt-get", "install", "-qq", "-y", "--no-install-recommends", *wanted]
+        for command in (["debootstrap", "--variant=minbase", *([f"--include={included}"] if included else []), "bookworm", fresh],
+                        *([install] if wanted else [])):
             done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
             if done.returncode != 0:
                 sys.exit(f"{' '.join(map(str, command))}:\n{done.stdout[-2000:]}")

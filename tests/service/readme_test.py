@@ -6,17 +6,17 @@ commit, and says after how many seconds each thing was there, and what they cost
 over the network and takes ports that are free; "Step by step" has a network of its own, because its ports are fixed. As root; a first
 call also makes the bare system (debootstrap)."""
 import argparse
-import contextlib
 import json
 import pathlib
 import re
 import resource
-import shutil
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+
+import machine
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 NETWORK = "koto-l3-readme"
@@ -36,28 +36,6 @@ def followed(readme):
     demo = "".join(line for line in text["Two commands"].splitlines(keepends=True) if not line.startswith("./run test"))
     assert demo.startswith("./run demo") and PAGE in text["Step by step"], "the README no longer has what this test follows"
     return demo, text["Step by step"]
-
-
-def bare_system():
-    root = pathlib.Path.home() / ".cache/koto-l3/roots/bare"
-    if not root.exists():
-        fresh = root.with_suffix(".new")
-        shutil.rmtree(fresh, ignore_errors=True)
-        fresh.parent.mkdir(parents=True, exist_ok=True)
-        print(f"making a bare Debian in {root}", flush=True)
-        subprocess.run(["debootstrap", "--variant=minbase", "bookworm", fresh], check=True, stdout=subprocess.DEVNULL)
-        fresh.rename(root)
-    return root
-
-
-@contextlib.contextmanager
-def network():
-    subprocess.run(["ip", "netns", "add", NETWORK], check=True)
-    try:
-        subprocess.run(["ip", "-n", NETWORK, "link", "set", "lo", "up"], check=True)
-        yield
-    finally:
-        subprocess.run(["ip", "netns", "del", NETWORK], check=True)
 
 
 class Container:
@@ -112,7 +90,7 @@ def main():
     parser.add_argument("--json", metavar="FILE", help="write the seconds there, too")
     arguments = parser.parse_args()
     wanted = followed((SOURCE / "README.md").read_text())
-    system = bare_system()
+    system = machine.base_root(pathlib.Path.home() / ".cache/koto-l3/roots", [], "")
     with tempfile.TemporaryDirectory(dir=system.parent) as folder:
         folder = pathlib.Path(folder)
         subprocess.run(["cp", "-a", "--reflink=auto", system, folder / "root"], check=True)
@@ -128,7 +106,7 @@ def main():
         demo, steps = wanted
         container.follow(demo)
         note("the demo verified every event")
-        with network(), Page() as page:
+        with machine.network(NETWORK), Page() as page:
             container.follow(steps, f"--network-namespace-path=/run/netns/{NETWORK}")
             if not page.seen_at:
                 sys.exit("the page never showed an event")

@@ -12,7 +12,6 @@ import time
 
 import machine
 import by_ansible
-import changing
 import running
 from service import Service, UNITS
 
@@ -27,7 +26,7 @@ def check(section, *what):
     print(f"{section.replace('_', ' ')} …", flush=True)
     begun = time.monotonic()
     name = f"check_{section}"
-    for module in (running, changing, by_ansible):
+    for module in (running, by_ansible):
         if hasattr(module, name):
             getattr(module, name)(*what)
     print(f"{section.replace('_', ' ')}: holds ({time.monotonic() - begun:.1f} s)", flush=True)

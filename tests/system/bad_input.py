@@ -213,21 +213,6 @@ class Spills(BadInput):
                          [(20, 30, 0, None), (21, 30, 0, None)])
         self.assertEqual((ledger["spills"][2]["spill"], ledger["spills"][2]["admitted"]), (22, 30))
 
-    def test_chunks_of_the_last_spill_do_not_fall_into_this_one(self):
-        self.begin()
-        for spill in (511, 0):
-            for number in range(1, 51):
-                self.send(spill, number)
-                if spill == 0 and number > 10:
-                    self.sender.hold()
-                    self.sender.event(511, number - 10, self.sent[511, number - 10])
-            self.sender.end(spill, 50)
-        self.daemon.wait_for_stored(100)
-        ledger, _ = self.finish()
-        self.assertEqual((ledger["events"]["admitted"], ledger["fragments"]["admitted"]), (100, 300))
-        self.assertEqual(nonzero(ledger["fragments"]["malformed"]), {})
-        self.assertGreater(ledger["datagrams"]["late"] + ledger["datagrams"]["duplicate"], 0)
-
     def test_a_late_chunk_ahead_of_its_namesake(self):
         """Most chunks hold a board header, which names the spill: they harm nobody. The last one of a fragment does not: the event
         that it spoils may be lost, and is then counted, but it is never stored wrong."""

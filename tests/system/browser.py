@@ -42,6 +42,9 @@ class Browser:
         capabilities = {"browserName": "chrome", "goog:loggingPrefs": {"browser": "ALL"},
                         "goog:chromeOptions": {"binary": str(CHROMIUM), "args": arguments}}
         self.session = self.ask("POST", "/session", {"capabilities": {"alwaysMatch": capabilities}})["sessionId"]
+        self.look(size, dark)
+
+    def look(self, size, dark):
         self.devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
         self.devtools("Emulation.setDeviceMetricsOverride", width=size[0], height=size[1], deviceScaleFactor=1, mobile=size[0] < 600)
 
@@ -113,11 +116,13 @@ class InABrowser(harness.SystemTest):
         if folder := os.environ.get("KOTO_L3_SCREENSHOTS"):
             (pathlib.Path(folder) / f"page-{name}.png").write_bytes(self.browser.screenshot())
 
-    def assert_readable(self):
+    def assert_readable(self, name):
+        """By contrast and width. The name is that of a screenshot."""
         bad = [(name, round(ratio, 2)) for name, ratio in self.browser.run(CONTRASTS) if ratio < LEAST_CONTRAST]
         self.assertEqual(bad, [])
         wide = self.browser.run("return document.documentElement.scrollWidth - document.documentElement.clientWidth")
         self.assertLessEqual(wide, 0, "wider than its window")
+        self.keep_screenshot(name)
 
     def assert_quiet(self):
         self.assertEqual(self.browser.complaints(), [])

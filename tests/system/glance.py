@@ -8,7 +8,6 @@ import threading
 import time
 
 import harness
-import l2raw
 import level2
 
 BAD = 1  # place and number of a crate
@@ -30,8 +29,7 @@ class Glance(harness.SystemTest):
         self.start_receiver()
         daemon, maker = self.start_daemon(), level2.EventMaker(self.crates, 5)
         sender = self.udp_sender(daemon)
-        for number in range(1, 101):
-            sender.event(1, number, maker.fragments(1, number))
+        self.send_events(sender, self.make_events(100))
         daemon.wait_for_stored(100)
         begun, number = time.monotonic(), 100
         while not daemon.status()["crates"][BAD]["fault"]:
@@ -41,9 +39,8 @@ class Glance(harness.SystemTest):
             time.sleep(0.01)
         print(f"a bad crate is named {time.monotonic() - begun:.2f} s after its first missing fragment, at 100 events/s", flush=True)
 
-        file = self.folder / "load.l2raw"
-        l2raw.write(file, self.crates, {s: [maker.fragments(s, n) for n in range(1, 101)] for s in range(2, 12)})
-        load = self.start_tool("replay", file, "--to", f"tcp://{harness.HOST}:{self.ports.tcp}", "--rate", "unlimited", "--loop", 100_000)
+        file = self.write_events({key: f for spill in range(2, 12) for key, f in self.make_events(100, spill).items()})
+        load = self.start_replay(file, "--loop", 100_000, rate="unlimited")
         daemon.wait_for(lambda s: s["events"]["admitted"] > 1000, "load")
         done, looks = threading.Event(), [0]
 

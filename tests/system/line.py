@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The daemon's end of the output link against an independent receiver: credit, acknowledgements, repeats, hello after every break,
-heartbeats, goodbye."""
+"""The daemon's end of the output link against an independent receiver: credit, acknowledgements, hello after every break, heartbeats,
+goodbye. What is not acknowledged is sent again: tests/transport/outbox/forwarder_test.cpp."""
 import struct
 import time
 
 import harness
-import level2
 import line_sender
 import store_reader
 from line_receiver import LineReceiver
@@ -18,21 +17,12 @@ class Line(harness.SystemTest):
         super().setUp()
         self.receiver = LineReceiver(harness.HOST, self.ports.receiver, harness.PATIENCE)
         self.addCleanup(self.receiver.close)
-        self.maker = level2.EventMaker(self.crates, 91)
-        self.sent, self.events, self.stored = {}, {}, 0
+        self.sent, self.events = {}, {}
 
-    def start(self, acknowledge_time_limit="10 min"):
-        self.daemon = self.start_daemon(outbox={"block": "16 KiB", "block_age": "1 s"},
-                                        forward={"acknowledge_time_limit": acknowledge_time_limit})
-        self.sender = self.udp_sender(self.daemon)
-        return self.daemon
-
-    def send(self, events, spill=1):
-        first = sum(s == spill for s, _ in self.sent) + 1
-        for number in range(first, first + events):
-            self.sent[spill, number] = self.maker.fragments(spill, number)
-            self.sender.event(spill, number, self.sent[spill, number])
-        self.sender.hold()
+    def send(self, events, spill):
+        sent = self.make_events(events, spill)
+        self.send_events(self.sender, sent)
+        self.sent |= sent
 
     def hello(self):
         """The daemon's hello on a new connection, or on this one; its session is remembered."""
@@ -61,22 +51,13 @@ class Line(harness.SystemTest):
         for event in block.events:
             self.events[event.spill, event.number] = (sequence, list(event.fragments.values()))
 
-    def three_blocks(self):
-        """Blocks 1 to 3, in order; a daemon whose time was over within them began again."""
-        come = 0
-        while come < 3:
-            message = self.next()
-            self.assertEqual(message[:2], (BLOCK, self.session))
-            self.assertIn(message[2], (1, come + 1))
-            come = message[2]
-
-    def say(self, kind, sequence=0, credit=0, body=None, session=None):
-        if kind == WELCOME and body is None:
+    def say(self, kind, sequence=0, credit=0, body=b""):
+        if kind == WELCOME:
             body = line_sender.answer(sequence + 1)
-        self.receiver.send(line_sender.header(kind, self.session if session is None else session, sequence, credit), body or b"")
+        self.receiver.send(line_sender.header(kind, self.session, sequence, credit), body)
 
-    def nothing_but_heartbeats(self, seconds):
-        end = time.monotonic() + seconds
+    def nothing_but_heartbeats(self):
+        end = time.monotonic() + 0.5
         while time.monotonic() < end and not self.receiver.silent(end - time.monotonic()):
             self.assertEqual(self.receiver.receive()[0], HEARTBEAT)
 
@@ -102,91 +83,38 @@ class Line(harness.SystemTest):
     def assert_all_came(self):
         self.assertEqual({k: f for k, (_, f) in self.events.items()}, self.sent)
 
-    def test_no_more_blocks_than_there_is_credit_for(self):
-        self.start()
+    def test_credit_breaks_and_refusals(self):
+        self.daemon = self.start_daemon(outbox={"block": "16 KiB", "block_age": "1 s"}, forward={"acknowledge_time_limit": "10 min"})
+        self.sender = self.udp_sender(self.daemon)
         self.receiver.accept()
         self.assertEqual(self.hello(), 1)
+        self.say(REFUSAL, body="the disk is on fire".encode())
+        self.daemon.wait_to_say("the disk is on fire")
+        self.assertEqual(self.hello(), 1)  # it tries again
         self.say(WELCOME, 0, 3)
-        self.send(100)
-        for sequence in (1, 2, 3):
-            self.block(sequence)
-        self.nothing_but_heartbeats(0.5)
-        self.say(ACKNOWLEDGEMENT, 2, 3)
-        self.block(4)
-        self.block(5)
-        self.nothing_but_heartbeats(0.5)
-        self.say(ACKNOWLEDGEMENT, 5, 1)
-        self.block(6)
-        self.nothing_but_heartbeats(0.5)
-        self.say(ACKNOWLEDGEMENT, 6, 4)
-        self.take_all(6, 100)
-        self.assert_all_came()
-        self.finish()
-
-    def test_what_is_not_acknowledged_is_sent_again(self):
-        self.start(acknowledge_time_limit="300 ms")
-        self.receiver.accept()
-        self.hello()
-        self.say(WELCOME, 0, 3)
-        self.send(60)
-        self.three_blocks()
-        self.three_blocks()
-        # Acknowledgements that cannot be: of what was never sent, of another session, and what is no message at all.
-        self.say(ACKNOWLEDGEMENT, 1000, 3)
-        self.say(ACKNOWLEDGEMENT, 3, 3, session=self.session ^ 1)
-        self.receiver.send(b"garbage", b"")
-        self.receiver.send(line_sender.header(ACKNOWLEDGEMENT, self.session, 3, 3, crc=1), b"")
-        self.receiver.send(line_sender.header(77, self.session, 3, 3), b"")
-        self.three_blocks()
-        self.assertEqual(self.daemon.status()["events"]["forwarded"], 0)
-        self.say(ACKNOWLEDGEMENT, 2, 3)
-        message = self.next()
-        while message[2] <= 3:  # they may have been sent again meanwhile
-            message = self.next()
-        self.assertEqual(message[:3], (BLOCK, self.session, 4))
-        self.daemon.wait_for(lambda s: s["receiver"]["blocks_stored"] == 2 and s["receiver"]["blocks_resent"] >= 6, "two blocks stored")
-
-    def test_hello_after_a_break_and_the_rest_from_where_the_receiver_is(self):
-        self.start()
-        self.receiver.accept()
-        self.assertEqual(self.hello(), 1)
-        self.say(WELCOME, 0, 4)
-        self.send(80)
-        for sequence in (1, 2, 3, 4):
-            self.block(sequence)
-        self.say(ACKNOWLEDGEMENT, 1, 4)
-        self.block(5)
+        self.send(100, 1)
+        # No more blocks than there is credit for.
+        for stored, credit, blocks in ((None, 0, (1, 2, 3)), (2, 3, (4, 5)), (5, 1, (6,))):
+            if stored:
+                self.say(ACKNOWLEDGEMENT, stored, credit)
+            for sequence in blocks:
+                self.block(sequence)
+            self.nothing_but_heartbeats()
         session = self.session
-        self.receiver.accept()
-        first = self.hello()
+        self.receiver.accept()  # the line breaks
+        self.assertIn(self.hello(), (5, 6))  # the acknowledgement may have gone down with the line
         self.assertEqual(self.session, session)
-        self.assertIn(first, (1, 2))  # the acknowledgement may have gone down with the line
-        # Three were stored before the line broke.
-        self.say(WELCOME, 3, 4)
-        last = self.take_all(3, 80)
+        self.say(WELCOME, 6, 4)  # it was stored before the line broke
+        last = self.take_all(6, 100)
         self.assert_all_came()
         # A receiver that forgot the session: it says so at the heartbeat, and hears hello.
-        kind, *_ = self.next(heartbeats=True)
-        while kind != HEARTBEAT:
-            kind, *_ = self.next(heartbeats=True)
+        while self.next(heartbeats=True)[0] != HEARTBEAT:
+            pass
         self.say(REFUSAL)
         self.assertEqual(self.hello(), last + 1)
         self.say(WELCOME, last, 4)
-        self.send(20)
-        self.take_all(last, 100)
-        self.assert_all_came()
-        self.finish()
-
-    def test_a_refusal_is_told_and_the_daemon_tries_again(self):
-        self.start()
-        self.receiver.accept()
-        self.hello()
-        self.send(30)
-        self.say(REFUSAL, body="the disk is on fire".encode())
-        self.daemon.wait_to_say("the disk is on fire")
-        self.hello()
-        self.say(WELCOME, 0, 4)
-        self.take_all(0, 30)
+        self.send(20, 2)
+        self.take_all(last, 120)
         self.assert_all_came()
         self.finish()
 

@@ -7,7 +7,6 @@ import hashlib
 import json
 import shutil
 import struct
-import subprocess
 import sys
 import tomllib
 
@@ -20,7 +19,7 @@ sys.path.insert(0, str(harness.HERE.parent / "offline"))
 import simulated_constants  # noqa: E402
 
 SUPPRESSED = DEPLOY / "selection-suppressed.toml"
-EVENTS = 60
+EVENTS = 40
 
 OTHERS = """
 [[line]]
@@ -35,6 +34,9 @@ control = 4
 [[line]]
 name = "all_of_it"
 trigger = ["led"]
+[[line]]
+name = "any"
+payload = "summary"
 """
 
 
@@ -50,11 +52,7 @@ def levels(settings):
     return found
 
 
-class Payloads(Selecting):
-    def tool(self, *arguments):
-        p = subprocess.run([harness.BIN / "koto-l3", *map(str, arguments)], capture_output=True, text=True, timeout=harness.PATIENCE)
-        return p.returncode, p.stdout + p.stderr
-
+class Payload(Selecting):
     def waveforms(self, event, sent):
         """(input, is there, samples sent) of every waveform of every board that is not raw."""
         first_board = 0
@@ -79,9 +77,12 @@ class Payloads(Selecting):
             chosen = line["line"] in said["kept_by"] and store_reader.is_control(RUN, event.spill, event.number, line["id"], p.lines[n][1])
             self.assertEqual(bool(p.control >> n & 1), chosen)
 
-    def run_of(self, file, selection, codec="koto"):
-        said = self.select(file, selection)
-        daemon = self.run_daemon(EVENTS, selection, file=file, codec=codec)
+    def run_of(self, selection):
+        """What was sent, what `select` says of the events and of the lines, what is stored, and the daemon that has ended."""
+        self.file = self.simulate(EVENTS)
+        sent = {(spill, n): event for spill, of_spill in self.events_in(self.file).items() for n, event in enumerate(of_spill, 1)}
+        said = self.select(self.file, selection)
+        daemon = self.run_daemon(EVENTS, selection, file=self.file)
         m = daemon.metrics()
         self.assertGreater(m["koto_l3_verified_events_total"], 0)
         self.assertEqual(m["koto_l3_wrong_events_total"], 0)
@@ -94,14 +95,10 @@ class Payloads(Selecting):
             sizes[event.payload.kept] += len(packed[key])
         self.assertEqual({k: n for k, n in ledger["bytes"]["payloads"].items() if n}, dict(sizes))
         self.assertEqual(sum(sizes.values()), ledger["bytes"]["out"])
-        return {(e["spill"], e["event"]): e for e in said["events"]}, said["total"]["lines"], stored, daemon
+        return sent, {(e["spill"], e["event"]): e for e in said["events"]}, said["total"]["lines"], stored, daemon
 
-
-class Payload(Payloads):
     def test_of_the_suppressed_menu(self):
-        file = self.simulate(EVENTS)
-        sent = {(spill, n): event for spill, events in self.events_in(file).items() for n, event in enumerate(events, 1)}
-        said, lines, stored, daemon = self.run_of(file, SUPPRESSED)
+        sent, said, lines, stored, daemon = self.run_of(SUPPRESSED)
         told = next(b.settings for b in store_reader.read_store(self.store) if b.settings)
         self.assertEqual((told.selection, told.calibration), (SUPPRESSED.read_text(), None))
         within, count = levels(told), collections.Counter()
@@ -113,33 +110,17 @@ class Payload(Payloads):
                 self.assertTrue(there or quiet, f"{key}: input {n} is left out, and is loud")
                 count["absent"] += not there
                 count["quiet"] += there and quiet and event.payload.kept == "suppressed"
-        self.assertGreater(count["suppressed"], 10)
-        self.assertGreater(count["all"], 2)
+        self.assertGreater(count["suppressed"], 5)
+        self.assertGreater(count["all"], 1)
         self.assertGreater(count["absent"], 3000 * count["suppressed"])
         self.assertGreater(count["quiet"], 0)  # neighbours, and pulses that the selection looked at
 
-        code, verdict = self.verify(file, "--selection", str(SUPPRESSED), "--ledger", daemon.ledger_file)
+        code, verdict = self.verify(self.file, "--selection", str(SUPPRESSED), "--ledger", daemon.ledger_file)
         self.assertEqual((code, verdict["holds"]), (0, True), verdict)
-        self.assertEqual(verdict["payloads"].keys(), {"suppressed"})
-        self.assertEqual(verdict["payloads"]["suppressed"]["events"], count["suppressed"])
-        code, text = self.tool("verify", file, self.store, "--selection", SUPPRESSED)
-        self.assertEqual(code, 0, text)
-        self.assertIn(f"{count['suppressed']} events are suppressed, by line", text)
-        self.assertIn("three_pi0 (", text)
+        self.assertEqual({kept: p["events"] for kept, p in verdict["payloads"].items()}, {"suppressed": count["suppressed"]})
         other = self.write(SUPPRESSED.read_text().replace("sigma = 5.0", "sigma = 4.0", 1))
-        code, verdict = self.verify(file, "--selection", other)
+        code, verdict = self.verify(self.file, "--selection", other)
         self.assertEqual((code, verdict["events_hold"]), (FAILED, False))
-
-        out = self.folder / "out.bin"
-        code, text = self.tool("extract", self.store, out)
-        self.assertEqual(code, FAILED)
-        self.assertIn(f"left out: {count['suppressed']} events are suppressed, by line", text)
-        self.assertIn("--skip-limited accepts that", text)
-        code, text = self.tool("extract", self.store, out, "--skip-limited")
-        self.assertEqual(code, 0, text)
-        whole = [b"".join(stored[key].fragments.values()) for key in sorted(stored) if stored[key].payload.kept == "all"]
-        self.assertEqual(out.read_bytes(), b"".join(whole))
-
         again = self.run_for_json("select", self.store, "--as-recorded", code=FAILED)
         total = again["total"]
         self.assertEqual((total["as_stored"], total["different"], total["refused"]), (count["all"], 0, count["suppressed"]))
@@ -149,64 +130,32 @@ class Payload(Payloads):
             by = " and ".join(said[key]["asked_by"])
             self.assertEqual(e.get("refused_because"), None if stored[key].payload.kept == "all" else
                              f"it is suppressed by line {by}: not all its waveforms were kept")
-        code, text = self.tool("select", self.store, "--totals")
-        self.assertEqual(code, FAILED, text)
-        self.assertIn(f"left out: {count['suppressed']} events are suppressed, by line", text)
+        self.each_program_says_it(stored, said, count)
 
-        key = next(key for key, event in stored.items() if event.payload.kept == "suppressed")
-        code, text = self.tool("inspect", self.store, "--event", f"{key[0]}/{key[1]}", "--selection", SUPPRESSED)
-        self.assertEqual(code, 0, text)
-        self.assertRegex(text, rf"payload +suppressed by line {', '.join(said[key]['asked_by'])}: \d+ of \d+ waveforms")
-        again = "reprocess", harness.store_file(self.store), self.folder / "again", "--menu", "built-in"
-        code, text = self.tool(*again)
-        self.assertEqual(code, FAILED, text)
-        self.assertIn(f"left out: {count['suppressed']} events are suppressed, by line", text)
-        events = self.run_for_json(*again, "--skip-limited")["events"]
+    def each_program_says_it(self, stored, said, count):
+        out, spill_and_event = self.folder / "out.bin", next(key for key, event in stored.items() if event.payload.kept == "suppressed")
+        by = ", ".join(said[spill_and_event]["asked_by"])
+        left_out = f"left out: {count['suppressed']} events are suppressed, by line"
+        reprocess = "reprocess", harness.store_file(self.store), self.folder / "again", "--menu", "built-in"
+        for arguments, wanted, text in (
+                (("verify", self.file, self.store, "--selection", SUPPRESSED), 0, f"{count['suppressed']} events are suppressed, by line .*three_pi0 [(]"),
+                (("extract", self.store, out), FAILED, left_out + "(.|\n)*--skip-limited accepts that"),
+                (("extract", self.store, out, "--skip-limited"), 0, left_out),
+                (("select", self.store, "--totals"), FAILED, left_out),
+                (("inspect", self.store, "--event", "/".join(map(str, spill_and_event)), "--selection", SUPPRESSED), 0,
+                 rf"payload +suppressed by line {by}: \d+ of \d+ waveforms"),
+                (reprocess, FAILED, left_out)):
+            with self.subTest(arguments):
+                code, text_of_it = self.run_tool(*arguments)
+                self.assertEqual(code, wanted, text_of_it)
+                self.assertRegex(text_of_it, text)
+        whole = [b"".join(stored[key].fragments.values()) for key in sorted(stored) if stored[key].payload.kept == "all"]
+        self.assertEqual(out.read_bytes(), b"".join(whole))
+        events = self.run_for_json(*reprocess, "--skip-limited")["events"]
         self.assertEqual((events["limited"], events["kept"] + events["rejected"]), (count["suppressed"], count["all"]))
 
-    def test_of_a_damaged_store_both_are_told(self):
-        """A damaged place does not hide that waveforms were left out, nor the other way round."""
-        file = self.simulate(EVENTS // 4)
-        menu = '[[line]]\nname = "any"\npayload = "suppressed"\n[[line]]\nname = "broken"\nundecodable = true\n'
-        daemon = self.run_daemon(EVENTS // 4, self.write(menu), file=file)
-        self.finish(daemon)
-        blocks = bytearray(harness.store_file(self.store).read_bytes())
-        blocks[-100] ^= 1
-        harness.store_file(self.store).write_bytes(blocks)
-        code, text = self.tool("verify", file, self.store, "--ledger", daemon.ledger_file, "--skip-damaged")
-        self.assertIn("what could be read is, as far as it was kept, as it was sent, byte for byte; of some, waveforms were left out on purpose; "
-                      "the rest is damaged, and was left out", text)
-        self.assertEqual(code, 0, text)
-
-    def test_of_the_suppressed_menu_in_the_strong_codec(self):
-        """Whole boards are groups, the others have KOTO records, and the check of the daemon finds nothing wrong."""
-        file = self.simulate(EVENTS)
-        sent = {(spill, n): event for spill, events in self.events_in(file).items() for n, event in enumerate(events, 1)}
-        _, _, stored, daemon = self.run_of(file, SUPPRESSED, "strong")
-        count = collections.Counter()
-        for key, event in stored.items():
-            count[event.payload.kept] += 1
-            for _, there, _ in self.waveforms(event, sent[key]):
-                count["absent"] += not there
-        self.assertGreater(count["all"], 2)
-        self.assertGreater(count["absent"], 3000 * count["suppressed"])
-        blocks = list(store_reader.read_store(self.store, read=store_reader.packed))
-        self.assertEqual({b.codec for b in blocks}, {store_reader.STRONG_CODEC})
-        forms = collections.Counter()
-        for b in blocks:
-            for packed in b.events:
-                masks = store_reader.read_event(packed, b.codec).records.values()
-                forms.update((form & 0x58, mask != 0) for form, mask in zip(store_reader.board_forms(packed), masks))
-        self.assertEqual({(form, there) for form, there in forms if form != store_reader.RAW},
-                         {(store_reader.LIMITED, False), (store_reader.LIMITED, True), (store_reader.STRONG, True)})
-        self.assertGreater(forms[store_reader.LIMITED, True], 50 * count["suppressed"])
-        code, verdict = self.verify(file, "--selection", str(SUPPRESSED), "--ledger", daemon.ledger_file)
-        self.assertEqual((code, verdict["holds"]), (0, True), verdict)
-
     def test_of_features_and_summaries(self):
-        file = self.simulate(EVENTS)
-        sent = {(spill, n): event for spill, events in self.events_in(file).items() for n, event in enumerate(events, 1)}
-        said, lines, stored, _ = self.run_of(file, self.write(OTHERS))
+        sent, said, lines, stored, daemon = self.run_of(self.write(OTHERS))
         count = collections.Counter()
         for key, event in stored.items():
             self.assert_payload(event, said[key], lines)
@@ -225,39 +174,41 @@ class Payload(Payloads):
                     board += 1
         self.assertEqual(count.keys(), {"all", "features", "summary", "control", "pulses"})
         self.assertGreater(count["pulses"], 50 * count["features"])
+        # A damaged place does not hide that waveforms were left out, nor the other way round.
+        blocks = bytearray(harness.store_file(self.store).read_bytes())
+        blocks[-100] ^= 1
+        harness.store_file(self.store).write_bytes(blocks)
+        code, text = self.run_tool("verify", self.file, self.store, "--ledger", daemon.ledger_file, "--skip-damaged")
+        self.assertEqual(code, 0, text)
+        self.assertIn("what could be read is, as far as it was kept, as it was sent, byte for byte; of some, waveforms were left out on purpose; "
+                      "the rest is damaged, and was left out", text)
 
 
 class Golden(harness.SystemTest):
-    """Events of every payload as they were stored once; `events.json` is what is in them."""
-    STORE, CODEC = harness.HERE / "golden_payload", "koto"
+    """Events of every payload as they were stored once, of both codecs; `events.json` is what is in them."""
 
     def test_they_are_read_as_they_were_written(self):
-        said = json.loads((self.STORE / "events.json").read_text())
-        events = store_reader.events_of(self.STORE)
-        self.assertEqual(
-            [{"spill": e.spill, "event": e.number, "payload": e.payload.kept, "asked": e.payload.asked, "control": e.payload.control,
-              "levels": e.payload.levels, "records": {f"{p}/{slot}": mask for (p, slot), mask in e.records.items()},
-              "pulses": {f"{p}/{slot}": list(map(list, rows)) for (p, slot), rows in e.pulses.items() if rows},
-              "fragments": {str(p): hashlib.sha256(f).hexdigest() for p, f in e.fragments.items()}} for e in events], said)
-        self.assertEqual({e["payload"] for e in said}, set(store_reader.PAYLOADS))
-        told = self.run_for_json("info", self.STORE)
-        self.assertEqual(told["events_by_payload"], collections.Counter(e["payload"] for e in said))
-        self.assertEqual(told["events_by_codec"], {self.CODEC: len(said)})
+        for folder, codec in (("golden_payload", "koto"), ("golden_payload_strong", "strong")):
+            written, store = harness.HERE / folder, self.folder / codec
+            said = json.loads((written / "events.json").read_text())
+            events = store_reader.events_of(written)
+            self.assertEqual(
+                [{"spill": e.spill, "event": e.number, "payload": e.payload.kept, "asked": e.payload.asked, "control": e.payload.control,
+                  "levels": e.payload.levels, "records": {f"{p}/{slot}": mask for (p, slot), mask in e.records.items()},
+                  "pulses": {f"{p}/{slot}": list(map(list, rows)) for (p, slot), rows in e.pulses.items() if rows},
+                  "fragments": {str(p): hashlib.sha256(f).hexdigest() for p, f in e.fragments.items()}} for e in events], said)
+            self.assertEqual({e["payload"] for e in said}, set(store_reader.PAYLOADS))
+            told = self.run_for_json("info", written)
+            self.assertEqual(told["events_by_payload"], collections.Counter(e["payload"] for e in said))
+            self.assertEqual(told["events_by_codec"], {codec: len(said)})
 
-    def test_programs_take_the_whole_ones(self):
-        store, out = self.folder / "old", self.folder / "out.bin"
-        shutil.copytree(self.STORE, store)
-        code, text = self.run_tool("extract", store, out, "--skip-limited")
-        self.assertEqual(code, 0, text)
-        events = sorted(store_reader.events_of(store), key=lambda e: (e.spill, e.number))
-        whole = [e for e in events if all(mask == 0xFFFF for mask in e.records.values())]
-        self.assertEqual(out.read_bytes(), b"".join(b"".join(e.fragments.values()) for e in whole))
-        self.assertEqual(text.count("left out: "), len({e.payload.kept for e in events if e not in whole}))
-
-
-class GoldenStrong(Golden):
-    """The same in a block of the strong codec: whole boards are groups, the others have KOTO records."""
-    STORE, CODEC = harness.HERE / "golden_payload_strong", "strong"
+            out = self.folder / "out.bin"
+            shutil.copytree(written, store)
+            code, text = self.run_tool("extract", store, out, "--skip-limited")
+            self.assertEqual(code, 0, text)
+            whole = [e for e in sorted(events, key=lambda e: (e.spill, e.number)) if all(mask == 0xFFFF for mask in e.records.values())]
+            self.assertEqual(out.read_bytes(), b"".join(b"".join(e.fragments.values()) for e in whole))
+            self.assertEqual(text.count("left out: "), len({e.payload.kept for e in events if e not in whole}))
 
 
 if __name__ == "__main__":

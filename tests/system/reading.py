@@ -21,22 +21,19 @@ class Reading(harness.SystemTest):
 
     def setUp(self):
         super().setUp()
-        self.maker = level2.EventMaker(self.crates, 61)
-        self.events = [self.maker.fragments(3, n) for n in range(1, self.EVENTS + 1)]
-        self.sent = self.folder / "sent.l2raw"
-        l2raw.write(self.sent, self.crates, {3: self.events})
+        self.events = self.make_events(self.EVENTS, spill=3, seed=61)
+        self.sent = self.write_events(self.events)
 
     def send(self, daemon, events=EVENTS):
         sender = self.udp_sender(daemon)
-        for number, fragments in enumerate(self.events[:events], 1):
-            sender.event(3, number, fragments)
+        self.send_events(sender, {key: self.events[key] for key in list(self.events)[:events]})
         sender.end(3, self.EVENTS)
-        daemon.wait_for_stored(events)
 
     def fill_store(self, events=EVENTS, **sections):
         """A store of the events, by way of a daemon; the receiver goes on."""
         receiver, daemon = self.start_receiver(), self.start_daemon(**sections)
         self.send(daemon, events)
+        daemon.wait_for_stored(events)
         self.stop_daemon(daemon)
         return receiver
 
@@ -70,7 +67,7 @@ class Whole(Reading):
         said = self.run_for_json("inspect", path, "--event", f"3/{number}", *map(str, more), "--channel", ",".join(str(c.number) for c in self.crates))
         self.assertEqual((said["spill"], said["event"], said["missing_crates"]), (3, number, []))
         wanted = {}
-        for crate, fragment in zip(self.crates, self.events[number - 1]):
+        for crate, fragment in zip(self.crates, self.events[3, number]):
             wanted |= samples_in(fragment, crate)
         self.assertEqual({c["channel"]: c["samples"] for c in said["channels"]}, wanted)
         return said
@@ -90,7 +87,7 @@ class Whole(Reading):
             self.assertIn(text, said)
 
     def test_missing_crates_and_malformed_boards_are_named(self):
-        fragments = {p: f for p, f in enumerate(self.events[0]) if p != 1}
+        fragments = {p: f for p, f in enumerate(self.events[3, 1]) if p != 1}
         fragments[2] = b"\0" + fragments[2][1:]
         l2raw.write(self.sent, self.crates, {3: [fragments]})
         said = self.run_for_json("inspect", self.sent, "--event", "3/1")
@@ -100,10 +97,7 @@ class Whole(Reading):
 
     def test_spool_store_and_ledgers(self):
         daemon = self.start_daemon(spool={"use": "always"})
-        sender = self.udp_sender(daemon)
-        for number, fragments in enumerate(self.events, 1):
-            sender.event(3, number, fragments)
-        sender.end(3, self.EVENTS)
+        self.send(daemon)
         harness.wait_until(lambda: daemon.status()["spool"]["events"] == self.EVENTS, "events on disk")
         self.stop_daemon(daemon)
         spool = self.folder / f"spool-{self.ports.tcp}"
@@ -143,28 +137,6 @@ class Whole(Reading):
         # The settings in a store say what was read out: a selection for another readout does not judge its events.
         for command in (("select", self.store), ("reprocess", harness.store_file(self.store), self.folder / "out", "--menu", "built-in")):
             self.says(78, "built-in detector.toml: describes another readout", *command)
-
-    def test_the_readout_that_the_store_says(self):
-        receiver, daemon = self.start_receiver(), self.start_daemon(building={"incomplete": "forward"})
-        sender = self.udp_sender(daemon)
-        sender.event(3, 1, self.events[0], without=(1, 2))
-        sender.end(3, 1)
-        daemon.wait_for_stored(1)
-        self.stop_daemon(daemon)
-        receiver.stop()
-        self.assertEqual(self.run_for_json("inspect", self.store, "--event", "3/1")["missing_crates"], [1, 2])
-
-    def test_waveforms_of_the_strong_codec(self):
-        samples, packed = self.folder / "samples", self.folder / "packed.kl3w"
-        samples.write_bytes(b"".join((500 + n % 7).to_bytes(2, "little") for n in range(64 * 5000)))
-        code, said = self.run_tool("pack", samples, packed, "--codec", "strong", "--samples", "64")
-        self.assertEqual(code, 0, said)
-        whole = packed.read_bytes()
-        said = self.info(packed)
-        self.assertEqual((said["kind"], said["version"], said["samples"], said["records"], said["sections"], said["bytes"], said["damage"]),
-                         ("strong_waveforms", 1, 64, 5000, 2, len(whole), []))
-        packed.write_bytes(whole[:100] + bytes([whole[100] ^ 1]) + whole[101:])
-        self.assertEqual(self.info(packed, FAILED)["damage"], ["offset 16: the section is not what was written"])
 
 
 class Names(Selecting):
@@ -248,10 +220,9 @@ class Damaged(Reading):
         self.assertIn("1 places of the store are damaged; the events there are left out", text)
         self.assertIn(f"{said['events']['equal']} events", text)
         # An event that was never sent is missing beside those in the damaged block, and one that differs is still wrong.
-        l2raw.write(self.sent, self.crates, {3: [*self.events, self.maker.fragments(3, self.EVENTS + 1)]})
+        self.write_events(self.make_events(self.EVENTS + 1, spill=3, seed=61))
         self.assertEqual(self.verify("--skip-damaged", code=FAILED)["events"]["missing"], said["events"]["missing"] + 1)
-        maker = level2.EventMaker(self.crates, 32)
-        l2raw.write(self.sent, self.crates, {3: [maker.fragments(3, n) for n in range(1, self.EVENTS + 1)]})
+        self.write_events(self.make_events(self.EVENTS, spill=3, seed=32))
         self.assertEqual(self.verify("--skip-damaged", code=FAILED)["events"]["different"], said["events"]["equal"])
 
     def test_each_command_offers_to_skip_it(self):

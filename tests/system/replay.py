@@ -10,7 +10,6 @@ from collections import Counter
 
 import harness
 import l2raw
-import level2
 import level2_sender
 import stream_sender
 from stream_sender import ACKNOWLEDGEMENT, HELLO
@@ -31,10 +30,16 @@ def renumbered(fragment, crate, spill):
 class Replay(harness.SystemTest):
     def setUp(self):
         super().setUp()
-        maker = level2.EventMaker(self.crates, 101)
-        self.sent = {(s, n): maker.fragments(s, n) for s, events in SPILLS.items() for n in range(1, events + 1)}
-        self.file = self.folder / "sent.l2raw"
-        l2raw.write(self.file, self.crates, {s: [self.sent[s, n] for n in range(1, events + 1)] for s, events in SPILLS.items()})
+        self.sent = self.make(101)
+        self.file = self.write("sent.l2raw", self.sent)
+
+    def make(self, seed):
+        return {key: fragments for spill, events in SPILLS.items() for key, fragments in self.make_events(events, spill, seed).items()}
+
+    def write(self, name, events):
+        file = self.folder / name
+        l2raw.write(file, self.crates, {s: [events[s, n] for n in range(1, count + 1)] for s, count in SPILLS.items()})
+        return file
 
     def replay(self, to, *more):
         return self.start_tool("replay", self.file, "--to", to, *more)
@@ -153,25 +158,6 @@ class Tcp(Replay):
         self.acknowledge(len(records))
         self.assertEqual(replay.wait(), 0, replay.said())
 
-    def test_after_a_break_what_was_not_acknowledged_comes_again(self):
-        replay = self.replay(self.to, "--rate", "max", "--ledger", self.folder / "replay-ledger.json")
-        total = 1 + sum(SPILLS.values()) + 2 * len(SPILLS)
-        self.accept()
-        first = self.records(total)
-        self.acknowledge(12)
-        self.acknowledge(20)
-        time.sleep(0.2)  # it may read them before the line breaks; it need not
-        self.connection.close()
-        self.accept()
-        hello, begin = self.records(2)
-        self.assertEqual((hello[0], hello[2]), (HELLO, total + 1))
-        self.assertEqual(begin, first[1])
-        again = self.records(total - 20)
-        self.assertEqual([r[2] for r in again], list(range(21, total + 1)))
-        self.assertEqual(again, first[20:])
-        self.acknowledge(total + 1)
-        self.assertEqual(replay.wait(), 0, replay.said())
-
 
 class Loops(Replay):
     def test_verify_knows_the_events_of_every_loop(self):
@@ -203,14 +189,8 @@ class Again(Replay):
         self.start_receiver()
         self.daemon = self.start_daemon()
         self.everything = len(self.sent) * len(self.crates)
-        maker = level2.EventMaker(self.crates, 102)
-        self.others = {key: maker.fragments(*key) for key in self.sent}
+        self.others = self.make(102)
         self.other = self.write("other.l2raw", self.others)
-
-    def write(self, name, events):
-        file = self.folder / name
-        l2raw.write(file, self.crates, {s: [events[s, n] for n in range(1, count + 1)] for s, count in SPILLS.items()})
-        return file
 
     def changed(self, byte):
         """The file with one bit changed in the second fragment of event 17 of spill 511."""

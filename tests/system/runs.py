@@ -8,7 +8,6 @@ import json
 import pathlib
 import re
 import resource
-import signal
 import socket
 import struct
 import subprocess
@@ -144,10 +143,9 @@ class Runs(Controlled):
         self.receiver, self.daemon, self.sent = self.start_receiver(), self.start_controlled(), collections.defaultdict(dict)
 
     def send_spill(self, sender, run, spill, events, told=None):
-        maker = level2.EventMaker(self.crates, run)
-        for number in range(1, events + 1):
-            self.sent[run][spill, number] = maker.fragments(spill, number)
-            sender.event(spill, number, self.sent[run][spill, number])
+        sent = self.make_events(events, spill, run)
+        self.send_events(sender, sent)
+        self.sent[run] |= sent
         sender.end(spill, told or events)
 
     def end(self):
@@ -168,14 +166,13 @@ class Runs(Controlled):
         for run, following in ((7, {}), (8, {"number": 40}), (40, None)):
             self.send_spill(udp, run, 1, 40)
             self.daemon.wait_for_stored(40)
-            stream, maker = self.stream_sender(run=run).connect(), level2.EventMaker(self.crates, run)
+            stream, sent = self.stream_sender(run=run).connect(), self.make_events(30, 2, run)
+            self.sent[run] |= sent
             stream.begin(2)
-            for number in range(1, 31):
-                self.sent[run][2, number] = maker.fragments(2, number)
-                stream.event(2, number, self.sent[run][2, number])
+            self.send_events(stream, sent)
             stream.wait_for_acknowledgement(stream.end(2, 30))
             stream.close()
-            udp.event(3, 51, self.sent[run].setdefault((3, 51), maker.fragments(3, 51)))
+            udp.event(3, 51, self.sent[run].setdefault((3, 51), level2.EventMaker(self.crates, run).fragments(3, 51)))
             if following is not None:  # while its spill goes on
                 self.start(**following)
             self.send_spill(udp, run, 3, 50, told=51)
@@ -272,8 +269,7 @@ class Menus(Controlled, Selecting):
             said[run] = self.select(file, menu)
             self.start(menu=menu)
             self.wait_for_run("running", run)
-            code, text = self.run_tool("replay", file, "--to", f"tcp://{harness.HOST}:{self.ports.tcp}", "--rate", "max")
-            self.assertEqual(code, 0, text)
+            self.run_replay(file)
             named[run] = daemon.wait_for(lambda s: s["run"] == run and s["events"]["admitted"] == 20, "20 events")["menu"]
         self.assertEqual(daemon.stop(), 0, daemon.said())
         receiver.stop()
@@ -289,8 +285,8 @@ class Menus(Controlled, Selecting):
 
 
 class Control(Controlled):
-    def test_a_crate_that_is_silent_and_one_that_sends_alone(self):
-        """At two daemons at once, as each is named after ten seconds. A crate that sends alone keeps each run from beginning."""
+    def test_a_crate_that_is_silent_and_one_that_sends_without_a_pause(self):
+        """At two daemons at once, as each is told after ten seconds. A crate without a pause keeps a run from beginning until it pauses."""
         self.start_receiver()
         silent = self.start_controlled()
         udp, maker = self.udp_sender(silent), level2.EventMaker(self.crates, 9)
@@ -298,9 +294,8 @@ class Control(Controlled):
         port, self.ports = self.ports.receiver, harness.Ports()
         self.ports.receiver = port
         alone = self.start_controlled(run={"node": 4})
-        number = self.crates[0].number
-        sentence = f"crate {number} alone has sent without a pause of 0.4 s for ten seconds while most crates are silent: no run can begin"
-        trailer = struct.pack(">III", 1, 1, 5 << 8 | number)  # event 1, one chunk
+        sentence = "crates send without a pause of 0.4 s"
+        trailer = struct.pack(">III", 1, 1, 5 << 8 | self.crates[0].number)  # event 1, one chunk
         begun, turn, status = time.monotonic(), 0, {"problem": None}
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
             while time.monotonic() < begun + 10.5 or sentence not in (status["problem"] or {"text": ""})["text"]:
@@ -312,73 +307,13 @@ class Control(Controlled):
                 turn += 1
                 time.sleep(0.02)
             self.assertEqual((status["state"]["degraded"], status["problem"]["name"]), (["no_pause"], "no_pause"))
-            status, answer = self.ask("POST", "/run/start")
-            self.assertEqual((status, [sentence in r for r in answer["reasons"]]), (409, [True]), answer)
+            self.assertEqual(self.start()["state"], "armed")
         self.socket, alones_socket = its_socket, self.socket
         self.assertEqual(self.ask("POST", "/run/start"), (409, {"reasons": [f"crate {self.crates[1].number} is silent while others send"]}))
         self.socket = alones_socket
         alone.wait_to_say(sentence)
-        alone.wait_to_say("what comes pauses again")
-        status, answer = self.ask("POST", "/run/start")  # a beam that pauses, of one crate
-        self.assertEqual((status, answer["reasons"]), (409, [f"only crate {number} sent in the last ten seconds"]))
+        self.wait_for_run("running")
         self.assertEqual((silent.stop(), alone.stop()), (0, 0))
-
-    def test_a_disk_that_fails_in_a_run(self):
-        """A run that cannot be written down does not begin, or ends not well; the daemon goes on. No number is used twice unless that is
-        asked for."""
-        receiver, daemon = self.start_receiver(), self.start_controlled()
-        udp, maker = self.udp_sender(daemon), level2.EventMaker(self.crates, 10)
-        self.start()
-        self.wait_for_run("running", 7)
-        aside = self.ledgers.rename(self.folder / "aside")
-        self.ledgers.write_text("no folder")
-        self.ask("POST", "/run/stop")
-        last = self.wait_for_run("configured")["last"]
-        self.assertEqual((last["number"], last["ledger"], last["well"]), (7, "", False))
-        udp.event(1, 1, maker.fragments(1, 1))  # beam, so that the next run waits until the disk is as it shall be
-        self.start()
-        harness.wait_until(lambda: self.ask("GET", "/run")[1]["failure"], "a failure")
-        now = self.wait_for_run("configured")
-        self.assertIn("cannot write", now["failure"])
-        self.ledgers.unlink()
-        aside.rename(self.ledgers)
-        highest = 4294967295
-        self.start(number=highest)
-        self.wait_for_run("running", highest)
-        for order, reason in (({}, "the highest number is used"), ({"number": highest}, f"{highest} was used before")):
-            status, answer = self.ask("POST", "/run/start", json.dumps(order))
-            self.assertEqual(status, 409)
-            self.assertIn(reason, answer["reasons"][0])
-        self.start(number=highest, again=True)
-        daemon.wait_to_say(f"run {highest} has ended")
-        self.wait_for_run("running", highest)
-        self.assertEqual(daemon.stop(), 1, "runs did not end well")
-        self.assertIn("run 8 cannot begin: cannot write", daemon.said())
-        self.assertEqual(len(self.ledgers_by_run()[highest]), 2)
-        receiver.stop()
-
-    def test_a_signal_while_a_run_ends_and_another_waits(self):
-        receiver, daemon = self.start_receiver(), self.start_controlled(run={"drain_time_limit": "3 s"}, spool={"folder": ""})
-        udp, maker = self.udp_sender(daemon), level2.EventMaker(self.crates, 11)
-        udp.event(1, 1, maker.fragments(1, 1))
-        self.start()  # the beam has just come
-        self.assertEqual(self.ask("GET", "/run")[1]["state"], "armed")
-        self.wait_for_run("running", 7)
-        udp.event(1, 1, maker.fragments(1, 1))
-        self.start()  # waits for the end of the spill
-        receiver.kill()
-        udp.event(1, 2, maker.fragments(1, 2))  # no receiver takes it: the drain lasts as long as it may
-        udp.end(1, 2)
-        self.wait_for_run("draining", 7)
-        daemon.wait_for(lambda s: s["run_state"] == "draining", "a status of the drain")
-        self.assertEqual(daemon.get("/healthz")[0], 200)
-        daemon.signal(signal.SIGHUP)  # the main thread hears it, and folds the counters
-        daemon.wait_to_say("reload: ")
-        folded = daemon.status()
-        daemon.wait_for(lambda s: s["uptime"] > folded["uptime"] and s["run_state"] == "draining", "another fold in the drain")
-        self.assertEqual(daemon.stop(), 1, daemon.said())  # an event was given up
-        self.assertIn("run 7 has ended", daemon.said())
-        self.assertNotIn("ready: run 8", daemon.said())
 
     def test_what_is_refused_and_why(self):
         daemon = self.start_controlled(spool={"floor": "16384 GiB"})
@@ -440,8 +375,13 @@ class Control(Controlled):
         self.assertRegex(said.stdout, r"^configured\n  last        run 6: events 0 = 0 stored\n +\S+/run000006-3-[0-9a-f]{16}\.json\n$")
         self.assertEqual(json.loads(self.tool("status", "--json").stdout)["state"], "configured")
         self.assertEqual(self.tool("stop").returncode, REFUSED)
-        daemon.signal(signal.SIGTERM)
-        self.assertEqual(daemon.wait(), 0)
+        status, answer = self.ask("POST", "/run/start", '{"number": 5}')
+        self.assertEqual(status, 409)
+        self.assertIn("5 was used before", answer["reasons"][0])
+        self.start(number=5, again=True)
+        self.wait_for_run("running", 5)
+        self.assertEqual(daemon.stop(), 0)
+        self.assertEqual(len(self.ledgers_by_run()[5]), 2)
         receiver.stop()
 
 

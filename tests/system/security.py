@@ -35,10 +35,8 @@ class OnTheOutputLink(harness.SystemTest):
         return {"secret_key": str(self.folder / f"{own}.secret"), "receiver_key": str(self.folder / f"{receiver}.public")}
 
     def send(self, daemon, events):
-        sender, maker = self.udp_sender(daemon), level2.EventMaker(self.crates, 41)
-        sent = {(1, n): maker.fragments(1, n) for n in range(1, events + 1)}
-        for (spill, number), fragments in sent.items():
-            sender.event(spill, number, fragments)
+        sender, sent = self.udp_sender(daemon), self.make_events(events, seed=41)
+        self.send_events(sender, sent)
         sender.end(1, events)
         return sent
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What tests of the selection share: files that are simulated for it, the two programs that judge them, and what must agree."""
 import functools
-import json
-import subprocess
 import tomllib
 
 import harness
@@ -14,7 +12,7 @@ from stream_sender import EVENT
 DEPLOY = harness.HERE.parents[1] / "deploy"
 DETECTOR = (DEPLOY / "detector.toml").read_text()
 RUN = 7
-FAILED, USAGE, MISSING, BAD_CONFIGURATION = 1, 2, 69, 78
+FAILED, USAGE, MISSING = 1, 2, 69
 
 SELECTION = """
 sequence = ["measure_pulses", "find_clusters", "compute_quantities", "match_ends", "judge_vetoes", "decide"]
@@ -37,37 +35,25 @@ prescale = 3
 
 
 @functools.cache
-def counters_of_inputs():
-    """{"CRATE/SLOT/CHANNEL": the counter, or "calorimeter"}, from the detector's description."""
-    crates = {c.number: c for c in level2.readout(level2.KOTO)}
-    found = {}
+def counters_of_boards():
+    """({(crate, slot): counters that have inputs there}, all counters in the order of their bits), from the detector's description."""
+    crates, found = {c.number: c for c in level2.readout(level2.KOTO)}, {}
+    description = tomllib.loads(DETECTOR)
 
     def claim(first, inputs, what):
         crate, slot, channel = map(int, first.split("/"))
         for _ in range(inputs):
-            found[f"{crate}/{slot}/{channel}"] = what
+            found.setdefault((crate, slot), set()).add(what)
             channel += 1
             if channel == level2.CHANNELS[crates[crate].kind]:
                 channel, slot = 0, slot + 1
             if slot == level2.SLOTS[0] + crates[crate].boards:
                 crate, slot = crate + 1, level2.SLOTS[0]
-
-    description = tomllib.loads(DETECTOR)
     claim(description["calorimeter"]["first"], 2716, "calorimeter")
     for veto in description["veto"]:
         claim(veto["first"], veto["modules"] * veto.get("ends", 1), veto["name"])
-    return found
-
-
-@functools.cache
-def counters_of_boards():
-    """({(crate, slot): counters that have inputs there}, all counters in the order of their bits)."""
-    description, boards = tomllib.loads(DETECTOR), {}
-    names = [veto["name"] for veto in description["veto"]]
-    for address, what in counters_of_inputs().items():
-        boards.setdefault(tuple(map(int, address.split("/")[:2])), set()).add(what)
-    boards.setdefault(tuple(map(int, description["trigger"]["board"].split("/"))), set()).add("trigger")
-    return boards, names
+    found.setdefault(tuple(map(int, description["trigger"]["board"].split("/"))), set()).add("trigger")
+    return found, [veto["name"] for veto in description["veto"]]
 
 
 class Selecting(harness.SystemTest):
@@ -76,9 +62,9 @@ class Selecting(harness.SystemTest):
     chunk_bytes = 8000
     frames = {"count": 16, "events": 8}  # the whole file, if need be: over UDP nobody waits
 
-    def simulate(self, events, name="sent.l2raw", run=RUN, spills=2):
+    def simulate(self, events, name="sent.l2raw", run=RUN, spills=2, seed=11, effects=()):
         file = self.folder / name
-        code, said = self.run_tool("simulate", file, "--events", str(events), "--spills", str(spills), "--seed", "11", "--run", str(run))
+        code, said = self.run_tool("simulate", file, "--events", events, "--spills", spills, "--seed", seed, "--run", run, *effects)
         self.assertEqual(code, 0, said)
         return file
 
@@ -88,10 +74,7 @@ class Selecting(harness.SystemTest):
         return path
 
     def select(self, file, selection="built-in", *more):
-        p = subprocess.run([harness.BIN / "koto-l3", "select", file, "--selection", selection, "--json", *more],
-                           capture_output=True, timeout=4 * harness.PATIENCE)  # an executor with a thread for each lane waits for all
-        self.assertEqual(p.returncode, 0, p.stderr)
-        return json.loads(p.stdout)
+        return self.run_for_json("select", file, "--selection", selection, *more)
 
     def events_in(self, file):
         """{spill: [{place: fragment} of event 1, …]}"""
@@ -104,16 +87,15 @@ class Selecting(harness.SystemTest):
         return spills
 
     def run_daemon(self, events, selection="built-in", file=None, spills=None, frames=None, incomplete="drop",
-                   run=None, codec="koto", **more_of_selection):
+                   run=None, **more_of_selection):
         """Sends a file over TCP, or spills over UDP, and gives the daemon when each of so many events is accounted for."""
         self.start_receiver()
         more = {"run": {"number": run}} if run else {}
         daemon = self.start_daemon(**more, selection={"lines": str(selection), **more_of_selection}, frames=frames or self.frames,
-                                   compute={"backend": "pool", "verify_one_in": 1}, output={"codec": codec},
+                                   compute={"backend": "pool", "verify_one_in": 1},
                                    building={"chunk_bytes": self.chunk_bytes, "incomplete": incomplete})
         if file:
-            code, said = self.run_tool("replay", file, "--to", f"tcp://{harness.HOST}:{self.ports.tcp}", "--rate", "max")
-            self.assertEqual(code, 0, said)
+            self.run_replay(file)
         else:
             sender = self.udp_sender(daemon)
             for spill, of_spill in spills.items():

@@ -1,19 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Starts that cannot succeed say why and with which exit code; stops under load lose nothing."""
-import os
+"""Starts that cannot succeed say why and with which exit code; a start after a crash says what it cost; a reload takes what it can. Stops under
+load are the row R17 of tests/fault, wrong configurations R24."""
+import itertools
 import pathlib
 import re
 import signal
 import socket
 import struct
 import subprocess
-import threading
 import time
 
 import harness
-import level2
-from harness import nonzero
 
 MISSING_RESOURCE, BAD_CONFIGURATION = 69, 78
 
@@ -25,6 +23,33 @@ class Start(harness.SystemTest):
         for text in texts:
             self.assertIn(text, p.said())
         self.assertLessEqual(len(p.said().splitlines()), 17, p.said())  # the memory plan and a sentence
+
+    def test_starts_that_cannot_be(self):
+        file, none = self.folder / "file", self.folder / "none"
+        file.write_text("no folder")
+        for path in (none, self.folder):
+            self.start(path, BAD_CONFIGURATION, str(path))
+        for sections, *texts in (
+                ({"spool": {"folder": str(file), "size": "64 MiB", "floor": "0 B"}}, f"{file}"),
+                ({"run": {"control": str(none / "s"), "ledger": f"{self.folder}/ledgers/"}}, "(run.control)"),
+                ({"run": {"ledger": str(none / "ledger.json")}}, "run.ledger: cannot write"),
+                ({"outbox": {"memory": "1024 GiB"}}, "koto-l3d: the configuration needs 1", "of memory or more", "lower outbox.memory")):
+            with self.subTest(texts[0]):
+                self.start(self.write_config(**sections), MISSING_RESOURCE, *texts)
+        p = subprocess.run([harness.BIN / "koto-l3d", "--config", self.write_config(**sections), "--check-config"], capture_output=True, text=True)
+        self.assertEqual((p.returncode, p.stdout), (MISSING_RESOURCE, ""), p.stderr)
+        self.assertIn(texts[0], p.stderr)
+
+    def test_a_port_that_is_taken(self):
+        for kind, port, key in ((socket.SOCK_DGRAM, self.ports.udp + 3, "udp.bind"), (socket.SOCK_STREAM, self.ports.tcp, "tcp.bind"),
+                                (socket.SOCK_STREAM, self.ports.monitor, "monitor.bind")):
+            with socket.socket(socket.AF_INET, kind) as s:
+                s.bind((harness.HOST, port))
+                if kind == socket.SOCK_STREAM:
+                    s.listen()
+                self.start(self.write_config(), MISSING_RESOURCE, str(port), "in use", key)
+        # Nothing is left behind that would hinder the next start.
+        self.stop_daemon(self.start_daemon())
 
     def test_the_service_manager_is_told_the_state(self):
         path = self.folder / "manager"
@@ -41,55 +66,6 @@ class Start(harness.SystemTest):
         harness.wait_until(lambda: told() == "STATUS=run 7: receiving, 0 events", "the receiver")
         self.assertEqual(daemon.stop(), 0)
 
-    def test_configurations_that_are_wrong(self):
-        config = self.write_config(forward={"rat": "4 Gb/s"})
-        self.start(config, BAD_CONFIGURATION, f"{config}:", "forward.rat is not a key; did you mean forward.rate?")
-        config = self.write_config(frames={"count": 1})
-        self.start(config, BAD_CONFIGURATION, f"{config}:", "frames.count = 1 is out of range 2..64")
-        config = self.write_config(readout={"crates": ["0-1: 3 x 126 MHz"]})
-        self.start(config, BAD_CONFIGURATION, f"{config}:", "readout.crates")
-        config.write_text("[run\nnumber = 1\n")
-        self.start(config, BAD_CONFIGURATION, f"{config}:1")
-        config.write_bytes(os.urandom(1000))
-        self.start(config, BAD_CONFIGURATION, f"{config}:")
-
-    def test_configurations_that_cannot_be_read(self):
-        self.start(self.folder / "nowhere.toml", BAD_CONFIGURATION, "nowhere.toml")
-        self.start(self.folder, BAD_CONFIGURATION, str(self.folder))
-        if os.geteuid() != 0:
-            config = self.write_config()
-            config.chmod(0)
-            self.start(config, BAD_CONFIGURATION, str(config))
-
-    def test_the_configuration_that_is_printed_is_one(self):
-        config = self.write_config()
-        p = harness.Program([harness.BIN / "koto-l3d", "--config", config, "--print-config"], self.folder / "print.log")
-        self.assertEqual(p.wait(), 0)
-        printed = self.folder / "printed.toml"
-        printed.write_text(p.said())
-        p = harness.Program([harness.BIN / "koto-l3d", "--config", printed, "--check-config"], self.folder / "check.log")
-        self.assertEqual(p.wait(), 0, p.said())
-
-    def test_more_memory_than_there_is(self):
-        config = self.write_config(outbox={"memory": "1024 GiB"})
-        wrong = "koto-l3d: the configuration needs 1"
-        self.start(config, MISSING_RESOURCE, wrong, "of memory or more", "lower outbox.memory")
-        p = self.check(config)
-        self.assertEqual((p.returncode, p.stdout), (MISSING_RESOURCE, ""), p.stderr)
-        self.assertIn(wrong, p.stderr)
-
-    def check(self, config):
-        return subprocess.run([harness.BIN / "koto-l3d", "--config", config, "--check-config"], capture_output=True, text=True, timeout=harness.PATIENCE)
-
-    def test_places_that_cannot_be(self):
-        file, none = self.folder / "file", self.folder / "none"
-        file.write_text("no folder")
-        for sections, text in (({"spool": {"folder": str(file), "size": "64 MiB", "floor": "0 B"}}, f"{file}"),
-                               ({"run": {"control": str(none / "s"), "ledger": f"{self.folder}/ledgers/"}}, "(run.control)"),
-                               ({"run": {"ledger": str(none / "ledger.json")}}, "run.ledger: cannot write")):
-            with self.subTest(text, **sections):
-                self.start(self.write_config(**sections), MISSING_RESOURCE, text)
-
     def test_a_receiver_whose_name_has_no_address(self):
         name = "x" * 64  # one more than DNS knows: no name server is asked
         daemon = self.start_daemon(forward={"to": f"tcp://{name}:42200"})
@@ -98,86 +74,25 @@ class Start(harness.SystemTest):
         daemon.wait_to_say(f"output link: the name {name} (forward.to) has no address here: ")
         self.assertEqual(daemon.stop(), 0)
 
-    def test_a_port_that_is_taken(self):
-        for kind, port, key in ((socket.SOCK_DGRAM, self.ports.udp + 3, "udp.bind"), (socket.SOCK_STREAM, self.ports.tcp, "tcp.bind"),
-                                (socket.SOCK_STREAM, self.ports.monitor, "monitor.bind")):
-            with socket.socket(socket.AF_INET, kind) as s:
-                s.bind((harness.HOST, port))
-                if kind == socket.SOCK_STREAM:
-                    s.listen()
-                self.start(self.write_config(), MISSING_RESOURCE, str(port), "in use", key)
-        # Nothing is left behind that would hinder the next start.
-        self.stop_daemon(self.start_daemon())
-
-    def test_a_second_daemon_on_the_same_ports(self):
-        receiver, daemon = self.start_receiver(), self.start_daemon()
-        self.start(self.write_config("second.toml"), MISSING_RESOURCE, "in use")
-        sender, maker = self.udp_sender(daemon), level2.EventMaker(self.crates, 61)
-        sent = {(1, n): maker.fragments(1, n) for n in range(1, 21)}
-        for (spill, number), fragments in sent.items():
-            sender.event(spill, number, fragments)
-        sender.end(1, 20)
-        daemon.wait_for_stored(20)
-        self.stop_daemon(daemon)
-        receiver.stop()
-        self.assert_stored(sent)
-
-    def test_a_second_receiver(self):
-        first, daemon = self.start_receiver(), self.start_daemon()
-        sender, maker = self.udp_sender(daemon), level2.EventMaker(self.crates, 62)
-        other = self.folder / "other"
-        sent = {}
-        for number in range(1, 101):
-            sent[1, number] = maker.fragments(1, number)
-            sender.event(1, number, sent[1, number])
-            if number == 40:  # on the same port
-                second = self.start_receiver(store=other, listening=False)
-                self.assertEqual(second.wait(), MISSING_RESOURCE, second.said())
-                self.assertIn("in use", second.said())
-            if number == 60:  # on the same folder
-                second = self.keep(harness.Program(
-                    [harness.BIN / "koto-l3", "receive", "--bind", f"tcp://{harness.HOST}:{self.ports.receiver + 1}",
-                     "--out", self.store], self.folder / "second.log"))
-                self.assertEqual(second.wait(), MISSING_RESOURCE, second.said())
-                self.assertIn(str(self.store), second.said())
-        sender.end(1, 100)
-        daemon.wait_for_stored(100)
-        self.stop_daemon(daemon)
-        self.assertEqual(first.stop(), 0)
-        self.assert_stored(sent)
-
     def test_a_receiver_with_less_memory_than_it_may_need(self):
         p = self.keep(harness.Program(["prlimit", f"--as={1 << 30}", harness.BIN / "koto-l3", "receive", "--bind",
                                        f"tcp://{harness.HOST}:{self.ports.receiver}", "--out", self.store], self.folder / "receiver.log"))
         p.wait_to_say("has 1024 MiB, less than that: it would end where peers send all that they may")
         self.assertEqual(p.stop(), 0, p.said())
 
-    def test_a_receiver_that_cannot_start(self):
-        p = self.start_receiver(store=self.folder / "no" / "such" / "place", listening=False)
-        self.assertEqual(p.wait(), MISSING_RESOURCE, p.said())
-        file = self.folder / "file"
-        file.write_text("not a folder")
-        p = self.start_receiver(store=file, listening=False)
-        self.assertEqual(p.wait(), MISSING_RESOURCE, p.said())
-
     def test_another_receiver_with_an_empty_folder_takes_over(self):
         """The first receiver's machine is lost: what it acknowledged is its own; the rest goes to the next."""
-        first = self.start_receiver()
-        daemon = self.start_daemon()
-        sender, maker = self.udp_sender(daemon), level2.EventMaker(self.crates, 63)
-        sent = {}
-        for number in range(1, 201):
-            sent[1, number] = maker.fragments(1, number)
-            sender.event(1, number, sent[1, number])
-            if number == 100:
-                daemon.wait_for_stored(100)
-                first.kill()
-                self.start_receiver(store=self.folder / "second")
-        sender.end(1, 200)
+        first, daemon, sent = self.start_receiver(), self.start_daemon(), self.make_events(200)
+        sender, events = self.udp_sender(daemon), list(sent.items())
+        self.send_events(sender, dict(events[:100]))
+        daemon.wait_for_stored(100)
+        first.kill()
+        self.start_receiver(store=self.folder / "second")
+        self.send_events(sender, dict(events[100:]))
         daemon.wait_for_stored(200)
         self.stop_daemon(daemon)
-        events = [e for name in ("store", "second") for e in harness.store_reader.events_of(self.folder / name, whole=False)]
-        self.assertEqual(sorted((e.spill, e.number) for e in events), sorted(sent))
+        stored = [e for name in ("store", "second") for e in harness.store_reader.events_of(self.folder / name, whole=False)]
+        self.assertEqual(sorted((e.spill, e.number) for e in stored), sorted(sent))
 
 
 class Descriptors(harness.SystemTest):
@@ -197,120 +112,17 @@ class Descriptors(harness.SystemTest):
         self.stream_sender(run=7).connect()
 
 
-class Stop(harness.SystemTest):
-    def load(self, daemon, sender, maker):
-        """A thread that sends without a pause until it is told to stop; the stop and what was sent."""
-        sent, stop = {}, threading.Event()
-
-        def send():
-            number = 0
-            while not stop.is_set():
-                number += 1
-                sent[1, number] = maker.fragments(1, number)
-                try:
-                    sender.event(1, number, sent[1, number])
-                except (OSError, TimeoutError):
-                    return  # the daemon's sockets are gone
-        thread = threading.Thread(target=send)
-        thread.start()
-
-        def end():
-            stop.set()
-            thread.join()
-        self.addCleanup(end)
-        return end, sent
-
-    def stop_under_load(self, with_receiver, time_limit, **sections):
-        receiver = self.start_receiver() if with_receiver else None
-        daemon = self.start_daemon(run={"drain_time_limit": time_limit}, **sections)
-        sender, maker = self.udp_sender(daemon), level2.EventMaker(self.crates, 64)
-        end, sent = self.load(daemon, sender, maker)
-        daemon.wait_for(lambda s: s["events"]["admitted"] > 300, "load")
-        code = daemon.stop()
-        end()
-        ledger = daemon.ledger()
-        self.assertEqual(code, 1 if ledger["events"]["shed"]["drain"] else 0, daemon.said())
-        self.assertTrue(ledger["balanced"], ledger)
-        self.assert_conserved(ledger)
-        self.assertEqual(ledger["events"]["in_flight"], ledger.get("spool", {}).get("waiting", 0))
-        if receiver:
-            receiver.stop()
-        return ledger, sent
-
-    def test_sigterm_at_full_load_loses_nothing_that_was_admitted(self):
-        ledger, sent = self.stop_under_load(True, "10 s")
-        self.assertTrue(ledger["clean"])
-        self.assertEqual(nonzero(ledger["events"]["shed"]), {})
-        found = self.stored()
-        self.assertEqual(len(found), ledger["events"]["admitted"])
-        self.assert_stored({key: sent[key] for key in found})
-
-    def test_sigterm_without_a_receiver_leaves_everything_on_disk(self):
-        ledger, _ = self.stop_under_load(False, "10 s")
-        self.assertTrue(ledger["clean"])
-        self.assertEqual(nonzero(ledger["events"]["shed"]), {})
-        self.assertEqual(ledger["spool"]["waiting"], ledger["events"]["admitted"])
-
-    def test_sigterm_without_receiver_and_disk_counts_what_is_given_up(self):
-        ledger, _ = self.stop_under_load(False, "1 s", spool={"folder": ""})
-        self.assertEqual(ledger["events"]["forwarded"], 0)
-        self.assertEqual(nonzero(ledger["events"]["shed"]), {"drain": ledger["events"]["admitted"]})
-
-    def test_no_trouble_is_over_because_the_daemon_ends(self):
-        """Neither the full outbox nor the missing frame ended: their events were given up."""
-        daemon = self.start_daemon(run={"drain_time_limit": "1 s"}, spool={"folder": ""}, outbox={"memory": "4 MiB", "block": "64 KiB"},
-                                   frames={"count": 2, "events": 8})
-        end, _ = self.load(daemon, self.udp_sender(daemon), level2.EventMaker(self.crates, 65))
-        daemon.wait_for(lambda s: {"outbox_full", "no_frame"} <= set(s["state"]["degraded"]), "a full outbox and no frame")
-        self.assertEqual(daemon.stop(), 1, daemon.said())
-        end()
-        at_the_end = daemon.said().split("SIGTERM: draining")[1]
-        self.assertIn("0 stored", at_the_end)
-        self.assertNotIn("is over", at_the_end)
-
-    def test_a_signal_during_the_start_ends_what_has_started(self):
-        p = self.keep(harness.Program([harness.BIN / "koto-l3d", "--config", self.write_config()], self.folder / "daemon.log"))
-        harness.wait_until(lambda: p.catches(signal.SIGTERM), "the daemon catches SIGTERM")
-        self.assertEqual(p.stop(), 0, p.said())
-        self.assertIn("SIGTERM: draining", p.said())
-
-    def test_a_second_signal_does_not_cut_the_drain_short(self):
-        daemon = self.start_daemon(run={"drain_time_limit": "3 s"}, spool={"folder": ""})  # nobody receives
-        sender, maker = self.udp_sender(daemon), level2.EventMaker(self.crates, 66)
-        for number in range(1, 11):
-            sender.event(1, number, maker.fragments(1, number))
-        daemon.wait_for(lambda s: s["events"]["admitted"] == 10, "10 events")
-        daemon.signal(signal.SIGTERM)
-        daemon.wait_to_say("SIGTERM: draining")
-        for number in (signal.SIGTERM, signal.SIGINT):
-            daemon.signal(number)
-        self.assertEqual(daemon.wait(), 1, daemon.said())
-        ledger = daemon.ledger()
-        self.assertEqual(nonzero(ledger["events"]["shed"]), {"drain": 10})
-        self.assertTrue(ledger["balanced"])
-
-    def test_a_killed_daemon_leaves_no_ledger_of_an_earlier_run(self):
-        daemon = self.start_daemon()
-        self.stop_daemon(daemon)
-        before = daemon.ledger()
-        daemon = self.start_daemon()
-        daemon.wait_to_say("ready: run")  # /readyz answers a moment before the new ledger is written
-        daemon.kill()
-        after = daemon.ledger()
-        self.assertNotEqual(after["session"], before["session"])
-        self.assertFalse(after["clean"])
-
+class AfterACrash(harness.SystemTest):
     def test_a_start_after_a_kill_says_what_it_cost(self):
         receiver = self.start_receiver()
         few = {"outbox": {"memory": "1 MiB", "block": "16 KiB"}}
         daemon = self.start_daemon(**few)
         self.assertNotIn("did not end properly", daemon.said())
-        sender, maker, sent = self.udp_sender(daemon), level2.EventMaker(self.crates, 68), {}
+        sender, sent = self.udp_sender(daemon), self.make_events(900)
+        events = iter(sent.items())
 
-        def send(events):
-            for number in range(len(sent) + 1, len(sent) + 1 + events):
-                sent[1, number] = maker.fragments(1, number)
-                sender.event(1, number, sent[1, number])
+        def send(some):
+            self.send_events(sender, dict(itertools.islice(events, some)))
 
         send(200)
         daemon.wait_for(lambda s: s["events"]["forwarded"] > 100, "events to be stored")
@@ -351,9 +163,7 @@ class Stop(harness.SystemTest):
         ledgers = self.folder / "ledgers"
         how = {"run": {"ledger": f"{ledgers}/"}, "spool": {"folder": ""}}
         daemon = self.start_daemon(**how)
-        sender, maker = self.udp_sender(daemon), level2.EventMaker(self.crates, 69)
-        for number in range(1, 51):
-            sender.event(1, number, maker.fragments(1, number))
+        self.send_events(self.udp_sender(daemon), self.make_events(50))
         before = daemon.wait_for(lambda s: s["events"]["admitted"] == 50, "all events")
         daemon.wait_for(lambda s: s["uptime"] > before["uptime"] + 1, "that to be noted")
         daemon.kill()
@@ -367,28 +177,6 @@ class Stop(harness.SystemTest):
         self.assertEqual(daemon.metrics()["koto_l3_last_run_crashed"], 1)
         daemon.wait_to_say("up to 50 were in memory")
 
-    def test_sigterm_over_tcp_leaves_the_rest_to_the_next_daemon(self):
-        receiver, daemon = self.start_receiver(), self.start_daemon()
-        maker, sent = level2.EventMaker(self.crates, 65), {}
-        sender = self.stream_sender(run=7).connect()
-        sender.begin(1)
-        for number in range(1, 301):
-            sent[1, number] = maker.fragments(1, number)
-            if number in (100, 200):
-                sender.close()
-                self.stop_daemon(daemon)
-                daemon = self.start_daemon()
-                sender.reconnect()
-            sender.event(1, number, sent[1, number])
-        sender.wait_for_acknowledgement(sender.end(1, 300))
-        self.stop_daemon(daemon)
-        receiver.stop()
-        events = harness.store_reader.events_of(self.store)
-        self.assertEqual({(e.spill, e.number) for e in events}, set(sent))
-        self.assert_extracted(sent)
-
-
-class Ledgers(harness.SystemTest):
     def test_a_folder_keeps_each_ledger_and_tells_of_each_crash_once(self):
         receiver, folder = self.start_receiver(), self.folder / "ledgers"
         ended, killed = [], []
@@ -423,9 +211,6 @@ class Reload(harness.SystemTest):
     def reload(self, daemon, outcome, **sections):
         """Writes the file anew, tells the daemon, and waits until it has taken or refused it."""
         self.write_config(**sections)
-        self.reload_as_it_is(daemon, outcome)
-
-    def reload_as_it_is(self, daemon, outcome):
         series = f'koto_l3_reloads_total{{outcome="{outcome}"}}'
         before = daemon.metrics()[series]
         daemon.signal(signal.SIGHUP)
@@ -435,21 +220,16 @@ class Reload(harness.SystemTest):
         receiver = self.start_receiver()
         slow = {"rate": "1 Mb/s"}
         daemon = self.start_daemon(forward=slow)
-        sender, maker, sent = self.udp_sender(daemon), level2.EventMaker(self.crates, 67), {}
-
-        def send(spill, events):
-            for number in range(1, events + 1):
-                sent[spill, number] = maker.fragments(spill, number)
-                sender.event(spill, number, sent[spill, number])
-            sender.end(spill, events)
-
-        many = 25 * harness.PATIENCE
-        send(1, many)
+        sender, many = self.udp_sender(daemon), 25 * harness.PATIENCE
+        first, second = self.make_events(many, 1), self.make_events(100, 2)
+        self.send_events(sender, first)
+        sender.end(1, many)
         before = daemon.status()
         self.reload(daemon, "refused", forward={"rate": "unlimited"}, frames={"count": 1}, log={"level": "debug"})
         daemon.wait_to_say(re.compile(rf"{self.folder}/l3.toml:\d+:\d+: frames.count = 1 is out of range"))
         daemon.wait_to_say("the settings stay as they are")
-        send(2, 100)
+        self.send_events(sender, second)
+        sender.end(2, 100)
         status = daemon.wait_for(lambda s: s["events"]["admitted"] == many + 100, "all events")
         # At 1 Mb/s the rest would take longer than any wait of this test.
         self.assertGreater(status["outbox"]["bytes"] * 8 / 1e6, 1.2 * harness.PATIENCE, status)
@@ -464,56 +244,7 @@ class Reload(harness.SystemTest):
         self.assertIn("the settings stay", so_far)
         self.assertEqual(daemon.said(), so_far, "nothing below an error is said at this level")
         self.assertEqual(receiver.stop(), 0)
-        self.assert_stored(sent)
-
-    def hostile_files(self):
-        """Name -> file: what no reader of settings may follow to its end."""
-        texts = {"mistakes": "[forward]\n" + "".join(f"k{n} = 1\n" for n in range(60_000))}
-        files = {name: self.folder / name for name in (*texts, "long", "pipe", "folder")}
-        for name, text in texts.items():
-            files[name].write_text(text)
-        with open(files["long"], "wb") as f:
-            f.truncate(1_200_000_000)
-        os.mkfifo(files["pipe"])
-        files["folder"].mkdir()
-        good = harness.HERE.parents[1] / "deploy/selection.toml"
-        return {**files, "device": "/dev/zero", "made up": "/proc/version", "none": self.folder / "none", "NUL": f"{good}\0x"}
-
-    def refused(self, daemon):
-        """Tells the daemon to read its configuration again, and waits until it has refused it."""
-        said = "is not taken, the settings stay as they are"
-        before = daemon.said().count(said)
-        daemon.signal(signal.SIGHUP)
-        harness.wait_until(lambda: daemon.said().count(said) > before, "the refusal")
-
-    def test_files_that_no_reader_can_follow_to_their_end_change_nothing(self):
-        files = self.hostile_files()
-        daemon = self.start_daemon()
-        daemon.wait_to_say("ready: run")
-        before = daemon.memory()
-        config = daemon.config.read_text()
-        for key in ("lines", "detector", "calibration", "secret_key", "receiver_key"):
-            for name, file in files.items():
-                with self.subTest(key=key, file=name):
-                    if key.endswith("_key"):
-                        self.write_config(forward={"secret_key": "none", "receiver_key": "none", key: str(file)})
-                    else:
-                        self.write_config(selection={"lines": "built-in", key: str(file)})
-                    self.refused(daemon)
-        for name, file in files.items():
-            if name == "NUL":
-                continue  # no argument of a program can have one
-            with self.subTest(key="--config", file=name):
-                link = self.folder / "link"
-                link.symlink_to(file)
-                link.replace(daemon.config)
-                self.refused(daemon)
-        if not harness.SANITIZED:  # a sanitizer keeps what is freed
-            self.assertLess(daemon.memory() - before, 16 << 20, "what it read is not kept")
-        (self.folder / "good").write_text(config)
-        (self.folder / "good").replace(daemon.config)
-        self.reload_as_it_is(daemon, "applied")
-        self.assertEqual(self.stop_daemon(daemon)["events"]["admitted"], 0)
+        self.assert_stored(first | second)
 
 
 if __name__ == "__main__":

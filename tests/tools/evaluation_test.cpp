@@ -7,7 +7,7 @@
 #include <set>
 
 #include "tools/evaluate/offline_cuts.hpp"
-#include "tools/evaluate/stress_rows.hpp"
+#include "tools/evaluate/stress.hpp"
 
 namespace {
 

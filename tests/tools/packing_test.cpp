@@ -13,7 +13,7 @@
 #include "gpu/codec/strong.hpp"
 #include "tests/error_of.hpp"
 #include "tests/tools/temporary_folder.hpp"
-#include "tools/pack/packing.hpp"
+#include "tools/pack/byte_stream.hpp"
 #include "tools/pack/strong_file.hpp"
 
 namespace {

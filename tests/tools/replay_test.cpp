@@ -6,9 +6,9 @@
 
 #include "tests/error_of.hpp"
 #include "tests/tools/replay_files.hpp"
-#include "tools/replay/loop.hpp"
 #include "tools/replay/pace.hpp"
 #include "tools/replay/report.hpp"
+#include "tools/replay/source.hpp"
 
 namespace {
 

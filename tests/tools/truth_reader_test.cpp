@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/simulation/truth_reader.hpp"
+#include "tools/simulation/truth_file.hpp"
 
 #include <array>
 #include <tuple>
@@ -8,7 +8,6 @@
 
 #include "tests/error_of.hpp"
 #include "tests/tools/temporary_folder.hpp"
-#include "tools/simulation/truth_file.hpp"
 
 namespace {
 

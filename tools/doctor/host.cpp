@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/doctor/host.hpp"
+#include "tools/doctor/checks.hpp"
 
 #include <algorithm>
 #include <charconv>

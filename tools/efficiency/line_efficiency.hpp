@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "tools/evaluate/evaluation.hpp"
-#include "transport/store/summary_view.hpp"
+#include "transport/store/event_view.hpp"
 
 namespace l3 {
 

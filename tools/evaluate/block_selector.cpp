@@ -8,7 +8,7 @@
 
 #include "gpu/codec/decode_all.hpp"
 #include "tools/command_error.hpp"
-#include "tools/verify/payload_words.hpp"
+#include "tools/verify/payload_tally.hpp"
 
 namespace l3 {
 

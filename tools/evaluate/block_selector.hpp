@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "tools/evaluate/batch_filler.hpp"
+#include "tools/evaluate/file_batches.hpp"
 #include "tools/evaluate/selection_run.hpp"
 #include "transport/store/event_view.hpp"
 

@@ -22,20 +22,34 @@ void decision_totals::add(const event_summary& s) {
   }
 }
 
+std::vector<std::pair<std::uint64_t, std::string>>
+reasons_by_frequency(std::span<const std::uint64_t> events) {
+  std::vector<std::pair<std::uint64_t, std::string>> all;
+  for (std::size_t r = 0; r < events.size(); ++r)
+    if (r != line_fired && events[r] != 0)
+      all.emplace_back(events[r], name_of_reason(static_cast<std::uint8_t>(r)));
+  std::ranges::stable_sort(all, [](const auto& a, const auto& b) { return a.first > b.first; });
+  return all;
+}
+
+boost::json::object reasons_to_json(std::span<const std::uint64_t> events) {
+  boost::json::object all;
+  for (std::size_t r = 0; r < events.size(); ++r)
+    if (r != line_fired && events[r] != 0)
+      all[name_of_reason(static_cast<std::uint8_t>(r))] = events[r];
+  return all;
+}
+
 boost::json::array lines_to_json(const decision_totals& t, const loaded_selection& selection) {
   boost::json::array list;
   const auto names = selection.line_names();
   for (std::size_t n = 0; n < t.lines.size(); ++n) {
-    boost::json::object reasons;
-    for (std::size_t r = 0; r < t.lines[n].reasons.size(); ++r)
-      if (r != line_fired && t.lines[n].reasons[r] != 0)
-        reasons[name_of_reason(static_cast<std::uint8_t>(r))] = t.lines[n].reasons[r];
     list.push_back(boost::json::object{{"line", names[n]},
                                        {"id", selection.tables.lines[n].id},
                                        {"prescale", selection.tables.lines[n].prescale},
                                        {"fired", t.lines[n].fired},
                                        {"kept", t.lines[n].kept},
-                                       {"refused", reasons}});
+                                       {"refused", reasons_to_json(t.lines[n].reasons)}});
   }
   return list;
 }
@@ -46,15 +60,9 @@ void print_totals(const decision_totals& t, const loaded_selection& selection) {
               "prescale", "fired", "kept");
   for (std::size_t n = 0; n < t.lines.size(); ++n) {
     const line_total& line = t.lines[n];
-    std::vector<std::pair<std::uint64_t, std::string>> reasons;
-    for (std::size_t r = 0; r < line.reasons.size(); ++r)
-      if (r != line_fired && line.reasons[r] != 0)
-        reasons.emplace_back(line.reasons[r], name_of_reason(static_cast<std::uint8_t>(r)));
-    std::stable_sort(reasons.begin(), reasons.end(),
-                     [](const auto& a, const auto& b) { return a.first > b.first; });
     std::vector<std::string> texts;
-    texts.reserve(reasons.size());
-    for (const auto& [count, what] : reasons) texts.push_back(fmt::format("{} {}", what, count));
+    for (const auto& [count, what] : reasons_by_frequency(line.reasons))
+      texts.push_back(fmt::format("{} {}", what, count));
     print_plain("{:<16} {:9} {:10} {:10}   {}\n", names[n], selection.tables.lines[n].prescale,
                 line.fired, line.kept, fmt::join(texts, ", "));
   }

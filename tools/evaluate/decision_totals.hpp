@@ -4,9 +4,13 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
 
 #include "selection/engine/engine.hpp"
 #include "selection/trigger/load_selection.hpp"
@@ -30,7 +34,13 @@ struct decision_totals {
   std::vector<line_total> lines; ///< in the order of their bits
 };
 
-/// One object per line: `line`, `id`, `prescale`, `fired`, `kept`, `refused` by reason.
+/// Events by the reason why a line did not keep them, the most frequent first. `events` is indexed
+/// by line_reason.
+[[nodiscard]] std::vector<std::pair<std::uint64_t, std::string>>
+reasons_by_frequency(std::span<const std::uint64_t> events);
+/// The same as an object, in the order of the reasons.
+[[nodiscard]] boost::json::object reasons_to_json(std::span<const std::uint64_t> events);
+/// An object for each line: `line`, `id`, `prescale`, `fired`, `kept`, `refused` by reason.
 [[nodiscard]] boost::json::array lines_to_json(const decision_totals& t,
                                                const loaded_selection& selection);
 /// Prints a table of the lines and the number of kept events to standard output.

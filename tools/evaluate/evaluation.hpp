@@ -5,7 +5,10 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <vector>
+
+#include <boost/json.hpp>
 
 #include "selection/detector/detector.hpp"
 #include "tools/simulation/true_event.hpp"
@@ -96,5 +99,17 @@ struct evaluation {
     return bytes_out == 0 ? 0 : static_cast<double>(bytes_in) / static_cast<double>(bytes_out);
   }
 };
+
+/// {"some", "all", "value", "lower", "upper"}
+[[nodiscard]] boost::json::object to_json(const proportion& p);
+
+// An evaluation as text and as JSON.
+
+[[nodiscard]] std::string evaluation_text(const evaluation& e,
+                                          const std::vector<std::string>& lines,
+                                          const std::string& signal_line);
+[[nodiscard]] boost::json::object evaluation_json(const evaluation& e,
+                                                  const std::vector<std::string>& lines,
+                                                  const std::string& signal_line);
 
 } // namespace l3

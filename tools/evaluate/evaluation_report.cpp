@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/evaluate/evaluation_report.hpp"
+#include "tools/evaluate/evaluation.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "selection/trigger/load_selection.hpp"
+#include "tools/evaluate/decision_totals.hpp"
 #include "tools/print.hpp"
 
 namespace l3 {
@@ -83,14 +84,6 @@ void add_signal(std::string& text, const evaluation& e, const std::string& line)
          e.vertex.mean(), e.vertex.rms(), e.momentum.mean(), e.momentum.rms());
 }
 
-json::object to_json(const proportion& p) {
-  return {{"some", p.some},
-          {"all", p.all},
-          {"value", p.value()},
-          {"lower", p.lower()},
-          {"upper", p.upper()}};
-}
-
 json::object to_json(const deviation& d) {
   return {{"n", d.n}, {"mean", d.mean()}, {"rms", d.rms()}};
 }
@@ -110,6 +103,14 @@ json::object to_json(const evaluation::row& r, const std::vector<std::string>& l
 }
 
 } // namespace
+
+json::object to_json(const proportion& p) {
+  return {{"some", p.some},
+          {"all", p.all},
+          {"value", p.value()},
+          {"lower", p.lower()},
+          {"upper", p.upper()}};
+}
 
 std::string evaluation_text(const evaluation& e, const std::vector<std::string>& lines,
                             const std::string& signal_line) {
@@ -133,13 +134,7 @@ json::object evaluation_json(const evaluation& e, const std::vector<std::string>
     if (e.by_type[t].events != 0)
       types[name_of(static_cast<event_type>(t))] = to_json(e.by_type[t], lines);
   json::object reasons;
-  for (std::size_t n = 0; n < lines.size(); ++n) {
-    json::object of_line;
-    for (std::size_t r = 0; r < e.reasons[n].size(); ++r)
-      if (r != line_fired && e.reasons[n][r] != 0)
-        of_line[name_of_reason(static_cast<std::uint8_t>(r))] = e.reasons[n][r];
-    reasons[lines[n]] = of_line;
-  }
+  for (std::size_t n = 0; n < lines.size(); ++n) reasons[lines[n]] = reasons_to_json(e.reasons[n]);
   json::object link_bytes;
   for (std::size_t n = 0; n < lines.size(); ++n) link_bytes[lines[n]] = e.link_bytes[n];
   json::array photons;

@@ -2,9 +2,82 @@
 #include "tools/evaluate/file_batches.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <stdexcept>
 
+#include "transport/building/fragment_index.hpp"
+#include "transport/format/block.hpp"
+
 namespace l3 {
+
+namespace {
+
+/// A fragment is contiguous and aligned like one received over TCP.
+constexpr std::size_t fragment_alignment = 64;
+
+} // namespace
+
+batch_capacity batch_filler::capacity(std::uint32_t events) const {
+  const std::size_t fragment = round_up(l2::max_fragment_bytes, fragment_alignment);
+  const std::uint32_t fragments = events * crates_.size();
+  return {events, fragments, fragments, events * crates_.boards(), fragments * fragment};
+}
+
+event_entry& batch_filler::add(input_batch& batch, event_key key,
+                               std::span<const crate_fragment> fragments) const {
+  event_entry event;
+  event.spill = key.spill;
+  event.number = key.number;
+  event.first_fragment = batch.used_fragments;
+  event.fragments = static_cast<std::uint32_t>(fragments.size());
+  event.first_board = batch.used_boards;
+  if (fragments.size() < crates_.size()) event.flags |= event_incomplete;
+  std::optional<std::uint32_t> time;
+  for (const crate_fragment& f : fragments) {
+    const auto of_fragment = add_fragment(batch, key, f, event);
+    if (!time) time = of_fragment;
+  }
+  event.reference_time = time.value_or(0);
+  event.boards = batch.used_boards - event.first_board;
+  batch.events[batch.used_events] = event;
+  return batch.events[batch.used_events++];
+}
+
+std::optional<std::uint32_t> batch_filler::add_fragment(input_batch& batch, event_key key,
+                                                        const crate_fragment& fragment,
+                                                        event_entry& event) const {
+  const auto n = static_cast<std::uint32_t>(fragment.bytes.size());
+  const auto piece = static_cast<piece_offset>(batch.used_bytes);
+  std::memcpy(batch.bytes.data() + piece, fragment.bytes.data(), n);
+  batch.used_bytes = round_up(batch.used_bytes + n, fragment_alignment);
+  batch.pieces[batch.used_pieces] = piece;
+
+  fragment_entry entry;
+  entry.first_piece = batch.used_pieces++;
+  entry.piece_bytes = static_cast<std::uint32_t>(round_up(std::max(n, 1U), 4));
+  entry.bytes = n;
+  entry.first_board = batch.used_boards;
+  entry.crate = static_cast<std::uint8_t>(fragment.crate);
+  const crate_readout& crate = crates_.crates[fragment.crate];
+  const auto boards = batch.boards.subspan(batch.used_boards, crate.boards);
+  const fragment_index found =
+      index_fragment({batch.bytes.data(), &batch.pieces[entry.first_piece], entry.piece_bytes, n},
+                     crate, key, boards);
+  if (found.problem) {
+    entry.raw = 1;
+    event.flags |= event_damaged;
+  } else {
+    entry.boards = found.boards;
+    if (found.boards < crate.boards) event.flags |= event_incomplete;
+    for (board_entry& b : boards.first(found.boards)) {
+      b.event = batch.used_events;
+      b.fragment = batch.used_fragments;
+    }
+    batch.used_boards += found.boards;
+  }
+  batch.fragments[batch.used_fragments++] = entry;
+  return found.time;
+}
 
 file_batches::file_batches(const std::filesystem::path& file, at_damage what)
     : file_(file), reader_(file), filler_(reader_.crates()), at_damage_(what) {

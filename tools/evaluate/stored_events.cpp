@@ -1,11 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/evaluate/stored_events.hpp"
 
+#include <algorithm>
+#include <memory>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "monitor/version.hpp"
+#include "selection/trigger/line_id.hpp"
 #include "tools/command_error.hpp"
+#include "tools/evaluate/stored_settings.hpp"
 #include "tools/print.hpp"
-#include "tools/verify/payload_words.hpp"
+#include "tools/verify/payload_tally.hpp"
+#include "transport/accounting/ledger.hpp"
+#include "transport/format/plain_text.hpp"
+#include "transport/store/event_view.hpp"
 
 namespace l3 {
 
@@ -59,6 +73,132 @@ int tell(const unreadable_parts& lost, bool skip_damaged) {
                 lost.places, lost.blocks, lost.events, offer);
   const bool accepted = lost.none() || skip_damaged;
   return accepted && lost.limited.events() == 0 ? 0 : exit_failure;
+}
+
+unreadable_parts for_each_stored(
+    const std::filesystem::path& folder, const selection_options& how, const readout& crates,
+    const std::function<void(const block_selector&, const decided_event&)>& f, interrupt& signals) {
+  std::optional<block_selector> with;
+  const auto decide = [&] {
+    signals.check();
+    if (with) with->decide([&](const decided_event& e) { f(*with, e); });
+  };
+  payload_tally limited;
+  std::uint64_t damaged = 0;
+  stored_events in(folder, "select", signals);
+  while (const auto event = in.next()) {
+    if (!event->is_whole()) {
+      limited.add(*event);
+      continue;
+    }
+    if (!with || with->run() != in.block().run) {
+      decide();
+      with.emplace(how, crates, in.block().run);
+    }
+    if (!with->add(*event)) ++damaged;
+    if (with->is_full()) decide();
+  }
+  decide();
+  unreadable_parts lost = in.left_out();
+  lost.events += damaged;
+  lost.limited = limited;
+  if (limited.events() > 0) lost.lines = stored_settings(folder, signals).line_names();
+  return lost;
+}
+
+namespace {
+
+class recorded_run {
+public:
+  recorded_run(const selection_options& how, const std::function<void(const recorded_event&)>& f)
+      : how_(how), tell_(f) {}
+
+  void take(const packed_event_view& event, const block_header& header, const told_settings& told) {
+    const bool selected = told.all && !told.all->lines.empty();
+    if (selected && (told.all != by_ || header.run != run_)) select_by(told.all, header);
+    const std::string refusal = !told.all         ? told.fault
+                                : !selected       ? ""
+                                : broken_.empty() ? why_not(event, *told.all)
+                                                  : broken_;
+    const auto refuse = [&](const std::string& why) {
+      decide(); // in the order of storage
+      tell_({header.run, event.key(), nullptr, nullptr, false, why});
+    };
+    if (!refusal.empty() || !selected) return refuse(refusal);
+    if (!with_->add(event)) return refuse("its waveforms are damaged");
+    stored_.emplace_back(event.summary().begin(), event.summary().end());
+    if (with_->is_full()) decide();
+  }
+
+  /// Decides the collected events.
+  void decide() {
+    if (stored_.empty()) return;
+    std::size_t n = 0;
+    with_->decide([&](const decided_event& e) {
+      const std::vector<std::byte>& stored = stored_[n++];
+      const bool same = e.summary.kept != 0 && std::ranges::equal(summary_of(e), stored);
+      tell_({run_, {e.event.spill, e.event.number}, &*with_, &e, same, {}});
+    });
+    stored_.clear();
+  }
+
+private:
+  void select_by(std::shared_ptr<const recorded_settings> settings, const block_header& header) {
+    decide();
+    with_.reset();
+    broken_.clear();
+    by_ = std::move(settings);
+    run_ = header.run;
+    const std::string name = "the settings of session " + session_text(header.session);
+    try {
+      with_.emplace(how_, load_recorded(*by_, name, run_), by_->crates, run_);
+    } catch (const std::runtime_error& e) {
+      broken_ = plain_lines(e.what());
+    }
+  }
+
+  /// Why the event cannot be decided again; empty if it can.
+  [[nodiscard]] std::string why_not(const packed_event_view& event,
+                                    const recorded_settings& settings) const {
+    const auto stored = summary_view::parse(event.summary());
+    if (!stored) return "its summary is of another version, or damaged";
+    const std::uint32_t mine = with_->selection().tables.constants.settings;
+    if (stored->head.settings != mine)
+      return fmt::format("{} decided it by settings {:08x}, and koto-l3 {} makes {:08x} of the "
+                         "same texts: take the version that decided it",
+                         peer_text(settings.software), stored->head.settings, version(), mine);
+    if (!event.is_whole()) return "it " + why_not_whole(event, names_of(lines_that_asked(event)));
+    return {};
+  }
+
+  [[nodiscard]] std::vector<std::string> names_of(const std::vector<std::uint32_t>& ids) const {
+    std::vector<std::string> names;
+    for (const std::string& name : with_->selection().line_names())
+      if (std::ranges::find(ids, line_id(name)) != ids.end()) names.push_back(name);
+    return names;
+  }
+
+  const selection_options& how_;
+  const std::function<void(const recorded_event&)>& tell_;
+  std::shared_ptr<const recorded_settings> by_;
+  std::uint32_t run_ = 0;
+  std::string broken_; ///< why no selection can be made from the settings
+  std::optional<block_selector> with_;
+  std::vector<std::vector<std::byte>> stored_; ///< summaries of the batch
+};
+
+} // namespace
+
+unreadable_parts for_each_recorded(const std::filesystem::path& folder,
+                                   const selection_options& how,
+                                   const std::function<void(const recorded_event&)>& f,
+                                   interrupt& signals) {
+  stored_settings settings(folder, signals);
+  recorded_run run(how, f);
+  stored_events in(folder, "select", signals);
+  while (const auto event = in.next()) run.take(*event, in.block(), settings.of(in.block()));
+  run.decide();
+  return in.left_out();
 }
 
 } // namespace l3

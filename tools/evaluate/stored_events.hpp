@@ -6,12 +6,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "tools/evaluate/block_selector.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/progress.hpp"
 #include "tools/verify/payload_tally.hpp"
@@ -21,7 +23,7 @@
 
 namespace l3 {
 
-/// What was skipped.
+/// The skipped parts of a store.
 struct unreadable_parts {
   std::uint64_t places = 0; ///< without a block, or with a block that differs from its header
   std::uint64_t blocks = 0; ///< with a damaged payload
@@ -61,5 +63,31 @@ private:
   event_walk walk_{{}, {}};
   unreadable_parts lost_;
 };
+
+// Runs a selection over a store or a spool: every event is decided again, in the order of storage,
+// with the run of its block. Skips and counts unreadable parts. The selection is given, or it comes
+// from the settings stored with the events. In the second case each event is compared with the
+// stored decision bit by bit, or refused with a reason.
+
+/// Calls f for each event. Throws command_error, also for an event that does not fit the readout.
+unreadable_parts for_each_stored(
+    const std::filesystem::path& folder, const selection_options& how, const readout& crates,
+    const std::function<void(const block_selector&, const decided_event&)>& f, interrupt& signals);
+
+struct recorded_event {
+  std::uint32_t run = 0;
+  event_key key;
+  const block_selector* by = nullptr; ///< null: not decided
+  const decided_event* now = nullptr;
+  bool as_stored = false; ///< the summary is identical
+  std::string refusal;    ///< why it is not decided; also empty if no selection ran
+};
+
+/// Calls f for each event in the order of storage. `how` selects the executor. Throws
+/// command_error.
+unreadable_parts for_each_recorded(const std::filesystem::path& folder,
+                                   const selection_options& how,
+                                   const std::function<void(const recorded_event&)>& f,
+                                   interrupt& signals);
 
 } // namespace l3

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "selection/trigger/parse_selection.hpp"
-#include "tools/verify/line_names.hpp"
+#include "tools/verify/payload_tally.hpp"
 #include "transport/store/store_reader.hpp"
 
 namespace l3 {

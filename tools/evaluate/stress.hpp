@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The robustness table: for each row (stress_rows.hpp), simulates and selects signal events and the
+// The robustness table: for each row, simulates and selects signal events and the
 // usual mixture with the row's effects. Signal events must pass the offline cuts on photons (and,
 // where an effect adds hits, those on counters). The judge in tests/offline reads the signal's
 // files and decisions.
@@ -7,14 +7,34 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <boost/json.hpp>
 
 #include "tools/evaluate/evaluated_file.hpp"
-#include "tools/evaluate/stress_rows.hpp"
+#include "tools/simulation/effects.hpp"
 
 namespace l3 {
+
+// The rows of the robustness table: effects in the waveforms that the selection does not expect, at
+// two or three strengths each, and the signal and mixture that the selection must then keep.
+
+struct stress_row {
+  std::string_view name;
+  std::vector<std::pair<std::string_view, double>> effects; ///< options of `koto-l3 simulate`
+  double least_signal = 0.97; ///< fraction of the offline signal that the signal line keeps
+  double most_mixture = 0.20; ///< kept fraction of the mixture
+
+  [[nodiscard]] simulated_effects sizes() const;
+  /// Whether a seed gives the same particles as without the effects, which then affect only the
+  /// electronics.
+  [[nodiscard]] bool same_particles() const;
+};
+
+/// The first row has no effect.
+[[nodiscard]] const std::vector<stress_row>& stress_rows();
 
 struct stress_settings {
   std::vector<std::string> rows; ///< names; empty: all

@@ -16,7 +16,7 @@
 #include "tools/command_error.hpp"
 #include "tools/verify/store_folder.hpp"
 #include "transport/format/block_entries.hpp"
-#include "transport/histograms/addition.hpp"
+#include "transport/histograms/histogram_json.hpp"
 
 namespace l3 {
 namespace {

@@ -10,14 +10,12 @@
 
 #include "tools/command_error.hpp"
 #include "tools/info/information.hpp"
-#include "tools/info/small_tables.hpp"
 #include "tools/verify/store_folder.hpp"
 #include "transport/accounting/ledger.hpp"
 #include "transport/format/endian.hpp"
 #include "transport/store/block.hpp"
 #include "transport/store/event_view.hpp"
 #include "transport/store/store_reader.hpp"
-#include "transport/store/summary_view.hpp"
 #include "transport/system/input_file.hpp"
 #include "transport/system/reason_of.hpp"
 

@@ -4,17 +4,52 @@
 // as its format allows, and each damage gives one sentence.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <boost/json/object.hpp>
 
-#include "tools/info/known_formats.hpp"
+#include "transport/format/spool.hpp"
 
 namespace l3 {
+
+// The stored formats of docs/formats.md and the bytes that identify them.
+
+enum class stored_format : std::uint8_t {
+  level2,
+  store_file,
+  block,
+  strong_waveforms,
+  releases,
+  kept_batch,
+  run_record,
+  ledger,
+};
+
+struct known_format {
+  stored_format format;
+  std::string_view word;    ///< for programs
+  std::string_view title;   ///< for people
+  std::string_view magic;   ///< the first bytes
+  std::size_t version_at;   ///< offset of the version byte; 0: the version is not stored
+  std::uint32_t newest = 1; ///< the latest version that this program reads
+};
+
+struct recognised {
+  const known_format* format;
+  std::uint32_t version;
+};
+
+/// Recognises a file by its first bytes (up to 64), or by name if all its entries are free. Release
+/// files and level-2 records have the same magic number, and differ in the byte behind the version.
+[[nodiscard]] std::optional<recognised> recognise(std::string_view first_bytes,
+                                                  std::string_view name);
 
 struct information {
   std::string kind;          ///< a word, for programs
@@ -55,5 +90,21 @@ void describe_strong_waveforms(const std::filesystem::path& file, const reading_
 void describe_bare_blocks(const std::filesystem::path& file, information& to);
 void describe_releases(const std::filesystem::path& file, information& to);
 void describe_run_record(const std::filesystem::path& file, information& to);
+
+// Reads the small files of entries beside the blocks of a store or a spool (docs/formats.md,
+// sections 9 and 11), without writing or locking anything.
+
+template <class Entry>
+struct table_of {
+  std::vector<Entry> entries; ///< with a valid checksum
+  std::uint64_t damaged = 0;  ///< neither valid nor free
+  std::uint64_t bytes = 0;    ///< of the file
+};
+
+/// Throws command_error if the file cannot be read.
+[[nodiscard]] table_of<spool_release> read_releases(const std::filesystem::path& file);
+
+/// "2026-11-23 08:15:00 UTC"
+[[nodiscard]] std::string utc_text(std::uint64_t ns_since_1970);
 
 } // namespace l3

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/info/small_tables.hpp"
+#include "tools/info/information.hpp"
 
 #include <algorithm>
 #include <ctime>
@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "tools/command_error.hpp"
-#include "tools/info/information.hpp"
 #include "transport/accounting/ledger.hpp"
 #include "transport/format/crc32c.hpp"
 #include "transport/format/endian.hpp"

@@ -32,13 +32,22 @@ struct inspected_channel {
 [[nodiscard]] std::vector<inspected_channel> channels_of(const std::vector<inspected_crate>& crates,
                                                          const detector* names);
 
-/// Those that one of `wanted` means: "11", "11/3", "11/3/0", "crystal 17", "CBAR". Throws
-/// command_error if one of them means none.
+/// The channels that `wanted` names: "11", "11/3", "11/3/0", "crystal 17", "CBAR". Throws
+/// command_error if one of these names no channel.
 [[nodiscard]] std::vector<inspected_channel>
 chosen_channels(const std::vector<inspected_channel>& all, const std::vector<std::string>& wanted);
 
 /// The highest ones, by falling height.
 [[nodiscard]] std::vector<inspected_channel>
 highest_channels(const std::vector<inspected_channel>& all, std::size_t count);
+
+// Draws waveforms on a terminal.
+
+/// One line of at most 64 blocks; in longer waveforms each block shows the highest of several
+/// samples.
+[[nodiscard]] std::string line_drawing(const inspected_channel& c);
+
+/// Eight lines, with counts on the left and time below.
+[[nodiscard]] std::string block_drawing(const inspected_channel& c);
 
 } // namespace l3

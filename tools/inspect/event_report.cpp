@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 
 #include "selection/trigger/quantity_units.hpp"
-#include "tools/info/small_tables.hpp"
+#include "tools/info/information.hpp"
+#include "tools/inspect/channels.hpp"
 #include "tools/inspect/summary_names.hpp"
-#include "tools/inspect/waveform_drawing.hpp"
 #include "transport/accounting/ledger.hpp"
 
 namespace l3 {

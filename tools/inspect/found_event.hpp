@@ -14,7 +14,7 @@
 #include "transport/format/event_key.hpp"
 #include "transport/format/payload.hpp"
 #include "transport/format/readout.hpp"
-#include "transport/store/summary_view.hpp"
+#include "transport/store/event_view.hpp"
 
 namespace l3 {
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "selection/trigger/line_id.hpp"
-#include "selection/trigger/trigger_names.hpp"
 
 namespace l3 {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "selection/trigger/load_selection.hpp"
-#include "transport/store/summary_view.hpp"
+#include "transport/store/event_view.hpp"
 
 namespace l3 {
 

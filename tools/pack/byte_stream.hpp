@@ -5,10 +5,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "tools/pending_file.hpp"
 #include "transport/system/file_descriptor.hpp"
@@ -65,5 +70,31 @@ private:
   std::size_t used_ = 0;
   std::uint64_t written_ = 0;
 };
+
+// Error messages about an input of pack or unpack, with its name and the offset of the fault.
+
+template <class... Parts>
+[[noreturn]] void refuse(const byte_input& in, std::uint64_t offset,
+                         fmt::format_string<Parts...> what, Parts&&... parts) {
+  throw std::runtime_error(fmt::format("{}: offset {}: {}", in.name(), offset,
+                                       fmt::format(what, std::forward<Parts>(parts)...)));
+}
+
+[[noreturn]] inline void refuse_rest(const byte_input& in, std::uint64_t offset, std::uint64_t rest,
+                                     std::uint32_t samples) {
+  refuse(in, offset, "{} bytes are left, not a whole waveform of {} samples", rest, samples);
+}
+
+// Converts bare waveforms to bare KOTO records and back (docs/formats.md, section 5).
+
+/// Called with the number of processed input bytes.
+using packing_progress = std::function<void(std::uint64_t)>;
+
+/// `samples` per waveform: a multiple of 64. These throw std::runtime_error with the offset of a
+/// fault in the input. They do not close the output.
+void pack_stream(byte_input& in, byte_output& out, std::uint32_t samples,
+                 const packing_progress& tell);
+void unpack_stream(byte_input& in, byte_output& out, std::uint32_t samples,
+                   const packing_progress& tell);
 
 } // namespace l3

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/pack/packing.hpp"
+#include "tools/pack/byte_stream.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "gpu/codec/waveforms.hpp"
-#include "tools/pack/refusal.hpp"
 
 namespace l3 {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "gpu/codec/strong_groups.hpp"
-#include "tools/pack/refusal.hpp"
+#include "tools/pack/byte_stream.hpp"
 #include "transport/format/crc32c.hpp"
 
 namespace l3 {

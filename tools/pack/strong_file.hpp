@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "tools/pack/packing.hpp"
+#include "tools/pack/byte_stream.hpp"
 #include "transport/format/block.hpp"
 
 namespace l3 {

@@ -54,4 +54,10 @@ private:
 /// For error messages of a failed program: "; see LOG", with its last lines, if any.
 [[nodiscard]] std::string see_log(const std::filesystem::path& log);
 
+// Finds free ports on loopback.
+
+/// The first of `count` adjacent ports that are free for UDP and TCP on 127.0.0.1. Throws
+/// std::runtime_error if there are none.
+[[nodiscard]] std::uint16_t free_ports(std::uint16_t count);
+
 } // namespace l3

@@ -7,18 +7,21 @@
 #include <optional>
 #include <sstream>
 #include <thread>
-#include <unistd.h>
+#include <vector>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include "tools/command.hpp"
 #include "tools/command_error.hpp"
 #include "tools/rehearsal/child_process.hpp"
-#include "tools/rehearsal/free_ports.hpp"
 #include "tools/status/http_get.hpp"
+#include "tools/whole_number.hpp"
 #include "transport/system/reason_of.hpp"
 
 namespace l3 {
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -293,6 +296,48 @@ rehearsal_result rehearse(const rehearsal_plan& plan) {
                         " holds an earlier run: give another folder, or remove it");
   }
   return chain(plan).run();
+}
+
+void add_workload_options(command_line command, workload& to) {
+  command.add_option("--events", to.events, "events to simulate, in all spills together")
+      .capture_default_str()
+      .check(in_range(1U, 10'000'000U));
+  command.add_option("--spills", to.spills, "spills, numbered from 1")
+      .capture_default_str()
+      .check(in_range(1U, 511U));
+  command.add_option("--seed", to.seed, "the same seed simulates the same bytes")
+      .capture_default_str()
+      .check(whole_number<std::uint64_t>);
+  command.add_option("--waveforms", to.waveforms,
+                     "recorded waveforms (little-endian u16) in place of simulated ones");
+  command.add_option("--samples", to.samples, "samples of a recorded waveform")
+      .capture_default_str()
+      .check(one_of({"64", "256"}));
+  command.add_option("--backend", to.backend, "where the daemon's kernels run")
+      .capture_default_str()
+      .check(one_of({"auto", "pool", "cuda", "hip", "sycl"}));
+}
+
+void simulate(const workload& what, const std::filesystem::path& file,
+              const std::filesystem::path& log, const std::function<bool()>& interrupted) {
+  std::vector<std::string> arguments{(program_folder() / "koto-l3").string(),
+                                     "simulate",
+                                     file.string(),
+                                     "--events",
+                                     fmt::to_string(what.events),
+                                     "--spills",
+                                     fmt::to_string(what.spills),
+                                     "--seed",
+                                     fmt::to_string(what.seed)};
+  if (!what.waveforms.empty()) {
+    arguments.insert(arguments.end(),
+                     {"--waveforms", what.waveforms, "--samples", fmt::to_string(what.samples)});
+  }
+  child_process p(arguments, log);
+  const auto code = p.wait(std::chrono::minutes(30), interrupted);
+  if (code == 0) return;
+  throw command_error::of_lines("the simulation failed" + (log.empty() ? "" : see_log(log)),
+                                code.value_or(exit_failure));
 }
 
 } // namespace l3

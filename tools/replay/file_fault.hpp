@@ -5,6 +5,9 @@
 #include <cstdint>
 #include <string>
 
+#include "tools/command_error.hpp"
+#include "tools/command_line.hpp"
+#include "tools/print.hpp"
 #include "transport/file/l2raw.hpp"
 
 namespace l3 {
@@ -38,5 +41,22 @@ struct left_out {
 /// For damage that ends the reading: " (--skip-damaged accepts that)" where the option exists and
 /// would help.
 [[nodiscard]] std::string offer(at_damage what, const l2raw_reader& file);
+
+// --skip-damaged: damaged data are skipped and reported without an error.
+
+inline option add_skip_damaged_flag(command_line command, bool& skips) {
+  return command.add_flag(
+      "--skip-damaged", skips,
+      "end with 0 although damaged places are left out, and say how many these are");
+}
+
+[[nodiscard]] constexpr at_damage with_flag(bool skips) {
+  return skips ? at_damage::go_on : at_damage::end_and_offer;
+}
+
+/// Reports skipped parts on standard error, if there are any.
+inline void tell(const std::string& file, const left_out& out) {
+  if (out.places > 0) print_error("{}\n", text_of(file, out));
+}
 
 } // namespace l3

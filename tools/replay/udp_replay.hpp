@@ -11,7 +11,6 @@
 
 #include "selection/detector/random.hpp"
 #include "tools/replay/datagram_burst.hpp"
-#include "tools/replay/loop.hpp"
 #include "tools/replay/report.hpp"
 #include "tools/replay/source.hpp"
 

@@ -13,7 +13,7 @@
 #include "selection/trigger/parse_selection.hpp"
 #include "selection/trigger/recorded_settings.hpp"
 #include "tools/pending_file.hpp"
-#include "tools/verify/line_names.hpp"
+#include "tools/verify/payload_tally.hpp"
 #include "transport/format/crc32c.hpp"
 #include "transport/format/prescale.hpp"
 #include "transport/store/block.hpp"

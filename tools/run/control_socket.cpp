@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/run/control_socket.hpp"
+#include "tools/run/run_words.hpp"
 
 #include <chrono>
 #include <filesystem>
@@ -19,7 +19,7 @@
 #include <sys/types.h>
 
 #include "tools/command_error.hpp"
-#include "tools/http_fault.hpp"
+#include "tools/status/http_get.hpp"
 
 namespace l3 {
 namespace {

@@ -39,4 +39,18 @@ outcome_of_stop_of_all(const boost::json::object& status, std::optional<std::uin
 [[nodiscard]] std::optional<std::uint32_t> number_of_run(const boost::json::object& status,
                                                          const char* which);
 
+// Sends requests to a daemon's run control (docs/run-control.md) over its unix socket.
+
+struct control_answer {
+  unsigned status = 0;
+  boost::json::object body;
+
+  [[nodiscard]] bool good() const { return status >= 200 && status < 300; }
+};
+
+/// GET without a body, else POST. Throws command_error: 69 if no daemon listens there or access is
+/// denied, 1 for invalid responses.
+[[nodiscard]] control_answer ask_control(const std::string& socket, const std::string& path,
+                                         const std::string& body);
+
 } // namespace l3

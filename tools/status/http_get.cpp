@@ -14,7 +14,6 @@
 #include <fmt/format.h>
 
 #include "config/endpoint.hpp"
-#include "tools/http_fault.hpp"
 
 namespace l3 {
 namespace {

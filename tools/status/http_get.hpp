@@ -9,6 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include <boost/beast/core/error.hpp>
+#include <boost/beast/http/error.hpp>
+
 #include "transport/system/name_lookup.hpp"
 
 namespace l3 {
@@ -44,5 +47,15 @@ http_get(std::span<const http_url> urls, std::chrono::milliseconds patience,
 
 /// From this machine, within a second.
 [[nodiscard]] http_answer http_get(std::uint16_t port, const std::string& target);
+
+// Distinguishes invalid HTTP responses (exit code 1) from missing ones (exit code 69).
+
+/// Whether the response is no HTTP, or is too long. Every other error means that no complete
+/// response came.
+[[nodiscard]] inline bool is_http_fault(const boost::beast::error_code& error) {
+  using boost::beast::http::error::bad_version, boost::beast::http::error::end_of_stream;
+  return error.category() == boost::beast::http::make_error_code(bad_version).category() &&
+         error != end_of_stream;
+}
 
 } // namespace l3

@@ -9,6 +9,9 @@
 #include <string>
 #include <vector>
 
+#include <boost/json.hpp>
+
+#include "selection/trigger/settings.hpp"
 #include "transport/format/payload.hpp"
 #include "transport/store/event_view.hpp"
 
@@ -43,5 +46,26 @@ private:
 
 /// The ids of the lines that asked for the event's payload; empty if its summary cannot be read.
 [[nodiscard]] std::vector<std::uint32_t> lines_that_asked(const packed_event_view& event);
+
+// A payload tally as JSON and as text, with line names.
+
+// Names of trigger lines by id. Events contain only ids; the names come from the settings in the
+// store, or from a given selection.
+
+/// The names of the selection's lines by id.
+[[nodiscard]] std::map<std::uint32_t, std::string> line_names(const selection_settings& selection);
+/// The names from settings text in a store; empty if it is no selection of this version.
+[[nodiscard]] std::map<std::uint32_t, std::string> line_names(const std::string& selection);
+
+/// {"suppressed": {"events": 12, "lines": {"three_pi0": 10, "klpi0pi0": 2}}}, one entry per payload
+/// with events. Lines without a name are shown by id.
+[[nodiscard]] boost::json::object json_of(const payload_tally& t,
+                                          const std::map<std::uint32_t, std::string>& names);
+/// "12 events are suppressed, by line three_pi0 (10), klpi0pi0 (2)", one text per entry.
+[[nodiscard]] std::vector<std::string> payload_words(const boost::json::object& tally);
+/// "is suppressed by line three_pi0: not all its waveforms were kept", for an event that is not
+/// whole; without lines if none are given.
+[[nodiscard]] std::string why_not_whole(const packed_event_view& event,
+                                        const std::vector<std::string>& lines = {});
 
 } // namespace l3

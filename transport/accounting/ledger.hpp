@@ -121,7 +121,7 @@ struct spool_account {
 struct ledger {
   std::string program; ///< koto-l3d, replay or receive
   std::uint32_t run = 0;
-  /// Of a daemon: sessions of its outbox and of its spool, if it has one. Empty for a replay
+  /// A daemon's sessions: of its outbox and, if it has one, of its spool. Empty for a replay
   /// client.
   std::vector<std::uint64_t> sessions;
   bool ended = false;  ///< the program ended in order, with or without losses, so this is final

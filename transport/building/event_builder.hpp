@@ -74,7 +74,7 @@
 #include "transport/building/spill_tracker.hpp"
 #include "transport/file/record_parser.hpp"
 #include "transport/format/batch_capacity.hpp"
-#include "transport/system/spinning_mutex.hpp"
+#include "transport/system/threads.hpp"
 
 namespace l3 {
 

@@ -12,10 +12,6 @@ namespace l3 {
 /// Uses the standard initial value and final xor: 0xE3069283 for the ASCII characters 123456789.
 [[nodiscard]] std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t previous = 0);
 
-/// crc32c() of `count` zeros in logarithmic time. So the checksum of a file costs no time for
-/// holes.
-[[nodiscard]] std::uint32_t crc32c_of_zeros(std::uint64_t count, std::uint32_t previous = 0);
-
 /// The checksum of a header that ends in its own CRC-32C: it covers all bytes before the last four.
 template <class Header>
 [[nodiscard]] std::uint32_t header_crc(const Header& h) {

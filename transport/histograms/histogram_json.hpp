@@ -73,4 +73,9 @@ struct shown_histograms {
 /// The error that read_histogram_file() would throw; empty if the file is valid.
 [[nodiscard]] std::string wrong_with_histogram_file(const std::string& file);
 
+// Adds histograms read from documents: of the spills of a run, or of the nodes of a farm.
+
+/// Adds `more` to `to`. Returns why the two cannot be added, or an empty string.
+[[nodiscard]] std::string add(shown_histograms& to, const shown_histograms& more);
+
 } // namespace l3

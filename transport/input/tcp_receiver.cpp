@@ -17,7 +17,7 @@
 
 #include "transport/input/tcp_connection.hpp"
 #include "transport/system/name_lookup.hpp"
-#include "transport/system/thread_name.hpp"
+#include "transport/system/threads.hpp"
 
 namespace l3 {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "transport/input/settings.hpp"
-#include "transport/system/thread_name.hpp"
+#include "transport/system/threads.hpp"
 
 namespace l3 {
 namespace {

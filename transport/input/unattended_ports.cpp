@@ -8,7 +8,7 @@
 #include <iterator>
 #include <utility>
 
-#include "transport/system/thread_name.hpp"
+#include "transport/system/threads.hpp"
 
 namespace l3 {
 namespace {
@@ -45,34 +45,15 @@ std::chrono::nanoseconds unattended_ports::busy_for() const {
                                            : last_.load() - busy_since_.load();
 }
 
-std::vector<bool> unattended_ports::silence(std::chrono::nanoseconds length) const {
-  std::vector<bool> silent;
-  const time_point last = last_;
-  if (last == never || last - length < began_) return silent;
-  for (std::size_t c = 0; c < building_.crates.size(); ++c)
-    silent.push_back(last_of_[c].load() < last - length);
-  return silent;
-}
-
-/// A beam comes from most crates; data of only a few crates are no beam.
+/// With a beam most crates send. Data from only a few crates do not count as beam.
 std::vector<std::uint32_t> unattended_ports::silent_for(std::chrono::nanoseconds length) const {
-  const auto silent = silence(length);
-  const bool most_are = 2 * std::ranges::count(silent, true) > std::ssize(silent);
-  return most_are ? std::vector<std::uint32_t>() : numbers_where(silent, true);
-}
-
-std::vector<std::uint32_t> unattended_ports::alone_for(std::chrono::nanoseconds length) const {
-  const auto silent = silence(length);
-  const bool most_are = 2 * std::ranges::count(silent, true) > std::ssize(silent);
-  return most_are ? numbers_where(silent, false) : std::vector<std::uint32_t>();
-}
-
-std::vector<std::uint32_t> unattended_ports::numbers_where(const std::vector<bool>& silent,
-                                                           bool which) const {
-  std::vector<std::uint32_t> numbers;
-  for (std::size_t c = 0; c < silent.size(); ++c)
-    if (silent[c] == which) numbers.push_back(building_.crates.crates[c].number);
-  return numbers;
+  const time_point last = last_;
+  if (last == never || last - length < began_) return {};
+  std::vector<std::uint32_t> silent;
+  for (std::size_t c = 0; c < building_.crates.size(); ++c)
+    if (last_of_[c].load() < last - length) silent.push_back(building_.crates.crates[c].number);
+  if (2 * silent.size() > building_.crates.size()) silent.clear();
+  return silent;
 }
 
 void unattended_ports::read(const std::stop_token& stop) {

@@ -46,14 +46,8 @@ public:
   /// Crates that had sent nothing for `length` when the latest datagram of any came, while at least
   /// half of the crates had. Empty if the watch was younger then.
   [[nodiscard]] std::vector<std::uint32_t> silent_for(std::chrono::nanoseconds length) const;
-  /// The few crates that had sent, while more than half of the crates had not.
-  [[nodiscard]] std::vector<std::uint32_t> alone_for(std::chrono::nanoseconds length) const;
 
 private:
-  /// Whether each crate had sent nothing for `length`, by place. Empty if the watch was younger.
-  [[nodiscard]] std::vector<bool> silence(std::chrono::nanoseconds length) const;
-  [[nodiscard]] std::vector<std::uint32_t> numbers_where(const std::vector<bool>& silent,
-                                                         bool which) const;
   void read(const std::stop_token& stop);
   void take_some(const udp_socket& port);
   void note(const l2::datagram_header& h, std::size_t payload, time_point now);

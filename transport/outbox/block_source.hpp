@@ -11,7 +11,7 @@
 
 #include "transport/format/time.hpp"
 #include "transport/store/block.hpp"
-#include "transport/system/wake_event.hpp"
+#include "transport/system/threads.hpp"
 
 namespace l3 {
 

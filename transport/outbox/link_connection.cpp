@@ -12,7 +12,7 @@
 #include "transport/link/link_address.hpp"
 #include "transport/link/link_keys.hpp"
 #include "transport/link/link_message.hpp"
-#include "transport/system/local_address.hpp"
+#include "transport/system/name_lookup.hpp"
 
 namespace l3 {
 

@@ -13,8 +13,8 @@
 
 #include "transport/format/crc32c.hpp"
 #include "transport/format/endian.hpp"
+#include "transport/format/time.hpp"
 #include "transport/store/block.hpp"
-#include "transport/system/time_of_day.hpp"
 
 namespace l3 {
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cerrno>
 
 #include <fcntl.h>
 #include <sys/statvfs.h>
@@ -18,11 +17,6 @@ namespace {
 
 /// Attempts to read a block, at least a tenth of a second apart, before the error counts as final.
 constexpr std::uint64_t most_failures = 1000;
-
-bool is_want_of_room(const std::error_code& error) {
-  return error == std::errc::no_space_on_device ||
-         error == std::error_code(EDQUOT, std::generic_category());
-}
 
 std::uint64_t above(std::uint64_t a, std::uint64_t b) { return a > b ? a - b : 0; }
 

@@ -62,7 +62,7 @@ spool_totals totals_in_spool(const std::filesystem::path& folder, const stop_que
       (void)index.release(session, up_to);
     for (const auto number : store_file_numbers(folder, store_kind::spool)) {
       index.add_segment(number, file_size(store_file_path(folder, number, store_kind::spool)));
-      store_file file(folder, number, store_kind::spool, stop);
+      store_file file(folder, {number, {}}, store_kind::spool, stop);
       while (const auto block = file.next())
         (void)index.add_block(block->header, number, block->offset);
     }
@@ -133,8 +133,7 @@ void spool::count_what_is_gone() {
 
 /// Older segments were fully checked when they were the newest.
 void spool::recover_segment(std::uint64_t number, bool newest) {
-  auto scan =
-      scan_block_file(folder_, name_of(number), number, store_kind::spool, newest, system_.stop);
+  auto scan = scan_block_file(folder_, {number, {}}, store_kind::spool, newest, system_.stop);
   std::erase_if(scan.blocks, [&](const found_block& b) {
     if (can_be_sent(b.header)) return false;
     scan.damaged.push_back({b.offset, b.end() - b.offset, true, b.header.events});

@@ -19,6 +19,7 @@
 #include "transport/format/event_key.hpp"
 #include "transport/format/l2.hpp"
 #include "transport/format/payload.hpp"
+#include "transport/format/summary.hpp"
 #include "transport/store/strong_group.hpp"
 
 namespace l3 {
@@ -114,5 +115,20 @@ void fill_absent_words(const packed_event_view& event, std::uint32_t index,
   for (const std::uint32_t at : absent_words(event, index))
     std::memcpy(rebuilt.data() + at, original(at), sizeof(std::uint16_t));
 }
+
+// Reads the summary of a packed event (docs/formats.md, section 7): the results of the selection. A
+// view exists only for complete bytes. Quantities that a later version added are left out.
+
+struct summary_view {
+  packed_summary head;
+  std::vector<packed_line> lines; ///< starting with bit 0
+  std::vector<photon_summary> photons;
+  std::vector<std::int32_t> quantities; ///< in the order of `quantity`
+  std::vector<veto_hit_summary> hits;
+  std::vector<std::uint8_t> reasons; ///< line_reason by line
+
+  /// Returns nothing if the bytes are no summary of this version.
+  [[nodiscard]] static std::optional<summary_view> parse(std::span<const std::byte> bytes);
+};
 
 } // namespace l3

@@ -126,10 +126,10 @@ std::string file_contents::sidecar(std::uint64_t number, const std::string& soft
                      sessions, software);
 }
 
-std::optional<file_contents> read_contents(const held_folder& folder, const std::string& name,
-                                           std::uint64_t number, const stop_question& stop) {
+std::optional<file_contents> read_contents(const held_folder& folder, const block_file_name& name,
+                                           const stop_question& stop) {
   try {
-    store_file file(folder, name, number, store_kind::store, stop);
+    store_file file(folder.path(), name, store_kind::store, stop);
     std::vector<std::byte> bytes(sizeof(store_file_header));
     if (!file.read(0, bytes)) return std::nullopt;
     file_contents found(bytes);

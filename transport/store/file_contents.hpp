@@ -66,8 +66,7 @@ private:
 /// The contents of a closed file, read with memory for one block. Nothing if the file has anything
 /// else than its head and whole blocks, or cannot be read. Throws scan_stopped on request.
 [[nodiscard]] std::optional<file_contents> read_contents(const held_folder& folder,
-                                                         const std::string& name,
-                                                         std::uint64_t number,
+                                                         const block_file_name& name,
                                                          const stop_question& stop = {});
 
 } // namespace l3

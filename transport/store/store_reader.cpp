@@ -35,10 +35,6 @@ file_descriptor opened(const std::string& path) {
 
 } // namespace
 
-store_file::store_file(const std::filesystem::path& folder, std::uint64_t number, store_kind kind,
-                       stop_question stop)
-    : store_file(folder, {number, std::nullopt}, kind, std::move(stop)) {}
-
 store_file::store_file(const std::filesystem::path& folder, const block_file_name& name,
                        store_kind kind, stop_question stop)
     : number_(name.number), kind_(kind), path_((folder / name.text(kind)).string()),
@@ -60,11 +56,6 @@ store_file::store_file(const std::filesystem::path& file, store_kind kind, stop_
   const auto head = load<store_file_header>(bytes);
   if (head.magic == store_file_header{}.magic) number_ = head.number;
 }
-
-store_file::store_file(const held_folder& folder, const std::string& name, std::uint64_t number,
-                       store_kind kind, stop_question stop)
-    : number_(number), kind_(kind), path_((folder.path() / name).string()), file_(opened(path_)),
-      stop_(std::move(stop)) {}
 
 void store_file::stop_if_told() const {
   if (stop_ && stop_()) throw scan_stopped();
@@ -223,9 +214,9 @@ bool store_file::read_entries(const stored_block& block, std::vector<std::byte>&
 
 namespace {
 
-block_scan scan_once(const held_folder& folder, const std::string& name, std::uint64_t number,
-                     store_kind kind, bool thorough, const stop_question& stop) {
-  store_file file(folder, name, number, kind, stop);
+block_scan scan_once(const held_folder& folder, const block_file_name& name, store_kind kind,
+                     bool thorough, const stop_question& stop) {
+  store_file file(folder.path(), name, kind, stop);
   block_scan found;
   found.bytes = file.size();
   found.good_end = found.bytes < sizeof(store_file_header) ? 0 : sizeof(store_file_header);
@@ -256,10 +247,10 @@ block_scan scan_once(const held_folder& folder, const std::string& name, std::ui
 
 } // namespace
 
-block_scan scan_block_file(const held_folder& folder, const std::string& name, std::uint64_t number,
-                           store_kind kind, bool thorough, const stop_question& stop) {
-  auto found = scan_once(folder, name, number, kind, thorough, stop);
-  return found.readable ? found : scan_once(folder, name, number, kind, thorough, stop);
+block_scan scan_block_file(const held_folder& folder, const block_file_name& name, store_kind kind,
+                           bool thorough, const stop_question& stop) {
+  auto found = scan_once(folder, name, kind, thorough, stop);
+  return found.readable ? found : scan_once(folder, name, kind, thorough, stop);
 }
 
 store_reader::store_reader(std::filesystem::path folder, stop_question stop)

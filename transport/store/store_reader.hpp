@@ -50,16 +50,11 @@ struct scan_stopped : std::exception {
 /// of this version; scan_stopped on request.
 class store_file {
 public:
-  store_file(const std::filesystem::path& folder, std::uint64_t number,
-             store_kind kind = store_kind::store, stop_question stop = {});
-  /// Opens a file of a recently listed folder.
+  /// A file of a folder. It may have got its complete name since the folder was listed.
   store_file(const std::filesystem::path& folder, const block_file_name& name, store_kind kind,
              stop_question stop = {});
   /// Opens a file of any name. Its number comes from its head.
   store_file(const std::filesystem::path& file, store_kind kind, stop_question stop = {});
-  /// Opens a file of a folder that this program has locked.
-  store_file(const held_folder& folder, const std::string& name, std::uint64_t number,
-             store_kind kind, stop_question stop = {});
 
   [[nodiscard]] std::uint64_t number() const { return number_; }
   /// Whether the bytes at this place can be read.
@@ -129,12 +124,12 @@ struct block_scan {
   bool readable = true;                 ///< false: the disk refuses a part with unknown contents
 };
 
-/// Reads 64 bytes per block, and the whole file if the disk refuses a part. A thorough scan reads
-/// the whole file, because a power cut may have left blocks whose bytes never reached the disk.
-/// Throws std::runtime_error if the file cannot be opened, is no regular file or has another
-/// version; scan_stopped on request.
-[[nodiscard]] block_scan scan_block_file(const held_folder& folder, const std::string& name,
-                                         std::uint64_t number, store_kind kind, bool thorough,
+/// Reads 64 bytes a block, and all again where the disk fails; a thorough scan reads
+/// all, for a file in which a crash of the machine may have left blocks whose bytes never reached
+/// the disk. Throws std::runtime_error if the file cannot be opened, is no regular file or is of
+/// another version; scan_stopped when told.
+[[nodiscard]] block_scan scan_block_file(const held_folder& folder, const block_file_name& name,
+                                         store_kind kind, bool thorough,
                                          const stop_question& stop = {});
 
 /// Iterates over all blocks of a folder, file by file. Throws like store_file.
@@ -158,7 +153,8 @@ public:
     return file_->read_entries(block, entries);
   }
   [[nodiscard]] std::uint64_t damaged() const { return damaged_ + (file_ ? damaged_in_file() : 0); }
-  /// Of all files, once next() returns nothing. Torn ends of complete files count as damage.
+  /// The torn ends of all files, once next() has returned nothing. In complete files they are
+  /// damage.
   [[nodiscard]] std::vector<torn_end> torn_ends() const;
 
 private:

@@ -42,9 +42,8 @@ store_writer::store_writer(store_settings settings)
 void store_writer::scan_file(const block_file_name& file) {
   const std::uint64_t number = file.number;
   const std::string name = file.text();
-  if (file.complete) complete_[number] = *file.complete;
   const auto scan =
-      scan_block_file(folder_, name, number, store_kind::store, !file.complete, settings_.stop);
+      scan_block_file(folder_, file, store_kind::store, !file.complete, settings_.stop);
   damaged_ += scan.stepped_over;
   bool is_whole = scan.stepped_over == 0;
   for (const auto& stretch : scan.damaged) {
@@ -66,7 +65,7 @@ void store_writer::scan_file(const block_file_name& file) {
   }
   if (is_torn) cut_off(name, scan.good_end);
   if (settings_.sync) flush(name);
-  if (is_whole) complete(number, read_contents(folder_, name, number, settings_.stop));
+  if (is_whole) complete(number, read_contents(folder_, file, settings_.stop));
 }
 
 void store_writer::cut_off(const std::string& name, std::uint64_t end) {

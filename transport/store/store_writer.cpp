@@ -33,13 +33,7 @@ store_writer::~store_writer() {
   if (sessions_.has_uncommitted()) (void)commit();
 }
 
-std::string store_writer::name_of(std::uint64_t number) const {
-  const auto found = complete_.find(number);
-  return found == complete_.end() ? store_file_name(number)
-                                  : complete_file_name(number, found->second);
-}
-
-/// The settings to write with the block; empty if it needs none.
+/// The settings that the block must include; empty: none.
 std::vector<std::byte> store_writer::settings_for(open_file& to, const block_header& block) const {
   const stored_session* known = sessions_.find(block.session);
   if (block.settings_bytes != 0 || known == nullptr || known->settings_file == 0 ||
@@ -49,8 +43,7 @@ std::vector<std::byte> store_writer::settings_for(open_file& to, const block_hea
   from.offset = known->settings_offset;
   std::vector<std::byte> settings(sizeof(block_header));
   try {
-    const std::uint64_t number = known->settings_file;
-    const store_file file(folder_, name_of(number), number, store_kind::store);
+    const store_file file(folder_.path(), {known->settings_file, {}}, store_kind::store);
     if (file.read(from.offset, settings) &&
         read_block_header(settings, from.header) == block_fault::none &&
         from.header.session == block.session && file.read_settings(from, settings))
@@ -160,7 +153,7 @@ std::error_code store_writer::close_file(open_files::iterator file) {
 /// After a disk error the next start completes the file, which can be read all the same.
 void store_writer::complete(std::uint64_t number, std::optional<file_contents> contents) {
   const std::string name = store_file_name(number);
-  if (!contents) contents = read_contents(folder_, name, number);
+  if (!contents) contents = read_contents(folder_, {number, {}});
   if (!contents || contents->is_empty()) return;
   if (const auto error = try_to_complete(number, *contents))
     news_.push_back("cannot complete " + (folder_.path() / name).string() + ": " + error.message() +
@@ -186,7 +179,6 @@ std::error_code store_writer::try_to_complete(std::uint64_t number, const file_c
   if (error && file) (void)folder_.remove(fresh);
   rename(store_file_name(number), complete_file_name(number, owner), RENAME_NOREPLACE);
   if (error) return error;
-  complete_[number] = owner;
   return settings_.sync && ::fsync(folder_.get()) != 0 ? last_error() : std::error_code();
 }
 

@@ -114,7 +114,6 @@ private:
 
   // --- new blocks and their files (store_writer.cpp) ---
 
-  [[nodiscard]] std::string name_of(std::uint64_t number) const;
   [[nodiscard]] std::vector<std::byte> settings_for(open_file& to, const block_header& block) const;
   [[nodiscard]] std::error_code file_for(const block_header& header, std::size_t bytes,
                                          open_files::iterator& to);
@@ -128,7 +127,6 @@ private:
 
   store_settings settings_;
   held_folder folder_;
-  std::map<std::uint64_t, file_owner> complete_; ///< complete files by number
   open_files open_;
   std::vector<std::string> news_;
   std::uint64_t next_number_ = 1;

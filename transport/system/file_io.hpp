@@ -23,8 +23,14 @@ namespace l3 {
 
 [[nodiscard]] inline std::error_code last_error() { return {errno, std::generic_category()}; }
 
-/// Creates or opens a file for writing, with `flags` added to those of open(). On failure errno is
-/// set.
+/// The disk or the user's quota is full.
+[[nodiscard]] inline bool is_want_of_room(const std::error_code& error) {
+  return error == std::errc::no_space_on_device ||
+         error == std::error_code(EDQUOT, std::generic_category());
+}
+
+/// Opens a file for writing and creates it if necessary; `flags` are added. On failure errno
+/// says why.
 [[nodiscard]] inline file_descriptor create_file(const std::filesystem::path& path, int flags) {
   constexpr mode_t mode = 0644;
   return file_descriptor(::open(path.c_str(), O_CREAT | O_CLOEXEC | flags, mode));

@@ -23,7 +23,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "transport/system/thread_name.hpp"
+#include "transport/system/threads.hpp"
 
 namespace l3 {
 

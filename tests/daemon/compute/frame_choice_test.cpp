@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/compute/frame_choice.hpp"
+#include "daemon/machine_check.hpp"
 
 #include <limits>
 
 #include <gtest/gtest.h>
 
 #include "daemon/compute/compute_side.hpp"
-#include "daemon/machine_check.hpp"
 
 namespace l3 {
 namespace {

@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "daemon/monitor/incomplete_share.hpp"
-
 namespace l3 {
 namespace {
 

@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "daemon/monitor/spill_lines.hpp"
-
 namespace l3 {
 namespace {
 

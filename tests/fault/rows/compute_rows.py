@@ -2,11 +2,11 @@
 """R12–14: the device that computes fails, hangs, or computes wrong. The fault executor (KOTO_L3_TEST_FAULT) stands in for it;
 tests/daemon/compute/supervised_engine_test.cpp has each of its faults. A sender over TCP waits, and nothing may be lost; over UDP a hang
 costs what comes meanwhile and finds no frame: each such event must be counted."""
-import threading
 import time
 
 import harness
-from chain import unbalanced
+from breaks import Watch
+from harness import unbalanced
 from scenario import Scenario, counted
 from table import Row
 
@@ -14,27 +14,16 @@ FRAMES_OVER_UDP, RATE_OVER_UDP = {"count": 4, "events": 64}, 2000
 ENDED_FOR_A_NEW_START = 75
 
 
-class LongestPause:
-    """The longest time for which the store did not grow."""
+def since_growth(run):
+    """Gives the time for which the store has not grown."""
+    last = [run.stored_bytes(), time.monotonic()]
 
-    def __init__(self, chain):
-        self.seconds = 0.0
-        self._chain, self._stop = chain, threading.Event()
-        self._thread = threading.Thread(target=self._look, daemon=True)
-        self._thread.start()
-
-    def _look(self):
-        held, since = self._chain.stored_bytes(), time.monotonic()
-        while not self._stop.wait(0.02):
-            now = self._chain.stored_bytes()
-            self.seconds = max(self.seconds, time.monotonic() - since)
-            if now != held:
-                held, since = now, time.monotonic()
-
-    def end(self):
-        self._stop.set()
-        self._thread.join()
-        return self.seconds
+    def look():
+        now, pause = run.stored_bytes(), time.monotonic() - last[1]
+        if now != last[0]:
+            last[:] = now, time.monotonic()
+        return pause
+    return look
 
 
 def device(fault, **settings):
@@ -49,7 +38,7 @@ def seen(kind, longest, times=1, comes_back=True):
     """Until the status names the fault, and the device computes again."""
     def fault(run):
         run.wait_for_growth()
-        pause = LongestPause(run)
+        pause = Watch(since_growth(run), 0.02)
         run.wait_for(lambda s: s["engine"]["failures"][kind] >= times, f"the {kind}", 600)
         if comes_back:
             run.wait_for(lambda s: s["engine"]["restarts"] and not s["engine"]["bypassed"], "the device again")
@@ -157,7 +146,7 @@ def devices(plan):
     if harness.SANITIZED:
         yield lambda findings, plan: findings.skip_part("a hang over UDP: with a sanitizer so little comes that the frames hold it")
     else:
-        yield Scenario(f"hangs over UDP at {RATE_OVER_UDP} events/s", prepare=device("hang:every=1500:for=3 s", verify_one_in=1000), fault=hangs_over_udp,
+        yield Scenario(f"hangs over UDP at {RATE_OVER_UDP} events/s", prepare=device(f"hang:every={plan.pick(300, 1500)}:for=3 s", verify_one_in=1000), fault=hangs_over_udp,
                        events=2000, rate=RATE_OVER_UDP, daemon={"frames": FRAMES_OVER_UDP}, lost=counted, judge=shed_for_want_of_a_frame)
 
 

@@ -16,10 +16,10 @@ import level2
 import line_sender
 import namespaces
 import stream_sender
-from breaks import send_garbage
+from breaks import Watch, send_garbage
 from level2_sender import UdpSender
+from line_receiver import LineReceiver
 from line_sender import ACKNOWLEDGEMENT, COMMAND, GREETING, HELLO, LONG, MORE, WELCOME
-from rows.full_rows import MostMemory
 from scenario import Scenario
 from table import Row
 
@@ -117,7 +117,7 @@ class Crowd:
         self._run, self._who, self._peers, self._what, self._most = run, who, peers, what, most_a_peer
 
     def __enter__(self):
-        self._memory, self._sockets = MostMemory(getattr(self._run, self._who)), []
+        self._memory, self._sockets = Watch(getattr(self._run, self._who).memory), []
         return self
 
     def come(self, space, to, say=b""):
@@ -314,43 +314,32 @@ def more_than_descriptors(run):
 
 
 class WrongReceiver(threading.Thread):
-    """Takes any number of connections; `answer(kind)` gives the (kind, sequence) of what is said to a message, `times` in one go. If that is
-    more than once, it breaks off then, while the daemon is in the middle of a message."""
+    """`answer(kind)` gives the (kind, sequence) of what is said to a message, `times` in one go. If that is more than once, it breaks off then,
+    while the daemon is in the middle of a message."""
 
     def __init__(self, run, answer, times):
         super().__init__(daemon=True)
-        self.answer, self.times, self.connections = answer, times, []
+        self.answer, self.times, self.connections, self.over = answer, times, 0, False
         with run.network.on(run.network.receiver):
-            self.listener = socket.create_server((namespaces.RECEIVER, run.ports.receiver))
+            self.peer = LineReceiver(namespaces.RECEIVER, run.ports.receiver, harness.PATIENCE)
         self.start()
 
     def run(self):
-        with contextlib.suppress(OSError):  # the end
-            while True:
-                self.connections.append(self.listener.accept()[0])
-                threading.Thread(target=self.talk, args=(self.connections[-1],), daemon=True).start()
-
-    def talk(self, s):
-        peer = line_sender.Peer(s)
-        with contextlib.suppress(OSError):  # one of the two has gone
-            s.sendall(GREETING)
-            peer._take(64)
-            peer._frame()  # the other's READY
-            ready = b"\x05READY" + b"\x0bSocket-Type" + struct.pack(">I", 6) + b"ROUTER"
-            s.sendall(bytes([COMMAND, len(ready)]) + ready)
-            while True:
-                kind, session, *_ = peer.receive()
-                heads = [line_sender.header(said, session, number, 0xFFFFFFFF) for said, number in self.answer(kind)]
-                peer.send_raw(b"".join(bytes([MORE, len(head)]) + head + b"\0\0" for head in heads) * self.times)
-                if self.times > 1 and heads:
-                    peer.reset()
+        while not self.over:
+            with contextlib.suppress(OSError, AttributeError):  # one of the two has gone
+                self.peer.accept()
+                self.connections += 1
+                while True:
+                    kind, session, *_ = self.peer.receive()
+                    heads = [line_sender.header(said, session, number, 0xFFFFFFFF) for said, number in self.answer(kind)]
+                    self.peer.send_raw(b"".join(bytes([MORE, len(head)]) + head + b"\0\0" for head in heads) * self.times)
+                    if self.times > 1:
+                        self.peer.reset()
 
     def stop(self):
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
-        for s in self.connections:
-            with contextlib.suppress(OSError):
-                s.shutdown(socket.SHUT_RDWR)
+        self.over = True
+        self.peer._listener.shutdown(socket.SHUT_RDWR)
+        self.peer.close()
 
 
 def wrong_receiver(answer, times=1):
@@ -359,10 +348,10 @@ def wrong_receiver(answer, times=1):
         run.finish_replay()
         wrong = WrongReceiver(run, answer, times)
         if times == 1:
-            run.wait_for(lambda s: "receiver_wrong" in s["state"]["degraded"] and s["receiver"]["impossible_claims"] >= 3, "the daemon to see it")
+            run.wait_for(lambda s: "receiver_wrong" in s["state"]["degraded"] and s["receiver"]["impossible_claims"] >= run.plan.pick(1, 3), "the daemon to see it")
             run.daemon.wait_to_say("the receiver claims to have blocks up to")
         else:
-            harness.wait_until(lambda: len(wrong.connections) > 60 or not run.daemon.running(), "60 connections")
+            harness.wait_until(lambda: wrong.connections > 60 or not run.daemon.running(), "60 connections")
         status = run.daemon.status()
         run.findings.equal("forwarded, on disk", (status["events"]["forwarded"], status["spool"]["events"]), (0, len(run.sent.keys())))
         wrong.stop()
@@ -376,7 +365,7 @@ def wrong_receiver(answer, times=1):
 def other_programs(run):
     """At the receiver's address. ZeroMQ gives up an address at which a peer broke its protocol; the daemon connects again."""
     run.finish_replay()
-    for data in (GREETING + bytes([MORE | LONG]) + (1 << 20).to_bytes(8, "big"), GREETING + bytes([LONG]) + b"\xff" * 8, b"HTTP/1.1 400 No\r\n\r\n" * 10):
+    for data in (GREETING + bytes([MORE | LONG]) + (1 << 20).to_bytes(8, "big"), b"HTTP/1.1 400 No\r\n\r\n" * 10):
         with run.network.on(run.network.receiver), socket.create_server((namespaces.RECEIVER, run.ports.receiver)) as other:
             other.settimeout(harness.PATIENCE)
             with other.accept()[0] as connection:

@@ -4,12 +4,12 @@ stored, events are shed and counted, and everything goes on when there is room. 
 import errno
 import os
 import signal
-import threading
 import time
 
 import harness
 import own_space
-import preload
+from breaks import Watch
+from preload import FLUSH_ERROR, FLUSHES_FAILED, MORE_FREE, LyingMachine
 from scenario import Scenario, counted
 from table import Row
 
@@ -17,26 +17,6 @@ DISK, FLOOR = 24, 8  # MiB
 LONGEST_OUTAGE = 1500  # seconds: then the numbers of spills come again
 FULL = "the spool takes nothing now: no room"  # says the daemon
 RATE = 1000  # events a second
-ORDERS, FLUSH_ERROR, FLUSHES_FAILED, MORE_FREE = 3, 0, 1, 2  # of lying_disk.cpp
-
-
-class MostMemory:
-    """The most that a program held resident, looked at ten times a second."""
-
-    def __init__(self, program):
-        self.most = self.first = program.memory()
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._look, args=(program,), daemon=True)
-        self._thread.start()
-
-    def _look(self, program):
-        while not self._stop.wait(0.1) and program.running():
-            self.most = max(self.most, program.memory())
-
-    def end(self):
-        self._stop.set()
-        self._thread.join()
-        return self.most
 
 
 def small_disk(run, mebibytes):
@@ -75,7 +55,7 @@ def shed_in(status):
 
 
 def watch_memory(run):
-    run.memory = MostMemory(run.daemon)
+    run.memory = Watch(run.daemon.memory)
     run.planned = run.daemon.status()["memory_planned"]
 
 
@@ -153,8 +133,8 @@ def refused_until_the_end(run):
 
 
 def lying_disk(run):
-    run.orders = preload.Numbers(run.folder / "orders", ORDERS)
-    run.sections["environment"] = preload.environment(run, "lying_disk", KOTO_L3_LYING_DISK=run.orders.path)
+    run.machine = LyingMachine(run)
+    run.sections["environment"] = run.machine.environment
 
 
 def full_spool(run):
@@ -196,13 +176,13 @@ def flushes_fail(run):
     for _ in range(run.plan.pick(2, 10)):
         run.wait_for_growth()
         complaints, errors = run.receiver.said().count("cannot be written"), run.daemon.status()["spool"]["write_errors"]
-        run.orders.set(FLUSH_ERROR, errno.EIO)
+        run.machine.set(FLUSH_ERROR, errno.EIO)
         harness.wait_until(lambda: run.receiver.said().count("cannot be written") > complaints, "the receiver to be told")
         run.wait_for(lambda s: s["spool"]["write_errors"] > errors, "the spool to be told")
-        run.orders.set(FLUSH_ERROR, 0)
+        run.machine.set(FLUSH_ERROR, 0)
         run.findings.time("flowing after a flush that failed", run.wait_for_growth(), 3)
         run.findings.inject("times that no flush succeeded", 1)
-    run.findings.inject("flushes that failed", run.orders.get(FLUSHES_FAILED))
+    run.findings.inject("flushes that failed", run.machine.get(FLUSHES_FAILED))
 
 
 def receiver_and_daemon_flush(run):
@@ -214,7 +194,7 @@ def lying_spool(mebibytes):
     def prepare(run):
         spool_on_small_disk(mebibytes, segment="1 MiB", floor="0 B")(run)
         lying_disk(run)
-        run.orders.set(MORE_FREE, 1 << 30)
+        run.machine.set(MORE_FREE, 1 << 30)
     return prepare
 
 
@@ -234,7 +214,8 @@ def disks(plan):
     full = store | {"fault": full_stores, "spills": 1, "events": plan.pick(2000, 4000), "rate": plan.pick(RATE, RATE // 5), "to_the_end": True}
     yield Scenario("the store's disk", **full)
     yield Scenario("the store's disk, --sync", **full, receiver=("--sync",))
-    yield Scenario("the store's disk, full until the daemon ends", **store, fault=refused_until_the_end, rate=RATE)
+    yield Scenario("the store's disk, full until the daemon ends", fault=refused_until_the_end, rate=RATE,
+                   **store | {"daemon": store["daemon"] | {"run": {"drain_time_limit": "2 s"}}})
     yield Scenario("the spool's disk", prepare=lying_spool(plan.pick(4, 16)), fault=full_spool, rate=2 * RATE,
                    daemon=small | {"frames": {"count": 4, "events": 64}}, lost=counted, judge=no_block_was_lost)
     yield Scenario("a limit on files", fault=files_may_not_grow, over="tcp", rate=100_000, spills=1, events=3000, to_the_end=True, receiver=None,

@@ -47,6 +47,7 @@ def tell(run):
         for what in ("dropped", "doubled", "delayed", "damaged", "late"):
             run.findings.inject(f"datagrams {what}", run.journal.counts[what])
         run.findings.see("filled with a stray chunk for want of the right one", run.hits.filled_with_strays)
+        run.findings.see("events carried with flipped bits, as injected", len(run.found.wrong))
     run.findings.inject("faults of the device", run.device_faults)
     run.findings.inject("events sent", len(run.keys))
     run.findings.see("events lost on the way in, as injected", len(run.found.missing))

@@ -2,14 +2,22 @@
 """R32: the whole readout, 284 boards and 590 kB an event, at a rate that two shared cores carry, with the selection that is shipped. The
 outbox is small, so that what waits for a receiver overflows to the disk. The events that the selection keeps, and no other, must be stored,
 each bit; which these are is computed here from the lines that fired and the hash of docs/formats.md, section 7."""
+import contextlib
+import socket
+
+import harness
 import ledgers
 import level2
+import namespaces
 import store_reader
+import stream_sender
+from rows.full_rows import bounded_memory, watch_memory
 from scenario import Scenario
 from table import Row
 
 RUN, CHUNK = 7, 8000
-EVENTS = 16  # of a spill: simulated once, and sent spill after spill
+SENDERS = 200
+SPILLS = 500  # each of the same events, which are simulated once
 DAEMON = {"frames": {"count": 4, "events": 8}, "outbox": {"memory": "4 MiB", "block": "512 KiB"}, "selection": {"lines": "built-in"},
           "spool": {"segment": "16 MiB", "size": "256 MiB"}}
 
@@ -19,7 +27,7 @@ def simulated(run):
     run.crate_lines, run.crates, run.chunk_bytes = level2.KOTO, level2.readout(level2.KOTO), CHUNK
     run.datagrams = ledgers.Datagrams(run.crates, CHUNK)
     run.sent_file = run.folder / "sent.l2raw"
-    code, said = run.run_tool("simulate", run.sent_file, "--events", EVENTS, "--seed", run.plan.seed, "--run", RUN)
+    code, said = run.run_tool("simulate", run.sent_file, "--events", run.scenario.events, "--seed", run.plan.seed, "--run", RUN)
     run.findings.equal(f"simulate, which said {said}", code, 0)
     run.sent = ledgers.SentFile(run.sent_file, run.crates, run.scenario.spills)
     answer = run.run_for_json("select", run.sent_file)
@@ -33,7 +41,7 @@ def is_kept(run, spill, number):
 
 def both_killed(run):
     """The receiver, so that events spill, and then the daemon in the middle of it, again and again."""
-    for _ in range(run.plan.pick(2, 20)):
+    for _ in range(run.plan.pick(2 if run.scenario.over == "tcp" else 1, 20)):
         run.wait_for_growth()
         run.kill_receiver()
         run.wait_for(lambda s: s["spool"]["spilled"] > 0 and "spilling" in s["state"]["degraded"], "events that overflow to the disk")
@@ -49,11 +57,13 @@ def rejected(run):
     kept = {key for key in run.keys if is_kept(run, *key)}
     stored = run.found.stored
     run.findings.equal("events stored that no line keeps", len(stored - kept), 0)
-    run.findings.check(len(kept) > 20, f"only {len(kept)} events are kept: this proves little")
+    run.findings.check(len(kept) > 10, f"only {len(kept)} events are kept: this proves little")
     may_miss = set(run.keys) - kept
     if run.scenario.over == "udp":
         ends = run.ledger["events"]
-        run.findings.equal("events sent − forwarded − rejected − shed − incomplete", len(run.keys) - ends["forwarded"] - ends["rejected"] - run.shed - run.incomplete, 0)
+        counted = ends["forwarded"] + ends["rejected"] + run.shed + run.incomplete
+        # An event in whose middle replay was interrupted is in its ledger, or not.
+        run.findings.check(0 <= counted - len(run.keys) <= 1, f"{len(run.keys)} events sent, {counted} forwarded, rejected, shed or incomplete")
         run.findings.equal("events forwarded − stored", ends["forwarded"] - len(stored), 0)
         run.findings.see("incomplete, on a machine without a processor to spare", run.incomplete)
         run.findings.check(len(kept - stored) <= run.incomplete + run.shed, f"{len(kept - stored)} events are missing")
@@ -64,7 +74,34 @@ def rejected(run):
     return may_miss
 
 
-ROWS = [Row("R32", "the whole readout, receiver and daemon killed while events spill", "0 lost over TCP; 590 kB an event", lambda plan: [
-            Scenario("over TCP", over="tcp", rate=plan.pick(150, 150), spills=500, events=EVENTS, prepare=simulated, fault=both_killed, lost=rejected,
-                     daemon=DAEMON, replay=("--window", 64)),
-            Scenario("over UDP", over="udp", rate=100, spills=500, events=EVENTS, prepare=simulated, fault=both_killed, lost=rejected, daemon=DAEMON)])]
+def bytes_taken(status):
+    return sum(link["bytes"] for link in status["links"] if link["link"] == "tcp")
+
+
+def held_events(run):
+    """Each place at the input over TCP is taken by a sender that holds most of an event; then all go, and others come. Memory stays what was
+    planned."""
+    run.wait_for_growth()
+    watch_memory(run)
+    hello = stream_sender.record(stream_sender.HELLO, 0, 1, stream_sender.hello_body(RUN, run.crates))
+    body = stream_sender.event_body(1, run.sent.fragments(1, 1))
+    most_of_it = hello + stream_sender.record(stream_sender.EVENT, 1, 2, body)[:len(body) * 99 // 100]
+    for _ in range(2):
+        taken = bytes_taken(run.status())
+        with contextlib.ExitStack() as open_ones:
+            with run.network.on(run.network.sender):
+                for _ in range(SENDERS):
+                    open_ones.enter_context(socket.create_connection((namespaces.DAEMON, run.ports.tcp), harness.PATIENCE)).sendall(most_of_it)
+            run.wait_for(lambda s: bytes_taken(s) > taken + SENDERS * len(body) * 9 // 10, "most of an event of each")
+    run.findings.inject("senders that never finish an event", 2 * SENDERS)
+
+
+def readout(plan):
+    load = {"spills": SPILLS, "events": plan.pick(16, 64), "prepare": simulated, "lost": rejected}
+    yield Scenario("over TCP", over="tcp", rate=150, fault=both_killed, daemon=DAEMON, replay=("--window", 64), **load)
+    yield Scenario("over UDP", over="udp", rate=100, fault=both_killed, daemon=DAEMON, **load)
+    yield Scenario("senders that hold events", over="udp", rate=60, fault=held_events, judge=bounded_memory, **load,
+                   daemon=DAEMON | {"tcp": {"max_connections": SENDERS}, "spool": {"folder": ""}})
+
+
+ROWS = [Row("R32", "the whole readout, receiver and daemon killed while events spill", "0 lost over TCP; 590 kB an event", readout)]

@@ -7,7 +7,6 @@
 #include "transport/store/block.hpp"
 #include "transport/store/event_view.hpp"
 #include "transport/store/koto_record.hpp"
-#include "transport/store/summary_view.hpp"
 
 namespace l3::test {
 namespace {

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "config/load.hpp"
-#include "config/print.hpp"
 #include "tests/fuzz/targets/fuzz.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t bytes) {

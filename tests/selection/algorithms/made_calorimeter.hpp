@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "selection/detector/detector.hpp"
-#include "selection/trigger/neighbours.hpp"
+#include "selection/trigger/cut_tables.hpp"
 #include "tests/selection/algorithms/made_pulses.hpp"
 
 namespace l3::test {

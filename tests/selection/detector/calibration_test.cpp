@@ -6,7 +6,6 @@
 #include <string>
 
 #include "selection/detector/calibration.hpp"
-#include "selection/detector/input_constants.hpp"
 
 namespace {
 

@@ -39,10 +39,6 @@ struct tested_engine {
     }
     return other;
   }
-  [[nodiscard]] tested_engine leaving_by(output_path path) const {
-    return with(path == output_path::mapped ? "_mapped" : "_copied",
-                [path](engine_limits& limits) { limits.output = path; });
-  }
 };
 
 /// Each engine with the strong codec.

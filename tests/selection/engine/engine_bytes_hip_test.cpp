@@ -16,7 +16,7 @@ std::vector<tested_engine> on_hip() {
   e.name = "hip";
   e.keeping_all = [](const engine_limits& limits) { return make_hip_engine(limits, nullptr); };
   e.why_not = [] { return why_no_device_here(why_no_hip()); };
-  return {e.leaving_by(output_path::mapped), e.leaving_by(output_path::copied)};
+  return {e};
 }
 
 INSTANTIATE_TEST_SUITE_P(hip, engine_bytes, testing::ValuesIn(in_both_forms(on_hip())),

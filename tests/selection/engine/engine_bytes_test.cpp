@@ -62,8 +62,7 @@ std::vector<tested_engine> on_imagined_device() {
   const auto shuffled = on_streams("shuffled_32", [] { return shuffled_queue(32, 4); });
   const auto threaded = on_streams(
       "threaded_3", [] { return threaded_queue(3); }, true);
-  return {serial.leaving_by(output_path::mapped), serial.leaving_by(output_path::copied),
-          shuffled.leaving_by(output_path::mapped), threaded.leaving_by(output_path::mapped)};
+  return {serial, shuffled, threaded};
 }
 
 const auto name_of = [](const auto& tested) { return tested.param.name; };

@@ -59,9 +59,8 @@ const auto events = make_events(6, 3, 4, 23);
 /// Cases for both forms of packing.
 class streaming : public testing::TestWithParam<packing_form> {
 protected:
-  static engine_limits limits(const batch_capacity& capacity, std::uint32_t frames,
-                              output_path path = output_path::mapped) {
-    return {capacity, frames, 0, path, GetParam()};
+  static engine_limits limits(const batch_capacity& capacity, std::uint32_t frames) {
+    return {capacity, frames, 0, GetParam()};
   }
 };
 INSTANTIATE_TEST_SUITE_P(both, streaming,
@@ -97,18 +96,16 @@ TEST_P(streaming, keeps_frames_in_flight_and_lets_none_wait_for_another) {
 }
 
 TEST_P(streaming, waits_once_and_enqueues_nothing_more_when_it_waits) {
-  for (const output_path path : {output_path::mapped, output_path::copied}) {
-    const streaming_engine e(limits(capacity_for(events, 1400), 1, path));
-    randomness r(2);
-    frame& f = *e->frames()[0];
-    fill(f, events, 1400, r);
-    e->start(f);
-    const int enqueued = e.streams[0]->enqueued();
-    EXPECT_EQ(e.streams[0]->waits(), 0);
-    ASSERT_TRUE(e->wait(f)) << f.error;
-    EXPECT_EQ(e.streams[0]->waits(), 1);
-    EXPECT_EQ(e.streams[0]->enqueued(), enqueued);
-  }
+  const streaming_engine e(limits(capacity_for(events, 1400), 1));
+  randomness r(2);
+  frame& f = *e->frames()[0];
+  fill(f, events, 1400, r);
+  e->start(f);
+  const int enqueued = e.streams[0]->enqueued();
+  EXPECT_EQ(e.streams[0]->waits(), 0);
+  ASSERT_TRUE(e->wait(f)) << f.error;
+  EXPECT_EQ(e.streams[0]->waits(), 1);
+  EXPECT_EQ(e.streams[0]->enqueued(), enqueued);
 }
 
 TEST_P(streaming, reserves_nothing_once_it_is_made) {
@@ -133,7 +130,7 @@ TEST_P(streaming, sends_the_input_and_its_tables_in_two_copies) {
   e->start(f);
   ASSERT_TRUE(e->wait(f)) << f.error;
   const auto copies = e.streams[0]->copies();
-  ASSERT_EQ(copies.size(), 2U); // mapped: the engine copies nothing back
+  ASSERT_EQ(copies.size(), 2U); // the engine copies nothing back
   EXPECT_TRUE(copies[0].in && copies[1].in);
   EXPECT_EQ(copies[0].bytes, f.input.used_bytes);
   const std::size_t others = capacity.events * sizeof(event_entry) +
@@ -157,23 +154,6 @@ TEST(streaming_decision, maps_exactly_the_bytes_that_are_kept) {
     ASSERT_NO_FATAL_FAILURE(expect_output(f, batch, odd));
     EXPECT_LE(written(f), f.output.size()) << "nothing behind it was touched";
   }
-}
-
-TEST_P(streaming, copies_back_what_the_batch_could_have_become_and_not_the_whole_frame) {
-  const batch_capacity capacity = capacity_for(events, 0);
-  const streaming_engine e(limits(capacity, 1, output_path::copied));
-  frame& f = *e->frames()[0];
-  randomness r(6);
-  fill(f, {events[0]}, 0, r);
-  e->start(f);
-  ASSERT_TRUE(e->wait(f)) << f.error;
-  expect_output(f, {events[0]}, all);
-  const auto copies = e.streams[0]->copies();
-  ASSERT_EQ(copies.size(), 3U);
-  EXPECT_FALSE(copies[2].in);
-  EXPECT_GE(copies[2].bytes, f.output.size());
-  EXPECT_LT(copies[2].bytes, f.input.used_bytes + 3 * 4096);
-  EXPECT_LT(copies[2].bytes, largest_output(capacity));
 }
 
 TEST_P(streaming, names_every_stage) {

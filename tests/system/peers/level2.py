@@ -74,6 +74,16 @@ def renamed(fragment_bytes, boards, spill, number) -> bytes:
     return bytes(changed)
 
 
+def waveforms(crates, fragments):
+    """("CRATE/SLOT/CHANNEL", samples) of each channel of {place: fragment of full boards}."""
+    for place, of_crate in fragments.items():
+        crate, channels = crates[place], CHANNELS[crates[place].kind]
+        for i, slot in enumerate(SLOTS[:crate.boards]):
+            words = struct.unpack_from(f">{SAMPLE_WORDS}H", of_crate, 4 + i * BOARD_BYTES + 12)
+            for channel in range(channels):
+                yield f"{crate.number}/{slot}/{channel}", [w & 0x3FFF for w in words[channel::channels]]
+
+
 class EventMaker:
     """Events of every kind that section 1 allows: quiet and loud channels, flat ones and ones over the full range, headers and
     footers that can be predicted and ones that cannot, and on demand boards that compressed by themselves."""

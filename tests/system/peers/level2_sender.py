@@ -1,17 +1,11 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """An independent sender of level-2 data over UDP, written from section 3 of docs/formats.md.
 
 `datagrams()` gives a fragment's datagrams as plain bytes, so that a test can leave out, repeat, reorder or damage whichever it
-likes before it hands them to `UdpSender.send`. By hand:
-  level2_sender.py --to 127.0.0.1:42000+8 --events 1000 --spill 1 --sent sent.bin"""
-import argparse
+likes before it hands them to `UdpSender.send`."""
 import socket
 import struct
-import sys
 import time
-
-import level2
 
 HEADER = struct.Struct(">III")
 LARGEST_COUNT = (1 << 15) - 1
@@ -103,36 +97,3 @@ class UdpSender:
             if place not in without and events:
                 self.send(end_of_spill(self.crates, spill, place, events))
         self.hold()
-
-
-def main():
-    p = argparse.ArgumentParser(description="send level-2 data over UDP")
-    p.add_argument("--to", default="127.0.0.1:42000+8", help="host:port+ports")
-    p.add_argument("--crates", nargs="+", default=level2.KOTO)
-    p.add_argument("--events", type=int, default=100)
-    p.add_argument("--spill", type=int, default=1)
-    p.add_argument("--seed", type=int, default=1)
-    p.add_argument("--opaque", type=float, default=0.0, help="part of boards that compressed by themselves")
-    p.add_argument("--rate", type=float, default=200.0, help="events a second")
-    p.add_argument("--sent", help="write all fragments here, as `koto-l3 extract` would")
-    a = p.parse_args()
-    host, ports = a.to.split(":")
-    port, count = ports.split("+")
-    crates = level2.readout(a.crates)
-    maker = level2.EventMaker(crates, a.seed, a.opaque)
-    sent = open(a.sent, "wb") if a.sent else None
-    start = time.monotonic()
-    with UdpSender(crates, host, int(port), int(count)) as sender:
-        for number in range(1, a.events + 1):
-            time.sleep(max(0.0, start + number / a.rate - time.monotonic()))
-            fragments = maker.fragments(a.spill, number)
-            sender.event(a.spill, number, fragments)
-            if sent:
-                sent.write(b"".join(fragments))
-        time.sleep(0.1)
-        sender.end(a.spill, a.events)
-        print(f"{a.events} events, {sender.sent} datagrams", file=sys.stderr)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,9 +1,6 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """An independent reader of a store, written from sections 5, 6, 7 and 9 of docs/formats.md: it checks every checksum and every
-length, unpacks the records and rebuilds the fragments byte for byte. By hand, the same bytes as `koto-l3 extract`:
-  store_reader.py FOLDER OUT.bin"""
-import argparse
+length, unpacks the records and rebuilds the fragments byte for byte."""
 import json
 import pathlib
 import re
@@ -227,12 +224,6 @@ def _mix(x):
     return x ^ x >> 31
 
 
-def board_forms(data):
-    """Of a packed event."""
-    n_fragments, n_boards = struct.unpack_from("<HI", data, 14)
-    return [form for _, form, _ in struct.iter_unpack("<BBH", data[32 + 8 * n_fragments:32 + 8 * n_fragments + 4 * n_boards])]
-
-
 def survives_prescale(run, spill, number, line, prescale):
     """Whether a line of this id, having fired, keeps the event."""
     return _mix(_mix(run << 32 | spill) ^ (number << 32 | line)) % prescale == 0
@@ -448,19 +439,3 @@ def packed_events_of(folder):
             need(key not in found, f"event {key} is stored twice")
             found[key] = event
     return found
-
-
-def main():
-    p = argparse.ArgumentParser(description="write the original fragments of a store")
-    p.add_argument("folder")
-    p.add_argument("out")
-    a = p.parse_args()
-    events = sorted(events_of(a.folder, whole=False), key=lambda e: (e.spill, e.number))
-    with open(a.out, "wb") as out:
-        for event in events:
-            out.write(b"".join(event.fragments.values()))
-    print(f"{len(events)} events", file=sys.stderr)
-
-
-if __name__ == "__main__":
-    main()

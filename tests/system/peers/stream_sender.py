@@ -13,10 +13,9 @@ MAGIC = b"KL3R"
 BEGIN, EVENT, END, HELLO, ACKNOWLEDGEMENT, REFUSAL = range(1, 7)
 
 
-def record(kind, spill, sequence, body, magic=MAGIC, version=1, length=None, body_crc=None, header_crc=None) -> bytes:
-    head = HEADER.pack(magic, version, kind, 0, len(body) if length is None else length, spill, sequence,
-                       crc32c(body) if body_crc is None else body_crc)
-    return head + struct.pack("<I", crc32c(head) if header_crc is None else header_crc) + body
+def record(kind, spill, sequence, body, length=None) -> bytes:
+    head = HEADER.pack(MAGIC, 1, kind, 0, len(body) if length is None else length, spill, sequence, crc32c(body))
+    return head + struct.pack("<I", crc32c(head)) + body
 
 
 def hello_body(run, crates) -> bytes:
@@ -61,12 +60,11 @@ class StreamSender:
 
     # Connections
 
-    def connect(self, hello=True):
+    def connect(self):
         self._socket = socket.create_connection(self._to, timeout=self._seconds)
         self._input = b""
         self.acknowledgements = []
-        if hello:
-            self.send(HELLO, 0, hello_body(self.run, self.crates))
+        self.send(HELLO, 0, hello_body(self.run, self.crates))
         return self
 
     def close(self):

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include "tools/verify/agreement.hpp"
-#include "tools/verify/quiet_time.hpp"
 
 namespace l3 {
 namespace {
@@ -148,21 +147,6 @@ TEST(objections, tells_that_a_spool_does_not_hold_what_its_daemon_left) {
   EXPECT_TRUE(r.objections().empty());
   r.node.content.spool->waiting = 11;
   r.expect("koto-l3d.json: 11 events wait on disk, and store holds 10 of them");
-}
-
-/// Of the other small part of `verify`.
-TEST(quiet_time, is_over_once_after_the_last_block_or_if_none_ever_comes) {
-  using namespace std::chrono_literals;
-  quiet_time quiet(10s, time_point(100s));
-  EXPECT_FALSE(quiet.over(3, time_point(105s)));
-  EXPECT_FALSE(quiet.over(3, time_point(115s))) << "ten since the block, not since the start";
-  EXPECT_TRUE(quiet.over(3, time_point(116s)));
-  EXPECT_FALSE(quiet.over(3, time_point(200s))) << "told already";
-  EXPECT_FALSE(quiet.over(4, time_point(201s)));
-  EXPECT_TRUE(quiet.over(4, time_point(212s)));
-  quiet_time none(10s, time_point(100s));
-  EXPECT_FALSE(none.over(0, time_point(110s)));
-  EXPECT_TRUE(none.over(0, time_point(111s)));
 }
 
 } // namespace

@@ -115,23 +115,6 @@ TEST(chunk_summary, full_boards_in_chunks_of_8000_bytes_are_not_walked) {
   }
 }
 
-/// A border may begin in one chunk and end in the next, at any of its bytes.
-TEST(chunk_summary, wherever_a_fragment_is_cut_it_ends_as_if_it_were_walked) {
-  std::size_t joined = 0;
-  for (std::uint32_t boards = 1; boards <= 16; ++boards) {
-    const auto whole = full_fragment(boards);
-    for (const std::uint32_t near : {2072U, 4144U, 6216U, 8288U}) {
-      for (std::uint32_t chunk_bytes = near - 20; chunk_bytes <= near + 40; chunk_bytes += 4) {
-        const cut_fragment f(whole, chunk_bytes);
-        joined += joins(f) ? 1 : 0;
-        ASSERT_EQ(end(f, chunk_bytes, false), end(f, chunk_bytes, true))
-            << boards << " boards, chunks of " << chunk_bytes;
-      }
-    }
-  }
-  EXPECT_GT(joined, 0U);
-}
-
 TEST(chunk_summary, names_the_spill_where_a_board_begins) {
   const auto f = full_fragment(4);
   for (const std::uint32_t chunk : {1400U, 4000U, 8000U}) {
@@ -144,36 +127,6 @@ TEST(chunk_summary, names_the_spill_where_a_board_begins) {
       const auto spill = summary_of(piece, at, key.number, false).spill;
       EXPECT_EQ(spill.has_value(), has_header) << at;
       EXPECT_EQ(spill.value_or(300), 300U);
-    }
-  }
-}
-
-TEST(chunk_summary, does_not_believe_what_is_no_header_of_this_event) {
-  const auto f = full_fragment(4);
-  EXPECT_EQ(summary_of(f, 0, key.number + 1, false).spill, std::nullopt);
-  for (std::size_t word = 0; word < 6; ++word) {
-    auto other = f;
-    other[4 + 2 * word] &= std::byte{0x3f};
-    EXPECT_EQ(summary_of(other, 0, key.number, false).spill, std::nullopt);
-  }
-  auto other = f;
-  other[4 + 9] &= std::byte{0xe0}; // slot 0
-  EXPECT_EQ(summary_of(other, 0, key.number, false).spill, std::nullopt);
-  EXPECT_EQ(summary_of(std::span(f).first(15), 0, key.number, false).spill, std::nullopt);
-}
-
-/// Each bit of both ends of each board, of the first and the last word.
-TEST(chunk_summary, each_flipped_bit_at_a_border_ends_as_if_the_fragment_were_walked) {
-  const auto f = full_fragment(5);
-  for (const std::uint32_t chunk_bytes : {2080U, 8000U}) {
-    for (std::size_t at = 0; at < f.size(); ++at) {
-      if (at >= 24 && at + 24 < f.size() && (at + 20) % 2072 > 44) continue;
-      for (unsigned bit = 0; bit < 8; ++bit) {
-        auto other = f;
-        other[at] ^= std::byte{1} << bit;
-        const cut_fragment cut(other, chunk_bytes);
-        ASSERT_EQ(end(cut, chunk_bytes, false), end(cut, chunk_bytes, true)) << at << ' ' << bit;
-      }
     }
   }
 }
@@ -201,7 +154,8 @@ RC_GTEST_PROP(chunk_summary, any_fragment_ends_as_if_it_were_walked, ()) {
   if (one_in(10)) f.resize(f.size() + 2 * (random() % 20));
   f.resize(std::min(f.size(), l2::max_fragment_bytes));
   const std::uint32_t chunk_bytes =
-      *rc::gen::element(540U, 1400U, 2072U, 2076U, 4148U, 4152U, 8000U, 34216U);
+      one_in(2) ? *rc::gen::element(540U, 1400U, 8000U, 34216U)
+                : 2072 * (1 + random() % 4) - 20 + 4 * (random() % 16); // cuts a border anywhere
   const cut_fragment cut(f, chunk_bytes);
   RC_CLASSIFY(joins(cut));
   RC_ASSERT(end(cut, chunk_bytes, false) == end(cut, chunk_bytes, true));

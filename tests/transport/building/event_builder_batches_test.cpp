@@ -13,34 +13,12 @@ namespace {
 using namespace std::chrono_literals;
 using datagrams = std::vector<wire_datagram>;
 
-class batches : public testing::Test {
+class a_batch : public testing::Test {
 protected:
-  void end(rig& r) {
-    r.drain();
-    r.expect_balance();
-    r.expect_bytes();
-    EXPECT_EQ(r.builder.open_events(), 0U);
-  }
+  rig r;
 };
 
-TEST_F(batches, a_closed_batch_waits_a_moment_for_its_open_events) {
-  rig r; // 4 events a batch
-  const auto all = r.event({1, 1});
-  r.send(r.event({1, 2}) + datagrams(all.begin(), all.begin() + 2));
-  r.pass(5ms); // event 2 is old enough
-  EXPECT_EQ(r.pool.submitted(), 0U);
-  r.send(r.event({1, 3})); // begins in the next batch
-  r.send(datagrams(all.begin() + 2, all.end()));
-  EXPECT_EQ(r.pool.submitted(), 1U) << "nothing is open in it any more";
-  EXPECT_EQ(r.pool.received.size(), 2U);
-  end(r);
-  EXPECT_EQ(r.counters.parked, 0U);
-  EXPECT_EQ(r.pool.received.at({1, 1}).serial, r.pool.received.at({1, 2}).serial);
-  EXPECT_EQ(r.pool.received.at({1, 3}).serial, r.pool.received.at({1, 2}).serial + 1);
-}
-
-TEST_F(batches, a_closed_batch_does_not_wait_for_a_sender_that_is_too_slow) {
-  rig r;
+TEST_F(a_batch, a_closed_batch_does_not_wait_for_a_sender_that_is_too_slow) {
   const auto all = r.event({1, 1});
   r.send(r.event({1, 2}) + datagrams{all[0]});
   r.pass(5ms);
@@ -51,12 +29,12 @@ TEST_F(batches, a_closed_batch_does_not_wait_for_a_sender_that_is_too_slow) {
   }
   EXPECT_EQ(i, 10U) << "25 ms";
   r.send(datagrams(all.begin() + static_cast<std::ptrdiff_t>(i), all.end()));
-  end(r);
+  r.end();
   EXPECT_EQ(r.counters.parked, 1U);
   EXPECT_EQ(r.pool.received.size(), 2U);
 }
 
-TEST_F(batches, a_closed_batch_waits_no_longer_when_its_frame_is_needed) {
+TEST(batches, a_closed_batch_waits_no_longer_when_its_frame_is_needed) {
   rig_options o;
   o.batches = 2;
   rig r(o);
@@ -67,51 +45,12 @@ TEST_F(batches, a_closed_batch_waits_no_longer_when_its_frame_is_needed) {
   EXPECT_EQ(r.pool.submitted(), 2U);
   r.send(datagrams(late.begin() + 2, late.end()));
   EXPECT_EQ(r.outcomes.events_shed.sum(), 0U);
-  end(r);
+  r.end();
   EXPECT_EQ(r.counters.parked, 1U);
   EXPECT_EQ(r.pool.received.size(), 6U);
 }
 
-TEST_F(batches, an_event_is_parked_when_its_closed_batch_has_no_slot_for_a_copy) {
-  rig_options o;
-  o.strip = 64;
-  rig r(o);
-  const auto all = r.event({1, 1});
-  r.send({all[0], all[1]});
-  std::vector<std::unique_ptr<landing_strip>> others; // they take all slots of the batch
-  while (r.pool.submitted() == 0 && others.size() < 12) {
-    others.push_back(std::make_unique<landing_strip>(o.strip, o.chunk_bytes));
-    r.builder.enter(*others.back(), r.now);
-  }
-  r.send(datagrams(all.begin() + 2, all.end()));
-  EXPECT_EQ(r.counters.events_admitted, 1U);
-  EXPECT_EQ(r.counters.parked, 1U);
-  for (const auto& s : others) r.builder.leave(*s, r.input, r.now);
-  end(r);
-  EXPECT_EQ(r.pool.received.size(), 1U);
-}
-
-TEST_F(batches, events_open_when_their_batch_closes_are_parked_and_finish_later) {
-  rig r; // 4 events a batch
-  datagrams first;
-  datagrams rest;
-  for (std::uint32_t n = 1; n <= 3; ++n) {
-    const auto all = r.event({1, n});
-    first = first + datagrams(all.begin(), all.begin() + 6);
-    rest = rest + datagrams(all.begin() + 6, all.end());
-  }
-  r.send(r.event({1, 10}) + first);
-  r.pass(5ms); // event 10 is old enough
-  EXPECT_EQ(r.pool.submitted(), 1U);
-  EXPECT_EQ(r.pool.received.size(), 1U);
-  r.send(rest);
-  end(r);
-  EXPECT_EQ(r.pool.received.size(), 4U);
-  EXPECT_EQ(r.counters.parked, 3U);
-}
-
-TEST_F(batches, a_full_parking_area_gives_up_its_oldest_event) {
-  rig r; // 4 places
+TEST_F(a_batch, a_full_parking_area_gives_up_its_oldest_event) {
   for (std::uint32_t n = 1; n <= 6; ++n) {
     r.send(r.fragment({1, n}, 0));
     r.send(r.event({1, 100 + n}));
@@ -122,31 +61,11 @@ TEST_F(batches, a_full_parking_area_gives_up_its_oldest_event) {
   r.send(r.fragment({1, 1}, 1));
   EXPECT_EQ(r.counters.fragments_late, 1U) << "event 1 was given up";
   r.send(r.fragment({1, 6}, 1) + r.fragment({1, 6}, 2));
-  end(r);
+  r.end();
   EXPECT_TRUE(r.pool.received.contains({1, 6}));
 }
 
-/// Events that can be open before the oldest is given up for the next one.
-std::uint32_t open_at_most(rig& r) {
-  std::uint32_t n = 0;
-  while (r.counters.events_incomplete == 0) r.send(r.fragment({1, ++n}, 0));
-  return n - 1;
-}
-
-TEST_F(batches, as_many_events_can_be_open_as_two_batches_and_the_parking_area_hold) {
-  rig r; // 4, 4 and 4
-  EXPECT_EQ(open_at_most(r), 12U - 1U) << "room is made for the next one at once";
-  end(r);
-}
-
-TEST_F(batches, without_a_frame_a_few_more_can_be_open_to_be_counted) {
-  rig r;
-  r.pool.stop(true);
-  EXPECT_EQ(open_at_most(r), 2 * 4U + 4U + 64U) << "and a place for the next one";
-  end(r);
-}
-
-TEST_F(batches, without_a_frame_events_are_counted_and_shed) {
+TEST(batches, without_a_frame_events_are_counted_and_shed) {
   rig_options o;
   o.batches = 2;
   rig r(o);
@@ -166,7 +85,7 @@ TEST_F(batches, without_a_frame_events_are_counted_and_shed) {
   r.pass(1ms);
   EXPECT_EQ(r.counters.events_admitted, 8U);
   r.send(r.event({1, 6}));
-  end(r);
+  r.end();
   EXPECT_TRUE(r.pool.received.contains({1, 2}));
   EXPECT_TRUE(r.pool.received.contains({1, 6}));
   EXPECT_FALSE(r.pool.received.contains({1, 3}));
@@ -174,7 +93,7 @@ TEST_F(batches, without_a_frame_events_are_counted_and_shed) {
 }
 
 /// The frame becomes free while no thread has the lock: which of them closes the full batch?
-TEST_F(batches, an_event_may_be_the_first_to_find_a_full_batch_and_a_free_frame) {
+TEST(batches, an_event_may_be_the_first_to_find_a_full_batch_and_a_free_frame) {
   rig_options o;
   o.batches = 2;
   rig r(o);
@@ -192,12 +111,11 @@ TEST_F(batches, an_event_may_be_the_first_to_find_a_full_batch_and_a_free_frame)
   r.send(r.event({1, 7}));
   r.send(r.fragment({1, 2}, 1) + r.fragment({1, 2}, 2));
   r.send(r.fragment({1, 6}, 1) + r.fragment({1, 6}, 2));
-  end(r);
-  EXPECT_EQ(r.pool.received.size(), 7U);
+  r.end(7);
 }
 
 /// No frame is free; event 2 is complete and waits, event 3 lacks a fragment.
-class draining : public batches {
+class draining : public testing::Test {
 protected:
   static rig_options two_batches() {
     rig_options o;
@@ -223,19 +141,19 @@ TEST_F(draining, a_complete_event_waits_for_a_frame) {
   EXPECT_FALSE(r.builder.try_drain(r.now));
   r.pool.hold(false);
   EXPECT_TRUE(r.builder.try_drain(r.now));
-  end(r);
+  r.end();
   EXPECT_TRUE(r.pool.received.contains({1, 2}));
   EXPECT_EQ(r.outcomes.events_shed.sum(), 0U);
 }
 
 TEST_F(draining, what_still_waits_at_the_end_is_shed) {
   EXPECT_FALSE(r.builder.try_drain(r.now));
-  end(r);
+  r.end();
   EXPECT_EQ(r.outcomes.events_shed[shed::drain], 1U);
   EXPECT_EQ(r.outcomes.events_shed.sum(), 1U);
 }
 
-TEST_F(batches, a_drain_submits_what_is_full_and_goes_on_with_the_next) {
+TEST(batches, a_drain_submits_what_is_full_and_goes_on_with_the_next) {
   rig_options o;
   o.incomplete = incomplete_events::forward;
   o.batch_events = 2;
@@ -250,25 +168,12 @@ TEST_F(batches, a_drain_submits_what_is_full_and_goes_on_with_the_next) {
   EXPECT_EQ(r.pool.received.size(), 5U) << "two batches more went, full";
   r.pool.hold(false);
   EXPECT_TRUE(r.builder.try_drain(r.now));
-  end(r);
+  r.end();
   EXPECT_EQ(r.outcomes.events_shed.sum(), 0U);
   EXPECT_EQ(r.pool.received.size(), 6U);
 }
 
-TEST_F(batches, events_that_leave_a_full_parking_area_go_into_the_next_batch) {
-  rig_options o;
-  o.incomplete = incomplete_events::forward;
-  o.batch_events = 2;
-  o.parked = 2;
-  rig r(o);
-  for (std::uint32_t n = 1; n <= 7; ++n) r.send(r.fragment({1, n}, 0));
-  end(r);
-  EXPECT_EQ(r.outcomes.events_shed.sum(), 0U);
-  EXPECT_EQ(r.pool.received.size(), 7U);
-}
-
-TEST_F(batches, while_compute_stands_still_every_frame_fills_before_an_event_is_shed) {
-  rig r; // 3 batches of 4
+TEST_F(a_batch, while_compute_stands_still_every_frame_fills_before_an_event_is_shed) {
   r.pool.hold(true);
   r.send(r.event({1, 1}));
   r.pass(5ms); // the only one that leaves before it is full: compute was idle
@@ -284,12 +189,10 @@ TEST_F(batches, while_compute_stands_still_every_frame_fills_before_an_event_is_
   r.send(r.event({1, 11}));
   r.pass(5ms);
   EXPECT_EQ(r.pool.submitted(), 4U);
-  end(r);
-  EXPECT_EQ(r.pool.received.size(), 10U);
+  r.end(10);
 }
 
-TEST_F(batches, a_batch_is_not_submitted_while_a_thread_may_write_into_it) {
-  rig r;
+TEST_F(a_batch, a_batch_is_not_submitted_while_a_thread_may_write_into_it) {
   landing_strip other(8, 1400);
   r.builder.enter(other, r.now);
   const auto slots = other.slots();
@@ -304,11 +207,10 @@ TEST_F(batches, a_batch_is_not_submitted_while_a_thread_may_write_into_it) {
     EXPECT_EQ(r.pool.submitted(), 1U);
   }
   r.builder.leave(other, r.input, r.now);
-  end(r);
-  EXPECT_EQ(r.pool.received.size(), 2U);
+  r.end(2);
 }
 
-TEST_F(batches, making_room_for_a_chunk_may_end_its_event) {
+TEST(batches, making_room_for_a_chunk_may_end_its_event) {
   rig_options o;
   o.parked = 1;
   o.strip = 64;
@@ -331,7 +233,7 @@ TEST_F(batches, making_room_for_a_chunk_may_end_its_event) {
   EXPECT_EQ(r.counters.late_chunks, 1U);
   for (const auto& s : others) r.builder.leave(*s, r.input, r.now);
   r.builder.leave(early, r.input, r.now);
-  end(r);
+  r.end();
 }
 
 } // namespace

@@ -19,18 +19,12 @@ datagrams without(datagrams all, std::size_t i) {
   return all;
 }
 
-class faults : public testing::Test {
+class a_fault : public testing::Test {
 protected:
-  void end(rig& r) {
-    r.drain();
-    r.expect_balance();
-    r.expect_bytes();
-    EXPECT_EQ(r.builder.open_events(), 0U);
-  }
+  rig r;
 };
 
-TEST_F(faults, duplicates_are_counted_once_a_fragment) {
-  rig r;
+TEST_F(a_fault, duplicates_are_counted_once_a_fragment) {
   const auto f = r.fragment({1, 1}, 0);
   r.send(f + f); // while the event is open: 3 chunks and a trailer more
   r.send(r.fragment({1, 1}, 1) + r.fragment({1, 1}, 2));
@@ -40,27 +34,11 @@ TEST_F(faults, duplicates_are_counted_once_a_fragment) {
   EXPECT_EQ(r.counters.fragments_duplicate, 2U);
   EXPECT_EQ(r.counters.late_chunks, 2 * (f.size() - 1));
   r.send(r.event({1, 2}));
-  end(r);
-  EXPECT_EQ(r.pool.received.size(), 2U);
+  r.end(2);
   EXPECT_EQ(r.counters.fragments_seen, 8U);
 }
 
-TEST_F(faults, a_different_chunk_in_the_same_place_spoils_the_fragment) {
-  rig r;
-  auto f = r.fragment({1, 1}, 0);
-  auto other = f[1];
-  other.payload[700] ^= std::byte{1};
-  r.send(datagrams{f[0], f[1], other} + datagrams{f[2], f[3]} + r.fragment({1, 1}, 1) +
-         r.fragment({1, 1}, 2));
-  end(r);
-  EXPECT_EQ(r.pool.received.size(), 0U);
-  EXPECT_EQ(r.counters.fragments_malformed[malformed::conflicting_chunks], 1U);
-  EXPECT_EQ(r.counters.fragments_incomplete, 2U);
-  EXPECT_EQ(r.counters.events_incomplete, 1U);
-}
-
-TEST_F(faults, a_lost_chunk_makes_the_event_incomplete_at_the_time_limit) {
-  rig r;
+TEST_F(a_fault, a_lost_chunk_makes_the_event_incomplete_at_the_time_limit) {
   r.send(without(r.event({1, 1}), 1));
   r.send(r.event({1, 2}));
   r.pass(1499ms);
@@ -68,11 +46,10 @@ TEST_F(faults, a_lost_chunk_makes_the_event_incomplete_at_the_time_limit) {
   r.pass(1ms);
   EXPECT_EQ(r.counters.events_incomplete, 1U);
   EXPECT_EQ(r.counters.fragments_incomplete, 3U);
-  end(r);
-  EXPECT_EQ(r.pool.received.size(), 1U);
+  r.end(1);
 }
 
-TEST_F(faults, a_lost_trailer_is_needed_when_the_last_chunk_is_full) {
+TEST(faults, a_lost_trailer_is_needed_when_the_last_chunk_is_full) {
   rig_options o;
   o.chunk_bytes = 4152; // the fragment in one chunk
   rig r(o);
@@ -81,11 +58,10 @@ TEST_F(faults, a_lost_trailer_is_needed_when_the_last_chunk_is_full) {
   EXPECT_EQ(r.counters.events_admitted, 0U);
   r.send(all[1]);
   EXPECT_EQ(r.counters.events_admitted, 1U);
-  end(r);
+  r.end();
 }
 
-TEST_F(faults, late_chunks_of_an_event_that_was_given_up) {
-  rig r;
+TEST_F(a_fault, late_chunks_of_an_event_that_was_given_up) {
   const auto seen = r.fragment({1, 1}, 0);
   const auto unseen = r.fragment({1, 1}, 1);
   r.send(without(seen, 1));
@@ -96,12 +72,11 @@ TEST_F(faults, late_chunks_of_an_event_that_was_given_up) {
   r.send(unseen);
   EXPECT_EQ(r.counters.late_chunks, 1 + unseen.size() - 1);
   EXPECT_EQ(r.counters.fragments_late, 1U);
-  end(r);
+  r.end();
   EXPECT_EQ(r.counters.events_incomplete, 1U);
 }
 
-TEST_F(faults, trailer_and_chunks_that_disagree) {
-  rig r;
+TEST_F(a_fault, trailer_and_chunks_that_disagree) {
   auto f = r.fragment({1, 1}, 0);
   auto early = f;
   early[3].chunk = 2; // after the chunks: one too many came
@@ -117,10 +92,10 @@ TEST_F(faults, trailer_and_chunks_that_disagree) {
   r.send(shorter + r.fragment({1, 3}, 1) + r.fragment({1, 3}, 2));
   EXPECT_EQ(r.counters.fragments_malformed[malformed::chunk_count], 3U);
   EXPECT_EQ(r.counters.events_incomplete, 3U);
-  end(r);
+  r.end();
 }
 
-TEST_F(faults, malformed_fragments_of_every_kind) {
+TEST(faults, malformed_fragments_of_every_kind) {
   const auto with = [](std::size_t byte, unsigned flip) {
     return [=](bytes& f) { f[byte] ^= static_cast<std::byte>(flip); };
   };
@@ -151,11 +126,11 @@ TEST_F(faults, malformed_fragments_of_every_kind) {
   }
   EXPECT_EQ(r.counters.events_incomplete, damages.size());
   EXPECT_EQ(r.counters.fragments_incomplete, 2 * damages.size());
-  end(r);
+  r.end();
   EXPECT_TRUE(r.pool.received.empty());
 }
 
-TEST_F(faults, refused_datagrams_touch_nothing) {
+TEST(faults, refused_datagrams_touch_nothing) {
   rig_options o;
   o.max_events = 100;
   rig r(o);
@@ -186,12 +161,11 @@ TEST_F(faults, refused_datagrams_touch_nothing) {
   EXPECT_EQ(r.counters.fragments_seen, 0U);
   EXPECT_EQ(r.builder.open_events(), 0U);
   r.send(r.event({1, 1}));
-  end(r);
-  EXPECT_EQ(r.pool.received.size(), 1U);
+  r.end(1);
 }
 
 /// 100 events of 3 crates; a fragment of 16 boards with all that they may have is 34 216 bytes.
-TEST_F(faults, names_at_the_border_are_taken) {
+TEST(faults, names_at_the_border_are_taken) {
   rig_options o;
   o.max_events = 100;
   rig r(o);
@@ -202,12 +176,10 @@ TEST_F(faults, names_at_the_border_are_taken) {
   EXPECT_EQ(l2::max_fragment_bytes, 16 * l2::board_bytes + 8 + std::size_t{2} * 16 * 33);
   r.send(wire_datagram{300, 24, 0, bytes(618)});
   EXPECT_EQ(r.input.refused[refused::chunk_length], 1U);
-  r.drain();
-  r.expect_balance();
+  r.end();
 }
 
-TEST_F(faults, opaque_boards_are_carried_and_flagged) {
-  rig r;
+TEST_F(a_fault, opaque_boards_are_carried_and_flagged) {
   const event_key key{1, 1};
   const auto f = make_fragment(key, std::vector<board_recipe>{{3, 9, 333, 7}, {9, 9, {}, 0}});
   r.send(datagrams_of(f, key, 0, r.options.crates, 1400) + r.fragment(key, 1) + r.fragment(key, 2));
@@ -218,8 +190,7 @@ TEST_F(faults, opaque_boards_are_carried_and_flagged) {
   r.expect_balance();
 }
 
-TEST_F(faults, an_event_says_that_a_board_is_missing) {
-  rig r;
+TEST_F(a_fault, an_event_says_that_a_board_is_missing) {
   const auto fewer = make_fragment({1, 1}, std::vector<board_recipe>{{3, 500, {}, 0}});
   r.send(r.fragment({1, 1}, 0) + datagrams_of(fewer, {1, 1}, 1, r.options.crates, 1400) +
          r.fragment({1, 1}, 2));
@@ -232,7 +203,7 @@ TEST_F(faults, an_event_says_that_a_board_is_missing) {
   r.expect_balance();
 }
 
-TEST_F(faults, forwarding_carries_what_is_there_and_says_so) {
+TEST(faults, forwarding_carries_what_is_there_and_says_so) {
   rig_options o;
   o.incomplete = incomplete_events::forward;
   rig r(o);
@@ -259,22 +230,6 @@ TEST_F(faults, forwarding_carries_what_is_there_and_says_so) {
   r.expect_balance();
 }
 
-TEST_F(faults, garbage_of_other_senders_is_survived) {
-  rig r;
-  for (std::uint32_t n = 0; n < 2000; ++n) { // little-endian words, no trailers; never an event
-    wire_datagram d{swap_bytes(n % 50), swap_bytes(n % 256), 0,
-                    bytes(1012, static_cast<std::byte>(n))};
-    if (n % 7 == 0) d.discriminator = swap_bytes(n);
-    if (n % 11 == 0) d.fragment_id = n % 60 + 1;
-    if (n % 22 == 0) d.chunk = n % 5;
-    r.send(d);
-  }
-  r.pass(1500ms);
-  r.send(r.event({7, 1}) + r.event({7, 2}));
-  end(r);
-  EXPECT_TRUE(r.pool.received.contains({7, 2}));
-}
-
 // What the event builder counts by crate: the crate with the fault stands out, and the others do
 // not.
 
@@ -282,18 +237,12 @@ using counts = std::vector<std::uint64_t>;
 
 counts by_crate(const crate_counts& c) { return {c[0], c[1], c[2]}; }
 
-class crates : public testing::Test {
+class crates : public a_fault {
 protected:
   void send_without(event_key key, std::uint32_t place) {
     for (std::uint32_t p = 0; p < 3; ++p)
       if (p != place) r.send(r.fragment(key, p));
   }
-  void end() {
-    r.drain();
-    r.expect_balance();
-  }
-
-  rig r; // three crates
 };
 
 TEST_F(crates, that_send_nothing_are_overdue_at_once_and_missing_in_the_end) {
@@ -307,7 +256,7 @@ TEST_F(crates, that_send_nothing_are_overdue_at_once_and_missing_in_the_end) {
   r.pass(1200ms);
   EXPECT_EQ(by_crate(r.counters.fragments_missing), counts({0, 4, 0}));
   EXPECT_EQ(by_crate(r.counters.fragments_incomplete), counts({4, 0, 4}));
-  end();
+  r.end();
 }
 
 TEST_F(crates, are_not_missing_in_an_event_that_another_made_up) {
@@ -318,25 +267,7 @@ TEST_F(crates, are_not_missing_in_an_event_that_another_made_up) {
   EXPECT_EQ(r.counters.fragments_overdue, 0U);
   EXPECT_EQ(by_crate(r.counters.fragments_alone), counts({0, 1, 0}));
   EXPECT_EQ(r.counters.latest[1], (event_key{1, 1000}));
-  end();
-}
-
-TEST_F(crates, with_malformed_fragments_have_them_under_their_reason) {
-  send_without({1, 1}, 0);
-  const crate_readout& crate = r.options.crates.crates[0];
-  r.send(datagrams_of(make_fragment({1, 2}, 0, crate), {1, 1}, 0, r.options.crates,
-                      r.options.chunk_bytes));
-  end();
-  EXPECT_EQ(r.counters.fragments_malformed.of(0)[malformed::wrong_l1a], 1U);
-  EXPECT_EQ(r.counters.fragments_malformed.of(1).sum(), 0U);
-  EXPECT_EQ(r.counters.fragments_missing, 0U);
-}
-
-TEST_F(crates, that_repeat_themselves_have_duplicates) {
-  r.send(r.event({1, 1}));
-  r.send(r.fragment({1, 1}, 2));
-  EXPECT_EQ(by_crate(r.counters.fragments_duplicate), counts({0, 0, 1}));
-  end();
+  r.end();
 }
 
 TEST_F(crates, a_spill_behind_are_late_and_named_by_their_latest_fragment) {
@@ -346,7 +277,7 @@ TEST_F(crates, a_spill_behind_are_late_and_named_by_their_latest_fragment) {
     r.pass(2s);
   }
   for (std::uint32_t n = 1; n <= 3; ++n) r.send(r.fragment({5, n}, 1));
-  end();
+  r.end();
   EXPECT_EQ(by_crate(r.counters.fragments_late), counts({0, 3, 0}));
   EXPECT_EQ(r.counters.latest[1], (event_key{5, 3}));
   EXPECT_EQ(r.counters.latest[0], (event_key{6, 3}));
@@ -355,7 +286,7 @@ TEST_F(crates, a_spill_behind_are_late_and_named_by_their_latest_fragment) {
 TEST_F(crates, far_from_the_spill_being_taken_are_astray) {
   for (std::uint32_t n = 1; n <= 3; ++n) r.send(r.event({100, n}));
   r.send(r.fragment({90, 1}, 2));
-  end();
+  r.end();
   EXPECT_GT(r.counters.astray[2], 0U);
   EXPECT_EQ(r.counters.astray, r.counters.astray[2]);
   EXPECT_EQ(r.counters.latest[2], (event_key{90, 1}));
@@ -366,18 +297,7 @@ TEST_F(crates, differ_by_their_time_stamps) {
   EXPECT_EQ(r.counters.time_ahead[0], 0U);
   EXPECT_EQ(r.counters.time_ahead[1], 1U);
   EXPECT_EQ(r.counters.time_ahead[2], 2U);
-  end();
-}
-
-TEST_F(crates, of_a_record_are_counted_like_those_of_datagrams) {
-  stream_landing stream(max_event_body(r.options.crates));
-  r.builder.attach(stream);
-  const auto body = event_record_body({1, 1}, r.options.crates);
-  for (int turn = 0; turn < 2; ++turn) (void)r.send(stream, 1, body);
-  r.builder.detach(stream);
-  end();
-  EXPECT_EQ(by_crate(r.counters.fragments_admitted), counts({1, 1, 1}));
-  EXPECT_EQ(by_crate(r.counters.fragments_duplicate), counts({1, 1, 1}));
+  r.end();
 }
 
 } // namespace

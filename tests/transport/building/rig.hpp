@@ -75,6 +75,16 @@ public:
   [[nodiscard]] std::vector<wire_datagram> event(event_key key) const {
     return datagrams_of(key, options.crates, options.chunk_bytes);
   }
+  [[nodiscard]] std::vector<wire_datagram> events(std::uint32_t spill, std::uint32_t first,
+                                                  std::uint32_t last) const {
+    std::vector<wire_datagram> all;
+    for (std::uint32_t n = first; n <= last; ++n) all = all + event({spill, n});
+    return all;
+  }
+  [[nodiscard]] std::vector<wire_datagram> whole_spill(std::uint32_t spill,
+                                                       std::uint32_t count) const {
+    return events(spill, 1, count) + ends_of_spill(spill, count);
+  }
   [[nodiscard]] std::vector<wire_datagram> fragment(event_key key, std::uint32_t place) const {
     return datagrams_of(make_fragment(key, place, options.crates.crates[place]), key, place,
                         options.crates, options.chunk_bytes);
@@ -100,6 +110,15 @@ public:
     builder.tick(now);
   }
   void drain() { builder.drain(now); }
+  /// Nothing is open any more, all is counted, and what came out is whole: so many events.
+  void end(std::optional<std::size_t> events = {}) {
+    drain();
+    expect_balance();
+    expect_bytes();
+    EXPECT_EQ(builder.open_events(), 0U);
+    EXPECT_EQ(builder.open_fragments(), 0U);
+    EXPECT_EQ(pool.received.size(), events.value_or(pool.received.size())) << counted();
+  }
   /// Lets a closed batch wait for its open events in vain.
   void close_batch() { pass(std::chrono::milliseconds(3)); }
 
@@ -139,6 +158,7 @@ public:
         if (f.raw) continue;
         EXPECT_EQ(f.content, make_fragment(key, place, options.crates.crates[place])) << key.number;
       }
+      EXPECT_EQ(event.flags == 0 ? event.reference_time : 1000 * key.number, 1000 * key.number);
     }
   }
 

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Event records in the builder: whole events, read into the batch or set aside, each once, each
-// safe with its batch.
+// safe with its batch. A record whose event was taken before is a duplicate if it has the same
+// bytes, and is refused if it has others.
 #include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+#include <vector>
 
 #include "tests/transport/building/records.hpp"
 #include "tests/transport/building/rig.hpp"
-#include "transport/format/block.hpp"
+#include "transport/building/known_events.hpp"
 
 namespace l3::test {
 namespace {
@@ -42,25 +47,6 @@ protected:
   stream_landing stream;
 };
 
-TEST_F(streams, events_come_out_as_sent) {
-  for (std::uint32_t n = 1; n <= 10; ++n) {
-    const auto taken = send({2, n});
-    EXPECT_EQ(taken.outcome, outcome::counted);
-    EXPECT_EQ(taken.batch_serial, (n - 1) / 4 + 1) << "4 events a batch";
-  }
-  r.drain();
-  EXPECT_EQ(r.pool.received.size(), 10U);
-  EXPECT_EQ(r.counters.fragments_admitted, 30U);
-  r.expect_balance();
-  r.expect_bytes();
-}
-
-TEST_F(streams, duplicates_do_not_use_up_a_batch) {
-  send({1, 1});
-  for (int i = 0; i < 100; ++i) send({1, 1});
-  EXPECT_EQ(r.pool.submitted(), 0U);
-}
-
 TEST_F(streams, a_record_half_read_when_its_batch_closes_is_set_aside) {
   r.send(r.event({1, 50}));
   const auto body = event_record_body({1, 1}, r.options.crates);
@@ -72,9 +58,7 @@ TEST_F(streams, a_record_half_read_when_its_batch_closes_is_set_aside) {
   EXPECT_EQ(r.pool.submitted(), 1U) << "the connection holds no frame";
   write(body, 5000, body.size());
   EXPECT_EQ(r.builder.take_event(stream, 1, r.now).outcome, outcome::counted);
-  r.drain();
-  EXPECT_EQ(r.pool.received.size(), 2U);
-  r.expect_bytes();
+  r.end(2);
 }
 
 TEST_F(streams, a_batch_that_closes_during_a_read_waits_for_the_reader) {
@@ -91,24 +75,7 @@ TEST_F(streams, a_batch_that_closes_during_a_read_waits_for_the_reader) {
   for (std::uint32_t n = 51; n <= 62; ++n) r.send(r.event({1, n})); // its memory is used again
   write(body, 3000, body.size());
   EXPECT_EQ(r.builder.take_event(stream, 1, r.now).outcome, outcome::counted);
-  r.drain();
-  r.expect_bytes();
-}
-
-TEST_F(streams, without_a_frame_the_sender_waits_and_nothing_is_lost) {
-  r.pool.hold(true);
-  for (std::uint32_t n = 1; n <= 12; ++n)
-    EXPECT_EQ(send({1, n}).outcome, outcome::counted); // 3 batches of 4
-  const auto body = event_record_body({1, 13}, r.options.crates);
-  EXPECT_FALSE(begin(body));
-  r.pool.hold(false);
-  ASSERT_TRUE(begin(body));
-  write(body, 0, body.size());
-  EXPECT_EQ(r.builder.take_event(stream, 1, r.now).outcome, outcome::counted);
-  r.drain();
-  EXPECT_EQ(r.pool.received.size(), 13U);
-  EXPECT_EQ(r.outcomes.events_shed.sum(), 0U);
-  r.expect_balance();
+  r.end();
 }
 
 TEST_F(streams, incomplete_and_malformed_events_are_counted_and_done_with) {
@@ -124,9 +91,7 @@ TEST_F(streams, incomplete_and_malformed_events_are_counted_and_done_with) {
   EXPECT_EQ(r.counters.events_incomplete, 3U);
   EXPECT_EQ(send({1, 2}, event_record_body(2, fragments)).outcome, outcome::counted);
   EXPECT_EQ(r.counters.fragments_duplicate, 2U);
-  r.drain();
-  EXPECT_TRUE(r.pool.received.empty());
-  r.expect_balance();
+  r.end(0);
 }
 
 TEST_F(streams, a_record_replaces_what_stray_datagrams_have_begun) {
@@ -144,10 +109,7 @@ TEST_F(streams, a_record_replaces_what_stray_datagrams_have_begun) {
   EXPECT_EQ(r.counters.fragments_duplicate, 4U);
   EXPECT_EQ(send({1, 2}).outcome, outcome::counted);
   EXPECT_EQ(r.counters.events_admitted, 2U) << "the record again is a duplicate";
-  r.drain();
-  EXPECT_EQ(r.pool.received.size(), 2U);
-  r.expect_balance();
-  r.expect_bytes();
+  r.end(2);
 }
 
 TEST_F(streams, a_whole_record_of_an_event_that_was_given_up_is_admitted) {
@@ -161,12 +123,9 @@ TEST_F(streams, a_whole_record_of_an_event_that_was_given_up_is_admitted) {
   EXPECT_EQ(r.counters.events_incomplete, 1U) << "no better than what was given up";
   send({1, 2});
   send({1, 2});
-  r.drain();
+  r.end(2);
   EXPECT_EQ(r.counters.events_admitted, 2U);
   EXPECT_EQ(r.counters.fragments_duplicate, 2 + 3U);
-  EXPECT_EQ(r.pool.received.size(), 2U);
-  r.expect_balance();
-  r.expect_bytes();
 }
 
 TEST_F(streams, the_summary_counts_an_event_once_though_it_was_shed_before) {
@@ -179,32 +138,9 @@ TEST_F(streams, the_summary_counts_an_event_once_though_it_was_shed_before) {
   EXPECT_EQ(r.counters.events_incomplete, 1U);
   send({1, 1});
   send({1, 2});
-  r.drain();
+  r.end(2);
   ASSERT_FALSE(r.summaries.empty());
   EXPECT_EQ(r.summaries.back(), (spill_summary{1, 2, 0, std::nullopt}));
-  EXPECT_EQ(r.pool.received.size(), 2U);
-  r.expect_balance();
-}
-
-TEST_F(streams, events_of_spills_long_ago_are_admitted_and_in_no_summary) {
-  for (const std::uint32_t spill : {10U, 11U}) send({spill, 1});
-  for (const std::uint32_t number : {1U, 2U, 1U}) send({3, number});
-  r.drain();
-  EXPECT_EQ(r.counters.events_admitted, 4U);
-  EXPECT_EQ(r.counters.older_admitted, 2U);
-  EXPECT_EQ(r.counters.older_incomplete, 0U);
-  EXPECT_EQ(r.summaries.size(), 2U);
-  r.expect_balance();
-}
-
-TEST_F(streams, bodies_that_contradict_themselves_are_refused) {
-  auto body = event_record_body({1, 1}, r.options.crates);
-  body[4] = std::byte{9}; // fragments
-  const auto taken = send({1, 1}, body);
-  EXPECT_EQ(taken.outcome, outcome::refused);
-  EXPECT_EQ(taken.reason, refused::stream_content);
-  EXPECT_EQ(send({1, 20001}).outcome, outcome::refused) << "beyond max_events_per_spill";
-  EXPECT_EQ(r.counters.fragments_seen, 0U);
 }
 
 TEST_F(streams, the_end_of_the_last_stream_ends_the_spill) {
@@ -270,35 +206,182 @@ TEST_F(stream_ends, that_come_again_count_once_whatever_came_between) {
   r.builder.detach(other);
 }
 
-TEST_F(stream_ends, that_come_again_may_overtake_what_came_over_the_broken_connection) {
-  r.builder.attach(other, 60);
-  r.builder.begin_of_spill(other, 1, r.now);
-  end(other, 53, 50);
-  end(stream, 53, 50);
-  EXPECT_EQ(sent(), 50U);
-  r.builder.detach(other);
-}
+// Events that come again.
 
-TEST_F(stream_ends, of_a_sender_that_starts_from_the_beginning_count_once) {
-  end(stream, 53, 50);
-  r.builder.detach(stream);
-  r.builder.attach(stream, 1);
-  end(stream, 53, 50);
-  EXPECT_EQ(sent(), 50U);
-}
+constexpr std::size_t first_fragment = 16 + 3 * 8; // in the body of a record with three
+constexpr std::size_t first_board = first_fragment + 4;
+constexpr std::size_t second_board = first_board + 2072;
 
-TEST_F(streams, a_stream_that_breaks_off_leaves_its_spill_to_silence) {
-  {
-    stream_landing other(max_event_body(r.options.crates));
-    r.builder.attach(other);
-    r.builder.begin_of_spill(other, 1, r.now);
-    r.builder.detach(other);
+class repeats : public streams {
+protected:
+  using streams::streams;
+
+  [[nodiscard]] bytes body_of(event_key key) const {
+    return event_record_body(key, r.options.crates);
   }
-  send({1, 1});
-  r.pass(999ms);
-  EXPECT_TRUE(r.summaries.empty());
-  r.pass(1ms);
-  EXPECT_EQ(r.summaries.size(), 1U);
+  void expect_duplicate(event_key key, const bytes& body) {
+    const auto before = r.counters.fragments_duplicate.get();
+    const auto taken = send(key, body);
+    EXPECT_EQ(taken.outcome, outcome::counted);
+    EXPECT_TRUE(taken.known);
+    EXPECT_EQ(r.counters.fragments_duplicate, before + 3);
+  }
+  void expect_conflict(event_key key, const bytes& body) {
+    const auto before = r.counters.fragments_seen.get();
+    const auto taken = send(key, body);
+    EXPECT_EQ(taken.outcome, outcome::refused);
+    EXPECT_EQ(taken.reason, refused::stream_conflict);
+    EXPECT_EQ(taken.event, key);
+    EXPECT_EQ(r.counters.fragments_seen, before);
+  }
+  static bytes flipped(bytes body, std::size_t byte) {
+    body[byte] ^= std::byte{1};
+    return body;
+  }
+};
+
+TEST_F(repeats, with_another_byte_at_the_border_of_a_board_are_refused) {
+  const auto body = body_of({1, 1});
+  EXPECT_FALSE(send({1, 1}, body).known);
+  expect_conflict({1, 1}, flipped(body, first_board + 7));   // time stamp
+  expect_conflict({1, 1}, flipped(body, first_board + 13));  // first sample
+  expect_conflict({1, 1}, flipped(body, second_board + 15)); // second sample
+  expect_conflict({1, 1}, flipped(body, second_board - 13)); // last sample
+  expect_conflict({1, 1}, flipped(body, second_board - 1));  // footer
+  expect_duplicate({1, 1}, body);
+  r.end(1);
+}
+
+TEST_F(repeats, with_other_or_fewer_fragments_are_refused_and_in_another_order_are_known) {
+  send({1, 1}, body_of({1, 1}));
+  auto other = event_fragments({1, 1}, r.options.crates);
+  std::swap(other[0].second, other[1].second); // good fragments, of other crates
+  expect_conflict({1, 1}, event_record_body(1, other));
+  auto fewer = event_fragments({1, 1}, r.options.crates);
+  fewer.pop_back();
+  expect_conflict({1, 1}, event_record_body(1, fewer));
+  auto turned = event_fragments({1, 1}, r.options.crates);
+  std::swap(turned[0], turned[2]);
+  expect_duplicate({1, 1}, event_record_body(1, turned));
+  r.end(1);
+}
+
+TEST_F(repeats, of_datagrams_compare_equal_over_a_stream) {
+  auto late = r.event({1, 2});
+  const auto last = late.back(); // of two boards, in short chunks: complete without its trailer
+  late.pop_back();
+  const auto chunk = late.back();
+  late.pop_back();
+  r.send(r.event({1, 1}) + late);
+  r.pass(5ms);
+  r.close_batch();
+  r.send({chunk, last});
+  ASSERT_EQ(r.counters.parked, 1U);
+  for (const event_key key : {event_key{1, 1}, {1, 2}}) {
+    expect_duplicate(key, body_of(key));
+    expect_conflict(key, flipped(body_of(key), first_board + 7));
+  }
+  r.end(2);
+}
+
+class repeats_of_a_part : public streams {
+protected:
+  repeats_of_a_part() : streams({.incomplete = incomplete_events::forward}) {}
+};
+
+TEST_F(repeats_of_a_part, are_known_only_if_they_bring_nothing_new) {
+  for (const std::uint32_t n : {1U, 2U, 3U}) r.send(r.fragment({1, n}, 0));
+  r.pass(1500ms);
+  ASSERT_EQ(r.counters.events_admitted, 3U);
+  const auto take = [&](std::uint32_t number, std::size_t first, std::size_t behind) {
+    const auto all = event_fragments({1, number}, r.options.crates);
+    return send({1, number},
+                event_record_body(number, fragment_list(&all[first], &all[0] + behind)));
+  };
+  EXPECT_EQ(take(1, 0, 3).reason, refused::stream_conflict);
+  EXPECT_EQ(take(2, 1, 2).reason, refused::stream_conflict) << "the store has another fragment";
+  const auto same = take(3, 0, 1);
+  EXPECT_EQ(same.outcome, outcome::counted);
+  EXPECT_TRUE(same.known);
+  EXPECT_EQ(r.counters.fragments_duplicate, 1U);
+  r.end();
+}
+
+TEST_F(repeats, from_long_ago_are_refused_until_their_spill_number_comes_around) {
+  const auto other = flipped(body_of({0, 1}), first_board + 7);
+  for (std::uint32_t s = 0; s < 512; ++s) send({s, 1}, body_of({s, 1}));
+  expect_conflict({510, 1}, flipped(body_of({510, 1}), first_board + 7));
+  EXPECT_EQ(send({0, 1}, other).outcome, outcome::counted);
+  expect_conflict({0, 1}, body_of({0, 1}));
+  EXPECT_EQ(r.counters.events_admitted, 513U);
+  r.drain();
+}
+
+/// Two senders with the same numbers: chunk by chunk neither fragment is taken, event by event the
+/// first one stays.
+TEST_F(repeats, of_datagrams_with_other_bytes_do_not_spoil_what_was_taken) {
+  const auto one = r.event({1, 1});
+  auto other = one;
+  for (auto& d : other)
+    if (!d.payload.empty()) d.payload.back() ^= std::byte{1};
+  for (std::size_t d = 0; d < one.size(); ++d) r.send({one[d], other[d]});
+  EXPECT_EQ(r.counters.fragments_malformed[malformed::conflicting_chunks], 3U);
+  EXPECT_EQ(r.counters.events_incomplete, 1U);
+  auto second = r.event({1, 2});
+  r.send(second);
+  for (auto& d : second)
+    if (!d.payload.empty()) d.payload.back() ^= std::byte{1};
+  r.send(second);
+  EXPECT_EQ(r.counters.fragments_duplicate, 3U);
+  r.end(1);
+}
+
+/// The events that were taken before: each by its numbers, with a mark of its bytes as long as
+/// there is room for that.
+TEST(known_events, agree_with_a_map) {
+  constexpr std::uint32_t ranges = 5; // pages a spill
+  constexpr std::uint32_t page = 1024;
+  for (const std::size_t pages : {std::size_t{512} * ranges, std::size_t{3}}) {
+    known_events known(ranges * page, pages * page);
+    std::map<event_key, std::uint32_t> marks;
+    std::mt19937 random(7);
+    const auto any = [&](std::uint32_t below) {
+      return static_cast<std::uint32_t>(random() % below);
+    };
+    for (int i = 0; i < 20'000; ++i) {
+      const event_key key{any(3) == 0 ? 511 : any(4),
+                          1 + page * any(ranges) + 1022 * any(2) + any(2)};
+      const std::uint32_t mark = 1 + any(1000);
+      const auto found = marks.find(key);
+      const bool is_another = found != marks.end() && found->second != mark;
+      ASSERT_EQ(known.has(key), found != marks.end());
+      ASSERT_TRUE(is_another || !known.has_another(key, mark));
+      ASSERT_TRUE(pages == 3 || known.has_another(key, mark) == is_another);
+      if (any(500) == 0) {
+        known.forget(key.spill);
+        std::erase_if(marks, [&](const auto& m) { return m.first.spill == key.spill; });
+      } else if (found == marks.end()) {
+        known.add(key, mark);
+        marks[key] = mark;
+        ASSERT_TRUE(known.has_another(key, mark + 1)) << "it is the newest";
+      }
+    }
+  }
+}
+
+std::uint32_t mark_of(const std::vector<std::uint64_t>& by_crate) {
+  event_digest digest;
+  for (std::uint32_t c = 0; c < by_crate.size(); ++c) digest.add(c, by_crate[c]);
+  return digest.mark();
+}
+
+TEST(event_digest, depends_on_each_fragment_and_its_crate) {
+  const auto mark = mark_of({10, 20, 30});
+  EXPECT_EQ(mark_of({10, 20, 30}), mark);
+  EXPECT_NE(mark_of({20, 10, 30}), mark) << "two crates' fragments change places";
+  EXPECT_NE(mark_of({10, 20, 31}), mark);
+  EXPECT_NE(mark_of({10, 20}), mark);
+  EXPECT_NE(mark_of({10, 20, 30, 0}), mark);
 }
 
 } // namespace

@@ -24,112 +24,30 @@ constexpr std::uint32_t too_many = 1100;
 
 class unstated : public testing::Test {
 protected:
-  static datagrams spill(const rig& r, std::uint32_t number, std::uint32_t first,
-                         std::uint32_t last) {
-    datagrams all;
-    for (std::uint32_t n = first; n <= last; ++n) all = all + r.event({number, n});
-    return all;
-  }
-
-  static void end(rig& r) {
-    r.drain();
-    r.expect_balance();
-    r.expect_bytes();
-    EXPECT_EQ(r.builder.open_events(), 0U);
-    EXPECT_EQ(r.builder.open_fragments(), 0U);
-  }
+  rig r;
 };
 
-TEST_F(unstated, chunks_of_the_next_spill_may_come_before_all_that_name_it) {
-  rig r;
-  r.send(spill(r, 511, 1, 3));
-  auto next = r.event({0, 1});
-  const auto early = next[unstated_chunk];
-  next.erase(next.begin() + unstated_chunk);
-  r.send(early); // event 1 of spill 511 is whole, and its end not read yet
-  r.send(r.ends_of_spill(511, 3) + next + spill(r, 0, 2, 3) + r.ends_of_spill(0, 3));
-  r.pass(doubt);
-  EXPECT_EQ(r.counters.events_admitted, 6U);
-  EXPECT_EQ(r.counters.late_chunks, 0U);
-  EXPECT_EQ(r.counters.fragments_seen, 18U);
-  end(r);
-  EXPECT_EQ(r.pool.received.size(), 6U);
-}
-
-TEST_F(unstated, chunks_of_the_next_spill_may_meet_the_same_event_still_open) {
-  rig r;
-  const auto old = r.event({3, 1});
-  r.send(datagrams(old.begin(), old.begin() + 8)); // crate 2 is late
-  auto next = r.event({4, 1});
-  const auto early = next[unstated_chunk];
-  next.erase(next.begin() + unstated_chunk);
-  r.send(datagrams{early} + next + datagrams(old.begin() + 8, old.end()));
-  r.pass(doubt);
-  EXPECT_EQ(r.counters.events_admitted, 2U);
-  end(r);
-  EXPECT_EQ(r.counters.fragments_malformed.sum(), 0U);
-}
-
 TEST_F(unstated, a_sender_begins_anew_at_once) {
-  rig r;
-  r.send(spill(r, 511, 1, 6) + r.ends_of_spill(511, 6) + spill(r, 0, 1, 3));
+  r.send(r.events(511, 1, 6) + r.ends_of_spill(511, 6) + r.events(0, 1, 3));
   r.pass(500ms);
-  r.send(spill(r, 511, 1, 6) + r.ends_of_spill(511, 6));
+  r.send(r.events(511, 1, 6) + r.ends_of_spill(511, 6));
   r.pass(500ms);
-  r.send(spill(r, 0, 1, 6) + r.ends_of_spill(0, 6));
-  end(r);
-  EXPECT_EQ(r.pool.received.size(), 12U);
+  r.send(r.events(0, 1, 6) + r.ends_of_spill(0, 6));
+  r.end(12);
   EXPECT_EQ(r.counters.events_incomplete, 0U);
   EXPECT_EQ(r.counters.fragments_duplicate, 9U * 3);
 }
 
 TEST_F(unstated, chunks_of_a_refused_spill_are_refused_with_it) {
-  rig r;
-  r.send(spill(r, 100, 1, 2));
+  r.send(r.events(100, 1, 2));
   r.send(r.event({50, 3}));
   EXPECT_EQ(r.input.refused[refused::wrong_spill], 12U);
   r.send(r.event({100, 3}));
-  end(r);
-  EXPECT_EQ(r.pool.received.size(), 3U);
+  r.end(3);
   EXPECT_EQ(r.counters.fragments_seen, 9U);
 }
 
-TEST_F(unstated, a_spill_sent_twice_is_counted_twice_and_no_more) {
-  rig r;
-  const auto all = spill(r, 7, 1, 10) + r.ends_of_spill(7, 10);
-  r.send(all);
-  r.pass(1s);
-  r.send(all);
-  r.pass(2s);
-  end(r);
-  EXPECT_EQ(r.pool.received.size(), 10U);
-  EXPECT_EQ(r.counters.fragments_seen, 60U);
-  EXPECT_EQ(r.counters.fragments_duplicate, 30U);
-  EXPECT_EQ(r.counters.fragments_late, 0U);
-  EXPECT_EQ(r.counters.data_chunks, 2U * 10 * 9);
-  EXPECT_EQ(r.counters.late_chunks, 10U * 9);
-}
-
-TEST_F(unstated, the_order_within_a_fragment_does_not_matter) {
-  rig_options o;
-  o.chunk_bytes = 540; // two of eight chunks name the spill
-  rig r(o);
-  for (const auto s : {510U, 511U, 0U}) {
-    for (std::uint32_t n = 1; n <= 5; ++n) {
-      auto all = r.event({s, n});
-      std::ranges::reverse(all);
-      r.send(all);
-    }
-  }
-  r.pass(20ms); // what waited for a naming chunk is in doubt for a moment
-  EXPECT_EQ(r.counters.events_admitted, 15U);
-  end(r);
-  EXPECT_EQ(r.pool.received.size(), 15U);
-  EXPECT_EQ(r.counters.data_chunks, 15U * 3 * 8);
-}
-
 TEST_F(unstated, a_chunk_whose_siblings_are_all_lost_waits_for_a_while) {
-  rig r;
   r.send(datagrams{r.event({3, 1})[unstated_chunk]} + r.fragment({3, 1}, 1) +
          r.fragment({3, 1}, 2));
   r.pass(99ms);
@@ -139,11 +57,10 @@ TEST_F(unstated, a_chunk_whose_siblings_are_all_lost_waits_for_a_while) {
   EXPECT_EQ(r.counters.data_chunks, 7U);
   r.pass(1500ms);
   EXPECT_EQ(r.counters.fragments_incomplete, 3U);
-  end(r);
+  r.end();
 }
 
 TEST_F(unstated, a_chunk_whose_siblings_are_lost_completes_an_event_of_the_last_spill) {
-  rig r;
   auto all = r.event({3, 1});
   const auto lone = all[unstated_chunk];
   all.erase(all.begin() + unstated_chunk);
@@ -153,11 +70,10 @@ TEST_F(unstated, a_chunk_whose_siblings_are_lost_completes_an_event_of_the_last_
   r.pass(100ms);
   r.pass(doubt);
   EXPECT_EQ(r.counters.events_admitted, 2U);
-  end(r);
+  r.end();
 }
 
 TEST_F(unstated, siblings_of_long_ago_say_nothing) {
-  rig r;
   auto lost = r.event({3, 1});
   lost.erase(lost.begin() + unstated_chunk);
   r.send(lost);
@@ -166,34 +82,31 @@ TEST_F(unstated, siblings_of_long_ago_say_nothing) {
   const auto early = next[unstated_chunk];
   next.erase(next.begin() + unstated_chunk);
   r.send(datagrams{early} + next);
-  end(r);
+  r.end();
   EXPECT_TRUE(r.pool.received.contains({4, 1}));
   EXPECT_EQ(r.counters.events_incomplete, 1U);
 }
 
 TEST_F(unstated, a_chunk_without_a_spill_is_late) {
-  rig r;
   r.send(r.event({3, 1})[unstated_chunk]); // the first datagram ever
   r.pass(100ms);
   EXPECT_EQ(r.counters.late_chunks, 1U);
   r.send(r.event({3, 1}));
-  end(r);
-  EXPECT_EQ(r.pool.received.size(), 1U);
+  r.end(1);
   EXPECT_EQ(r.counters.fragments_seen, 3U);
 }
 
 TEST_F(unstated, a_repeated_chunk_is_a_duplicate_when_no_sibling_follows) {
-  rig r;
   const auto all = r.event({3, 1});
   r.send(all + datagrams{all[unstated_chunk]});
   EXPECT_EQ(r.counters.late_chunks, 0U) << "it may be the next spill's";
   r.pass(100ms);
   EXPECT_EQ(r.counters.late_chunks, 1U);
   EXPECT_EQ(r.counters.fragments_duplicate, 1U);
-  end(r);
+  r.end();
 }
 
-TEST_F(unstated, when_too_many_wait_the_oldest_go_where_they_most_likely_belong) {
+TEST(unstated_chunks, when_too_many_wait_the_oldest_go_where_they_most_likely_belong) {
   rig_options o;
   o.batch_events = 1200;
   rig r(o);
@@ -212,16 +125,15 @@ TEST_F(unstated, when_too_many_wait_the_oldest_go_where_they_most_likely_belong)
   r.send(rest);
   r.pass(doubt);
   EXPECT_EQ(r.counters.events_admitted, 1U + too_many);
-  end(r);
+  r.end();
 }
 
 TEST_F(unstated, the_end_forgets_no_waiting_chunk) {
-  rig r;
   const auto whole = r.event({3, 1});
   r.send(whole + datagrams{whole[unstated_chunk]} +                           // a duplicate
          datagrams{r.event({3, 2})[unstated_chunk]} +                         // siblings are lost
          r.fragment({3, 3}, 1) + datagrams{r.event({3, 3})[unstated_chunk]}); // the same
-  end(r);
+  r.end();
   EXPECT_EQ(r.counters.data_chunks, 9U + 1 + 1 + 3 + 1);
   EXPECT_EQ(r.counters.fragments_duplicate, 1U);
   EXPECT_EQ(r.counters.fragments_late, 1U);
@@ -243,10 +155,7 @@ RC_GTEST_PROP(unstated_storms, across_the_border_of_spills_lose_no_event, ()) {
   std::mt19937 random(*rc::gen::arbitrary<std::uint32_t>());
   rig r(o);
   datagrams all;
-  for (const auto s : {511U, 0U, 1U}) {
-    for (std::uint32_t n = 1; n <= events; ++n) all = all + r.event({s, n});
-    all = all + r.ends_of_spill(s, events);
-  }
+  for (const auto s : {511U, 0U, 1U}) all = all + r.whole_spill(s, events);
   const auto sent = std::ranges::count_if(all, [](const auto& d) { return !d.payload.empty(); });
   for (std::size_t at = random() % window; at < all.size(); at += window) {
     const auto from = all.begin() + static_cast<std::ptrdiff_t>(at);
@@ -258,8 +167,7 @@ RC_GTEST_PROP(unstated_storms, across_the_border_of_spills_lose_no_event, ()) {
     r.send({from, all.begin() + static_cast<std::ptrdiff_t>(std::min(at + burst, all.size()))});
     r.pass(10ms); // a spill lasts 100 ms at least
   }
-  r.drain();
-  r.expect_balance();
+  r.end();
   RC_LOG() << r.counted();
   RC_ASSERT(r.pool.received.size() == std::size_t{3} * events);
   RC_ASSERT(r.counters.data_chunks == static_cast<std::uint64_t>(sent));

@@ -25,15 +25,6 @@ RC_GTEST_PROP(crc32c, chains, (const std::vector<std::uint8_t>& data)) {
   RC_ASSERT(crc32c(all.subspan(cut), crc32c(all.first(cut))) == crc32c(all));
 }
 
-RC_GTEST_PROP(crc32c, of_zeros_is_that_of_their_bytes, (std::uint32_t previous)) {
-  const auto count = *rc::gen::inRange<std::size_t>(0, 70'000);
-  const std::vector<std::byte> zeros(count);
-  RC_ASSERT(crc32c_of_zeros(count, previous) == crc32c(zeros, previous));
-  const std::uint64_t long_hole = std::uint64_t{1} << 41;
-  RC_ASSERT(crc32c_of_zeros(long_hole + count, previous) ==
-            crc32c(zeros, crc32c_of_zeros(long_hole, previous)));
-}
-
 TEST(crc32c, of_a_header_leaves_out_its_last_word) {
   link_header h;
   const auto before = header_crc(h);

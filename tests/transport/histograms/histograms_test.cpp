@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Histograms as JSON and back, and the inputs that changed between two of them.
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <fstream>
 #include <random>
@@ -12,8 +11,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/tools/temporary_folder.hpp"
-#include "transport/histograms/addition.hpp"
 #include "transport/histograms/comparison.hpp"
+#include "transport/histograms/histogram_json.hpp"
 
 namespace l3 {
 namespace {
@@ -75,15 +74,6 @@ TEST(input_addresses, are_those_of_the_readout) {
   EXPECT_EQ(all[36], "") << "a board at 500 MHz has four";
 }
 
-TEST(channel_sums, come_to_what_they_were_made_of) {
-  const channel_sums c = usual_channel();
-  EXPECT_DOUBLE_EQ(*pedestal_of(c), 500);
-  EXPECT_NEAR(*noise_of(c), 2, 0.002);
-  EXPECT_DOUBLE_EQ(*occupancy_of(c), 0.02);
-  EXPECT_DOUBLE_EQ(*mean_time_of(c), 3);
-  EXPECT_FALSE(pedestal_of({}) || noise_of({}) || occupancy_of({}) || mean_time_of({}));
-}
-
 TEST(histogram_json, reads_back_to_the_same) {
   histogram_set set = usual_set();
   set.spill = 17;
@@ -104,11 +94,6 @@ TEST(histogram_json, reads_back_to_the_same) {
   EXPECT_EQ(vertex->unit, "mm");
   EXPECT_EQ(vertex->counts.front(), first_count(event_histogram::vertex_z));
   EXPECT_EQ(again.counters[1].counts.front(), first_veto_count(1));
-}
-
-TEST(histogram_json, is_found_in_the_document_of_a_daemon) {
-  const std::string run = to_json(show(usual_set(), names()));
-  EXPECT_EQ(to_json(read_histograms(R"({"spill":null,"run":)" + run + "}")), run);
 }
 
 std::string why_not(const std::string& text) {
@@ -176,100 +161,56 @@ std::vector<channel_change> changes_of(void (*change)(channel_sums&)) {
   return found;
 }
 
-void expect_one(const std::vector<channel_change>& found, channel_property what, double was,
-                double is) {
-  ASSERT_EQ(found.size(), 1U);
-  EXPECT_EQ(found[0].what, what);
-  EXPECT_NEAR(found[0].was, was, 1e-9);
-  EXPECT_NEAR(found[0].is, is, 1e-9);
-}
-
-TEST(changed_channels, tell_another_pedestal) {
-  expect_one(changes_of([](channel_sums& c) {
-               c.pedestal += 9 * waveforms;
-               c.pedestal_squares = waveforms * (2009 * 2009 + 16);
-             }),
-             channel_property::pedestal, 500, 502.25);
-  EXPECT_TRUE(changes_of([](channel_sums& c) {
-                c.pedestal += 7 * waveforms; // 1.75 counts
-                c.pedestal_squares = waveforms * (2007 * 2007 + 16);
-              }).empty());
-  EXPECT_TRUE(changes_of([](channel_sums& c) {
-                c.pedestal += 9 * waveforms; // within the error of a pedestal that wanders
-                c.pedestal_squares = waveforms * (2009 * 2009 + 160000);
-              }).empty());
-}
-
-TEST(changed_channels, tell_another_noise) {
-  const double usual = *noise_of(usual_channel());
-  expect_one(changes_of([](channel_sums& c) { add_noise_log(c, 512); }), channel_property::noise,
-             usual, 2 * usual);
-  expect_one(changes_of([](channel_sums& c) { add_noise_log(c, -512); }), channel_property::noise,
-             usual, usual / 2);
-  expect_one(changes_of([](channel_sums& c) { c.noise_log = c.noise_log_squares = 0; }),
-             channel_property::noise, usual, 0);
-  EXPECT_TRUE(changes_of([](channel_sums& c) { add_noise_log(c, 100); }).empty()) << "14 % more";
-  EXPECT_TRUE(changes_of([](channel_sums& c) {
-                add_noise_log(c, 512); // within the error of a logarithm that scatters
-                c.noise_log_squares += c.quiet * 3000 * 3000;
-              }).empty());
-}
-
-/// Inputs of white noise. `tails`: the part of the waveforms that begin in the tail of a pulse.
-shown_histograms made_noise(std::uint64_t of_each, double noise, double tails, unsigned seed) {
-  std::mt19937 random(seed);
-  std::normal_distribution<double> white(500, noise);
-  std::bernoulli_distribution has_tail(tails);
-  std::exponential_distribution<double> height(0.02); // 50 counts on average
-  histogram_set s = usual_set();
-  for (channel_sums& c : s.sums.channels) {
-    c.noise_log = c.noise_log_squares = 0;
-    c.waveforms = c.quiet = of_each;
-    for (std::uint64_t n = 0; n < of_each; ++n) {
-      double tail = has_tail(random) ? height(random) : 0;
-      double sum = 0;
-      double squares = 0;
-      for (int k = 0; k < 8; ++k) {
-        const double x = std::round(white(random) + tail);
-        tail *= 0.85;
-        sum += x;
-        squares += x * x;
-      }
-      const double log = 256 * std::log2(std::max(1.0, 8 * squares - sum * sum));
-      c.noise_log += static_cast<std::uint64_t>(std::lround(log));
-      c.noise_log_squares += static_cast<std::uint64_t>(std::lround(log * log));
-    }
-  }
-  return show(s, names());
-}
-
-std::size_t changes_of_noise(const shown_histograms& now, const shown_histograms& reference) {
-  return static_cast<std::size_t>(std::ranges::count(
-      changed_channels(now, reference), channel_property::noise, &channel_change::what));
-}
-
-/// A sum of variances would tell of many of them.
-TEST(changed_channels, are_none_for_the_tails_of_earlier_pulses) {
-  const shown_histograms one = made_noise(400, 2, 0.05, 1);
-  EXPECT_EQ(changes_of_noise(one, made_noise(400, 2, 0.05, 2)), 0U);
-  EXPECT_EQ(changes_of_noise(one, made_noise(400, 2, 0, 3)), 0U);
-}
-
-TEST(changed_channels, tell_another_occupancy) {
-  expect_one(changes_of([](channel_sums& c) { c.lit = 100; }), channel_property::occupancy, 0.02,
-             0.1);
-  EXPECT_TRUE(changes_of([](channel_sums& c) { c.lit = 38; }).empty()) << "less than twice";
-  EXPECT_TRUE(changes_of([](channel_sums& c) { c.lit = 8; }).empty()) << "too few to tell";
-}
-
-TEST(changed_channels, tell_another_time) {
-  const auto late = [](channel_sums& c) {
-    c.time += static_cast<std::int64_t>(c.timed) * 200 * 128;
+TEST(changed_channels, tell_what_is_another_and_no_less) {
+  constexpr auto n = static_cast<std::int64_t>(waveforms);
+  const double noise = *noise_of(usual_channel());
+  struct {
+    void (*change)(channel_sums&);
+    std::optional<channel_property> what; ///< nothing: it is too little to tell
+    double was = 0, is = 0;
+  } const all[] = {
+      {[](channel_sums& c) {
+         c.pedestal += 9 * n;
+         c.pedestal_squares = waveforms * (2009 * 2009 + 16);
+       },
+       channel_property::pedestal, 500, 502.25},
+      {[](channel_sums& c) { // 1.75 counts
+         c.pedestal += 7 * n;
+         c.pedestal_squares = waveforms * (2007 * 2007 + 16);
+       },
+       {}},
+      {[](channel_sums& c) { // within the error of a pedestal that wanders
+         c.pedestal += 9 * n;
+         c.pedestal_squares = waveforms * (2009 * 2009 + 160000);
+       },
+       {}},
+      {[](channel_sums& c) { add_noise_log(c, 512); }, channel_property::noise, noise, 2 * noise},
+      {[](channel_sums& c) { add_noise_log(c, -512); }, channel_property::noise, noise, noise / 2},
+      {[](channel_sums& c) { c.noise_log = c.noise_log_squares = 0; }, channel_property::noise,
+       noise, 0},
+      {[](channel_sums& c) { add_noise_log(c, 100); }, {}}, // 14 % more
+      {[](channel_sums& c) { // within the error of a logarithm that scatters
+         add_noise_log(c, 512);
+         c.noise_log_squares += c.quiet * 3000 * 3000;
+       },
+       {}},
+      {[](channel_sums& c) { c.lit = 100; }, channel_property::occupancy, 0.02, 0.1},
+      {[](channel_sums& c) { c.lit = 38; }, {}}, // less than twice
+      {[](channel_sums& c) { c.lit = 8; }, {}},  // too few
+      {[](channel_sums& c) { c.time += static_cast<std::int64_t>(c.timed) * 200 * 128; },
+       channel_property::time, 3, 203},
+      {[](channel_sums& c) { c.time += static_cast<std::int64_t>(c.timed) * 100 * 128; }, {}},
+      {[](channel_sums& c) { c = {}; }, channel_property::read_out, 1, 0},
   };
-  expect_one(changes_of(late), channel_property::time, 3, 203);
-  EXPECT_TRUE(changes_of([](channel_sums& c) {
-                c.time += static_cast<std::int64_t>(c.timed) * 100 * 128; // of 20 pulses
-              }).empty());
+  for (std::size_t row = 0; row < std::size(all); ++row) {
+    const auto& [change, what, was, is] = all[row];
+    const auto found = changes_of(change);
+    ASSERT_EQ(found.size(), what ? 1U : 0U) << row;
+    if (!what) continue;
+    EXPECT_EQ(found[0].what, *what) << row;
+    EXPECT_NEAR(found[0].was, was, 1e-9) << row;
+    EXPECT_NEAR(found[0].is, is, 1e-9) << row;
+  }
 }
 
 /// Accidental pulses lie evenly in the part of a waveform that is searched. The reference has the
@@ -292,20 +233,6 @@ TEST(changed_channels, are_none_for_the_times_of_accidental_pulses) {
   std::ranges::rotate(turned.inputs, turned.inputs.begin() + 32);
   for (unsigned seed = 1; seed < 1000; seed += 2)
     EXPECT_TRUE(changed_channels(made(seed, names()), made(seed + 1, turned)).empty()) << seed;
-}
-
-TEST(changed_channels, tell_an_input_that_is_not_read_out_any_more) {
-  expect_one(changes_of([](channel_sums& c) { c = {}; }), channel_property::read_out, 1, 0);
-}
-
-TEST(changed_channels, are_none_by_what_a_short_reference_cannot_tell) {
-  histogram_set reference = usual_set();
-  reference.sums.counts[count_of_sampled] = 25;
-  for (channel_sums& c : reference.sums.channels) {
-    c = {};
-    c.waveforms = 15; // of 25 events, and now of each
-  }
-  EXPECT_TRUE(changed_channels(show(usual_set(), names()), show(reference, names())).empty());
 }
 
 TEST(changed_channels, are_found_by_address) {
@@ -384,14 +311,6 @@ TEST(changed_histograms, count_several_entries_of_an_event_as_one) {
   }
 }
 
-TEST(changed_channels, are_none_where_there_are_too_few_events) {
-  histogram_set few = usual_set();
-  few.sums.counts[count_of_sampled] = 19;
-  for (channel_sums& c : few.sums.channels) c = {};
-  EXPECT_TRUE(changed_channels(show(few, names()), show(usual_set(), names())).empty());
-  EXPECT_TRUE(changed_channels(show(usual_set(), names()), show(few, names())).empty());
-}
-
 TEST(a_reference, of_another_binning_is_refused_with_what_to_do) {
   const shown_histograms now = show(usual_set(), names());
   shown_histograms reference = now;
@@ -410,19 +329,6 @@ TEST(a_reference, of_another_binning_is_refused_with_what_to_do) {
   EXPECT_EQ(wrong_reference(now, reference, "good.json"), "");
 }
 
-TEST(a_reference, that_was_read_is_refused_with_line_and_column) {
-  const shown_histograms now = show(usual_set(), names());
-  std::string text = to_json(now);
-  const std::size_t at = text.find("\"vertex_z\"");
-  ASSERT_NE(at, std::string::npos);
-  const std::string key = "\"width\":";
-  const std::size_t width = text.find(key, at) + key.size();
-  text.replace(width, text.find(',', width) - width, "50");
-  text.insert(at, "\n  ");
-  EXPECT_TRUE(wrong_reference(now, read_histograms(text), "good.json")
-                  .starts_with("good.json:2:3 has another binning: vertex_z has 82 bins of 50"));
-}
-
 TEST(histograms, of_several_spills_add_up) {
   histogram_set one = usual_set();
   one.spill = 3;
@@ -436,15 +342,6 @@ TEST(histograms, of_several_spills_add_up) {
   both.left_out = one.left_out + other.left_out;
   both.sums.add(other.sums);
   EXPECT_EQ(to_json(sum), to_json(show(both, names())));
-}
-
-TEST(histograms, of_one_spill_on_several_nodes_are_of_no_node) {
-  histogram_set other = usual_set();
-  other.node = 3;
-  shown_histograms sum = show(usual_set(), names());
-  EXPECT_EQ(add(sum, show(other, names())), "");
-  EXPECT_FALSE(sum.node);
-  EXPECT_EQ(to_json(read_histograms(to_json(sum))), to_json(sum));
 }
 
 TEST(histograms, that_count_something_else_are_not_added) {

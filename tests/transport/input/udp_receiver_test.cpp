@@ -12,7 +12,8 @@
 #include <unistd.h>
 
 #include "tests/transport/building/rig.hpp"
-#include "transport/input/receive_nap.hpp"
+#include "transport/input/udp_thread.hpp"
+#include "transport/input/unattended_ports.hpp"
 
 namespace l3::test {
 namespace {
@@ -219,21 +220,6 @@ TEST(udp_receiver, a_flooded_port_does_not_starve_the_others) {
   flood.join();
 }
 
-TEST(udp_receiver, an_unpaced_burst_that_the_sockets_hold_arrives_whole) {
-  rig r(roomy());
-  udp_receiver receiver(loopback(4, 1), r.builder);
-  if (receiver.socket_buffer() < mebibytes(1)) GTEST_SKIP() << receiver.advice();
-  sender out(receiver.ports());
-  const auto d = r.fragment({1, 1}, 0)[0].on_the_wire();
-  for (int burst = 0; burst < 10; ++burst) {
-    for (int i = 0; i < 4 * 200; ++i) out.send(d); // more than a port gives in one turn
-    wait_for(receiver, out.sent);
-  }
-  receiver.stop();
-  EXPECT_EQ(receiver.input(0).kernel_drops, 0U);
-  EXPECT_EQ(receiver.input(0).datagrams.get(), out.sent);
-}
-
 TEST(udp_receiver, keeps_time_limits_when_nothing_comes_any_more) {
   rig_options o = roomy();
   o.event_time_limit = 50ms;
@@ -334,24 +320,132 @@ TEST_F(nap, ends_before_the_fullest_socket_is_full) {
   EXPECT_EQ(after(60, false, 10us), 0ns) << "too short to be worth a sleep";
 }
 
-TEST_F(nap, looks_at_the_fullest_port) {
-  now_ += 100us;
-  nap_.begin_sweep(now_);
-  nap_.took(60, 60UL * 8000, false);
-  nap_.took(1, 12, false);
-  (void)nap_.after_sweep();
-  now_ += 100us;
-  nap_.begin_sweep(now_);
-  nap_.took(60, 60UL * 8000, false);
-  nap_.took(1, 12, false);
-  EXPECT_LT(nap_.after_sweep(), 200us);
-}
-
 TEST_F(nap, is_short_with_a_small_buffer_whatever_came) {
   nap_ = receive_nap(kibibytes(208));
   EXPECT_EQ(after(1) / 1us, 85) << "half of it at 10 Gb/s";
   nap_ = receive_nap(kibibytes(16));
   EXPECT_EQ(after(1), 0ns);
+}
+
+// Ports while no run is active.
+
+class ports_without_a_run : public testing::Test {
+protected:
+  static bytes datagram(const l2::datagram_header& h, std::size_t payload) {
+    bytes d(l2::datagram_header_bytes + payload);
+    l2::write_datagram_header(d.data(), h);
+    return d;
+  }
+  void send(std::size_t port, std::uint32_t fragment_id, std::size_t length = 100) const {
+    auto d = datagram({fragment_id, 0, 0}, 1000);
+    d.resize(length);
+    send(port, d);
+  }
+  void send(std::size_t port, const bytes& d) const { sender({ports_[port].port()}).send(d); }
+  static void wait_for(const unattended_ports& u, std::uint64_t datagrams) {
+    const auto end = steady_clock::now() + 1min;
+    while (u.datagrams() < datagrams && steady_clock::now() < end) std::this_thread::yield();
+    EXPECT_EQ(u.datagrams(), datagrams);
+  }
+
+  const building_settings building_ = [] {
+    building_settings s;
+    s.crates = {{{3, 1, board_kind::sampling_125_mhz},
+                 {7, 1, board_kind::sampling_125_mhz},
+                 {8, 1, board_kind::sampling_125_mhz}}};
+    return s;
+  }();
+  const std::vector<udp_socket> ports_ = bind_ports(loopback(2, 1));
+};
+
+TEST_F(ports_without_a_run, count_what_they_drop) {
+  unattended_ports u(ports_, {}, building_);
+  const auto before = steady_clock::now();
+  EXPECT_LE(u.quiet_since(), before);
+  for (std::uint32_t n = 0; n < 50; ++n) send(n % 2, n);
+  send(0, 1, 3); // shorter than a header
+  wait_for(u, 51);
+  EXPECT_GE(u.quiet_since(), before);
+}
+
+TEST_F(ports_without_a_run, a_stranger_is_no_beam) {
+  const source_list others{{{ip_address::ipv4(0x0a000000)}}}; // not this machine
+  unattended_ports u(ports_, others, building_);
+  const auto began = u.quiet_since();
+  send(0, 1);
+  wait_for(u, 1);
+  u.stop();
+  EXPECT_EQ(u.quiet_since(), began);
+  EXPECT_TRUE(u.silent_for(0s).empty()) << "no crate has sent";
+}
+
+TEST_F(ports_without_a_run, what_an_input_would_refuse_is_no_beam) {
+  unattended_ports u(ports_, {}, building_);
+  const auto began = u.quiet_since();
+  const std::vector<bytes> refused{datagram({1, 1, 7}, 0),      // a trailer of another crate
+                                   datagram({0, 0, 0}, 100),    // no fragment
+                                   datagram({1, 1000, 0}, 100), // more chunks than a fragment has
+                                   bytes(3)};
+  for (const auto& d : refused) send(0, d);
+  wait_for(u, refused.size());
+  EXPECT_EQ(u.quiet_since(), began);
+  send(0, datagram({1, 1, l2::trailer{0, 1, 3}.pack()}, 0));
+  wait_for(u, refused.size() + 1);
+  u.stop();
+  EXPECT_GT(u.quiet_since(), began);
+}
+
+TEST_F(ports_without_a_run, know_which_crates_are_silent) {
+  unattended_ports u(ports_, {}, building_);
+  EXPECT_TRUE(u.silent_for(0s).empty()) << "none sends";
+  std::this_thread::sleep_for(300ms);
+  send(0, 1); // of the first crate
+  wait_for(u, 1);
+  std::this_thread::sleep_for(300ms);
+  send(1, 3); // of the third
+  wait_for(u, 2);
+  EXPECT_TRUE(u.silent_for(200ms).empty()) << "one of three is no beam";
+  u.stop();
+  unattended_ports two(ports_, {}, building_);
+  std::this_thread::sleep_for(300ms);
+  send(0, 1);
+  send(0, 3);
+  wait_for(two, 2);
+  const std::vector<std::uint32_t> silent{7};
+  EXPECT_EQ(two.silent_for(200ms), silent);
+  EXPECT_TRUE(two.silent_for(1h).empty()) << "this watch has not lasted so long";
+  std::this_thread::sleep_for(300ms);
+  EXPECT_EQ(two.silent_for(200ms), silent) << "the beam pauses: no further crate becomes silent";
+}
+
+TEST_F(ports_without_a_run, know_how_long_the_beam_has_not_paused) {
+  unattended_ports u(ports_, {}, building_, 1h);
+  EXPECT_EQ(u.busy_for(), 0ns);
+  send(0, 1);
+  wait_for(u, 1);
+  std::this_thread::sleep_for(5ms);
+  send(0, 1);
+  wait_for(u, 2);
+  EXPECT_FALSE(u.pauses());
+  EXPECT_GE(u.busy_for(), 5ms);
+  u.stop();
+  unattended_ports short_pauses(ports_, {}, building_, 1ns);
+  send(0, 1);
+  send(0, 1);
+  wait_for(short_pauses, 2);
+  EXPECT_EQ(short_pauses.busy_for(), 0ns);
+}
+
+TEST_F(ports_without_a_run, leave_to_the_next_reader_what_comes_later) {
+  unattended_ports u(ports_, {}, building_);
+  send(0, 1);
+  wait_for(u, 1);
+  u.stop();
+  send(0, 2);
+  send(1, 3);
+  EXPECT_EQ(u.datagrams(), 1U);
+  unattended_ports next(ports_, {}, building_);
+  wait_for(next, 2);
 }
 
 } // namespace

@@ -46,6 +46,11 @@ protected:
     }
   }
 
+  template <class Read>
+  static void expect_complaint(Read read, const std::string& file, std::string_view part) {
+    EXPECT_NE(complaint(read, file).find(part), std::string::npos);
+  }
+
 private:
   scratch_folder folder_;
 };
@@ -76,8 +81,7 @@ TEST_F(link_keys, a_secret_that_others_may_read_is_refused) {
   const std::string file = write("s", text_of(make_key_pair().secret) + "\n");
   for (const mode_t mode : {0640U, 0604U, 0620U, 0602U, 0644U}) {
     ASSERT_EQ(::chmod(file.c_str(), mode), 0);
-    EXPECT_NE(complaint(read_secret_key, file).find("by others"), std::string::npos)
-        << std::oct << mode;
+    expect_complaint(read_secret_key, file, "by others");
   }
   ASSERT_EQ(::chmod(file.c_str(), 0400), 0);
   EXPECT_EQ(complaint(read_secret_key, file), "");
@@ -98,7 +102,7 @@ TEST_F(link_keys, an_allow_list_has_a_key_a_line) {
     EXPECT_EQ(keys[0].name, "node 1, rack 3");
     EXPECT_EQ(keys[1].key, b);
     EXPECT_EQ(keys[1].name, "");
-    EXPECT_NE(complaint(read_public_key, file).find("holds 2 keys"), std::string::npos);
+    expect_complaint(read_public_key, file, "holds 2 keys");
     EXPECT_EQ(read_secret_line(write("password", "secret" + end)), "secret");
   }
 }
@@ -142,18 +146,15 @@ TEST_F(link_keys, what_is_no_list_of_keys_is_named_and_not_shown) {
 
 TEST_F(link_keys, a_secret_key_and_a_public_one_are_not_taken_for_each_other) {
   write_key_pair(path("node1"), make_key_pair());
-  EXPECT_NE(complaint(read_secret_key, path("node1.public")).find("holds a public key"),
-            std::string::npos);
-  EXPECT_NE(complaint(read_public_key, path("node1.secret")).find("holds a secret key"),
-            std::string::npos);
+  expect_complaint(read_secret_key, path("node1.public"), "holds a public key");
+  expect_complaint(read_public_key, path("node1.secret"), "holds a secret key");
 }
 
 TEST_F(link_keys, a_credential_is_looked_for_where_the_service_manager_puts_it) {
   const key_pair pair = make_key_pair();
   write("line", text_of(pair.secret), 0440); // as systemd shows a file with an access list
   ASSERT_EQ(::unsetenv("CREDENTIALS_DIRECTORY"), 0);
-  EXPECT_NE(complaint(read_secret_key, "credential:line").find("LoadCredential="),
-            std::string::npos);
+  expect_complaint(read_secret_key, "credential:line", "LoadCredential=");
   EXPECT_TRUE(is_for_the_service_alone("credential:line"));
   EXPECT_FALSE(is_for_the_service_alone("credential:"));
   EXPECT_FALSE(is_for_the_service_alone("credential:../x"));
@@ -161,12 +162,10 @@ TEST_F(link_keys, a_credential_is_looked_for_where_the_service_manager_puts_it) 
   ASSERT_EQ(::setenv("CREDENTIALS_DIRECTORY", path("").c_str(), 1), 0);
   EXPECT_EQ(read_secret_key("credential:line"), pair.secret);
   EXPECT_FALSE(is_for_the_service_alone("credential:line"));
-  EXPECT_NE(complaint(read_secret_key, "credential:").find("names no credential"),
-            std::string::npos);
-  EXPECT_NE(complaint(read_secret_key, "credential:../x").find("names no credential"),
-            std::string::npos);
+  expect_complaint(read_secret_key, "credential:", "names no credential");
+  expect_complaint(read_secret_key, "credential:../x", "names no credential");
   ASSERT_EQ(::chmod(path("line").c_str(), 0444), 0);
-  EXPECT_NE(complaint(read_secret_key, "credential:line").find("by others"), std::string::npos);
+  expect_complaint(read_secret_key, "credential:line", "by others");
   ASSERT_EQ(::unsetenv("CREDENTIALS_DIRECTORY"), 0);
 }
 

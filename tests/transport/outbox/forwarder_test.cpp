@@ -48,18 +48,6 @@ public:
       if (m->header.type != link_message::heartbeat) return *m;
     }
   }
-  /// Whether nothing but heartbeats comes within this time.
-  bool quiet(std::chrono::milliseconds time) {
-    const auto end = std::chrono::steady_clock::now() + time;
-    zmq_pollitem_t item{socket_.handle(), 0, ZMQ_POLLIN, 0};
-    while (true) {
-      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-          end - std::chrono::steady_clock::now());
-      if (left <= 0ms || zmq_poll(&item, 1, left.count()) == 0) return true;
-      const auto m = receive();
-      if (!m || m->header.type != link_message::heartbeat) return false;
-    }
-  }
   void answer(link_message type, std::uint64_t sequence, std::uint32_t credit,
               std::string_view body = {}) {
     const auto h = make_link_header(type, identity.session, sequence, credit);
@@ -102,29 +90,6 @@ private:
   zmq::socket_t socket_{context_, zmq::socket_type::router};
   std::string address_;
 };
-
-TEST(forwarder, says_hello_and_keeps_to_the_credit) {
-  played_receiver far;
-  sending_end near(link_to(far.endpoint(), 1h), 200);
-  ASSERT_GT(near.box.last_sealed(), 6U);
-  const auto hello = far.take();
-  EXPECT_EQ(hello.header.type, link_message::hello);
-  EXPECT_EQ(hello.header.session, identity.session);
-  EXPECT_EQ(hello.header.sequence, 1U);
-  ASSERT_EQ(hello.body.size(), sizeof(link_hello_body));
-  EXPECT_EQ(load<link_hello_body>(hello.body.data()).run, identity.run);
-  EXPECT_EQ(load<link_hello_body>(hello.body.data()).node, identity.node);
-  far.answer(link_message::welcome, 0, 3);
-  for (std::uint64_t i = 1; i <= 3; ++i) far.expect_block(i);
-  EXPECT_TRUE(far.quiet(50ms)) << "more than the credit";
-  far.answer(link_message::acknowledgement, 2, 3);
-  far.expect_block(4);
-  far.expect_block(5);
-  EXPECT_TRUE(far.quiet(50ms));
-  EXPECT_EQ(near.box.last_stored(), 2U);
-  far.store_rest(near, 5, 3);
-  EXPECT_TRUE(near.all_stored());
-}
 
 /// A lane of which all is stored, and behind it another.
 class two_lanes : public block_source {

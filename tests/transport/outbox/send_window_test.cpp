@@ -122,24 +122,6 @@ TEST_F(a_send_window, goes_on_with_a_receiver_that_stores_elsewhere) {
                                                "acknowledged: it stores elsewhere now"});
 }
 
-TEST_F(a_send_window, says_few_lines_about_a_receiver_that_changes_its_mind) {
-  time_point t = now_;
-  int hellos = 0;
-  for (int n = 0; n < 3000; ++n) {
-    t += 10ms;
-    if (window_.not_before() <= t) { // the forwarder says hello
-      ++hellos;
-      window_.take(make_link_header(link_message::welcome, session, 3, 4), {}, t);
-    }
-    window_.take(make_link_header(link_message::refusal, session, 0),
-                 n % 2 == 0 ? "" : "text " + std::to_string(n), t);
-  }
-  EXPECT_EQ(reports_.size(), 20U + 2) << "20 at once, and one in each 10 s of half a minute";
-  EXPECT_NE(reports_.back().find("lines before it left out)"), std::string::npos);
-  EXPECT_LE(hellos, 31) << "in half a minute";
-  EXPECT_TRUE(window_.is_refused());
-}
-
 TEST_F(a_send_window, passes_over_what_is_said_to_another_lane) {
   say(link_message::welcome, 5, 4, {}, session + 1);
   EXPECT_FALSE(window_.is_welcome());

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <random>
 #include <span>
@@ -67,18 +66,6 @@ inline spool_settings small_spool(const std::filesystem::path& folder,
 inline std::filesystem::path segment_path(const std::filesystem::path& folder,
                                           std::uint64_t number) {
   return store_file_path(folder, number, store_kind::spool);
-}
-
-inline bytes read_file(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  const std::string s{std::istreambuf_iterator<char>(in), {}};
-  const auto* const p = reinterpret_cast<const std::byte*>(s.data());
-  return {p, p + s.size()};
-}
-
-inline void write_file(const std::filesystem::path& path, std::span<const std::byte> data) {
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
-  out.write(reinterpret_cast<const char*>(data.data()), static_cast<std::streamsize>(data.size()));
 }
 
 inline std::size_t files_in(const std::filesystem::path& folder) {

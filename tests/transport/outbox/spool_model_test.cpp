@@ -62,7 +62,10 @@ private:
     const bool torn = random_() % 2 == 0 && tear_the_newest();
     auto settings = test::small_spool(folder_.path(), 4'000);
     settings.size = {size};
+    const auto lying = totals_in_spool(folder_.path(), {}); // as long as no daemon uses it
     disk_.emplace(settings);
+    EXPECT_EQ(lying.blocks, disk_->totals().blocks);
+    EXPECT_EQ(lying.events, disk_->totals().events);
     EXPECT_EQ(disk_->found().damaged, 0U);
     EXPECT_EQ(disk_->found().torn_tails, torn ? 1U : 0U);
     std::size_t lanes_left = 0;

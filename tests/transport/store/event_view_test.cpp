@@ -17,7 +17,6 @@
 #include "transport/format/summary.hpp"
 #include "transport/store/koto_record.hpp"
 #include "transport/store/strong_group.hpp"
-#include "transport/store/summary_view.hpp"
 
 namespace l3 {
 namespace {
@@ -47,17 +46,6 @@ TEST(koto_record, comes_back_at_every_width) {
     unpack_koto_record(record, got);
     EXPECT_TRUE(std::equal(got.begin(), got.end(), samples.begin())) << width;
   }
-}
-
-TEST(koto_record, beyond_16_bits_does_not_begin_again_at_0) {
-  std::vector<std::uint16_t> samples(64, 0);
-  samples[7] = 3;
-  auto record = test::pack_record(samples);
-  store(record.data() + 1, std::uint16_t{0xfffe}); // the minimum
-  waveform got;
-  unpack_koto_record(record, got);
-  EXPECT_EQ(got[0], 0xfffe);
-  EXPECT_EQ(got[7], 0xffff) << "and not 1";
 }
 
 TEST(koto_record, is_none_if_short_or_too_wide) {
@@ -148,51 +136,6 @@ TEST(strong_group, of_any_bits_is_what_the_coders_say) {
   }
 }
 
-/// The bytes behind the board table and at the end of an event are zeros, and nothing else.
-TEST(event_view, of_an_event_with_other_padding_than_zeros_is_none) {
-  std::mt19937 random(11);
-  bool tables_seen = false;
-  bool end_seen = false;
-  for (std::uint32_t boards = 1; boards < 20; ++boards) {
-    test::event_recipe recipe;
-    recipe.key = {1, boards};
-    recipe.oddities = false;
-    recipe.fragments = 1;
-    recipe.boards = boards % 2 == 0 ? 2 : 3;
-    recipe.codec = codec_id::strong; // whose groups have any even length
-    const auto good = test::make_event(recipe, random).packed;
-    const auto view = packed_event_view::parse(good);
-    ASSERT_TRUE(view);
-    const std::size_t tables = sizeof(packed_event) + sizeof(packed_fragment) + 4 * recipe.boards;
-    std::size_t end = round_up(tables, 8);
-    if (end != tables) {
-      tables_seen = true;
-      auto bad = good;
-      bad[tables + 3] = std::byte{1};
-      EXPECT_FALSE(packed_event_view::parse(bad));
-    }
-    for (std::uint32_t b = 0; b < recipe.boards; ++b) end += view->board(b).bytes;
-    for (; end < good.size(); ++end) {
-      end_seen = true;
-      auto bad = good;
-      bad[end] = std::byte{0x80};
-      EXPECT_FALSE(packed_event_view::parse(bad));
-    }
-  }
-  EXPECT_TRUE(tables_seen);
-  EXPECT_TRUE(end_seen);
-}
-
-TEST(summary_view, with_other_padding_than_zeros_is_none) {
-  packed_summary head;
-  head.lines = 1; // and so one byte of reasons
-  test::bytes bytes(round_up(sizeof head + sizeof(packed_line) + 1, 8));
-  store(bytes.data(), head);
-  ASSERT_TRUE(summary_view::parse(bytes));
-  bytes.back() = std::byte{1};
-  EXPECT_FALSE(summary_view::parse(bytes));
-}
-
 RC_GTEST_PROP(event_view, of_a_cut_event_is_none, (std::uint32_t seed)) {
   std::mt19937 random(seed);
   const auto packed = test::make_event(arbitrary_recipe(), random).packed;
@@ -248,20 +191,6 @@ TEST(event_view, refuses_each_broken_rule) {
   EXPECT_TRUE(broken(boards_at + 1, 16)) << "limited, of an event that keeps all";
   EXPECT_TRUE(broken(boards_at + 2, std::to_integer<std::uint8_t>(good[boards_at + 2]) ^ 8))
       << "records do not fill the board's data";
-}
-
-TEST(event_view, refuses_more_boards_than_a_crate_has_slots) {
-  const auto view_of = [](std::uint32_t boards) {
-    std::mt19937 random(3);
-    test::event_recipe recipe;
-    recipe.key = {1, 1};
-    recipe.fragments = 1;
-    recipe.boards = boards;
-    recipe.oddities = false;
-    return packed_event_view::parse(test::make_event(recipe, random).packed).has_value();
-  };
-  EXPECT_TRUE(view_of(l2::max_boards));
-  EXPECT_FALSE(view_of(l2::max_boards + 1));
 }
 
 TEST(event_view, refuses_a_fragment_longer_than_any) {
@@ -419,34 +348,6 @@ TEST(event_view, refuses_a_payload_that_does_not_follow_from_its_lines) {
   EXPECT_FALSE((limited_event{.line_payload = 2}.is_read())) << "another payload than its line's";
 }
 
-TEST(event_view, tells_of_a_sample_that_does_not_fit_its_word) {
-  const auto is_read = [](std::uint16_t sample) {
-    std::vector<std::uint16_t> samples(l2::sample_words, 100);
-    samples[77] = sample;
-    test::bytes group(strong::max_group_bytes);
-    group.resize(strong::encode_group(samples.data(), strong::shape::short_ones, group.data()));
-    packed_event head;
-    head.number = 1;
-    head.fragments = 1;
-    head.boards = 1;
-    const std::size_t tables = sizeof head + 8 + 8;
-    head.bytes = static_cast<std::uint32_t>(round_up(tables + group.size(), 8));
-    test::bytes all(head.bytes);
-    store(all.data(), head);
-    store(all.data() + sizeof head,
-          packed_fragment{0, fragment_form::boards, 1, l2::board_bytes + 8});
-    store(all.data() + sizeof head + 8,
-          packed_board{3, board_strong, static_cast<std::uint16_t>(group.size())});
-    std::ranges::copy(group, all.begin() + static_cast<std::ptrdiff_t>(tables));
-    const auto view = packed_event_view::parse(all);
-    std::vector<std::byte> fragment;
-    return view && rebuild_fragment(*view, 0, fragment) && unpack_board(*view, 0);
-  };
-  EXPECT_TRUE(is_read(l2::payload_mask));
-  EXPECT_FALSE(is_read(l2::payload_mask + 1));
-  EXPECT_FALSE(is_read(0xffff));
-}
-
 /// A reader that knows a block's codec refuses boards of another; without a block, those that
 /// contradict each other.
 TEST(event_view, refuses_boards_of_another_codec_than_the_blocks) {
@@ -465,42 +366,6 @@ TEST(event_view, refuses_boards_of_another_codec_than_the_blocks) {
   const limited_event limited; // has KOTO records in blocks of either codec
   EXPECT_TRUE(packed_event_view::parse(limited.packed(), codec_id::koto));
   EXPECT_TRUE(packed_event_view::parse(limited.packed(), codec_id::strong));
-}
-
-TEST(event_view, refuses_boards_of_two_codecs) {
-  const auto samples = std::vector<std::uint16_t>(l2::sample_words, 100);
-  test::bytes records;
-  for (int r = 0; r < l2::waveforms_per_board; ++r) {
-    const auto record = test::pack_record(std::vector<std::uint16_t>(64, 100));
-    records.insert(records.end(), record.begin(), record.end());
-  }
-  test::bytes group(strong::max_group_bytes);
-  group.resize(strong::encode_group(samples.data(), strong::shape::short_ones, group.data()));
-  const auto is_read = [](const test::bytes& one, std::uint8_t form, const test::bytes& other,
-                          std::uint8_t other_form) {
-    packed_event head;
-    head.number = 1;
-    head.fragments = 1;
-    head.boards = 2;
-    const std::size_t tables = sizeof head + 8 + 8;
-    head.bytes = static_cast<std::uint32_t>(round_up(tables + one.size() + other.size(), 8));
-    test::bytes all(head.bytes);
-    store(all.data(), head);
-    store(all.data() + sizeof head,
-          packed_fragment{0, fragment_form::boards, 2, 2 * l2::board_bytes + 8});
-    store(all.data() + sizeof head + 8,
-          packed_board{3, form, static_cast<std::uint16_t>(one.size())});
-    store(all.data() + sizeof head + 12,
-          packed_board{4, other_form, static_cast<std::uint16_t>(other.size())});
-    const auto behind =
-        std::ranges::copy(one, all.begin() + static_cast<std::ptrdiff_t>(tables)).out;
-    std::ranges::copy(other, behind);
-    return packed_event_view::parse(all).has_value();
-  };
-  EXPECT_TRUE(is_read(group, board_strong, group, board_strong));
-  EXPECT_TRUE(is_read(records, 0, records, 0));
-  EXPECT_FALSE(is_read(group, board_strong, records, 0));
-  EXPECT_FALSE(is_read(records, 0, group, board_strong));
 }
 
 } // namespace

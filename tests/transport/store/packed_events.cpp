@@ -2,7 +2,8 @@
 #include "tests/transport/store/packed_events.hpp"
 
 #include <algorithm>
-#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <stdexcept>
 
 #include <stdlib.h>
@@ -197,6 +198,22 @@ bytes make_block(const std::vector<bytes>& events, std::uint64_t session, std::u
   put(block, crc32c(block), 4);
   append(block, payload);
   return block;
+}
+
+bytes read_file(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  const std::string s{std::istreambuf_iterator<char>(in), {}};
+  const auto* const p = reinterpret_cast<const std::byte*>(s.data());
+  return {p, p + s.size()};
+}
+void write_file(const std::filesystem::path& path, std::span<const std::byte> data) {
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  out.write(reinterpret_cast<const char*>(data.data()), static_cast<std::streamsize>(data.size()));
+}
+void edit_file(const std::filesystem::path& path, const std::function<void(bytes&)>& change) {
+  bytes file = read_file(path);
+  change(file);
+  write_file(path, file);
 }
 
 scratch_folder::scratch_folder()

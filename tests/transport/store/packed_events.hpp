@@ -5,7 +5,10 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <functional>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -43,6 +46,10 @@ constexpr std::uint32_t usual_run = 7;
 /// A whole block of these packed events.
 [[nodiscard]] bytes make_block(const std::vector<bytes>& events, std::uint64_t session,
                                std::uint64_t sequence, std::uint32_t run = usual_run);
+
+[[nodiscard]] bytes read_file(const std::filesystem::path& path);
+void write_file(const std::filesystem::path& path, std::span<const std::byte> data);
+void edit_file(const std::filesystem::path& path, const std::function<void(bytes&)>& change);
 
 /// A folder that vanishes with the object.
 class scratch_folder {

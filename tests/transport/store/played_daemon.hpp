@@ -44,16 +44,6 @@ public:
     bytes body(sizeof(link_hello_body));
     send(link_message::hello, session, sequence, body);
   }
-  /// The next message must be a refusal, whose text says this.
-  void expect_refusal(std::string_view part) {
-    zmq::message_t head, body;
-    ASSERT_TRUE(socket_.recv(head) && socket_.recv(body)) << "no answer";
-    const auto header = read_link_header({head.data<std::byte>(), head.size()});
-    ASSERT_TRUE(header);
-    EXPECT_EQ(header->type, link_message::refusal);
-    EXPECT_NE(body.to_string_view().find(part), std::string_view::npos) << body.to_string_view();
-    EXPECT_EQ(part.empty(), body.empty());
-  }
   /// The next message must be this one.
   void expect(link_message type, std::uint64_t sequence, std::uint32_t credit = 0) {
     zmq::message_t head, body;

@@ -2,12 +2,13 @@
 // What a start of the writer makes of files that a crash or a bad disk has left.
 #include <algorithm>
 #include <cerrno>
+#include <random>
+#include <set>
 
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 
 #include "tests/transport/store/store_files.hpp"
-#include "transport/store/event_index.hpp"
+#include "transport/store/stored_sessions.hpp"
 
 namespace l3 {
 namespace {
@@ -16,10 +17,7 @@ using namespace test;
 
 TEST(store, cuts_a_torn_end_off_wherever_it_begins) {
   scratch_folder made;
-  {
-    store_writer store({made.path()});
-    for (std::uint64_t i = 1; i <= 3; ++i) ASSERT_FALSE(append(store, block_of(i)));
-  }
+  fill_store(made.path(), 3);
   const auto whole = read_file(find_store_file(made.path(), 1));
   const std::size_t last_at = whole.size() - block_of(3).size();
   std::vector<std::size_t> cuts{0, 1, 15, 16, 17};
@@ -47,50 +45,25 @@ TEST(store, cuts_a_torn_end_off_wherever_it_begins) {
 
 TEST(store, loses_only_the_block_in_which_a_bit_flipped) {
   scratch_folder made;
-  {
-    store_writer store({made.path()});
-    for (std::uint64_t i = 1; i <= 3; ++i) ASSERT_FALSE(append(store, block_of(i)));
-  }
+  fill_store(made.path(), 3);
   const auto whole = read_file(find_store_file(made.path(), 1));
   const std::size_t second_at = sizeof(store_file_header) + block_of(1).size();
   const std::size_t third_at = second_at + block_of(2).size();
   for (std::size_t at = second_at; at < third_at; at += at < second_at + 64 ? 1 : 131) {
     scratch_folder folder;
-    auto flipped = whole;
-    flipped[at] ^= std::byte{0x10};
-    write_file(find_store_file(folder.path(), 1), flipped);
+    write_file(find_store_file(folder.path(), 1), whole);
+    edit_file(find_store_file(folder.path(), 1), [&](bytes& file) { file[at] ^= std::byte{0x10}; });
     std::uint64_t damaged = 0;
     EXPECT_EQ(contents(folder.path(), &damaged), (sequences{{session, 1}, {session, 3}})) << at;
     EXPECT_EQ(damaged, 1U) << at;
   }
 }
 
-TEST(store, does_not_count_a_last_block_whose_bytes_never_reached_the_disk) {
-  scratch_folder folder;
-  {
-    store_writer store({folder.path()});
-    for (std::uint64_t i = 1; i <= 2; ++i) ASSERT_FALSE(append(store, block_of(i)));
-  }
-  auto file = read_file(find_store_file(folder.path(), 1));
-  std::fill(file.end() - 200, file.end(), std::byte{0}); // as after a power cut
-  write_file(find_store_file(folder.path(), 1), file);
-  store_writer store({folder.path()});
-  EXPECT_EQ(store.last_stored(session), 1U);
-  EXPECT_EQ(store.torn_ends(), 1U);
-  EXPECT_FALSE(append(store, block_of(2)));
-  EXPECT_EQ(contents(folder.path()), (sequences{{session, 1}, {session, 2}}));
-}
-
 TEST(store, loses_no_block_to_a_damaged_head) {
   for (const std::size_t at : {0U, 8U}) {
     scratch_folder folder;
-    {
-      store_writer store({folder.path()});
-      ASSERT_FALSE(append(store, block_of(1)));
-    }
-    auto file = read_file(find_store_file(folder.path(), 1));
-    file[at] ^= std::byte{0x10};
-    write_file(find_store_file(folder.path(), 1), file);
+    fill_store(folder.path(), 1);
+    edit_file(find_store_file(folder.path(), 1), [&](bytes& file) { file[at] ^= std::byte{0x10}; });
     std::uint64_t damaged = 0;
     EXPECT_EQ(contents(folder.path(), &damaged), (sequences{{session, 1}}));
     EXPECT_EQ(damaged, at == 0 ? 1U : 0U) << "another number is named, and is no damage";
@@ -98,65 +71,9 @@ TEST(store, loses_no_block_to_a_damaged_head) {
   }
 }
 
-TEST(store, starts_again_behind_a_file_of_which_head_and_only_block_are_damaged) {
-  scratch_folder folder;
-  {
-    store_writer store({folder.path()});
-    ASSERT_FALSE(append(store, block_of(1)));
-  }
-  auto file = read_file(find_store_file(folder.path(), 1));
-  file.front() ^= std::byte{0x10};
-  file.back() ^= std::byte{0x10};
-  write_file(find_store_file(folder.path(), 1), file);
-  {
-    store_writer store({folder.path()});
-    EXPECT_EQ(store.torn_ends(), 1U);
-    ASSERT_FALSE(append(store, block_of(1)));
-  }
-  EXPECT_EQ(contents(folder.path()), (sequences{{session, 1}}));
-  EXPECT_EQ(store_writer({folder.path()}).last_stored(session), 1U);
-}
-
-TEST(store, says_why_it_does_not_start_where_a_file_should_be) {
-  const auto refusal = [](const fs::path& folder) -> std::string {
-    try {
-      const store_writer store({folder});
-    } catch (const std::runtime_error& e) {
-      return e.what();
-    }
-    return "none";
-  };
-  const scratch_folder folder;
-  const fs::path file = folder.path() + "/blocks-000001.kl3";
-  const auto wrong = "cannot read " + file.string() + ": it is no file";
-  ASSERT_EQ(::mkfifo(file.c_str(), 0644), 0);
-  EXPECT_EQ(refusal(folder.path()), wrong);
-  EXPECT_THROW((void)contents(folder.path()), std::runtime_error);
-  fs::remove(file);
-  fs::create_directory(file);
-  EXPECT_EQ(refusal(folder.path()), wrong);
-}
-
-TEST(store, reads_a_file_of_200_gb_without_data_at_once) {
-  const scratch_folder folder;
-  const fs::path file = folder.path() + "/blocks-000001.kl3";
-  {
-    store_writer store({folder.path()});
-    for (std::uint64_t i = 1; i <= 2; ++i) ASSERT_FALSE(append(store, block_of(i)));
-  }
-  const auto size = fs::file_size(file);
-  fs::resize_file(file, std::uintmax_t{200} << 30);
-  const store_writer store({folder.path()});
-  EXPECT_EQ(store.last_stored(session), 2U);
-  EXPECT_EQ(fs::file_size(find_store_file(folder.path(), 1)), size);
-}
-
 TEST(store, ends_the_reading_of_its_files_when_it_is_told) {
   const scratch_folder folder;
-  {
-    store_writer store({folder.path()});
-    for (std::uint64_t i = 1; i <= 20; ++i) ASSERT_FALSE(append(store, block_of(i)));
-  }
+  fill_store(folder.path(), 20);
   const auto before = read_file(find_store_file(folder.path(), 1));
   store_settings settings{folder.path()};
   int asked = 0;
@@ -166,28 +83,43 @@ TEST(store, ends_the_reading_of_its_files_when_it_is_told) {
   EXPECT_EQ(read_file(find_store_file(folder.path(), 1)), before);
 }
 
-/// Where a block begins in a file of blocks of one session, from 1.
-std::size_t place_of(std::uint64_t sequence) {
-  std::size_t at = sizeof(store_file_header);
-  for (std::uint64_t i = 1; i < sequence; ++i) at += block_of(i).size();
-  return at;
-}
+/// The definition: what is surely stored, and what else is there.
+struct plainly {
+  std::uint64_t sure = 0;
+  std::set<std::uint64_t> there;
 
-/// A file of blocks 1 … last of which some never reached the disk: their headers, or the ends of
-/// their payloads.
-void write_damaged_file(const fs::path& folder, std::uint64_t last,
-                        const std::vector<std::uint64_t>& lost, bool header) {
-  {
-    store_writer store({folder});
-    for (std::uint64_t i = 1; i <= last; ++i) ASSERT_FALSE(append(store, block_of(i)));
+  [[nodiscard]] std::uint64_t last(std::uint64_t first) const {
+    std::uint64_t last = sure;
+    for (const auto n : there) {
+      if (n <= std::max(last + 1, first)) last = std::max(last, n);
+    }
+    return last;
   }
-  auto file = read_file(find_store_file(folder, 1));
-  for (const auto n : lost) {
-    const auto from =
-        file.begin() + static_cast<std::ptrdiff_t>(header ? place_of(n) : place_of(n + 1) - 200);
-    std::fill(from, from + 200, std::byte{0});
+};
+
+TEST(stored_numbers, are_what_their_definition_says) {
+  constexpr int rounds = 300;
+  constexpr std::uint64_t most = 20;
+  std::mt19937 random(1);
+  const auto any = [&](std::uint64_t below) {
+    return std::uniform_int_distribution<std::uint64_t>(0, below - 1)(random);
+  };
+  for (int round = 0; round < rounds; ++round) {
+    stored_numbers numbers;
+    plainly expected;
+    for (std::uint64_t step = 0; step < most; ++step) {
+      const std::uint64_t n = any(most);
+      if (any(4) == 0) {
+        numbers.add(n);
+        expected.sure = std::max(expected.sure, n);
+      } else {
+        numbers.add_behind_damage(n);
+        expected.there.insert(n);
+      }
+      for (std::uint64_t first = 0; first <= most + 1; ++first)
+        ASSERT_EQ(numbers.last(first), expected.last(first)) << round << ' ' << step;
+    }
   }
-  write_file(find_store_file(folder, 1), file);
 }
 
 TEST(store, counts_nothing_as_stored_behind_a_block_that_is_missing) {
@@ -214,26 +146,20 @@ TEST(store, counts_nothing_as_stored_behind_a_block_that_is_missing) {
       EXPECT_EQ(store.last_stored(session), 6U);
     }
     EXPECT_EQ(store_writer({folder.path()}).last_stored(session), 6U);
-    auto all = contents(folder.path());
-    std::erase_if(all, [](const auto& block) { return block.first != session; });
-    std::sort(all.begin(), all.end());
-    EXPECT_EQ(
-        all,
-        (sequences{
-            {session, 1}, {session, 2}, {session, 3}, {session, 4}, {session, 5}, {session, 6}}))
-        << "each once";
+    std::vector<std::uint64_t> all;
+    for (const auto& [of, sequence] : contents(folder.path()))
+      if (of == session) all.push_back(sequence);
+    std::ranges::sort(all);
+    EXPECT_EQ(all, (std::vector<std::uint64_t>{1, 2, 3, 4, 5, 6})) << "each once";
   }
 }
 
 TEST(store, counts_blocks_behind_damage_that_has_taken_none_of_their_session) {
   scratch_folder folder;
   write_damaged_file(folder.path(), 2, {2}, true);
-  auto file = read_file(find_store_file(folder.path(), 1));
-  for (const std::uint64_t i : {1, 2}) {
-    const auto other = block_of(i, 77);
-    file.insert(file.end(), other.begin(), other.end());
-  }
-  write_file(find_store_file(folder.path(), 1), file);
+  edit_file(find_store_file(folder.path(), 1), [](bytes& file) {
+    for (const std::uint64_t i : {1, 2}) std::ranges::copy(block_of(i, 77), back_inserter(file));
+  });
   const store_writer store({folder.path()});
   EXPECT_EQ(store.last_stored(session), 1U);
   EXPECT_EQ(store.last_stored(77), 2U);
@@ -268,10 +194,7 @@ TEST(store, keeps_what_it_found_missing_if_a_commit_fails) {
 
 TEST(store, calls_nothing_stored_at_its_start_that_the_disk_did_not_confirm) {
   scratch_folder folder;
-  {
-    store_writer killed({folder.path()});
-    ASSERT_FALSE(append(killed, block_of(1)));
-  }
+  fill_store(folder.path(), 1);
   static int flushes;
   static bool disk_works;
   store_settings settings{folder.path()};

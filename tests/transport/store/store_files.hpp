@@ -4,10 +4,7 @@
 #pragma once
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <random>
-#include <span>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -41,6 +38,12 @@ inline std::error_code append(store_writer& store, const bytes& block) {
   return store.append(block, header);
 }
 
+/// A store of blocks 1 … `last` whose receiver ended.
+inline void fill_store(const fs::path& folder, std::uint64_t last) {
+  store_writer store({folder});
+  for (std::uint64_t i = 1; i <= last; ++i) ASSERT_FALSE(append(store, block_of(i)));
+}
+
 /// The file of this number, whatever its name is now.
 inline fs::path find_store_file(const fs::path& folder, std::uint64_t number) {
   return l3::find_store_file(folder, {number, std::nullopt});
@@ -64,15 +67,18 @@ contents(const fs::path& folder, std::uint64_t* damaged = nullptr) {
   return found;
 }
 
-inline bytes read_file(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  const std::string s{std::istreambuf_iterator<char>(in), {}};
-  const auto* const p = reinterpret_cast<const std::byte*>(s.data());
-  return {p, p + s.size()};
-}
-inline void write_file(const fs::path& path, std::span<const std::byte> data) {
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
-  out.write(reinterpret_cast<const char*>(data.data()), static_cast<std::streamsize>(data.size()));
+/// A file of blocks 1 … `last` of which some never reached the disk: their headers, or the ends of
+/// their payloads.
+inline void write_damaged_file(const fs::path& folder, std::uint64_t last,
+                               const std::vector<std::uint64_t>& lost, bool header) {
+  fill_store(folder, last);
+  edit_file(find_store_file(folder, 1), [&](bytes& file) {
+    for (const auto n : lost) {
+      std::size_t at = sizeof(store_file_header);
+      for (std::uint64_t i = 1; i < n + (header ? 0 : 1); ++i) at += block_of(i).size();
+      std::fill_n(&file[header ? at : at - 200], 200, std::byte{0});
+    }
+  });
 }
 
 using sequences = std::vector<std::pair<std::uint64_t, std::uint64_t>>;

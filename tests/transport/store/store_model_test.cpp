@@ -39,7 +39,7 @@ private:
 
   void start() {
     store_settings settings = on_doubtful_disk(folder_.path());
-    settings.file_bytes = 4 * block_of(1).size();
+    settings.file_bytes = file_bytes_;
     settings.now = [] { return now; };
     disk_works = true;
     store_.emplace(settings);
@@ -55,7 +55,9 @@ private:
   void append_some() {
     for (auto left = 1 + any(3); left != 0; --left) {
       const std::uint64_t of = session + any(2);
-      if (append(*store_, block_of(store_->last_stored(of) + 1, of))) return;
+      const bytes block = block_of(store_->last_stored(of) + 1, of);
+      longest_file_ = std::max(longest_file_, sizeof(store_file_header) + block.size());
+      if (append(*store_, block)) return;
     }
   }
 
@@ -121,6 +123,8 @@ private:
     std::map<std::uint64_t, std::set<std::uint64_t>> there;
     for (const auto& [of, sequence] : contents(folder_.path()))
       EXPECT_TRUE(there[of].insert(sequence).second) << sequence << " twice";
+    for (const auto& f : block_files_in(folder_.path()))
+      EXPECT_LE(fs::file_size(folder_.path() / fs::path(f.text())), longest_file_);
     for (const auto& [of, last] : told_)
       EXPECT_GE(store_->last_stored(of), last) << "it was acknowledged";
     for (const auto& [of, s] : store_->sessions())
@@ -128,6 +132,8 @@ private:
         EXPECT_TRUE(there[of].contains(n)) << n << " is called stored";
   }
 
+  const std::size_t file_bytes_ = 4 * block_of(1).size();
+  std::size_t longest_file_ = file_bytes_; ///< a longer block has a file of its own
   scratch_folder folder_;
   std::mt19937 random_;
   std::optional<store_writer> store_;

@@ -149,33 +149,6 @@ TEST(store_split, gives_no_peer_a_file_for_each_block) {
     EXPECT_EQ(sequence, ++last[of]) << "in their order";
 }
 
-TEST(store_split, stays_in_order_when_a_session_loses_and_gets_its_place) {
-  scratch_folder folder;
-  clock_now = {};
-  store_writer store(settings_for(folder.path()));
-  const auto fill = [&](std::uint64_t round) {
-    for (std::uint32_t n = 0; n < 16; ++n)
-      ASSERT_FALSE(append(
-          store,
-          block_from({1000 + 100 * round + n, 7, n + 100 * static_cast<std::uint32_t>(round)}, 1)));
-  };
-  fill(1);
-  ASSERT_FALSE(append(store, block_from(left, 1))); // has no place
-  clock_now += 10s;
-  ASSERT_FALSE(append(store, block_from(left, 2)));
-  clock_now += 10s;
-  fill(2);
-  ASSERT_FALSE(append(store, block_from(left, 3)));
-  ASSERT_FALSE(append(store, block_from(left, 4)));
-  ASSERT_FALSE(store.commit());
-  std::uint64_t last = 0;
-  for (const auto& [of, sequence] : contents(folder.path()))
-    if (of == left.session) {
-      EXPECT_EQ(sequence, ++last);
-    }
-  EXPECT_EQ(last, 4U);
-}
-
 TEST(store_split, completes_at_a_start_what_a_killed_receiver_left) {
   for (const auto* state : {"open", "sidecar begun", "sidecar made", "complete"}) {
     scratch_folder folder;

@@ -38,24 +38,6 @@ TEST_F(files_written_anew, have_the_new_content_and_leave_no_trial) {
   EXPECT_FALSE(fs::exists(trial_));
 }
 
-TEST_F(files_written_anew, replace_links_and_not_what_these_lead_to) {
-  const fs::path other = fs::path(folder_.path()) / "other";
-  std::ofstream(other) << "of someone else";
-  fs::create_symlink(other, file_);
-  fs::create_symlink(other, trial_);
-  EXPECT_EQ(write("one"), std::error_code());
-  EXPECT_EQ(text_of(file_), "one");
-  EXPECT_FALSE(fs::is_symlink(file_));
-  EXPECT_EQ(text_of(other), "of someone else");
-}
-
-TEST_F(files_written_anew, never_take_the_name_of_a_pipe_or_a_device) {
-  ASSERT_EQ(::mkfifo(file_.c_str(), 0600), 0);
-  EXPECT_EQ(write("one"), std::errc::file_exists);
-  EXPECT_TRUE(fs::is_fifo(file_));
-  EXPECT_FALSE(fs::exists(trial_));
-}
-
 TEST_F(files_written_anew, stay_as_they_are_if_that_fails) {
   fs::create_directories(file_ / "full");
   EXPECT_EQ(write("one"), std::errc::is_a_directory);

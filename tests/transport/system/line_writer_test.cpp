@@ -94,12 +94,5 @@ TEST(line_writer, goes_on_when_its_pipe_is_closed_or_its_disk_is_full) {
   while (other.left_out() < 1) std::this_thread::yield();
 }
 
-TEST(line_writer, leaves_out_a_line_that_is_longer_than_its_queue) {
-  const pipe_ends pipe;
-  line_writer log(pipe.writing.get(), notice);
-  log.write(std::string(1 << 20, 'x'));
-  EXPECT_EQ(pipe.read_until("left out\n"), "1 left out\n");
-}
-
 } // namespace
 } // namespace l3

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Daemons that are a farm by a real etcd, each behind a relay of its own to it, with one receiver."""
+import json
+import re
+import subprocess
+import threading
+import time
+
+import chain
+import harness
+import namespaces
+import own_etcd
+import store_reader
+from runs import UnixConnection
+
+ABSENT = "the receiver is absent: none answers"
+
+
+class FarmNode:
+    def __init__(self, farm, number):
+        self.farm, self.number, self.ports = farm, number, harness.Ports()
+        self.folder = farm.folder / f"node-{number}"
+        self.folder.mkdir(exist_ok=True)
+        self.socket, self.ledgers = self.folder / "control.sock", self.folder / "ledgers"
+        self.relay = own_etcd.Relay(self.ports.receiver + 1, farm.etcd.port)
+
+    def begin(self, environment=None, **sections):
+        ports = self.ports
+        all_of_it = {"farm": {"etcd": [self.relay.url]}, "spool": {"folder": str(self.folder / "spool")}, "frames": {"count": 4},
+                     "run": {"node": self.number, "control": str(self.socket), "ledger": f"{self.ledgers}/"}, "outbox": {"memory": "32 MiB"}}
+        all_of_it |= {name: {"bind": f"{harness.HOST}:{port}"} for name, port in (("udp", ports.udp), ("tcp", ports.tcp), ("monitor", ports.monitor))}
+        for name, keys in sections.items():
+            all_of_it[name] = all_of_it.get(name, {}) | keys
+        self.daemon = self.farm.keep(harness.Daemon(self.farm.write_config(f"node-{self.number}.toml", **all_of_it), ports, self.folder, environment))
+        self.daemon.wait_to_say("ready for runs")
+        return self
+
+    def ask(self, path, body=None):
+        connection = UnixConnection(self.socket)
+        try:
+            connection.request("GET" if body is None else "POST", path, None if body is None else json.dumps(body))
+            answer = connection.getresponse()
+            return answer.status, json.loads(answer.read())
+        finally:
+            connection.close()
+
+    def run(self):
+        return self.ask("/run")[1]
+
+    def seen(self):
+        """The farm, as this node sees it."""
+        return self.run()["farm"]
+
+    def is_in(self, run):
+        now = self.run()
+        return now["state"] == "running" and now["current"]["number"] == run
+
+    def start(self, **order):
+        """On a machine that is very busy a node's link is away for moments, in which an order is refused."""
+        def answer():
+            status, body = self.ask("/run/start", order)
+            away = status == 409 and all(ABSENT in reason for reason in body["reasons"])
+            return None if away else (status, body)
+        return harness.wait_until(answer, "receivers that answer")
+
+    def tool(self, *arguments):
+        """Likewise."""
+        def done():
+            said = subprocess.run([harness.BIN / "koto-l3", "run", *arguments, "--socket", self.socket], capture_output=True, text=True,
+                                  timeout=harness.PATIENCE)
+            return None if said.returncode == 1 and ABSENT in said.stderr else said
+        return harness.wait_until(done, "receivers that answer")
+
+    def wait(self, state):
+        harness.wait_until(lambda: self.seen()["state"] == state, lambda: f"{state}: {self.seen()}")
+
+    def wait_for_text(self, text):
+        harness.wait_until(lambda: re.search(text, self.seen()["text"]), lambda: f"'{text}': {self.seen()}")
+
+    def wait_for_beam(self, events):
+        self.daemon.wait_for(lambda s: s["events"]["admitted"] == events, "the beam")
+
+
+class Farm(chain.Chain):
+    crates, crate_lines = harness.Stage.crates, harness.Stage.crate_lines
+    input_host = receiver_host = harness.HOST
+
+    def __init__(self, findings, nodes):
+        if not own_etcd.there():
+            raise chain.Skipped("no etcd on this machine (Debian: etcd-server)")
+        super().__init__()
+        self.findings, self.sent, self.beam, self.spill = findings, {}, None, 0
+        self.etcd = own_etcd.Etcd(self, harness.Ports().receiver)
+        self.nodes = [FarmNode(self, n + 1) for n in range(nodes)]
+
+    def make_machines(self):
+        return namespaces.Machines()
+
+    def __exit__(self, *reason):
+        if self.beam:
+            self.beam.end()
+        super().__exit__(*reason)
+        for node in self.nodes:
+            node.relay.end()
+
+    def begin(self, environment=None, **sections):
+        """etcd, the receiver and all nodes."""
+        self.etcd.start()
+        self.start_receiver()
+        for node in self.nodes:
+            node.begin(environment, **sections)
+        self.wait_for_members()
+
+    def wait_for_members(self, nodes=None):
+        wanted = sorted(n.number for n in nodes or self.nodes)
+
+        def complete(farm):
+            return farm["state"] == "joined" and sorted(n["node"] for n in farm["nodes"] if n["stands"] != "missing") == wanted
+        for node in nodes or self.nodes:
+            harness.wait_until(lambda: complete(node.seen()), lambda: f"node {node.number} to see {wanted}: {node.seen()}")
+
+    def wait_for_run(self, run, nodes=None):
+        for node in nodes or self.nodes:
+            harness.wait_until(lambda: node.is_in(run), lambda: f"node {node.number} in run {run}: {node.run()}")
+
+    def begin_run(self, number, node=0, nodes=None, **order):
+        self.findings.equal("answer to a start", self.nodes[node].start(number=number, **order)[0], 202)
+        self.wait_for_run(number, nodes)
+
+    def order(self, code, node, *arguments, says=""):
+        """By the command."""
+        said = self.nodes[node].tool(*arguments, "--wait")
+        self.findings.equal(f"koto-l3 run {' '.join(arguments)}, which said {said.stdout}{said.stderr}", said.returncode, code)
+        self.findings.check(says in said.stdout + said.stderr, f"koto-l3 run {arguments[0]} says {said.stdout}{said.stderr}, not '{says}'")
+
+    def refused(self, answer, text):
+        """What a start that cannot be says."""
+        status, body = answer
+        said = "\n".join(body.get("reasons", ()))
+        self.findings.check(status == 409 and re.search(text, said, re.M), f"a start was answered with {status} {said or body}, not '{text}'")
+
+    def all_in(self, run, nodes=None):
+        self.findings.check(all(n.is_in(run) for n in nodes or self.nodes), f"a node has left run {run}, or not begun it")
+
+    def send(self, node, events, ends=True):
+        """A spill over UDP, or the beginning of one."""
+        self.spill += 1
+        maker = harness.level2.EventMaker(self.crates, 100 * node.number)
+        with harness.UdpSender(self.crates, harness.HOST, node.ports.udp, harness.UDP_PORTS, self.chunk_bytes, waiting=node.daemon.waiting) as sender:
+            for number in range(1, events + 1):
+                self.sent[self.spill, number] = maker.fragments(self.spill, number)
+                sender.event(self.spill, number, self.sent[self.spill, number])
+            if ends:
+                sender.end(self.spill, events)
+
+    def finish(self, but=()):
+        """Every event that a node was sent in a run is stored, once, each byte."""
+        for node in self.nodes:
+            if node not in but:
+                harness.wait_until(lambda: node.daemon.status()["events"]["in_flight"] == 0, "nothing in flight")
+                self.findings.equal(f"exit code of node {node.number}", node.daemon.stop(), 0)
+                self.findings.none(f"node {node.number}: {text}" for f in node.ledgers.glob("run*-*.json") for text in
+                                   harness.unbalanced(json.loads(f.read_text())))
+        if not self.sent:
+            return
+        found = {(e.spill, e.number): e for e in store_reader.events_of(self.store, True)}
+        self.findings.equal("events stored", sorted(found), sorted(self.sent))
+        self.findings.check(all(found[k].fragments == dict(enumerate(f)) for k, f in self.sent.items() if k in found), "bytes differ")
+        self.findings.see("events stored", len(found))
+        self.findings.see("missing", len(self.sent.keys() - found.keys()))
+
+
+class Beam(threading.Thread):
+    """To every node, event by event in turn: spills of a second, and pauses, or without pauses."""
+
+    def __init__(self, farm, pause, events=100):
+        super().__init__(daemon=True)
+        self.farm, self.pause, self.events, self.ended, self.spills = farm, pause, events, False, 0
+        farm.beam = self
+        self.start()
+
+    def run(self):
+        f = self.farm
+        makers = [harness.level2.EventMaker(f.crates, 9) for _ in f.nodes]
+        senders = [harness.UdpSender(f.crates, harness.HOST, n.ports.udp, harness.UDP_PORTS, f.chunk_bytes) for n in f.nodes]
+        while not self.ended:
+            self.spills += 1
+            for number in range(1, self.events + 1):
+                i = number % len(senders)
+                senders[i].event(self.spills, number, makers[i].fragments(self.spills, number))
+                time.sleep(1 / self.events)
+                if self.ended and not self.pause:
+                    break
+            for i, sender in enumerate(senders):
+                sender.end(self.spills, sum(n % len(senders) == i for n in range(1, self.events + 1)))
+            time.sleep(self.pause)
+        for sender in senders:
+            sender.close()
+
+    def end(self):
+        self.ended = True
+        self.join()

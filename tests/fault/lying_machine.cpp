@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Preloaded into a program, it makes its machine worse than it is. The file that
+// KOTO_L3_LYING_MACHINE names holds four numbers, which are in force when they are written there:
+// by how many seconds the clock of the day is shifted (the steady clocks stay as they are), an
+// errno with which every fsync and fdatasync fails as long as it is not 0, how often one did, and
+// how many bytes more than there are a file system says to be free: a program that looks before it
+// writes is then told only by the write itself, as with quotas or thin volumes.
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <ctime>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/statvfs.h>
+#include <sys/time.h>
+
+namespace {
+
+struct orders {
+  std::atomic<std::int64_t> clock_shift;
+  std::atomic<std::int64_t> flush_error;
+  std::atomic<std::int64_t> flushes_failed;
+  std::atomic<std::int64_t> more_free;
+};
+
+orders& all() {
+  static orders* const found = [] {
+    const char* const name = std::getenv("KOTO_L3_LYING_MACHINE");
+    const int file = name == nullptr ? -1 : open(name, O_RDWR | O_CLOEXEC);
+    if (file < 0) std::abort();
+    void* const page = mmap(nullptr, sizeof(orders), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (page == MAP_FAILED) std::abort();
+    return static_cast<orders*>(page);
+  }();
+  return *found;
+}
+
+template <class Function>
+Function* real(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+}
+
+int flush(const char* name, int file) {
+  const std::int64_t error = all().flush_error;
+  if (error == 0) return real<int(int)>(name)(file);
+  ++all().flushes_failed;
+  errno = static_cast<int>(error);
+  return -1;
+}
+
+int told(int result, struct statvfs* s) {
+  if (result == 0) {
+    const auto more = static_cast<fsblkcnt_t>(all().more_free) / s->f_frsize;
+    s->f_bavail += more;
+    s->f_bfree += more;
+  }
+  return result;
+}
+
+} // namespace
+
+extern "C" int fsync(int file) { return flush("fsync", file); }
+extern "C" int fdatasync(int file) { return flush("fdatasync", file); }
+extern "C" int statvfs(const char* path, struct statvfs* s) noexcept {
+  return told(real<int(const char*, struct statvfs*)>("statvfs")(path, s), s);
+}
+extern "C" int fstatvfs(int file, struct statvfs* s) noexcept {
+  return told(real<int(int, struct statvfs*)>("fstatvfs")(file, s), s);
+}
+
+extern "C" int clock_gettime(clockid_t clock, timespec* t) noexcept {
+  static auto* const function = real<int(clockid_t, timespec*)>("clock_gettime");
+  const int result = function(clock, t);
+  if (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE) t->tv_sec += all().clock_shift;
+  return result;
+}
+
+extern "C" int gettimeofday(timeval* t, void* zone) noexcept {
+  static auto* const function = real<int(timeval*, void*)>("gettimeofday");
+  const int result = function(t, zone);
+  t->tv_sec += all().clock_shift;
+  return result;
+}
+
+extern "C" time_t time(time_t* t) noexcept {
+  static auto* const function = real<time_t(time_t*)>("time");
+  const time_t now = function(nullptr) + all().clock_shift;
+  if (t != nullptr) *t = now;
+  return now;
+}

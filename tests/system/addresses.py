@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Level 2, the page and the output link over IPv6, by number and by name, with and without keys. Which names the machine knows stands in a
+file that only this process sees, in mounts of its own; without the right to make these, the names are skipped. And the receiver's place on a
+machine where the daemon, too, runs."""
+import http.client
+import json
+import pathlib
+import socket
+import subprocess
+import unittest
+
+import harness
+import own_space
+
+NAME, MISSING = "receiver.test", 69
+V4, V6 = "127.0.0.1", "[::1]"
+
+
+def has_ipv6():
+    try:
+        with socket.socket(socket.AF_INET6) as s:
+            s.bind(("::1", 0))
+            return True
+    except OSError:
+        return False
+
+
+def status_at(host, port):
+    connection = http.client.HTTPConnection(host, port, timeout=harness.PATIENCE)
+    try:
+        connection.request("GET", "/status")
+        return json.loads(connection.getresponse().read())
+    finally:
+        connection.close()
+
+
+class Names(harness.SystemTest):
+    def know(self, *addresses):
+        """The machine's names are these in this test."""
+        hosts = self.folder / "hosts"
+        hosts.write_text("".join(f"{a} {NAME}\n" for a in addresses))
+        try:
+            own_space.enter(own_space.MOUNTS)
+            own_space.mount_file(hosts, "/etc/hosts")
+        except PermissionError as e:
+            raise unittest.SkipTest(f"no right to mount: {e.strerror}") from None
+        self.addCleanup(own_space.unmount, "/etc/hosts")
+
+
+@unittest.skipUnless(has_ipv6(), "this machine has no address ::1")
+class OverIpv6(Names):
+    def carry(self, receives_at, sends_to, restart=False, forward=(), receive=(), meanwhile=lambda: None):
+        """Events over a link between these hosts; each is stored. What the last receiver said."""
+        self.receiver_host = receives_at
+        receiver = self.start_receiver(*receive)
+        daemon = self.start_daemon(forward={"to": f"tcp://{sends_to}:{self.ports.receiver}", **dict(forward)})
+        sender, sent = self.udp_sender(daemon), self.make_events(40)
+        self.send_events(sender, dict(list(sent.items())[:20]))
+        daemon.wait_for_stored(20)
+        meanwhile()
+        if restart:
+            receiver.kill()
+        self.send_events(sender, dict(list(sent.items())[20:]))
+        if restart:
+            receiver = self.start_receiver(*receive)
+        daemon.wait_for_stored(40)
+        self.end_and_compare(daemon, receiver, sent)
+        return receiver.said()
+
+    def test_the_output_link(self):
+        monitor, names = harness.Ports().monitor, []
+
+        def look():
+            """A node with its share as one of the network ::/64."""
+            names.extend(d["name"] for d in status_at("::1", monitor)["daemons"])
+        said = self.carry(V6, V6, restart=True, receive=("--monitor", f"[::1]:{monitor}"), meanwhile=look)
+        self.assertNotIn("warning: any program", said, "it listens on this machine only")
+        self.assertEqual(names, ["address ::1"])
+        for name in ("receiver", "daemon"):
+            self.assertEqual(self.run_tool("keys", self.folder / name)[0], 0)
+        keys = {"receive": ("--secret-key", self.folder / "receiver.secret", "--allow", self.folder / "daemon.public"),
+                "forward": {"secret_key": str(self.folder / "daemon.secret"), "receiver_key": str(self.folder / "receiver.public")}}
+        self.know("::1", V4)
+        for at, to, more in (("[::]", V4, {}), (V6, V6, keys), (V6, NAME, {"restart": True}), (V4, NAME, {"restart": True}), (NAME, NAME, {"restart": True})):
+            with self.subTest(at, to=to):
+                self.ports, self.store = harness.Ports(), self.folder / f"store-{len(list(self.folder.iterdir()))}"
+                self.carry(at, to, **more)
+
+    def test_level_2_and_the_page(self):
+        """At a number, at a name of each kind, and with a list of senders."""
+        for known, host in (((), V6), (("127.0.0.1",), NAME), (("::1",), NAME)):
+            with self.subTest(host, known=known):
+                if known:
+                    self.know(*known)
+                self.ports, self.store = harness.Ports(), self.folder / f"store-{len(list(self.folder.iterdir()))}"
+                receiver = self.start_receiver()
+                allow = {"allow": ["fe80::/10", "::/126", "127.0.0.0/8"]}
+                config = self.write_config(udp={"bind": f"{host}:{self.ports.udp}", **allow}, tcp={"bind": f"{host}:{self.ports.tcp}", **allow},
+                                           monitor={"bind": f"{host}:{self.ports.monitor}"})
+                daemon = self.keep(harness.Daemon(config, self.ports, self.folder))
+                daemon.wait_to_say("ready: run 7")
+                sent = self.make_events(20, 1) | self.make_events(20, 2)
+                for spill, to in ((1, f"tcp://{host}:{self.ports.tcp}"), (2, f"udp://{host}:{self.ports.udp}+{harness.UDP_PORTS}")):
+                    file = self.write_events({key: f for key, f in sent.items() if key[0] == spill}, f"{spill}.l2raw")
+                    code, said = self.run_tool("replay", file, "--to", to, "--chunk", self.chunk_bytes)
+                    self.assertEqual(code, 0, said)
+                at = "127.0.0.1" if "127.0.0.1" in known else "::1"
+                harness.wait_until(lambda: status_at(at, self.ports.monitor)["events"]["forwarded"] == len(sent), "all events stored")
+                self.end_and_compare(daemon, receiver, sent)
+
+    def test_senders_that_are_not_listed(self):
+        self.start_receiver()
+        others = {"allow": ["2001:db8::/32", "127.0.0.0/8", "::2"]}
+        daemon = self.start_daemon(udp={"bind": f"[::1]:{self.ports.udp}", **others}, tcp={"bind": f"[::1]:{self.ports.tcp}", **others})
+        with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as sender:
+            for _ in range(3):
+                sender.sendto(bytes(12), ("::1", self.ports.udp))
+        with socket.create_connection(("::1", self.ports.tcp), harness.PATIENCE) as sender:
+            self.assertEqual(sender.recv(1), b"")
+        self.assertEqual(harness.nonzero(self.stop_daemon(daemon)["datagrams"]["malformed"]), {"source": 4})
+
+    def test_listening_on_a_name_without_an_address(self):
+        self.know("::1")
+        config = self.write_config(tcp={"bind": f"other.invalid:{self.ports.tcp}"})
+        done = subprocess.run([harness.BIN / "koto-l3d", "--config", config], capture_output=True, text=True, timeout=harness.PATIENCE)
+        self.assertEqual(done.returncode, MISSING, done.stdout)
+        self.assertRegex(done.stderr + done.stdout, r"koto-l3d: other\.invalid has no address here: .* \(tcp\.bind\)")
+
+
+class ThePlaceOfTheReceiver(harness.SystemTest):
+    """A socket that connects to a port of its own machine may be given that very port as its own, and is then connected to itself. That is
+    rare; where connections have few ports to choose from, it happens at once."""
+
+    def leave_ports(self, count):
+        pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").write_text(f"{self.ports.receiver} {self.ports.receiver + count - 1}")
+
+    def test_it_stays_free(self):
+        try:
+            own_space.enter(own_space.NETWORK)
+        except PermissionError as e:
+            raise unittest.SkipTest(f"no right to make a network namespace: {e.strerror}") from None
+        subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+        self.leave_ports(10_000)
+        daemon = self.start_daemon()
+        self.leave_ports(8)
+        daemon.wait_to_say("came back to itself")
+        self.leave_ports(10_000)
+
+        def receiver_that_starts():
+            """The daemon may be trying at that very moment."""
+            receiver = self.start_receiver(listening=False)
+            harness.wait_until(lambda: not receiver.running() or "listening on" in receiver.said(), "a receiver starts or ends")
+            return receiver if receiver.running() else None
+        receiver = harness.wait_until(receiver_that_starts, "a receiver")
+        daemon.wait_for(lambda s: s["receiver"]["connected"], "a receiver")
+        sent = self.make_events(20)
+        self.send_events(self.udp_sender(daemon), sent)
+        daemon.wait_for_stored(20)
+        self.end_and_compare(daemon, receiver, sent)
+
+
+if __name__ == "__main__":
+    harness.main()
