@@ -382,8 +382,8 @@ TEST(effect_sizes, of_faults_of_inputs) {
     return s.samples(9);
   };
   const auto rms = [&](const simulated_effects& effects, bool pulses, std::uint32_t event = 1) {
-    return std::hypot(spread(samples(effects, pulses, event)),
-                      mean(samples(effects, pulses, event)));
+    const auto all = samples(effects, pulses, event);
+    return std::hypot(spread(all), mean(all));
   };
   EXPECT_LT(rms({}, false), 8);
   const auto place_of_peak = [&](const simulated_effects& effects) {

@@ -116,6 +116,9 @@ private:
   std::thread thread_;
 };
 
+/// For tests of giving up; a replay that must succeed has the default time.
+constexpr std::chrono::milliseconds short_time_limit{300};
+
 /// A record of an event: its header, the heads of the event and of two fragments, and these.
 constexpr std::size_t record_bytes = 32 + 16 + 2 * (8 + l2::fragment_bytes(2));
 
@@ -148,7 +151,7 @@ protected:
   }
   [[nodiscard]] replay_report replay_until_given_up(const std::vector<destination>& to) const {
     auto s = settings_for(to);
-    s.time_limit = std::chrono::milliseconds(300);
+    s.time_limit = short_time_limit;
     return tcp_replay(*source_, s).run({});
   }
 
@@ -180,7 +183,9 @@ TEST_F(tcp_replay_test, gives_up_a_daemon_that_is_of_no_use) {
     EXPECT_TRUE(report.trouble.ends_with(why)) << report.trouble;
   }
   auto gone = std::make_unique<fake_daemon>([](stream&, int) { return false; });
-  tcp_replay late(*source_, settings_for({gone->where()}));
+  auto settings = settings_for({gone->where()});
+  settings.time_limit = short_time_limit;
+  tcp_replay late(*source_, settings);
   gone.reset();
   EXPECT_NE(late.run({}).trouble.find("cannot connect"), std::string::npos);
 }
