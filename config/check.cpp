@@ -58,7 +58,7 @@ void check_inputs(const daemon_settings& s, std::vector<conflict>& found) {
   }
   if (!s.udp.bind.empty() && std::uint32_t{s.udp.port} + s.udp.ports - 1 > largest_port) {
     found.push_back({{"udp.bind", "udp.ports"},
-                     fmt::format("udp.bind = {} with udp.ports = {} goes beyond port 65535",
+                     fmt::format("udp.bind = {} with udp.ports = {} exceeds port 65535",
                                  text_of(internet_address{s.udp.bind, s.udp.port}), s.udp.ports)});
   }
   if (s.udp.threads > s.udp.ports) {
@@ -101,7 +101,7 @@ void check_keys(const daemon_settings& s, std::vector<conflict>& found) {
   if (s.forward.secret_key.empty() == s.forward.receiver_key.empty()) return;
   const bool has_secret = !s.forward.secret_key.empty();
   found.push_back({{"forward.secret_key", "forward.receiver_key"},
-                   fmt::format("forward.{} = {} is of no use without forward.{}",
+                   fmt::format("forward.{} = {} has no effect without forward.{}",
                                has_secret ? "secret_key" : "receiver_key",
                                has_secret ? s.forward.secret_key : s.forward.receiver_key,
                                has_secret ? "receiver_key" : "secret_key")});
@@ -116,31 +116,30 @@ void check_ways(const daemon_settings& s, std::vector<conflict>& found) {
     if (there && is_number(there->host) && is_v6(there->host) != is_v6(way.from))
       found.push_back({{"forward.from", "forward.to"},
                        fmt::format("forward.from has {}, which is not of the kind of {}: one is an "
-                                   "address of IPv4, the other of IPv6",
+                                   "IPv4 address, the other an IPv6 address",
                                    way.from, to)});
   }
 }
 
 void check_farm(const daemon_settings& s, std::vector<conflict>& found) {
   if (!s.farm.etcd.empty() && s.run.control.empty())
-    found.push_back(
-        {{"farm.etcd", "run.control"},
-         "farm.etcd is of no use without run.control: without it a daemon is in one run "
-         "from its start to its end"});
+    found.push_back({{"farm.etcd", "run.control"},
+                     "farm.etcd needs run.control: without it a daemon is in one run from its "
+                     "start to its end"});
   if (s.farm.user.empty() != s.farm.password.empty())
     found.push_back(
-        {{"farm.user", "farm.password"}, "farm.user and farm.password are of use together only"});
+        {{"farm.user", "farm.password"}, "farm.user and farm.password must be set together"});
 }
 
 void check_selection(const daemon_settings& s, std::vector<conflict>& found) {
   if (s.selection.mode == selection_mode::record && s.selection.lines.empty())
     found.push_back({{"selection.mode", "selection.lines"},
-                     "selection.mode = record is of no use without selection.lines: every event "
-                     "is kept as it is, and there are no lines to decide"});
+                     "selection.mode = record needs selection.lines: without them every event is "
+                     "kept, and no lines decide"});
   if (!s.selection.shadow.empty() && s.selection.lines.empty())
-    found.push_back({{"selection.shadow", "selection.lines"},
-                     "selection.shadow is of no use without selection.lines: there is no menu in "
-                     "force to compare with"});
+    found.push_back(
+        {{"selection.shadow", "selection.lines"},
+         "selection.shadow needs selection.lines: there is no active menu to compare with"});
 }
 
 } // namespace

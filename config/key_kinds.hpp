@@ -130,7 +130,7 @@ template <class Field, class Value>
             const auto* word = v.as<std::string>();
             for (const auto& w : words)
               if (word && *word == w.first) return void(field(s) = w.second);
-            refuse(v, "is none of " + allowed);
+            refuse(v, "is not one of " + allowed);
           },
           [=](const daemon_settings& s) {
             for (const auto& w : words)

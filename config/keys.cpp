@@ -34,7 +34,7 @@ template <class Bind, class Port>
 key address(std::string_view path, Bind bind, Port port, std::uint16_t least_port,
             std::string_view text) {
   const auto allowed = fmt::format(
-      R"(address:port, of IPv6 [address]:port, or name:port, port {}..65535, or "" for none)",
+      R"(address:port, [IPv6 address]:port, or name:port, port {}..65535, or "" for none)",
       least_port);
   return {path,
           text,
@@ -150,7 +150,7 @@ void set_ways(const toml_value& v, daemon_settings& s, const refuse_value& refus
     } else if (way) {
       ways.push_back(*way);
     } else {
-      refuse(entry, R"(is no connection like "10.1.0.2" or "10.1.0.2 to tcp://10.1.0.1:42200")");
+      refuse(entry, R"(is not a connection like "10.1.0.2" or "10.1.0.2 to tcp://10.1.0.1:42200")");
     }
   }
   s.forward.from = std::move(ways);
@@ -176,7 +176,7 @@ void set_etcd(const toml_value& v, daemon_settings& s, const refuse_value& refus
     if (at && at->port != 0)
       all.push_back(*words);
     else
-      refuse(entry, R"(is no address like "http://etcd1:2379" (https is not spoken))");
+      refuse(entry, R"(is not an address like "http://etcd1:2379" (https is not supported))");
   }
   s.farm.etcd = std::move(all);
 }
@@ -197,7 +197,7 @@ void set_prefix(const toml_value& v, daemon_settings& s, const refuse_value& ref
   };
   if (!words || words->size() < 3 || words->size() > longest || !words->starts_with('/') ||
       !words->ends_with('/') || !std::ranges::all_of(*words, fits))
-    return refuse(v, R"(is no beginning of keys like "/koto-l3/")");
+    return refuse(v, R"(is not a key prefix like "/koto-l3/")");
   s.farm.prefix = *words;
 }
 
@@ -213,7 +213,7 @@ void set_devices(const toml_value& v, daemon_settings& s, const refuse_value& re
   for (const toml_value& entry : *entries) {
     const auto* n = entry.as<std::int64_t>();
     if (!n || *n < 0 || *n >= most_devices) {
-      refuse(entry, fmt::format("is no device in 0..{}", most_devices - 1));
+      refuse(entry, fmt::format("is not a device in 0..{}", most_devices - 1));
       continue;
     }
     const auto device = static_cast<std::uint16_t>(*n);
@@ -262,21 +262,21 @@ const std::vector<section>& sections() {
       {"run", "The run that this daemon is part of."},
       {"readout",
        "Which crates send fragments; the same list, in the same order, as in the electronics."},
-      {"building", "How fragments and events are put together."},
+      {"building", "Building of events from fragments."},
       {"udp", "Level-2 data as datagrams, as the electronics send it."},
       {"tcp", "Level-2 data as a record stream with acknowledgements."},
       {"frames",
        "The batches of events that circulate through the pipeline; they bound memory and latency."},
       {"compute", "Where the kernels run."},
       {"selection", "Which events are kept."},
-      {"histograms", "What the kernels count for people, where a selection runs."},
+      {"histograms", "Histograms that the kernels fill while a selection runs."},
       {"outbox", "Packed events that wait until the receiver has stored them."},
       {"output", "The form in which events leave."},
-      {"spool", "The disk behind the outbox: what the receiver has not stored waits here."},
+      {"spool", "The disk behind the outbox: blocks that the receiver has not stored wait here."},
       {"forward", "The output link."},
-      {"farm", "How this daemon finds the others of its farm: docs/farm.md."},
+      {"farm", "Etcd, through which the daemons of a farm find each other: docs/farm.md."},
       {"monitor", "The HTTP server with /metrics, /healthz, /readyz, /status and a page."},
-      {"log", "What is logged, to standard error."},
+      {"log", "The log, on standard error."},
   };
   return all;
 }
@@ -292,9 +292,8 @@ const std::vector<key>& keys() {
       file_name(
           "run.ledger", [](auto& s) -> auto& { return s.run.ledger; },
           "Where the ledger of a run is written: a folder, with \"/\" at its end, in which each "
-          "start "
-          "and run has a file of its own, or a file that each start writes over, if a daemon "
-          "wrote it. Its name is none that a store or a spool gives (blocks-0…, spool-0…, "
+          "start and run has a file of its own, or a file that each start overwrites if a daemon "
+          "wrote it. Its name must not be one that a store or a spool gives (blocks-0…, spool-0…, "
           "….kl3…)."),
       file_name(
           "run.control", [](auto& s) -> auto& { return s.run.control; },
@@ -304,7 +303,7 @@ const std::vector<key>& keys() {
       duration(
           "run.drain_time_limit", [](auto& s) -> auto& { return s.run.drain_time_limit; }, 0s,
           10min,
-          "How long a daemon that was told to stop waits for the receiver to take what is left."),
+          "How long a stopping daemon waits for the receiver to store the remaining events."),
 
       {"readout.crates",
        "Crates in the order of the fragment id: crate numbers, boards in each, sampling rate.",
@@ -330,12 +329,12 @@ const std::vector<key>& keys() {
           "building.incomplete", [](auto& s) -> auto& { return s.building.incomplete; },
           std::vector{std::pair{"drop", incomplete_events::drop},
                       {"forward", incomplete_events::forward}},
-          "What happens to incomplete events: counted and dropped, or forwarded with a flag."),
+          "Whether incomplete events are counted and dropped, or forwarded with a flag."),
       integer(
           "building.parked_events", [](auto& s) -> auto& { return s.building.parked_events; }, 1,
           65536,
-          "Events that may wait for late fragments outside the frames; when all places are taken, "
-          "the oldest gives up its own as incomplete."),
+          "Events that may wait for late fragments outside the frames; when all places are in use, "
+          "the oldest such event ends as incomplete."),
 
       address(
           "udp.bind", [](auto& s) -> auto& { return s.udp.bind; },
@@ -343,7 +342,7 @@ const std::vector<key>& keys() {
           "Address and first port on which datagrams arrive."),
       integer(
           "udp.ports", [](auto& s) -> auto& { return s.udp.ports; }, 1, 64,
-          "Number of ports, from the first one up, over which senders go round."),
+          "Number of ports, counted up from the first; senders use them in turn."),
       integer(
           "udp.threads", [](auto& s) -> auto& { return s.udp.threads; }, 1, 16,
           "Receive threads; ports are dealt to them in turn."),
@@ -353,7 +352,7 @@ const std::vector<key>& keys() {
           "Kernel buffer of each port; the kernel grants at most net.core.rmem_max."),
       networks(
           "udp.allow", [](auto& s) -> auto& { return s.udp.allow; },
-          "From where datagrams are taken; all others are refused before they are looked at."),
+          "Sources whose datagrams are accepted; all others are refused unread."),
 
       address(
           "tcp.bind", [](auto& s) -> auto& { return s.tcp.bind; },
@@ -362,27 +361,26 @@ const std::vector<key>& keys() {
           "one."),
       integer(
           "tcp.max_connections", [](auto& s) -> auto& { return s.tcp.max_connections; }, 1, 1024,
-          "Senders beyond this number are refused. Each place is planned with memory for the "
-          "longest "
-          "event."),
+          "Senders beyond this number are refused. Memory for the longest event is planned for "
+          "each."),
       networks(
           "tcp.allow", [](auto& s) -> auto& { return s.tcp.allow; },
-          "From where senders may connect; all other connections are closed at once."),
+          "Sources that may connect; connections from all others are closed at once."),
 
       integer_or_auto(
           "frames.count", [](auto& s) -> auto& { return s.frames.count; },
           [](auto& s) -> auto& { return s.frames.any_count; }, 2, 64,
           "Frames that circulate, for each device; each holds its input, output and tables. auto: "
-          "4 "
-          "on processors, 6 on a GPU, fewer where they would take over a quarter of the memory."),
+          "4 on processors, 6 on a GPU, fewer if they would need more than a quarter of the "
+          "memory."),
       integer_or_auto(
           "frames.events", [](auto& s) -> auto& { return s.frames.events; },
           [](auto& s) -> auto& { return s.frames.any_events; }, 1, 4096,
           "Events that a frame holds. auto: 64 on processors, 64 to 256 on a GPU, one for each of "
-          "its multiprocessors; fewer for want of memory."),
+          "its multiprocessors; fewer if memory is short."),
       duration(
           "frames.age", [](auto& s) -> auto& { return s.frames.age; }, 100us, 1s,
-          "A frame that is not full goes on its way when its oldest event is this old."),
+          "A frame that is not full is closed and computed when its oldest event is this old."),
 
       choice<>(
           "compute.backend", [](auto& s) -> auto& { return s.compute.where; },
@@ -392,7 +390,7 @@ const std::vector<key>& keys() {
                       {"hip", backend::hip},
                       {"sycl", backend::sycl}},
           "Executor of the kernels; auto takes NVIDIA's GPU if there is one, else the thread pool; "
-          "hip, for AMD's GPUs, and sycl are in programs that were built with L3_HIP or L3_SYCL."),
+          "hip (AMD's GPUs) and sycl need a program built with L3_HIP or L3_SYCL."),
       {"compute.devices",
        "The GPUs that compute, by the driver's numbers; the frames are dealt to them, and each "
        "fails "
@@ -408,7 +406,7 @@ const std::vector<key>& keys() {
       integer(
           "compute.verify_one_in", [](auto& s) -> auto& { return s.compute.verify_one_in; }, 0,
           largest_u32,
-          "One packed event in so many is unpacked on the CPU and compared with what came in; 0: "
+          "One packed event in so many is unpacked on the CPU and compared with its input; 0: "
           "none."),
       file_name(
           "compute.dumps", [](auto& s) -> auto& { return s.compute.dumps; },
@@ -416,22 +414,21 @@ const std::vector<key>& keys() {
           "files."),
       file_name(
           "selection.lines", [](auto& s) -> auto& { return s.selection.lines; },
-          "Cuts, counters and trigger lines, as deploy/selection.toml; \"built-in\" is that file, "
-          "without any every event is kept."),
+          "Cuts, counters and trigger lines, as deploy/selection.toml; \"built-in\" is that file; "
+          "without a file every event is kept."),
       file_name(
           "selection.detector", [](auto& s) -> auto& { return s.selection.detector; },
           "Channel map and geometry; \"built-in\" is deploy/detector.toml."),
       file_name(
           "selection.calibration", [](auto& s) -> auto& { return s.selection.calibration; },
-          "Gains, times and dead channels of the inputs that differ from the description, by run "
-          "if "
-          "need be."),
+          "Gains, times and dead channels of the inputs that differ from the description, if "
+          "needed by run."),
       choice<>(
           "selection.mode", [](auto& s) -> auto& { return s.selection.mode; },
           std::vector{std::pair{"select", selection_mode::select},
                       {"record", selection_mode::record}},
-          "Whether the lines decide which events are kept; record: every event is kept, and what "
-          "the lines decide is stored with it and counted."),
+          "select: the lines decide which events are kept; record: every event is kept, and the "
+          "decision of the lines is stored with it and counted."),
       file_name(
           "selection.shadow", [](auto& s) -> auto& { return s.selection.shadow; },
           "A second menu, of the form of selection.lines, that is judged beside it on the same "
@@ -448,8 +445,8 @@ const std::vector<key>& keys() {
           "and time of the inputs of one event in so many; 0: no histograms."),
       integer(
           "histograms.hot_above", [](auto& s) -> auto& { return s.histograms.hot_above; }, 1, 100,
-          "An input is hot if more of its waveforms in a spill have a pulse, in per cent, and five "
-          "times the share of its counter's median input; 100: none ever is."),
+          "An input is hot if more than this percentage of its waveforms in a spill have a pulse, "
+          "and five times the share of its counter's median input; 100: never."),
       file_name(
           "histograms.reference", [](auto& s) -> auto& { return s.histograms.reference; },
           "Histograms of a good run, as koto-l3 histograms --save writes them: inputs that differ "
@@ -465,56 +462,53 @@ const std::vector<key>& keys() {
           mebibytes(32), "A block is sealed and sent when it has grown to this size."),
       duration(
           "outbox.block_age", [](auto& s) -> auto& { return s.outbox.block_age; }, 100us, 10s,
-          "Or when its oldest event is this old."),
+          "A block is also sealed and sent when its oldest event is this old."),
 
       choice<>(
           "output.codec", [](auto& s) -> auto& { return s.outbox.codec; },
           std::vector{std::pair{"koto", codec_id::koto}, {"strong", codec_id::strong}},
-          "How the samples of events leave: as KOTO records, quickly, or by the strong codec, in "
-          "about a quarter fewer bytes and more slowly. Each block names its codec."),
+          "Codec of the samples of events: KOTO records are fast; the strong codec takes about a "
+          "quarter fewer bytes and is slower. Each block names its codec."),
 
       file_name(
           "spool.folder", [](auto& s) -> auto& { return s.spool.folder; },
-          "Folder for packed events that wait on disk; it is made if need be, and belongs to one "
-          "daemon."),
+          "Folder for packed events that wait on disk; it is created if missing, and belongs to "
+          "one daemon."),
       choice<>(
           "spool.use", [](auto& s) -> auto& { return s.spool.use; },
           std::vector{std::pair{"overflow", spool_use::overflow}, {"always", spool_use::always}},
-          "What goes to disk: what the outbox has no room for, or every block before it counts as "
-          "safe."),
+          "Which blocks go to disk: those that the outbox has no room for, or every block before "
+          "it counts as safe."),
       size(
           "spool.size", [](auto& s) -> auto& { return s.spool.size; }, mebibytes(64),
-          mebibytes(1 << 24), "Of all its files together."),
+          mebibytes(1 << 24), "Maximum size of all its files together."),
       size(
           "spool.floor", [](auto& s) -> auto& { return s.spool.floor; }, mebibytes(0),
-          mebibytes(1 << 24), "Free space of the file system that it leaves alone."),
+          mebibytes(1 << 24), "Free space that it leaves on the file system."),
       size(
           "spool.segment", [](auto& s) -> auto& { return s.spool.segment; }, mebibytes(1),
           mebibytes(1 << 16),
-          "Size of one file; a quarter of spool.size, if that is less. A file goes when nothing in "
-          "it "
-          "is needed any more."),
+          "Size of one file; a quarter of spool.size, if that is less. A file is removed when "
+          "nothing in it is needed any more."),
       choice<>(
           "spool.sync", [](auto& s) -> auto& { return s.spool.sync; },
           std::vector{std::pair{"off", false}, {"on", true}},
-          "On: each block is flushed, and survives the death of the machine too; off: that of the "
-          "daemon."),
+          "On: each block is flushed, and survives a power cut; off: it survives only a crash of "
+          "the daemon."),
 
       endpoint(
           "forward.to", [](auto& s) -> auto& { return s.forward.to; },
-          "Where the receiver listens. An address of IPv6 stands in brackets; of a name with "
-          "addresses of both kinds, IPv4 and IPv6 are tried by turns."),
+          "Where the receiver listens. An IPv6 address needs brackets. If a name has addresses of "
+          "both kinds, IPv4 and IPv6 are tried in turn."),
       {"forward.from",
-       "Local addresses, each of which has a connection of its own to the receiver: several "
-       "network "
-       "cards share what is sent, and one whose cable is pulled costs its share. With \" to \" and "
-       "an "
-       "endpoint behind it, a connection goes to another address of the same receiver. [] for one "
+       "Local addresses, each with its own connection to the receiver: several network cards share "
+       "the traffic, and a pulled cable costs only its share. With \" to \" and an endpoint behind "
+       "the address, a connection goes to another address of the same receiver. [] for one "
        "connection from any address.",
        "list", "up to 4 of \"ADDRESS\" or \"ADDRESS to tcp://host:port\"", set_ways, show_ways},
       live(rate(
           "forward.rate", [](auto& s) -> auto& { return s.forward.rate; }, bit_rate{1e6},
-          bit_rate{4e11}, "Pace of the output link.")),
+          bit_rate{4e11}, "Maximum rate of the output link.")),
       duration(
           "forward.acknowledge_time_limit",
           [](auto& s) -> auto& { return s.forward.acknowledge_time_limit; }, 10ms, 10min,
@@ -534,14 +528,14 @@ const std::vector<key>& keys() {
 
       {"farm.etcd",
        "Addresses of etcd, by which one `koto-l3 run start` reaches all nodes or none; [] for a "
-       "node that stands alone. Needs run.control. The connection is not encrypted: keep it on the "
+       "node without a farm. Needs run.control. The connection is not encrypted: keep it on the "
        "farm's network.",
        "list", "up to 5 of \"http://host:port\"", set_etcd,
        [](const daemon_settings& s) { return show_list(s.farm.etcd); }},
       {"farm.prefix", "Where the farm's keys lie in etcd: each farm has its own.", "text",
        "\"/\" at both ends, up to 100 letters, digits, \"-\", \"_\" and \"/\"", set_prefix,
        [](const daemon_settings& s) { return quote(s.farm.prefix); }},
-      {"farm.user", "User of etcd, where it asks for one.", "text", R"(any, or "" for none)",
+      {"farm.user", "User in etcd, if etcd asks for one.", "text", R"(any, or "" for none)",
        set_user, [](const daemon_settings& s) { return quote(s.farm.user); }},
       file_name(
           "farm.password", [](auto& s) -> auto& { return s.farm.password; },
@@ -561,7 +555,7 @@ const std::vector<key>& keys() {
                       {"info", "info"},
                       {"warn", "warn"},
                       {"error", "error"}},
-          "Least severity that is logged.")),
+          "Lowest severity that is logged.")),
   };
   return all;
 }

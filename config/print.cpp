@@ -22,17 +22,17 @@ constexpr const char* page_head = R"(# Configuration
 `koto-l3d --config FILE` reads one TOML file at its start. Every key has a default, so an empty file
 is a valid configuration; `deploy/l3.toml` lists every key with its default, commented out.
 
-* `koto-l3d --config FILE --check-config` reads and checks the file, says everything that is wrong
-  with it at once, and ends with exit code 0 (good), 78 (bad) or 69 (the file is good, but this
-  machine lacks the memory, or the device that compute.backend asks for).
+* `koto-l3d --config FILE --check-config` reads and checks the file, reports all mistakes at once,
+  and exits with 0 (good), 78 (bad) or 69 (the file is good, but this machine lacks the memory, or
+  the device that compute.backend asks for).
 * `koto-l3d --config FILE --print-config` prints the effective value of every key and where it comes
   from: the default, or a line of the file. Its output is itself a valid configuration.
 
-A running daemon reads the file, and the files that it names, again on SIGHUP (`systemctl reload
-koto-l3d`). If anything is wrong, all of it goes to the log with file, line and column, and nothing
-changes; only a `histograms.reference` that cannot be read is told and hinders nothing, as at a
-start. Otherwise the settings marked *live* below take effect at once; of the others the log names
-those that differ from the running ones, because they need a restart.
+On SIGHUP (`systemctl reload koto-l3d`) a running daemon reads the file, and the files that it
+names, again. If there are mistakes, the log names each with file, line and column, and nothing
+changes; only an unreadable `histograms.reference` is logged and ignored, as at a start. Otherwise
+the settings marked *live* below take effect at once. The log names the other settings that
+differ from the running ones, because they need a restart.
 
 Numbers with a unit are strings: sizes `"64 MiB"` (B, kB, KiB, MB, MiB, GB, GiB), durations `"5 ms"`
 (ns, us, ms, s, min), rates `"4 Gb/s"` (b/s, kb/s, Mb/s, Gb/s). Addresses are `"127.0.0.1:42000"`;
@@ -49,8 +49,8 @@ A key that does not exist is an error, and so is a value out of its range:
 constexpr const char* file_head =
     R"(# Configuration of koto-l3d: every key with its default, commented out.
 # docs/configuration.md explains the form; `koto-l3d --config FILE --check-config` checks this file,
-# `koto-l3d --config FILE --print-config` shows the effective values. A running daemon takes new values of
-# the keys that are called live when it is told to reload; the others need a restart.
+# `koto-l3d --config FILE --print-config` shows the effective values. A running daemon applies
+# new values of the keys marked live when it reloads; the others need a restart.
 )";
 
 } // namespace

@@ -51,8 +51,7 @@ std::vector<std::string> subcommands_of(const CLI::App& command) {
 std::string words_of(const CLI::App& command, const CLI::Error& error) {
   if (const auto words = command.remaining();
       error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) && words.size() > 1)
-    return fmt::format("The following arguments were not expected: {}; a text with blanks stands "
-                       "in quotes",
+    return fmt::format("The following arguments were not expected: {}; quote a text with blanks",
                        fmt::join(words, " "));
   constexpr std::string_view begin = "Could not convert: ";
   constexpr std::string_view once = ": At Most 1 required but received ";
@@ -63,8 +62,7 @@ std::string words_of(const CLI::App& command, const CLI::Error& error) {
   const auto equals = text.find(" = ");
   if (!text.starts_with(begin) || equals == text.npos) return text;
   const std::string option = text.substr(begin.size(), equals - begin.size());
-  return fmt::format("{}: {} is no number, or one that is too large or too small", option,
-                     text.substr(equals + 3));
+  return fmt::format("{}: {} is not a number, or is out of range", option, text.substr(equals + 3));
 }
 
 /// The word given as a subcommand where one is expected. Empty for an option, or without a word.

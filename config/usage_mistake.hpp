@@ -31,12 +31,11 @@ namespace l3 {
   constexpr std::string_view begin =
       "_{ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"; // first characters of a variable
   if (name.starts_with('~'))
-    return "is taken as it stands, and only a shell knows the home folder \"~\": write the whole "
-           "path, from \"/\" on";
+    return "begins with \"~\", which only a shell expands: write the full path, from \"/\" on";
   for (std::size_t at = name.find('$'); at != name.npos; at = name.find('$', at + 1))
     if (at + 1 < name.size() && begin.find(name[at + 1]) != begin.npos)
-      return "is taken as it stands, and only a shell knows variables like \"$HOME\": write the "
-             "whole path, from \"/\" on";
+      return "has a variable like \"$HOME\", which only a shell expands: write the full path, from "
+             "\"/\" on";
   return {};
 }
 

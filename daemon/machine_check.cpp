@@ -110,7 +110,7 @@ bool fits(const daemon_settings& s, const found_devices& devices, const memory_l
 std::string place_in_words(const daemon_settings& s, const found_devices& devices,
                            const memory_limit& memory) {
   const bool is_not_asked = s.compute.where == backend::hip || s.compute.where == backend::sycl;
-  std::string text = is_not_asked ? "a device that is not asked for its size" : "processors";
+  std::string text = is_not_asked ? "a device of unknown size" : "processors";
   if (devices.count != 0) {
     const std::string times = devices.count == 1 ? "" : fmt::format("{} × ", devices.count);
     text = fmt::format("{}{} ({} multiprocessors, {})", times, devices.name,
@@ -151,7 +151,7 @@ std::string choose_frames(daemon_settings& s, const found_devices& devices,
                   f.any_count && f.any_events ? ", " : "",
                   f.any_events ? fmt::format("frames.events = {}", f.events) : "");
   return fmt::format("{}: chosen for {}{}", numbers, place_in_words(s, devices, memory),
-                     is_less ? "; more would not leave enough of the memory" : "");
+                     is_less ? "; more would take too much of the memory" : "");
 }
 
 } // namespace l3

@@ -249,7 +249,8 @@ private:
     if (!why_ended_.empty())
       log_error("draining: {}", why_ended_);
     else if (signals_.stopped_by == 0)
-      log_warning("draining: a new process shall have the device (exit code {})", exit_start_anew);
+      log_warning("draining: only a new process can recover the device (exit code {})",
+                  exit_start_anew);
     else
       log_info("{}: draining", signals_.stopped_by == SIGTERM ? "SIGTERM" : "SIGINT");
   }
@@ -295,7 +296,7 @@ bool can_start(daemon_settings s) {
 void leave_out_credentials(daemon_settings& s) {
   const auto look = [](const char* key, std::string& file) {
     if (!is_for_the_service_alone(file)) return;
-    std::fprintf(stderr, "koto-l3d: %s: %s was not looked at: the service alone gets it\n", key,
+    std::fprintf(stderr, "koto-l3d: %s: %s was not checked: only the service can read it\n", key,
                  plain_line(file).c_str());
     file.clear();
   };
@@ -427,11 +428,13 @@ int main(int argc, char** argv) {
   std::string file;
   bool check = false;
   bool print_all = false;
-  program.add_option("--config", file, "Configuration, TOML; without it every key has its default")
+  program
+      .add_option("--config", file,
+                  "Configuration file (TOML); without it every key has its default")
       ->check(refuse_no_name);
-  program.add_flag("--check-config", check, "Check the configuration and end");
+  program.add_flag("--check-config", check, "Check the configuration and exit");
   program.add_flag("--print-config", print_all,
-                   "Print the effective configuration and where each value comes from, and end");
+                   "Print the effective configuration and where each value comes from, and exit");
   program.set_version_flag("--version", version_line("koto-l3d"));
   try {
     program.parse(argc, argv);

@@ -29,9 +29,9 @@ std::size_t largest_packed_event(const readout& crates) {
 std::string wrong_with_outbox(const daemon_settings& s) {
   const std::uint64_t needed = 2 * std::uint64_t{largest_packed_event(s.building.crates)};
   if (s.outbox.memory.bytes >= needed) return {};
-  return fmt::format("outbox.memory is too small: it must hold two events, which have {} with this "
-                     "readout.crates",
-                     size_in_words(needed));
+  return fmt::format(
+      "outbox.memory is too small: it must hold two events, which take {} with this readout.crates",
+      size_in_words(needed));
 }
 
 std::vector<std::byte> decided_by(const daemon_settings& s,
@@ -42,10 +42,10 @@ std::vector<std::byte> decided_by(const daemon_settings& s,
   all.software = "koto-l3d " + std::string(version());
   auto bytes = encode(all);
   if (bytes.size() > max_settings_bytes)
-    throw std::runtime_error(fmt::format(
-        "selection.lines, selection.detector and selection.calibration have {} bytes together; "
-        "every store holds them, and has room for {}: make them shorter",
-        bytes.size(), max_settings_bytes));
+    throw std::runtime_error(
+        fmt::format("selection.lines, selection.detector and selection.calibration together have "
+                    "{} bytes; a store has room for {}: make them shorter",
+                    bytes.size(), max_settings_bytes));
   return bytes;
 }
 

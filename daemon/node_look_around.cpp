@@ -98,7 +98,7 @@ void node::parts::tell_hot_inputs() {
   hot_before = std::move(now);
   const auto left_out = hot_inputs_told.take(steady_clock::now());
   if (!left_out) return;
-  std::string text = "none is any more";
+  std::string text = "no input is hot any more";
   if (!hot_before.empty()) {
     std::vector<std::string> names;
     for (const std::uint32_t n : hot_before) {
@@ -107,8 +107,8 @@ void node::parts::tell_hot_inputs() {
                                   selection->what.name_of(e)));
     }
     text = fmt::format("{}: more than {} % of their waveforms in a spill have a pulse, and five "
-                       "times as many as of the median input of their counter; the line {},,,,1 in "
-                       "selection.calibration takes the first one out of the next run",
+                       "times as many as for the median input of their counter; the line {},,,,1 "
+                       "in selection.calibration excludes the first one from the next run",
                        first_names(names), settings.histograms.hot_above,
                        to_string(selection->what.address_of(selection->what.at(hot_before[0]))));
   }

@@ -197,7 +197,7 @@ void node::parts::begin_histograms() {
   histograms_shown.emplace(histograms, histograms_of_run(), histogram_names_of(selection->what),
                            settings.histograms.reference);
   if (const std::string& why = histograms_shown->why_no_reference(); !why.empty())
-    log_warning("histograms: the run is compared with no reference: {}", why);
+    log_warning("histograms: the run is not compared with a reference: {}", why);
 }
 
 std::vector<shedding::line> node::parts::shed_lines() const {
@@ -220,7 +220,7 @@ void node::parts::tell_what_is_wrong_on_disk() const {
   }
   for (const auto& gone :
        std::span(found.gone).first(std::min(found.gone.size(), most_lanes_told))) {
-    log_warning("spool: blocks {} to {} of session {:016x} were on disk and are in no file: their "
+    log_warning("spool: blocks {} to {} of session {:016x} are missing from the spool: their "
                 "events are lost, unless the receiver has them",
                 gone.first, gone.last, gone.session);
   }
@@ -230,9 +230,9 @@ void node::parts::tell_what_is_wrong_on_disk() const {
 void node::parts::start_backlog() {
   const auto& found = disk->found();
   if (found.events != 0) {
-    log_warning("spool: {} events in {} blocks of {} sessions of earlier starts are on disk, and "
-                "are sent now",
-                found.events, found.blocks, found.lanes.size());
+    log_warning(
+        "spool: {} events in {} blocks of {} sessions of earlier starts are on disk; sending them",
+        found.events, found.blocks, found.lanes.size());
   }
   old.emplace(settings.forward, *backlog, pace, link_pace::share::backlog,
               [](std::string_view text) { log_warning("output link of the spool: {}", text); });
@@ -261,8 +261,7 @@ void node::parts::log_sequence() const {
                 "count what they would do");
   if (selection->tables.constants.overfull_lines == 0)
     log_warning("selection: no line has `overfull = true`: every event with more clusters or hits "
-                "than there is room for is kept, and given up after all others where there is no "
-                "room");
+                "than there is room for is kept, and is shed after all others when room runs out");
   std::istringstream lines(
       describe_sequence(selection->settings, frame_capacity(settings), makes_histograms()));
   for (std::string text; std::getline(lines, text);) log_info("selection: {}", text);

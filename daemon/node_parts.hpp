@@ -98,7 +98,7 @@ struct node::parts {
   rising_count malforming{"fragments malformed, by reason in koto_l3_fragments_malformed_total"};
   incomplete_line missing{settings.building.crates};
   incomplete_share incomplete;
-  rising_count repeating{"fragments came again of events that were taken before, and were dropped: "
+  rising_count repeating{"fragments of events that were already accepted were dropped: they were "
                          "sent twice, or another sender uses the same numbers in this run"};
   rising_count dropping{
       "datagrams dropped by the kernel: the receive threads or the socket buffers are too small"};

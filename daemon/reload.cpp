@@ -48,9 +48,9 @@ void look_at_selection_files(const loaded_config& config, std::vector<std::strin
 void look_at_reference(const std::string& file) {
   const std::string wrong = file.empty() ? "" : wrong_with_histogram_file(file);
   if (!wrong.empty())
-    log_warning("reload: histograms.reference: {}; with it the next run would be compared with no "
-                "reference",
-                wrong);
+    log_warning(
+        "reload: histograms.reference: {}; the next run would not be compared with a reference",
+        wrong);
 }
 
 } // namespace
@@ -77,8 +77,8 @@ std::vector<std::string> mistakes_in(const loaded_config& config) {
   }
   if (!s.run.control.empty() && !s.run.ledger.ends_with('/'))
     mistakes.push_back(fmt::format(
-        "run.ledger = \"{}\" is no folder: with run.control it must be one, with \"/\" at its end, "
-        "in which each run has a ledger, and from which the daemon knows the numbers that are used",
+        "run.ledger = \"{}\" is not a folder: with run.control it must be one, with \"/\" at its "
+        "end; each run has its ledger there, and the daemon finds the used run numbers there",
         s.run.ledger));
   try {
     if (!s.farm.password.empty()) static_cast<void>(read_secret_line(s.farm.password));
@@ -148,7 +148,7 @@ void reloader::refuse(const std::vector<std::string>& mistakes) {
     log_error("reload: {}", std::string_view(mistake).substr(0, longest_mistake));
   if (mistakes.size() > most_lines)
     log_error("reload: and {} more mistakes", mistakes.size() - most_lines);
-  log_error("reload: {} is not taken, the settings stay as they are", file_);
+  log_error("reload: {} is refused; the settings stay as they are", file_);
 }
 
 void reloader::note_changed_files(std::vector<std::string>& at_restart) const {

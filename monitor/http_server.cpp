@@ -136,7 +136,7 @@ private:
     if (error.category() != http::make_error_code(http::error::bad_method).category()) return;
     const std::string why =
         error == http::error::body_limit
-            ? fmt::format("the body has more than {} bytes; no more are taken", limits_.body_bytes)
+            ? fmt::format("the body exceeds the limit of {} bytes", limits_.body_bytes)
             : error.message();
     write(refusal(status_of(error), why), text_request(), true);
   }

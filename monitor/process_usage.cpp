@@ -86,16 +86,17 @@ process_usage usage_of_this_process() {
 std::vector<family> families_of(const process_usage& u) {
   using enum family::kind;
   return {
-      {counter, "process_cpu_seconds_total", "", "Time of processors that the process has used.",
+      {counter, "process_cpu_seconds_total", "", "Processor time that the process has used.",
        u.cpu},
-      {gauge, "process_start_time_seconds", "", "When it started, since 1970-01-01 UTC.",
+      {gauge, "process_start_time_seconds", "", "Start of the process, since 1970-01-01 UTC.",
        u.started},
-      {gauge, "process_resident_memory_bytes", "", "Memory that it has.", u.resident_bytes},
-      {gauge, "process_virtual_memory_bytes", "", "Addresses that it has reserved.",
+      {gauge, "process_resident_memory_bytes", "", "Resident memory of the process.",
+       u.resident_bytes},
+      {gauge, "process_virtual_memory_bytes", "", "Virtual memory of the process.",
        u.virtual_bytes},
       {gauge, "process_threads", "", "Its threads.", u.threads},
-      {gauge, "process_open_fds", "", "Files and sockets that it has open.", u.open_files},
-      {gauge, "process_max_fds", "", "How many it may have open.", u.most_files},
+      {gauge, "process_open_fds", "", "Files and sockets that the process has open.", u.open_files},
+      {gauge, "process_max_fds", "", "Maximum number of open files and sockets.", u.most_files},
   };
 }
 

@@ -341,7 +341,7 @@ void block_receiver::commit(time_point now) {
 void block_receiver::store_failed(const std::error_code& error, time_point now) {
   if (error == std::errc::no_such_file_or_directory)
     throw std::runtime_error(store_.folder().path().string() +
-                             ": the folder, or a file in it that is written, was removed");
+                             ": the folder, or an open file in it, was removed");
   counters_.store_errors.add();
   if (is_want_of_room(error))
     failing_since_.reset();
@@ -408,7 +408,7 @@ void block_receiver::report_once(std::string text) {
 void block_receiver::report(occasional& kind, time_point now, const std::string& text) {
   const auto times = kind.happened(now);
   if (!times || !report_) return;
-  report_(*times == 1 ? text : fmt::format("{} (and {} more of the kind)", text, *times - 1));
+  report_(*times == 1 ? text : fmt::format("{} (and {} more like it)", text, *times - 1));
 }
 
 } // namespace l3

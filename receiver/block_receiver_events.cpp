@@ -19,10 +19,9 @@ bool block_receiver::identify_events(std::span<const std::byte> body, const bloc
   while (const auto event = walk.next()) events_.push_back(recent_events::identity_of(*event));
   if (walk.complete()) return true;
   report(wrong_counts_told_, now,
-         fmt::format("session {:016x}: block {} says that it has {} events, and has {}{}: it is "
-                     "not taken",
+         fmt::format("session {:016x}: block {} claims {} events but has {}{}: it is refused",
                      block.session, block.sequence, block.events, events_.size(),
-                     walk.has_rest() ? " and bytes that are none" : ""));
+                     walk.has_rest() ? " and bytes that are not an event" : ""));
   return false;
 }
 

@@ -86,7 +86,7 @@ std::vector<family> families_of(const receive_snapshot& s) {
       {"program", "Name of the program.", "koto-l3 receive"},
       {"version", "Version of the program.", s.version},
       {"commit", "Commit of the sources that it was built from.", s.commit},
-      {"endpoint", "Where it listens.", s.endpoint},
+      {"endpoint", "Address that it listens on.", s.endpoint},
       {"folder", "Folder of the store.", s.folder},
       {"uptime", "Seconds since the receiver started.", s.uptime},
       {gauge, "receive_info{version,commit}", "", "Version and commit of the program.",
@@ -94,48 +94,49 @@ std::vector<family> families_of(const receive_snapshot& s) {
       {gauge, "receive_start_time_seconds", "", "When the receiver started, since 1970-01-01 UTC.",
        s.started},
       {gauge, "receive_memory_planned_bytes", "memory_planned",
-       "Bytes that the receiver takes at most.", s.memory_planned},
+       "Upper limit of the receiver's memory, in bytes.", s.memory_planned},
       {counter, "receive_log_lines_left_out_total", "log_lines_left_out",
-       "Lines of the log that could not be written: no program reads them, or the disk is full.",
+       "Log lines that were dropped: no program reads them, or the disk is full.",
        s.log_lines_left_out},
 
       // State.
       {"state.text", "The state in words.", s.state_text()},
       {"state.degraded", "The reasons why the receiver is degraded.", names_of_troubles(s)},
-      {"state.store_error", "Why nothing is stored, in the words of the system; empty: it is.",
+      {"state.store_error", "Error of the system while nothing can be stored; empty without one.",
        s.store_error},
-      {"state.ledger_error", "Why the ledger cannot be written; empty: it can.", s.ledger_error},
-      {"problem.text", "What is wrong most, and what to do; empty: nothing.", advice(s)},
-      {gauge, "receive_ready", "state.ready", "1 if blocks that come now are stored.", s.ready()},
+      {"state.ledger_error", "Error while the ledger cannot be written; empty without one.",
+       s.ledger_error},
+      {"problem.text", "The most urgent problem, and what to do; empty without one.", advice(s)},
+      {gauge, "receive_ready", "state.ready", "1 if incoming blocks are stored.", s.ready()},
       {gauge, "receive_degraded{reason}", "", "1 for each reason why the receiver is degraded.",
        troubles_of(s)},
 
       // Incoming messages.
       {counter, "receive_messages_total", "messages", "Messages of the output link.", c.messages},
-      {counter, "receive_bytes_total", "bytes", "Bytes of the blocks that came.", c.bytes},
+      {counter, "receive_bytes_total", "bytes", "Bytes of the blocks that arrived.", c.bytes},
       {counter, "receive_blocks_total{outcome}", "blocks.{outcome}",
-       "Blocks by what became of them; duplicate: stored before; gap: one before it was missing.",
+       "Blocks by outcome; duplicate: stored before; gap: an earlier one was missing.",
        json::object{{"stored", c.stored_blocks.get()},
                     {"duplicate", c.duplicates.get()},
                     {"gap", c.gaps.get()},
                     {"damaged", c.damaged.sum()}}},
       {counter, "receive_damaged_blocks_total{reason}", "damaged.{reason}",
-       "Damaged blocks by what was wrong.", damaged(c)},
+       "Damaged blocks by reason.", damaged(c)},
       {counter, "receive_unknown_blocks_total", "unknown_blocks",
        "Blocks of a session that had not said hello on their connection.", c.strangers},
       {counter, "receive_events_total", "events", "Events stored.", c.stored_events},
       {counter, "receive_repeated_events_total", "repeated_events",
-       "Events left out because another session had stored them.", c.repeated_events},
-      {counter, "receive_garbage_total", "garbage", "Messages that are none of the output link.",
-       c.garbage},
+       "Events dropped because another session had stored them.", c.repeated_events},
+      {counter, "receive_garbage_total", "garbage",
+       "Messages that do not belong to the output link.", c.garbage},
       {counter, "receive_goodbyes_total", "goodbyes", "Daemons that ended with everything stored.",
        c.goodbyes},
       {counter, "receive_connections_accepted_total", "connections.accepted",
-       "Connections that the system accepted; those without an outcome made no whole handshake.",
+       "Connections that the system accepted; those without an outcome did not complete the "
+       "handshake.",
        k.accepted},
       {counter, "receive_connections_total{outcome}", "connections.{outcome}",
-       "Connections by what became of them; unknown_key and mechanism (keys on one side only) were "
-       "refused.",
+       "Connections by outcome; unknown_key and mechanism (keys on one side only) were refused.",
        json::object{{"let_in", k.let_in.get()},
                     {"unknown_key", k.unknown_key.get()},
                     {"mechanism", k.mechanism.get()}}},
@@ -147,7 +148,7 @@ std::vector<family> families_of(const receive_snapshot& s) {
       {gauge, "receive_store_bytes", "store.bytes", "Bytes of packed events in the store.",
        s.stored_bytes},
       {gauge, "receive_store_sessions", "store.sessions",
-       "Sessions of which the store has blocks; it takes 65536.", s.sessions},
+       "Sessions with blocks in the store; the limit is 65536.", s.sessions},
       {gauge, "receive_disk_bytes", "disk.bytes", "Size of the file system of the store.",
        on_disk(&disk_snapshot::bytes)},
       {gauge, "receive_disk_free_bytes", "disk.free", "Bytes of it that may still be written.",
@@ -158,8 +159,8 @@ std::vector<family> families_of(const receive_snapshot& s) {
 
       // Who sends.
       {gauge, "receive_daemon_connected{node}", "daemons[node].connected",
-       "1 if the daemon has said hello, not goodbye, is not missing, and was heard in the last 5 "
-       "s.",
+       "1 if the daemon has said hello but not goodbye, is not missing, and was heard in the last "
+       "5 s.",
        each_daemon(s, [](const auto& d) { return json::value(d.connected); })},
       {"daemons[node].name", "Its key in the allow-list, or its address; empty: it was not heard.",
        each_daemon(s, [](const auto& d) { return json::value(d.name); })},
@@ -173,45 +174,45 @@ std::vector<family> families_of(const receive_snapshot& s) {
       {"daemons[node].run", "Run of its latest block, or its hello.",
        each_daemon(s, [](const auto& d) { return json::value(d.run); })},
       {gauge, "receive_daemon_silent_seconds{node}", "daemons[node].silent",
-       "Since it was heard; absent: not since the receiver's start.",
+       "Time since it was last heard; absent if not since the receiver's start.",
        each_daemon(s, [](const auto& d) { return or_null(d.silent); })},
       {counter, "receive_daemon_blocks_total{node}", "daemons[node].stored.blocks",
        "Its blocks that were stored since the receiver's start.",
        each_daemon(s, [](const auto& d) { return json::value(d.stored.blocks); })},
       {counter, "receive_daemon_events_total{node}", "daemons[node].stored.events",
-       "Events in these.",
+       "Events in these blocks.",
        each_daemon(s, [](const auto& d) { return json::value(d.stored.events); })},
-      {counter, "receive_daemon_bytes_total{node}", "daemons[node].stored.bytes", "Bytes of these.",
+      {counter, "receive_daemon_bytes_total{node}", "daemons[node].stored.bytes",
+       "Bytes of these blocks.",
        each_daemon(s, [](const auto& d) { return json::value(d.stored.bytes); })},
       {"daemons[node].blocks", "Its blocks in the store.",
        each_daemon(s, [](const auto& d) { return json::value(d.in_store.blocks); })},
       {"daemons[node].events", "Its events in the store.",
        each_daemon(s, [](const auto& d) { return json::value(d.in_store.events); })},
-      {"daemons[node].bytes", "Bytes of these.",
+      {"daemons[node].bytes", "Bytes of these events.",
        each_daemon(s, [](const auto& d) { return json::value(d.in_store.bytes); })},
       {"daemons[node].events_per_second", "Events stored a second, over the last ten.",
        each_daemon(s, [](const auto& d) { return json::value(d.events_per_second); })},
-      {"daemons[node].bytes_per_second", "Bytes of these.",
+      {"daemons[node].bytes_per_second", "Bytes stored a second, over the last ten.",
        each_daemon(s, [](const auto& d) { return json::value(d.bytes_per_second); })},
       {gauge, "receive_daemon_lag_seconds{node}", "daemons[node].lag",
-       "From sealing its last block to storing it, by the clocks of both machines; absent: none "
-       "was "
-       "stored since the start, or its clock is more than a day ahead or a year behind.",
+       "Time from sealing its last block to storing it, by the clocks of both machines; absent: "
+       "none was stored since the start, or its clock is more than a day ahead or a year behind.",
        each_daemon(s, [](const auto& d) { return or_null(d.lag); })},
       {"daemons[node].last_block", "Seconds since its last block was stored.",
        each_daemon(s, [](const auto& d) { return or_null(d.last_block); })},
       {"daemons[node].last_event",
-       "`spill` and `event` of its last event in the store, as far as that is known of a daemon "
-       "that "
-       "has spoken since the receiver's start.",
+       "`spill` and `event` of its last event in the store, if known; for a daemon that was heard "
+       "since the receiver's start.",
        each_daemon(s, [](const auto& d) { return event_or_null(d.last_event); })},
-      {"daemons_left_out", "Nodes beyond the 48 that were heard last.", s.daemons_left_out},
+      {"daemons_left_out", "Nodes that are not listed: only the 48 heard last are.",
+       s.daemons_left_out},
       {"missing",
-       "Parts of runs that nodes took and that did not come: array with the `node`, the `run`, "
-       "`spill` and `event` of its last event in the store (`after`; null: none, or not known) and "
-       "of the first when it had begun anew (`before`), `silent_for` s, and whether it was "
-       "`back_after` s. What it had on "
-       "disk, and what senders over TCP give to others, is stored all the same.",
+       "Parts of runs that nodes accepted but did not deliver: array with the `node`, the `run`, "
+       "`spill` and `event` of its last event in the store (`after`; null if unknown) and of the "
+       "first after its restart (`before`), `silent_for` s, and whether it was `back_after` s. "
+       "Events that it had on disk, and those that senders over TCP send to other nodes, are "
+       "stored nevertheless.",
        missing_parts(s)},
   };
   std::ranges::move(families_of(s.process), std::back_inserter(all));
@@ -249,16 +250,16 @@ std::string advice(const receive_snapshot& s) {
   const auto has = [&](receive_trouble t) { return s.has[static_cast<std::size_t>(t)]; };
   if (!s.ready())
     return "Nothing is stored: " + s.store_error +
-           ". The daemons keep what they have; make room, or mend the disk of " + s.folder + ".";
+           ". The daemons keep their events; make room, or repair the disk of " + s.folder + ".";
   if (has(receive_trouble::node_missing))
-    return "Missing: " + who_is_missing(s) + ". Look at the node, and at what became of it.";
+    return "Missing: " + who_is_missing(s) + ". Check that node.";
   if (has(receive_trouble::same_node))
-    return "Several daemons say that they are " + who_are_several(s) +
+    return "Several daemons claim to be " + who_are_several(s) +
            ": give each a number of its own in run.node; until then their counts are added up, and "
-           "it is not told which of them dies.";
+           "a dead one cannot be named.";
   if (has(receive_trouble::ledger_fails))
     return "The ledger cannot be written: " + s.ledger_error +
-           ". Blocks are stored all the same; make room, or take away what is in its place, before "
+           ". Blocks are stored nevertheless; make room, or remove the file in its place, before "
            "the receiver ends.";
   if (has(receive_trouble::disk_low))
     return "The disk of " + s.folder + " is nearly full: make room, or start a receiver elsewhere.";

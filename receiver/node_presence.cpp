@@ -64,12 +64,13 @@ std::string peers_of(const sessions& all) {
 }
 
 std::string what_is_missing(const missing_part& part) {
-  return fmt::format("of run {} what it took {}", part.run, where_it_breaks_off(part));
+  return fmt::format("its events of run {} {}", part.run, where_it_breaks_off(part));
 }
 
 std::string begun_anew(const missing_part& part) {
-  return fmt::format("{} is lost, but what it had on disk and what its senders over TCP give again",
-                     what_is_missing(part));
+  return fmt::format(
+      "{} are lost, except events on its disk and events that senders over TCP send again",
+      what_is_missing(part));
 }
 
 } // namespace
@@ -95,7 +96,7 @@ bool node_presence::absence::is_of_its_successor(std::uint64_t session,
 std::string where_it_breaks_off(const missing_part& part) {
   if (part.after)
     return fmt::format("after event {} of spill {}", part.after->number, part.after->spill);
-  return part.stored ? "after what the store has of it" : "since it began";
+  return part.stored ? "after its last stored event" : "since it began";
 }
 
 std::vector<missing_part> node_presence::parts() const {
@@ -170,8 +171,8 @@ void node_presence::look_at_number(std::uint32_t node, const node_sessions& its,
     } else if (now >= all.since + patience_with_several) {
       all = {all.since, peers_of(its.there), true};
       news_.push_back(fmt::format(
-          "several daemons say that they are node {} ({}): give each a number of its own in "
-          "`run.node`; until then their counts are added up, and it is not told which of them dies",
+          "several daemons claim to be node {} ({}): give each a number of its own in `run.node`; "
+          "until then their counts are added up, and a dead one cannot be named",
           node, all.who));
     }
     return;
@@ -180,7 +181,7 @@ void node_presence::look_at_number(std::uint32_t node, const node_sessions& its,
   known.insert(its.silent.begin(), its.silent.end());
   if (are_of_several(known)) return;
   if (!known.empty())
-    news_.push_back(fmt::format("one daemon alone says now that it is node {}", node));
+    news_.push_back(fmt::format("only one daemon now claims to be node {}", node));
   several_.erase(found);
 }
 
@@ -194,11 +195,10 @@ void node_presence::look_at_one_there(std::uint32_t node, const node_sessions& i
     const auto first =
         std::ranges::min_element(its.silent, {}, [](const auto& s) { return s.second->heard_at; });
     if (one_of_several && now < first->second->heard_at + silence_of_one_of_several) return;
-    news_.push_back(
-        fmt::format("{}node {} is missing: silent for {:.1f} s without a goodbye; {} is "
-                    "not in the store",
-                    one_of_several ? "one of the daemons that say that they are " : "", node,
-                    in_seconds(now - part.silent_since), what_is_missing(part)));
+    news_.push_back(fmt::format(
+        "{}node {} is missing: silent for {:.1f} s without a goodbye; {} are not in the store",
+        one_of_several ? "one of the daemons that claim to be " : "", node,
+        in_seconds(now - part.silent_since), what_is_missing(part)));
     absence begun{part, {}, {}};
     begun.own.add(its.silent);
     begun.others.add(its.there);
@@ -216,7 +216,7 @@ void node_presence::look_at_one_there(std::uint32_t node, const node_sessions& i
                        [&](const auto& s) { return s.second->known_since > part.silent_since; });
   if (anew.empty()) return;
   news_.push_back(
-      fmt::format("node {} has begun anew without a goodbye: {}", node, begun_anew(part)));
+      fmt::format("node {} has restarted without a goodbye: {}", node, begun_anew(part)));
   gone.part.followed_by = session_that_follows(anew);
   gone.part.back_at = std::ranges::min_element(anew, {}, [](const auto& s) {
                         return s.second->known_since;
@@ -245,7 +245,7 @@ bool node_presence::is_back(const absence& from, const node_sessions& its, time_
                                 in_seconds(back - part.silent_since), how));
   };
   if (std::ranges::any_of(its.there, is_of_it)) {
-    tell(now, "goes on where it was: nothing of it is missing");
+    tell(now, "continues where it stopped: nothing is missing");
     return true;
   }
   sessions ended_since = its.ended;
@@ -256,14 +256,14 @@ bool node_presence::is_back(const absence& from, const node_sessions& its, time_
       its.silent, [&](const auto& s) { return from.own.sessions.contains(s.first); });
   const auto goodbye = std::ranges::find_if(ended_since, is_of_it);
   if (goodbye != ended_since.end() && !left_one) {
-    tell(goodbye->second->heard_at, "has said goodbye: nothing of it is missing");
+    tell(goodbye->second->heard_at, "has said goodbye: nothing is missing");
     return true;
   }
   sessions anew;
   std::ranges::copy_if(its.there, std::inserter(anew, anew.end()), is_anew);
   std::ranges::copy_if(ended_since, std::inserter(anew, anew.end()), is_anew);
   if (anew.empty()) return false;
-  tell(now, "has begun anew: " + begun_anew(part));
+  tell(now, "has restarted: " + begun_anew(part));
   absence over = from;
   over.part.followed_by = session_that_follows(anew);
   over.part.back_at = now;

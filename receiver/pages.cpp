@@ -43,7 +43,7 @@ async function look() {
     if (silent < 3) return;
     const state = document.querySelector(".state");
     state.className = "state off";
-    state.textContent = "no answer from the receiver, last answer " + silent + " s ago: is it running? What stands below is how it was.";
+    state.textContent = "no answer from the receiver, last answer " + silent + " s ago: is it running? The values below are old.";
     main.className = "old";
     document.title = "no answer – koto-l3 receive";
   }
@@ -94,7 +94,7 @@ std::string daemon_row(const daemon_snapshot& d) {
 
 std::string where_it_breaks_off(const missing_snapshot& m) {
   if (m.after) return "after " + event_in_words(*m.after);
-  return m.stored ? "after what is stored" : "its beginning";
+  return m.stored ? "after its last stored event" : "its beginning";
 }
 
 std::string missing_row(const missing_snapshot& m) {
@@ -127,7 +127,7 @@ std::string render_page(const receive_snapshot& s) {
   if (s.daemons_left_out > 0) page += fmt::format("<p>{} more nodes</p>\n", s.daemons_left_out);
   if (!s.missing.empty()) {
     page += R"(<h2>Missing</h2>
-<p>What a node took and did not send. What it has on its disk comes when it is back; what came over TCP is given to other nodes by its sender; the rest is lost.</p>
+<p>Events that a node accepted but did not send. Events on its disk arrive when it is back; senders over TCP send theirs to other nodes; the rest is lost.</p>
 <div class="wide"><table><tr><th scope="col">run</th><th scope="col">node</th><th scope="col">from</th><th scope="col">to</th><th scope="col">node is</th></tr>
 )";
     for (const missing_snapshot& m : s.missing) page += missing_row(m);
@@ -148,7 +148,7 @@ http_pages receive_pages(std::function<receive_snapshot()> latest, std::function
     return plain_text(s.ready() ? 200 : 503, s.ready() ? s.state_text() : advice(s));
   };
   pages["/healthz"] = [stuck = std::move(stuck)] {
-    return stuck() ? plain_text(503, "no progress: the thread that stores waits for its disk")
+    return stuck() ? plain_text(503, "no progress: the storing thread waits for its disk")
                    : plain_text(200, "ok");
   };
   return pages;

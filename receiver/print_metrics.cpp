@@ -15,13 +15,13 @@ receiver/families.cpp. -->
 
 `koto-l3 receive --monitor ADDRESS` answers there: `/metrics` in the text format of Prometheus,
 `/status` as one JSON object, `/readyz` (200 while it stores), `/healthz` (200 while its thread
-makes progress) and a page. Both show what the receiver counted up to half a second ago. Counters
-begin at 0 with each start. Sizes are in bytes and durations in seconds.
+makes progress) and a page. `/metrics` and `/status` are at most half a second old. Counters begin
+at 0 with each start. Sizes are in bytes and durations in seconds.
 
 ## Metrics
 
-The label `node` is the number of a daemon's node, of the 48 that were heard last. What belongs to a
-daemon's connection is absent while it has not been heard since the start.
+The label `node` is the number of a daemon's node, one of the 48 heard last. Metrics of a daemon's
+connection are absent until the daemon has been heard since the start.
 
 | metric | type | labels | meaning |
 | --- | --- | --- | --- |

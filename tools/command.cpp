@@ -59,7 +59,7 @@ std::string plain_number(std::string& text) {
                           std::string_view("xXbBoO").find(digits[1]) != std::string_view::npos;
   const bool in_groups = digits.find_first_of("_'") != std::string_view::npos &&
                          digits.find_first_not_of("0123456789_'") == std::string_view::npos;
-  if (other_base || in_groups) return text + " is no decimal number";
+  if (other_base || in_groups) return text + " is not a decimal number";
   if (!digits.empty() && digits.find_first_not_of('0') == digits.npos) text = "0"; // also -0
   const auto first = std::min(text.find_first_not_of('0'), text.size() - 1);
   if (text.find_first_not_of("0123456789") == text.npos) text.erase(0, first);

@@ -99,7 +99,7 @@ void print_report(const std::vector<column>& columns, bool ok) {
     for (const auto& p : c.of->problems) print_plain("  {}: {}\n", c.name, text_lines{p});
   print_plain("{}\n",
               ok ? "Everything that was sent is stored, bit for bit, and every sum balances."
-                 : "SOMETHING IS OFF: see above.");
+                 : "SOMETHING IS WRONG: see above.");
 }
 
 json::object object_of(const rehearsal_result& r) {
@@ -185,7 +185,7 @@ int demo(const demo_options& o) {
   interrupt signals; // child programs end with this one
   const auto folder = opened([&] { return make_folder(o); });
   const bool scratch = o.folder.empty() && !o.keep;
-  say("working in " + folder.string() + (scratch ? ", which goes away if all is well" : ""));
+  say("working in " + folder.string() + (scratch ? ", which is removed if all is well" : ""));
   try {
     return demo_in(folder, o, signals);
   } catch (const std::exception& e) {
@@ -197,9 +197,9 @@ int demo(const demo_options& o) {
     const auto* const known = dynamic_cast<const command_error*>(&e);
     const bool missing = dynamic_cast<const std::system_error*>(&e) != nullptr;
     say(text_lines{e.what()}); // with the last lines of a log
-    throw command_error("what there is, is in " + folder.string(), known != nullptr ? known->code
-                                                                   : missing ? exit_missing_resource
-                                                                             : exit_failure);
+    throw command_error("all files are in " + folder.string(), known != nullptr ? known->code
+                                                               : missing ? exit_missing_resource
+                                                                         : exit_failure);
   }
 }
 

@@ -92,13 +92,14 @@ int examine(const options& o) {
 
 void add_doctor(command_line program, command_body& run) {
   auto o = std::make_shared<options>();
-  const auto c = program.add_subcommand("doctor", "say what of this machine hinders the daemon");
-  c.footer("Looks at memory, processors, network cards, ports, clock, GPU and disks, for at most\n"
-           "some seconds, and writes up to 256 MiB to a file without a name to see how fast a\n"
-           "disk is. Exit code 1: something is bad. Run it as the daemon's user.");
+  const auto c =
+      program.add_subcommand("doctor", "check whether this machine is fit for the daemon");
+  c.footer("Checks memory, processors, network cards, ports, clock, GPU and disks within a "
+           "few\nseconds, and writes up to 256 MiB to an unnamed file to measure the speed of a "
+           "disk.\nExit code 1: something is bad. Run it as the daemon's user.");
   c.add_option("--config", o->config,
                "the daemon's configuration; without it /etc/koto-l3/l3.toml, or the defaults");
-  c.add_option("--store", o->store, "look also at this folder, where `receive` shall store");
+  c.add_option("--store", o->store, "check also this folder, in which `receive` will store");
   c.add_flag("--json", o->json, "as JSON");
   c.callback([o, &run] { run = [o] { return examine(*o); }; });
 }

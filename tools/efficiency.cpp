@@ -126,21 +126,20 @@ public:
       check_readable(file);
       const ledger l = read_ledger(file);
       if (l.program != daemon_program)
-        throw command_error(fmt::format("--ledger {}: it is of {}, and the ledgers of the daemons "
-                                        "are wanted (`run.ledger`)",
-                                        file, l.program),
-                            exit_usage);
+        throw command_error(
+            fmt::format("--ledger {}: {} wrote it; give the ledgers of the daemons (`run.ledger`)",
+                        file, l.program),
+            exit_usage);
       if (l.ended)
         sessions_.insert(l.sessions.begin(), l.sessions.end());
       else
         not_final_.push_back(file);
       const auto shed = l.events.shed.find("priority");
       if (shed != l.events.shed.end() && shed->second > 0)
-        throw command_error(
-            fmt::format("{}: {} events were given up by the priority of the lines that kept them; "
-                        "the others are no unbiased sample, so no efficiency follows from them",
-                        file, shed->second),
-            exit_failure);
+        throw command_error(fmt::format("{}: {} events were shed by priority; the remaining ones "
+                                        "are a biased sample, so no efficiency follows from them",
+                                        file, shed->second),
+                            exit_failure);
     }
   }
 
@@ -173,11 +172,10 @@ json::value json_of(const proportion& p) {
 void print_text(const decided_by& how, const settings_efficiency& s) {
   print_plain("settings {:08x}: {} events\n", how.settings, s.events());
   if (how.chosen)
-    print_plain("  no unbiased sample: these events were decided again, and what another selection "
-                "had rejected is not among them\n");
+    print_plain("  no unbiased sample: these events were decided again; events that the first "
+                "selection rejected are missing\n");
   else if (s.samples().empty())
-    print_plain("  no unbiased sample: the selection has none of the reference lines, and does not "
-                "record\n");
+    print_plain("  no unbiased sample: the selection has no reference line and does not record\n");
   for (const reference_sample& of : s.samples()) {
     print_plain("\n{}: {} events, one in {} of what it stands for\n", of.name, of.events,
                 of.one_in);
@@ -224,8 +222,8 @@ json::object to_json(const decided_by& how, const settings_efficiency& s) {
 std::string why_none(const options& o, const efficiencies& e) {
   if (e.by_settings.empty())
     return e.without_summary > 0
-               ? "no selection ran on any stored event, so no efficiency follows"
-               : o.store + " holds no event that can be read, so no efficiency follows";
+               ? "no selection ran on the stored events, so there are no efficiencies"
+               : o.store + " holds no readable event, so there are no efficiencies";
   const auto is_chosen = [](const auto& of) { return of.first.chosen; };
   if (std::ranges::all_of(e.by_settings, is_chosen))
     return "no event of an unbiased sample is stored: give the store that `reprocess` read";
@@ -257,15 +255,15 @@ int efficiency(const options& o) {
                                                        {"blocks", lost.blocks},
                                                        {"events", lost.events},
                                                        {"torn_ends", lost.torn_ends.size()}}}}));
-  if (e.without_summary > 0) print_error("of {} events no selection ran\n", e.without_summary);
+  if (e.without_summary > 0) print_error("no selection ran on {} events\n", e.without_summary);
   const int damage = tell(lost, o.skip_damaged);
   for (const std::string& file : ledgers.not_final())
-    print_error("{} is not final: the daemon still runs or was killed, and what it gave up since "
-                "is not in it\n",
+    print_error("{} is not final: the daemon still runs or was killed, and events that it shed "
+                "since are not in it\n",
                 file);
   if (const auto unknown = ledgers.unknown_of(e.sessions); any && unknown > 0)
-    print_error("whether events were given up by priority is not known of {} session{}: if some "
-                "were, these efficiencies are too high; name the daemons' ledgers by --ledger\n",
+    print_error("for {} session{} it is unknown whether events were shed by priority: if so, these "
+                "efficiencies are too high; name the daemons' ledgers by --ledger\n",
                 unknown, unknown == 1 ? "" : "s");
   if (!any) print_error("{}\n", why_none(o, e));
   return any ? damage : exit_failure;
@@ -275,21 +273,20 @@ int efficiency(const options& o) {
 
 void add_efficiency(command_line program, command_body& run) {
   auto o = std::make_shared<options>();
-  const auto c = program.add_subcommand("efficiency",
-                                        "what part of unbiased stored events each line fires on");
+  const auto c = program.add_subcommand(
+      "efficiency", "show on which share of unbiased stored events each line fires");
   c.footer(
-      "Intervals are one standard deviation, after Wilson. Prescales play no part: a line\n"
-      "fires before its own. \"link\" is of all stored events that a line kept. The sample "
-      "of a run whose selection records is all its events.\n"
-      "Names of lines are those of the settings in the store. --reference is refused where no\n"
-      "line of the store has the name.");
+      "Intervals are one standard deviation, after Wilson. Prescales do not matter: a line\nfires "
+      "before its prescale. \"link\" counts all stored events that a line kept. The sample of a "
+      "run whose selection records is all its events.\nNames of lines are those of the settings in "
+      "the store. --reference is refused where no\nline of the store has the name.");
   c.add_option("store", o->store, "the folder that `receive` wrote, or a spool").required();
   c.add_option("--reference", o->references,
-               "lines that keep events whatever they are, or by level-1 bits alone")
+               "lines that keep events unconditionally, or by level-1 bits alone")
       .default_str(fmt::format("{}", fmt::join(usual_references, " ")));
   c.add_option("--ledger", o->ledgers,
-               "of a daemon whose events these are: refused if it gave up events by priority, "
-               "for the others are no unbiased sample then; may be repeated");
+               "ledger of a daemon that sent these events; refused if the daemon shed events by "
+               "priority, because the rest is a biased sample; may be repeated");
   add_skip_damaged_flag(c, o->skip_damaged);
   c.add_flag("--json", o->json, "report as JSON");
   c.callback([o, &run] { run = [o] { return efficiency(*o); }; });

@@ -118,24 +118,25 @@ int evaluate(options o) {
 
 void add_evaluate(command_line program, command_body& run) {
   auto o = std::make_shared<options>();
-  const auto c = program.add_subcommand("evaluate", "how good a selection is on simulated events");
-  c.footer("Percentages are of the events of a true type; errors are one standard deviation, "
-           "binomial (Wilson). Events of `simulate` are needed: their truth lies beside them.");
+  const auto c =
+      program.add_subcommand("evaluate", "measure how good a selection is on simulated events");
+  c.footer("Percentages refer to the events of a true type; errors are one standard deviation, "
+           "binomial (Wilson). Needs events of `simulate`, with their truth beside them.");
   const option in = c.add_option("in", o->run.in, "the .l2raw file");
   add_selecting_options(c, o->run);
   c.add_option("--selection", o->selections,
                "cuts, counters and lines; several are compared with the first")
       .capture_default_str();
   c.add_option("--truth", o->truth, "instead of IN.truth.jsonl");
-  c.add_option("--signal-line", o->signal_line, "the line that is to keep the signal")
+  c.add_option("--signal-line", o->signal_line, "the line that should keep the signal")
       .capture_default_str();
   const option stress =
       c.add_flag("--stress", o->stress,
                  "simulate signal and mixture with each effect that the selection does not know, "
-                 "and print what it keeps of them; fails if a floor is missed")
+                 "and print how much it keeps; fails below a floor")
           .excludes(in);
   c.add_option("--rows", o->rows.rows, "only these rows of the table").delimiter(',').needs(stress);
-  c.add_flag("--list", o->list, "only name the rows; with --json also what they put in and hold")
+  c.add_flag("--list", o->list, "list the rows only; with --json also their effects and floors")
       .needs(stress);
   c.add_option("--signal-events", o->rows.signal_events,
                "of a row, which pass the offline cuts on photons, with effects that add hits also "

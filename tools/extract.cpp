@@ -67,12 +67,11 @@ int extract_store(const options& o) {
   for (const auto& text : payload_words(left_out)) print_error("left out: {}\n", text);
   if (done.payloads.events() > 0 && !o.skip_limited)
     throw command_error(
-        fmt::format("of {} events not all waveforms were kept as they came, so that "
-                    "their fragments cannot be written (--skip-limited accepts "
-                    "that)",
+        fmt::format("{} events do not have all their waveforms as received, so their fragments "
+                    "cannot be written (--skip-limited accepts that)",
                     done.payloads.events()));
-  const std::string damage = fmt::format(
-      "{} places of the store are damaged; the events there are left out", done.damaged);
+  const std::string damage =
+      fmt::format("{} places of the store are damaged; their events are skipped", done.damaged);
   if (done.damaged > 0 && o.skip_damaged)
     print_error("{}\n", damage);
   else if (done.damaged > 0)
@@ -86,14 +85,14 @@ void add_extract(command_line program, command_body& run) {
   auto o = std::make_shared<options>();
   const auto c =
       program.add_subcommand("extract", "write the original fragments of all stored events");
-  c.footer("Fragments stand one after the other in rising (spill, event number, crate) order.");
+  c.footer("Fragments are written in rising (spill, event number, crate) order.");
   c.add_option("folder", o->folder,
                "the store that `receive` wrote, or the spool that a daemon left behind")
       .required();
   c.add_option("out", o->out, "the file to write").required();
   add_skip_damaged_flag(c, o->skip_damaged);
   c.add_flag("--skip-limited", o->skip_limited,
-             "end with 0 although events are left out of which not all waveforms were kept");
+             "end with 0 even if events without all their waveforms are skipped");
   c.add_flag("--json", o->json, "report as JSON");
   c.callback([o, &run] { run = [o] { return extract_store(*o); }; });
 }

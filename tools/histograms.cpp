@@ -88,7 +88,7 @@ std::string table_of(const shown_histograms& h) {
   std::string text = fmt::format(
       "run {}, {}: {} events, of {} of them the inputs{}\n", h.run,
       h.spill ? fmt::format("spill {}", *h.spill) : std::string("all spills"), h.events, h.sampled,
-      h.left_out == 0 ? "" : fmt::format("; {} events left out for want of room", h.left_out));
+      h.left_out == 0 ? "" : fmt::format("; {} events left out for lack of room", h.left_out));
   append(text, "\n{:<28} {:>10} {:>10} {:>10} {:>8} {:>8}\n", "histogram", "entries", "mean", "rms",
          "below", "above");
   add_histogram_rows(text, h.histograms);
@@ -159,12 +159,12 @@ shown_histograms ask(const std::string& address, interrupt& signals) {
     throw command_error(fmt::format("{}: {}", url.text(), answer.failure),
                         answer.wrong ? exit_failure : exit_missing_resource);
   if (answer.body == "null")
-    throw command_error(url.text() + ": the daemon makes no histograms: no run is in force, no "
+    throw command_error(url.text() + ": the daemon makes no histograms: no run is active, no "
                                      "selection runs, or histograms.one_in is 0");
   try {
     return read_histograms(answer.body);
   } catch (const std::runtime_error& e) {
-    throw command_error(fmt::format("{} answers with no histograms that this version reads: {}",
+    throw command_error(fmt::format("{} returned histograms that this version cannot read: {}",
                                     url.text(), reason_of(e)));
   }
 }
@@ -189,7 +189,7 @@ int show_them(const options& o) {
   check_replaced("--save", o.save, is_kept);
   const bool is_file = std::filesystem::exists(o.from);
   if (!(is_file && is_stored(o.from)) && (o.choice.run || o.choice.node || o.choice.spill))
-    throw command_error("--run, --node and --spill choose from a store, and " + o.from + " is none",
+    throw command_error("--run, --node and --spill need a store, but " + o.from + " is not one",
                         exit_usage);
   const shown_histograms h =
       is_file ? read_file(o, o.from, o.choice, signals, whole) : ask(o.from, signals);
@@ -217,25 +217,24 @@ void add_histograms(command_line program, command_body& run) {
   auto o = std::make_shared<options>();
   const auto c = program.add_subcommand(
       "histograms", "show the histograms of a run, and what changed since a reference");
-  c.footer(
-      "Exit code 1 if inputs or histograms of events changed, or if a part of a store that may "
-      "hold histograms cannot be read or is not there, or if what answers at the address is no "
-      "daemon with histograms; 69 if nothing answers there. Of other blocks it reads the headers "
-      "only. What --save writes can be the reference of later runs.");
+  c.footer("Exit code 1 if inputs or histograms of events changed, or if a part of a store that "
+           "may hold histograms cannot be read or is not there, or if the address is not that of a "
+           "daemon with histograms; 69 if nothing answers there. It reads only the headers of "
+           "other blocks. A file of --save can be the reference of later runs.");
   c.add_option("from", o->from,
                "a store, a file of one, a file that --save has written, or the monitoring address "
                "of a daemon")
       .capture_default_str();
-  c.add_option("--reference", o->reference,
-               "a file or store to compare with, of a run that was good")
+  c.add_option("--reference", o->reference, "a file or store of a good run to compare with")
       .check(refuse_no_name);
-  c.add_option("--run", o->choice.run, "of a store: the histograms of this run only")
+  c.add_option("--run", o->choice.run, "from a store: only the histograms of this run")
       .check(whole_number<std::uint32_t>);
-  c.add_option("--node", o->choice.node, "likewise of this node")
+  c.add_option("--node", o->choice.node, "from a store: only those of this node")
       .check(whole_number<std::uint32_t>);
-  c.add_option("--spill", o->choice.spill, "likewise of this spill")
+  c.add_option("--spill", o->choice.spill, "from a store: only those of this spill")
       .check(whole_number<std::uint32_t>);
-  c.add_option("--save", o->save, "write them, as JSON, into this file").check(refuse_no_name);
+  c.add_option("--save", o->save, "write the histograms as JSON into this file")
+      .check(refuse_no_name);
   add_skip_damaged_flag(c, o->skip_damaged);
   c.add_flag("--json", o->json, "as JSON, with the changes");
   c.callback([o, &run] { run = [o] { return show_them(*o); }; });

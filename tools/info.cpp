@@ -42,12 +42,12 @@ int tell_information(const options& o) {
 void add_info(command_line program, command_body& run) {
   auto o = std::make_shared<options>();
   const auto c =
-      program.add_subcommand("info", "say what a stored file or folder is, and what it holds");
-  c.footer("It knows every format of docs/formats.md that has a magic number: level-2 files,\n"
-           "stores and spools with each of their files, ledgers, records of a run, kept batches,\n"
-           "waveforms of the strong codec.\n"
-           "It reads all of a file, and changes nothing. Exit code 1: it is damaged, of another\n"
-           "version, or a file of none of these; 69: it is not there, or a folder of none.");
+      program.add_subcommand("info", "show what a stored file or folder is, and what it holds");
+  c.footer("It knows every format of docs/formats.md that has a magic number: level-2 "
+           "files,\nstores and spools with each of their files, ledgers, records of a run, kept "
+           "batches,\nwaveforms of the strong codec.\nIt reads the whole file and changes nothing. "
+           "Exit code 1: the file is damaged, of\nanother version, or of another kind; 69: it is "
+           "missing, or a folder of another kind.");
   c.add_option("path", o->path, "the file, or the folder of a store or a spool").required();
   c.add_flag("--json", o->json, "as JSON");
   c.callback([o, &run] { run = [o] { return tell_information(*o); }; });

@@ -82,7 +82,7 @@ int inspect(options o) {
       });
   line.clear();
   if (!event.all_read)
-    print_error("{}: a part of it cannot be read, as `koto-l3 info` tells\n", o.path);
+    print_error("{}: a part of it cannot be read; `koto-l3 info` shows which\n", o.path);
   const auto selection = names_for(o, event);
   const auto boards = crates_of(event);
   const auto all = channels_of(boards, selection ? &selection->what : nullptr);
@@ -106,13 +106,13 @@ void add_inspect(command_line program, command_body& run) {
            "lines and counters come from the selection that is given, built-in by default.");
   c.add_option("path", o->path, "a .l2raw file, a store, a spool, or a file of these").required();
   c.add_option("--event", o->event, "SPILL/EVENT, such as 3/17").required();
-  c.add_option("--run", o->run, "of this run, where a store holds several")
+  c.add_option("--run", o->run, "run of the event, if a store holds several")
       .check(whole_number<std::uint32_t>);
   c.add_option("--channel", o->channels,
                "CRATE, CRATE/SLOT, CRATE/SLOT/CHANNEL or a name such as \"crystal 17\" or CBAR; "
                "more than one with commas")
       .delimiter(',');
-  c.add_option("--highest", o->highest, "without --channel: so many of the highest pulses")
+  c.add_option("--highest", o->highest, "without --channel: number of the highest pulses to show")
       .check(in_range(0U, 10'000U))
       .capture_default_str();
   c.add_option("--config", o->config, "the daemon's configuration: its readout and its selection");

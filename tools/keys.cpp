@@ -18,7 +18,7 @@ int keys(const std::string& name) {
     write_key_pair(name, pair);
     return true;
   });
-  print_plain("{0}.secret: keep it where it was made; {0}.public: for the other end\n{1}\n", name,
+  print_plain("{0}.secret: keep it on this machine; {0}.public: for the other end\n{1}\n", name,
               text_of(pair.public_half));
   return 0;
 }
@@ -28,11 +28,10 @@ int keys(const std::string& name) {
 void add_keys(command_line program, command_body& run) {
   auto name = std::make_shared<std::string>();
   const auto c = program.add_subcommand("keys", "make the keys of one end of the output link");
-  c.footer(
-      "A daemon's configuration names its own NAME.secret (forward.secret_key) and the public\n"
-      "key of its receiver (forward.receiver_key). `koto-l3 receive` gets its own NAME.secret\n"
-      "(--secret-key) and a file with the public keys of its daemons, one a line (--allow).\n"
-      "A file that exists is not replaced.");
+  c.footer("A daemon's configuration names its own NAME.secret (forward.secret_key) and the "
+           "public\nkey of its receiver (forward.receiver_key). `koto-l3 receive` gets its own "
+           "NAME.secret\n(--secret-key) and a file with the public keys of its daemons, one a line "
+           "(--allow).\nAn existing file is not replaced.");
   c.add_option("name", *name, "writes NAME.secret and NAME.public").required();
   c.callback([name, &run] { run = [name] { return keys(*name); }; });
 }

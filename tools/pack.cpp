@@ -64,8 +64,8 @@ bool is_unpacked(std::string_view begin) {
 void check_no_samples(const std::string& name) {
   std::error_code none;
   if (std::filesystem::is_regular_file(name, none) && std::filesystem::file_size(name, none) > 0)
-    throw command_error(name + " is there already, and samples do not tell whether unpack wrote "
-                               "them: it stays as it is. Choose another name, or take it away");
+    throw command_error(name + " exists already, and may not be a file that unpack wrote: it is "
+                               "not overwritten. Choose another name, or remove it");
 }
 
 int convert(const options& o, const char* label, bool packs) {
@@ -123,8 +123,8 @@ void add(command_line program, command_body& run, const char* name, const char* 
       .check(one_of({"koto", "strong"}))
       .option_text("koto|strong [koto]");
   if (!packs)
-    c.footer("A file of the strong codec says itself how many samples a waveform has: --samples "
-             "must not contradict it.");
+    c.footer("A file of the strong codec states the number of samples of a waveform: --samples "
+             "must agree.");
   c.add_flag("--json", o->json,
              "report as JSON; on standard error if the output goes to standard output");
   c.callback([o, &run, name, packs, samples] {
@@ -136,13 +136,14 @@ void add(command_line program, command_body& run, const char* name, const char* 
 } // namespace
 
 void add_pack(command_line program, command_body& run) {
-  add(program, run, "pack", "bare waveforms to bare KOTO records, or to a file of the strong codec",
+  add(program, run, "pack",
+      "turn bare waveforms into bare KOTO records, or a file of the strong codec",
       "samples, little-endian u16, waveform by waveform; - for standard input",
       "the records, nothing else, or the strong codec's file; - for standard output", true);
 }
 
 void add_unpack(command_line program, command_body& run) {
-  add(program, run, "unpack", "what `pack` made back to bare waveforms",
+  add(program, run, "unpack", "turn the output of `pack` back into bare waveforms",
       "records, or a file of the strong codec, as `pack` writes them; - for standard input",
       "samples, little-endian u16; - for standard output", false);
 }

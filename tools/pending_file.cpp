@@ -23,8 +23,8 @@ void check_replaced(const std::string& writer, const fs::path& name,
   const auto bytes = static_cast<std::size_t>(in.gcount());
   const bool may_be_read = in.is_open();
   if (may_be_read && (bytes == 0 || is_own({begin.data(), bytes}))) return;
-  throw command_error(fmt::format("{} is there already, and {} did not write it: it stays as it "
-                                  "is. Choose another name, or take it away",
+  throw command_error(fmt::format("{} exists already, and {} did not write it: it is not "
+                                  "overwritten. Choose another name, or remove it",
                                   name.string(), writer));
 }
 

@@ -124,7 +124,7 @@ public:
   }
 
 private:
-  void tell() const { log_error("the ledger: {}; it is tried again", trouble_); }
+  void tell() const { log_error("the ledger: {}; retrying", trouble_); }
 
   std::filesystem::path path_;
   bool began_ = false;
@@ -158,11 +158,10 @@ void summarize(const options& o, const ledger& l, const receive_counters& c) {
                 l.sessions.size(), c.stored_blocks.get(), c.duplicates.get(),
                 c.repeated_events.get());
     if (const std::uint64_t n = refused_connections(c); n > 0)
-      print_plain(
-          "{} connections refused: {} with an unknown key, {} with keys on one side only, {} "
-          "that were no whole handshake\n",
-          n, c.connections.unknown_key.get(), c.connections.mechanism.get(),
-          c.connections.handshake());
+      print_plain("{} connections refused: {} with an unknown key, {} with keys on one side only, "
+                  "{} without a complete handshake\n",
+                  n, c.connections.unknown_key.get(), c.connections.mechanism.get(),
+                  c.connections.handshake());
   }
 }
 
@@ -230,10 +229,11 @@ bool is_ledger_of_receive(std::string_view begin) { return is_ledger_of("receive
 void refuse_ledger(const std::string& ledger) {
   if (ledger.empty()) return;
   if (is_name_of_stored_data(std::filesystem::path(ledger).filename().string()))
-    throw command_error(fmt::format("--ledger: a file of a store or a spool may get the name {}: "
-                                    "choose another, as ledger.json",
-                                    ledger),
-                        exit_usage);
+    throw command_error(
+        fmt::format(
+            "--ledger: a store or a spool may use the name {}: choose another, such as ledger.json",
+            ledger),
+        exit_usage);
   check_replaced("--ledger", ledger, is_ledger_of_receive);
 }
 
@@ -248,8 +248,9 @@ int receive_until_told(const options& o, store_writer& store, block_receiver& re
            o.store.folder.string(), block_receiver::memory_plan(o.receiver).bytes >> 20);
   const memory_limit limit = lowest_memory_limit();
   if (const auto plan = block_receiver::memory_plan(o.receiver).bytes; plan > limit.bytes)
-    log_warning("{} has {} MiB, less than that: it would end where peers send all that they may",
-                limit.whose, limit.bytes >> 20);
+    log_warning(
+        "{} has {} MiB, which is less: the receiver may run out of memory when all peers send",
+        limit.whose, limit.bytes >> 20);
   if (o.monitor) log_info("monitoring on {}", watch.address());
   progress line("receive", 0, "events stored");
   std::uint64_t blocks = 0;
@@ -287,7 +288,7 @@ int receive_until_told(const options& o, store_writer& store, block_receiver& re
       account_of(store, receiver.counters(), fault ? receiver_is::failing : receiver_is::ended);
   summarize(o, l, receiver.counters());
   if (!file.write(l)) {
-    log_error("no ledger of this end: {}", file.trouble());
+    log_error("the final ledger could not be written: {}", file.trouble());
     return exit_failure;
   }
   return fault ? exit_failure : 0;
@@ -303,7 +304,7 @@ std::string refuse_no_path(const std::string& text) {
 void look_at_folder(const std::filesystem::path& folder) {
   const auto above = (folder.has_filename() ? folder : folder.parent_path()).parent_path();
   if (comes_with_the_service(above))
-    print_error("out: there is no folder {} yet: it comes with the service\n", above.string());
+    print_error("out: there is no folder {} yet: the service creates it\n", above.string());
   else
     refuse_no_folder(folder);
 }
@@ -319,9 +320,9 @@ void look_at_ledger(const std::string& ledger, const std::filesystem::path& stor
   std::string why = is_store(above) ? "" : why_no_folder_of(ledger);
   if (why.empty() && (is_store(ledger) || std::filesystem::is_directory(ledger, error)))
     why = "it is a folder";
-  if (why.empty() && !is_for_a_file(ledger)) why = "it is no regular file";
+  if (why.empty() && !is_for_a_file(ledger)) why = "it is not a regular file";
   if (comes_with_the_service(above) && !std::filesystem::exists(above, error))
-    print_error("ledger: there is no folder {} yet: it comes with the service\n", above.string());
+    print_error("ledger: there is no folder {} yet: the service creates it\n", above.string());
   else if (!why.empty())
     throw command_error(fmt::format("--ledger: cannot write {}: {}", ledger, why),
                         exit_missing_resource);
@@ -332,9 +333,9 @@ void look_at_addresses(const options& o) {
   if (!o.monitor) return;
   const std::string at = fmt::format("tcp://{}", text_of(*o.monitor));
   if (o.monitor->port != 0 && at == o.receiver.bind)
-    throw command_error(
-        fmt::format("--monitor and --bind have one port, {}: give them two", text_of(*o.monitor)),
-        exit_missing_resource);
+    throw command_error(fmt::format("--monitor and --bind use the same port, {}: give each its own",
+                                    text_of(*o.monitor)),
+                        exit_missing_resource);
 }
 
 /// For --check-config: options were read; checks the keys, except one that only the service can
@@ -348,7 +349,7 @@ int check(const options& o, const std::string& file) {
   look_at_addresses(o);
   try {
     if (is_for_the_service_alone(o.receiver.secret_key))
-      print_error("secret_key: {} was not looked at: the service alone gets it\n",
+      print_error("secret_key: {} was not checked: only the service can read it\n",
                   o.receiver.secret_key);
     else if (!o.receiver.secret_key.empty())
       static_cast<void>(read_secret_key(o.receiver.secret_key));
@@ -396,16 +397,16 @@ int receive(const options& o) {
 void add_receive(command_line program, command_body& run) {
   auto o = std::make_shared<options>();
   const auto c =
-      program.add_subcommand("receive", "store what daemons send and acknowledge what is stored");
+      program.add_subcommand("receive", "store blocks of daemons, and acknowledge stored blocks");
   c.footer("Runs until SIGINT, SIGTERM or SIGHUP. A folder belongs to one receiver at a time.");
   add_options_file(c);
   c.add_option("--bind", o->receiver.bind,
-               "address to listen on, as tcp://host:port; of IPv6 in brackets")
+               "address to listen on, such as tcp://host:port; IPv6 in brackets")
       .check([](const std::string& text) -> std::string {
         return is_endpoint(text) ? "" : text + " is not an endpoint like tcp://127.0.0.1:42200";
       })
       .capture_default_str();
-  c.add_option("--out", o->store.folder, "folder of the store; its last part is made if it is new")
+  c.add_option("--out", o->store.folder, "folder of the store; its last part is created if missing")
       .required()
       .check(refuse_no_name)
       .check(refuse_no_path);
@@ -413,26 +414,26 @@ void add_receive(command_line program, command_body& run) {
       .check(refuse_no_path);
   const option secret =
       c.add_option("--secret-key", o->receiver.secret_key,
-                   "file with the receiver's own key; then only daemons with keys are taken")
+                   "file with the receiver's own key; only daemons with keys are accepted then")
           .check(refuse_no_name);
   const option allow =
       c.add_option("--allow", o->receiver.allow,
-                   "file with the public keys of the daemons that are taken, one a line")
+                   "file with the public keys of the accepted daemons, one per line")
           .check(refuse_no_name);
   secret.needs(allow);
   allow.needs(secret);
   c.add_flag("--insecure", o->insecure,
-             "take daemons of other machines without keys: everybody on the network may send");
+             "accept daemons of other machines without keys: everybody on the network may send");
   c.add_option_function(
        "--monitor", [o](const std::string& text) { o->monitor = read_address(text); },
-       "address for /metrics, /healthz, /readyz, /status and a page, as 127.0.0.1:9421")
+       "address for /metrics, /healthz, /readyz, /status and a page, such as 127.0.0.1:9421")
       .check([](const std::string& text) -> std::string {
         return read_address(text) ? ""
                                   : text + " is not an address like 127.0.0.1:9421 or node1:9421";
       });
-  c.add_flag("--sync", o->store.sync, "acknowledge only what the disk has confirmed");
+  c.add_flag("--sync", o->store.sync, "acknowledge a block only after the disk has confirmed it");
   c.add_flag("--json", o->json, "report as JSON at the end");
-  c.add_flag("--check-config", o->check, "check the options and the keys that they name, and end");
+  c.add_flag("--check-config", o->check, "check the options and the keys that they name, and exit");
   c.callback([o, c, &run] {
     const option file = c.get_option("--config");
     const std::string name = file.count() > 0 ? file.results().front() : std::string();

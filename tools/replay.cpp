@@ -46,7 +46,7 @@ struct own_unit {
     const auto amount = read_amount(text, unit.what);
     if (!amount)
       return fmt::format(
-          "{} is not a number with a unit ({}), nor a bare one of {}, or is too large", text,
+          "{} is not a number with a unit ({}) or without one (then {}), or is too large", text,
           units_of(unit.what), unit.name);
     if (*amount % unit.factor == 0)
       text = fmt::to_string(*amount / unit.factor);
@@ -98,7 +98,7 @@ std::vector<destination> destinations(const std::vector<std::string>& texts) {
   for (const std::string& text : texts) {
     const auto to = from_option("--to", text, parse_destination);
     if (!all.empty() && to.how != all.front().how)
-      throw command_error("--to: all daemons get the file over UDP, or all over TCP", exit_usage);
+      throw command_error("--to: all destinations must be UDP, or all TCP", exit_usage);
     for (const destination& other : all)
       if (other.text() == to.text())
         throw command_error("--to: " + to.text() + " is given twice", exit_usage);
@@ -113,10 +113,9 @@ void check_times(const options& o, const replay_source& source) {
   const auto check = [&](std::chrono::nanoseconds time, const std::string& what) {
     if (time >= std::chrono::nanoseconds(0) && time <= longest_spill) return;
     constexpr std::uint64_t second = 1'000'000'000;
-    throw command_error(fmt::format("{}: {} {} s after its spill began, which is more than a day: "
-                                    "with --rate it is sent without the file's times",
-                                    o.file, what,
-                                    static_cast<std::uint64_t>(time.count()) / second));
+    throw command_error(fmt::format(
+        "{}: {} {} s after its spill began, more than a day: use --rate to ignore the file's times",
+        o.file, what, static_cast<std::uint64_t>(time.count()) / second));
   };
   for (const replay_spill& spill : source.spills()) {
     for (const replay_event& e : spill.events)
@@ -210,7 +209,7 @@ int replay_or_rerun(const options& o) {
   if (o.on.empty()) return replay(o);
   check_readable(o.file);
   if (!is_batch_file(o.file))
-    throw command_error(o.file + " is no .l3batch file; others are sent somewhere, --to");
+    throw command_error(o.file + " is not a .l3batch file; other files need a destination (--to)");
   return rerun(o.file, {executors().at(o.on), 0}) ? 0 : exit_failure;
 }
 
@@ -218,16 +217,15 @@ int replay_or_rerun(const options& o) {
 
 void add_replay(command_line program, command_body& run) {
   auto o = std::make_shared<options>();
-  const auto c =
-      program.add_subcommand("replay", "send a file of level-2 data as the electronics would, "
-                                       "or compute a kept batch again");
+  const auto c = program.add_subcommand(
+      "replay", "send a file of level-2 data like the electronics, or compute a kept batch again");
   c.add_option("file", o->file, "a .l2raw file, or a .l3batch file with --on").required();
   const option to =
       c.add_option("--to", o->to,
                    "udp://host:port+n (n ports in turn) or tcp://host:port; several times "
                    "for daemons that take turns")
           .allow_extra_args(false);
-  c.add_option("--by", o->by, "what several daemons take in turn")
+  c.add_option("--by", o->by, "unit that several daemons get in turn")
       .check(one_of({"event", "spill"}))
       .capture_default_str();
   const option on = c.add_option("--on", o->on, "compute a .l3batch file again on this executor")
@@ -244,26 +242,26 @@ void add_replay(command_line program, command_body& run) {
       .transform(in_unit({dimension::size, 1, "bytes"}))
       .check(in_range(4U, largest_chunk))
       .capture_default_str();
-  c.add_option("--drop", o->drop, "UDP: leave out datagrams with this probability")
+  c.add_option("--drop", o->drop, "UDP: drop datagrams with this probability")
       .capture_default_str();
   c.add_option("--duplicate", o->duplicate, "UDP: send datagrams twice with this probability")
       .capture_default_str();
   c.add_option("--end-delay", o->end_delay_ms,
-               "UDP with --rate: time between the last event of a spill and its end, such as "
-               "\"200 ms\"; a bare number is of ms")
+               "UDP with --rate: time between the last event of a spill and its end, such as \"200 "
+               "ms\"; a bare number is in ms")
       .transform(in_unit({dimension::duration, 1'000'000, "ms"}))
       .check(in_range(0U, 100'000U))
       .capture_default_str();
-  c.add_option("--window", o->window,
-               "TCP: what may be under way without acknowledgement, such as \"256 MiB\"; a bare "
-               "number is of MiB")
+  c.add_option(
+       "--window", o->window,
+       "TCP: most bytes sent without acknowledgement, such as \"256 MiB\"; a bare number is in MiB")
       .transform(in_unit({dimension::size, 1U << 20, "MiB"}))
       .check(in_range(1U, 1U << 20))
       .capture_default_str();
-  c.add_option("--timeout", o->timeout,
-               "TCP: give up after so long without an acknowledgement of what is to be sent, also "
-               "by a peer that does not read, or of connections that break, such as \"30 s\"; a "
-               "bare number is of seconds")
+  c.add_option(
+       "--timeout", o->timeout,
+       "TCP: give up after this time without an acknowledgement, for instance from a peer that "
+       "does not read or breaks connections, such as \"30 s\"; a bare number is in seconds")
       .transform(in_unit({dimension::duration, 1'000'000'000, "seconds", true}))
       .check([](const std::string& text) -> std::string {
         const auto seconds = read_real_number(text);

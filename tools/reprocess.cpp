@@ -79,12 +79,12 @@ int reprocess(const options& o) {
   file_reprocessor work(in, o.by, [&] { return signals.check(), false; });
   if (fs::exists(out)) {
     if (!work.has_made(out))
-      throw command_error(out.string() + " is there already, and was not made of this file with "
+      throw command_error(out.string() + " exists already, but was not made from this file with "
                                          "these settings: name another folder, or remove it");
     if (o.json)
       print_json("{}\n", json::serialize(json::object{{"file", out.string()}, {"made", false}}));
     else
-      print_plain("{} is made already\n", out.string());
+      print_plain("{} exists already\n", out.string());
     return 0;
   }
   fs::create_directories(o.out);
@@ -111,9 +111,9 @@ int reprocess(const options& o) {
 void add_reprocess(command_line program, command_body& run) {
   auto o = std::make_shared<options>();
   const auto c = program.add_subcommand("reprocess", "decide and pack a store file again");
-  c.footer("The output has the name of the input. It is made as a whole or not at all. An output\n"
-           "that was made with the same settings is left as it is, so the same command may be\n"
-           "given again. Ends with 0 only if every event was read and is kept or rejected.");
+  c.footer("The output has the name of the input. It is written completely or not at all. "
+           "An\noutput of the same settings is left alone, so the same command may be "
+           "repeated.\nEnds with 0 only if every event was read and is kept or rejected.");
   c.add_option("in", o->in, "a complete file of a store, blocks-*.kl3").required();
   c.add_option("out", o->out, "the folder of the output").required();
   c.add_option("--menu", o->by.how.files.lines, "cuts, counters and lines: a file, or built-in")
@@ -124,12 +124,12 @@ void add_reprocess(command_line program, command_body& run) {
        [o](const std::string& name) {
          o->by.codec = name == "strong" ? codec_id::strong : codec_id::koto;
        },
-       "pack the kept events by koto or strong, as in output.codec; by default as they are")
+       "codec of the kept events, koto or strong, as in output.codec; by default unchanged")
       .check(one_of({"koto", "strong"}));
   add_skip_damaged_flag(c, o->skip_damaged);
-  c.add_flag("--skip-limited", o->skip_limited,
-             "make the output although events of which not all waveforms were kept are left out, "
-             "and say how many these are");
+  c.add_flag(
+      "--skip-limited", o->skip_limited,
+      "make the output even if events without all their waveforms are skipped, and say how many");
   c.add_flag("--json", o->json, "report as JSON");
   c.callback([o, &run] {
     run = [o] {

@@ -58,10 +58,9 @@ int tell(const options& o, const control_answer& a) {
 /// Calls `body`, and reports answers of another program as such.
 int understand(const options& o, int (*body)(const options&)) {
   const auto fail = [&] {
-    throw command_error(
-        fmt::format("what answers at {} is no run control of koto-l3, or of another "
-                    "version (run.control of the daemon, --socket)",
-                    o.socket));
+    throw command_error(fmt::format("the program at {} is not koto-l3's run control, or has "
+                                    "another version (run.control of the daemon, --socket)",
+                                    o.socket));
   };
   try {
     return body(o);
@@ -83,11 +82,11 @@ int wait_for(const options& o, control_answer a,
   std::optional<run_outcome> found;
   for (int looks = 0; a.good() && !(found = outcome(a.body)) && !signals.came(); ++looks) {
     if (looks == looks_before_a_word)
-      print_error("koto-l3 run: {}; Ctrl-C ends the waiting only\n", waiting);
+      print_error("koto-l3 run: {}; Ctrl-C only stops waiting\n", waiting);
     std::this_thread::sleep_for(look_again);
     a = ask_status(o);
   }
-  if (a.good() && !found) throw command_error("interrupted; what was asked for goes on");
+  if (a.good() && !found) throw command_error("interrupted; the request continues");
   const int code = tell(o, a);
   if (!found || found->failure.empty()) return code;
   print_error("koto-l3 run: {}\n", found->failure);
@@ -97,10 +96,11 @@ int wait_for(const options& o, control_answer a,
 /// The daemon refuses such a text, too, but in terms of its interface.
 void check_plain(std::string_view option, const std::string& text) {
   if (const auto c = find_unplain(text))
-    throw command_error(fmt::format("{} is no plain text: it holds {}, a control character, one "
-                                    "that is not seen, or none of UTF-8",
-                                    option, escaped_name(*c, text)),
-                        exit_usage);
+    throw command_error(
+        fmt::format("{} is not plain text: it contains {}, a control or invisible character, or "
+                    "invalid UTF-8",
+                    option, escaped_name(*c, text)),
+        exit_usage);
 }
 
 int start(const options& o) {
@@ -148,44 +148,44 @@ int stop(const options& o) {
 void add_run(command_line program, command_body& run) {
   auto o = std::make_shared<options>();
   const auto c = program.add_subcommand("run", "begin and end runs of a daemon");
-  c.footer("For a daemon whose configuration has run.control; its page is docs/run-control.md.\n"
-           "Exit code 1 if the daemon refuses, with its reasons, or if what answers is none; 69 if "
-           "nothing answers.");
+  c.footer("For a daemon whose configuration has run.control; its page is "
+           "docs/run-control.md.\nExit code 1 if the daemon refuses, with its reasons, or if "
+           "another program answers; 69 if nothing answers.");
   c.require_subcommand();
   const auto add = [&](const char* name, const char* text, int (*body)(const options&)) {
     const auto s = c.add_subcommand(name, text);
     s.add_option("--socket", o->socket, "run.control of the daemon")
         .capture_default_str()
         .check(refuse_no_name);
-    s.add_flag("--json", o->as_json, "the daemon's answer, as JSON");
+    s.add_flag("--json", o->as_json, "print the daemon's answer as JSON");
     s.callback([o, body, &run] { run = [o, body] { return understand(*o, body); }; });
     return s;
   };
   const command_line begin = add("start", "begin a run when the beam pauses next", start);
   begin
       .add_option("--number", o->number,
-                  "of the run; by default the highest that was used on the node and one more")
+                  "number of the run; by default one above the highest used on the node")
       .check(whole_number<std::uint32_t>);
-  begin.add_flag("--again", o->again, "the number was used before, and that run goes on");
+  begin.add_flag("--again", o->again, "the number was used before, and that run continues");
   begin
       .add_option("--menu", o->menu,
                   "file of cuts, counters and lines for this run, on the daemon's machine; by "
                   "default selection.lines of its configuration")
       .check(refuse_no_name);
-  begin.add_option("--comment", o->comment, "for the ledger: at most 1000 characters");
+  begin.add_option("--comment", o->comment, "comment for the ledger, at most 1000 characters");
   begin
       .add_option("--without", o->without,
-                  "nodes of the farm that are missing, and that the run goes on without")
+                  "missing nodes of the farm, without which the run begins")
       .check(whole_number<std::uint32_t>);
   const auto here = [&](command_line s) {
-    s.add_flag("--here", o->here, "on this node alone, and not on all nodes of its farm");
+    s.add_flag("--here", o->here, "on this node only, not on all nodes of its farm");
   };
   here(begin);
-  begin.add_flag("--wait", o->wait, "until the run has begun, in a farm on all nodes");
+  begin.add_flag("--wait", o->wait, "wait until the run has begun, in a farm on all nodes");
   const command_line end = add("stop", "end the run when the beam pauses next", stop);
   here(end);
-  end.add_flag("--wait", o->wait, "until every event is stored or on disk");
-  add("status", "say which run is in force",
+  end.add_flag("--wait", o->wait, "wait until every event is stored or on disk");
+  add("status", "show the active run",
       [](const options& given) { return tell(given, ask_status(given)); });
 }
 

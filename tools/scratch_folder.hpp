@@ -19,7 +19,7 @@ namespace l3 {
   std::error_code error;
   const std::filesystem::path where = std::filesystem::temp_directory_path(error);
   if (error)
-    throw command_error("TMPDIR, or /tmp where it is not set, is no folder for temporary files: " +
+    throw command_error("TMPDIR, or /tmp if it is not set, is not a folder for temporary files: " +
                             error.message(),
                         exit_missing_resource);
   std::string name = (where / (std::string(word) + "-XXXXXX")).string();

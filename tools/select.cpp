@@ -208,7 +208,7 @@ public:
     if (json_)
       print_event(e);
     else if (decided && !e.as_stored)
-      print_plain("run {} spill {} event {}: is decided otherwise than it is stored\n", e.run,
+      print_plain("run {} spill {} event {}: the decision differs from the stored one\n", e.run,
                   e.key.spill, e.key.number);
     else if (!e.refusal.empty())
       print_plain("run {} spill {} event {}: refused: {}\n", e.run, e.key.spill, e.key.number,
@@ -230,8 +230,8 @@ public:
                                {"refused", refused},      {"reasons", reasons}};
       print_json("],\"total\":{}}}\n", json::serialize(total));
     } else {
-      print_plain("{} events: {} are decided as they are stored, bit for bit, {} otherwise; {} are "
-                  "refused; of {} no selection ran\n",
+      print_plain("{} events: {} decided as stored, bit for bit, {} differently; {} refused; {} "
+                  "without a selection\n",
                   all, as_stored_, different_, refused, unselected_);
       for (const auto& [reason, events] : refused_) print_plain("  {}: {}\n", events, reason);
     }
@@ -285,7 +285,7 @@ int select(const options& o) {
 void add_select(command_line program, command_body& run) {
   auto o = std::make_shared<options>();
   const auto c =
-      program.add_subcommand("select", "what the selection decides on each event, and why");
+      program.add_subcommand("select", "show what the selection decides on each event, and why");
   c.footer("Energies are in keV, lengths in 0.1 mm, times in 1/128 ns (docs/selection.md).");
   add_selection_options(c, o->run);
   const option selection =
@@ -301,7 +301,7 @@ void add_select(command_line program, command_body& run) {
   for (const char* other : {"--detector", "--calibration"})
     as_recorded.excludes(c.get_option(other));
   add_skip_damaged_flag(c, o->skip_damaged);
-  c.add_flag("--totals", o->totals, "only what all events together gave");
+  c.add_flag("--totals", o->totals, "print only the totals");
   c.add_flag("--json", o->json, "report as JSON");
   c.callback([o, &run] { run = [o] { return select(*o); }; });
 }

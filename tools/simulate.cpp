@@ -91,7 +91,7 @@ int simulate(options o) {
         exit_usage);
   if (o.settings.events / o.settings.spills >= most_events_per_spill)
     throw command_error(
-        fmt::format("more than {} events a spill: give more --spills", most_events_per_spill),
+        fmt::format("more than {} events per spill: increase --spills", most_events_per_spill),
         exit_usage);
   if (o.settings.threads == 0)
     o.settings.threads = std::max(1U, std::thread::hardware_concurrency());
@@ -173,7 +173,7 @@ void add_simulate(command_line program, command_body& run) {
   c.add_option("--detector", o->detector_file, "description to use instead of the built-in one");
   const auto whole = [](const std::string& text) {
     const auto size = read_real_number(text);
-    return size && *size == std::floor(*size) ? std::string() : text + " is no whole number";
+    return size && *size == std::floor(*size) ? std::string() : text + " is not a whole number";
   };
   for (const auto& e : effect_options) {
     const option effect =

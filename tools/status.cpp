@@ -143,15 +143,15 @@ int tell_status(const options& o) {
 
 void add_status(command_line program, command_body& run) {
   auto o = std::make_shared<options>();
-  const auto c = program.add_subcommand("status", "show how daemons and receivers are");
-  c.footer("Asks the /status of each, twice, and shows rates between the two answers. Exit code 1\n"
-           "if one does not answer, is not ready or degraded, or has a crate with a fault; with\n"
-           "--watch that of the last table, at SIGINT or SIGTERM.");
+  const auto c = program.add_subcommand("status", "show the state of daemons and receivers");
+  c.footer("Reads the /status of each twice, and shows rates between the two answers. Exit code "
+           "1\nif one does not answer, is not ready or degraded, or has a crate with a fault; "
+           "with\n--watch judged by the last table, at SIGINT or SIGTERM.");
   c.add_option("url", o->urls,
-               "monitoring addresses, as node1:9420 or http://[::1]:9421; the port 9420 may be "
-               "left out, and a port alone is one of this machine")
+               "monitoring addresses, as node1:9420 or http://[::1]:9421; the default port is "
+               "9420; a port alone means this machine")
       .capture_default_str();
-  c.add_flag("--watch", o->watch, "again and again, until a signal comes");
+  c.add_flag("--watch", o->watch, "repeat until a signal arrives");
   c.add_option("--interval", o->interval, "between two answers, such as \"500 ms\"")
       .capture_default_str();
   c.add_flag("--json", o->json, "as JSON; with --watch a line each time");

@@ -91,7 +91,7 @@ struct remarks {
 
 void print_remarks(const remarks& r) {
   if (!r.not_compared.empty())
-    print_plain("compared with {}; {} stored, too, and not compared\n", words_of(r.runs),
+    print_plain("compared with {}; {} also stored, not compared\n", words_of(r.runs),
                 words_of(r.not_compared) + (r.not_compared.size() == 1 ? " is" : " are"));
   if (!r.runs.empty() && !r.runs.contains(r.run_sent))
     print_plain("the file is of run {}, and compared with {}\n", r.run_sent, words_of(r.runs));
@@ -101,33 +101,32 @@ void print_remarks(const remarks& r) {
         "the receiver's ledger is not final: the receiver still runs or was killed; it may say "
         "less than is stored\n");
   for (const auto& path : r.not_final)
-    print_plain(
-        "{} is not final: the daemon still runs or was killed; it may say less than is stored, and "
-        "what was sent is not compared with what was admitted\n",
-        path);
+    print_plain("{} is not final: the daemon still runs or was killed; it may say less than is "
+                "stored, and sent events are not compared with admitted ones\n",
+                path);
   for (const auto& path : r.unfinished)
-    print_plain("{} is of a replay that did not send all, or still runs\n", path);
+    print_plain("{} is of a replay that did not send everything, or still runs\n", path);
   if (r.without_ledger > 0)
-    print_plain("{} sessions are in no daemon's ledger: what was sent and what was admitted is not "
-                "compared\n",
+    print_plain("{} sessions are missing from the daemons' ledgers: sent and admitted events are "
+                "not compared\n",
                 r.without_ledger);
   if (r.fates && r.fates->shed_and_again > 0)
-    print_plain("{} events that a daemon gave up at its stop, shed(drain), came again to another "
-                "start\n",
-                r.fates->shed_and_again);
+    print_plain(
+        "{} events that a daemon shed at its stop, shed(drain), were sent again to a later start\n",
+        r.fates->shed_and_again);
   if (r.fates && r.fates->stored_and_again > 0)
-    print_plain("{} events that were stored came again to another start of a daemon\n",
+    print_plain("{} stored events were sent again to another start of a daemon\n",
                 r.fates->stored_and_again);
 }
 
 void print_left_out(const std::string& sent, const comparison& c) {
   const left_out& l = c.sent_left_out;
   if (l.places > 0)
-    print_plain("{}; {} stored events may be of these, and are not compared\n", text_of(sent, l),
+    print_plain("{}; {} stored events may be among these, and are not compared\n", text_of(sent, l),
                 c.unchecked);
   if (c.skip_damaged && c.damaged > 0)
-    print_plain("the store is damaged at {} places, which are left out; {} events are missing, of "
-                "which by the ledgers {} may lie there\n",
+    print_plain("the store is damaged at {} places, which are skipped; {} events are missing, of "
+                "which {} may have been there according to the ledgers\n",
                 c.damaged, c.missing,
                 c.unreadable ? fmt::to_string(*c.unreadable) : "an unknown number");
 }
@@ -136,26 +135,25 @@ void print_left_out(const std::string& sent, const comparison& c) {
 void print_missing(std::uint64_t missing, const event_fates& f) {
   print_plain("{} events missing, {} shed and counted", missing, f.shed);
   if (f.rejected > 0) print_plain(", {} rejected", f.rejected);
-  if (f.left > 0) print_plain(", {} left on disk or under way", f.left);
+  if (f.left > 0) print_plain(", {} left on disk or in flight", f.left);
   if (f.incomplete > 0)
-    print_plain(", {} counted as incomplete, because not all of their fragments came whole",
+    print_plain(", {} counted as incomplete because fragments were missing or damaged",
                 f.incomplete);
-  if (f.unknown > 0) print_plain(", {} of which the daemons' ledgers say nothing", f.unknown);
+  if (f.unknown > 0) print_plain(", {} without an entry in the daemons' ledgers", f.unknown);
   print_plain("\n");
 }
 
 std::string verdict_on(const comparison& c, bool damage_skipped, bool selected) {
-  if (!c.holds()) return "what was stored is NOT what was sent";
+  if (!c.holds()) return "the stored events are NOT those that were sent";
   const bool limited = c.payloads.events() > 0;
   if (!limited && !damage_skipped)
     return selected ? "every event that was sent and not rejected is stored, byte for byte"
                     : "every event that was sent is stored, byte for byte";
-  std::string text = !limited ? "what could be read is stored as it was sent"
+  std::string text = !limited ? "all readable events are stored as they were sent"
                      : damage_skipped
-                         ? "what could be read is, as far as it was kept, as it was sent"
-                         : "what is kept of every stored event is as it was sent";
-  text +=
-      limited ? ", byte for byte; of some, waveforms were left out on purpose" : ", byte for byte";
+                         ? "all readable events are, as far as they were kept, as they were sent"
+                         : "every stored event is, as far as it was kept, as it was sent";
+  text += limited ? ", byte for byte; some events lack waveforms on purpose" : ", byte for byte";
   if (damage_skipped) text += "; the rest is damaged, and was left out";
   return text;
 }
@@ -339,14 +337,13 @@ void add_verify(command_line program, command_body& run) {
   const auto c = program.add_subcommand("verify", "compare what was sent with what was stored");
   c.footer(
       "Ends with 0 only if every event is stored as it was sent and no ledger is wrong: a ledger "
-      "is wrong if its sums do not balance or are not what it says of them, if its figures differ "
-      "from the other ledgers' or from what lies in the folder, if it is of another run or store, "
-      "or twice of the same start of a daemon; a store must have its receiver's ledger. "
-      "What is only not known is told, and is no fault: a "
-      "ledger that is not final, a session without a ledger. An event that was sent again to a "
-      "daemon started anew, and so stored twice, counts as repeated, which is no difference. Of an "
-      "event that lacks waveforms every byte is compared that is there; which waveforms are not, "
-      "and the pulses in their place, only with --selection.");
+      "is wrong if its sums do not balance or contradict its own statement, if its figures differ "
+      "from the other ledgers' or from the content of the folder, if it belongs to another run or "
+      "store, or if two are of the same start of a daemon; a store must have its receiver's "
+      "ledger. A ledger that is not final and a session without a ledger are reported, but are not "
+      "faults. An event that was sent again to a restarted daemon and stored twice counts as "
+      "repeated, not as a difference. If an event lacks waveforms, all present bytes are compared; "
+      "missing waveforms, and the pulses in their place, are checked only with --selection.");
   c.add_option("sent", o->sent, "the .l2raw file that was sent").required();
   c.add_option("folder", o->folder,
                "the store that `receive` wrote, or the spool that a daemon left behind")
@@ -354,10 +351,10 @@ void add_verify(command_line program, command_body& run) {
   c.add_option("--ledger", o->ledgers,
                "ledgers of replay client and daemon; the receiver's is found in the store");
   c.add_option("--run", o->runs,
-               "the run that was sent, of several in the store; several: all of these together "
-               "(default: those of the ledgers that are given, else all)")
+               "the run that was sent, if the store has several; may be repeated (default: the "
+               "runs of the given ledgers, else all)")
       .check(whole_number<std::uint32_t>);
-  c.add_option("--loop", o->loops, "how often the file was sent: what `replay --loop` was told")
+  c.add_option("--loop", o->loops, "how often the file was sent: the number of `replay --loop`")
       .check(in_range(1U, spill_numbers))
       .capture_default_str();
   o->selection.files.lines.clear();
@@ -372,7 +369,7 @@ void add_verify(command_line program, command_body& run) {
                "the calibration with which the daemon ran");
   add_record_flag(c, o->selection.files).needs(selection);
   c.add_flag("--skip-damaged", o->skip_damaged,
-             "leave out what is damaged, tell how much that is, and judge the rest")
+             "skip damaged places, report how many, and judge the rest")
       .excludes(selection);
   c.add_flag("--json", o->json, "report as JSON");
   c.callback([o, &run] { run = [o] { return verify(*o); }; });

@@ -22,7 +22,7 @@ template <std::unsigned_integral Number>
   const char* const end = text.data() + text.size();
   const auto read = std::from_chars(text.data() + (text.starts_with('+') ? 1 : 0), end, n);
   if (read.ec == std::errc{} && read.ptr == end) return {};
-  return fmt::format("{} is no whole number from 0 to {}", text,
+  return fmt::format("{} is not a whole number from 0 to {}", text,
                      std::numeric_limits<Number>::max());
 }
 
@@ -40,7 +40,7 @@ template <std::unsigned_integral Number>
 
 /// For option::check().
 [[nodiscard]] inline std::string real_number(const std::string& text) {
-  return read_real_number(text) ? "" : text + " is no finite number in decimal digits";
+  return read_real_number(text) ? "" : text + " is not a finite decimal number";
 }
 
 } // namespace l3

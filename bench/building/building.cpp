@@ -172,7 +172,7 @@ void add_bench_building(command_line program, command_body& run) {
   constexpr std::uint32_t most_threads = 8;
   constexpr std::uint32_t most_datagrams = 64;
   add_count(c, "--events", o->building.events, "Events that arrive in a run", 2, most_events);
-  add_count(c, "--rounds", o->building.rounds, "How often each takes its turn", 1, 10'000);
+  add_count(c, "--rounds", o->building.rounds, "How often each is measured", 1, 10'000);
   c.add_option("--threads", o->building.threads, "Threads that share the ports")
       .capture_default_str()
       .check(in_range(1U, most_threads))

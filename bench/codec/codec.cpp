@@ -138,8 +138,8 @@ void add_codec_bench(command_line program, command_body& run, codec_direction di
            waveform_bytes, most);
   add_size(c, "--cold", o->cold_bytes, "Bytes of waveforms that come from memory each time",
            waveform_bytes, most);
-  add_count(c, "--hot-rounds", o->hot_rounds, "How often each takes its turn when hot", 1, 10'000);
-  add_count(c, "--cold-rounds", o->cold_rounds, "How often each takes its turn from memory", 1,
+  add_count(c, "--hot-rounds", o->hot_rounds, "How often each is measured when hot", 1, 10'000);
+  add_count(c, "--cold-rounds", o->cold_rounds, "How often each is measured from memory", 1,
             10'000);
   c.add_flag("--json", o->as_json, "Report as JSON");
   c.callback([o, &run, direction] {

@@ -121,7 +121,8 @@ int run_counts(const counts_options& o) {
 void add_bench_counts(command_line program, command_body& run) {
   auto o = std::make_shared<counts_options>();
   const auto c = program.add_subcommand(
-      "counts", "What kernels execute for a batch of events, by the interpreter of their PTX");
+      "counts",
+      "Instructions that kernels execute for a batch of events, counted by the PTX interpreter");
   add_count(c, "--events", o->events, "Of the batch", 1, 64);
   c.add_flag("--json", o->as_json, "Report as JSON");
   c.callback([o, &run] { run = [o] { return run_counts(*o); }; });

@@ -9,7 +9,7 @@
 namespace l3::bench {
 
 void add_turn_options(command_line command, turn_options& o) {
-  add_count(command, "--rounds", o.rounds, "How often each takes its turn", 1, 10'000);
+  add_count(command, "--rounds", o.rounds, "How often each is measured", 1, 10'000);
   command.add_flag("--json", o.as_json, "Report as JSON");
 }
 

@@ -27,8 +27,8 @@ int show(const std::string& path) {
 
 void add_bench_show(command_line program, command_body& run) {
   auto path = std::make_shared<std::string>();
-  const auto c = program.add_subcommand("show", "What a bench printed with --json, as a table");
-  c.add_option("FILE", *path, "Where that is").required();
+  const auto c = program.add_subcommand("show", "show the JSON report of a bench as a table");
+  c.add_option("FILE", *path, "file with the report").required();
   c.callback([path, &run] { run = [path] { return show(*path); }; });
 }
 

@@ -187,8 +187,9 @@ private:
     const double must =
         options_.must_sustain.value_or(*std::ranges::min_element(options_.udp_rates));
     for (const auto& t : broken_claims(trials_, must * gigabyte))
-      problems_.push_back(fmt::format("UDP lost {} events at {:.3f} GB/s, where none may be lost",
-                                      t.lost, t.rate / gigabyte));
+      problems_.push_back(
+          fmt::format("UDP lost {} events at {:.3f} GB/s, where no event may be lost", t.lost,
+                      t.rate / gigabyte));
     if (!options_.as_json)
       fmt::print("UDP without a lost event: up to {:.3f} GB/s\n", sustained(trials_) / gigabyte);
   }
@@ -244,8 +245,8 @@ void add_bench_pipeline(command_line program, command_body& run) {
   const auto c = program.add_subcommand(
       "pipeline",
       "Replay, daemon and receiver together: TCP beside iperf3, UDP rates without loss");
-  c.footer("Losing events at a UDP rate is a finding, and no failure, unless none were lost at a "
-           "higher one, or the rate had to be sustained.");
+  c.footer("Losing events at a UDP rate is a result, not a failure, unless no events were lost at "
+           "a higher rate, or the rate had to be sustained.");
   add_workload_options(c, o->data);
   c.add_option("--loops", o->loops, "How often they are sent")
       .capture_default_str()

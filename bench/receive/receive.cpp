@@ -244,7 +244,7 @@ void add_bench_receive(command_line program, command_body& run) {
   constexpr std::uint32_t most_rate = 100'000;
   constexpr std::uint64_t most_buffer = std::uint64_t{1} << 30;
   add_count(c, "--events", o->receive.events, "Events that are sent in a run", 2, most_events);
-  add_count(c, "--rounds", o->receive.rounds, "How often each takes its turn", 1, 10'000);
+  add_count(c, "--rounds", o->receive.rounds, "How often each is measured", 1, 10'000);
   add_count(c, "--rate", o->megabytes_per_second, "MB/s of the paced runs", 1, most_rate);
   add_size(c, "--socket-buffer", o->receive.socket_buffer.bytes, "Kernel buffer of each port",
            kibibytes(64).bytes, most_buffer);

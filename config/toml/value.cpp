@@ -29,9 +29,8 @@ void refuse_what_is_not_plain(std::string_view text, const source_place& at) {
   for (auto c = find_unplain(text); c; c = find_unplain(text, c->at + c->bytes)) {
     const bool in_several_lines = c->number == U'\n' || c->number == U'\r' || c->number == U'\t';
     if (!in_several_lines)
-      throw bad_file(
-          at, "this text holds {}, a control character or one that is not seen; leave it out",
-          escaped_name(*c, text));
+      throw bad_file(at, "this text contains {}, a control or invisible character; remove it",
+                     escaped_name(*c, text));
   }
 }
 
@@ -40,8 +39,8 @@ toml_value converted(const toml::node& node, const std::string& name, std::size_
   v.line = node.source().begin.line;
   v.column = node.source().begin.column;
   if (depth > most_nested)
-    throw bad_file({name, v.line, v.column}, "this is nested more than {} deep; no key is",
-                   most_nested);
+    throw bad_file({name, v.line, v.column},
+                   "this is nested more than {} levels deep; keys are not", most_nested);
   if (const auto* text = node.as_string()) {
     refuse_what_is_not_plain(text->get(), {name, v.line, v.column});
     v.content = text->get();

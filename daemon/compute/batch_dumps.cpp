@@ -122,7 +122,8 @@ bool batch_dumps::write(const batch_file& batch) const {
   try {
     std::filesystem::create_directories(folder_);
     if (is_full()) {
-      log_warning("compute: a failed batch is not kept: {} holds enough of them; move them away",
+      log_warning("compute: a failed batch is not kept: {} already holds the maximum number of "
+                  "batches; move them away",
                   folder_.string());
       return false;
     }

@@ -128,8 +128,8 @@ void histogram_stream::give_up() { leave_out(out_.once_waiting()); }
 void histogram_stream::leave_out(std::uint64_t spills) {
   if (spills == 0) return;
   if (not_stored_.get() == 0)
-    log_warning("histograms of {} spill{} find no room and are not stored beside the events; how "
-                "many in all is koto_l3_histograms_not_stored_total",
+    log_warning("histograms of {} spill{} did not fit beside the events and are not stored; "
+                "koto_l3_histograms_not_stored_total has the total",
                 spills, spills == 1 ? "" : "s");
   not_stored_.add(spills);
 }

@@ -70,7 +70,8 @@ std::size_t sampled_check::memory() const {
 std::string sampled_check::wrong_with(const frame& f, std::size_t event) {
   const event_entry& e = f.input.events[event];
   const event_result& r = f.results[event];
-  if (r.no_room) return about(e, "found no room, and a frame's output has room for all");
+  if (r.no_room)
+    return about(e, "has no place in the frame's output, which has room for all events");
   if (r.offset > f.output.size() || r.bytes > f.output.size() - r.offset)
     return about(e, "lies outside the output");
   const auto view = packed_event_view::parse(f.output.subspan(r.offset, r.bytes));
@@ -78,12 +79,12 @@ std::string sampled_check::wrong_with(const frame& f, std::size_t event) {
   const packed_event& head = view->header();
   if (head.bytes != r.bytes || head.spill != e.spill || head.number != e.number ||
       head.fragments != e.fragments) {
-    return about(e, "its header is another event's");
+    return about(e, "its header belongs to another event");
   }
   for (std::uint32_t k = 0; k < e.fragments; ++k) {
     const fragment_entry& original = f.input.fragments[e.first_fragment + k];
     if (view->fragment(k).crate != original.crate)
-      return about(e, fmt::format("crate place {} is another", original.crate));
+      return about(e, fmt::format("crate place {} holds another crate", original.crate));
     if (!rebuild_fragment(*view, k, rebuilt_))
       return about(e, fmt::format("crate place {} cannot be unpacked", original.crate));
     // Suppressed samples cannot be compared; the kept ones can.
@@ -93,15 +94,14 @@ std::string sampled_check::wrong_with(const frame& f, std::size_t event) {
       });
     }
     if (!equals(f.input, original, rebuilt_))
-      return about(e,
-                   fmt::format("crate place {} does not unpack to what came in", original.crate));
+      return about(e, fmt::format("crate place {} does not unpack to its input", original.crate));
   }
   return view->is_whole() ? std::string() : wrong_without_waveforms(f, event);
 }
 
 std::string sampled_check::wrong_without_waveforms(const frame& f, std::size_t event) {
   const event_entry& e = f.input.events[event];
-  if (!reference_) return about(e, "it lacks waveforms, and no line leaves any out");
+  if (!reference_) return about(e, "waveforms are missing, but no line drops any");
   frame& one = *reference_->frames().front();
   copy_event(f.input, event, one.input);
   reference_->start(one);
@@ -111,7 +111,7 @@ std::string sampled_check::wrong_without_waveforms(const frame& f, std::size_t e
   const auto bytes = f.output.subspan(found.offset, found.bytes);
   if (!expected.kept ||
       !std::ranges::equal(bytes, one.output.subspan(expected.offset, expected.bytes)))
-    return about(e, "what it lacks is not what the lines leave out");
+    return about(e, "the missing waveforms are not those that the lines drop");
   return {};
 }
 

@@ -76,8 +76,8 @@ bool supervised_engine::may_try(frame& f, time_point now) {
 
 void supervised_engine::tell_if_lost() {
   if (!device_->lost() || std::exchange(lost_told_, true)) return;
-  tell_("the device is lost to this process: only a new start of the daemon can have it again; the "
-        "CPU computes until then");
+  tell_("this process has lost the device: only a restart of the daemon can recover it; the CPU "
+        "computes until then");
 }
 
 void supervised_engine::put_off(time_point now) {

@@ -46,7 +46,7 @@ std::int64_t number_at(const json::object& o, std::string_view key) {
   } else if (v->is_int64()) {
     return v->as_int64();
   }
-  throw etcd_error(fmt::format("it answers {} that is no number", std::string(key)));
+  throw etcd_error(fmt::format("its response has an invalid number {}", std::string(key)));
 }
 
 bool true_at(const json::object& o, std::string_view key) {
@@ -70,7 +70,7 @@ std::string bytes_at(const json::object& o, std::string_view key) {
   const json::value* v = o.if_contains(key);
   if (v == nullptr) return {};
   auto bytes = v->is_string() ? from_base64(std::string_view(v->as_string())) : std::nullopt;
-  if (!bytes) throw etcd_error(fmt::format("it answers a {} that is none", std::string(key)));
+  if (!bytes) throw etcd_error(fmt::format("its response has an invalid {}", std::string(key)));
   return std::move(*bytes);
 }
 
@@ -118,7 +118,7 @@ std::string why(const beast::error_code& error, std::chrono::milliseconds patien
   if (error == beast::error::timeout)
     return fmt::format("no answer within {:g} s", std::chrono::duration<double>(patience).count());
   if (error == http::error::body_limit)
-    return "its answer has more than 4 MiB: look what lies under farm.prefix";
+    return "its response is larger than 4 MiB: check the keys under farm.prefix";
   if (error == http::error::end_of_stream) return "it closed the connection";
   return error.message();
 }
@@ -132,7 +132,7 @@ struct found_etcd {
 /// Looks up the address until the given time at most.
 found_etcd find_etcd(const std::string& address, time_point until) {
   const auto at = read_address(std::string_view(address).substr(address.find("//") + 2));
-  if (!at) return {{}, {}, "it is no address"};
+  if (!at) return {{}, {}, "invalid address"};
   found_etcd found{text_of(*at), {}, {}};
   auto asked = look_up(at->host, addresses_of);
   if (asked.wait_until(until) != std::future_status::ready) {
@@ -215,12 +215,12 @@ json::object etcd_client::exchange(std::string_view path, const json::object& bo
     if (!answer.keep_alive()) connection_.reset();
     json::error_code no_json;
     const json::value v = json::parse(answer.body(), no_json);
-    if (no_json || !v.is_object()) throw etcd_error("it answers no JSON: it is no etcd");
+    if (no_json || !v.is_object()) throw etcd_error("its response is not JSON: it is not etcd");
     if (answer.result() == http::status::ok) return v.as_object();
     const json::value* text = v.as_object().if_contains("error");
     throw refusal(text != nullptr && text->is_string()
                       ? peer_text(std::string_view(text->as_string()))
-                      : fmt::format("it answers {}", answer.result_int()),
+                      : fmt::format("HTTP status {}", answer.result_int()),
                   static_cast<int>(number_at(v.as_object(), "code")));
   } catch (const refusal&) {
     throw; // etcd answered, and the next address would give the same answer
@@ -241,7 +241,7 @@ void etcd_client::authenticate() {
       "/v3/auth/authenticate", {{"name", settings_.user}, {"password", settings_.password}});
   const json::value* token = answer.if_contains("token");
   if (token == nullptr || !token->is_string() || find_unplain(token->as_string()))
-    throw etcd_error("etcd gives no token for farm.user");
+    throw etcd_error("etcd returned no token for farm.user");
   token_ = token->as_string();
 }
 
@@ -280,7 +280,8 @@ std::vector<etcd_keys> etcd_client::read(const std::vector<std::string>& beginni
   for (const json::value& v : list_at(answer, "responses"))
     found.push_back(v.is_object() ? keys_in(object_at(v.as_object(), "response_range"))
                                   : etcd_keys{});
-  if (found.size() != beginnings.size()) throw etcd_error("etcd answers other keys than asked for");
+  if (found.size() != beginnings.size())
+    throw etcd_error("etcd returned keys that were not requested");
   return found;
 }
 
@@ -298,7 +299,7 @@ bool etcd_client::change(const std::vector<etcd_condition>& only_if,
 std::int64_t etcd_client::grant(std::chrono::seconds time) {
   const std::int64_t lease =
       number_at(call("/v3/lease/grant", {{"TTL", std::to_string(time.count())}}), "ID");
-  if (lease == 0) throw etcd_error("etcd grants no lease");
+  if (lease == 0) throw etcd_error("etcd granted no lease");
   return lease;
 }
 

@@ -68,8 +68,9 @@ std::vector<std::string> farm_member::ask(const farm_wish& wish) {
   if (!answered_now_.wait_for(lock, ask_patience, [&] { return answer_.has_value(); })) {
     given_up_ = true;
     wish_.reset();
-    return {fmt::format("etcd did not get it done within {} s; no node begins or ends a run. {}",
-                        ask_patience.count(), report_.text)};
+    return {fmt::format(
+        "etcd did not complete the request within {} s; no node begins or ends a run. {}",
+        ask_patience.count(), report_.text)};
   }
   wish_.reset();
   return *answer_;
@@ -152,7 +153,8 @@ void farm_member::round() {
 void farm_member::keep_lease(time_point now) {
   if (lease_ != 0 && now - kept_at_ < keep_every) return;
   if (lease_ != 0 && !etcd_.keep_alive(lease_)) {
-    log_warning("farm: etcd has taken this node for dead, or lost what it had; it joins again");
+    log_warning(
+        "farm: this node's lease in etcd expired, or etcd lost its data; the node joins again");
     lease_ = place_ = 0;
   }
   if (lease_ == 0) lease_ = etcd_.grant(lease_time);
@@ -172,8 +174,8 @@ void farm_member::take_place(const farm_view& v) {
         there.instance == is.instance || (!is.place.empty() && there.place == is.place);
     if (!gone) {
       place_ = 0;
-      same_node_ = fmt::format("the farm has a node {} already: process {} of {}; give each daemon "
-                               "its own run.node, or wait for {} s if that one has died",
+      same_node_ = fmt::format("the farm already has a node {}: process {} on {}; give each daemon "
+                               "its own run.node, or wait {} s if that one has died",
                                node_.number(), there.process, there.host, lease_time.count());
       return;
     }
@@ -235,7 +237,7 @@ void farm_member::follow() {
   if (!why_apart_.empty())
     log_error("farm: run {} does not begin on this node: {}", known_->number, why_apart_);
   else if (!known_->nodes.contains(node_.number()))
-    log_info("farm: run {} was begun before this node came; it begins here", known_->number);
+    log_info("farm: run {} began before this node joined; it begins here now", known_->number);
 }
 
 /// Answers whether this node is ready for the proposed order.
@@ -264,7 +266,7 @@ void farm_member::go() {
            {etcd_step::kind::remove, key_of(farm_keys::nodes, node_.number()), {}, 0}}));
     if (lease_ != 0) etcd_.revoke(lease_);
   } catch (const std::exception& e) {
-    log_warning("farm: this node could not say that it leaves: {}", e.what());
+    log_warning("farm: this node could not announce that it leaves: {}", e.what());
   }
   {
     const std::lock_guard lock(mutex_);
@@ -282,8 +284,8 @@ void farm_member::note(const farm_view* v, const std::string& trouble) {
     ++next.failed_rounds;
     if (!has_spoken_ || silent > cut_off_after) {
       next.state = has_spoken_ ? farm_state::cut_off : farm_state::joining;
-      next.text = fmt::format("{}; a run goes on, and none can be begun or ended on all nodes "
-                              "(koto-l3 run start --here does it on this one)",
+      next.text = fmt::format("{}; an active run continues, but no run can begin or end on all "
+                              "nodes (koto-l3 run start --here begins one on this node)",
                               trouble);
     }
   } else {

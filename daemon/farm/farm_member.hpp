@@ -140,7 +140,7 @@ private:
   bool woken_ = false;
   std::optional<farm_wish> wish_;
   std::optional<std::vector<std::string>> answer_;
-  bool given_up_ = false; // the wish: its person was told that nothing happens
+  bool given_up_ = false; // the wish: its requester was answered that nothing happens
   bool leaves_ = false;
   bool pauses_ = false;
   time_point pauses_since_{};

@@ -46,11 +46,10 @@ void farm_member::take_wish(const farm_view& v, time_point now) {
   }
   if (own_ && !own_->agreed) return; // the wish is in progress
   if (v.order && w.start)
-    return answer(
-        {fmt::format("{} is under way, for which node {} was asked: wait for it, or end "
-                     "it (koto-l3 run stop)",
-                     v.order->value.start ? fmt::format("run {}", v.order->value.number) : "a stop",
-                     v.order->value.by)});
+    return answer({fmt::format(
+        "{} is in progress, requested on node {}: wait for it, or cancel it (koto-l3 run stop)",
+        v.order->value.start ? fmt::format("run {}", v.order->value.number) : "a stop",
+        v.order->value.by)});
   if (own_ || v.order) stopped_one_ = true;
   if (own_) return withdraw({"it was stopped"});
   if (v.order) return remove_order(v.order->changed); // another node's, which notices
@@ -74,7 +73,7 @@ std::vector<std::string> farm_member::wrong_with(const farm_wish& w, const farm_
   if (!w.start) {
     const bool idle = std::ranges::all_of(
         v.members, [](const auto& m) { return m.second.value.state == "configured"; });
-    if (idle && !(known_ && known_->start)) return {"no run is in force, and none waits"};
+    if (idle && !(known_ && known_->start)) return {"no run is active or waiting"};
     return {};
   }
   std::vector<std::string> reasons;
@@ -82,17 +81,19 @@ std::vector<std::string> farm_member::wrong_with(const farm_wish& w, const farm_
     reasons.push_back(fmt::format("the farm has more than {} nodes", farm_limits::nodes));
   for (const std::uint32_t node : w.without) {
     if (v.members.contains(node))
-      reasons.push_back(fmt::format("node {} is there: stop its daemon to go on without it", node));
+      reasons.push_back(
+          fmt::format("node {} is running: stop its daemon to continue without it", node));
     else if (!v.nodes.contains(node))
       reasons.push_back(fmt::format("no node {} has joined the farm", node));
   }
   for (const std::uint32_t node : v.nodes)
     if (!v.members.contains(node) && std::ranges::find(w.without, node) == w.without.end())
-      reasons.push_back(fmt::format("node {0} is missing: its daemon does not speak to etcd; mend "
-                                    "that, or go on without it (--without {0})",
-                                    node));
+      reasons.push_back(
+          fmt::format("node {0} is missing: its daemon is not connected to etcd; restore the "
+                      "connection, or continue without it (--without {0})",
+                      node));
   if (!w.number && !next_number(v))
-    reasons.emplace_back("the highest number is used: give another one (--number)");
+    reasons.emplace_back("the highest run number is already used: choose another (--number)");
   return reasons;
 }
 
@@ -150,14 +151,14 @@ bool farm_member::pursue(const farm_view& v, time_point now) {
     given_up = std::exchange(given_up_, false);
   }
   if (!own_) return true;
-  if (given_up) own_->over = {"its person was told that nothing happens"};
+  if (given_up) own_->over = {"its requester was answered that nothing happens"};
   if (v.run && v.run->value == own_->order) { // it was committed, but the response was lost
     own_.reset();
     return false;
   }
   const bool there = v.order && v.order->created == own_->created;
   if (!there)
-    finish({"it was stopped, or etcd has lost it"});
+    finish({"it was cancelled, or etcd has lost it"});
   else if (auto why = wrong_by_now(v, now); !why.empty())
     withdraw(std::move(why));
   else if (own_->agreed && beam_allows(now))
@@ -176,7 +177,7 @@ std::vector<std::string> farm_member::wrong_by_now(const farm_view& v, time_poin
     if (auto reasons = refusals(v, age > answer_patience); !reasons.empty()) return reasons;
   if (!own_->agreed && (!start || all_ready(v))) own_->agreed = accept();
   if (age <= pause_patience || beam_allows(now)) return {};
-  return {fmt::format("within {} s the beam did not pause, or etcd was too slow to say so in the "
+  return {fmt::format("the beam did not pause within {} s, or etcd was too slow to report the "
                       "pause; nothing has changed",
                       pause_patience.count())};
 }
@@ -201,13 +202,13 @@ std::vector<std::string> farm_member::refusals(const farm_view& v, bool late) co
   for (const auto& [node, instance] : own_->order.nodes) {
     const auto m = v.members.find(node);
     if (m == v.members.end() || m->second.value.instance != instance) {
-      gone.push_back(fmt::format("node {} has left, or died, while the run was prepared", node));
+      gone.push_back(fmt::format("node {} left or died while the run was being prepared", node));
       continue;
     }
     const farm_reply* r = reply_of(node, v);
     answers += r != nullptr ? 1 : 0;
     if (r == nullptr && own_->agreed)
-      gone.push_back(fmt::format("node {} was ready, and etcd has lost its word since", node));
+      gone.push_back(fmt::format("node {} was ready, but etcd has lost its reply", node));
     else if (r == nullptr && late)
       reasons.push_back(
           fmt::format("node {} did not answer within {} s", node, answer_patience.count()));
@@ -251,7 +252,7 @@ void farm_member::commit(const farm_view& v) {
   if (!held) return; // the next round finds out what has changed
   std::vector<std::uint32_t> nodes;
   for (const auto& [node, instance] : p.order.nodes) nodes.push_back(node);
-  log_info("farm: {} holds for nodes {}",
+  log_info("farm: {} is ordered on nodes {}",
            p.order.start ? fmt::format("run {}", p.order.number) : "the end of all runs",
            fmt::join(nodes, ", "));
   const std::int64_t lease = p.lease;

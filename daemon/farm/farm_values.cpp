@@ -43,7 +43,7 @@ std::string line_at(const json::object& o, std::string_view key) {
 json::object object_in(std::string_view text) {
   json::value v = json::parse({text.data(), text.size()});
   if (number_at<std::uint64_t>(v.as_object(), "version") != format_version)
-    throw std::runtime_error("it is of another version of koto-l3");
+    throw std::runtime_error("another version of koto-l3 wrote it");
   return std::move(v.as_object());
 }
 
@@ -124,7 +124,7 @@ farm_order read_order(std::string_view text) {
                    {}};
   for (const auto& [name, instance] : o.at("nodes").as_object()) {
     const auto node = node_in(name);
-    if (!node) throw std::runtime_error("nodes names one that is not a number");
+    if (!node) throw std::runtime_error("nodes has an entry that is not a number");
     order.nodes[*node] = peer_text(std::string_view(instance.as_string()));
   }
   return order;
@@ -169,8 +169,8 @@ farm_view read_view(const std::string& prefix, const std::vector<etcd_keys>& fou
       try {
         read_key(v, std::string_view(k.name).substr(std::min(prefix.size(), k.name.size())), k);
       } catch (const std::exception& e) {
-        throw std::runtime_error(fmt::format("etcd's key {} cannot be understood ({}): remove it",
-                                             peer_text(k.name), e.what()));
+        throw std::runtime_error(
+            fmt::format("etcd's key {} is invalid ({}): remove it", peer_text(k.name), e.what()));
       }
     }
   }

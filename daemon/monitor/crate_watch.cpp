@@ -185,13 +185,13 @@ crate_watch::fault_of(const crate& c, const building_counters& counted, std::siz
   }
   if (is_elsewhere) {
     return finding{crate_fault::jumped,
-                   fmt::format("has another event counter: it jumped by {:+}, to event {} of spill "
-                               "{} while the others were at {}",
+                   fmt::format("has a wrong event counter: it jumped by {:+}, to event {} of spill "
+                               "{}, while the others were at {}",
                                std::int64_t{c.latest.number} - std::int64_t{here_.number},
                                c.latest.number, c.latest.spill, here_.number)};
   }
   if (stands_out(c.risen.repeated, usual_.repeated))
-    return finding{crate_fault::repeats, fmt::format("repeats itself: {} fragments came again",
+    return finding{crate_fault::repeats, fmt::format("repeats fragments: {} arrived again",
                                                      c.repeated + c.risen.repeated)};
   if (stands_out(c.risen.malformed, usual_.malformed)) {
     const reason_counts why = counts_of(counted.fragments_malformed.of(place));
@@ -210,13 +210,13 @@ crate_watch::fault_of(const crate& c, const building_counters& counted, std::siz
                    fmt::format("loses fragments: {} of the last {} events", c.lost + c.risen.lost,
                                c.events + usual_.seen + c.risen.lost)};
   if (c.risen.overdue > 0 && stands_out(c.overdue_lately, usual_overdue_lately_))
-    return finding{crate_fault::overdue,
-                   fmt::format("is overdue: of {} event{} its fragment had not come after 250 ms",
-                               c.overdue + c.risen.overdue,
-                               c.overdue + c.risen.overdue == 1 ? "" : "s")};
+    return finding{
+        crate_fault::overdue,
+        fmt::format("is overdue: its fragment of {} event{} had not arrived after 250 ms",
+                    c.overdue + c.risen.overdue, c.overdue + c.risen.overdue == 1 ? "" : "s")};
   if (active_ && c.looks_drifting >= looks_until_drift)
     return finding{crate_fault::drifts,
-                   fmt::format("has other time stamps than the others, by {:+.3f} ms",
+                   fmt::format("has time stamps that differ from the others by {:+.3f} ms",
                                reports_[place].time_ahead * 1e3)};
   return std::nullopt;
 }

@@ -66,9 +66,9 @@ std::string farm_problem(const metrics_snapshot& s) {
   if (!f.text.empty()) return f.text;
   for (const farm_node_report& n : f.nodes) {
     if (n.stands == farm_standing::missing)
-      return fmt::format("node {} of the farm is missing: its daemon does not speak to etcd; look "
-                         "at its log",
-                         n.node);
+      return fmt::format(
+          "node {} of the farm is missing: its daemon is not connected to etcd; look at its log",
+          n.node);
     if (n.node == s.node && !n.failure.empty())
       return "this node is not in the farm's run: " + n.failure;
   }
@@ -177,7 +177,7 @@ std::vector<family> families_of(const metrics_snapshot& s) {
       {"version", "Version of the program.", s.version},
       {"commit", "Commit of the sources that it was built from.", s.commit},
       {"backend", "Executor on which the kernels run.", s.backend},
-      {"device", "What the kernels run on, in words.", s.device},
+      {"device", "Device or processor that the kernels run on, in words.", s.device},
       {gauge, "memory_planned_bytes", "memory_planned",
        "Bytes allocated at the start; nothing large is allocated later.", s.memory_planned},
       {gauge, "build_info{version,commit}", "", "Version and commit of the program.",
@@ -192,47 +192,46 @@ std::vector<family> families_of(const metrics_snapshot& s) {
        "1 if the run before this start did not end properly, 0 if it did.",
        static_cast<int>(s.last_run_crashed)},
       {gauge, "last_run_lost_events", "",
-       "Events that were in memory when the run before this start did not end properly, at most, "
-       "together with those of older such runs that no start had told; 0 if it ended properly.",
+       "Upper limit of the events that were in memory when the run before this start did not end "
+       "properly, including older such runs that no start had reported; 0 if it ended properly.",
        s.last_run_lost},
       {counter, "reloads_total{outcome}", "",
-       "Times the configuration was read again; refused: it had mistakes and changed nothing.",
+       "Reloads of the configuration; refused: it had mistakes, and nothing changed.",
        json::object{{"applied", s.reloads_applied}, {"refused", s.reloads_refused}}},
       {counter, "log_lines_left_out_total", "log_lines_left_out",
-       "Lines of the log that could not be written: no program reads them, the disk is full, or "
-       "256 KiB came at once.",
+       "Log lines that were dropped: no program reads them, the disk is full, or 256 KiB came at "
+       "once.",
        s.log_lines_left_out},
       {gauge, "run_info{run,node}", "", "Numbers of the run and of the node.",
        json::object{{std::to_string(a.run), json::object{{std::to_string(s.node), 1}}}}},
       {"run", "Number of the run.", a.run},
       {"menu", "File and hash of the selection of the run; empty: every event is kept.", a.menu},
-      {"comment", "Of the person who began the run.", a.comment},
+      {"comment", "Comment of the person who began the run.", a.comment},
       {"run_state", "State of the run: configured, armed, running or draining.", s.run.state},
       {gauge, "run_state{state}", "", "1 for the state of the run: docs/run-control.md.",
        one_of({"configured", "armed", "running", "draining"}, s.run.state)},
       {counter, "no_run_datagrams_total", "no_run_datagrams",
-       "Datagrams that came while no run was in force, and were dropped.",
-       s.run.datagrams_without_run},
+       "Datagrams that were dropped because no run was active.", s.run.datagrams_without_run},
       {"node", "Number of the node.", s.node},
       {"farm.state",
-       "How the node stands in its farm: `joining`, `joined`, `cut_off`, `refused`, `left`; null "
-       "where none is configured.",
+       "State of the node in its farm: `joining`, `joined`, `cut_off`, `refused`, `left`; null "
+       "without a farm.",
        of_farm(s, [](const farm_report& farm) { return json::value(name_of(farm.state)); })},
       {gauge, "farm_state{state}", "",
-       "1 for how the node stands in its farm; joined: etcd answers and knows it.",
+       "1 for the state of the node in its farm; joined: etcd answers and knows it.",
        of_farm(s, &farm_states)},
-      {"farm.text", "What is wrong with that, and what to do; empty: nothing.",
+      {"farm.text", "Problem with the farm, and what to do; empty without one.",
        of_farm(s, [](const farm_report& farm) { return json::value(farm.text); })},
       {gauge, "farm_nodes{stands}", "farm.{stands}",
-       "Nodes of the farm, as this one sees them in etcd: in_order, apart (there, and not in the "
-       "farm's run), missing (they joined, did not leave, and do not speak).",
+       "Nodes of the farm, as this one sees them in etcd: in_order, apart (running, but not in the "
+       "farm's run), missing (joined and did not leave, but not connected to etcd).",
        of_farm(s, &farm_standings)},
       {counter, "farm_failed_rounds_total", "farm.failed_rounds",
        "Times that etcd did not answer, or refused.",
        of_farm(s, [](const farm_report& farm) { return json::value(farm.failed_rounds); })},
       {counter, "farm_joined_total", "farm.joined",
-       "Times that this node joined the farm; more than once: it was taken for dead, or etcd lost "
-       "what it had.",
+       "Times that this node joined the farm; more than once: its lease expired, or etcd lost its "
+       "data.",
        of_farm(s, [](const farm_report& farm) { return json::value(farm.joined); })},
       {"session", "Session of the outbox, 16 hexadecimal digits.",
        a.sessions.empty() ? "" : session_text(a.sessions.front())},
@@ -242,24 +241,24 @@ std::vector<family> families_of(const metrics_snapshot& s) {
       {"state.degraded", "Names of the reasons why the daemon is degraded.", troubles_of(s.state)},
       {gauge, "degraded{reason}", "", "1 for each reason why the daemon is degraded.",
        each<trouble>([&](trouble t) { return s.state.has[static_cast<std::size_t>(t)]; })},
-      {gauge, "ready", "state.ready", "1 if data that comes now is taken and computed.",
+      {gauge, "ready", "state.ready", "1 if incoming data are accepted and computed.",
        s.state.ready()},
 
-      {"problem.name", "What must be mended first, a name of `state.degraded`, or `farm`.",
+      {"problem.name", "The most urgent problem: a name of `state.degraded`, or `farm`.",
        problem_name(s)},
-      {"problem.text", "What it means, and what to do.", problem_text(s)},
+      {"problem.text", "Meaning of the problem, and what to do.", problem_text(s)},
       {"changes",
        "The latest changes of the state: `at`, in seconds since 1970-01-01 UTC, and `text`.",
        changes_in(s)},
-      {"event_age", "Seconds since the latest event was admitted; null: none was.", s.event_age},
+      {"event_age", "Seconds since the latest event was admitted; null before the first event.",
+       s.event_age},
       {"this_spill",
-       "What became of the events of the spill under way, or of the last one until the next "
-       "begins: `admitted`, `incomplete`, `stored`, `rejected`, `shed`, and whether it has "
-       "`ended`. "
-       "Events that are under way when a spill ends are counted with it until the next one begins. "
-       "The daemon looks twice a second: where spills end between two looks, `admitted` and "
-       "`incomplete` are those of the last one, and some of its `stored`, `rejected` and `shed` "
-       "may be of the one before.",
+       "Events of the current spill, or of the last one until the next begins: `admitted`, "
+       "`incomplete`, `stored`, `rejected`, `shed`, and whether it has `ended`. Events that are in "
+       "flight when a spill ends are counted with it until the next one begins. The daemon updates "
+       "these twice a second: if spills end between two updates, `admitted` and `incomplete` are "
+       "those of the last one, and some of its `stored`, `rejected` and `shed` may belong to the "
+       "one before.",
        json::object{{"ended", s.this_spill.ended},
                     {"admitted", s.this_spill.admitted},
                     {"incomplete", s.this_spill.incomplete},
@@ -277,24 +276,23 @@ std::vector<family> families_of(const metrics_snapshot& s) {
       {counter, "received_bytes_total{link}", "links[link].bytes", "Bytes received.",
        each(s.inputs, &input_counters::bytes)},
       {counter, "kernel_drops_total{link}", "links[link].kernel_drops",
-       "Datagrams for which the socket had no room.",
+       "Datagrams that the kernel dropped because the socket buffer was full.",
        each(s.inputs, &input_counters::kernel_drops)},
       {counter, "refused_total{reason}", "refused.{reason}", "Datagrams and records refused.",
        d.malformed},
-      {counter, "chunks_total{kind}", "", "Datagrams taken, by what they were.",
+      {counter, "chunks_total{kind}", "", "Datagrams accepted, by kind.",
        json::object{{"data", d.data}, {"trailer", d.trailers}, {"end_of_spill", d.end_of_spill}}},
-      {counter, "duplicate_chunks_total", "", "Of those with data: came again, and were dropped.",
-       d.duplicate},
-      {counter, "late_chunks_total", "",
-       "Of those with data: of an event that had ended, and dropped.", d.late},
+      {counter, "duplicate_chunks_total", "", "Data datagrams dropped as repeats.", d.duplicate},
+      {counter, "late_chunks_total", "", "Data datagrams dropped because their event had ended.",
+       d.late},
       {counter, "spills_total", "spills", "Spills that ended.", built.spills},
 
       // Fragments.
-      {counter, "fragments_seen_total", "fragments.seen", "Fragments of which anything arrived.",
-       f.seen},
+      {counter, "fragments_seen_total", "fragments.seen",
+       "Fragments of which at least a part arrived.", f.seen},
       {counter, "fragments_total{outcome}", "fragments.{outcome}",
-       "Fragments by what became of them; duplicate: came again, counted once for each event and "
-       "crate, and dropped.",
+       "Fragments by outcome; duplicate: repeated and dropped, counted once for each event and "
+       "crate.",
        json::object{{"admitted", f.admitted},
                     {"incomplete", f.incomplete},
                     {"malformed", sum_of(f.malformed)},
@@ -305,13 +303,13 @@ std::vector<family> families_of(const metrics_snapshot& s) {
       {gauge, "fragments_in_flight", "fragments.in_flight",
        "Fragments of events that are being built.", s.fragments_in_flight},
       {gauge, "fragments_unaccounted", "fragments.unaccounted",
-       "Fragments seen minus all that is known to have become of them; 0 if nothing was lost "
-       "silently.",
+       "Fragments seen minus those with a known outcome; 0 if nothing was lost silently.",
        unaccounted(f) - static_cast<std::int64_t>(s.fragments_in_flight)},
 
       // Crates.
       {counter, "crate_fragments_seen_total{crate}", "crates[crate].seen",
-       "Fragments of a crate of which anything arrived.", each(a.crates, &crate_account::seen)},
+       "Fragments of a crate of which at least a part arrived.",
+       each(a.crates, &crate_account::seen)},
       {counter, "crate_fragments_missing_total{crate}", "crates[crate].missing",
        "Events that at least half of the crates sent, and that ended without this crate's whole "
        "fragment.",
@@ -323,15 +321,15 @@ std::vector<family> families_of(const metrics_snapshot& s) {
       {"crates[crate].rate", "Fragments of a crate a second, in the latest half second.",
        by_crate(s, &crate_report::rate)},
       {"crates[crate].fault",
-       "What the crate does otherwise than the others: `other_spill`, `jumped`, `repeats`, "
-       "`malformed`, `silent`, `loses`, `overdue`, `drifts`; null for nothing.",
+       "Fault of the crate: `other_spill`, `jumped`, `repeats`, `malformed`, `silent`, `loses`, "
+       "`overdue`, `drifts`; null without one.",
        by_crate(s, &fault_name)},
       {gauge, "crate_fault{crate}", "",
-       "1 for a crate that does otherwise than the others; /status says what.",
+       "1 for a crate that behaves differently from the others; /status names the fault.",
        by_crate(s, [](const crate_report& r) { return r.fault.has_value(); })},
-      {"crates[crate].text", "The same in words.", by_crate(s, &crate_report::text)},
+      {"crates[crate].text", "The fault in words.", by_crate(s, &crate_report::text)},
       {"crates[crate].overdue",
-       "As `missing`, of events that have waited for 250 ms, whatever came later.",
+       "Like `missing`, for events that had waited for 250 ms, even if the fragment came later.",
        each(a.crates, &crate_account::overdue)},
       {"crates[crate].alone", "Fragments of events that less than half of the crates sent.",
        each(a.crates, &crate_account::alone)},
@@ -352,16 +350,14 @@ std::vector<family> families_of(const metrics_snapshot& s) {
 
       // Events.
       {counter, "events_admitted_total", "events.admitted", "Events admitted.", e.admitted},
-      {counter, "events_total{outcome}", "events.{outcome}",
-       "Admitted events by what became of them.",
+      {counter, "events_total{outcome}", "events.{outcome}", "Admitted events by outcome.",
        json::object{
            {"forwarded", e.forwarded}, {"rejected", e.rejected}, {"shed", sum_of(e.shed)}}},
       {counter, "events_shed_total{reason}", "events.shed.{reason}",
-       "Admitted events that were given up.", e.shed},
-      {gauge, "events_in_flight", "events.in_flight", "Admitted events on their way.", e.in_flight},
+       "Admitted events that were shed.", e.shed},
+      {gauge, "events_in_flight", "events.in_flight", "Admitted events in flight.", e.in_flight},
       {gauge, "events_unaccounted", "events.unaccounted",
-       "Events admitted minus all that is known to have become of them; 0 if nothing was lost "
-       "silently.",
+       "Events admitted minus those with a known outcome; 0 if nothing was lost silently.",
        unaccounted(e)},
       {counter, "events_incomplete_total", "events.incomplete",
        "Events that lacked fragments at their time limit.", built.events_incomplete},
@@ -372,35 +368,36 @@ std::vector<family> families_of(const metrics_snapshot& s) {
       {counter, "boards_opaque_total", "boards.opaque",
        "Boards that had compressed their samples themselves.", out.boards_opaque},
       {counter, "computed_bytes_total", "bytes.computed",
-       "Bytes of the fragments of computed events, kept or not: divided by packed_bytes_total, the "
-       "reduction.",
+       "Bytes of the fragments of computed events, kept or not: divided by packed_bytes_total, "
+       "they give the reduction.",
        out.computed_bytes},
       {counter, "waveform_bytes_total", "bytes.waveforms",
        "Bytes of the fragments of packed events.", out.waveform_bytes},
       {counter, "packed_bytes_total", "bytes.packed", "Bytes of packed events.",
        out.packed_bytes.sum()},
       {counter, "payload_events_total{payload}", "payloads.events.{payload}",
-       "Packed events by what is kept of their waveforms.", counts_of(out.packed_events)},
+       "Packed events by the kept part of their waveforms.", counts_of(out.packed_events)},
       {counter, "payload_bytes_total{payload}", "payloads.bytes.{payload}",
-       "Bytes of packed events by what is kept of their waveforms.", counts_of(out.packed_bytes)},
+       "Bytes of packed events by the kept part of their waveforms.", counts_of(out.packed_bytes)},
 
       // Trigger lines.
       {counter, "line_fired_total{line}", "lines[line].fired",
        "Events on which a trigger line fired.", each(s.lines, &line_snapshot::fired)},
-      {counter, "line_kept_total{line}", "lines[line].kept", "Of these, what its prescale left.",
+      {counter, "line_kept_total{line}", "lines[line].kept",
+       "Events on which a trigger line fired and that passed its prescale.",
        each(s.lines, &line_snapshot::kept)},
       {counter, "line_refused_total{line,reason}", "lines[line].refused.{reason}",
-       "Events by why a line did not keep them, whether another kept them or not; with those that "
-       "it kept, all events that were judged.",
+       "Events that a line did not keep, by reason, whether another line kept them or not. "
+       "Together with those that it kept, these are all judged events.",
        each(s.lines, &line_snapshot::refused)},
       {gauge, "line_prescale{line}", "lines[line].prescale",
        "One in so many of a line's events is kept.", each(s.lines, &line_snapshot::prescale)},
       {counter, "line_shed_total{line}", "lines[line].shed",
-       "Events that a line kept and that were given up for want of room.",
+       "Events that a line kept and that were shed for lack of room.",
        each(s.lines, &line_snapshot::shed)},
       {gauge, "line_shed_prescale{line}", "lines[line].shed_prescale",
-       "Beside its own prescale, one in so many of a line's events is kept while there is hardly "
-       "room; 0: none.",
+       "While memory and disk are nearly full, one in so many of a line's events is kept, in "
+       "addition to its own prescale; 0: none.",
        each(s.lines, &line_snapshot::shed_prescale)},
       {counter, "events_not_judged_total", "events_not_judged",
        "Events with more clusters or hits than there is room for, kept or not.",
@@ -417,7 +414,7 @@ std::vector<family> families_of(const metrics_snapshot& s) {
        s.events_recorded},
 
       // The shadow menu.
-      {"shadow.menu", "File and hash of the shadow menu; null: there is none.",
+      {"shadow.menu", "File and hash of the shadow menu; null without one.",
        s.shadow ? json::value(s.shadow->menu) : json::value()},
       {"shadow.one_in", "One batch in so many is judged by the shadow menu.",
        s.shadow ? json::value(s.shadow->one_in) : json::value()},
@@ -438,26 +435,29 @@ std::vector<family> families_of(const metrics_snapshot& s) {
        "Bytes of the packed events that the shadow menu keeps, of those that it judged.",
        in_shadow(&shadow_snapshot::bytes_shadow)},
       {counter, "shadow_packed_bytes_in_force_total", "shadow.bytes.menu_in_force",
-       "The same of the menu in force, of the same events.",
+       "Bytes of the packed events that the active menu keeps, of the same events.",
        in_shadow(&shadow_snapshot::bytes_in_force)},
       {counter, "shadow_line_fired_total{line}", "shadow_lines[line].fired",
        "Judged events on which a line of the shadow menu fired.",
        each(shadow_lines, &shadow_line_snapshot::fired)},
       {counter, "shadow_line_kept_total{line}", "shadow_lines[line].kept",
-       "Of these, what its prescale left.", each(shadow_lines, &shadow_line_snapshot::kept)},
+       "Judged events on which a line of the shadow menu fired and that passed its prescale.",
+       each(shadow_lines, &shadow_line_snapshot::kept)},
       {gauge, "shadow_line_prescale{line}", "shadow_lines[line].prescale",
        "One in so many of a shadow line's events is kept.",
        each(shadow_lines, &shadow_line_snapshot::prescale)},
       {counter, "shadow_line_lost_total{line}", "shadow_lines[line].lost",
-       "Judged events on which the line of this name in force fired, and that of the shadow menu "
-       "did not.",
+       "Judged events on which the line of this name fired in the active menu, but not in the "
+       "shadow menu.",
        each(shadow_lines, &shadow_line_snapshot::only_in_force)},
       {counter, "shadow_line_gained_total{line}", "shadow_lines[line].gained",
-       "The other way round.", each(shadow_lines, &shadow_line_snapshot::only_shadow)},
-      {"shadow_lines[line].is_in_force", "Whether the menu in force has a line of this name.",
+       "Judged events on which the line of this name fired in the shadow menu, but not in the "
+       "active menu.",
+       each(shadow_lines, &shadow_line_snapshot::only_shadow)},
+      {"shadow_lines[line].is_in_force", "Whether the active menu has a line of this name.",
        each(shadow_lines, &shadow_line_snapshot::is_in_force)},
       {counter, "histograms_not_stored_total", "histograms_not_stored",
-       "Spills whose histograms found no room in the output stream.", s.histograms_not_stored},
+       "Spills whose histograms did not fit into the output stream.", s.histograms_not_stored},
       {gauge, "inputs_changed", "inputs_changed",
        "Inputs whose pedestal, noise, occupancy, time or share of the events that are read out "
        "differs from the reference run of histograms.reference, or that only one of both runs has.",
@@ -478,38 +478,38 @@ std::vector<family> families_of(const metrics_snapshot& s) {
        each<frame_state>(
            [&](frame_state state) { return s.frames[static_cast<std::size_t>(state)]; })},
       {"frame_events",
-       "Events that a frame holds: frames.events, or what was chosen for the device.",
+       "Events that a frame holds: frames.events, or the number chosen for the device.",
        s.frame_events},
       {"compute_time",
        "Time a frame spends in the compute stage: `count` of frames, `median`, `p99` (99 % took no "
        "longer).",
        summary(s.compute_time)},
-      {"drain_time", "The same of the drain stage.", summary(s.drain_time)},
+      {"drain_time", "Time a frame spends in the drain stage.", summary(s.drain_time)},
       {"event_latency",
-       "The same from the last fragment of an event to the acknowledgement of its block.",
+       "Time from the last fragment of an event to the acknowledgement of its block.",
        summary(s.event_latency)},
       {"stage_duration_seconds{stage}",
        "Time a frame spends in a stage.",
        {{"compute", s.compute_time}, {"drain", s.drain_time}}},
       {"event_latency_seconds",
-       "From the last fragment of an event to the acknowledgement of its block.",
+       "Time from the last fragment of an event to the acknowledgement of its block.",
        {{"", s.event_latency}}},
       {"engine_failures",
-       "Frames that the device did not compute, or not rightly, for all reasons together.",
+       "Frames that the device did not compute, or computed wrong, for all reasons together.",
        engine.failures.sum()},
       {counter, "engine_failures_total{kind}", "engine.failures.{kind}",
-       "Frames that the device did not compute, or not rightly.", counts_of(engine.failures)},
+       "Frames that the device did not compute, or computed wrong.", counts_of(engine.failures)},
       {gauge, "engine_bypassed", "engine.bypassed",
-       "1 while the CPU computes what the device should.", engine.bypassed},
+       "1 while the CPU computes in place of the device.", engine.bypassed},
       {counter, "bypassed_frames_total", "engine.frames_bypassed",
        "Frames that the CPU computed in the device's place.", engine.frames_bypassed},
       {counter, "engine_restarts_total", "engine.restarts",
        "Times the device was tried again after a failure.", engine.restarts},
       {counter, "verified_events_total", "engine.events_verified",
-       "Packed events that were unpacked on the CPU and compared with what came in.",
+       "Packed events that were unpacked on the CPU and compared with their input.",
        engine.events_verified},
       {counter, "wrong_events_total", "engine.events_wrong",
-       "Verified events that did not unpack to what came in.", engine.events_wrong},
+       "Verified events that did not unpack to their input.", engine.events_wrong},
       {counter, "batches_dumped_total", "engine.batches_dumped",
        "Batches on which the device failed and that were written to compute.dumps.",
        engine.batches_dumped},
@@ -529,21 +529,21 @@ std::vector<family> families_of(const metrics_snapshot& s) {
       {gauge, "spool_blocks", "spool.blocks", "Blocks on disk that the receiver has not stored.",
        in_spool(&spool_snapshot::blocks)},
       {gauge, "spool_events", "spool.events",
-       "Events on disk that the receiver has not stored; copies of what also waits in memory "
-       "included.",
+       "Events on disk that the receiver has not stored; including copies of events that also wait "
+       "in memory.",
        in_spool(&spool_snapshot::events)},
       {gauge, "spool_seconds_left", "spool.seconds_left",
-       "Time until there is no room, at the rate of the last minute; absent while it does not "
-       "shrink.",
+       "Time until the spool is full, at the rate of the last minute; absent while its room does "
+       "not shrink.",
        s.spool ? json::value_from(s.spool->seconds_left) : json::value()},
       {counter, "spilled_events_total", "spool.spilled",
        "Events that went to disk for lack of room in memory.", in_spool(&spool_snapshot::spilled)},
       {counter, "spool_write_errors_total", "spool.write_errors",
-       "Blocks that the disk did not take at once.", in_spool(&spool_snapshot::write_errors)},
+       "Blocks that the disk refused at the first try.", in_spool(&spool_snapshot::write_errors)},
       {counter, "spool_damaged_total", "spool.damaged", "Places on disk where blocks are damaged.",
        in_spool(&spool_snapshot::damaged)},
       {counter, "spool_missing_blocks_total", "spool.missing",
-       "Blocks that were on disk and are in no file of the spool, with unknown numbers of events.",
+       "Blocks that are missing from the spool; how many events they held is unknown.",
        in_spool(&spool_snapshot::missing)},
       {gauge, "outbox_bytes", "outbox.bytes",
        "Bytes in the outbox: not yet stored by the receiver.", s.outbox_bytes},

@@ -87,11 +87,10 @@ std::string ledger_place::wrong() const {
   std::error_code error;
   if (is_folder()) return {};
   if (std::filesystem::is_directory(setting_, error))
-    return "it is a folder; with \"/\" at its end, each run has a file of its own there";
+    return "it is a folder; with \"/\" at the end of the name, each run gets its own file there";
   if (is_of_another(setting_))
-    return "it is there already, and no daemon wrote it: it stays as it is; choose another name, "
-           "or "
-           "take it away";
+    return "the file exists and no daemon wrote it, so it is not overwritten: choose another name, "
+           "or remove it";
   return {};
 }
 

@@ -13,14 +13,13 @@ constexpr const char* head = R"(# Metrics and status
 <!-- Made by l3-metrics-reference from the descriptions in daemon/monitor/families.cpp. -->
 
 `koto-l3d` answers at the address of `monitor.bind` (see [configuration.md](configuration.md)):
-`/metrics` in the text format of Prometheus, `/status` as one JSON object. Both show what the
-daemon counted up to half a second ago. Counters begin at 0 with each start of the daemon and, with
-`run.control`, with each run, but for those of the process, of reloads and of log lines, and
-`koto_l3_no_run_datagrams_total`; `uptime` is the process's, and another `session` is another run.
+`/metrics` in the text format of Prometheus, `/status` as one JSON object. Both are at
+most half a second old. Counters begin at 0 with each start of the daemon and, with `run.control`,
+with each run. Exceptions are the counters of the process, of reloads and of log lines, and
+`koto_l3_no_run_datagrams_total`. `uptime` is that of the process; another `session` is another run.
 Sizes are in bytes and durations in seconds. `/healthz` and `/readyz` answer 200 or 503, `/runbook`
-is the runbook. What the page shows of the latest kept event, one every two seconds, comes from
-`/detector` (inputs and their places), `/event` (height of the pulse of each input) and `/waveforms`
-(binary):
+is the runbook. The page shows the latest kept event, updated every two seconds, from `/detector`
+(inputs and their places), `/event` (height of the pulse of each input) and `/waveforms` (binary):
 `daemon/monitor/event_display.hpp` describes them. `/histograms` has the histograms of the run
 ([formats](formats.md#16-histograms-in-blocks-histograms-koto-l3-histograms---save)).
 

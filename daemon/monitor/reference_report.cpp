@@ -60,7 +60,7 @@ std::optional<std::string> change_lines::look(std::uint64_t number, const std::s
   const bool over = number == 0 && told_ != 0;
   if (!over && (number == 0 || number < 2 * told_)) return std::nullopt;
   told_ = number;
-  if (over) return begin_ + ": none is any more";
+  if (over) return begin_ + ": the difference has ended";
   return fmt::format("{}: {} since the reference {}: {}", begin_, number, reference_, which);
 }
 

@@ -63,11 +63,9 @@ std::uint64_t in_memory(const run_record& r) {
 std::string describe_crash(const run_record& r) {
   return fmt::format(
       "the last run (session {:016x}, run {}) did not end properly, shortly after {}: of {} events "
-      "admitted, {} forwarded, {} rejected, {} shed, {} on disk (kept); up to {} were in "
-      "memory: "
-      "lost if they came over UDP, sent again by senders over TCP; what came in the last half "
-      "second "
-      "before is not counted here",
+      "admitted, {} forwarded, {} rejected, {} shed, {} on disk (kept); up to {} were in memory: "
+      "lost if they came over UDP, sent again by senders over TCP; events of the last half second "
+      "before that are not counted here",
       r.session, r.run, text_of_time(r.noted), r.admitted, r.forwarded, r.rejected, r.shed,
       r.on_disk, in_memory(r));
 }
@@ -81,7 +79,7 @@ run_record_file::run_record_file(const std::string& file, const run_record& now,
   next_->started = started_;
   // Written now to allocate the file's block, even if the disk fills up later.
   if (!write(*next_)) {
-    report_(file + ": " + last_error() + ": what a crash costs will not be known");
+    report_(file + ": " + last_error() + ": losses in a crash will be unknown");
     return;
   }
   writer_ = std::jthread([this](const std::stop_token& stop) { write_when_told(stop); });
@@ -99,12 +97,12 @@ void run_record_file::open(const std::string& file) {
   descriptor_ =
       ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW, owner_and_group);
   if (descriptor_ < 0) {
-    report_(file + ": " + last_error() + ": what a crash costs will not be known");
+    report_(file + ": " + last_error() + ": losses in a crash will be unknown");
     return;
   }
   // The daemon that owns the file is alive, so it has not crashed.
   if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
-    report_(file + " is another daemon's (run.ledger): what a crash costs will not be known");
+    report_(file + " belongs to another daemon (run.ledger): losses in a crash will be unknown");
     ::close(std::exchange(descriptor_, -1));
     return;
   }

@@ -9,48 +9,46 @@
 namespace l3 {
 
 std::string advice_on(const unknown_receiver& r) {
-  return fmt::format("the name in {} ({}) has no address on this machine: {}; events wait in "
-                     "memory, then on disk: mend the name, or what the machine looks names up in "
-                     "(/etc/hosts, its name server)",
-                     r.endpoint, r.key, r.why);
+  return fmt::format(
+      "the name in {} ({}) has no address on this machine: {}; events wait in memory, then on "
+      "disk: correct the name, or the machine's name service (/etc/hosts, DNS)",
+      r.endpoint, r.key, r.why);
 }
 
 std::string advice_on(trouble t, std::string_view receiver) {
   switch (t) {
   case trouble::receiver_absent:
-    return fmt::format(
-        "no receiver answers at {} (forward.to), or none that lets this daemon in (`output link: "
-        "…` says why not); events wait in memory, then on disk: start `koto-l3 receive` there, or "
-        "look at its log and at the network",
-        receiver);
+    return fmt::format("no receiver answers at {} (forward.to), or it refuses this daemon (`output "
+                       "link: …` in the log says why); events wait in memory, then on disk: start "
+                       "`koto-l3 receive` there, or check its log and the network",
+                       receiver);
   case trouble::receiver_refuses:
     return fmt::format(
-        "the receiver at {} is there and stores nothing, its disk is full perhaps, or it does not "
-        "take a block (`output link: …` says why, or which block, and then the receiver's log may "
-        "say why); events wait in memory, then on disk",
+        "the receiver at {} answers but stores nothing: its disk may be full, or it does not "
+        "accept a block (`output link: …` in the log names the reason or the block; the receiver's "
+        "log may say more); events wait in memory, then on disk",
         receiver);
   case trouble::receiver_wrong:
     return fmt::format("the receiver at {} claims to have blocks that were never sent to it; the "
-                       "daemon keeps its blocks, in memory, then on disk: is that address the "
-                       "right receiver, and its store its own?",
+                       "daemon keeps its blocks, in memory, then on disk: check that this is the "
+                       "right receiver, and that no other program uses its store",
                        receiver);
   case trouble::no_frame:
     return "every frame is busy: TCP senders wait, events that begin over UDP are shed; look for "
            "outbox_full, or a compute.backend that is too slow";
   case trouble::spilling:
     return fmt::format("the outbox's memory is full, events go to disk (spool.folder) until the "
-                       "receiver at {} takes more: nothing is lost",
+                       "receiver at {} accepts more; nothing is lost",
                        receiver);
   case trouble::spool_full:
     return fmt::format("there is no room on disk (spool.size, spool.floor, or the disk itself): "
                        "make room, or bring back the receiver at {}",
                        receiver);
   case trouble::spool_fails:
-    return "the disk of spool.folder refuses blocks, and not for want of room (`the disk refuses a "
-           "block of the spool: …` in the log says why): it is written again, TCP senders wait, "
-           "and "
-           "after a minute the daemon ends: look at that disk (dmesg, smartctl), and at the limits "
-           "of the process";
+    return "the disk of spool.folder refuses blocks, but not for lack of room (`the disk refuses a "
+           "block of the spool: …` in the log says why); writes are retried, TCP senders wait, and "
+           "after a minute the daemon ends: check that disk (dmesg, smartctl) and the limits of "
+           "the process";
   case trouble::no_pause:
     return "crates send without a pause of 0.4 s, and no run can begin before they pause";
   case trouble::spool_waits:
@@ -59,48 +57,49 @@ std::string advice_on(trouble t, std::string_view receiver) {
                        "nothing is lost meanwhile",
                        receiver);
   case trouble::shedding:
-    return fmt::format("memory and disk are nearly full: events of the lines with the lowest "
-                       "priority are given up, counted (koto_l3_events_shed_total"
-                       "{{reason=\"priority\"}}), until the receiver at {} takes more",
-                       receiver);
+    return fmt::format(
+        "memory and disk are nearly full: events of the lines with the lowest priority are shed "
+        "and counted (koto_l3_events_shed_total{{reason=\"priority\"}}) until the receiver at {} "
+        "accepts more",
+        receiver);
   case trouble::outbox_full:
     return fmt::format("the outbox is full, frames wait: the receiver at {} is absent or slower "
-                       "than what comes in (forward.rate, its disk)",
+                       "than the input (forward.rate, its disk)",
                        receiver);
-  case trouble::engine_error: return "kernels failed: restart the daemon, look at the device";
+  case trouble::engine_error: return "kernels failed: restart the daemon, check the device";
   case trouble::device_lost:
-    return "an error that lasts as long as the process has cost the device's context; the CPU "
-           "computes, with the same results; a daemon that a service manager started ends between "
-           "spills, to be started anew, any other: restart it between spills";
+    return "this process has lost the device's context; the CPU computes, with the same results; "
+           "under a service manager the daemon restarts by itself between spills; otherwise "
+           "restart it between spills";
   case trouble::engine_bypassed:
     return "the device failed or hangs and the CPU computes in its place, with the same results "
            "but perhaps more slowly; the device is tried again: if that does not help, restart the "
            "daemon between spills and look at the device";
   case trouble::crate_fault:
-    return "look at the crate that the log, the page and /status name, at its fibre and its "
-           "switch, and tell its expert";
+    return "check the crate that the log, the page and /status name, its fibre and its switch, and "
+           "tell its expert";
   case trouble::events_incomplete:
     return "more than one event in a hundred lacks fragments, and is dropped or flagged "
-           "(building.incomplete): look at the links' kernel drops and at refused datagrams first; "
-           "if there are none, at crates and switches (the log says which crates the events lack)";
+           "(building.incomplete): check the links' kernel drops and refused datagrams first, then "
+           "crates and switches (the log names the missing crates)";
   case trouble::hot_inputs:
     return "pulses of these inputs make hits and crystals in most events, which are then vetoed or "
-           "measured wrong: tell the detector's expert; until it is mended, dead = 1 in "
-           "selection.calibration takes an input out from the next run on";
+           "measured wrong: tell the detector's expert; until an input is repaired, dead = 1 in "
+           "selection.calibration excludes it from the next run on";
   case trouble::inputs_changed:
     return "pedestal, noise, occupancy or time of these inputs, or how often they are read out, "
            "differ from the reference run (histograms.reference): tell the detector's expert; if "
-           "the detector was changed on purpose, make the reference anew from a good run with "
+           "the detector was changed on purpose, make a new reference from a good run with "
            "`koto-l3 histograms URL --save FILE`";
   case trouble::histograms_changed:
     return "these histograms of events differ from those of the reference run "
-           "(histograms.reference): gains, the calibration, the trigger or the beam are others: "
-           "look at inputs_changed first, then compare selection.calibration and the conditions "
-           "of both runs, and tell the detector's expert";
+           "(histograms.reference): gains, the calibration, the trigger or the beam have changed: "
+           "check inputs_changed first, then compare selection.calibration and the conditions of "
+           "both runs, and tell the detector's expert";
   case trouble::wrong_results:
-    return "an event did not unpack to what came in; its frame was computed again on the CPU, but "
-           "events that were not checked may be wrong: keep the batch in compute.dumps, look at "
-           "the device's memory";
+    return "an event did not unpack to its input; its frame was computed again on the CPU, but "
+           "events that were not checked may be wrong: keep the batch in compute.dumps, check the "
+           "device's memory";
   case trouble::count_: break;
   }
   return "unknown";

@@ -35,8 +35,8 @@ std::vector<std::string> disk_shortages(const daemon_settings& s) {
   const auto needs = [&](const std::string& folder, std::uint64_t bytes, std::string_view why) {
     const auto room = folder.empty() ? std::nullopt : room_in(folder);
     if (room && *room < bytes)
-      all.push_back(fmt::format("the disk of {} is short: {} are free, {} are needed ({})", folder,
-                                size_in_words(*room), size_in_words(bytes), why));
+      all.push_back(fmt::format("the disk of {} is nearly full: {} are free, {} are needed ({})",
+                                folder, size_in_words(*room), size_in_words(bytes), why));
   };
   needs(s.spool.folder, s.spool.floor.bytes + spool::segment_bytes(s.spool),
         "spool.floor and spool.segment");

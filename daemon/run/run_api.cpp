@@ -44,19 +44,20 @@ json::object object_of(std::string_view body) {
   if (body.empty()) return {};
   json::error_code error;
   const json::value parsed = json::parse({body.data(), body.size()}, error);
-  if (error) throw std::runtime_error("the body is no JSON: " + error.message());
-  if (!parsed.is_object()) throw std::runtime_error("the body is no JSON object");
+  if (error) throw std::runtime_error("the body is not JSON: " + error.message());
+  if (!parsed.is_object()) throw std::runtime_error("the body is not JSON object");
   return parsed.as_object();
 }
 
 std::string text_of(std::string_view key, const json::value& v) {
   if (!v.is_string() || v.as_string().size() > longest_text)
-    throw std::runtime_error(fmt::format("{} is no text of at most {} bytes", key, longest_text));
+    throw std::runtime_error(
+        fmt::format("{} is not a text of at most {} bytes", key, longest_text));
   std::string text(v.as_string());
   if (const auto c = find_unplain(text))
-    throw std::runtime_error(fmt::format("{} is no plain text: it holds {}, a control character or "
-                                         "one that is not seen",
-                                         key, escaped_name(*c, text)));
+    throw std::runtime_error(
+        fmt::format("{} is not plain text: it contains {}, a control or invisible character", key,
+                    escaped_name(*c, text)));
   return text;
 }
 
@@ -67,7 +68,7 @@ std::string comment_of(std::string_view key, const json::value& v) {
   };
   if (static_cast<std::size_t>(std::ranges::count_if(text, begins_character)) > longest_comment)
     throw std::runtime_error(
-        fmt::format("{} is no text of at most {} characters", key, longest_comment));
+        fmt::format("{} is not a text of at most {} characters", key, longest_comment));
   return text;
 }
 
@@ -80,13 +81,13 @@ std::uint32_t number_of(std::string_view key, const json::value& v) {
   json::error_code error;
   const auto number = v.is_number() ? v.to_number<std::uint64_t>(error) : 0;
   if (!v.is_number() || error || number > std::numeric_limits<std::uint32_t>::max())
-    throw std::runtime_error(fmt::format("{} is no number from 0 to 4294967295", key));
+    throw std::runtime_error(fmt::format("{} is not a number from 0 to 4294967295", key));
   return static_cast<std::uint32_t>(number);
 }
 
 std::vector<std::uint32_t> numbers_of(const json::value& v) {
   if (!v.is_array() || v.as_array().size() > farm_limits::nodes)
-    throw std::runtime_error("without is no list of nodes");
+    throw std::runtime_error("without is not a list of nodes");
   std::vector<std::uint32_t> all;
   for (const json::value& n : v.as_array()) all.push_back(number_of("a node in without", n));
   return all;
@@ -160,12 +161,12 @@ run_api::start_request run_api::read_start(std::string_view body) const {
     } else if (key == "without") {
       r.wish.without = numbers_of(value);
     } else {
-      throw std::runtime_error(
-          fmt::format("{} is no key: there are number, again, menu, comment, here and without",
-                      peer_text(key)));
+      throw std::runtime_error(fmt::format(
+          "{} is not a key; the keys are number, again, menu, comment, here and without",
+          peer_text(key)));
     }
   }
-  if (r.wish.again && !r.wish.number) throw std::runtime_error("again is without a number");
+  if (r.wish.again && !r.wish.number) throw std::runtime_error("again needs a number");
   if ((r.here || farm_ == nullptr) && !r.wish.without.empty())
     throw std::runtime_error("without is for a run on all nodes of a farm, not for one alone");
   r.wish.start = true;
@@ -182,13 +183,13 @@ http_response run_api::start(std::string_view body) {
   if (farm_ != nullptr && !r.here) return ask_all(r.wish);
   std::optional<std::uint32_t> number = r.wish.number;
   if (number && !r.wish.again && host_.was_used(*number, control_.now()))
-    return refusal(refused_now,
-                   {fmt::format("the number {} was used before on this node: take "
-                                "another one, or say by --again (`again`) that this run goes on",
-                                *number)});
+    return refusal(refused_now, {fmt::format("run number {} was already used on this node: choose "
+                                             "another, or continue that run with --again (`again`)",
+                                             *number)});
   if (!number) number = host_.next_number(control_.now());
   if (!number)
-    return refusal(refused_now, {"the highest number is used: give another one (--number)"});
+    return refusal(refused_now,
+                   {"the highest run number is already used: choose another (--number)"});
   run_order order{*number, r.wish.menu, r.wish.comment};
   if (auto reasons = reasons_against(order, settings_, latest_(), host_); !reasons.empty())
     return refusal(refused_now, reasons);
@@ -207,7 +208,7 @@ http_response run_api::stop(std::string_view body) {
   bool here = false;
   try {
     for (const auto& [key, value] : object_of(body)) {
-      if (key != "here") throw std::runtime_error("a stop has no key but here");
+      if (key != "here") throw std::runtime_error("a stop takes no key but here");
       here = truth_of(key, value);
     }
   } catch (const std::runtime_error& e) {
@@ -215,7 +216,7 @@ http_response run_api::stop(std::string_view body) {
   }
   if (farm_ != nullptr && !here) return ask_all({});
   const auto now = control_.stop();
-  if (!now) return refusal(refused_now, {"no run is in force, and none waits"});
+  if (!now) return refusal(refused_now, {"no run is active or waiting"});
   return status(accepted, of_all(), *now);
 }
 

@@ -186,8 +186,8 @@ void run_host::announce() {
 void run_host::begin_ledger(const ledger& account) {
   write_ledger(ledger_file_, account);
   if (const auto error = ledgers_.note_run(*used_numbers_.rbegin()))
-    log_warning("run.ledger: the number {} is not noted beside the ledgers: {}; without its "
-                "ledger a later start does not know that it was used",
+    log_warning("run.ledger: run number {} could not be recorded beside the ledgers: {}; without "
+                "its ledger a later start does not know that it was used",
                 account.run, error.message());
   record_.emplace(ledger_place::record_beside(ledger_file_), record_of(account),
                   [](std::string_view text) { log_warning("{}", text); });
@@ -203,7 +203,7 @@ bool run_host::end_ledger(const ledger& account) {
     write_ledger(ledger_file_, account);
     log_info("ledger written to {}", ledger_file_);
   } catch (const std::exception& e) {
-    log_error("run {} has no ledger at its end: {}", account.run, reason_of(e));
+    log_error("the ledger of run {} could not be written: {}", account.run, reason_of(e));
     written = false;
   }
   if (!record_) return written;
@@ -234,13 +234,12 @@ run_host::ended_run run_host::finish_ending() {
     log_warning("some events could not be forwarded: see shed(drain) in the ledger");
   const std::uint64_t lost = node_->lost_on_disk();
   if (lost > 0)
-    log_error("up to {} events that were called safe are lost on disk: see shed(spool) and "
+    log_error("up to {} acknowledged events are lost on disk: see shed(spool) and "
               "spool.lanes[].damaged in the ledger",
               lost);
   const std::uint64_t blocks_gone = node_->blocks_gone();
   if (blocks_gone > 0)
-    log_error("{} blocks that were called safe are in no file of the spool any more: see "
-              "spool.gone in the ledger",
+    log_error("{} acknowledged blocks are missing from the spool: see spool.gone in the ledger",
               blocks_gone);
   ended.well = last.balanced() && !node_->failed() && drained_clean_ && lost == 0 &&
                blocks_gone == 0 && written && node_->why_ended().empty();
@@ -301,7 +300,7 @@ void run_host::tell_of_pause() {
   const bool busy = never_pauses();
   if (busy && !no_pause_told_)
     log_warning("{}", advice_on(trouble::no_pause, settings_.forward.to));
-  if (!busy && no_pause_told_) log_warning("what comes pauses again");
+  if (!busy && no_pause_told_) log_warning("incoming data pause again");
   no_pause_told_ = busy;
 }
 

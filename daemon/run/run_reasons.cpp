@@ -28,7 +28,7 @@ namespace asio = boost::asio;
 /// Why nothing listens at "tcp://host:port"; empty if something does. The state of a run's open
 /// link says more than this.
 std::string why_none_listens(const std::string& endpoint) {
-  std::string none_answers = "none answers at " + endpoint;
+  std::string none_answers = "no receiver answers at " + endpoint;
   const auto host_at = endpoint.find("://");
   const auto colon = endpoint.rfind(':');
   if (host_at == endpoint.npos || colon <= host_at) return {}; // unknown form
@@ -40,7 +40,8 @@ std::string why_none_listens(const std::string& endpoint) {
     return none_answers;
   const found_addresses addresses = found.get();
   if (!addresses.failure.empty())
-    return fmt::format("the name in {} has no address here: {}", endpoint, addresses.failure);
+    return fmt::format("the name in {} has no address on this machine: {}", endpoint,
+                       addresses.failure);
   std::vector<asio::ip::tcp::endpoint> at;
   for (const std::string& number : addresses.addresses) {
     boost::system::error_code none;
@@ -81,9 +82,10 @@ std::vector<std::string> reasons_against_node(const daemon_settings& settings,
                                               const metrics_snapshot& s, const run_host& host) {
   std::vector<std::string> reasons;
   const bool in_force = s.state.now == phase::receiving;
-  const std::string absent = !in_force              ? why_none_listens(settings.forward.to)
-                             : s.receiver_connected ? ""
-                                                    : "none answers at " + settings.forward.to;
+  const std::string absent = !in_force ? why_none_listens(settings.forward.to)
+                             : s.receiver_connected
+                                 ? ""
+                                 : "no receiver answers at " + settings.forward.to;
   if (!absent.empty())
     reasons.push_back(fmt::format("the receiver is absent: {} (forward.to)", absent));
   for (const crate_report& r : s.crates)

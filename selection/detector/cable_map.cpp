@@ -86,17 +86,16 @@ cable_map cable_map::parse(std::string_view text, const std::string& name, const
   std::map<input_address, known_input> seen;
   const auto take = [&] {
     if (rows.size() != fields)
-      refuse_field("a line has {} fields, this one {}; leave a field empty if it says nothing",
-                   fields, rows.size());
+      refuse_field("a line has {} fields, this one {}; leave unused fields empty", fields,
+                   rows.size());
     cable c;
     const std::string_view input = rows.field(0);
     const auto at = parse_input(input);
-    if (!at) refuse_field("{} is no input; write crate/slot/channel, such as 0/3/7", quote(input));
+    if (!at)
+      refuse_field("{} is not an input; write crate/slot/channel, such as 0/3/7", quote(input));
     if (!d.exists(*at)) refuse_field("the readout has no input {}; correct it", input);
     const auto [known, fresh] = seen.try_emplace(*at, known_input{rows.line()});
-    if (!fresh)
-      refuse_field("input {} stands in line {} already; each has one line", input,
-                   known->second.line);
+    if (!fresh) refuse_field("input {} already has line {}; remove one", input, known->second.line);
     c.at = *at;
     const auto module = rows.count(2, "module", most_modules);
     if (!module) refuse_field("the module is missing; write its number, from 0");
@@ -124,13 +123,13 @@ std::vector<input_address> cable_map::inputs_of(const std::string& counter, std:
     for (const cable& c : rows->second) {
       if (c.module >= modules) {
         wrong.add(c.module_place,
-                  "{} has {} modules, from 0 to {}; correct the number, or `modules`", counter,
+                  "{} has {} modules, from 0 to {}; correct the number or `modules`", counter,
                   modules, modules - 1);
       } else if (c.end >= ends) {
         wrong.add(c.place, "{} is read at one end, 0; correct the end, or write `ends = 2`",
                   counter);
       } else if (auto& place = found[c.module * ends + c.end]; place) {
-        wrong.add(c.module_place, "{} module {} end {} has input {} already; each has one", counter,
+        wrong.add(c.module_place, "{} module {} end {} has input {} already; remove one", counter,
                   c.module, c.end, to_string(*place));
       } else {
         place = c.at;
@@ -159,7 +158,7 @@ std::vector<cable> cable_map::crystals(std::uint32_t count, complaints& wrong) c
                 "description",
                 count, count - 1);
     else if (found[c.module])
-      wrong.add(c.module_place, "crystal {} has input {} already; each has one", c.module,
+      wrong.add(c.module_place, "crystal {} has input {} already; remove one", c.module,
                 to_string(found[c.module]->at));
     else
       found[c.module] = c;
@@ -184,7 +183,7 @@ std::vector<cable> cable_map::crystals(std::uint32_t count, complaints& wrong) c
       if (c.x - other.x > most_place / 10) break;
       const double near = (c.size + other.size) / 2 - may_overlap;
       if (c.x - other.x < near && std::abs(c.y - other.y) < near)
-        wrong.add(c.place, "crystal {} lies in crystal {}; correct the place of one of them",
+        wrong.add(c.place, "crystal {} overlaps crystal {}; correct the position of one of them",
                   c.module, other.module);
     }
   }
@@ -195,12 +194,11 @@ void cable_map::check_names(std::vector<std::string_view> known, complaints& wro
   known.insert(known.begin(), calorimeter_name);
   for (const auto& [name, place] : first_)
     if (std::ranges::find(known, name) == known.end())
-      wrong.add(place, "no part of the detector is called {}; {}", quote(name),
-                suggest(name, known));
+      wrong.add(place, "the detector has no part named {}; {}", quote(name), suggest(name, known));
     else
       for (const cable& c : of_.at(name))
         if (c.needless)
-          wrong.add(*c.needless, "a counter's input has no place; leave x, y and size empty");
+          wrong.add(*c.needless, "a counter's input has no position; leave x, y and size empty");
 }
 
 std::string to_table(const detector& d) {

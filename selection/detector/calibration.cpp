@@ -92,7 +92,7 @@ run_range runs_in(std::string_view text) {
     good = good && *at.ptr == '-';
   }
   if (!good)
-    refuse_field("{} is no range of runs; write one such as 100-199, 100- or 100", quote(text));
+    refuse_field("{} is not a range of runs; write one such as 100-199, 100- or 100", quote(text));
   if (r.last < r.first)
     refuse_field("the runs {} end before they begin; write the lower number first", text);
   return r;
@@ -142,9 +142,9 @@ private:
   void take_row() {
     const std::size_t first = by_run_ ? 1 : 0;
     if (rows_.size() != fields_ + first)
-      refuse_field("a line has {} fields, this one {}; leave a field empty to keep its nominal "
-                   "value",
-                   fields_ + first, rows_.size());
+      refuse_field(
+          "a line has {} fields, this one {}; leave a field empty to keep its nominal value",
+          fields_ + first, rows_.size());
     const run_range runs = by_run_ ? runs_in(rows_.field(0)) : run_range();
     const auto at = address_of(rows_.field(first));
     note(at, runs);
@@ -183,7 +183,7 @@ private:
     if (known.rows.empty()) known.place = rows_.place();
     for (const auto& [others, line] : known.rows)
       if (others.meets(runs))
-        refuse_field("input {} has line {} already{}; leave one", to_string(at), line,
+        refuse_field("input {} already has line {}{}; remove one", to_string(at), line,
                      by_run_ ? fmt::format(", for the runs {}", to_string(others)) : "");
     known.rows.emplace_back(runs, rows_.line());
     known.holds = known.holds || holds(at, runs);
@@ -199,14 +199,14 @@ private:
     const bool any = std::ranges::any_of(inputs_, [](const auto& i) { return i.second.holds; });
     if (!inputs_.empty() && !any)
       return wrong_.add(rows_.file(),
-                        "the table is of the runs {}, and this is run {}; add lines for it, or "
+                        "the table is for the runs {}, but this is run {}; add lines for it, or "
                         "name another table",
                         fmt::join(runs_, ", "), run);
     for (const auto& [at, known] : inputs_) {
       if (known.holds) continue;
       std::vector<std::string> others;
       for (const auto& row : known.rows) others.push_back(to_string(row.first));
-      wrong_.add(known.place, "input {} has lines for the runs {} and none for run {}; add one",
+      wrong_.add(known.place, "input {} has lines for the runs {} but not for run {}; add one",
                  to_string(at), fmt::join(others, ", "), run);
     }
   }
@@ -214,11 +214,12 @@ private:
   /// The address of an input that reads a crystal or a veto.
   input_address address_of(std::string_view text) const {
     const auto at = parse_input(text);
-    if (!at) refuse_field("{} is no input; write crate/slot/channel, such as 0/3/7", quote(text));
+    if (!at)
+      refuse_field("{} is not an input; write crate/slot/channel, such as 0/3/7", quote(text));
     if (!detector_.exists(*at))
-      refuse_field("the readout has no input {}; correct it or leave it out", text);
+      refuse_field("the readout has no input {}; correct or remove it", text);
     if (detector_.at(detector_.number_of(*at)).what == element::kind::none)
-      refuse_field("input {} carries nothing; correct it or leave it out", text);
+      refuse_field("input {} is not connected; correct or remove it", text);
     return *at;
   }
 

@@ -58,7 +58,7 @@ void detector::claim(input_address at, element e) {
   if (!exists(at)) refuse("the readout has no input {}", to_string(at));
   auto& entry = map_[number_of(at)];
   if (entry.what != element::kind::none)
-    refuse("input {} of {} already carries {}", to_string(at), name_of(e), name_of(entry));
+    refuse("input {} of {} is already connected to {}", to_string(at), name_of(e), name_of(entry));
   entry = e;
 }
 
@@ -69,7 +69,7 @@ void detector::add_crystal(const crystal& c) {
 
 void detector::add_veto(veto v) {
   if (v.inputs.size() != std::size_t{v.modules} * v.ends)
-    refuse("{} needs {} inputs and has {}", v.name, std::size_t{v.modules} * v.ends,
+    refuse("{} needs {} inputs but has {}", v.name, std::size_t{v.modules} * v.ends,
            v.inputs.size());
   v.dead.assign(v.inputs.size(), false);
   const auto index = static_cast<std::uint16_t>(vetoes_.size());
@@ -84,7 +84,7 @@ void detector::kill(input_address at) {
   if (!exists(at)) refuse("the readout has no input {}", to_string(at));
   const auto& e = map_[number_of(at)];
   switch (e.what) {
-  case element::kind::none: refuse("input {} carries nothing", to_string(at));
+  case element::kind::none: refuse("input {} is not connected", to_string(at));
   case element::kind::crystal: crystals_[e.index].dead = true; break;
   case element::kind::veto: {
     auto& v = vetoes_[e.index];

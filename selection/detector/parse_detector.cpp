@@ -80,7 +80,7 @@ void add_crystals_in_order(detector& d, const toml_table& s, const crystal_figur
     const auto inputs = d.run_of_inputs(first, places.size());
     if (!inputs.empty() && d.kind_of(first) != board_kind::sampling_125_mhz)
       return s.complain("first",
-                        "is at 500 MHz, where no crystal is looked for; choose a crate at 125 MHz");
+                        "is at 500 MHz, but crystals need 125 MHz; choose a crate at 125 MHz");
     for (std::size_t i = 0; i < places.size(); ++i)
       d.add_crystal(all.at(places[i].x, places[i].y, places[i].size, inputs[i]));
   });
@@ -101,8 +101,8 @@ void add_crystals_of(const cable_map& map, detector& d, const toml_table& s,
                     c.module, c.size, all.small_size, all.large_size);
     else if (d.kind_of(c.at) != board_kind::sampling_125_mhz)
       s.wrong().add(c.place,
-                    "crystal {} is on input {}, at 500 MHz, where no crystal is looked for; move "
-                    "it to a crate at 125 MHz",
+                    "crystal {} is on input {}, at 500 MHz, but crystals need 125 MHz; move it to "
+                    "a crate at 125 MHz",
                     c.module, to_string(c.at));
     else
       s.wrong().hear(c.place, [&] { d.add_crystal(all.at(c.x, c.y, c.size, c.at)); });
@@ -187,12 +187,11 @@ void add_veto(detector& d, const toml_table& s, const cable_map* map) {
   veto v;
   v.name = s.text("name");
   if (v.name.find_first_of("\"\\\n\t") != std::string::npos)
-    s.complain("name", "is not plain: it stands in files and messages");
+    s.complain("name", "may hold only plain characters: it is used in files and messages");
   for (const auto& other : d.vetoes())
-    if (other.name == v.name)
-      s.complain("name", "stands there already; give each veto one of its own");
+    if (other.name == v.name) s.complain("name", "is already used; give each veto its own");
   if (v.name == calorimeter_name)
-    s.complain("name", "is what cable maps call the calorimeter; give the veto another one");
+    s.complain("name", "is reserved for the calorimeter in cable maps; choose another");
   v.modules = s.count("modules", 1, d.input_count());
   v.ends = s.count("ends", 1, 2, 1U);
   v.length = s.number("length", 0, most_distance);
@@ -213,7 +212,7 @@ void add_veto(detector& d, const toml_table& s, const cable_map* map) {
   if (s.wrong().any()) return;
 
   if ((v.neighbours > 1) != s.has("within"))
-    s.complain("within", "and neighbours belong together; write both, such as neighbours = 3, "
+    s.complain("within", "and neighbours must be set together; write both, such as neighbours = 3, "
                          "within = 10.0, or neither");
   if (v.length / 2 > attenuation_reach * d.signals().attenuation_length)
     s.complain("length",
@@ -277,7 +276,8 @@ detector parse_detector(std::string_view text, const std::string& name, readout 
   const toml_table whole(root, name, wrong);
   whole.allow({"calorimeter", "signals", "trigger"}, {"dead", "veto", "cables"});
   if (whole.has("cables") && !parts.name)
-    whole.complain("cables", "is a file beside the description, which was read without it");
+    whole.complain("cables",
+                   "is a file beside the description, but the description was read alone");
 
   detector d(std::move(crates));
   std::optional<cable_map> cables;

@@ -24,8 +24,8 @@ struct pulse_reach {
   [[nodiscard]] bool meets(double first, double last) const { return first <= to && last >= from; }
   /// The complaint about a window outside this reach.
   [[nodiscard]] std::string missed() const {
-    return fmt::format("holds no pulse: they are sought from {:g} to {:g} ns; choose a window that "
-                       "overlaps that",
+    return fmt::format("contains no pulse: pulses are searched from {:g} to {:g} ns; choose a "
+                       "window that overlaps that",
                        from, to);
   }
 };

@@ -80,7 +80,7 @@ public:
   [[nodiscard]] std::optional<std::uint32_t> count(std::size_t n, std::string_view what,
                                                    std::uint32_t most) {
     const auto v = number(n, what, 0, most);
-    if (v && *v != std::floor(*v)) refuse_field("{} {} is no whole number", what, field(n));
+    if (v && *v != std::floor(*v)) refuse_field("{} {} is not a whole number", what, field(n));
     return v ? std::optional(static_cast<std::uint32_t>(*v)) : std::nullopt;
   }
 

@@ -102,8 +102,8 @@ private:
     if (threshold >= highest)
       wrong_.add(threshold.place,
 
-                 "the threshold of {}, {:g}, is above what the digitizer can give, {:g}; lower it",
-                 whose, threshold.value, highest);
+                 "the threshold of {}, {:g}, is above the digitizer's range, {:g}; lower it", whose,
+                 threshold.value, highest);
   }
 
   void make_vetoes() {

@@ -94,7 +94,8 @@ public:
     for (const auto& t : trigger_names)
       if ((line_.trigger_any & line_.trigger_none & t.bit) != 0)
         say(line_.name.place,
-            "it wants and refuses the trigger bit {}; take it out of trigger or of not_trigger",
+            "it requires and refuses the trigger bit {}; remove it from trigger or from "
+            "not_trigger",
             quote(t.name));
   }
 
@@ -103,15 +104,16 @@ public:
       for (const auto& off : line_.vetoes)
         if (on.value == off.value)
           say(on.place,
-              "counter {} must have fired and must not; take it out of fired or of vetoes",
+              "counter {} must have fired and must not have fired; remove it from fired or from "
+              "vetoes",
               quote(on.value));
   }
 
   void overfull() {
     if (!line_.overfull) return;
     if (line_.all_vetoes || !line_.vetoes.empty() || !line_.fired.empty() || !line_.ranges.empty())
-      say(line_.name.place, "an overfull event has no quantities and no counters; take its ranges, "
-                            "vetoes and fired out");
+      say(line_.name.place, "an overfull event has no quantities and no counters; remove its "
+                            "ranges, vetoes and fired");
   }
 
   void order() {
@@ -130,7 +132,7 @@ public:
     for (const auto& r : line_.ranges) {
       const auto needs = photons_for(r.what);
       if (photons != nullptr && (photons->range.to < needs.from || photons->range.from > needs.to))
-        say(r.place, "events with so many photons have no {}; take it out or change photons",
+        say(r.place, "events with so many photons have no {}; remove it or change photons",
             name_of(r.what));
     }
     at_least(quantity::clusters, photons_.least);
@@ -164,7 +166,7 @@ public:
     never_above(quantity::clusters, clusters);
     if (photons_.least > clusters) {
       say(photons_.by->place,
-          "in this detector photons is never above {:g}; change or take out the range", clusters);
+          "in this detector photons is never above {:g}; change or remove the range", clusters);
       return;
     }
     never_above(quantity::photon_inner, inner, rounded);

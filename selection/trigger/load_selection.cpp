@@ -50,7 +50,7 @@ void check_sequence(const selection_settings& settings) {
   if (const std::string why = why_not(names); !why.empty()) refuse(step_to_blame(names, why), why);
   for (std::size_t step = 0; step < names.size(); ++step)
     if (std::ranges::count(step_names(names).first(step), names[step]) != 0)
-      refuse(step, fmt::format("sequence: `{}` stands there twice; leave one", names[step]));
+      refuse(step, fmt::format("sequence: `{}` is listed twice; remove one", names[step]));
   if (std::ranges::count(names, decide::name) == 0)
     refuse(names.size() - 1,
            fmt::format("sequence: nothing decides which events are kept; end it with `{}`",
@@ -59,8 +59,7 @@ void check_sequence(const selection_settings& settings) {
   for (const line_settings& line : settings.lines)
     if (line.payload.value != event_payload::all && keeps == names.end())
       throw bad_file(line.payload.place,
-                     "nothing limits what is kept of the events of line {}; end the sequence with "
-                     "`{}`",
+                     "no algorithm applies the payload of line {}; end the sequence with `{}`",
                      quote(line.name.value), keep_waveforms::name);
   // Packing reads the pulses after the last step.
   if (keeps != names.end() && keeps + 1 != names.end())
@@ -77,9 +76,8 @@ bool is_built_in(const std::string& detector) { return detector.empty() || detec
 void check_readout(const readout& crates) {
   if (!(crates == readout::koto()))
     throw bad_file({built_in_detector},
-                   "describes another readout than the one that is set, that of KOTO; name a "
-                   "detector file that describes what hangs on this one (selection.detector, or "
-                   "--detector)");
+                   "describes KOTO's readout, not the configured one; name a detector file for the "
+                   "configured readout (selection.detector, or --detector)");
 }
 
 /// Reads a menu. If it is missing, and its name has the letters of "built-in", the complaint asks
@@ -163,8 +161,8 @@ loaded_selection load_selection(const selection_files& files, const readout& cra
   if (const std::size_t bytes = encode(all.recorded).size() + name_of_the_program;
       bytes > max_settings_bytes)
     throw bad_file({lines},
-                   "lines, detector and calibration have {} bytes together; every store holds "
-                   "them, and has room for {}; make them shorter",
+                   "lines, detector and calibration together have {} bytes; a store has room for "
+                   "{}; make them shorter",
                    bytes, max_settings_bytes);
   return all;
 }

@@ -178,7 +178,7 @@ void check_fits(const detector& d, const calibration& c) {
   for (const auto& k : d.crystals())
     if (d.kind_of(k.at) != board_kind::sampling_125_mhz)
       no("has a crystal on input " + to_string(k.at) +
-         ", at 500 MHz, where none is looked for; move it to a crate at 125 MHz");
+         ", at 500 MHz, but crystals need 125 MHz; move it to a crate at 125 MHz");
   if (c.size() != d.input_count()) no("is not the one of this calibration");
 }
 

@@ -38,7 +38,7 @@ std::uint16_t triggers_of(const toml_table& s, std::string_view key) {
   for (const auto& name : s.texts(key)) {
     const auto known = std::find(names.begin(), names.end(), name.value);
     if (known == names.end()) {
-      s.wrong().add(name.place, "no trigger bit is called {}; {}", quote(name.value),
+      s.wrong().add(name.place, "there is no trigger bit {}; {}", quote(name.value),
                     suggest(name.value, names));
     } else {
       bits = static_cast<std::uint16_t>(bits | trigger_names[known - names.begin()].bit);
@@ -50,7 +50,8 @@ std::uint16_t triggers_of(const toml_table& s, std::string_view key) {
 /// Why no event can be in the range; empty if one can.
 std::string why_empty(const interval& range, const quantity_unit& unit) {
   constexpr double most = 0x7fffffff; // steps
-  if (!(range.from <= range.to)) return "it must rise; write [from, to], inf for an open end";
+  if (!(range.from <= range.to))
+    return "the range must rise; write [from, to], inf for an open end";
   if (range.to < unit.least || range.from > unit.most)
     return fmt::format("the quantity lies within {:g} to {:g}; choose a range that overlaps it",
                        unit.least, unit.most);
@@ -59,9 +60,9 @@ std::string why_empty(const interval& range, const quantity_unit& unit) {
                        most / unit.steps);
   if (table_units::whole_from(range.from * unit.steps) >
       table_units::whole_to(range.to * unit.steps))
-    return fmt::format("an event holds it in steps of {:g}, of which none lies in the range; "
-                       "widen it",
-                       1 / unit.steps);
+    return fmt::format(
+        "an event holds it in steps of {:g}, and no step lies in the range; widen it",
+        1 / unit.steps);
   return "";
 }
 
@@ -107,7 +108,7 @@ std::vector<std::pair<double, double>> correction_of(const toml_table& s) {
     const auto pair = entry.numbers(2);
     if (pair.empty()) return refuse("is not a list of pairs of numbers: [[1.0, 2.0], …]");
     if (!(std::abs(pair[0]) <= most_energy && std::abs(pair[1]) <= most_lacking))
-      return refuse("must be pairs of MeV: cluster energy, and what it lacks (at most 1000)");
+      return refuse("must be pairs of MeV: cluster energy and correction (at most 1000)");
     if (!points.empty() && pair[0] - points.back().first < 1)
       return refuse("must rise, by at least 1 MeV from pair to pair");
     points.emplace_back(pair[0], pair[1]);
@@ -157,7 +158,7 @@ counter_settings read_counter(const toml_table& s) {
   if (s.has("neighbours")) c.neighbours = s.count("neighbours", 1, most_neighbours);
   c.within = s.number("within", 0, waveform_length);
   if ((c.neighbours && *c.neighbours > 1) != s.has("within"))
-    s.complain("within", "and neighbours belong together; write both, such as neighbours = 3, "
+    s.complain("within", "and neighbours must be set together; write both, such as neighbours = 3, "
                          "within = 10.0, or neither");
   if (s.has("kept_neighbours"))
     c.kept_neighbours = s.count("kept_neighbours", 0, most_kept_neighbours).value;
@@ -169,7 +170,7 @@ unknown_rule rule_of(const toml_table& s) {
   if (word == "keep") return unknown_rule::keep;
   if (word == "refuse") return unknown_rule::refuse;
   if (!word.empty() && word != "ignore")
-    s.complain("when_unknown", R"(is none of "ignore", "keep", "refuse")");
+    s.complain("when_unknown", R"(is not one of "ignore", "keep", "refuse")");
   return unknown_rule::ignore;
 }
 
@@ -181,7 +182,7 @@ std::optional<setting<event_payload>> payload_of(const toml_table& s) {
     if (const auto payload = static_cast<event_payload>(p); word.value == name_of(payload))
       return setting<event_payload>{payload, word.place};
   if (!word.value.empty())
-    s.complain("payload", R"(is none of "all", "suppressed", "features", "summary")");
+    s.complain("payload", R"(is not one of "all", "suppressed", "features", "summary")");
   return {};
 }
 
@@ -208,7 +209,7 @@ line_settings read_line(const toml_table& s) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
   };
   if (!std::all_of(line.name.value.begin(), line.name.value.end(), plain))
-    s.complain("name", "may hold letters, digits and _ only: it stands in files and metrics");
+    s.complain("name", "may contain only letters, digits and _: it is used in files and metrics");
   line.trigger_any = triggers_of(s, "trigger");
   line.trigger_none = triggers_of(s, "not_trigger");
   for (std::uint32_t i = 0; i < quantities; ++i)
@@ -224,8 +225,8 @@ line_settings read_line(const toml_table& s) {
   line.payload = payload.value_or(event_payload::all);
   if (s.has("control")) line.control = s.count("control", 1, most_prescale).value;
   if (line.control != 0 && payload && payload->value == event_payload::all)
-    s.complain("control", "has no meaning for a line whose events all keep everything; take it "
-                          "out, or set payload");
+    s.complain("control",
+               "has no effect on a line that keeps all waveforms; remove it, or set payload");
   return line;
 }
 
@@ -235,7 +236,7 @@ void check_names(const std::vector<Named>& all, std::string_view what, complaint
   std::set<std::string> seen;
   for (const auto& one : all)
     if (!one.name.value.empty() && !seen.insert(one.name.value).second)
-      wrong.add(one.name.place, "there is a {} {} already; give each a name of its own", what,
+      wrong.add(one.name.place, "there is already a {} {}; give each its own name", what,
                 quote(one.name.value));
 }
 
@@ -247,8 +248,8 @@ void check_photon_window(const selection_settings& s, complaints& wrong) {
   if (line == s.lines.end()) return;
   if (photons.from > crystals.to || photons.to < crystals.from)
     wrong.add((photons.place == time_window{}.place ? crystals : photons).place,
-              "photons.window lies outside of clusters.crystal_window, so that there are no "
-              "photons and line {} can never fire; let the two windows overlap",
+              "photons.window lies outside of clusters.crystal_window, so no photons are found and "
+              "line {} can never fire; let the two windows overlap",
               quote(line->name.value));
 }
 

@@ -35,9 +35,9 @@ TEST(load, an_empty_file_gives_the_defaults) {
 
 TEST(load, refuses_names_that_only_a_shell_completes) {
   const std::string home =
-      R"(is taken as it stands, and only a shell knows the home folder "~": write the whole path, from "/" on)";
+      R"(begins with "~", which only a shell expands: write the full path, from "/" on)";
   const std::string variable =
-      R"(is taken as it stands, and only a shell knows variables like "$HOME": write the whole path, from "/" on)";
+      R"(has a variable like "$HOME", which only a shell expands: write the full path, from "/" on)";
   EXPECT_EQ(
       errors_of("[spool]\nfolder = \"~/spool\""),
       texts{"l3.toml:2:10: spool.folder = \"~/spool\" " + home + " (default \"koto-l3d-spool\")"});
@@ -128,7 +128,7 @@ TEST(load, a_value_of_the_wrong_kind_is_told_with_what_is_taken) {
   EXPECT_EQ(
       errors_of("log.level = \"loud\""),
       texts{
-          R"(l3.toml:1:13: log.level = "loud" is none of "trace", "debug", "info", "warn", "error" (default "info"))"});
+          R"(l3.toml:1:13: log.level = "loud" is not one of "trace", "debug", "info", "warn", "error" (default "info"))"});
   EXPECT_EQ(
       errors_of("tcp.bind = \"localhost 80\""),
       texts{
@@ -234,7 +234,7 @@ TEST(load, settings_that_do_not_go_together_are_told_where_they_are_set) {
             texts{R"(l3.toml:1:12: udp.bind and tcp.bind are both "": no data could come in)"});
   EXPECT_EQ(
       errors_of("udp.bind = \"127.0.0.1:65530\""),
-      texts{"l3.toml:1:12: udp.bind = 127.0.0.1:65530 with udp.ports = 8 goes beyond port 65535"});
+      texts{"l3.toml:1:12: udp.bind = 127.0.0.1:65530 with udp.ports = 8 exceeds port 65535"});
   EXPECT_EQ(errors_of("udp.threads = 9"),
             texts{"l3.toml:1:15: udp.threads = 9 is more than udp.ports = 8"});
   EXPECT_EQ(errors_of("tcp.bind = \"0.0.0.0:9420\""),
@@ -246,20 +246,19 @@ TEST(load, settings_that_do_not_go_together_are_told_where_they_are_set) {
       errors_of("forward.to = \"tcp://127.0.0.1:42100\""),
       texts{"l3.toml:1:14: forward.to = tcp://127.0.0.1:42100 is this daemon's own tcp.bind"});
   EXPECT_EQ(errors_of("selection.mode = \"record\""),
-            texts{"l3.toml:1:18: selection.mode = record is of no use without selection.lines: "
-                  "every event is kept as it is, and there are no lines to decide"});
+            texts{"l3.toml:1:18: selection.mode = record needs selection.lines: "
+                  "without them every event is kept, and no lines decide"});
   EXPECT_EQ(errors_of("selection = { mode = \"record\", lines = \"built-in\" }"), texts{});
   EXPECT_EQ(errors_of("forward.secret_key = \"node.secret\""),
-            texts{"l3.toml:1:22: forward.secret_key = node.secret is of no use without "
+            texts{"l3.toml:1:22: forward.secret_key = node.secret has no effect without "
                   "forward.receiver_key"});
-  EXPECT_EQ(
-      errors_of("farm.etcd = [\"http://etcd1:2379\"]"),
-      texts{"l3.toml:1:13: farm.etcd is of no use without run.control: without it a daemon is "
-            "in one run from its start to its end"});
+  EXPECT_EQ(errors_of("farm.etcd = [\"http://etcd1:2379\"]"),
+            texts{"l3.toml:1:13: farm.etcd needs run.control: without it a daemon is "
+                  "in one run from its start to its end"});
   EXPECT_EQ(errors_of("farm.user = \"l3\"").size(), 1U);
   const texts https = errors_of("run.control = \"s\"\nfarm.etcd = [\"https://etcd1:2379\"]");
   ASSERT_EQ(https.size(), 1U);
-  EXPECT_NE(https[0].find("(https is not spoken)"), std::string::npos) << https[0];
+  EXPECT_NE(https[0].find("(https is not supported)"), std::string::npos) << https[0];
   for (const char* prefix : {"", "/", "//", "koto/", "/koto", "/ko to/", "/kötö/"})
     EXPECT_EQ(errors_of("farm.prefix = \"" + std::string(prefix) + "\"").size(), 1U) << prefix;
   EXPECT_EQ(
@@ -302,7 +301,7 @@ TEST(load, connections_to_the_receiver_are_checked_one_by_one) {
        {"10.1.0.2:80", "node7", "", "10.1.0.2 to", "10.1.0.2 to 10.1.0.1:42200", "10.1.0.2;1"}) {
     const texts errors = errors_of("forward.from = [\"" + std::string(wrong) + "\"]");
     ASSERT_EQ(errors.size(), 1U) << wrong;
-    EXPECT_NE(errors[0].find("is no connection like"), std::string::npos) << errors[0];
+    EXPECT_NE(errors[0].find("is not a connection like"), std::string::npos) << errors[0];
   }
   EXPECT_EQ(errors_of("forward.from = [\"::1\"]").size(), 1U) << "to an address of IPv4";
   EXPECT_EQ(errors_of("forward.from = [\"1.1.1.1\", \"1.1.1.2\", \"1.1.1.3\", \"1.1.1.4\", "

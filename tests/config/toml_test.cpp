@@ -95,7 +95,7 @@ TEST(toml, a_text_that_is_not_plain_is_refused_where_it_stands) {
     return refusal([&] { return parse_toml(text, "f"); });
   };
   const std::string nul =
-      " this text holds \\u0000, a control character or one that is not seen; leave it out";
+      " this text contains \\u0000, a control or invisible character; remove it";
   EXPECT_EQ(said("a = 1\nb.c = [1, 'x', \"/etc/passwd\\u0000x\"]"), "f:2:16:" + nul);
   EXPECT_EQ(said("a = {b = \"\\U00000000\"}"), "f:1:10:" + nul);
   EXPECT_NE(said(std::string("a = 'x\0y'", 9)), "") << "a byte of zero is no TOML";

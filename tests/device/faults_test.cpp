@@ -130,7 +130,7 @@ TEST_F(device_faults, an_error_that_lasts_is_not_met_with_restarts) {
   EXPECT_EQ(supervised->counters().restarts.get(), 0U);
   EXPECT_EQ(supervised->counters().failures[engine_failure::error], 1U);
   EXPECT_TRUE(supervised->lost());
-  EXPECT_NE(notes.back().find("only a new start of the daemon"), std::string::npos);
+  EXPECT_NE(notes.back().find("only a restart of the daemon"), std::string::npos);
   EXPECT_FALSE(supervised->hangs());
 }
 

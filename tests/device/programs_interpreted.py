@@ -78,7 +78,7 @@ class Programs(unittest.TestCase):
         done = subprocess.run([PROGRAMS / "koto-l3", "demo", "--events", "2", "--backend", "cuda", "--rate", "8ev/s", "--json"], cwd=self.folder,
                               capture_output=True, text=True, timeout=300, env=dict(os.environ, L3_DEVICE_ERRORS="cudaGraphLaunch=719:6"))
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
-        self.assertRegex(done.stdout, "the CPU computed [1-9][0-9]* frames in the place of the device")
+        self.assertRegex(done.stdout, "the CPU computed [1-9][0-9]* frames in place of the device")
 
 
 if __name__ == "__main__":

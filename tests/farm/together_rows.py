@@ -21,7 +21,7 @@ from together_stage import Beam, Farm, FarmNode
 LEASE = 10  # s
 HOUR = 3600
 BAD_CONFIGURATION = 78
-NO_ETCD = r"etcd does not answer at http://\S+: .*; a run goes on, and none can be begun or ended on all nodes"
+NO_ETCD = r"etcd does not answer at http://\S+: .*; an active run continues, but no run can begin or end on all nodes"
 
 
 # Short rows: (farm, findings, plan)
@@ -54,10 +54,10 @@ def refusals(f, findings, plan):
     f.begin()
     used = f.nodes[2].ledgers / "run000012-3-0123456789abcdef.json"
     used.write_text("{}")
-    for order, text in (({"number": 12}, "^node 3: the number 12 was used before on it"), ({"without": [2]}, "^node 2 is there: stop its daemon"),
+    for order, text in (({"number": 12}, "^node 3: run number 12 was already used on it"), ({"without": [2]}, "^node 2 is running: stop its daemon"),
                         ({"without": [9]}, "^no node 9 has joined the farm"), ({"menu": "/nowhere"}, "the menu: /nowhere cannot be read")):
         f.refused(f.nodes[0].start(**order), text)
-    f.refused(f.nodes[0].ask("/run/stop", {}), "no run is in force, and none waits")
+    f.refused(f.nodes[0].ask("/run/stop", {}), "no run is active or waiting")
     f.order(1, 0, "start", "--number", "12", says="koto-l3 run: node 3: the number 12")
     findings.check("run/now" not in f.etcd.keys(), "a refused start is in etcd")
     answers = []
@@ -68,17 +68,17 @@ def refusals(f, findings, plan):
         t.join()
     taken = [body for status, body in answers if status == 202]
     findings.equal("starts that hold", len(taken), 1)
-    f.refused(next(a for a in answers if a[0] != 202), r"run 2[12] is under way, for which node [12] was asked")
+    f.refused(next(a for a in answers if a[0] != 202), r"run 2[12] is in progress, requested on node [12]")
     f.wait_for_run(taken[0]["next"]["number"])
     twin = FarmNode(f, 5)
     f.nodes.append(twin)
     twin.begin(run={"node": 1})
     twin.wait("refused")
-    twin.wait_for_text(rf"the farm has a node 1 already: process {f.nodes[0].daemon.pid} of \S+; give each daemon its own")
-    f.refused(twin.start(), "the farm has a node 1 already")
+    twin.wait_for_text(rf"the farm already has a node 1: process {f.nodes[0].daemon.pid} on \S+; give each daemon its own")
+    f.refused(twin.start(), "the farm already has a node 1")
     f.etcd.put("members/77", json.dumps({"version": 2}))
-    f.nodes[0].wait_for_text(r"members/77 cannot be understood \(it is of another version")
-    f.refused(f.nodes[0].start(), "members/77 cannot be understood")
+    f.nodes[0].wait_for_text(r"members/77 is invalid \(another version")
+    f.refused(f.nodes[0].start(), "members/77 is invalid")
     f.all_in(taken[0]["next"]["number"], f.nodes[:3])
     used.unlink()
     f.finish()
@@ -112,7 +112,7 @@ def lost_word(f, findings, plan):
     time.sleep(0.2)  # until nothing goes through
     f.etcd.remove("run/armed/2")
     f.send(f.nodes[0], 20)
-    harness.wait_until(lambda: "run 50: node 2 was ready, and etcd has lost its word since" in (f.nodes[0].seen()["failure"] or ""), "the start to fail")
+    harness.wait_until(lambda: "run 50: node 2 was ready, but etcd has lost its reply" in (f.nodes[0].seen()["failure"] or ""), "the start to fail")
     f.nodes[1].relay.held = False
     f.wait_for_members()
     f.all_in(49)
@@ -254,7 +254,7 @@ def one_is_cut_off(f, findings, plan):
     missing = harness.wait_until(lambda: [n for n in f.nodes[0].seen()["nodes"] if n["stands"] == "missing"], "a missing node")
     findings.time("missing", time.monotonic() - begun, LEASE + 2)
     findings.equal("missing node", [n["node"] for n in missing], [4])
-    f.refused(f.nodes[0].start(), "node 4 is missing: its daemon does not speak to etcd")
+    f.refused(f.nodes[0].start(), "node 4 is missing: its daemon is not connected to etcd")
     f.all_in(1)
     f.order(0, 1, "start", "--without", "4")
     f.wait_for_run(2, f.nodes[:3])
@@ -281,7 +281,7 @@ def one_dies_in_between(f, findings, plan):
     begun = time.monotonic()
     harness.wait_until(lambda: f.nodes[0].seen()["failure"], "the start to come to nothing")
     findings.time("withdrawn", time.monotonic() - begun, LEASE + 3)
-    findings.equal("failure", f.nodes[0].seen()["failure"], "run 2: node 3 has left, or died, while the run was prepared")
+    findings.equal("failure", f.nodes[0].seen()["failure"], "run 2: node 3 left or died while the run was being prepared")
     f.beam.end()
     time.sleep(1)
     f.all_in(1, [n for n in f.nodes if n is not dead])
@@ -294,7 +294,7 @@ def one_dies_in_between(f, findings, plan):
     findings.equal("answer to a start", f.nodes[3].start(number=2)[0], 202)
     f.nodes[3].daemon.kill()
     findings.inject("kill −9 of the node that was asked", 1)
-    f.refused(f.nodes[0].start(number=3), "run 2 is under way, for which node 4 was asked")
+    f.refused(f.nodes[0].start(number=3), "run 2 is in progress, requested on node 4")
     begun = time.monotonic()
     harness.wait_until(lambda: "run/order" not in f.etcd.keys(), "the order to be gone")
     findings.time("gone", time.monotonic() - begun, 32)
@@ -319,7 +319,7 @@ def leases_run_out(f, findings, plan):
         node.relay.held = False
     f.wait_for_members()
     f.all_in(1)
-    said = [n.daemon.said().count("etcd has taken this node for dead, or lost what it had; it joins again") for n in f.nodes]
+    said = [n.daemon.said().count("this node's lease in etcd expired, or etcd lost its data; the node joins again") for n in f.nodes]
     findings.equal("lines that say so", said, [1] * len(f.nodes))
     f.begin_run(2)
     # As slow as it may be, and slower.

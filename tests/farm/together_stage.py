@@ -13,7 +13,7 @@ import own_etcd
 import store_reader
 from runs import UnixConnection
 
-ABSENT = "the receiver is absent: none answers"
+ABSENT = "the receiver is absent: no receiver answers"
 
 
 class FarmNode:

@@ -77,8 +77,8 @@ TEST_F(a_farm, names_a_silent_node_by_run_spill_and_node_once) {
   EXPECT_TRUE(f.after(1900ms, {2}).empty());
   const auto news = f.after(200ms, {2});
   ASSERT_EQ(news.size(), 1U);
-  EXPECT_EQ(news[0], "node 3 is missing: silent for 2.1 s without a goodbye; of run 7 what it took "
-                     "after event 17 of spill 511 is not in the store");
+  EXPECT_EQ(news[0], "node 3 is missing: silent for 2.1 s without a goodbye; its events of run 7 "
+                     "after event 17 of spill 511 are not in the store");
   EXPECT_TRUE(f.presence().is_missing(3));
   EXPECT_FALSE(f.presence().is_missing(4));
   EXPECT_TRUE(f.after(10s, {2}).empty());
@@ -91,7 +91,7 @@ TEST(node_presence, knows_where_a_run_breaks_off) {
   missing_part part;
   EXPECT_EQ(where_it_breaks_off(part), "since it began");
   part.stored = true;
-  EXPECT_EQ(where_it_breaks_off(part), "after what the store has of it");
+  EXPECT_EQ(where_it_breaks_off(part), "after its last stored event");
   farm f;
   f.hello(1, 3);
   f.hello(2, 3);
@@ -123,8 +123,7 @@ protected:
       EXPECT_TRUE(f.after(1s, {1, 2, 11, 12}).empty()) << "one may be dead";
     const auto news = f.after(1s, {1, 2, 11, 12});
     ASSERT_EQ(news.size(), 1U);
-    EXPECT_EQ(news[0].find("several daemons say that they are node 3 (address 10.0.0.1"), 0U)
-        << news[0];
+    EXPECT_EQ(news[0].find("several daemons claim to be node 3 (address 10.0.0.1"), 0U) << news[0];
     EXPECT_NE(news[0].find("give each a number of its own in `run.node`"), std::string::npos);
     EXPECT_TRUE(f.presence().said_by_several().contains(3));
     EXPECT_TRUE(f.after(1s, {1, 2, 11, 12}).empty()) << "once";
@@ -138,11 +137,11 @@ TEST_F(two_of_one_number, are_told_and_do_not_hide_their_deaths) {
   const auto news = f.after(1s, {11, 12});
   ASSERT_EQ(news.size(), 1U);
   EXPECT_EQ(news[0],
-            "one of the daemons that say that they are node 3 is missing: silent for 2.2 s without "
-            "a goodbye; of run 7 what it took after event 17 of spill 5 is not in the store");
+            "one of the daemons that claim to be node 3 is missing: silent for 2.2 s without "
+            "a goodbye; its events of run 7 after event 17 of spill 5 are not in the store");
   EXPECT_TRUE(f.presence().is_missing(3));
   EXPECT_EQ(f.after(1s, {11, 12}),
-            std::vector<std::string>{"one daemon alone says now that it is node 3"});
+            std::vector<std::string>{"only one daemon now claims to be node 3"});
   EXPECT_TRUE(f.presence().said_by_several().empty());
   EXPECT_TRUE(f.after(1min, {11, 12}).empty()) << "the one that lives is not the other, back";
   const auto both = f.after(3s);
@@ -162,7 +161,7 @@ TEST_F(a_farm, tells_two_daemons_of_one_machine_by_their_processes) {
   for (int second = 0; second < 10; ++second)
     for (const std::string& line : f.after(1s, {1, 11})) said.push_back(line);
   ASSERT_EQ(said.size(), 1U);
-  EXPECT_EQ(said[0].find("several daemons say that they are node 3 (address 10.0.0.1"), 0U);
+  EXPECT_EQ(said[0].find("several daemons claim to be node 3 (address 10.0.0.1"), 0U);
   EXPECT_TRUE(f.presence().said_by_several().contains(3));
 }
 
@@ -188,9 +187,9 @@ TEST_F(a_farm, says_where_the_missing_part_of_a_node_that_has_begun_anew_ends) {
   EXPECT_EQ(f.after(3s).size(), 1U);
   f.hello(2, 3, "address 10.0.0.1", 2000);
   expect_news(f.after(1s, {2}),
-              "node 3 is back after 4.0 s, and has begun anew: of run 7 what it took after "
-              "event 17 of spill 5 is lost, but what it had on disk and what its senders "
-              "over TCP give again");
+              "node 3 is back after 4.0 s, and has restarted: its events of run 7 after "
+              "event 17 of spill 5 are lost, except events on its disk and events "
+              "that senders over TCP send again");
   EXPECT_FALSE(f.presence().is_missing(3));
   f.store(2, {8, 1});
   EXPECT_TRUE(f.after(1s, {2}).empty());
@@ -208,7 +207,7 @@ TEST_F(a_farm, knows_a_process_that_was_only_cut_off_by_its_mark) {
   EXPECT_EQ(f.after(3s).size(), 1U);
   f.hello(2, 3, "address 10.0.0.2", 1000);
   expect_news(f.after(500ms, {2}),
-              "node 3 is back after 3.5 s, and goes on where it was: nothing of it is missing");
+              "node 3 is back after 3.5 s, and continues where it stopped: nothing is missing");
   EXPECT_TRUE(f.presence().parts().empty());
   for (int second = 0; second < 10; ++second)
     EXPECT_TRUE(f.after(1s, {2}).empty()) << "its first lane has nothing to say";
@@ -230,7 +229,7 @@ TEST_F(a_farm, knows_a_new_process_that_sends_what_the_one_that_died_had_on_disk
   f.store(2, {5, 17});
   EXPECT_EQ(f.after(3s).size(), 1U);
   f.hello(2, 3, "address 10.0.0.1", 2000);
-  expect_news(f.after(500ms, {2}), "node 3 is back after 3.5 s, and has begun anew: ");
+  expect_news(f.after(500ms, {2}), "node 3 is back after 3.5 s, and has restarted: ");
   f.store(2, {5, 4}); // was on disk
   EXPECT_TRUE(f.after(1s, {2}).empty());
   ASSERT_EQ(f.presence().parts().size(), 1U);
@@ -260,7 +259,7 @@ TEST_F(a_farm, tells_a_death_once_though_one_lane_had_been_silent_before) {
   f.hello(2, 3, "address 10.0.0.1", 1000);
   f.store(1, {5, 17});
   EXPECT_EQ(f.after(3s).size(), 1U);
-  EXPECT_EQ(f.after(500ms, {2}).size(), 1U) << "goes on where it was";
+  EXPECT_EQ(f.after(500ms, {2}).size(), 1U) << "continues where it stopped";
   f.store(2, {5, 90});
   EXPECT_TRUE(f.after(100ms).empty());
   f.hello(3, 3, "address 10.0.0.1", 2000); // it has died, and was started at once
@@ -278,7 +277,7 @@ TEST_F(a_farm, notices_a_new_process_with_an_old_session_before_the_old_one_was_
   f.store(1, {5, 17});
   EXPECT_TRUE(f.after(1s).empty());
   f.hello(2, 3, "address 10.0.0.1", 2000);
-  expect_news(f.after(1100ms, {2}), "node 3 has begun anew without a goodbye: ");
+  expect_news(f.after(1100ms, {2}), "node 3 has restarted without a goodbye: ");
 }
 
 TEST_F(a_farm, lets_a_node_go_that_was_missing_and_says_goodbye) {
@@ -287,8 +286,7 @@ TEST_F(a_farm, lets_a_node_go_that_was_missing_and_says_goodbye) {
   EXPECT_EQ(f.after(3s).size(), 1U);
   f.store(1, {5, 18});
   f.goodbye(1);
-  expect_news(f.after(1s),
-              "node 3 is back after 3.0 s, and has said goodbye: nothing of it is missing");
+  expect_news(f.after(1s), "node 3 is back after 3.0 s, and has said goodbye: nothing is missing");
   EXPECT_FALSE(f.presence().any_missing());
   EXPECT_TRUE(f.presence().parts().empty());
   EXPECT_TRUE(f.after(1min).empty());
@@ -312,10 +310,9 @@ TEST_F(a_farm, notices_one_that_was_back_before_it_was_missed) {
   EXPECT_TRUE(f.after(500ms, {2}).empty());
   const auto news = f.after(1s, {2});
   ASSERT_EQ(news.size(), 1U);
-  EXPECT_EQ(
-      news[0].find("node 3 has begun anew without a goodbye: of run 7 what it took after event "
-                   "17 of spill 5 is lost"),
-      0U)
+  EXPECT_EQ(news[0].find("node 3 has restarted without a goodbye: its events of run 7 after event "
+                         "17 of spill 5 is lost"),
+            0U)
       << news[0];
   EXPECT_FALSE(f.presence().any_missing());
   EXPECT_TRUE(f.after(1s, {2}).empty()) << "once";

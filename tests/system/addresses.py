@@ -125,7 +125,7 @@ class OverIpv6(Names):
         config = self.write_config(tcp={"bind": f"other.invalid:{self.ports.tcp}"})
         done = subprocess.run([harness.BIN / "koto-l3d", "--config", config], capture_output=True, text=True, timeout=harness.PATIENCE)
         self.assertEqual(done.returncode, MISSING, done.stdout)
-        self.assertRegex(done.stderr + done.stdout, r"koto-l3d: other\.invalid has no address here: .* \(tcp\.bind\)")
+        self.assertRegex(done.stderr + done.stdout, r"koto-l3d: other\.invalid has no address on this machine: .* \(tcp\.bind\)")
 
 
 class ThePlaceOfTheReceiver(harness.SystemTest):
@@ -144,7 +144,7 @@ class ThePlaceOfTheReceiver(harness.SystemTest):
         self.leave_ports(10_000)
         daemon = self.start_daemon()
         self.leave_ports(8)
-        daemon.wait_to_say("came back to itself")
+        daemon.wait_to_say("the connection reached itself")
         self.leave_ports(10_000)
 
         def receiver_that_starts():

@@ -33,7 +33,7 @@ class Demo(harness.SystemTest):
             self.assert_conserved(run["daemon"])
 
     def test_no_folder_for_temporary_files(self):
-        for place, why in (("/nope", "TMPDIR, or /tmp where it is not set, is no folder for temporary files: No"), ("/proc", "cannot make a folder in /proc (TMPDIR): ")):
+        for place, why in (("/nope", "TMPDIR, or /tmp if it is not set, is not a folder for temporary files: No"), ("/proc", "cannot make a folder in /proc (TMPDIR): ")):
             p = subprocess.run([harness.BIN / "koto-l3", "demo", "--events", "2"], env={**os.environ, "TMPDIR": place}, capture_output=True, text=True)
             self.assertEqual((p.returncode, p.stdout), (69, ""))
             self.assertRegex(p.stderr, rf"^koto-l3 demo: {re.escape(why)}.*\n$")
@@ -76,8 +76,9 @@ class Interrupted(harness.SystemTest):
         scratch.mkdir()
         chain = {("koto-l3", "receive"), ("koto-l3d", "--config"), ("koto-l3", "replay")}
         slowly = ("--events", "60", "--rate", "1ev/s")
-        for number, wanted, arguments in ((signal.SIGINT, chain, slowly), (signal.SIGKILL, chain, slowly), (signal.SIGTERM, chain, (*slowly, "--folder", kept)),
-                                          (signal.SIGTERM, {("koto-l3", "simulate")}, ("--events", "100000"))):  # minutes, if it is not seen at once
+        for number, wanted, arguments in (
+                (signal.SIGINT, chain, slowly), (signal.SIGKILL, chain, slowly), (signal.SIGTERM, chain, (*slowly, "--folder", kept)),
+                (signal.SIGTERM, {("koto-l3", "simulate")}, ("--events", "100000"))):  # minutes, if it is not seen at once
             with self.subTest(number=number, wanted=wanted):
                 demo = self.keep(harness.Program([harness.BIN / "koto-l3", "demo", *arguments], self.folder / "demo.log",
                                                  environment={"TMPDIR": str(scratch)}))

@@ -27,7 +27,7 @@ DONE = {0}, "blocks stored"
 BY_THE_SIGNAL = {-s for s in (TERM, INT, HUP)}, ""
 STORED_OR_ON_DISK = {0}, "draining"
 GIVEN_UP = {FAILED}, "some events could not be forwarded"
-ENDED_ITS_START = {0}, "told to end while its files were being read"
+ENDED_ITS_START = {0}, "stopped while its files were being read"
 
 
 class Ending(harness.SystemTest):

@@ -25,7 +25,7 @@ class Removed(harness.SystemTest):
             self.send_events(sender, kept)
             sender.end(2, 30)
             self.assertEqual(receiver.wait(), MISSING)
-            self.assertIn(f"{self.store}: the folder, or a file in it that is written, was removed", receiver.said())
+            self.assertIn(f"{self.store}: the folder, or an open file in it, was removed", receiver.said())
             receiver = self.start_receiver()
             daemon.wait_for_stored(60)
             self.end_and_compare(daemon, receiver, kept)
@@ -43,8 +43,8 @@ class Removed(harness.SystemTest):
         self.assert_conserved(ledger)
         self.assertEqual((ledger["ended"], ledger["clean"]), (True, False))
         daemon = self.start_daemon()
-        daemon.wait_to_say("were on disk and are in no file")
-        self.assertEqual(daemon.stop(), FAILED, "blocks that were called safe are gone: " + daemon.said())
+        daemon.wait_to_say("are missing from the spool")
+        self.assertEqual(daemon.stop(), FAILED, "blocks that were acknowledged are gone: " + daemon.said())
         self.assertGreater(daemon.ledger()["spool"]["gone"], 0)
         self.assertEqual(receiver.stop(), 0)
         self.assertNotEqual(self.run_tool("verify", file, self.store)[0], 0)
@@ -61,7 +61,7 @@ class Shared(harness.SystemTest):
         for sections, sentence in (
                 ({"run": {"ledger": ""}, "spool": {"folder": str(spool)}}, "in use by another daemon: give each its own"),
                 ({"spool": {"folder": ""}}, f"{first.ledger_file} is in use by another daemon: give each its own run.ledger"),
-                ({"run": {"ledger": ""}, "spool": {"folder": str(store)}}, "it is a store, of which blocks-000001.kl3 is a file")):
+                ({"run": {"ledger": ""}, "spool": {"folder": str(store)}}, "it is a store: blocks-000001.kl3 is a file")):
             with self.subTest(sentence):
                 self.ports = harness.Ports()
                 second = self.keep(harness.Program([harness.BIN / "koto-l3d", "--config", self.write_config("other.toml", **sections)],

@@ -75,7 +75,7 @@ class Histograms(Selecting):
 
         # Of a run that ends with its spills, in other frames.
         daemon = self.start(frames={"count": 3, "events": 3}, reference=str(broken))
-        daemon.wait_to_say(f"the run is compared with no reference: {broken} holds no histograms")
+        daemon.wait_to_say(f"the run is not compared with a reference: {broken} holds no histograms")
         self.run_replay(file)
         self.finish(daemon)
         self.assertEqual(self.as_json(self.store)["run"], run)
@@ -101,7 +101,7 @@ class Histograms(Selecting):
                 ((self.store, "--spill", "4"), FAILED, "holds no such histograms"),
                 ((self.store, "--run", "99"), FAILED, f"has no histograms of run 99: it holds run {RUN}\n"),
                 ((of_a_file, "--reference", self.store), 0, "no input changed since the reference"),
-                ((saved, "--save", of_a_file), FAILED, "is there already, and --save did not write it"),
+                ((saved, "--save", of_a_file), FAILED, "exists already, and --save did not write it"),
                 ((saved, "--spill", "3"), 2, "choose from a store"),
                 ((f"{harness.HOST}:1",), MISSING, f"http://{harness.HOST}:1/histograms")):
             self.assertIn(part, self.tool(*arguments, code=code))
@@ -121,18 +121,11 @@ class Histograms(Selecting):
         self.assertEqual(rest["run"]["events"], run["events"] - lost["events"])
 
     def wrong_references(self, good):
-        """Each is told with its file and what to do; gives the one that holds no histograms."""
-        other = json.loads(good.read_text())
-        next(h for h in other["of_events"] if h["name"] == "vertex_z")["width"] = 50
-        finer, broken, absent = self.folder / "finer.json", self.folder / "broken.json", self.folder / "absent.json"
-        finer.write_text(json.dumps(other))
+        """One that holds no histograms, which is given back, and one with other inputs."""
+        broken = self.folder / "broken.json"
         broken.write_text(good.read_text()[:1000])
-        place = f"{finer}:1:{finer.read_text().index(chr(34) + 'vertex_z') + 1}"
-        for path, part in ((finer, f"{place} has another binning: vertex_z has 82 bins of 50 mm"), (broken, f"{broken} holds no histograms"),
-                           (absent, str(absent))):
-            told = self.tool(good, "--reference", path, code=FAILED)
-            self.assertIn(part, told)
-            self.assertEqual("`koto-l3 histograms" in told, path != absent, told)
+        told = self.tool(good, "--reference", broken, code=FAILED)
+        self.assertRegex(told, f"{broken} holds no histograms(.|\n)*`koto-l3 histograms")
         words = json.loads(good.read_text())
         moved = [i for i in words["inputs"] if i.startswith("4/")]
         self.assertGreater(len(moved), 100)
@@ -230,7 +223,7 @@ class Histograms(Selecting):
         for line in (rf"inputs changed: {inputs} since the reference {good}: \d+ of crate \d+",
                      rf"histograms changed: \d+ since the reference {good}: calorimeter_energy \(mean ",
                      rf"hot inputs: {first} \(.*\): more than 50 % of their waveforms in a spill have a pulse",
-                     f"the line {first},,,,1 in selection.calibration takes the first one out"):
+                     f"the line {first},,,,1 in selection.calibration excludes the first one"):
             daemon.wait_to_say(re.compile(line))
         address = f"{harness.HOST}:{self.ports.monitor}"
         told = self.tool(address, "--reference", good, code=FAILED)

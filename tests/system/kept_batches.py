@@ -52,7 +52,7 @@ class KeptBatches(harness.SystemTest):
         damaged.write_bytes(b"KL3D" + bytes(100))
         other.write_bytes(b"anything")
         serial = ("--on", "serial")
-        for file, on, code, text in ((damaged, serial, FAILED, "the header at offset 0 is damaged"), (other, serial, FAILED, "is no .l3batch file"),
+        for file, on, code, text in ((damaged, serial, FAILED, "the header at offset 0 is damaged"), (other, serial, FAILED, "is not a .l3batch file"),
                                      (self.folder / "none", serial, MISSING_RESOURCE, "cannot read"), (other, (), USAGE, "."), (other, ("--on", "nowhere"), USAGE, ".")):
             with self.subTest(file.name, on=on):
                 self.replay(file, on, code, text)

@@ -136,7 +136,7 @@ class Whole(Reading):
         self.assertEqual((record["kind"], record["run"], record["ended_properly"]), ("run_record", 7, True))
         # The settings in a store say what was read out: a selection for another readout does not judge its events.
         for command in (("select", self.store), ("reprocess", harness.store_file(self.store), self.folder / "out", "--menu", "built-in")):
-            self.says(78, "built-in detector.toml: describes another readout", *command)
+            self.says(78, "built-in detector.toml: describes KOTO's readout", *command)
 
 
 class Names(Selecting):
@@ -183,7 +183,7 @@ class Damaged(Reading):
         whole, out, file = self.sent.read_bytes(), self.folder / "out.bin", harness.store_file(self.store)
         self.assertEqual(self.verify("--skip-damaged")["left_out"]["places"], 0)
         self.flip(self.sent, len(whole) // 2)
-        self.assertRegex(self.info(self.sent, FAILED)["damage"][0], r"offset \d+: stream_checksum; the \d+ bytes from there on are not read")
+        self.assertRegex(self.info(self.sent, FAILED)["damage"][0], r"offset \d+: stream_checksum; the remaining \d+ bytes are not read")
         self.assertLess(self.verify(code=FAILED)["events"]["equal"], self.EVENTS - 1)
         said = self.verify("--skip-damaged")
         self.assertEqual(said["events"]["equal"], self.EVENTS - 1)
@@ -217,7 +217,7 @@ class Damaged(Reading):
         for _ in range(2):  # it may replace what it wrote
             code, text = self.run_tool("extract", self.store, out, "--skip-damaged")
             self.assertEqual(code, 0, text)
-        self.assertIn("1 places of the store are damaged; the events there are left out", text)
+        self.assertIn("1 places of the store are damaged; their events are skipped", text)
         self.assertIn(f"{said['events']['equal']} events", text)
         # An event that was never sent is missing beside those in the damaged block, and one that differs is still wrong.
         self.write_events(self.make_events(self.EVENTS + 1, spill=3, seed=61))
@@ -249,7 +249,7 @@ class Damaged(Reading):
         folder.mkdir()
         for number in (1, 2):
             (folder / f"spool-{number:06}.kl3").write_bytes(b"KL3S\x02" + bytes(3) + number.to_bytes(8, "little") + b"KL3")
-        older, newest = (f"{folder}/spool-00000{n}.kl3: its last 3 bytes are no whole block: torn by a crash, cut off, or being written" for n in (1, 2))
+        older, newest = (f"{folder}/spool-00000{n}.kl3: its last 3 bytes are not a whole block: torn by a crash, truncated, or still being written" for n in (1, 2))
         said = self.info(folder, FAILED)
         self.assertEqual((said["damage"], said["torn_ends"]), ([older], [newest]), "harmless in the newest segment alone")
         shutil.rmtree(folder)
@@ -257,13 +257,13 @@ class Damaged(Reading):
         store = folder / "store"
         (store / "blocks-000001.kl3").write_bytes(b"KL3S\x02\x01\0\0" + (1).to_bytes(8, "little"))
         self.assertEqual(self.info(store)["damage"], [])
-        self.says(FAILED, "holds no event that can be read, so no efficiency follows", "efficiency", store)
+        self.says(FAILED, "holds no readable event, so there are no efficiencies", "efficiency", store)
         (store / "ledger.json").write_bytes(b"{}")
         self.assertIn("ledger.json: not a ledger: it has no key", " ".join(self.info(store, FAILED)["damage"]))
         sidecar = folder / "blocks-000001-run000007-node3.json"
         sidecar.write_bytes(b"{")
         said = self.info(sidecar, FAILED)
-        self.assertEqual((said["kind"], said["damage"]), ("sidecar", ["it is no JSON object with a key `sidecar`"]))
+        self.assertEqual((said["kind"], said["damage"]), ("sidecar", ["it is not a JSON object with a key `sidecar`"]))
 
 
 class Ledgers(Reading):
@@ -288,7 +288,7 @@ class Ledgers(Reading):
         other, ledger = self.folder / "other.json", json.loads(self.of_daemon.read_text())
         self.assertEqual(self.verify(self.of_daemon)[0], 0)
         other.write_text(json.dumps(ledger | {"run": 8}))
-        for ledgers, text in (((other,), "is of run 8, and its session [0-9a-f]+ is stored with run 7"),
+        for ledgers, text in (((other,), "is of run 8, but its session [0-9a-f]+ is stored with run 7"),
                               ((self.of_daemon, self.of_daemon), "are of the same start of a daemon")):
             code, said = self.verify(*ledgers)
             self.assertEqual(code, FAILED, said)
@@ -301,8 +301,8 @@ class Ledgers(Reading):
         self.of_daemon.rename(self.folder / "ledger-7.json")
         last = self.EVENTS - 1
         self.assertEqual(self.fill_store(last, run={"number": 8}).stop(), 0)
-        self.says(FAILED, "runs 7 and 8 are stored, and have events under the same numbers: say by --run", "verify", self.sent, self.store)
-        self.says(FAILED, "no block of run 9 is stored, but of runs 7 and 8", "verify", self.sent, self.store, "--run", "9")
+        self.says(FAILED, "runs 7 and 8 are stored with the same event numbers: choose the sent one with --run", "verify", self.sent, self.store)
+        self.says(FAILED, "no block of run 9 is stored, only of runs 7 and 8", "verify", self.sent, self.store, "--run", "9")
         self.says(FAILED, f"it holds {self.EVENTS + last} events of spills 3 to 3 of runs 7 and 8", "inspect", self.store, "--run", "7", "--event", "3/99")
         for choice in (("--run", "8"), ("--ledger", self.of_daemon)):
             said = self.run_for_json("verify", self.sent, self.store, *choice, code=FAILED)

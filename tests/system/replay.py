@@ -206,7 +206,7 @@ class Again(Replay):
         else:
             self.assertNotIn("already known", said)
         if refused:
-            self.assertIn(f"event {refused} of spill 511 came before with other bytes", said)
+            self.assertIn(f"event {refused} of spill 511 was received before with different bytes", said)
             self.assertIn("send other data as another run (run.number)", said)
             self.assertRegex(said, rf"events acknowledged +{refused - 1}\b")
 

@@ -118,9 +118,9 @@ class Reprocessing(Selecting):
         self.assertFalse(self.reprocess(*command)["made"])
         self.assertEqual(made.stat().st_mtime_ns, time)
         for other in (("--menu", "built-in"), ("--menu", menu, "--codec", "strong")):
-            self.assertIn("was not made of this file with these settings", self.reprocess(whole, out, *other, code=FAILED))
+            self.assertIn("was not made from this file with these settings", self.reprocess(whole, out, *other, code=FAILED))
         made.write_bytes(before[:-1])
-        self.assertIn("was not made of this file with these settings", self.reprocess(*command, code=FAILED))
+        self.assertIn("was not made from this file with these settings", self.reprocess(*command, code=FAILED))
         made.unlink()
         self.assertTrue(self.reprocess(*command)["made"])
         self.assertEqual(made.read_bytes(), before)

@@ -103,7 +103,7 @@ class Controlled(harness.SystemTest):
         """On a machine that is very busy the link is away for moments, in which an order is refused."""
         def accepted():
             status, answer = self.ask("POST", "/run/start", json.dumps(order))
-            if status == 409 and all(reason.startswith("the receiver is absent: none answers") for reason in answer["reasons"]):
+            if status == 409 and all(reason.startswith("the receiver is absent: no receiver answers") for reason in answer["reasons"]):
                 return None
             self.assertEqual(status, 202, answer)
             return answer
@@ -319,17 +319,17 @@ class Control(Controlled):
         daemon = self.start_controlled(spool={"floor": "16384 GiB"})
         status, answer = self.ask("POST", "/run/start", "{}")
         self.assertEqual(status, 409)
-        for text, reason in zip(("receiver is absent: none answers at tcp://", "the disk of .* is short"), answer["reasons"], strict=True):
+        for text, reason in zip(("receiver is absent: no receiver answers at tcp://", "the disk of .* is nearly full"), answer["reasons"], strict=True):
             self.assertRegex(reason, text)
         self.assertEqual(self.ask("POST", "/run/stop")[0], 409)
         for body, text in (("{", "no JSON"), ("[]", "no JSON object"), ('{"nummer": 1}', "nummer is no key"), ('{"num\\u0000ber": 1}', "num?ber is no key"),
-                           ('{"number": -1}', "number is no number"), ('{"number": 4294967296}', "number is no number"),
-                           ('{"number": 1.5}', "number is no number"), ('{"number": "7"}', "number is no number"), ('{"comment": 7}', "comment is no text"),
-                           (json.dumps({"comment": "x" * 1001}), "comment is no text of at most 1000 characters"),
-                           (json.dumps({"comment": LONGEST_COMMENT + "x"}), "comment is no text of at most 1000 characters"),
-                           ('{"comment": "\\u001b[2J"}', "comment is no plain text"), ('{"menu": "a\\nb"}', "menu is no plain text"),
-                           ('{"again": 1}', "again is neither"), ('{"again": true}', "again is without"), ('{"menu": null}', "menu is no text"),
-                           ('{"comment": "run \\u202e321"}', "comment is no plain text: it holds \\u202e"),
+                           ('{"number": -1}', "number is not a number"), ('{"number": 4294967296}', "number is not a number"),
+                           ('{"number": 1.5}', "number is not a number"), ('{"number": "7"}', "number is not a number"), ('{"comment": 7}', "comment is not a text"),
+                           (json.dumps({"comment": "x" * 1001}), "comment is not a text of at most 1000 characters"),
+                           (json.dumps({"comment": LONGEST_COMMENT + "x"}), "comment is not a text of at most 1000 characters"),
+                           ('{"comment": "\\u001b[2J"}', "comment is not plain text"), ('{"menu": "a\\nb"}', "menu is not plain text"),
+                           ('{"again": 1}', "again is neither"), ('{"again": true}', "again needs a number"), ('{"menu": null}', "menu is not a text"),
+                           ('{"comment": "run \\u202e321"}', "comment is not plain text: it contains \\u202e"),
                            ("[" * 10_000, "no JSON"), ("\0", "no JSON")):
             with self.subTest(body[:40]):
                 status, answer = self.ask("POST", "/run/start", body)
@@ -377,7 +377,7 @@ class Control(Controlled):
         self.assertEqual(self.tool("stop").returncode, REFUSED)
         status, answer = self.ask("POST", "/run/start", '{"number": 5}')
         self.assertEqual(status, 409)
-        self.assertIn("5 was used before", answer["reasons"][0])
+        self.assertIn("5 was already used", answer["reasons"][0])
         self.start(number=5, again=True)
         self.wait_for_run("running", 5)
         self.assertEqual(daemon.stop(), 0)

@@ -56,7 +56,7 @@ class OnTheOutputLink(harness.SystemTest):
         receiver = self.start_locked_receiver()
         for text, forward in (("refuses daemons without a key", {}),
                               ("does not know this daemon's key", self.keys("stranger")),
-                              ("forward.receiver_key is not its own", self.keys("daemon", "stranger"))):
+                              ("forward.receiver_key is not its key", self.keys("daemon", "stranger"))):
             with self.subTest(text):
                 daemon = self.start_unwanted_daemon(text, **forward)
                 self.send(daemon, 3)

@@ -71,13 +71,13 @@ class Start(harness.SystemTest):
         daemon = self.start_daemon(forward={"to": f"tcp://{name}:42200"})
         text = f"the name in tcp://{name}:42200 (forward.to) has no address"
         daemon.wait_for(lambda s: s["problem"] and text in s["problem"]["text"], "the name in /status")
-        daemon.wait_to_say(f"output link: the name {name} (forward.to) has no address here: ")
+        daemon.wait_to_say(f"output link: the name {name} (forward.to) has no address on this machine: ")
         self.assertEqual(daemon.stop(), 0)
 
     def test_a_receiver_with_less_memory_than_it_may_need(self):
         p = self.keep(harness.Program(["prlimit", f"--as={1 << 30}", harness.BIN / "koto-l3", "receive", "--bind",
                                        f"tcp://{harness.HOST}:{self.ports.receiver}", "--out", self.store], self.folder / "receiver.log"))
-        p.wait_to_say("has 1024 MiB, less than that: it would end where peers send all that they may")
+        p.wait_to_say("has 1024 MiB, which is less: the receiver may run out of memory when all peers send")
         self.assertEqual(p.stop(), 0, p.said())
 
     def test_another_receiver_with_an_empty_folder_takes_over(self):

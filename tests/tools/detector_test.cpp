@@ -164,12 +164,12 @@ const std::array<const char*, 3> refusals[] = {
     {"\"A\"", "\"A\"", ""},
     {"counts_per_unit = 30.0", "counts_per_unit = 30.0\ndelay = -76.2", ""},
     {"first = \"15/18/0\"", "first = \"14/3/7\"",
-     "38:9: input 14/3/7 of B module 0 already carries A module 3 end 1"},
+     "38:9: input 14/3/7 of B module 0 is already connected to A module 3 end 1"},
     {"first = \"15/18/0\"", "first = \"17/18/3\"",
      "38:9: 2 inputs from 17/18/3 on do not fit: the last of their kind is 17/18/3"},
     {"first = \"14/3/0\"", "first = \"0/3/9\"",
-     "31:9: input 0/3/9 of A module 0 end 0 already carries crystal 9"},
-    {"dead = [\"0/3/1\"]", "dead = [\"10/3/1\"]", "1:9: input 10/3/1 carries nothing"},
+     "31:9: input 0/3/9 of A module 0 end 0 is already connected to crystal 9"},
+    {"dead = [\"0/3/1\"]", "dead = [\"10/3/1\"]", "1:9: input 10/3/1 is not connected"},
     {"dead = [\"0/3/1\"]", "dead = [\"x\"]", "1:9: dead = \"x\" is not \"crate/slot/channel\""},
     {"dead = [\"0/3/1\"]", "dead = \"0/3/1\"",
      "1:8: dead = \"0/3/1\" is not a list of texts in quotes"},
@@ -181,23 +181,25 @@ const std::array<const char*, 3> refusals[] = {
      "31:10: veto.length = 60000.0 is more than 20 times signals.attenuation_length; correct one "
      "of the two"},
     {"name = \"B\"", "name = \"A\"",
-     "36:8: veto.name = \"A\" stands there already; give each veto one of its own"},
+     "36:8: veto.name = \"A\" is already used; give each veto its own"},
     {"threshold = 1.0", "threshold = 0.0", "39:13: veto.threshold = 0.0 is not above 0"},
     {"[-15.0, 40.0]", "[40.0, 40.0]",
      "40:10: veto.window = [40.0, 40.0] must rise; write [from, to] in ns, such as [-15.0, 15.0]"},
     {"[-15.0, 40.0]", "[-15.0, inf]",
      "40:10: veto.window = [-15.0, inf] is out of range -512..512"},
     {"[-15.0, 40.0]", "[310.0, 320.0]",
-     "40:10: veto.window = [310.0, 320.0] holds no pulse: they are sought from -204 to 308 ns; "
+     "40:10: veto.window = [310.0, 320.0] contains no pulse: pulses are searched from -204 to 308 "
+     "ns; "
      "choose a window that overlaps that"},
     {"counts_per_unit = 30.0", "counts_per_unit = 30.0\nt0 = 20.0\ndelay = 400",
-     "40:10: veto.window = [-15.0, 40.0] holds no pulse: they are sought from -624 to -112 ns; "
+     "40:10: veto.window = [-15.0, 40.0] contains no pulse: pulses are searched from -624 to -112 "
+     "ns; "
      "choose a window that overlaps that"},
     {"counts_per_unit = 30.0", "counts_per_unit = 30.0\nwall = [0, inf, 0]",
      "42:8: veto.wall = [0, inf, 0] must stay within 100000 mm"},
     {"first = \"0/3/0\"", "first = \"15/3/0\"",
-     "3:9: calorimeter.first = \"15/3/0\" is at 500 MHz, where no crystal is looked for; choose a "
-     "crate at 125 MHz"},
+     "3:9: calorimeter.first = \"15/3/0\" is at 500 MHz, but crystals need 125 MHz; choose a crate "
+     "at 125 MHz"},
     // What would overflow.
     {"threshold = 1.0", "threshold = 1e9", "39:13: veto.threshold = 1000000000.0 is out of range"},
     {"counts_per_unit = 30.0", "counts_per_unit = 0.01", "41:19: veto.counts_per_unit = 0.01 is"},

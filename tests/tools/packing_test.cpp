@@ -134,9 +134,9 @@ TEST(packing, refuses_broken_records_with_their_place) {
   EXPECT_EQ(refusal(good, 64), "");
   EXPECT_EQ(refusal(good, 128), "");
   EXPECT_EQ(refusal(good.substr(0, good.size() - 1), 64),
-            "offset 3: the record is cut off: it has 50 of 51 bytes");
+            "offset 3: the record is truncated: it has 50 of 51 bytes");
   EXPECT_EQ(refusal(good.substr(0, 4), 64),
-            "offset 3: the record is cut off: it has 1 of 51 bytes");
+            "offset 3: the record is truncated: it has 1 of 51 bytes");
   EXPECT_EQ(refusal(good.substr(0, 3) + '\x11', 64),
             "offset 3: a record of N = 17 bits; there are at most 16");
   EXPECT_EQ(refusal(std::string(1, 1) + std::string(10, '\xff'), 64),
@@ -243,16 +243,16 @@ TEST_F(strong_file, says_what_is_wrong_and_where) {
   EXPECT_NE(error_of([&] { return packed(noise(65), 64); }), "") << "not whole waveforms";
   const auto file = packed(noise(4096), 64);
   EXPECT_EQ(refusal(file, 64), "");
-  EXPECT_NE(refusal(file, 256).find("its waveforms have 64 samples, and not 256 (--samples)"),
+  EXPECT_NE(refusal(file, 256).find("its waveforms have 64 samples, not 256 (--samples)"),
             std::string::npos);
-  EXPECT_NE(refusal("KOTO").find("offset 0: this is no file of the strong codec"),
+  EXPECT_NE(refusal("KOTO").find("offset 0: this is not a file of the strong codec"),
             std::string::npos);
-  EXPECT_NE(refusal(file.substr(0, 100)).find("offset 16: the section is cut off: it has 68 of "),
+  EXPECT_NE(refusal(file.substr(0, 100)).find("offset 16: the section is truncated: it has 68 of "),
             std::string::npos);
   auto damaged = file;
   damaged[200] = static_cast<char>(damaged[200] ^ 1);
   EXPECT_NE(refusal(damaged).find("offset 16: the section is damaged"), std::string::npos);
-  EXPECT_NE(refusal(file.substr(0, file.size() - 16)).find("the head of a section is cut off"),
+  EXPECT_NE(refusal(file.substr(0, file.size() - 16)).find("the head of a section is truncated"),
             std::string::npos);
 }
 

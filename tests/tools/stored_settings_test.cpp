@@ -31,13 +31,14 @@ TEST(stored_settings, of_a_session_that_came_since_are_read_then) {
   block_header header;
   test::bytes late = block_of(1, test::session + 1);
   ASSERT_EQ(check_block(late, header), block_fault::none);
-  EXPECT_NE(settings.of(header).fault.find("no settings are stored"), std::string::npos);
+  EXPECT_NE(settings.of(header).fault.find("the settings of its session are missing"),
+            std::string::npos);
 
   late = block_of(1, test::session + 2);
   ASSERT_EQ(check_block(late, header), block_fault::none);
   late = with_settings(late, header, test::bytes(32));
   write_file(folder.path(), 3, {late});
-  EXPECT_NE(settings.of(header).fault.find("of another version, or none at all"), std::string::npos)
+  EXPECT_NE(settings.of(header).fault.find("another version or are invalid"), std::string::npos)
       << "they are there, and were not when the folder was read";
 }
 

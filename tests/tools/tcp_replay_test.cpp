@@ -437,12 +437,12 @@ TEST_F(several_daemons_test, one_that_is_not_there_yet_is_waited_for_by_nobody) 
 
 /// What no daemon says, after it took a record.
 const std::array<std::pair<const char*, void (*)(stream&, const record&)>, 4> wrong_answers{
-    {{"something else than records",
+    {{"its response is not a record",
       [](stream& s, const record&) { s.send_raw(std::string(100, 'x')); }},
-     {"a checksum in its answer is wrong", [](stream& s, const record&) { s.answer_damaged(); }},
-     {"it acknowledged record 1000, and the last one sent is ",
+     {"its response has a wrong checksum", [](stream& s, const record&) { s.answer_damaged(); }},
+     {"it acknowledged record 1000, but the last one sent is ",
       [](stream& s, const record&) { s.acknowledge(1000); }},
-     {"it knew 9223372036854775808 events of ", [](stream& s, const record& r) {
+     {"it already had 9223372036854775808 events of ", [](stream& s, const record& r) {
         s.acknowledge(r.header.sequence, std::uint64_t{1} << 63);
       }}}};
 

@@ -68,7 +68,7 @@ protected:
     event_key key;
     EXPECT_TRUE(reader.next(e, key));
     const std::string what = error_of([&] { return reader.next(e, key); });
-    EXPECT_TRUE(what.starts_with(path.string() + ":2: is no line of truth: ")) << line << what;
+    EXPECT_TRUE(what.starts_with(path.string() + ":2: is not a line of truth: ")) << line << what;
     return what;
   }
 

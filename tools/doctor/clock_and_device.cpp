@@ -9,7 +9,7 @@ void check_clock(const host& h, findings& to) {
   constexpr const char* what = "clock";
   constexpr double most_error = 0.1; // in s; receivers' lags and log times are compared
   const auto clock = h.clock ? h.clock() : std::nullopt;
-  if (!clock) return to.push_back({health::ok, what, "the clock's state cannot be seen", ""});
+  if (!clock) return to.push_back({health::ok, what, "the clock's state cannot be read", ""});
   if (!clock->synchronised)
     return to.push_back({health::warning, what,
                          "the kernel's clock is not synchronised: times of nodes do not agree",
@@ -17,7 +17,7 @@ void check_clock(const host& h, findings& to) {
   if (clock->error > most_error)
     return to.push_back({health::warning, what,
                          fmt::format("the clock may be wrong by {:.2g} s", clock->error),
-                         "chronyc tracking, and look for a nearer server of time"});
+                         "chronyc tracking, and use a nearer time server"});
   to.push_back(
       {health::ok, what, fmt::format("the clock is synchronised, to {:.2g} s", clock->error), ""});
 }
@@ -26,11 +26,11 @@ void check_device(const host& h, const daemon_settings& s, findings& to) {
   constexpr const char* what = "device";
   const bool is_hip = s.compute.where == backend::hip;
   if (s.compute.where != backend::cuda && s.compute.where != backend::automatic && !is_hip)
-    return to.push_back({health::ok, what, "compute.backend wants no GPU", ""});
+    return to.push_back({health::ok, what, "compute.backend needs no GPU", ""});
   // "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.183.01 …"
   std::string driver = h.text("proc/driver/nvidia/version");
   driver = driver.substr(0, driver.find('\n'));
-  const std::string why = h.why_no_device ? h.why_no_device() : std::string("not looked for");
+  const std::string why = h.why_no_device ? h.why_no_device() : std::string("not checked");
   if (why.empty())
     return to.push_back(
         {health::ok, what, "a GPU answers" + (driver.empty() ? "" : "; " + driver), ""});

@@ -59,14 +59,15 @@ void check_speed(const disk_use& use, const fs::path& there, findings& to) {
                                      speed.error.message()),
                          ""});
   const std::string text =
-      fmt::format("{} takes {:.0f} MB/s, flushed", there.string(), speed.bytes_per_second / mega);
+      fmt::format("{} writes {:.0f} MB/s, flushed", there.string(), speed.bytes_per_second / mega);
   if (speed.bytes_per_second >= use.bytes_per_second)
     return to.push_back({health::ok, what, text, ""});
-  to.push_back({health::warning, what,
-                fmt::format("{}; the output link carries {:.0f} MB/s: while the receiver is away "
-                            "events may be given up",
-                            text, use.bytes_per_second / mega),
-                use.what + " on a faster disk"});
+  to.push_back(
+      {health::warning, what,
+       fmt::format(
+           "{}; the output link carries {:.0f} MB/s: while the receiver is away events may be shed",
+           text, use.bytes_per_second / mega),
+       use.what + " on a faster disk"});
 }
 
 } // namespace
@@ -89,7 +90,7 @@ void check_disk(const disk_use& use, findings& to) {
     const std::string text = fmt::format("{:.1f} GB are free at {}", room / giga, there.string());
     if (room < static_cast<double>(use.wanted))
       to.push_back({health::warning, what,
-                    fmt::format("{}, and {:.1f} GB may be wanted", text,
+                    fmt::format("{}, but {:.1f} GB may be needed", text,
                                 static_cast<double>(use.wanted) / giga),
                     "make room there, or lower spool.size"});
     else

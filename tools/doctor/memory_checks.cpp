@@ -56,7 +56,7 @@ void check_locked(const host& h, const daemon_settings& s, findings& to) {
   if (!limit || *limit >= 2 * wanted)
     return to.push_back({health::ok, what, "memory can be locked", ""});
   to.push_back({health::warning, what,
-                fmt::format("a process of this user may lock {} of memory, and the daemon takes "
+                fmt::format("a process of this user may lock {} of memory, but the daemon needs "
                             "more than the {} of outbox.memory: pages may be swapped out",
                             size_text(*limit), size_text(wanted)),
                 "ulimit -l unlimited, or for the service: systemctl edit koto-l3d, [Service] "
@@ -68,14 +68,14 @@ void check_limit(const host& h, const daemon_settings& s, findings& to) {
   const memory_limit limit = lowest_memory_limit(h.root);
   const std::uint64_t wanted = s.outbox.memory.bytes;
   if (limit.whose.empty())
-    return to.push_back({health::ok, what, "the size of the memory cannot be seen", ""});
+    return to.push_back({health::ok, what, "the size of the memory cannot be read", ""});
   const std::string has = fmt::format("{} has {} of memory, outbox.memory is {}", limit.whose,
                                       size_text(limit.bytes), size_text(wanted));
   const std::string remedy =
       limit.whose.starts_with("the control group")
           ? "systemctl set-property koto-l3d MemoryMax=infinity, or a smaller outbox.memory; "
-            "koto-l3d --check-config adds all up"
-          : "a smaller outbox.memory; koto-l3d --check-config adds all up";
+            "koto-l3d --check-config computes the sum"
+          : "a smaller outbox.memory; koto-l3d --check-config computes the sum";
   if (wanted > limit.bytes) return to.push_back({health::bad, what, has, remedy});
   // Frames, parked events and the system need the rest.
   if (wanted > limit.bytes / 10 * 8) return to.push_back({health::warning, what, has, remedy});

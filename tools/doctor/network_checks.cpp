@@ -30,25 +30,26 @@ void check_card(const host& h, const daemon_settings& s, const std::string& card
   const auto mtu = h.number("sys/class/net/" + card + "/mtu");
   if (mtu && *mtu < datagram)
     to.push_back({health::warning, "network.mtu." + card,
-                  fmt::format("{} takes {} bytes a packet, a datagram of level 2 has up to {}: "
-                              "each comes in pieces, and is lost with one of them",
+                  fmt::format("{} carries {} bytes a packet, but a level-2 datagram has up to {}: "
+                              "each is fragmented, and lost if one fragment is lost",
                               card, *mtu, datagram),
                   fmt::format("ip link set dev {} mtu 9000", card)});
   else if (mtu)
     to.push_back(
         {health::ok, "network.mtu." + card,
-         fmt::format("{} takes {} bytes a packet, enough for a datagram of level 2", card, *mtu),
+         fmt::format("{} carries {} bytes a packet, enough for a level-2 datagram", card, *mtu),
          ""});
   const auto rings = h.rings ? h.rings(card) : std::nullopt;
   if (rings && rings->now < rings->most)
-    to.push_back({health::warning, "network.ring." + card,
-                  fmt::format("{} holds {} packets for the kernel, and can hold {}: bursts may be "
-                              "dropped by the card",
-                              card, rings->now, rings->most),
-                  fmt::format("ethtool -G {} rx {}", card, rings->most)});
+    to.push_back(
+        {health::warning, "network.ring." + card,
+         fmt::format(
+             "{} buffers {} packets for the kernel, but can buffer {}: the card may drop bursts",
+             card, rings->now, rings->most),
+         fmt::format("ethtool -G {} rx {}", card, rings->most)});
   else if (rings)
     to.push_back({health::ok, "network.ring." + card,
-                  fmt::format("{} holds {} packets, the most it can", card, rings->now), ""});
+                  fmt::format("{} buffers {} packets, its maximum", card, rings->now), ""});
 }
 
 struct port_range {
@@ -92,10 +93,10 @@ void check_ports(const host& h, const daemon_settings& s, findings& to) {
     open += r.first == r.last ? fmt::to_string(r.first) : fmt::format("{}-{}", r.first, r.last);
   }
   if (open.empty())
-    return to.push_back({health::ok, what, "no outgoing connection takes the daemon's ports", ""});
+    return to.push_back({health::ok, what, "no outgoing connection uses the daemon's ports", ""});
   to.push_back({health::warning, what,
-                fmt::format("ports {} are among those that outgoing connections take ({} to {}): "
-                            "a start may find one taken",
+                fmt::format("ports {} are in the range of outgoing connections ({} to {}): one may "
+                            "be in use at a start",
                             open, outgoing.first, outgoing.last),
                 fmt::format("sysctl -w net.ipv4.ip_local_reserved_ports={0} && echo "
                             "net.ipv4.ip_local_reserved_ports={0} >>/etc/sysctl.d/koto-l3.conf",
@@ -106,10 +107,10 @@ void check_ports(const host& h, const daemon_settings& s, findings& to) {
 
 void check_network(const host& h, const daemon_settings& s, findings& to) {
   const auto cards = cards_of(h);
-  if (cards.empty()) to.push_back({health::ok, "network.cards", "no network card can be seen", ""});
+  if (cards.empty()) to.push_back({health::ok, "network.cards", "no network card was found", ""});
   if (is_loopback(s.udp.bind))
     to.push_back({health::ok, "network.cards",
-                  "udp.bind takes datagrams of this machine alone: cards do not matter", ""});
+                  "udp.bind accepts datagrams of this machine only: cards do not matter", ""});
   else if (!s.udp.bind.empty())
     for (const std::string& card : cards) check_card(h, s, card, to);
   check_ports(h, s, to);

@@ -32,7 +32,7 @@ void check_governor(const host& h, findings& to) {
   if (governors.size() == 1 && governors.begin()->first == "performance")
     return to.push_back({health::ok, what, "all processors have the governor performance", ""});
   to.push_back({health::warning, what,
-                "processors have other governors than performance (" + list +
+                "some processors do not use the governor performance (" + list +
                     "): they are slow when a spill begins",
                 "cpupower frequency-set -g performance"});
 }
@@ -43,7 +43,7 @@ void check_numa(const host& h, findings& to) {
   for (const std::string& name : h.names("sys/devices/system/node"))
     if (is_numbered(name, "node")) nodes.push_back(name);
   if (nodes.size() < 2)
-    return to.push_back({health::ok, what, "all memory is as near to each processor", ""});
+    return to.push_back({health::ok, what, "all processors are equally near to the memory", ""});
   if (h.number("proc/sys/kernel/numa_balancing").value_or(0) != 0)
     return to.push_back({health::warning, what,
                          fmt::format("{} NUMA nodes, and the kernel moves pages between them while "

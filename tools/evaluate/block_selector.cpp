@@ -27,7 +27,7 @@ block_selector::block_selector(const selection_options& how, loaded_selection se
 /// A stored event does not have the readout, only whether a crate or a board was missing.
 bool block_selector::add(const packed_event_view& event) {
   if (!event.is_whole())
-    throw command_error(fmt::format("event {} of spill {} {}, so that it cannot be decided again",
+    throw command_error(fmt::format("event {} of spill {} {}, so it cannot be decided again",
                                     event.key().number, event.key().spill, why_not_whole(event)),
                         exit_bad_configuration);
   const std::uint32_t n = event.fragments();
@@ -35,10 +35,10 @@ bool block_selector::add(const packed_event_view& event) {
   views_.clear();
   std::uint32_t raw = 0;
   const auto wrong = [&](const std::string& why) {
-    return command_error(fmt::format("event {} of spill {} is of another readout than its "
-                                     "settings: {}",
-                                     event.key().number, event.key().spill, why),
-                         exit_bad_configuration);
+    return command_error(
+        fmt::format("event {} of spill {} has a different readout than its settings: {}",
+                    event.key().number, event.key().spill, why),
+        exit_bad_configuration);
   };
   for (std::uint32_t i = 0; i < n; ++i) {
     const packed_fragment f = event.fragment(i);
@@ -53,7 +53,7 @@ bool block_selector::add(const packed_event_view& event) {
   event_entry& entry = filler_.add(batch, event.key(), views_);
   const auto added = batch.fragments.subspan(entry.first_fragment, entry.fragments);
   if (std::ranges::count(added, 1, &fragment_entry::raw) != raw)
-    throw wrong("its crates have other boards than the readout says");
+    throw wrong("its crates have different boards than the readout");
   entry.flags = (entry.flags & ~std::uint32_t{event_incomplete}) |
                 (event.header().flags & std::uint32_t{event_incomplete});
   entry.reference_time = event.header().reference_time;

@@ -56,7 +56,7 @@ boost::json::array lines_to_json(const decision_totals& t, const loaded_selectio
 
 void print_totals(const decision_totals& t, const loaded_selection& selection) {
   const auto names = selection.line_names();
-  print_plain("{:<16} {:>9} {:>10} {:>10}   what it was refused for, most often first\n", "line",
+  print_plain("{:<16} {:>9} {:>10} {:>10}   reasons of refusal, most frequent first\n", "line",
               "prescale", "fired", "kept");
   for (std::size_t n = 0; n < t.lines.size(); ++n) {
     const line_total& line = t.lines[n];
@@ -69,7 +69,7 @@ void print_totals(const decision_totals& t, const loaded_selection& selection) {
   print_plain("{} of {} events kept ({:.2f} %)", t.kept, t.events,
               t.events == 0 ? 0.0
                             : 100.0 * static_cast<double>(t.kept) / static_cast<double>(t.events));
-  if (t.not_judged != 0) print_plain("; {} had more than there is room for", t.not_judged);
+  if (t.not_judged != 0) print_plain("; {} overfull", t.not_judged);
   print_plain("\n");
 }
 

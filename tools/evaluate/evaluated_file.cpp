@@ -23,7 +23,7 @@ const true_event& truth_beside::of(const decided_event& next) {
   while (found && may_lack_ && !is_it()) found = reader_.next(event_, key_);
   if (!found || !is_it())
     throw command_error(
-        fmt::format("{} is not the truth of {}: spill {} event {} is not where it must be", name_,
+        fmt::format("{} is not the truth of {}: spill {} event {} is not at its place", name_,
                     data_, entry.spill, entry.number));
   const bool knows_trigger = (next.summary.unknown & trigger_unknown) == 0;
   if (event_.since_spill != next.since_spill ||
@@ -37,7 +37,7 @@ const true_event& truth_beside::of(const decided_event& next) {
 
 void truth_beside::finish() {
   if (!may_lack_ && reader_.next(event_, key_))
-    throw command_error(name_ + " goes on behind " + data_);
+    throw command_error(name_ + " continues after " + data_);
 }
 
 namespace {

@@ -35,7 +35,7 @@ void add_selecting_options(command_line command, selection_options& o) {
           "where the kernels run; the decisions are the same")
       .check(one_of(executors))
       .default_str("auto");
-  command.add_option("--threads", o.compute.threads, "of the pool; 0: one per processor")
+  command.add_option("--threads", o.compute.threads, "threads of the pool; 0: one per processor")
       .check(whole_number<decltype(o.compute.threads)>)
       .capture_default_str();
   constexpr std::uint32_t most_events = 4096;

@@ -68,8 +68,8 @@ int tell(const unreadable_parts& lost, bool skip_damaged) {
     print_error("left out: {}; not all their waveforms were kept\n", text);
   const char* const offer = skip_damaged ? "" : " (--skip-damaged accepts that)";
   if (lost.places + lost.blocks + lost.events > 0)
-    print_error("damaged: {} places that are no block, {} blocks whose payload is not what was "
-                "written, {} events in these or damaged themselves{}\n",
+    print_error("damaged: {} places without a block, {} blocks with a damaged payload, {} events "
+                "in these or damaged themselves{}\n",
                 lost.places, lost.blocks, lost.events, offer);
   const bool accepted = lost.none() || skip_damaged;
   return accepted && lost.limited.events() == 0 ? 0 : exit_failure;
@@ -161,11 +161,11 @@ private:
   [[nodiscard]] std::string why_not(const packed_event_view& event,
                                     const recorded_settings& settings) const {
     const auto stored = summary_view::parse(event.summary());
-    if (!stored) return "its summary is of another version, or damaged";
+    if (!stored) return "its summary has another version or is damaged";
     const std::uint32_t mine = with_->selection().tables.constants.settings;
     if (stored->head.settings != mine)
-      return fmt::format("{} decided it by settings {:08x}, and koto-l3 {} makes {:08x} of the "
-                         "same texts: take the version that decided it",
+      return fmt::format("{} decided it with settings {:08x}, but koto-l3 {} reads them as {:08x}: "
+                         "use the version that decided it",
                          peer_text(settings.software), stored->head.settings, version(), mine);
     if (!event.is_whole()) return "it " + why_not_whole(event, names_of(lines_that_asked(event)));
     return {};

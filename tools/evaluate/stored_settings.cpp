@@ -10,9 +10,9 @@
 namespace l3 {
 namespace {
 
-const told_settings none{nullptr, nullptr,
-                         "no settings are stored with its session: the file that has them is not "
-                         "here"};
+const told_settings none{
+    nullptr, nullptr,
+    "the settings of its session are missing: the file that has them is not here"};
 
 } // namespace
 
@@ -38,7 +38,7 @@ void stored_settings::read() {
     }
     if (to.bytes == nullptr) {
       to = {of->second, &of->first,
-            of->second ? "" : "its session's settings are of another version, or none at all"};
+            of->second ? "" : "its session's settings have another version or are invalid"};
     } else if (to.bytes != &of->first) {
       to.all.reset();
       to.fault = "its session has two different settings in this store";
@@ -63,9 +63,10 @@ readout stored_readout(const std::filesystem::path& folder, interrupt& signals) 
   std::optional<readout> stored;
   for (const auto& settings : stored_settings(folder, signals).known()) {
     if (stored && !(*stored == settings->crates))
-      throw command_error(folder.string() + " has runs of two readouts: put the files of each into "
-                                            "a folder of their own",
-                          exit_bad_configuration);
+      throw command_error(
+          folder.string() +
+              " has runs with two readouts: put the files of each into a separate folder",
+          exit_bad_configuration);
     stored = settings->crates;
   }
   return stored.value_or(readout::koto());

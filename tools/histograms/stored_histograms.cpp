@@ -57,11 +57,10 @@ public:
 
 private:
   [[nodiscard]] std::string why_none() const {
-    if (blocks_ == 0) return "holds no block, and so no histograms";
+    if (blocks_ == 0) return "holds no blocks, so no histograms";
     if (!missed_.empty()) return "holds no histograms that can be read: see above";
-    if (others_ > 0) return "holds no such histograms: those that it holds are of other spills";
-    if (choice_.run || choice_.node)
-      return "holds no such histograms: no block of that run and node has any";
+    if (others_ > 0) return "holds no histograms of that spill, only of others";
+    if (choice_.run || choice_.node) return "holds no histograms of that run and node";
     return "holds no histograms: no selection ran, histograms.one_in was 0, the spills had not "
            "ended, or a version before them wrote it";
   }
@@ -71,7 +70,7 @@ private:
     try {
       h = read_histograms(text);
       if (h.run != block.run || h.node != block.node)
-        throw std::runtime_error("they are of another run or node than their block");
+        throw std::runtime_error("their run or node differs from their block's");
     } catch (const std::runtime_error& e) {
       miss(fmt::format("{}: block {} of session {:016x} holds no histograms that this "
                        "version reads: {}",
@@ -87,8 +86,8 @@ private:
       sum_ = std::move(h);
       first_ = name;
     } else if (const std::string why = add(*sum_, h); !why.empty()) {
-      throw command_error(fmt::format("{}: the histograms of {} and of {} cannot be added up: {}. "
-                                      "Choose with --run, --node or --spill",
+      throw command_error(fmt::format("{}: the histograms of {} and {} cannot be added: {}. Choose "
+                                      "with --run, --node or --spill",
                                       from_, first_, name, why));
     }
   }
@@ -112,12 +111,12 @@ void read_all(Reader& in, adder& to, const std::filesystem::path& from) {
       to.take(block->header, entries);
     else
       to.miss(fmt::format("{}: block {} of session {:016x}, which may hold histograms, is damaged: "
-                          "`koto-l3 info` shows what is",
+                          "`koto-l3 info` shows the damage",
                           from.string(), block->header.sequence, block->header.session));
   }
   if (in.damaged() > 0)
-    to.miss(fmt::format("{}: at {} places no good block begins where one should", from.string(),
-                        in.damaged()));
+    to.miss(
+        fmt::format("{}: at {} places a block is missing or damaged", from.string(), in.damaged()));
 }
 
 } // namespace

@@ -53,7 +53,7 @@ void describe_account(const fs::path& file, information& to) {
   if (object && object->contains("sidecar"))
     to.facts = *object;
   else
-    to.damage.emplace_back("it is no JSON object with a key `sidecar`");
+    to.damage.emplace_back("it is not a JSON object with a key `sidecar`");
   to.facts.stable_erase("sidecar");
 }
 

@@ -120,7 +120,7 @@ public:
       to.damage.push_back(fmt::format("{} events break the format", damaged_events_));
     if (damaged_summaries_ > 0)
       to.damage.push_back(
-          fmt::format("{} summaries are of another version, or are cut", damaged_summaries_));
+          fmt::format("{} summaries have another version or are truncated", damaged_summaries_));
   }
 
 private:
@@ -175,7 +175,7 @@ void read_all_blocks(Reader& reader, std::uint64_t& done, information& to, const
   facts.write(to);
   if (reader.damaged() > 0)
     to.damage.push_back(
-        fmt::format("at {} places no good block begins where one should", reader.damaged()));
+        fmt::format("at {} places a block is missing or damaged", reader.damaged()));
 }
 
 /// The blocks of each session that are still needed, with their events.
@@ -307,7 +307,7 @@ void describe_bare_blocks(const fs::path& file, information& to) {
                                          {"sealed", utc_text(h.sealed_at)},
                                          {"bytes", h.payload_bytes}};
   if (sizeof h + std::uint64_t{h.payload_bytes} > in.bytes)
-    to.damage.emplace_back("its first block is cut");
+    to.damage.emplace_back("its first block is truncated");
 }
 
 } // namespace l3

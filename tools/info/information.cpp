@@ -22,10 +22,10 @@ namespace {
 constexpr auto formats = std::to_array<known_format>({
     {stored_format::level2, "level2", "a file of level-2 data (.l2raw)", "KL3R", 4},
     {stored_format::store_file, "store_file", "a file of a store or a spool", "KL3S", 4, 2},
-    {stored_format::block, "block", "bare output blocks, as they are set aside", "KL3B", 4, 2},
+    {stored_format::block, "block", "bare output blocks", "KL3B", 4, 2},
     {stored_format::strong_waveforms, "strong_waveforms", "waveforms of the strong codec (`pack`)",
      "KL3W", 4},
-    {stored_format::releases, "releases", "what a spool has noted of its lanes", "KL3R", 4},
+    {stored_format::releases, "releases", "a spool's notes on its lanes", "KL3R", 4},
     {stored_format::kept_batch, "kept_batch", "a kept batch (.l3batch)", "KL3D", 4},
     {stored_format::run_record, "run_record", "the record of a run (LEDGER.live)", "KL3L", 6},
     {stored_format::ledger, "ledger", "a ledger", "{", 0},
@@ -80,7 +80,7 @@ std::string beginning_of(const fs::path& file) {
 std::string_view text_file(std::string_view bytes) {
   if (bytes.starts_with(R"({"spill":)"))
     return "the truth of simulated events, with which `koto-l3 evaluate` compares; `koto-l3 info` "
-           "tells of the .l2raw file beside it";
+           "reads the .l2raw file beside it";
   if (bytes.starts_with(R"({"histograms":)"))
     return "a file of histograms, which `koto-l3 histograms` shows";
   return {};
@@ -91,8 +91,8 @@ std::string_view text_file(std::string_view bytes) {
   std::string shown;
   for (const char c : bytes.substr(0, 4))
     shown += fmt::format(" {:02X}", static_cast<unsigned char>(c));
-  throw command_error(file.string() + " is none of the files that koto-l3 stores: it begins with" +
-                      shown);
+  throw command_error(file.string() +
+                      " is not one of the files that koto-l3 stores: it begins with" + shown);
 }
 
 void describe_kept_batch(const fs::path& file, information& to) {
@@ -103,7 +103,7 @@ void describe_kept_batch(const fs::path& file, information& to) {
   if (!error && about.is_object())
     to.facts["about"] = about;
   else
-    to.damage.emplace_back("why it was kept is no JSON object");
+    to.damage.emplace_back("its reason is not a JSON object");
   to.facts["events"] = b.events.size();
   to.facts["fragments"] = b.fragments.size();
   to.facts["boards"] = b.boards.size();

@@ -100,7 +100,7 @@ void describe_level2(const std::filesystem::path& file, const reading_progress& 
     facts.write(to.facts);
   }
   if (const auto& d = reader.damage())
-    to.damage.push_back(fmt::format("{}; the {} bytes from there on are not read", d->text(),
+    to.damage.push_back(fmt::format("{}; the remaining {} bytes are not read", d->text(),
                                     reader.size() - d->offset));
 }
 

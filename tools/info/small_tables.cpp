@@ -50,7 +50,7 @@ table_of<Entry> entries_of(const std::string& text) {
 
 void tell_damage(std::uint64_t damaged, information& to) {
   if (damaged > 0)
-    to.damage.push_back(fmt::format("{} entries have a wrong checksum, and say nothing", damaged));
+    to.damage.push_back(fmt::format("{} entries have a wrong checksum and are ignored", damaged));
 }
 
 } // namespace

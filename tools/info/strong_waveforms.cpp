@@ -30,8 +30,8 @@ public:
   /// Returns false if the file is shorter.
   [[nodiscard]] bool read_head() {
     const auto head = next<strong_file_header>();
-    if (!head) return damage("it ends within its head");
-    if (head->crc != header_crc(*head)) return damage("its head is not what was written");
+    if (!head) return damage("its header is truncated");
+    if (head->crc != header_crc(*head)) return damage("its header is damaged");
     to_.facts["samples"] = head->samples;
     return true;
   }
@@ -40,20 +40,20 @@ public:
   [[nodiscard]] bool read_section() {
     const std::uint64_t at = at_;
     const auto head = next<strong_section_header>();
-    if (!head) return damage("it is cut off: the head that ends it is not there");
+    if (!head) return damage("it is truncated: its end header is missing");
     if (head->crc != header_crc(*head) || head->records > max_section_records ||
         head->bytes > strong::max_encoded_bytes(strong::groups_of(head->records)))
-      return damage(fmt::format("offset {}: no good section begins there", at));
+      return damage(fmt::format("offset {}: no valid section begins there", at));
     if (head->records == 0) {
       if (head->groups_crc != static_cast<std::uint32_t>(records_))
         damage(fmt::format("its end says {} records, modulo 2^32", head->groups_crc));
-      if (at_ != in_.bytes) damage(fmt::format("{} bytes lie behind its end", in_.bytes - at_));
+      if (at_ != in_.bytes) damage(fmt::format("{} bytes follow its end", in_.bytes - at_));
       return false;
     }
     groups_.resize(head->bytes);
-    if (!read(groups_)) return damage(fmt::format("offset {}: the section is cut off", at));
+    if (!read(groups_)) return damage(fmt::format("offset {}: the section is truncated", at));
     if (crc32c(groups_) != head->groups_crc)
-      damage(fmt::format("offset {}: the section is not what was written", at));
+      damage(fmt::format("offset {}: the section is damaged", at));
     records_ += head->records;
     ++sections_;
     return true;

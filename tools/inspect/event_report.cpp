@@ -128,8 +128,8 @@ std::optional<std::uint32_t> trigger_bits(const inspected_event& e) {
 void add_summary(std::string& text, const inspected_event& e) {
   if (!e.event.summary) {
     add(text, "selection",
-        !e.event.block ? "none in level-2 data: koto-l3 select says what one decides"
-        : e.event.packed->summary_bytes > 0 ? "its summary is of another version, or damaged"
+        !e.event.block ? "none in level-2 data: koto-l3 select shows a decision"
+        : e.event.packed->summary_bytes > 0 ? "its summary has another version or is damaged"
                                             : "none ran");
     if (const auto bits = trigger_bits(e)) add(text, "trigger", listed(names_of_trigger(*bits)));
     return;
@@ -137,10 +137,11 @@ void add_summary(std::string& text, const inspected_event& e) {
   const summary_view& s = *e.event.summary;
   const named_summary named = name_summary(s, e.selection);
   add(text, "settings",
-      fmt::format("{:08x}{}", s.head.settings,
-                  named.same_settings
-                      ? ""
-                      : ": not those of the selection given, so counters may have other names"));
+      fmt::format(
+          "{:08x}{}", s.head.settings,
+          named.same_settings
+              ? ""
+              : ": they differ from the given selection, so counters may have other names"));
   add(text, "trigger", listed(named.trigger));
   add(text, "status", named.status.empty() ? "judged" : listed(named.status));
   add(text, "vetoes", listed(named.vetoes));
@@ -164,7 +165,7 @@ void add_payload(std::string& text, const inspected_event& e) {
     what += ", for line " + listed(lines_in(p.asked, e)) + ": ";
   add(text, "payload", what + fmt::format("{} of {} waveforms", kept, all));
   if (e.event.packed->payload == event_payload::suppressed)
-    add(text, "", fmt::format("the others lie within their levels, {:08x}", p.levels));
+    add(text, "", fmt::format("the others stay within their levels, {:08x}", p.levels));
 }
 
 json::value payload_json(const inspected_event& e) {

@@ -44,7 +44,7 @@ struct seen_events {
       fmt::format("event {} of spill {}{}", wanted.key.number, wanted.key.spill,
                   wanted.run ? fmt::format(" of run {}", *wanted.run) : "");
   const char* const unread =
-      all_read ? "" : "; a part of it cannot be read, as `koto-l3 info` tells";
+      all_read ? "" : "; a part of it cannot be read (`koto-l3 info` shows which)";
   if (seen.events == 0)
     throw command_error(
         fmt::format("{} has no {}: it holds no event{}", path.string(), name, unread));
@@ -67,8 +67,7 @@ void check_fits(const packed_event_view& event, const readout& whole) {
       fits = ((event.board(board++).form & board_256_samples) != 0) ==
              (whole.crates[f.crate].kind == board_kind::sampling_500_mhz);
     if (!fits)
-      throw command_error("the event is of another readout than that of the settings, or of "
-                          "--config");
+      throw command_error("the event's readout differs from that of the settings, or of --config");
   }
 }
 

@@ -21,7 +21,7 @@ constexpr std::size_t chunk_records = 1024; // fits the first-level caches of a 
     refuse(in, in.offset(), "a record of N = {} bits; there are at most {}", bits, koto::max_bits);
   if (why == koto::unpack_status::sample_too_large)
     refuse(in, in.offset(), "a record with a sample beyond 65535");
-  refuse(in, in.offset(), "the record is cut off: it has {} of {} bytes", record.size(),
+  refuse(in, in.offset(), "the record is truncated: it has {} of {} bytes", record.size(),
          koto::record_bytes(bits));
 }
 

@@ -34,7 +34,7 @@ template <class Header>
 Header take(byte_input& in, const char* what) {
   const auto bytes = in.peek(sizeof(Header));
   if (bytes.size() < sizeof(Header))
-    refuse(in, in.offset(), "{} is cut off: it has {} of {} bytes", what, bytes.size(),
+    refuse(in, in.offset(), "{} is truncated: it has {} of {} bytes", what, bytes.size(),
            sizeof(Header));
   const auto h = load<Header>(bytes.data());
   if (h.crc != crc_of(h)) refuse(in, in.offset(), "{} is damaged: wrong checksum", what);
@@ -48,10 +48,10 @@ strong_file_header take_head(byte_input& in) {
   const strong_file_header ours;
   if (start.size() < sizeof ours.magic ||
       std::memcmp(start.data(), ours.magic.data(), sizeof ours.magic) != 0)
-    refuse(in, in.offset(), "this is no file of the strong codec");
+    refuse(in, in.offset(), "this is not a file of the strong codec");
   const auto h = take<strong_file_header>(in, "the head of the file");
   if (h.version != ours.version || h.codec != ours.codec)
-    refuse(in, 0, "version {} and codec {} are not known", h.version, static_cast<int>(h.codec));
+    refuse(in, 0, "version {} or codec {} is unknown", h.version, static_cast<int>(h.codec));
   if (h.samples == 0 || h.samples % strong::record_samples != 0)
     refuse(in, 0, "a waveform has {} samples; they must be a multiple of {}", h.samples,
            strong::record_samples);
@@ -101,7 +101,7 @@ void unpack_strong(byte_input& in, byte_output& out, std::optional<std::uint32_t
                    const packing_progress& tell) {
   const auto head = take_head(in);
   if (samples.value_or(head.samples) != head.samples)
-    refuse(in, 0, "its waveforms have {} samples, and not {} (--samples)", head.samples, *samples);
+    refuse(in, 0, "its waveforms have {} samples, not {} (--samples)", head.samples, *samples);
   const strong::shape of = strong::shape_of(head.samples);
   std::vector<std::uint16_t> chunk(max_section_records * strong::record_samples);
   std::uint64_t total = 0;
@@ -119,7 +119,7 @@ void unpack_strong(byte_input& in, byte_output& out, std::optional<std::uint32_t
       refuse(in, begin, "a section of {} records and {} bytes", section.records, section.bytes);
     const auto bytes = in.peek(section.bytes);
     if (bytes.size() < section.bytes)
-      refuse(in, begin, "the section is cut off: it has {} of {} bytes", bytes.size(),
+      refuse(in, begin, "the section is truncated: it has {} of {} bytes", bytes.size(),
              section.bytes);
     const auto coded = bytes.first(section.bytes);
     if (crc32c(coded) != section.groups_crc)
@@ -127,7 +127,7 @@ void unpack_strong(byte_input& in, byte_output& out, std::optional<std::uint32_t
     const auto room = std::span(chunk).first(groups * group_samples);
     const auto r = strong::decode(coded, of, room);
     if (r.damaged || r.groups != groups || r.bytes != section.bytes)
-      refuse(in, in.offset() + r.bytes, "no group of the strong codec");
+      refuse(in, in.offset() + r.bytes, "not a group of the strong codec");
     std::memcpy(out.room(section.records * record_bytes), chunk.data(),
                 section.records * record_bytes);
     out.added(section.records * record_bytes);
@@ -136,7 +136,7 @@ void unpack_strong(byte_input& in, byte_output& out, std::optional<std::uint32_t
     tell(in.offset());
   }
   if (const auto more = in.peek(1); !more.empty())
-    refuse(in, in.offset(), "there are bytes behind the end");
+    refuse(in, in.offset(), "there are bytes after the end");
   if (const auto rest = total % (head.samples / strong::record_samples); rest != 0)
     refuse(in, in.offset(), "the last waveform has {} of {} records", rest,
            head.samples / strong::record_samples);

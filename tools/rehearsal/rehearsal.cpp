@@ -220,14 +220,14 @@ private:
     });
     if (!quiet) problem("events were still under way at the end");
     if (result_.frames_bypassed > 0)
-      problem(fmt::format("the CPU computed {} frames in the place of the device{}",
+      problem(fmt::format("the CPU computed {} frames in place of the device{}",
                           result_.frames_bypassed, see_log(log("daemon"))));
   }
 
   void end(child_process& child, const char* name, const char* its_log) {
     child.signal(SIGTERM);
     const auto code = wait_for(child, 70s);
-    if (!code) problem(fmt::format("{} did not end when told to{}", name, see_log(log(its_log))));
+    if (!code) problem(fmt::format("{} did not end on request{}", name, see_log(log(its_log))));
     if (code && *code != 0)
       problem(fmt::format("{} ended with {}{}", name, *code, see_log(log(its_log))));
   }
@@ -293,7 +293,7 @@ rehearsal_result rehearse(const rehearsal_plan& plan) {
   std::filesystem::create_directories(plan.folder);
   if (std::filesystem::exists(plan.folder / "store")) {
     throw command_error(plan.folder.string() +
-                        " holds an earlier run: give another folder, or remove it");
+                        " holds an earlier run: choose another folder, or remove it");
   }
   return chain(plan).run();
 }

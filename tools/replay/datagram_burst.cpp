@@ -117,9 +117,9 @@ void datagram_burst::send() {
       break;
     }
     case EMSGSIZE:
-      throw std::runtime_error(
-          fmt::format("{}: a datagram of {} bytes is too long for the way: give a smaller --chunk",
-                      to_.text(), datagrams_[sent].payload.size()));
+      throw std::runtime_error(fmt::format(
+          "{}: a datagram of {} bytes is too long for the network: use a smaller --chunk",
+          to_.text(), datagrams_[sent].payload.size()));
     case EHOSTUNREACH:
     case EHOSTDOWN:
     case ENETUNREACH:

@@ -13,7 +13,7 @@
 namespace l3 {
 
 /// For a reader with damage(): "is not an .l2raw file", "ends within a record, at offset 4096", "is
-/// broken at offset 4096: stream_checksum".
+/// damaged at offset 4096: stream_checksum".
 [[nodiscard]] std::string fault_of(const l2raw_reader& file);
 
 /// A reader's behaviour at damage.
@@ -45,9 +45,8 @@ struct left_out {
 // --skip-damaged: damaged data are skipped and reported without an error.
 
 inline option add_skip_damaged_flag(command_line command, bool& skips) {
-  return command.add_flag(
-      "--skip-damaged", skips,
-      "end with 0 although damaged places are left out, and say how many these are");
+  return command.add_flag("--skip-damaged", skips,
+                          "end with 0 even if damaged places are skipped, and say how many");
 }
 
 [[nodiscard]] constexpr at_damage with_flag(bool skips) {

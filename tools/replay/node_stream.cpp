@@ -176,8 +176,8 @@ bool node_stream::take_acknowledgements(elapsed now) {
   if (safe > sequence_ || known > safe) {
     trouble_ =
         safe > sequence_
-            ? fmt::format("it acknowledged record {}, and the last one sent is {}", safe, sequence_)
-            : fmt::format("it knew {} events of {} records", known, safe);
+            ? fmt::format("it acknowledged record {}, but the last one sent is {}", safe, sequence_)
+            : fmt::format("it already had {} events of {} records", known, safe);
     return false;
   }
   while (!window_.empty() && window_.front().sequence <= safe) {

@@ -108,13 +108,13 @@ bool record_connection::take_records() {
   while (received_bytes_ - at >= sizeof(record_header)) {
     const auto header = load<record_header>(received_.data() + at);
     if (check_header(header) || header.body_bytes > longest_answer)
-      return senseless("it answers with something else than records");
+      return senseless("its response is not a record");
     const auto whole = sizeof(record_header) + header.body_bytes;
     if (received_bytes_ - at < whole) break;
     const auto body = std::span<const std::byte>(received_).subspan(at + sizeof(record_header),
                                                                     header.body_bytes);
     at += whole;
-    if (check_body(header, body)) return senseless("a checksum in its answer is wrong");
+    if (check_body(header, body)) return senseless("its response has a wrong checksum");
     if (header.type == record_type::refusal) {
       const std::string why(reinterpret_cast<const char*>(body.data()), body.size());
       refusal_ = "refused: " + peer_text(why);

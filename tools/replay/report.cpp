@@ -23,7 +23,7 @@ void line(std::string& out, fmt::format_string<Values...> format, Values&&... va
 void node_line(std::string& out, const node_report& n, bool udp) {
   out += fmt::format("  {:<28} {:9} events sent", n.to, n.events);
   if (udp) {
-    if (n.refused != 0) out += fmt::format(", {} datagrams not taken", n.refused);
+    if (n.refused != 0) out += fmt::format(", {} datagrams not received", n.refused);
   } else {
     out += fmt::format(", {} acknowledged", n.acknowledged);
     if (n.handed_on != 0) out += fmt::format(", {} handed on", n.handed_on);
@@ -90,21 +90,20 @@ std::string to_table(const replay_report& r) {
       line(out, "  dropped on purpose   {:12}  from {} events", r.dropped, r.events_dropped_from);
     if (r.duplicated != 0) line(out, "  sent twice on purpose {:11}", r.duplicated);
     if (r.refused_ends != 0)
-      line(out, "  the receiver left before it took {} ends of spill", r.refused_ends);
-    if (r.refused != 0) line(out, "  no program took      {:12}  datagrams", r.refused);
+      line(out, "  the receiver left before it acknowledged {} ends of spill", r.refused_ends);
+    if (r.refused != 0) line(out, "  not received         {:12}  datagrams", r.refused);
   } else {
     line(out, "  events acknowledged  {:12}", r.acknowledged);
     if (r.known != 0)
-      line(out, "  already known        {:12}  had come before, with the same bytes", r.known);
+      line(out, "  already known        {:12}  were sent before, with the same bytes", r.known);
     line(out, "  records sent again   {:12}  after {} reconnections", r.resent, r.reconnections);
   }
   if (r.handed_on != 0)
-    line(out, "  handed on            {:12}  events of a daemon that was gone, to others",
-         r.handed_on);
+    line(out, "  handed on            {:12}  events of a lost daemon, sent to others", r.handed_on);
   if (r.nodes.size() > 1)
     for (const node_report& n : r.nodes) node_line(out, n, r.data_datagrams != 0);
   if (r.paced)
-    line(out, "  behind its pace      {:12.1f}  µs mean, {:.1f} µs 99 %, {:.1f} µs at most",
+    line(out, "  delay of sending     {:12.1f}  µs mean, {:.1f} µs 99 %, {:.1f} µs at most",
          r.mean_delay * microsecond, r.p99_delay * microsecond, r.longest_delay * microsecond);
   return out;
 }

@@ -143,7 +143,7 @@ std::string difference(const outcome::event& found, const outcome::event& right)
   const auto [f, r] = std::ranges::mismatch(found.packed, right.packed);
   const auto at = f - found.packed.begin();
   if (found.packed.size() != right.packed.size())
-    return fmt::format("has {} bytes in place of {}, and differs from byte {} on",
+    return fmt::format("has {} bytes instead of {}, and differs from byte {} on",
                        found.packed.size(), right.packed.size(), at);
   std::size_t bytes = 0;
   for (std::size_t k = 0; k < found.packed.size(); ++k)

@@ -45,7 +45,7 @@ replay_source::replay_source(const std::filesystem::path& file,
       what == at_damage::go_on && !(reader_.damage() && reader_.damage()->offset == 0);
   std::uint64_t at = reader_.position();
   const auto refuse = [&](const std::string& why) {
-    throw std::runtime_error(fmt::format("{} is broken at offset {}: {}{}", file.string(), at, why,
+    throw std::runtime_error(fmt::format("{} is damaged at offset {}: {}{}", file.string(), at, why,
                                          offer(what, reader_)));
   };
   event_view view;
@@ -85,14 +85,14 @@ replay_source::replay_source(const std::filesystem::path& file,
       break;
     }
     case record_type::end_of_spill:
-      if (!belongs && !goes_on) refuse("a spill ends that did not begin");
+      if (!belongs && !goes_on) refuse("a spill ends that has not begun");
       if (!belongs) begin_spill(h.spill);
       in_spill = false;
       spills_.back().cycle =
           std::chrono::nanoseconds(load<end_of_spill_body>(record->body.data()).cycle);
       break;
     default:
-      if (!goes_on) refuse("a record that files do not have");
+      if (!goes_on) refuse("a record type that files must not have");
     }
     at = reader_.position();
     if (tell) tell(at);

@@ -112,8 +112,8 @@ file_reprocessor::file_reprocessor(fs::path in, reprocessing by, stop_question s
       crates_(readout_in(in_, stop_)), selection_(load_selection(by_.how, crates_, std::nullopt)),
       totals_(selection_.line_names().size()) {
   if (!selection_.tables.packed_payloads.empty())
-    throw command_error("the menu limits what is kept of events, and a reprocessing keeps all of "
-                        "them: take payload out of its lines",
+    throw command_error("the menu limits the payload of events, but reprocessing keeps all of it: "
+                        "remove payload from its lines",
                         exit_bad_configuration);
 }
 
@@ -132,8 +132,8 @@ std::vector<std::byte> file_reprocessor::settings() const {
   all.software = by_.software;
   auto bytes = encode(all);
   if (bytes.size() > max_settings_bytes)
-    throw command_error(fmt::format("selection, detector and calibration have {} bytes together; "
-                                    "a store has room for {}: make them shorter",
+    throw command_error(fmt::format("selection, detector and calibration together have {} bytes; a "
+                                    "store has room for {}: make them shorter",
                                     bytes.size(), max_settings_bytes),
                         exit_bad_configuration);
   return bytes;
@@ -225,7 +225,7 @@ void file_reprocessor::take_block(const stored_block& block, std::span<const std
 
   const std::span<const std::byte> packed = std::span(made).subspan(sizeof header);
   if (packed.size() > max_block_payload)
-    throw command_error(in_.string() + ": a block would be longer than any may be");
+    throw command_error(in_.string() + ": a block would exceed the maximum size");
   header.payload_bytes = static_cast<std::uint32_t>(packed.size());
   header.events = static_cast<std::uint32_t>(totals_.kept - kept_before);
   header.payload_crc = crc32c(packed);
@@ -247,7 +247,8 @@ void file_reprocessor::take_settings(const store_file& in, const stored_block& b
   const auto settings = decode_settings(bytes);
   if (!settings) return;
   if (!(settings->crates == crates_))
-    throw command_error(in_.string() + " holds runs of two readouts: they cannot be decided alike",
+    throw command_error(in_.string() +
+                            " holds runs with two readouts: one selection cannot decide both",
                         exit_bad_configuration);
   account_.names.merge(line_names(settings->lines));
 }

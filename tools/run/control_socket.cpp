@@ -108,7 +108,7 @@ control_answer ask_control(const std::string& socket, const std::string& path,
   }
   boost::json::error_code no_json;
   const auto value = boost::json::parse(text, no_json);
-  if (no_json || !value.is_object()) fail("the answer is no JSON object", exit_failure);
+  if (no_json || !value.is_object()) fail("the answer is not a JSON object", exit_failure);
   return {response.get().result_int(), value.as_object()};
 }
 

@@ -258,7 +258,7 @@ bool truth_reader::next(true_event& out, event_key& key) {
     take(json::parse({line->data(), line->size()}).as_object(), detector_, out, key);
   } catch (const std::exception& e) {
     throw std::runtime_error(
-        fmt::format("{}:{}: is no line of truth: {}", name_, number_, reason_of(e)));
+        fmt::format("{}:{}: is not a line of truth: {}", name_, number_, reason_of(e)));
   }
   return true;
 }

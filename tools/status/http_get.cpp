@@ -27,7 +27,7 @@ constexpr std::uint16_t daemons_port = 9420;
 std::string why(const beast::error_code& error, std::chrono::milliseconds patience) {
   if (error == beast::error::timeout || error == asio::error::operation_aborted)
     return fmt::format("no answer within {:g} s", std::chrono::duration<double>(patience).count());
-  if (error == http::error::body_limit) return "its answer has more than 16 MiB";
+  if (error == http::error::body_limit) return "its answer is larger than 16 MiB";
   if (error == http::error::end_of_stream) return "it closed the connection without an answer";
   if (is_http_fault(error)) return "it does not speak HTTP";
   return error.message();
@@ -84,7 +84,7 @@ private:
       if (!none) at_.emplace_back(address, port_);
     }
     if (at_.empty()) {
-      answer_.failure = found.failure.empty() ? "it has no address" : found.failure;
+      answer_.failure = found.failure.empty() ? "the name has no address" : found.failure;
       timer_.cancel();
       return;
     }
@@ -101,7 +101,7 @@ private:
         answer_.status = parser_.get().result_int();
         answer_.body = std::move(parser_.get().body());
         if (answer_.good()) return;
-        answer_.failure = fmt::format("it answers {}", answer_.status);
+        answer_.failure = fmt::format("HTTP status {}", answer_.status);
         answer_.wrong = true;
       });
     });

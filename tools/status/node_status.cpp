@@ -70,10 +70,10 @@ std::string worst_crate(const json::value& v) {
 /// What to do for a daemon that is healthy but waits for a person.
 std::string what_it_waits_for(const std::string& run_state) {
   if (run_state == "configured")
-    return "no run is in force, and what comes is dropped: `koto-l3 run start` on that node begins "
+    return "no run is active; incoming data are dropped: `koto-l3 run start` on that node begins "
            "one";
   if (run_state == "armed")
-    return "a run waits for a pause of the beam, and what comes before is dropped";
+    return "a run waits for a pause of the beam; data until then are dropped";
   return {};
 }
 
@@ -157,7 +157,7 @@ node_status read_status(const std::string& url, std::string_view body) {
   json::error_code error;
   const json::value v = json::parse({body.data(), body.size()}, error);
   if (error || !v.is_object()) {
-    s.failure = "its /status is no JSON object: it is no daemon or receiver of koto-l3";
+    s.failure = "its /status is not a JSON object: it is not a daemon or receiver of koto-l3";
     return s;
   }
   s.program = text_at(v, "/program");

@@ -203,7 +203,7 @@ std::vector<agreement> check_ledgers(std::span<const ledger> ledgers,
     const std::uint64_t bytes_taken =
         total(ledgers, daemon_program, [](const ledger& l) { return l.bytes.in; });
     if (bytes_taken > bytes_sent && all_came_once(ledgers))
-      all.push_back({"bytes sent, and taken by the daemon", bytes_sent, bytes_taken});
+      all.push_back({"bytes sent, and accepted by the daemon", bytes_sent, bytes_taken});
   }
   return all;
 }

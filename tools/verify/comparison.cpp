@@ -267,8 +267,8 @@ comparison compare(const std::filesystem::path& sent_file,
   for (std::uint32_t loop = 0; loop < loops && c.result().sent_damage.empty(); ++loop) {
     if (std::uint64_t{pass.spills()} * loops > spill_numbers)
       throw std::runtime_error(
-          fmt::format("{} spills sent {} times have more than {} numbers: they wrap", pass.spills(),
-                      loops, spill_numbers));
+          fmt::format("{} spills sent {} times use more than {} numbers: they wrap around",
+                      pass.spills(), loops, spill_numbers));
     pass.run(loop);
   }
   return c.finish();
@@ -299,7 +299,7 @@ std::set<std::uint32_t> runs_to_compare(std::span<const std::uint32_t> named,
   for (const std::uint32_t run : named) {
     if (!all.contains(run))
       throw std::runtime_error(
-          fmt::format("no block of run {} is stored, but of {}", run, words_of(all)));
+          fmt::format("no block of run {} is stored, only of {}", run, words_of(all)));
   }
   if (!named.empty()) return {named.begin(), named.end()};
   std::set<std::uint32_t> of_daemons;
@@ -308,8 +308,8 @@ std::set<std::uint32_t> runs_to_compare(std::span<const std::uint32_t> named,
   if (!of_daemons.empty()) return of_daemons;
   if (all.size() > 1 && share_numbers(stored))
     throw std::runtime_error(
-        fmt::format("{} are stored, and have events under the same numbers: say by --run which was "
-                    "sent, or give the ledgers of its daemons by --ledger",
+        fmt::format("{} are stored with the same event numbers: choose the sent one with --run, or "
+                    "give the ledgers of its daemons with --ledger",
                     words_of(all)));
   return all;
 }

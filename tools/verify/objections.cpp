@@ -32,7 +32,8 @@ public:
   void look_at(const given_ledger& given) {
     const ledger& l = given.content;
     if (given.of_folder && data_.kind == store_kind::store && !is_of_store(l))
-      object("{} is of `{}`: the ledger of a store is of its receiver", given.path, l.program);
+      object("{} was written by `{}`: the ledger of a store must be its receiver's", given.path,
+             l.program);
     if (l.program == replay_program) look_at_run_of_replay(given);
     if (l.program == daemon_program) look_at_daemon(given);
     if (is_of_store(l)) look_at_receiver(given);
@@ -41,8 +42,8 @@ public:
   std::vector<std::string> finish() {
     const bool of_store = data_.kind == store_kind::store && !data_.stored.empty();
     if (of_store && !receiver_)
-      object("{} has no ledger of its receiver: whether it lost what it had acknowledged is not "
-             "known; if the receiver wrote its ledger elsewhere, give it by --ledger",
+      object("{} has no ledger of its receiver: whether it lost acknowledged events is unknown; if "
+             "the receiver wrote its ledger elsewhere, give it by --ledger",
              data_.folder);
     return std::move(objections_);
   }
@@ -56,8 +57,7 @@ private:
   void look_at_run_of_replay(const given_ledger& given) {
     const ledger& l = given.content;
     if (l.run != data_.run_sent && !says_nothing(l))
-      object("{} is of run {}, and the file that was sent is of run {}", given.path, l.run,
-             data_.run_sent);
+      object("{} is of run {}, but the sent file is of run {}", given.path, l.run, data_.run_sent);
   }
 
   /// Over UDP a daemon's run may differ from the file's: it is the run of its blocks.
@@ -73,7 +73,7 @@ private:
       if (stored == run_of_.end()) continue;
       has_stored = true;
       if (stored->second != l.run)
-        object("{} is of run {}, and its session {} is stored with run {}", given.path, l.run,
+        object("{} is of run {}, but its session {} is stored with run {}", given.path, l.run,
                session_text(session), stored->second);
     }
     if (!has_stored) look_at_run_of_all(given);
@@ -89,17 +89,15 @@ private:
     const auto unnamed = std::ranges::count_if(
         data_.stored, [&](const auto& s) { return !named.contains(s.number); });
     if (l.ended && unnamed > 0)
-      object(
-          "{} does not name {} of the sessions that are stored: it is of another store, or of an "
-          "earlier time",
-          given.path, unnamed);
+      object("{} does not name {} of the stored sessions: it belongs to another store, or is older",
+             given.path, unnamed);
     look_at_run_of_all(given);
   }
 
   void look_at_run_of_all(const given_ledger& given) {
     const std::uint32_t run = given.content.run;
     if (!says_nothing(given.content) && !runs_.empty() && !runs_.contains(run))
-      object("{} is of run {}, and no block of run {} is stored", given.path, run, run);
+      object("{} is of run {}, but no block of run {} is stored", given.path, run, run);
   }
 
   /// Released blocks stay in a segment as long as other blocks in it wait.
@@ -109,7 +107,7 @@ private:
     for (const auto& s : data_.stored)
       if (std::ranges::find(l.sessions, s.number) != l.sessions.end()) found += s.events;
     if (l.spool && l.spool->waiting > found)
-      object("{}: {} events wait on disk, and {} holds {} of them", given.path, l.spool->waiting,
+      object("{}: {} events wait on disk, but {} holds {} of them", given.path, l.spool->waiting,
              data_.folder, found);
   }
 

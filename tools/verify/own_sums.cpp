@@ -49,10 +49,10 @@ void add_balances(const ledger& l, std::vector<agreement>& to) {
   const std::uint64_t ended =
       f.admitted + f.incomplete + sum_of(f.malformed) + f.late + f.duplicate;
   if (!may_differ(l) || settled + e.in_flight == e.admitted || settled > e.admitted)
-    to.push_back({l.program + ": events admitted, and what became of them", e.admitted,
-                  settled + e.in_flight});
+    to.push_back(
+        {l.program + ": events admitted, and their outcomes", e.admitted, settled + e.in_flight});
   if (!may_differ(l) || ended == f.seen)
-    to.push_back({l.program + ": fragments seen, and what became of them", f.seen, ended});
+    to.push_back({l.program + ": fragments seen, and their outcomes", f.seen, ended});
 }
 
 void add_spills(const ledger& l, std::vector<agreement>& to) {
@@ -83,7 +83,7 @@ void add_datagrams(const ledger& l, came_by way, std::vector<agreement>& to) {
   if (!has_udp) known += l.events.admitted;
   const bool is_exact = way == came_by::udp_alone && has_udp && of_tcp == 0;
   if (is_exact || known > d.received)
-    to.push_back({l.program + ": datagrams received, and of which kind", d.received, known});
+    to.push_back({l.program + ": datagrams received, and by kind", d.received, known});
 }
 
 } // namespace

@@ -17,7 +17,7 @@ namespace l3 {
 inline void check_folder(const std::filesystem::path& folder) {
   if (std::filesystem::is_directory(folder)) return;
   const std::string why = std::filesystem::exists(folder)
-                              ? folder.string() + " is a file, and a store is a folder"
+                              ? folder.string() + " is a file, but a store is a folder"
                               : "there is no folder " + folder.string();
   throw command_error("no store: " + why, exit_missing_resource);
 }
@@ -28,13 +28,11 @@ inline void check_store(const std::filesystem::path& folder) {
   if (!store_file_numbers(folder, kind).empty()) return;
   if (kind == store_kind::spool)
     throw command_error(folder.string() +
-                            " is a spool in which no block waits for the receiver: nothing is "
-                            "stored there",
+                            " is a spool without waiting blocks: nothing is stored there",
                         exit_missing_resource);
   const char* const and_empty =
       std::filesystem::is_empty(folder)
-          ? ", which is empty: so is a store before its first block, and a spool before the first "
-            "start of its daemon"
+          ? ", which is empty: its receiver or daemon has not stored anything yet"
           : "";
   throw command_error("no store: no file blocks-*.kl3 or spool-*.kl3 in " + folder.string() +
                           and_empty,

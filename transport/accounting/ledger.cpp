@@ -266,12 +266,12 @@ ledger ledger_from_json(std::string_view text) {
     const json::object& o = parsed.as_object();
     if (!o.contains("ledger")) throw std::runtime_error("it has no key \"ledger\"");
     if (const auto version = o.at("ledger").to_number<std::uint64_t>(); version != ledger_version)
-      throw std::runtime_error(fmt::format("it is of version {}; this program reads version {}",
-                                           version, ledger_version));
+      throw std::runtime_error(
+          fmt::format("it has version {}; this program reads version {}", version, ledger_version));
     ledger l;
     l.program = std::string(o.at("program").as_string());
     if (std::ranges::find(programs, l.program) == programs.end())
-      throw std::runtime_error("it is of no program that writes ledgers");
+      throw std::runtime_error("no program that writes ledgers wrote it");
     l.run = o.at("run").to_number<std::uint32_t>();
     const bool of_store = is_of_store(l.program);
     if (const auto* s = o.if_contains("session"); s != nullptr && !of_store)
@@ -281,7 +281,7 @@ ledger ledger_from_json(std::string_view text) {
     l.clean = o.at("clean").as_bool();
     l.ended = o.at("ended").as_bool();
     if (l.clean && !l.ended)
-      throw std::runtime_error("it says that it is clean, and that its program has not ended");
+      throw std::runtime_error("it says that it is clean, but also that its program has not ended");
     if (const auto* menu = o.if_contains("menu")) l.menu = short_text(*menu);
     if (const auto* comment = o.if_contains("comment")) l.comment = short_text(*comment);
     if (const auto* recorded = o.if_contains("recorded")) {
@@ -303,9 +303,8 @@ ledger ledger_from_json(std::string_view text) {
     read(o.at("earlier_spills"), l.earlier_spills);
     if (const auto* balanced = o.if_contains("balanced");
         balanced != nullptr && balanced->as_bool() != l.balanced())
-      throw std::runtime_error(l.balanced()
-                                   ? "it says that its sums do not balance, and its figures do"
-                                   : "it says that its sums balance, and its figures do not");
+      throw std::runtime_error(l.balanced() ? "it says that its sums do not balance, but they do"
+                                            : "it says that its sums balance, but they do not");
     return l;
   } catch (const boost::system::system_error& e) { // its what() has source paths of the library
     throw std::runtime_error("not a ledger: " + e.code().message());
@@ -325,7 +324,7 @@ void write_ledger(const std::filesystem::path& path, const ledger& l) {
   const std::string text = to_json(l);
   const auto error = write_anew(path, temporary, std::as_bytes(std::span(text)));
   if (!error) return;
-  const std::string_view why = is_for_a_file(path) ? "" : ", which is no regular file";
+  const std::string_view why = is_for_a_file(path) ? "" : ", which is not a regular file";
   throw std::system_error(error, fmt::format("cannot write {}{}", path.string(), why));
 }
 

@@ -31,7 +31,7 @@ const building_settings& checked(const building_settings& s, const batch_capacit
   if (s.max_events_per_spill == 0) refuse("max_events_per_spill must not be 0");
   if (c.events == 0) refuse("a batch must hold at least one event");
   if (c.bytes > std::numeric_limits<piece_offset>::max())
-    refuse("a batch may have at most 4 GiB; take fewer events a batch");
+    refuse("a batch may have at most 4 GiB; use fewer events per batch");
   return s;
 }
 

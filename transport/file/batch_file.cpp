@@ -189,8 +189,8 @@ void read_section(source& in, const std::filesystem::path& name, std::uint32_t k
   const auto at = in.position();
   const auto h = in.header<section_header>("the header of a section");
   if (h.kind != kind || h.row_bytes != sizeof(row) || h.bytes % sizeof(row) != 0)
-    fail(name, "section {} at offset {} is none that this version knows", kind, at);
-  if (h.bytes > in.left()) fail(name, "section {} at offset {} is cut off", kind, at);
+    fail(name, "section {} at offset {} is unknown to this version", kind, at);
+  if (h.bytes > in.left()) fail(name, "section {} at offset {} is truncated", kind, at);
   rows.resize(h.bytes / sizeof(row));
   in.read(rows.data(), h.bytes);
   std::array<std::byte, alignment> padding{};
@@ -208,7 +208,7 @@ std::string wrong_with(const batch_file& b) {
   std::uint64_t bytes = 0;
   for (std::uint32_t e = 0; e < b.events.size(); ++e) {
     const event_entry& event = b.events[e];
-    const auto text = fmt::format("event {} of its table is none", e);
+    const auto text = fmt::format("entry {} of its event table is invalid", e);
     if (event.first_fragment != fragments || event.first_board != boards) return text;
     if (!within(fragments, event.fragments, b.fragments.size())) return text;
     std::uint32_t of_fragments = 0;
@@ -227,7 +227,7 @@ std::string wrong_with(const batch_file& b) {
     return "its tables hold more than its events";
   if (bytes > b.input.size()) return "its fragments are longer than its input";
   if (!b.results.empty() && b.results.size() != b.events.size())
-    return "it has results of another number of events";
+    return "its results have another number of events";
   return {};
 }
 
@@ -277,17 +277,17 @@ bool is_batch_file(const std::filesystem::path& name) {
 }
 
 batch_file read_batch_file(const std::filesystem::path& name) {
-  if (!is_batch_file(name)) fail(name, "is no .l3batch file");
+  if (!is_batch_file(name)) fail(name, "is not a .l3batch file");
   source in(name);
   const auto head = in.header<file_header>("the header");
   if (head.version != version || head.sections != sections)
-    fail(name, "is of version {}, which this program cannot read", head.version);
+    fail(name, "has version {}, which this program cannot read", head.version);
   if (head.bytes != in.size()) fail(name, "has {} bytes in place of {}", in.size(), head.bytes);
   batch_file batch;
   std::uint32_t kind = 0;
   std::apply([&](auto&... rows) { (read_section(in, name, ++kind, rows), ...); },
              sections_of(batch));
-  if (in.left() != 0) fail(name, "goes on behind its last section");
+  if (in.left() != 0) fail(name, "continues after its last section");
   if (const std::string wrong = wrong_with(batch); !wrong.empty()) fail(name, "{}", wrong);
   return batch;
 }

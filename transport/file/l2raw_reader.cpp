@@ -32,7 +32,7 @@ mapped_memory room_for(const std::filesystem::path& file, std::uint64_t bytes, l
   try {
     return mapped_memory(keep == l2raw_keep::all ? bytes : std::min(bytes, longest_record + step));
   } catch (const std::bad_alloc&) {
-    fail(file, fmt::format("has {} bytes, and there is not so much memory", bytes));
+    fail(file, fmt::format("has {} bytes, more than the available memory", bytes));
   }
 }
 

@@ -158,8 +158,8 @@ std::optional<binning_difference> other_binning(const std::vector<named_histogra
     if (h.bins() == other->bins() && h.low == other->low && h.width == other->width &&
         h.unit == other->unit)
       continue;
-    return binning_difference{other->place, fmt::format("{} has {} there, and {} here", h.name,
-                                                        describe(*other), describe(h))};
+    return binning_difference{other->place, fmt::format("{} has {} in the reference, but {} here",
+                                                        h.name, describe(*other), describe(h))};
   }
   return std::nullopt;
 }
@@ -279,11 +279,10 @@ std::optional<binning_difference> other_binning(const shown_histograms& now,
 
 std::string wrong_reference(const shown_histograms& now, const shown_histograms& reference,
                             const std::string& file) {
-  constexpr std::string_view what_to_do =
-      "Make the reference anew with this version, from a good run: `koto-l3 histograms URL --save "
-      "FILE`";
+  constexpr std::string_view what_to_do = "Make a new reference with this version, from a good "
+                                          "run: `koto-l3 histograms URL --save FILE`";
   if (const auto difference = other_binning(now, reference))
-    return fmt::format("{}{}{} has another binning: {}. {}", file,
+    return fmt::format("{}{}{} has a different binning: {}. {}", file,
                        difference->place.empty() ? "" : ":", difference->place, difference->text,
                        what_to_do);
   if (!have_an_input_in_common(now, reference))

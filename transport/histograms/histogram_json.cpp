@@ -74,8 +74,7 @@ const json::array& list(const json::object& o, std::string_view key) {
 /// The text goes to terminals and plots.
 std::string plain(std::string_view text, std::string_view key) {
   if (const auto c = find_unplain(text))
-    throw std::runtime_error(fmt::format("\"{}\" holds {}, a control character or one that is not "
-                                         "seen",
+    throw std::runtime_error(fmt::format("\"{}\" contains {}, a control or invisible character",
                                          key, escaped_name(*c, text)));
   return std::string(text);
 }
@@ -120,7 +119,7 @@ std::string place_in(std::string_view words, std::size_t offset) {
 
 /// Why no waveforms can give these sums; empty if they are possible.
 std::string_view impossible(const channel_sums& c, std::uint64_t sampled) {
-  if (c.waveforms > sampled) return "more waveforms than events were looked at";
+  if (c.waveforms > sampled) return "more waveforms than sampled events";
   if (c.lit > c.waveforms || c.quiet > c.waveforms - c.lit)
     return "more waveforms with and without a pulse than waveforms";
   constexpr std::uint64_t most = most_noise_log;
@@ -130,8 +129,7 @@ std::string_view impossible(const channel_sums& c, std::uint64_t sampled) {
 }
 
 void check_numbers(const shown_histograms& h) {
-  if (h.one_in == 0)
-    throw std::runtime_error("\"one_in\" is 0: the inputs of one event in 1 or more are looked at");
+  if (h.one_in == 0) throw std::runtime_error("\"one_in\" is 0; it must be 1 or more");
   if (h.sampled > h.events)
     throw std::runtime_error(fmt::format("\"sampled\" is {}, more than the {} events that were "
                                          "counted",
@@ -232,7 +230,7 @@ shown_histograms read_histograms(std::string_view words) {
   if (!wrong) parser.finish(wrong);
   if (wrong)
     throw std::runtime_error(
-        fmt::format("{}: it is not JSON: {}", place_in(words, read), wrong.message()));
+        fmt::format("{}: not JSON: {}", place_in(words, read), wrong.message()));
   const json::value all = parser.release();
   const json::object* o = &object(all, "the document");
   if (const auto* run = o->if_contains("run"); run != nullptr && run->is_object())
@@ -297,16 +295,16 @@ bool have_other_names(const std::vector<named_histogram>& a,
 }
 
 std::string why_not(const shown_histograms& a, const shown_histograms& b) {
-  if (a.run != b.run) return fmt::format("they are of runs {} and {}", a.run, b.run);
+  if (a.run != b.run) return fmt::format("they belong to runs {} and {}", a.run, b.run);
   if (a.settings != b.settings)
-    return fmt::format("settings {} decided the events of one and {} those of the other",
-                       a.settings, b.settings);
+    return fmt::format("their events were decided by different settings, {} and {}", a.settings,
+                       b.settings);
   if (a.one_in != b.one_in)
-    return fmt::format("the inputs of one event in {} and in {} were looked at", a.one_in,
+    return fmt::format("they sample the inputs of one event in {} and one in {}", a.one_in,
                        b.one_in);
-  if (a.inputs != b.inputs) return "they are of other inputs";
+  if (a.inputs != b.inputs) return "their inputs differ";
   if (have_other_names(a.histograms, b.histograms) || have_other_names(a.counters, b.counters))
-    return "they have other histograms";
+    return "their lists of histograms differ";
   const auto difference = other_binning(a, b);
   return difference ? difference->text : "";
 }
@@ -345,7 +343,7 @@ template <class Number>
 std::string add(shown_histograms& to, const shown_histograms& more) {
   if (std::string why = why_not(to, more); !why.empty()) return why;
   shown_histograms sum = to;
-  if (!add_fits(sum, more)) return "a sum of theirs does not fit 64 bits: one of them is damaged";
+  if (!add_fits(sum, more)) return "a sum exceeds 64 bits: one of them is damaged";
   to = std::move(sum);
   if (to.node != more.node) to.node.reset();
   if (to.spill != more.spill) to.spill.reset();

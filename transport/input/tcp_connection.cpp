@@ -126,12 +126,12 @@ asio::awaitable<tcp_connection::problem> tcp_connection::read_record() {
   if (is_hello != (hello_ == 0))
     co_return stream_error{refused::stream_content, "a stream begins with one hello"};
   if (header.sequence <= sequence_ || header.sequence == hello_)
-    co_return stream_error{refused::stream_sequence, "sequence numbers must rise"};
+    co_return stream_error{refused::stream_sequence, "sequence numbers must increase"};
 
   if (header.type == record_type::event) {
     wrong = co_await read_event(header);
   } else if (header.type > record_type::hello) {
-    wrong = stream_error{refused::stream_content, "records of this type are for the sender"};
+    wrong = stream_error{refused::stream_content, "only the daemon sends records of this type"};
   } else {
     std::vector<std::byte> body(header.body_bytes); // at most a kilobyte, by check_header()
     wrong = co_await read_bytes(body.data(), body.size(), false);
@@ -157,8 +157,8 @@ tcp_connection::problem tcp_connection::take_hello(const record_header& header,
   if (const auto reason = parse_hello(body, h))
     return stream_error{*reason, "the hello contradicts itself"};
   if (h.run != run_) {
-    return stream_error{refused::stream_content, "the stream is of run " + std::to_string(h.run) +
-                                                     ", this daemon takes run " +
+    return stream_error{refused::stream_content, "the stream has run " + std::to_string(h.run) +
+                                                     ", this daemon accepts run " +
                                                      std::to_string(run_) + " (run.number)"};
   }
   const auto& configured = builder_.settings().crates;
@@ -170,7 +170,8 @@ tcp_connection::problem tcp_connection::take_hello(const record_header& header,
   try {
     landing_ = std::make_unique<stream_landing>(max_event_body(configured));
   } catch (const std::bad_alloc&) {
-    return stream_error{refused::connection_limit, "this daemon has no memory for another sender"};
+    return stream_error{refused::connection_limit,
+                        "this daemon has no memory left for another sender"};
   }
   builder_.attach(*landing_, header.sequence);
   return std::nullopt;
@@ -189,8 +190,7 @@ tcp_connection::problem tcp_connection::take_other(const record_header& header,
 
 asio::awaitable<tcp_connection::problem> tcp_connection::read_event(const record_header& header) {
   if (header.body_bytes > max_event_body(builder_.settings().crates))
-    co_return stream_error{refused::stream_length,
-                           "an event is longer than the readout can make it"};
+    co_return stream_error{refused::stream_length, "an event is longer than the readout allows"};
   while (!builder_.reserve(*landing_, header.body_bytes, steady_clock::now()))
     co_await pause(frame_wait);
 
@@ -228,12 +228,14 @@ asio::awaitable<tcp_connection::problem> tcp_connection::store_event(const recor
 
 /// The records before it are valid and acknowledged, so that the sender knows what was taken.
 tcp_connection::stream_error tcp_connection::conflict_at(event_key event) const {
-  return {refused::stream_conflict,
-          "event " + std::to_string(event.number) + " of spill " + std::to_string(event.spill) +
-              " came before with other bytes, and nothing from it on is taken: within run " +
-              std::to_string(run_) +
-              " each event needs its own numbers; send other data as another run (run.number)",
-          true};
+  return {
+      refused::stream_conflict,
+      "event " + std::to_string(event.number) + " of spill " + std::to_string(event.spill) +
+          " was received before with different bytes; it and all later records are refused: within "
+          "run " +
+          std::to_string(run_) +
+          " each event needs its own number; send other data under another run number (run.number)",
+      true};
 }
 
 asio::awaitable<tcp_connection::problem>

@@ -60,7 +60,7 @@ std::string path_of(const std::string& name) {
   if (its.empty()) fail(name + " names no credential");
   const char* const folder = folder_of_credentials();
   if (folder == nullptr)
-    fail(name + ": the service manager hands over no credentials (LoadCredential=)");
+    fail(name + ": the service manager passed no credentials (LoadCredential=)");
   return std::string(folder) + "/" + its;
 }
 
@@ -72,7 +72,7 @@ std::string content_of(const std::string& path, mode_t forbidden) {
   if (in.text.starts_with(byte_order_mark)) in.text.erase(0, byte_order_mark.size());
   // A likely mistake, which a change of the file's mode does not fix.
   if (forbidden != public_forbidden && in.text.find(public_remark) != in.text.npos)
-    fail(path + " holds a public key; what is wanted is a secret one");
+    fail(path + " holds a public key; a secret key is needed here");
   if ((in.mode & forbidden) != 0) {
     fail(path + " may be read or written by others: chmod 600, and new keys if others had a chance "
                 "to read it");
@@ -97,7 +97,7 @@ std::vector<named_key> keys_in(const std::string& path, mode_t forbidden) {
   // A likely mistake, which would make the key useless or send the secret to the peer. In an
   // allow-list it may be behind other keys, because such lists are concatenated from files.
   if (forbidden == public_forbidden && all.find(secret_remark) != all.npos)
-    fail(path + " holds a secret key; what is wanted is a public one");
+    fail(path + " holds a secret key; a public key is needed here");
   std::istringstream content(all);
   std::vector<named_key> keys;
   std::size_t number = 0;
@@ -189,7 +189,7 @@ std::string read_secret_line(const std::string& file) {
   std::string text = content_of(path, forbidden_of(file));
   if (text.ends_with('\n')) text.pop_back();
   if (text.ends_with('\r')) text.pop_back();
-  if (text.empty() || text.find('\n') != text.npos) fail(path + " has not one line");
+  if (text.empty() || text.find('\n') != text.npos) fail(path + " must have exactly one line");
   return text;
 }
 

@@ -163,7 +163,7 @@ void forwarder::not_welcome(way& any_more, bool broke, time_point now) {
   if (others_are_welcome(any_more)) {
     if (broke)
       window_.report_once("the connection to " + settings_.to + " from " + any_more.from +
-                              " broke, others are left",
+                              " broke; other connections remain",
                           now);
     return window_.lost(any_more.number);
   }
@@ -258,11 +258,8 @@ void forwarder::tell_of_other_receivers(time_point now) {
   for (const way& w : ways_)
     if (w.is_elsewhere() && now - w.elsewhere_since > longest_unsettled && lanes != ways_.end())
       window_.report_once("the connection to " + w.text() +
-                              " leads to another receiver than the "
-                              "one to " +
-                              lanes->text() +
-                              ": nothing goes over it while that one "
-                              "is there (forward.from)",
+                              " reaches a different receiver than the one to " + lanes->text() +
+                              ": it is not used while that receiver is connected (forward.from)",
                           now);
 }
 

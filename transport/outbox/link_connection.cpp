@@ -81,8 +81,7 @@ std::string why_not_let_in(const forward_settings& settings, std::uint16_t event
   switch (event) {
   case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
     return "the receiver at " + settings.to +
-           " does not know this daemon's key: its public key belongs into the file that the "
-           "receiver was given with --allow";
+           " does not know this daemon's key: add its public key to the receiver's file of --allow";
   case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL:
     if (value != ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH) break;
     return with_keys ? "the receiver at " + settings.to +
@@ -96,7 +95,7 @@ std::string why_not_let_in(const forward_settings& settings, std::uint16_t event
   // A receiver that cannot decrypt a greeting for another key closes the connection silently.
   if (!with_keys) return {};
   return "the receiver at " + settings.to +
-         " broke off: it is restarting, or the key in forward.receiver_key is not its own";
+         " broke off: it is restarting, or forward.receiver_key is not its key";
 }
 
 /// The next event of the monitored socket, with its value; nothing if none is left.
@@ -188,7 +187,7 @@ void link_connection::look_up_name(time_point now, const report_function& report
   unknown_.reset();
   if (why.empty()) return;
   unknown_ = {settings_.to, key_, why};
-  report("the name " + host + " (" + key_ + ") has no address here: " + why);
+  report("the name " + host + " (" + key_ + ") has no address on this machine: " + why);
 }
 
 link_connection::news link_connection::take_events(const report_function& report) {
@@ -224,7 +223,7 @@ link_connection::news link_connection::take_events(const report_function& report
     up_ = false;
     if (!from_.empty() && !is_local_address(from_))
       report("no network card of this machine has the address " + from_ +
-             " (forward.from): nothing is sent from there until one has it");
+             " (forward.from): nothing is sent from there until a card has it");
     look_up_name(now, report);
     try_other_addresses(now);
   }
@@ -242,7 +241,7 @@ void link_connection::leave_itself(int socket, const report_function& report) {
   if (!is_connected_to_itself(socket)) return;
   constexpr linger at_once{1, 0}; // frees the port when the socket is closed
   (void)::setsockopt(socket, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
-  report("no receiver listens at " + settings_.to + ", and the connection came back to itself");
+  report("no receiver listens at " + settings_.to + ": the connection reached itself");
   socket_.disconnect(endpoint_);
   socket_.connect(endpoint_);
   up_ = false;

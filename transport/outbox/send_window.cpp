@@ -66,8 +66,9 @@ void send_window::welcomed(const link_header& header, time_point now) {
     return;
   }
   if (header.sequence < lane.stored) {
-    report_once("the receiver no longer has blocks that were acknowledged: it stores elsewhere now",
-                now);
+    report_once(
+        "the receiver no longer has blocks that it acknowledged: it may use another store now",
+        now);
   }
   if (welcomes_++ > 0) {
     counters_.reconnects.add();
@@ -113,8 +114,8 @@ bool send_window::is_impossible(std::uint64_t stored, time_point now) {
   wrong_at_ = now;
   counters_.impossible.add();
   report_once("the receiver claims to have blocks up to " + std::to_string(stored) +
-                  ", of which none behind " + std::to_string(sent) +
-                  " was ever sent: no block is let go",
+                  ", but no block after " + std::to_string(sent) +
+                  " was ever sent: all blocks are kept",
               now);
   return true;
 }
@@ -255,9 +256,9 @@ void send_window::go_back_after(std::chrono::nanoseconds patience, time_point no
   if (copies_ != times_not_taken) return;
   refused_ = true;
   const lane_state lane = source_.lane();
-  report_once("the receiver answers and does not take block " + std::to_string(lane.stored + 1) +
+  report_once("the receiver answers but does not accept block " + std::to_string(lane.stored + 1) +
                   " of session " + session_text(lane.identity.session) + ", which was sent " +
-                  std::to_string(times_not_taken) + " times: its log may say why",
+                  std::to_string(times_not_taken) + " times: check the receiver's log",
               now);
 }
 

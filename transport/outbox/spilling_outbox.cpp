@@ -235,7 +235,7 @@ void spilling_outbox::note_failure(const std::error_code& error, time_point now)
   failed_at_ = now;
   if (disk_failing_.exchange(true) || !report_) return;
   report_("the disk refuses a block of the spool: " + error.message() +
-          "; the block is written again until the disk takes it");
+          "; the write is retried until it succeeds");
 }
 
 /// A full disk that is being emptied accepts a block now and then, so only a lasting error is
@@ -243,16 +243,16 @@ void spilling_outbox::note_failure(const std::error_code& error, time_point now)
 void spilling_outbox::tell(const std::error_code& error, time_point now) {
   if (!error) {
     refused_since_.reset();
-    if (std::exchange(told_, {}) && report_) report_("the spool takes blocks again");
+    if (std::exchange(told_, {}) && report_) report_("the spool accepts blocks again");
     return;
   }
   if (!refused_since_) refused_since_ = now;
   if (now < *refused_since_ + telling_time || error == told_) return;
   told_ = error;
   if (!report_) return;
-  report_("the spool takes nothing now: " +
+  report_("the spool accepts no blocks: " +
           (error == std::errc::no_space_on_device
-               ? "no room within spool.size, above spool.floor, or on the disk at all"
+               ? "no room within spool.size, above spool.floor, or on the disk"
                : error.message()));
 }
 

@@ -21,7 +21,7 @@ constexpr std::uint64_t fewest_segments = 4;
 /// Creates the folder and missing parents. Only user and group have access.
 std::filesystem::path made(const std::filesystem::path& folder) {
   if (const std::string why = wrong_with_spool_folder(folder); !why.empty())
-    throw std::runtime_error("cannot have the spool in " + folder.string() + ": " + why);
+    throw std::runtime_error("cannot use the spool in " + folder.string() + ": " + why);
   std::error_code error;
   std::vector<std::filesystem::path> missing;
   for (auto at = folder; !at.empty() && !std::filesystem::exists(at, error); at = at.parent_path())
@@ -47,8 +47,8 @@ std::string wrong_with_spool_folder(const std::filesystem::path& folder) {
   try {
     const auto files = block_files_in(folder, store_kind::store);
     if (!files.empty())
-      why = "it is a store, of which " + files.front().text() +
-            " is a file; a spool has a folder of its own";
+      why = "it is a store: " + files.front().text() +
+            " is one of its files; give the spool its own folder";
   } catch (const std::filesystem::filesystem_error&) {
     return {}; // another user may read it
   }

@@ -109,7 +109,7 @@ std::vector<block_file_name> block_files_in(const std::filesystem::path& folder,
   const auto have_one_number = [&](const block_file_name& a, const block_file_name& b) {
     if (a.number == b.number && a.complete && b.complete && a.complete != b.complete)
       throw std::runtime_error(folder.string() + ": " + a.text() + " and " + b.text() +
-                               " have one number: move one of them into another folder");
+                               " have the same number: move one of them to another folder");
     return a.number == b.number;
   };
   files.erase(std::unique(files.begin(), files.end(), have_one_number), files.end());

@@ -29,7 +29,8 @@ file_descriptor opened(const std::string& path) {
   struct stat seen {};
   if (ask_again([&] { return ::fstat(file.get(), &seen); }) != 0)
     throw std::system_error(last_error(), "cannot look at " + path);
-  if (!S_ISREG(seen.st_mode)) throw std::runtime_error("cannot read " + path + ": it is no file");
+  if (!S_ISREG(seen.st_mode))
+    throw std::runtime_error("cannot read " + path + ": it is not a file");
   return file;
 }
 
@@ -136,12 +137,12 @@ void store_file::check_head() {
     throw std::runtime_error(path_ + text);
   };
   if (head.magic == ours.magic && head.version != ours.version) {
-    refuse(" is of version " + std::to_string(head.version) +
-           " of the store; this program knows version " + std::to_string(ours.version));
+    refuse(" has version " + std::to_string(head.version) +
+           " of the store format; this program reads version " + std::to_string(ours.version));
   }
   if (head.magic == ours.magic) return;
   if (kind_ == store_kind::store && !whole_block_at(sizeof head)) {
-    refuse(" is no file of a store");
+    refuse(" is not a file of a store");
   }
   ++damaged_;
 }
@@ -171,7 +172,7 @@ std::optional<torn_end> store_file::torn() const {
 
 std::string text_of(const torn_end& end) {
   return end.path + ": its last " + std::to_string(end.bytes) +
-         " bytes are no whole block: torn by a crash, cut off, or being written";
+         " bytes are not a whole block: torn by a crash, truncated, or still being written";
 }
 
 /// Piece by piece, because a header may claim a gigabyte.

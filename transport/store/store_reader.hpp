@@ -42,7 +42,7 @@ struct torn_end {
 using stop_question = std::function<bool()>;
 struct scan_stopped : std::exception {
   [[nodiscard]] const char* what() const noexcept override {
-    return "told to end while its files were being read";
+    return "stopped while its files were being read";
   }
 };
 

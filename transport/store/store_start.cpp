@@ -32,9 +32,9 @@ store_writer::store_writer(store_settings settings)
   committed_ = appended_;
   next_number_ = files.empty() ? 1 : files.back().number + 1;
   if (next_number_ > highest_file_number / 2)
-    throw std::runtime_error(settings_.folder.string() + ": there is a file with the number " +
+    throw std::runtime_error(settings_.folder.string() + ": a file has the number " +
                              std::to_string(next_number_ - 1) +
-                             ", and too few are left for others: move it away");
+                             ", which leaves too few for later files: move it away");
 }
 
 /// Complete files were flushed before they got their names, so their headers are enough. In other
@@ -54,7 +54,7 @@ void store_writer::scan_file(const block_file_name& file) {
   // An unreadable end may have acknowledged blocks.
   if (scan.good_end < scan.bytes && !scan.readable)
     throw std::runtime_error("cannot read " + (settings_.folder / name).string() +
-                             ": the disk refuses a part of it");
+                             ": the disk cannot read a part of it");
   count_found(number, scan);
   if (file.complete) return;
   const bool is_torn = scan.good_end != scan.bytes || scan.bytes == 0;

@@ -157,7 +157,7 @@ void store_writer::complete(std::uint64_t number, std::optional<file_contents> c
   if (!contents || contents->is_empty()) return;
   if (const auto error = try_to_complete(number, *contents))
     news_.push_back("cannot complete " + (folder_.path() / name).string() + ": " + error.message() +
-                    "; the next start of the receiver tries it again");
+                    "; the next start of the receiver retries");
 }
 
 /// Writes the sidecar first, so that a file with a complete name always has one.

@@ -83,7 +83,7 @@ struct found_addresses {
     found.addresses.emplace_back(text.c_str());
   }
   ::freeaddrinfo(first);
-  if (found.addresses.empty()) found.failure = "it has no address";
+  if (found.addresses.empty()) found.failure = "the name has no address";
   return found;
 }
 
@@ -93,13 +93,13 @@ struct found_addresses {
 [[nodiscard]] inline std::string listening_address(const std::string& host) {
   const found_addresses found = addresses_of(host);
   if (found.addresses.empty())
-    throw std::runtime_error(host + " has no address here: " + found.failure);
+    throw std::runtime_error(host + " has no address on this machine: " + found.failure);
   const auto is_v4 = [](const std::string& a) { return a.find(':') == a.npos; };
   const auto first = std::ranges::find_if(found.addresses, is_v4);
   const std::string& number = first == found.addresses.end() ? found.addresses.front() : *first;
   if (is_group_address(number))
-    throw std::runtime_error(host + " is an address of many machines (multicast or broadcast): "
-                                    "give one of this machine, or 0.0.0.0 for all it has");
+    throw std::runtime_error(host + " is a multicast or broadcast address: give an address of this "
+                                    "machine, or 0.0.0.0 for all");
   return number;
 }
 
@@ -111,7 +111,7 @@ template <class Ask>
   try {
     std::thread([promise, host = std::move(host), ask] { promise->set_value(ask(host)); }).detach();
   } catch (const std::system_error& e) {
-    promise->set_value({{}, "no thread could ask for it: " + e.code().message()});
+    promise->set_value({{}, "no thread could be started to look it up: " + e.code().message()});
   }
   return promise->get_future();
 }

@@ -26,11 +26,12 @@ namespace l3 {
   while (folder.has_relative_path() && !std::filesystem::exists(folder, error)) {
     if (error == std::errc::filename_too_long) return folder.string() + ": " + error.message();
     if (std::filesystem::is_symlink(std::filesystem::symlink_status(folder, error)))
-      return folder.string() + " is a link that leads nowhere";
+      return folder.string() + " is a broken link";
     folder = folder.parent_path();
   }
-  return std::filesystem::is_directory(folder, error) || error ? ""
-                                                               : folder.string() + " is no folder";
+  return std::filesystem::is_directory(folder, error) || error
+             ? ""
+             : folder.string() + " is not a folder";
 }
 
 /// Why no file of this name can be created, whose folder must already exist.
@@ -39,7 +40,7 @@ namespace l3 {
   std::error_code error;
   if (std::string why = why_no_folder(folder); !why.empty()) return why;
   const bool missing = !std::filesystem::exists(folder, error) && !error;
-  return missing ? "there is no folder " + name.parent_path().string() : "";
+  return missing ? "there is not a folder " + name.parent_path().string() : "";
 }
 
 /// Whether a folder is missing now but the service manager creates it for a service, such as

@@ -55,7 +55,7 @@ TEST(frame_choice, takes_a_quarter_of_the_memory_for_the_frames_of_all_devices) 
   EXPECT_EQ(s.frames.count, 6);
   EXPECT_EQ(s.frames.events, 80U);
   EXPECT_TRUE(said.find("8 × NVIDIA H200") != said.npos) << said;
-  EXPECT_TRUE(said.ends_with("; more would not leave enough of the memory")) << said;
+  EXPECT_TRUE(said.ends_with("; more would take too much of the memory")) << said;
   (void)choose_frames(s, {}, {giga, "this machine"});
   EXPECT_EQ(s.frames.count, 4);
   EXPECT_EQ(s.frames.events, 32U);

@@ -124,8 +124,8 @@ TEST_F(without_waveforms, events_are_wrong_if_a_loud_one_is_lost) {
     if (f.summaries[e].payload != event_payload::suppressed) return;
     const event_result& r = f.results[e];
     EXPECT_TRUE(packed_event_view::parse(f.output.subspan(r.offset, r.bytes)));
-    found += check.wrong_with(f, e).ends_with("not what the lines leave out") ? 1 : 0;
-    EXPECT_NE(sampled_check(5, 1).wrong_with(f, e), "") << "no line leaves any out";
+    found += check.wrong_with(f, e).ends_with("not those that the lines drop") ? 1 : 0;
+    EXPECT_NE(sampled_check(5, 1).wrong_with(f, e), "") << "no line drops any";
   });
   EXPECT_GT(found, 0);
 }

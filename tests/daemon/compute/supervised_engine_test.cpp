@@ -184,7 +184,7 @@ TEST(supervised_engine, replaces_a_wrong_frame_and_has_each_event_checked_before
   EXPECT_EQ(r.counters().events_wrong.get(), 1U);
   EXPECT_TRUE(r.engine->wrong_results());
   EXPECT_EQ(r.outputs_reported, 1) << "the wrong output was there to be kept";
-  EXPECT_NE(r.reports.at(0).find("does not unpack to what came in"), std::string::npos);
+  EXPECT_NE(r.reports.at(0).find("does not unpack to its input"), std::string::npos);
   r.now += 1s;
   r.run(1);
   EXPECT_FALSE(r.engine->wrong_results());
@@ -208,7 +208,7 @@ TEST(supervised_engine, does_not_believe_results_that_cannot_be) {
     rig r({}, 0, astray ? 0 : too_small, astray);
     r.run();
     EXPECT_EQ(r.counters().failures[engine_failure::wrong], 1U);
-    EXPECT_NE(r.reports.at(0).find(astray ? "lies outside the output" : "found no room"),
+    EXPECT_NE(r.reports.at(0).find(astray ? "lies outside the output" : "has no place in"),
               std::string::npos);
     EXPECT_TRUE(r.engine->bypassed());
   }
@@ -272,7 +272,7 @@ TEST(supervised_engine, leaves_a_device_alone_that_is_lost_to_this_process) {
   EXPECT_EQ(r.counters().restarts.get(), 0U);
   EXPECT_EQ(r.counters().failures[engine_failure::error], 1U);
   ASSERT_EQ(r.notes.size(), 1U);
-  EXPECT_NE(r.notes[0].find("only a new start of the daemon"), std::string::npos);
+  EXPECT_NE(r.notes[0].find("only a restart of the daemon"), std::string::npos);
 }
 
 TEST(supervised_engine, says_that_the_device_may_still_read_a_frame) {

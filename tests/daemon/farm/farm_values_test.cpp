@@ -103,8 +103,8 @@ TEST(a_farm, is_read_key_by_key) {
 
   found[2].keys.push_back(key_of("run/order", with(written(order()), ":1", ":9")));
   EXPECT_EQ(error_of([&] { return read_view("/koto-l3/", found); }),
-            "etcd's key /koto-l3/run/order cannot be understood (it is of another version of "
-            "koto-l3): remove it");
+            "etcd's key /koto-l3/run/order is invalid (another version of koto-l3 "
+            "wrote it): remove it");
   found[0].cut = true;
   EXPECT_EQ(error_of([&] { return read_view("/koto-l3/", found); }),
             "there are more than 64 keys of a kind under /koto-l3/");

@@ -172,7 +172,7 @@ TEST_F(watched, a_crate_whose_fragments_only_come_late_is_overdue_and_loses_none
     look();
     expect(crate_fault::overdue);
   }
-  EXPECT_EQ(text(), "crate 11 is overdue: of 40 events its fragment had not come after 250 ms");
+  EXPECT_EQ(text(), "crate 11 is overdue: its fragment of 40 events had not arrived after 250 ms");
   EXPECT_EQ(told_.size(), 1U);
   counted_.fragments_missing.add(bad, 3); // events end that lack it
   look();
@@ -203,7 +203,7 @@ TEST_F(watched, a_crate_that_repeats_itself_is_named_unless_all_do) {
   counted_.fragments_duplicate.add(bad, 30);
   look();
   expect(crate_fault::repeats);
-  EXPECT_EQ(text(), "crate 11 repeats itself: 30 fragments came again");
+  EXPECT_EQ(text(), "crate 11 repeats fragments: 30 arrived again");
 }
 
 TEST_F(watched, malformed_fragments_are_named_with_their_reason) {
@@ -250,8 +250,8 @@ TEST_F(watched, a_counter_that_jumped_is_named) {
   look();
   expect(crate_fault::jumped);
   EXPECT_EQ(text(),
-            "crate 11 has another event counter: it jumped by +1000, to event 1150 of spill "
-            "5 while the others were at 150");
+            "crate 11 has a wrong event counter: it jumped by +1000, to event 1150 of spill "
+            "5, while the others were at 150");
 }
 
 TEST_F(watched, a_counter_that_jumped_is_named_also_if_its_events_end_after_the_last_of_all) {
@@ -281,7 +281,7 @@ TEST_F(watched, time_stamps_that_stay_ahead_are_a_drift_and_a_single_one_is_none
     look();
   }
   expect(crate_fault::drifts);
-  EXPECT_EQ(text(), "crate 11 has other time stamps than the others, by -0.033 ms");
+  EXPECT_EQ(text(), "crate 11 has time stamps that differ from the others by -0.033 ms");
   EXPECT_NEAR(watch_.reports()[bad].time_ahead, -4096 * 8e-9, 1e-12);
 }
 

@@ -26,10 +26,10 @@ def since_growth(run):
     return look
 
 
-def device(fault, **settings):
+def device(fault, environment=None, **settings):
     """Prepares a daemon whose device fails so."""
     def prepare(run):
-        run.sections["environment"] = harness.failing(fault) | settings.pop("environment", {})
+        run.sections["environment"] = harness.failing(fault) | (environment or {})
         run.sections["compute"] = {"verify_one_in": 1, "dumps": str(run.folder / "dumps")} | settings
     return prepare
 
@@ -134,7 +134,7 @@ def devices(plan):
                    judge=says("the device still hangs"), **few)
     yield Scenario("a frame that is not copied", prepare=device("stall:at=3:for=2 s", time_limit="200 ms"), fault=not_copied, **few)
     yield Scenario("a lost device", prepare=device("lost:from=3"), fault=bypassed_for_good,
-                   judge=says("only a new start of the daemon can have it again"), **few)
+                   judge=says("only a restart of the daemon can recover it"), **few)
     yield Scenario("one of two devices lost", prepare=device("lost:from=2", devices=[0, 1]), fault=bypassed_for_good,
                    judge=says("compute: device 1 of 2: the device is lost", "compute: device 2 of 2: the device"), **few)
     yield Scenario("a new start", prepare=device("lost:from=3", environment=managed), fault=ends_for_a_new_start,

@@ -15,7 +15,7 @@ from table import Row
 
 DISK, FLOOR = 24, 8  # MiB
 LONGEST_OUTAGE = 1500  # seconds: then the numbers of spills come again
-FULL = "the spool takes nothing now: no room"  # says the daemon
+FULL = "the spool accepts no blocks: no room"  # says the daemon
 RATE = 1000  # events a second
 
 

@@ -150,7 +150,7 @@ def _extract_every_other(run, files, which):
 
 
 def damaged_spool(of_an_earlier_start):
-    """Blocks on disk are damaged while nobody receives; events that were called safe are lost, and the end says so."""
+    """Blocks on disk are damaged while nobody receives; events that were acknowledged are lost, and the end says so."""
     def fault(run):
         run.finish_replay()
         if of_an_earlier_start:
@@ -172,7 +172,7 @@ def damaged_spool(of_an_earlier_start):
 def loss_is_told(run):
     run.findings.check(len(run.found.missing) > 0, "nothing was lost: this proves nothing")
     run.findings.equal("clean", run.ledger["clean"], False)
-    run.daemon.wait_to_say("events that were called safe are lost on disk")
+    run.daemon.wait_to_say("acknowledged events are lost on disk")
     run.findings.see("events of damaged blocks on disk", len(run.found.missing))
 
 

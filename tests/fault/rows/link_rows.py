@@ -229,7 +229,7 @@ def outages(plan):
 
 
 def senders(plan):
-    few = {"spills": 1, "events": plan.pick(500, 1000), "rate": 150, "to_the_end": True, "fault": killed_senders, "judge": repeats_counted}
+    few = {"spills": 1, "events": plan.pick(500, 4000), "rate": 150, "to_the_end": True, "fault": killed_senders, "judge": repeats_counted}
     return [Scenario("over UDP", over="udp", **few), Scenario("over TCP", over="tcp", **few)]
 
 

@@ -65,8 +65,8 @@ private:
       ":: no key: a key is  characters of Z",
       " holds no key",
       " holds  keys, not one",
-      " holds a secret key; what is wanted is a public one",
-      " holds a public key; what is wanted is a secret one",
+      " holds a secret key; a public key is needed here",
+      " holds a public key; a secret key is needed here",
   };
 
   void write_again(const std::vector<named_key>& all) const {

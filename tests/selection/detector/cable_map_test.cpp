@@ -104,7 +104,7 @@ TEST(cable_map, tells_what_is_wrong_with_a_line_and_where) {
     EXPECT_EQ(refusal(changed(2, line)).substr(0, what.size()), what);
   };
   says("0/3,CSI,0,,-587.5,-587.5,25",
-       "cables.csv:2:1: \"0/3\" is no input; write crate/slot/channel, such as 0/3/7");
+       "cables.csv:2:1: \"0/3\" is not an input; write crate/slot/channel, such as 0/3/7");
   says("0/2/0,CSI,0,,-587.5,-587.5,25", "cables.csv:2:1: the readout has no input 0/2/0");
   says("0/3/0,CSI,zero,,-587.5,-587.5,25", "cables.csv:2:11: module \"zero\" is not a number");
   says("0/3/0,CSI,0,1,-587.5,-587.5,25", "cables.csv:2:13: a crystal has no end");
@@ -126,9 +126,9 @@ TEST(cable_map, tells_what_is_wrong_with_a_line_and_where) {
 
 TEST(cable_map, tells_doubles_holes_and_unknown_names) {
   EXPECT_EQ(refusal(changed(3, "0/3/0,CSI,1,,-562.5,-587.5,25")).substr(0, 74),
-            "cables.csv:3:1: input 0/3/0 stands in line 2 already; each has one line");
+            "cables.csv:3:1: input 0/3/0 already has line 2; remove one");
   const std::string twice = refusal(changed(3, "0/3/1,CSI,0,,-562.5,-587.5,25"));
-  EXPECT_NE(twice.find("cables.csv:3:11: crystal 0 has input 0/3/0 already; each has one"),
+  EXPECT_NE(twice.find("cables.csv:3:11: crystal 0 has input 0/3/0 already; remove one"),
             twice.npos)
       << twice;
   EXPECT_NE(twice.find("cables.csv: crystal 1 has no input; add a line for it, or correct "
@@ -150,16 +150,16 @@ TEST(cable_map, tells_doubles_holes_and_unknown_names) {
                      "`modules`; dead inputs are named in `dead`");
   const auto column = std::to_string(input.size() + 2);
   says(input + ",CBARR,3,1,,,", "cables.csv:" + number + ":" + column +
-                                    ": no part of the detector is called \"CBARR\"; did you mean "
+                                    ": the detector has no part named \"CBARR\"; did you mean "
                                     "CBAR?");
   says(input + ",CBAR,64,1,,,", ": CBAR has 64 modules, from 0 to 63; correct the number");
   says(input + ",CBAR,2,1,,,", ": CBAR module 2 end 1 has input ");
   says(input + ",CBAR,3,2,,,", ": end 2 is out of range 0..1");
-  says(input + ",CBAR,3,1,5,,", ": a counter's input has no place; leave x, y and size empty");
+  says(input + ",CBAR,3,1,5,,", ": a counter's input has no position; leave x, y and size empty");
   says("15/3/0,CBAR,3,1,,,", "cables.csv:");
   // With a place, too, such a name is unknown: it may be meant for the calorimeter's.
   const std::string unknown =
-      "cables.csv:" + number + ":" + column + ": no part of the detector is called ";
+      "cables.csv:" + number + ":" + column + ": the detector has no part named ";
   says(input + ",csi,3,,5,5,25", unknown + "\"csi\"; there are CSI, ");
   says(input + ",XYZ,3,,5,5,25", unknown + "\"XYZ\"; there are CSI, ");
   EXPECT_EQ(refusal(joined(lines)).find("has no place"), std::string::npos);

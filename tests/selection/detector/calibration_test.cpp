@@ -115,15 +115,17 @@ TEST(calibration, errors_say_where_what_and_what_to_do) {
   EXPECT_EQ(refusal("0/3/7,0.09,0,5,0\n"), "c.csv:1:1: " + no_header);
   EXPECT_EQ(refusal(""), "c.csv: " + no_header);
   EXPECT_EQ(refusal(header + "0/3,1,,,"),
-            "c.csv:2:1: \"0/3\" is no input; write crate/slot/channel, such as 0/3/7");
-  EXPECT_EQ(refusal(header + "0/3/7/1,1,,,").substr(0, 33), "c.csv:2:1: \"0/3/7/1\" is no input;");
-  EXPECT_EQ(refusal(header + "0/3/300,1,,,").substr(0, 33), "c.csv:2:1: \"0/3/300\" is no input;");
+            "c.csv:2:1: \"0/3\" is not an input; write crate/slot/channel, such as 0/3/7");
+  EXPECT_EQ(refusal(header + "0/3/7/1,1,,,").substr(0, 37),
+            "c.csv:2:1: \"0/3/7/1\" is not an input;");
+  EXPECT_EQ(refusal(header + "0/3/300,1,,,").substr(0, 37),
+            "c.csv:2:1: \"0/3/300\" is not an input;");
   EXPECT_EQ(refusal(header + "0/2/7,1,,,"),
-            "c.csv:2:1: the readout has no input 0/2/7; correct it or leave it out");
+            "c.csv:2:1: the readout has no input 0/2/7; correct or remove it");
   EXPECT_EQ(refusal(header + "10/18/15,1,,,"),
-            "c.csv:2:1: input 10/18/15 carries nothing; correct it or leave it out");
+            "c.csv:2:1: input 10/18/15 is not connected; correct or remove it");
   EXPECT_EQ(refusal(header + "0/3/7,1,,,\n0/3/8,1,,,\n0/3/7,1,,,\n"),
-            "c.csv:4:1: input 0/3/7 has line 2 already; leave one");
+            "c.csv:4:1: input 0/3/7 already has line 2; remove one");
   EXPECT_EQ(refusal(header + "0/3/7,0.1x,,,"),
             "c.csv:2:7: gain \"0.1x\" is not a number; write one such as 0.085");
   EXPECT_EQ(refusal(header + "0/3/7,nan,,,"),
@@ -151,15 +153,16 @@ TEST(calibration, errors_say_where_what_and_what_to_do) {
 TEST(calibration, all_mistakes_are_told_at_once) {
   EXPECT_EQ(refusal(header + "0/3/7,0,,,\n0/3/8,1,,,\n0/2/7,1,,,\n"),
             "c.csv:2:7: gain must be 0.0001 or more; mark an input without signal as dead\n"
-            "c.csv:4:1: the readout has no input 0/2/7; correct it or leave it out");
+            "c.csv:4:1: the readout has no input 0/2/7; correct or remove it");
 }
 
 const std::string by_run = "runs,input,gain,time,threshold,dead\n";
 
 TEST(calibration, holds_for_the_runs_that_a_line_names) {
   const std::string table = by_run + "-,0/3/6,0.5,,,\n";
-  EXPECT_EQ(refusal(table), "c.csv:2:1: \"-\" is no range of runs; write one such as 100-199, 100- "
-                            "or 100");
+  EXPECT_EQ(refusal(table),
+            "c.csv:2:1: \"-\" is not a range of runs; write one such as 100-199, 100- "
+            "or 100");
   const std::string good = by_run + "100-199,0/3/7,0.09,,,\n200-,0/3/7,0.08,,,\n99,0/3/7,0.07,,,\n"
                                     ",0/3/8,,4.0,,\n";
   const auto input = koto().number_of({0, 3, 7});
@@ -217,13 +220,14 @@ TEST(calibration, has_pedestal_and_noise_by_run) {
 }
 
 TEST(calibration, of_other_runs_and_with_gaps_is_refused) {
-  EXPECT_EQ(refusal(by_run + "100-149,0/3/7,0.09,,,\n200-,0/3/8,0.08,,,\n"),
-            "c.csv: the table is of the runs 100-149, 200-, and this is run 150; add lines for it, "
-            "or name another table");
+  EXPECT_EQ(
+      refusal(by_run + "100-149,0/3/7,0.09,,,\n200-,0/3/8,0.08,,,\n"),
+      "c.csv: the table is for the runs 100-149, 200-, but this is run 150; add lines for it, "
+      "or name another table");
   EXPECT_EQ(refusal(by_run + "100-199,0/3/7,0.09,,,\n200-,0/3/8,0.08,,,\n10,0/3/8,0.1,,,\n"),
-            "c.csv:3:6: input 0/3/8 has lines for the runs 200-, 10 and none for run 150; add one");
+            "c.csv:3:6: input 0/3/8 has lines for the runs 200-, 10 but not for run 150; add one");
   EXPECT_EQ(refusal(by_run + "100-199,0/3/7,0.09,,,\n199-,0/3/7,0.08,,,\n"),
-            "c.csv:3:6: input 0/3/7 has line 2 already, for the runs 100-199; leave one");
+            "c.csv:3:6: input 0/3/7 already has line 2, for the runs 100-199; remove one");
   EXPECT_EQ(refusal(by_run + "199-100,0/3/7,0.09,,,\n"),
             "c.csv:2:1: the runs 199-100 end before they begin; write the lower number first");
   EXPECT_EQ(refusal(by_run + "150,0/3/7,inf,,,\n"),

@@ -172,7 +172,7 @@ TEST(settings, payloads_that_make_no_sense_are_refused) {
     return refusal(limiting, from, to);
   };
   EXPECT_EQ(refused("\"suppressed\"", "\"most\""),
-            "s.toml:11:11: line.payload = \"most\" is none of \"all\", \"suppressed\", "
+            "s.toml:11:11: line.payload = \"most\" is not one of \"all\", \"suppressed\", "
             "\"features\", \"summary\"");
   EXPECT_NE(refused("payload = \"suppressed\"\n", "").find("line.control"), std::string::npos);
   EXPECT_NE(refused("control = 20", "control = 0").find("line.control"), std::string::npos);
@@ -237,10 +237,10 @@ TEST(settings, unknown_names_are_told_with_those_that_there_are) {
             "energy_correction");
   EXPECT_EQ(
       refusal("\"four_clusters\"", "\"muon\""),
-      "s.toml:25:28: no trigger bit is called \"muon\"; there are two_clusters, four_clusters, "
+      "s.toml:25:28: there is no trigger bit \"muon\"; there are two_clusters, four_clusters, "
       "five_clusters, six_clusters, minimum_bias, accidental, led, laser, cosmic, clock, on_spill");
   EXPECT_EQ(refusal("\"four_clusters\"", "\"for_clusters\""),
-            "s.toml:25:28: no trigger bit is called \"for_clusters\"; did you mean four_clusters?");
+            "s.toml:25:28: there is no trigger bit \"for_clusters\"; did you mean four_clusters?");
 }
 
 TEST(settings, what_is_out_of_range_is_refused_where_it_stands) {
@@ -276,11 +276,11 @@ TEST(settings, what_is_out_of_range_is_refused_where_it_stands) {
   EXPECT_EQ(refusal("threshold_factor = 3.0", "threshold_factor = 0"),
             "s.toml:12:20: vetoes.threshold_factor = 0 is not above 0");
   EXPECT_EQ(refusal("within = 9.0\n", ""),
-            "s.toml:16:1: counter.within and neighbours belong together; write both, such as "
+            "s.toml:16:1: counter.within and neighbours must be set together; write both, such as "
             "neighbours = 3, within = 10.0, or neither");
   EXPECT_EQ(
       refusal("\"refuse\"", "\"maybe\""),
-      "s.toml:32:16: line.when_unknown = \"maybe\" is none of \"ignore\", \"keep\", \"refuse\"");
+      "s.toml:32:16: line.when_unknown = \"maybe\" is not one of \"ignore\", \"keep\", \"refuse\"");
   EXPECT_EQ(refusal("vetoes = \"all\"", "vetoes = \"al\""),
             "s.toml:37:10: line.vetoes = \"al\" is neither \"all\" nor a list of counters");
   EXPECT_EQ(refusal("priority = 9", "priority = 256"),
@@ -298,12 +298,13 @@ TEST(settings, what_is_out_of_range_is_refused_where_it_stands) {
 TEST(settings, a_line_that_can_never_fire_is_refused) {
   EXPECT_EQ(refusal("prescale = 7", "prescale = 0"),
             "s.toml:33:12: line.prescale = 0 is out of range 1..1000000000");
-  EXPECT_EQ(
-      refusal("[500.0, inf]", "[500.0, 400.0]"),
-      "s.toml:28:17: line.photon_energy = [500.0, 400.0] can never be met: it must rise; write "
-      "[from, to], inf for an open end");
+  EXPECT_EQ(refusal("[500.0, inf]", "[500.0, 400.0]"),
+            "s.toml:28:17: line.photon_energy = [500.0, 400.0] can never be met: the range must "
+            "rise; write "
+            "[from, to], inf for an open end");
   EXPECT_EQ(refusal("[500.0, inf]", "[500.0, nan]"),
-            "s.toml:28:17: line.photon_energy = [500.0, nan] can never be met: it must rise; write "
+            "s.toml:28:17: line.photon_energy = [500.0, nan] can never be met: the range must "
+            "rise; write "
             "[from, to], inf for an open end");
   EXPECT_EQ(refusal("[500.0, inf]", "[-5.0, -1.0]"),
             "s.toml:28:17: line.photon_energy = [-5.0, -1.0] can never be met: the quantity lies "
@@ -327,10 +328,10 @@ TEST(settings, a_line_that_can_never_fire_is_refused) {
   EXPECT_EQ(
       refusal("fired = [\"CV front\"]", "fired = [\"CBAR\"]"),
       "s.toml:31:10: line \"first\" can never fire: counter \"CBAR\" must have fired and must "
-      "not; take it out of fired or of vetoes");
+      "not; remove it from fired or from vetoes");
   EXPECT_EQ(refusal("not_trigger = [\"led\"]", "not_trigger = [\"led\", \"two_clusters\"]"),
-            "s.toml:24:8: line \"first\" can never fire: it wants and refuses the trigger bit "
-            "\"two_clusters\"; take it out of trigger or of not_trigger");
+            "s.toml:24:8: line \"first\" can never fire: it requires and refuses the trigger bit "
+            "\"two_clusters\"; remove it from trigger or from not_trigger");
 }
 
 TEST(settings, lines_for_overfull_events_ask_for_nothing_that_such_events_lack) {
@@ -344,7 +345,7 @@ TEST(settings, lines_for_overfull_events_ask_for_nothing_that_such_events_lack) 
     EXPECT_EQ(
         refusal("vetoes = \"all\"\nundecodable = true", condition + "\noverfull = true"),
         "s.toml:36:8: line \"second\" can never fire: an overfull event has no quantities and "
-        "no counters; take its ranges, vetoes and fired out");
+        "no counters; remove its ranges, vetoes and fired");
 }
 
 // What is said of the line once its photon_energy is something else.
@@ -397,10 +398,10 @@ TEST(settings, a_range_that_holds_no_number_of_an_event_is_refused) {
             "bits, up to 2.14748e+08; choose a range that overlaps it");
   EXPECT_EQ(never("photon_energy = [500.0002, 500.0008]"),
             "s.toml:28:17: line.photon_energy = [500.0002, 500.0008] can never be met: an event "
-            "holds it in steps of 0.001, of which none lies in the range; widen it");
+            "holds it in steps of 0.001, and no step lies in the range; widen it");
   EXPECT_EQ(refusal("photons = 2\n", "photons = 2.5\n"),
             "s.toml:27:11: line.photons = 2.5 can never be met: an event holds it in steps of 1, "
-            "of which none lies in the range; widen it");
+            "and no step lies in the range; widen it");
   EXPECT_NE(refusal("photons = 2\n", "photons = [2.4, 2.6]\n"), "");
 }
 
@@ -427,9 +428,9 @@ TEST(settings, ranges_that_only_touch_can_be_met) {
 
 TEST(settings, names_are_used_once) {
   EXPECT_EQ(refusal("\"second\"", "\"first\""),
-            "s.toml:36:8: there is a line \"first\" already; give each a name of its own");
+            "s.toml:36:8: there is already a line \"first\"; give each its own name");
   EXPECT_EQ(refusal("[[line]]", "[[counter]]\nname = \"BHPV\"\n[[line]]"),
-            "s.toml:24:8: there is a counter \"BHPV\" already; give each a name of its own");
+            "s.toml:24:8: there is already a counter \"BHPV\"; give each its own name");
 }
 
 TEST(settings, there_are_lines_but_not_too_many) {

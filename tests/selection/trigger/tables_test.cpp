@@ -455,10 +455,10 @@ TEST(tables, what_does_not_fit_the_detector_is_told_where_it_stands) {
   EXPECT_EQ(refusal("[[counter]]\nname = \"X\"\n" + one_line).substr(0, 43),
             "s.toml:2:8: the detector has no counter \"X\"");
   EXPECT_EQ(refusal("[clusters]\ncrystal_threshold = 1400.0\n" + one_line),
-            "s.toml:2:21: the threshold of a crystal, 1400, is above what the digitizer can give, "
+            "s.toml:2:21: the threshold of a crystal, 1400, is above the digitizer's range, "
             "1312.12; lower it");
   EXPECT_EQ(refusal("[[counter]]\nname = \"BHGC\"\nthreshold = 400.0\n" + one_line),
-            "s.toml:3:13: the threshold of BHGC, 400, is above what the digitizer can give, "
+            "s.toml:3:13: the threshold of BHGC, 400, is above the digitizer's range, "
             "319.5; lower it");
   EXPECT_EQ(refusal("[[counter]]\nname = \"BHGC\"\nneighbours = 5\nwithin = 1.0\n" + one_line),
             "s.toml:3:14: so many neighbours cannot have a hit: BHGC has 4 modules; lower it");
@@ -490,28 +490,31 @@ TEST(tables, lines_that_this_detector_can_never_meet_are_refused) {
 TEST(tables, photons_need_crystals_side_by_side) {
   const std::string apart = "[clusters]\nneighbour_distance = 0\n";
   EXPECT_EQ(refusal(apart + one_line + "photons = 2\n"),
-            "s.toml:2:22: no two crystals are within 0 mm, so that there are no photons and line "
+            "s.toml:2:22: no two crystals are within 0 mm, so no photons are found and line "
             "\"x\" can never fire; raise clusters.neighbour_distance");
   EXPECT_EQ(refusal(apart + one_line + "photons = 0\n"), "");
 }
 
 TEST(tables, windows_lie_where_pulses_are_sought) {
   EXPECT_NE(refusal("[clusters]\nevent_window = [149.0, 200.0]\n" + one_line)
-                .find("s.toml:2:16: clusters.event_window holds no pulse"),
+                .find("s.toml:2:16: clusters.event_window contains no pulse"),
             std::string::npos);
   EXPECT_EQ(refusal("[clusters]\ncrystal_window = [149.0, 200.0]\n" + one_line),
-            "s.toml:2:18: clusters.crystal_window holds no pulse: they are sought from -108 to 148 "
+            "s.toml:2:18: clusters.crystal_window contains no pulse: pulses are searched from -108 "
+            "to 148 "
             "ns; choose a window that overlaps that");
   EXPECT_EQ(refusal("[photons]\nwindow = [-200.0, -109.0]\n" + one_line).substr(0, 41),
             "s.toml:2:10: photons.window holds no puls");
-  EXPECT_EQ(refusal("[[counter]]\nname = \"CBAR\"\nwindow = [150.0, 160.0]\n" + one_line),
-            "s.toml:3:10: the window of CBAR holds no pulse: they are sought from -108 to 148 ns; "
-            "choose a window that overlaps that");
+  EXPECT_EQ(
+      refusal("[[counter]]\nname = \"CBAR\"\nwindow = [150.0, 160.0]\n" + one_line),
+      "s.toml:3:10: the window of CBAR contains no pulse: pulses are searched from -108 to 148 ns; "
+      "choose a window that overlaps that");
   // At 500 MHz all of the waveform is looked through; pulses in time are 21.1 ns late in BHPV.
   EXPECT_EQ(refusal("[[counter]]\nname = \"BHPV\"\nwindow = [150.0, 160.0]\n" + one_line), "");
-  EXPECT_EQ(refusal("[[counter]]\nname = \"BHPV\"\nwindow = [287.0, 320.0]\n" + one_line),
-            "s.toml:3:10: the window of BHPV holds no pulse: they are sought from -225.1 to 286.9 "
-            "ns; choose a window that overlaps that");
+  EXPECT_EQ(
+      refusal("[[counter]]\nname = \"BHPV\"\nwindow = [287.0, 320.0]\n" + one_line),
+      "s.toml:3:10: the window of BHPV contains no pulse: pulses are searched from -225.1 to 286.9 "
+      "ns; choose a window that overlaps that");
   EXPECT_EQ(refusal("[[counter]]\nname = \"BHPV\"\nwindow = [-225.0, -205.0]\n" + one_line), "");
 }
 

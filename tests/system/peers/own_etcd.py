@@ -73,10 +73,6 @@ class Etcd:
         answer = self.call("kv/range", key=coded(PREFIX), range_end=coded(PREFIX[:-1] + "0"))
         return {base64.b64decode(kv["key"]).decode()[len(PREFIX):]: base64.b64decode(kv.get("value", "")) for kv in answer.get("kvs", ())}
 
-    def value(self, key):
-        found = self.keys().get(key)
-        return json.loads(found) if found is not None else None
-
     def set_password(self, user, password):
         """From now on only who has it may read or write."""
         for name in ("root", user):

@@ -329,7 +329,7 @@ TEST(own_sums, of_a_daemon_that_was_killed_leave_open_what_was_under_way) {
   l.events.admitted += 1; // one was admitted after those in flight were counted
   expect_none(l);
   l.events.forwarded += 2;
-  expect_sum(l, "koto-l3d: events admitted, and what became of them");
+  expect_sum(l, "koto-l3d: events admitted, and their outcomes");
   l.events.forwarded -= 2;
   l.crates[1].seen -= 2;
   expect_sum(l, "koto-l3d: fragments seen, and by crate");
@@ -353,7 +353,7 @@ TEST(own_sums, find_spills_that_do_not_add_up_to_the_admitted_events) {
 }
 
 TEST(own_sums, of_datagrams_are_a_bound_where_some_may_have_come_over_tcp) {
-  const std::string kinds = "koto-l3d: datagrams received, and of which kind";
+  const std::string kinds = "koto-l3d: datagrams received, and by kind";
   ledger l = of_daemon();
   expect_none(l, came_by::any);
   for (const std::uint64_t received : {1, 29, 31}) {

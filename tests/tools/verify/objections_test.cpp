@@ -75,13 +75,13 @@ TEST(objections, tells_a_ledger_of_another_program_in_the_place_of_the_receivers
   run r;
   r.more.push_back(r.replay);
   r.more.back().of_folder = true;
-  r.expect("replay.json is of `replay`: the ledger of a store is of its receiver");
+  r.expect("replay.json was written by `replay`: the ledger of a store must be its receiver's");
 }
 
 TEST(objections, tells_a_replay_of_another_run_than_the_file) {
   run r;
   r.replay.content.run = 8;
-  r.expect("replay.json is of run 8, and the file that was sent is of run 7");
+  r.expect("replay.json is of run 8, but the sent file is of run 7");
   r.replay.content.ended = r.replay.content.clean = false;
   r.replay.content.run = 0;
   r.replay.content.events = {};
@@ -91,9 +91,9 @@ TEST(objections, tells_a_replay_of_another_run_than_the_file) {
 TEST(objections, tells_a_daemon_of_another_run_than_its_blocks) {
   run r;
   r.node.content.run = 8;
-  r.expect("koto-l3d.json is of run 8, and its session 0000000000000005 is stored with run 7");
+  r.expect("koto-l3d.json is of run 8, but its session 0000000000000005 is stored with run 7");
   r.node.content.sessions = {9};
-  r.expect("koto-l3d.json is of run 8, and no block of run 8 is stored");
+  r.expect("koto-l3d.json is of run 8, but no block of run 8 is stored");
 }
 
 TEST(objections, takes_a_daemon_of_another_run_than_the_file_because_udp_does_not_say_it) {
@@ -113,11 +113,11 @@ TEST(objections, tells_a_start_of_a_daemon_that_is_given_twice) {
 TEST(objections, tells_a_receiver_of_another_store) {
   run r;
   r.receiver.content.sessions = {9};
-  r.expect("receive.json does not name 1 of the sessions that are stored: it is of another store, "
-           "or of an earlier time");
+  r.expect("receive.json does not name 1 of the stored sessions: it belongs to another store, or "
+           "is older");
   r.receiver.content.sessions = {5};
   r.receiver.content.run = 9;
-  r.expect("receive.json is of run 9, and no block of run 9 is stored");
+  r.expect("receive.json is of run 9, but no block of run 9 is stored");
 }
 
 TEST(objections, has_none_to_a_receiver_that_still_runs) {
@@ -134,7 +134,7 @@ TEST(objections, has_none_to_a_daemon_of_a_later_run_that_only_had_what_was_on_d
   r.more.push_back(r.node);
   r.more.back().content.sessions = {8};
   r.more.back().content.run = 8;
-  r.expect("koto-l3d.json is of run 8, and no block of run 8 is stored");
+  r.expect("koto-l3d.json is of run 8, but no block of run 8 is stored");
   r.more.back().content.events = {};
   EXPECT_TRUE(r.objections().empty());
 }
@@ -146,7 +146,7 @@ TEST(objections, tells_that_a_spool_does_not_hold_what_its_daemon_left) {
   r.node.content.spool.emplace().waiting = 10;
   EXPECT_TRUE(r.objections().empty());
   r.node.content.spool->waiting = 11;
-  r.expect("koto-l3d.json: 11 events wait on disk, and store holds 10 of them");
+  r.expect("koto-l3d.json: 11 events wait on disk, but store holds 10 of them");
 }
 
 } // namespace

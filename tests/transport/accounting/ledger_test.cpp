@@ -157,7 +157,7 @@ TEST(ledger, that_no_program_writes_is_refused) {
     EXPECT_EQ(engine('"' + reason + "\":1"),
               "not a ledger: a reason is not a word of small letters");
   EXPECT_EQ(refusal_with("koto-l3d", "none"),
-            "not a ledger: it is of no program that writes ledgers");
+            "not a ledger: no program that writes ledgers wrote it");
   EXPECT_NE(refusal_with(R"(,"duplicate":1)", ""), "") << "a key is missing";
   EXPECT_NE(refusal_with(R"("admitted":15)", R"("admitted":16)"), "") << "it does not balance";
   EXPECT_NE(refusal_with(R"("balanced": true)", R"("balanced": false)"), "") << "it does";

@@ -113,8 +113,8 @@ TEST(histogram_json, says_what_is_wrong) {
     return why_not(boost::json::serialize(o));
   };
   EXPECT_EQ(why_not(good), "it was read");
-  EXPECT_NE(why_not(good.substr(0, good.size() / 2)).find("it is not JSON"), std::string::npos);
-  EXPECT_TRUE(why_not("{\n \"run\": 1,\n \"node\": x}").starts_with("3:10: it is not JSON"));
+  EXPECT_NE(why_not(good.substr(0, good.size() / 2)).find("not JSON"), std::string::npos);
+  EXPECT_TRUE(why_not("{\n \"run\": 1,\n \"node\": x}").starts_with("3:10: not JSON"));
   EXPECT_EQ(why_not("[]"), "\"the document\" is not an object");
   EXPECT_EQ(why_not("{}"), "\"histograms\" is missing");
   EXPECT_EQ(with("histograms", 1), "\"histograms\" is not 2: another version of koto-l3 wrote it");
@@ -137,13 +137,12 @@ TEST(histogram_json, refuses_what_no_run_counts) {
     return why_not(to_json(h));
   };
   EXPECT_EQ(with([](auto&) {}), "it was read");
-  EXPECT_EQ(with([](auto& h) { h.one_in = 0; }),
-            "\"one_in\" is 0: the inputs of one event in 1 or more are looked at");
+  EXPECT_EQ(with([](auto& h) { h.one_in = 0; }), "\"one_in\" is 0; it must be 1 or more");
   EXPECT_EQ(with([](auto& h) { h.sampled = 4001; }),
             "\"sampled\" is 4001, more than the 4000 events that were counted");
   EXPECT_EQ(with([](auto& h) { h.inputs[5] = "3/3/4"; }), "\"inputs\" has 3/3/4 twice");
   EXPECT_EQ(with([](auto& h) { h.channels[4].waveforms = 1001; }),
-            "input 4, \"3/3/4\", has more waveforms than events were looked at");
+            "input 4, \"3/3/4\", has more waveforms than sampled events");
   EXPECT_EQ(with([](auto& h) { h.channels[4].lit += 1; }),
             "input 4, \"3/3/4\", has more waveforms with and without a pulse than waveforms");
   EXPECT_EQ(with([](auto& h) { h.channels[4].quiet = UINT64_MAX; }),
@@ -318,8 +317,9 @@ TEST(a_reference, of_another_binning_is_refused_with_what_to_do) {
   auto& vertex = *std::ranges::find(reference.histograms, "vertex_z", &named_histogram::name);
   vertex.width = 50;
   EXPECT_EQ(wrong_reference(now, reference, "good.json"),
-            "good.json has another binning: vertex_z has 82 bins of 50 mm from -2000 there, and 82 "
-            "bins of 100 mm from -2000 here. Make the reference anew with this version, from a "
+            "good.json has a different binning: vertex_z has 82 bins of 50 mm from -2000 in the "
+            "reference, but 82 bins of 100 mm from -2000 here. Make a new reference with this "
+            "version, from a "
             "good run: `koto-l3 histograms URL --save FILE`");
   reference = now;
   reference.counters[1].counts.pop_back();
@@ -354,12 +354,12 @@ TEST(histograms, that_count_something_else_are_not_added) {
     EXPECT_EQ(to_json(sum), to_json(one)) << "nothing was added";
     return text;
   };
-  EXPECT_EQ(why([](auto& h) { h.run = 8; }), "they are of runs 7 and 8");
+  EXPECT_EQ(why([](auto& h) { h.run = 8; }), "they belong to runs 7 and 8");
   EXPECT_EQ(why([](auto& h) { h.one_in = 5; }),
             "the inputs of one event in 4 and in 5 were looked at");
-  EXPECT_EQ(why([](auto& h) { h.inputs[0] = "3/3/1"; }), "they are of other inputs");
-  EXPECT_EQ(why([](auto& h) { h.counters.pop_back(); }), "they have other histograms");
-  const std::string too_large = "a sum of theirs does not fit 64 bits: one of them is damaged";
+  EXPECT_EQ(why([](auto& h) { h.inputs[0] = "3/3/1"; }), "their inputs differ");
+  EXPECT_EQ(why([](auto& h) { h.counters.pop_back(); }), "their lists of histograms differ");
+  const std::string too_large = "a sum exceeds 64 bits: one of them is damaged";
   EXPECT_EQ(why([](auto& h) { h.left_out = UINT64_MAX; }), too_large);
   EXPECT_EQ(why([](auto& h) { h.channels[4].pedestal = UINT64_MAX; }), too_large);
   EXPECT_EQ(why([](auto& h) { h.channels[4].time = INT64_MAX; }), too_large);

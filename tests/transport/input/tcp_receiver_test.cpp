@@ -220,8 +220,9 @@ bytes another_body(event_key key, const readout& crates) {
 }
 
 constexpr const char* conflict_in_event_3 =
-    "event 3 of spill 3 came before with other bytes, and nothing from it on is taken: within run "
-    "1 each event needs its own numbers; send other data as another run (run.number)";
+    "event 3 of spill 3 was received before with different bytes; it and all later records are "
+    "refused: within run "
+    "1 each event needs its own number; send other data under another run number (run.number)";
 
 TEST_F(tcp, an_event_that_comes_again_with_other_bytes_ends_the_stream) {
   client first(receiver->port());
@@ -373,7 +374,7 @@ TEST_F(tcp, a_peer_that_breaks_the_format_is_told_and_counted) {
 
   client stranger(receiver->port());
   stranger.send(record(record_type::hello, 0, 1, hello_bytes(2, crates)));
-  EXPECT_EQ(stranger.refusal(), "the stream is of run 2, this daemon takes run 1 (run.number)");
+  EXPECT_EQ(stranger.refusal(), "the stream has run 2, this daemon accepts run 1 (run.number)");
 
   client good(receiver->port());
   good.hello(crates);

@@ -177,7 +177,7 @@ TEST(forwarder, names_the_way_whose_receiver_has_no_address_until_another_way_is
   EXPECT_TRUE(eventually([&] { return near.sender.unknown().has_value(); }));
   EXPECT_EQ(near.sender.unknown()->endpoint, unknown);
   EXPECT_EQ(near.sender.unknown()->key, "forward.from");
-  EXPECT_TRUE(near.reported("has no address here: " + near.sender.unknown()->why));
+  EXPECT_TRUE(near.reported("has no address on this machine: " + near.sender.unknown()->why));
   EXPECT_EQ(far.take().header.type, link_message::hello);
   far.answer(link_message::welcome, 0, 1);
   EXPECT_TRUE(eventually([&] { return !near.sender.unknown().has_value(); }));

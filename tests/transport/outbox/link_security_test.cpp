@@ -92,7 +92,7 @@ TEST_F(link_security, ends_that_do_not_fit_exchange_no_message_and_say_why) {
   } const all[] = {
       {with, without, "", "refuses daemons without a key"},
       {without, with, "receiver.public", "uses no keys"},
-      {with, with, "stranger.public", "forward.receiver_key is not its own"},
+      {with, with, "stranger.public", "forward.receiver_key is not its key"},
   };
   for (const auto& [far_keys, near_keys, receiver_key, why] : all) {
     const scratch_folder folder;

@@ -364,7 +364,7 @@ TEST_F(several_ways, that_lead_to_two_receivers_have_one_as_long_as_it_is_there)
   receiving_end& unused = by_far ? other : far_;
   EXPECT_TRUE(eventually([&] {
     return near.reported("the connection to " + unused.endpoint() + " from 127.0.0." +
-                         (by_far ? "3" : "2") + " leads to another receiver than the one to " +
+                         (by_far ? "3" : "2") + " reaches a different receiver than the one to " +
                          lanes.endpoint());
   }));
   lanes.kill();

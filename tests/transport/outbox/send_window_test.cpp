@@ -90,8 +90,8 @@ TEST_F(a_send_window, believes_nothing_that_was_not_sent) {
   EXPECT_EQ(source_.told, (numbers{3, 4, 8}));
   EXPECT_EQ(window_.counters().impossible.get(), 7U);
   ASSERT_FALSE(reports_.empty());
-  EXPECT_EQ(reports_[0], "the receiver claims to have blocks up to 6, of which none behind 5 was "
-                         "ever sent: no block is let go");
+  EXPECT_EQ(reports_[0], "the receiver claims to have blocks up to 6, but no block after 5 was "
+                         "ever sent: all blocks are kept");
 }
 
 /// The newest blocks on its disk may have been lost since they were sent.
@@ -118,8 +118,10 @@ TEST_F(a_send_window, goes_on_with_a_receiver_that_stores_elsewhere) {
   EXPECT_TRUE(window_.is_welcome());
   EXPECT_EQ(window_.next(), 4U);
   EXPECT_EQ(source_.told, numbers{3});
-  EXPECT_EQ(reports_, std::vector<std::string>{"the receiver no longer has blocks that were "
-                                               "acknowledged: it stores elsewhere now"});
+  EXPECT_EQ(
+      reports_,
+      std::vector<std::string>{
+          "the receiver no longer has blocks that it acknowledged: it may use another store now"});
 }
 
 TEST_F(a_send_window, passes_over_what_is_said_to_another_lane) {
@@ -202,8 +204,8 @@ TEST_F(a_send_window, shows_a_block_that_a_receiver_reads_again_and_again_and_do
   }
   EXPECT_TRUE(window_.is_refused());
   EXPECT_EQ(reports_, std::vector<std::string>{
-                          "the receiver answers and does not take block 4 of session "
-                          "0000000000000007, which was sent 3 times: its log may say why"});
+                          "the receiver answers but does not accept block 4 of session "
+                          "0000000000000007, which was sent 3 times: check the receiver's log"});
   send_all();
   say(link_message::acknowledgement, 4);
   EXPECT_FALSE(window_.is_refused());

@@ -212,8 +212,8 @@ TEST(spool_recovery, refuses_segments_of_another_version_whose_blocks_it_could_r
         const spool disk(small_spool(folder.path()));
         ADD_FAILURE() << "its blocks may mean something else: " << version;
       } catch (const std::runtime_error& e) {
-        EXPECT_EQ(e.what(), path.string() + " is of version " + std::to_string(version) +
-                                " of the store; this program knows version 2");
+        EXPECT_EQ(e.what(), path.string() + " has version " + std::to_string(version) +
+                                " of the store format; this program reads version 2");
       }
     }
     test::write_file(path, before);

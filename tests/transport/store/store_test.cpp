@@ -154,12 +154,12 @@ TEST(store, refuses_a_file_of_another_version_or_kind) {
   const auto go_on = [&] { const store_writer again({folder.path()}); };
   edit_file(path, [](bytes& file) { file[4] = std::byte{3}; });
   EXPECT_EQ(refusal(read),
-            path.string() + " is of version 3 of the store; this program knows version 2");
+            path.string() + " has version 3 of the store format; this program reads version 2");
   EXPECT_EQ(refusal(go_on), refusal(read));
 
   const bytes foreign(1000, std::byte{'x'});
   write_file(path, foreign);
-  EXPECT_EQ(refusal(read), path.string() + " is no file of a store");
+  EXPECT_EQ(refusal(read), path.string() + " is not a file of a store");
   EXPECT_EQ(refusal(go_on), refusal(read));
   EXPECT_EQ(read_file(path), foreign) << "left where it is";
 }
