@@ -45,7 +45,7 @@ json::object object_of(std::string_view body) {
   json::error_code error;
   const json::value parsed = json::parse({body.data(), body.size()}, error);
   if (error) throw std::runtime_error("the body is not JSON: " + error.message());
-  if (!parsed.is_object()) throw std::runtime_error("the body is not JSON object");
+  if (!parsed.is_object()) throw std::runtime_error("the body is not a JSON object");
   return parsed.as_object();
 }
 

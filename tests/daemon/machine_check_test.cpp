@@ -2,13 +2,13 @@
 #include "daemon/machine_check.hpp"
 
 #include <algorithm>
-#include <filesystem>
 
 #include <gtest/gtest.h>
 
 #include "daemon/memory_plan.hpp"
 #include "daemon/node.hpp"
 #include "daemon/words.hpp"
+#include "tests/tools/temporary_folder.hpp"
 #include "tests/transport/outbox/spool_blocks.hpp"
 #include "transport/outbox/spool.hpp"
 #include "transport/outbox/spool_backlog.hpp"
@@ -43,29 +43,24 @@ void expect_what_a_node_takes(const daemon_settings& s) {
 
 TEST(machine_check, knows_the_memory_of_a_node_before_it_is_made) {
   daemon_settings s = small();
-  expect_what_a_node_takes(s);
   s.outbox.codec = codec_id::strong;
   expect_what_a_node_takes(s);
-}
-
-TEST(machine_check, knows_the_memory_of_selection_shadow_histograms_and_spool) {
-  daemon_settings s = small();
+  s.outbox.codec = codec_id::koto;
+  // Selection, shadow, histograms and spool.
   const std::string deploy = L3_SOURCE_DIR "/deploy/";
   s.selection.lines = deploy + "selection-suppressed.toml";
   s.selection.detector = deploy + "detector.toml";
   s.selection.shadow = deploy + "selection.toml";
-  const auto folder = std::filesystem::path(testing::TempDir()) / "memory_plan_spool";
-  std::filesystem::remove_all(folder);
-  s.spool.folder = folder;
+  const temporary_folder folder;
+  s.spool.folder = folder.path();
   s.spool.floor = {};
   expect_what_a_node_takes(s);
 }
 
 TEST(machine_check, does_not_know_what_an_earlier_daemon_left_on_disk_and_the_node_does) {
   daemon_settings s = small();
-  const auto folder = std::filesystem::path(testing::TempDir()) / "memory_plan_found";
-  std::filesystem::remove_all(folder);
-  s.spool.folder = folder;
+  const temporary_folder folder;
+  s.spool.folder = folder.path();
   s.spool.floor = {};
   constexpr std::size_t payload = 32 << 20;
   {
@@ -83,20 +78,15 @@ TEST(machine_check, does_not_know_what_an_earlier_daemon_left_on_disk_and_the_no
             spool_backlog::buffers * (payload - own));
 }
 
-TEST(machine_check, counts_the_tables_of_event_building) {
+TEST(machine_check, counts_the_tables_of_event_building_and_host_memory_for_each_device) {
   daemon_settings s = small();
   const std::uint64_t few = sum_of(memory_plan_of(s, {}));
+  EXPECT_LT(sum_of(memory_plan_of(s, {1, "", 0, 0})), few) << "no memory of devices";
+  EXPECT_GT(sum_of(memory_plan_of(s, {2, "", 0, 0})), few);
   s.building.max_events_per_spill = 16'777'216;
   EXPECT_GE(sum_of(memory_plan_of(s, {})), few + std::uint64_t{2'000'000'000});
   const std::string wrong = wrong_with_memory(s, {}, {1'000'000'000, "this machine"});
   EXPECT_TRUE(wrong.ends_with("lower building.max_events_per_spill")) << wrong;
-}
-
-TEST(machine_check, counts_host_memory_for_each_device_and_no_memory_of_devices) {
-  const daemon_settings s = small();
-  const std::uint64_t on_cpu = sum_of(memory_plan_of(s, {}));
-  EXPECT_LT(sum_of(memory_plan_of(s, {1, "", 0, 0})), on_cpu);
-  EXPECT_GT(sum_of(memory_plan_of(s, {2, "", 0, 0})), on_cpu);
 }
 
 TEST(machine_check, names_what_takes_most) {

@@ -9,6 +9,8 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include "monitor/recent_rate.hpp"
+
 namespace l3 {
 namespace {
 
@@ -67,6 +69,23 @@ TEST(process_usage, has_the_names_that_clients_of_prometheus_give_it) {
       << text;
   EXPECT_NE(text.find("\nprocess_threads 7\n"), text.npos) << text;
   EXPECT_EQ(text.find("koto_l3"), text.npos);
+}
+
+TEST(recent_rate, is_that_of_the_window_and_begins_anew_when_the_count_falls) {
+  using namespace std::chrono_literals;
+  recent_rate rate(10s);
+  const time_point start{};
+  EXPECT_EQ(rate.per_second(), 0);
+  rate.note(0, start);
+  EXPECT_EQ(rate.per_second(), 0);
+  rate.note(50, start + 5s);
+  EXPECT_DOUBLE_EQ(rate.per_second(), 10);
+  for (int s = 6; s <= 30; ++s) rate.note(50, start + std::chrono::seconds(s));
+  EXPECT_EQ(rate.per_second(), 0) << "what was before the window counts no more";
+  rate.note(10, start + 31s);
+  EXPECT_EQ(rate.per_second(), 0);
+  rate.note(20, start + 32s);
+  EXPECT_DOUBLE_EQ(rate.per_second(), 10);
 }
 
 } // namespace

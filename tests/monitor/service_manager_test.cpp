@@ -58,12 +58,7 @@ TEST(service_manager, hears_what_the_daemon_does) {
   tell.stopping();
   EXPECT_EQ(manager.heard(), "STOPPING=1");
   EXPECT_EQ(manager.heard(), "");
-}
-
-TEST(service_manager, waits_as_long_as_a_start_goes_on) {
-  listening_manager manager;
-  const service_manager tell(manager.name());
-  long_start start(tell);
+  long_start start(tell); // it waits as long as a start goes on
   const std::chrono::steady_clock::time_point begin{};
   start.goes_on(begin);
   EXPECT_EQ(manager.heard(), "EXTEND_TIMEOUT_USEC=30000000");
@@ -71,6 +66,9 @@ TEST(service_manager, waits_as_long_as_a_start_goes_on) {
   EXPECT_EQ(manager.heard(), "");
   start.goes_on(begin + 1s);
   EXPECT_EQ(manager.heard(), "EXTEND_TIMEOUT_USEC=30000000");
+  for (const std::string& nowhere :
+       {std::string(), std::string("/nonexistent/socket"), std::string(200, 'x')})
+    EXPECT_NO_THROW(service_manager(nowhere).ready()) << nowhere;
 }
 
 TEST(service_manager, is_found_in_the_environment) {
@@ -87,12 +85,6 @@ TEST(service_manager, is_found_in_the_environment) {
   EXPECT_EQ(mine.watchdog(), 30s);
   EXPECT_EQ(of_another.watchdog(), std::nullopt);
   EXPECT_EQ(service_manager::from_environment().watchdog(), std::nullopt);
-}
-
-TEST(service_manager, its_absence_is_no_trouble) {
-  for (const std::string& nowhere :
-       {std::string(), std::string("/nonexistent/socket"), std::string(200, 'x')})
-    EXPECT_NO_THROW(service_manager(nowhere).ready()) << nowhere;
 }
 
 } // namespace

@@ -79,7 +79,7 @@ TEST(receive_status, names_what_is_missing_by_run_spill_and_node) {
 TEST(receive_pages, show_all_nodes_and_what_is_missing) {
   const std::string page = render_page(farm_receive_snapshot());
   EXPECT_NE(page.find("class=\"state degraded\">receiving, degraded: node_missing"), page.npos);
-  EXPECT_NE(page.find("Missing: node 3 of run 77 after event 17 of spill 5. Look at the node"),
+  EXPECT_NE(page.find("Missing: node 3 of run 77 after event 17 of spill 5. Check that node"),
             page.npos);
   EXPECT_NE(page.find("<tr class=\"missing\"><th scope=\"row\">3</th>"), page.npos);
   EXPECT_NE(page.find("key node&lt;1&gt;"), page.npos);

@@ -71,7 +71,7 @@ class Evaluating(harness.SystemTest):
                               (right.replace(f'"trigger_bits":{bits}', '"trigger_bits":77', 1), differs),
                               ("".join(lines[:-1]), "is not the truth of one.l2raw"),
                               ("".join(lines[1::-1] + lines[2:]), "is not the truth of one.l2raw"),
-                              ("".join([*lines[:5], lines[5][:40]]), "wrong.jsonl:6: is no line of truth")):
+                              ("".join([*lines[:5], lines[5][:40]]), "wrong.jsonl:6: is not a line of truth")):
             with self.subTest(message):
                 (self.folder / "wrong.jsonl").write_text(text)
                 self.refuses(1, message, "evaluate", "one.l2raw", "--truth", "wrong.jsonl")

@@ -98,11 +98,11 @@ class Histograms(Selecting):
             self.tool(self.store, "--save", saved)
             self.assertEqual(json.loads(saved.read_text()), run)
         for arguments, code, part in (
-                ((self.store, "--spill", "4"), FAILED, "holds no such histograms"),
+                ((self.store, "--spill", "4"), FAILED, "holds no histograms of that spill"),
                 ((self.store, "--run", "99"), FAILED, f"has no histograms of run 99: it holds run {RUN}\n"),
                 ((of_a_file, "--reference", self.store), 0, "no input changed since the reference"),
                 ((saved, "--save", of_a_file), FAILED, "exists already, and --save did not write it"),
-                ((saved, "--spill", "3"), 2, "choose from a store"),
+                ((saved, "--spill", "3"), 2, "need a store"),
                 ((f"{harness.HOST}:1",), MISSING, f"http://{harness.HOST}:1/histograms")):
             self.assertIn(part, self.tool(*arguments, code=code))
         self.assertEqual(of_a_file.read_bytes(), stored)

@@ -121,7 +121,7 @@ TABLE = [
     ("koto-l3 replay text --to tcp://127.0.0.1:1 --skip-damaged", FAILED, "text is not an .l2raw file\n"),
     ("koto-l3 replay other.l2raw --to tcp://127.0.0.1:1", FAILED, "has version 2 of .l2raw files at offset 0, but this program reads"),
     ("koto-l3 replay flipped.l2raw --to tcp://127.0.0.1:1", FAILED, "flipped.l2raw"),
-    ("koto-l3 replay late.l2raw --to udp://127.0.0.1:1+1", FAILED, "with --rate it is sent without the file's times"),
+    ("koto-l3 replay late.l2raw --to udp://127.0.0.1:1+1", FAILED, "use --rate to ignore the file's times"),
     ("koto-l3 replay sent.l2raw --on serial", FAILED, "is not a .l3batch file; other files need a destination (--to)"),
     ("koto-l3 verify text store", FAILED, "text is not an .l2raw file"),
     ("koto-l3 select image.png", FAILED, "image.png is not an .l2raw file"),
@@ -284,7 +284,7 @@ class Table(Mistakes):
                      "koto-l3 replay sent.l2raw --to tcp://127.0.0.1:1 --timeout 1ms --ledger new.json"):
             for _ in range(2):
                 with self.subTest(line):
-                    self.assertNotIn("is there already", self.run_line(line).stderr)
+                    self.assertNotIn("exists already", self.run_line(line).stderr)
         self.assertEqual({p.name for p in self.folder.glob("new*")}, {"new.l2raw", "new.l2raw.truth.jsonl", "new.kr", "new.json"})
 
     def test_what_only_the_service_gets_is_no_mistake(self):

@@ -97,7 +97,7 @@ class Ledger(Watched):
         (self.folder / "place").mkdir()
         os.mkfifo(self.folder / "pipe")
         (self.folder / "text").write_text("mine")
-        for name, why in (("none/ledger.json", "No such file or directory"), ("place", "directory"), ("pipe", "no regular file"),
+        for name, why in (("none/ledger.json", "No such file or directory"), ("place", "directory"), ("pipe", "not a regular file"),
                           ("text/ledger.json", "Not a directory")):
             with self.subTest(name):
                 receiver = self.start_receiver("--ledger", self.folder / name, listening=False)
@@ -116,7 +116,7 @@ class Ledger(Watched):
         self.wait_for(lambda s: s["state"]["degraded"] == ["ledger_fails"], "the state")
         self.assertEqual(self.status()["state"]["ledger_error"], cannot)
         self.assertIn('koto_l3_receive_degraded{reason="ledger_fails"} 1', self.get("/metrics")[1])
-        self.assertIn("Blocks are stored all the same", self.get("/")[1])
+        self.assertIn("Blocks are stored nevertheless", self.get("/")[1])
         self.assertEqual(self.get("/readyz")[0], 200)
         self.assertEqual(self.status()["store"]["events"], EVENTS)
         ledger.rmdir()

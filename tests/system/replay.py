@@ -207,7 +207,7 @@ class Again(Replay):
             self.assertNotIn("already known", said)
         if refused:
             self.assertIn(f"event {refused} of spill 511 was received before with different bytes", said)
-            self.assertIn("send other data as another run (run.number)", said)
+            self.assertIn("send other data under another run number (run.number)", said)
             self.assertRegex(said, rf"events acknowledged +{refused - 1}\b")
 
     def test_over_tcp_repeats_are_known_and_other_data_are_refused(self):

@@ -322,7 +322,7 @@ class Control(Controlled):
         for text, reason in zip(("receiver is absent: no receiver answers at tcp://", "the disk of .* is nearly full"), answer["reasons"], strict=True):
             self.assertRegex(reason, text)
         self.assertEqual(self.ask("POST", "/run/stop")[0], 409)
-        for body, text in (("{", "no JSON"), ("[]", "no JSON object"), ('{"nummer": 1}', "nummer is no key"), ('{"num\\u0000ber": 1}', "num?ber is no key"),
+        for body, text in (("{", "not JSON"), ("[]", "not a JSON object"), ('{"nummer": 1}', "nummer is not a key"), ('{"num\\u0000ber": 1}', "num?ber is not a key"),
                            ('{"number": -1}', "number is not a number"), ('{"number": 4294967296}', "number is not a number"),
                            ('{"number": 1.5}', "number is not a number"), ('{"number": "7"}', "number is not a number"), ('{"comment": 7}', "comment is not a text"),
                            (json.dumps({"comment": "x" * 1001}), "comment is not a text of at most 1000 characters"),
@@ -330,7 +330,7 @@ class Control(Controlled):
                            ('{"comment": "\\u001b[2J"}', "comment is not plain text"), ('{"menu": "a\\nb"}', "menu is not plain text"),
                            ('{"again": 1}', "again is neither"), ('{"again": true}', "again needs a number"), ('{"menu": null}', "menu is not a text"),
                            ('{"comment": "run \\u202e321"}', "comment is not plain text: it contains \\u202e"),
-                           ("[" * 10_000, "no JSON"), ("\0", "no JSON")):
+                           ("[" * 10_000, "not JSON"), ("\0", "not JSON")):
             with self.subTest(body[:40]):
                 status, answer = self.ask("POST", "/run/start", body)
                 self.assertEqual(status, 400, answer)

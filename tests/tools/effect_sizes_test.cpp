@@ -53,7 +53,6 @@ public:
   }
 
   [[nodiscard]] std::size_t size() const { return inputs_.size(); }
-  [[nodiscard]] int crate(std::size_t n) const { return crystal_of(n).at.crate; }
 
   /// Over the pedestal.
   [[nodiscard]] std::vector<double> samples(std::size_t n) const {
@@ -76,6 +75,12 @@ public:
   [[nodiscard]] double height(std::size_t n) const {
     const auto all = samples(n);
     return *std::ranges::max_element(all);
+  }
+  /// ns, of the highest sample, since where it is to be expected.
+  [[nodiscard]] double peak(std::size_t n) const {
+    const auto all = samples(n);
+    const auto at = static_cast<double>(std::ranges::max_element(all) - all.begin());
+    return 8 * at - electronics_.constants_of(inputs_[n]).time_offset;
   }
   /// ns, of the pulse's middle, since where it is to be expected.
   [[nodiscard]] double time(std::size_t n) const {
@@ -152,6 +157,14 @@ TEST(effect_sizes, of_noise_and_baselines) {
   EXPECT_NEAR(noise_of(with(&fx::noise_factor, 4)).first, 4 * usual, 0.2 * usual);
 }
 
+TEST(effect_sizes, of_common_noise_are_the_same_on_a_board) {
+  stand s(quiet(&fx::noise_board, 50), false);
+  EXPECT_NEAR(noise_of(quiet(&fx::noise_board, 50)).first, 50, 10);
+  s.digitize(1);
+  EXPECT_EQ(s.samples(0), s.samples(1)) << "crystals 0 to 15 are on one";
+  EXPECT_NE(s.samples(0), s.samples(2));
+}
+
 TEST(effect_sizes, of_jitters) {
   const auto times = [](const simulated_effects& effects, std::size_t n) {
     stand s(effects);
@@ -185,38 +198,25 @@ TEST(effect_sizes, of_jitters) {
 }
 
 TEST(effect_sizes, of_what_is_not_known_of_inputs) {
-  const auto times = [](const simulated_effects& effects) {
-    stand s(effects);
+  const auto spread_of = [](const simulated_effects& effects, const auto& what,
+                            bool pulses = true) {
+    stand s(effects, pulses);
     s.digitize(1);
-    return spread(of_each(s, [&](std::size_t n) { return s.time(n); }));
+    const auto all = of_each(s, [&](std::size_t n) { return what(s, n); });
+    return std::pair(spread(all), spread(all) / mean(all));
   };
-  EXPECT_LT(times(quiet(&fx::time_spread, 0)), 1);
-  EXPECT_NEAR(times(quiet(&fx::time_spread, 10)), 10, 2);
-
-  const auto heights = [](const simulated_effects& effects) {
-    stand s(effects);
-    s.digitize(1);
-    return spread(of_each(s, [&](std::size_t n) { return s.height(n); })) / 1000;
-  };
-  EXPECT_LT(heights(quiet(&fx::gain_spread, 0)), 0.03);
-  EXPECT_NEAR(heights(quiet(&fx::gain_spread, 0.2)), 0.2, 0.03);
-
-  const auto widths = [](const simulated_effects& effects) {
-    stand s(effects);
-    s.digitize(1);
-    const auto areas = of_each(s, [&](std::size_t n) { return mean(s.samples(n)); });
-    return spread(areas) / mean(areas);
-  };
-  EXPECT_LT(widths(quiet(&fx::pulse_spread, 0)), 0.01);
-  EXPECT_NEAR(widths(quiet(&fx::pulse_spread, 0.1)), 0.1, 0.02);
-
-  const auto noise = [](const simulated_effects& effects) {
-    stand s(effects, false);
-    s.digitize(1);
-    const auto all = of_each(s, [&](std::size_t n) { return spread(s.samples(n)); });
-    return spread(all) / mean(all);
-  };
-  EXPECT_GT(noise(with(&fx::noise_spread, 0.6)), 1.3 * noise({}));
+  const auto time = [](const stand& s, std::size_t n) { return s.time(n); };
+  EXPECT_LT(spread_of(quiet(&fx::time_spread, 0), time).first, 1);
+  EXPECT_NEAR(spread_of(quiet(&fx::time_spread, 10), time).first, 10, 2);
+  const auto height = [](const stand& s, std::size_t n) { return s.height(n); };
+  EXPECT_LT(spread_of(quiet(&fx::gain_spread, 0), height).first, 30);
+  EXPECT_NEAR(spread_of(quiet(&fx::gain_spread, 0.2), height).first, 200, 30);
+  const auto width = [](const stand& s, std::size_t n) { return mean(s.samples(n)); };
+  EXPECT_LT(spread_of(quiet(&fx::pulse_spread, 0), width).second, 0.01);
+  EXPECT_NEAR(spread_of(quiet(&fx::pulse_spread, 0.1), width).second, 0.1, 0.02);
+  const auto noise = [](const stand& s, std::size_t n) { return spread(s.samples(n)); };
+  EXPECT_GT(spread_of(with(&fx::noise_spread, 0.6), noise, false).second,
+            1.3 * spread_of({}, noise, false).second);
 }
 
 TEST(effect_sizes, of_what_is_not_known_of_counters) {
@@ -373,6 +373,62 @@ TEST(effect_sizes, of_the_way_back_from_the_calorimeter) {
   EXPECT_TRUE(seen.contains("CBAR"));
   EXPECT_TRUE(seen.contains("CV rear"));
   EXPECT_NEAR(mean(later), 7.5, 1.5) << "5 ns of delay, and the way across";
+}
+
+TEST(effect_sizes, of_faults_of_inputs) {
+  const auto samples = [](const simulated_effects& effects, bool pulses, std::uint32_t event = 1) {
+    stand s(effects, pulses);
+    s.digitize(event);
+    return s.samples(9);
+  };
+  const auto rms = [&](const simulated_effects& effects, bool pulses, std::uint32_t event = 1) {
+    const auto all = samples(effects, pulses, event);
+    return std::hypot(spread(all), mean(all));
+  };
+  EXPECT_LT(rms({}, false), 8);
+  const auto place_of_peak = [&](const simulated_effects& effects) {
+    const auto all = samples(effects, true);
+    return std::ranges::max_element(all) - all.begin();
+  };
+  const auto in_time = place_of_peak({});
+  EXPECT_EQ(place_of_peak(with(&fx::event_shift, 16)), in_time + 2);
+  EXPECT_EQ(place_of_peak(with(&fx::event_shift, -16)), in_time - 2);
+  fx dead = with(&fx::dead, 1);
+  EXPECT_LT(rms(dead, true), 8);
+  dead.undershoot = 0.1;
+  EXPECT_LT(rms(dead, true), 8) << "no pulse, no undershoot";
+  EXPECT_LT(samples(with(&fx::undershoot, 0.1), true).back(), -50);
+  dead.faulty_from = 5;
+  EXPECT_GT(rms(dead, true, 4), 100);
+  EXPECT_LT(rms(dead, true, 5), 8);
+  EXPECT_GT(rms(with(&fx::hot, 1), false), 100);
+  const auto stuck = samples(with(&fx::stuck, 1), true);
+  EXPECT_EQ(std::ranges::count(stuck, stuck[0]), 64);
+  const auto level = samples(quiet(&fx::recovering, 1), false);
+  EXPECT_NEAR(level.front(), -50, 1);
+  EXPECT_NEAR(level.back(), -50 * std::exp(-0.504), 1);
+}
+
+TEST(effect_sizes, of_none_are_a_pulse_where_it_should_be) {
+  stand s(quiet(&fx::full_scale, 1), true, 2000);
+  s.digitize(1);
+  for (std::size_t n = 0; n < s.size(); ++n) {
+    const auto samples = s.samples(n);
+    EXPECT_NEAR(s.height(n), 2000, 60);
+    EXPECT_NEAR(s.peak(n), 204, 8);
+    // Half height is 66 ns wide, 8 samples.
+    EXPECT_NEAR(std::ranges::count_if(samples, [](double v) { return v > 1000; }), 8, 1);
+  }
+}
+
+TEST(effect_sizes, have_a_name_each) {
+  std::set<std::string_view> names;
+  for (const auto& e : effect_options) {
+    EXPECT_TRUE(names.insert(e.name).second) << e.name;
+    const simulated_effects none;
+    EXPECT_GE(none.*e.size, e.least) << e.name;
+    EXPECT_LE(none.*e.size, e.most) << e.name;
+  }
 }
 
 /// The decays by name: which particles, and that they reach the calorimeter as two clusters.

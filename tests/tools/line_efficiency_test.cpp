@@ -51,16 +51,5 @@ TEST(line_efficiency, counts_only_events_that_the_reference_kept) {
   EXPECT_EQ(e.samples()[1].events, 1U);
 }
 
-TEST(line_efficiency, of_a_run_that_records_has_all_events) {
-  settings_efficiency e(known(), true, {"through"});
-  e.add(event({line_veto, line_prescale, line_trigger}), 100);
-  e.add(event({line_fired, line_fired, line_trigger}), 100);
-  ASSERT_EQ(e.samples().size(), 2U);
-  EXPECT_EQ(e.samples()[0].events, 1U);
-  EXPECT_EQ(e.samples()[1].name, "all events");
-  EXPECT_EQ(e.samples()[1].events, 2U);
-  EXPECT_EQ(e.samples()[1].lines[0].of_all.some, 1U);
-}
-
 } // namespace
 } // namespace l3

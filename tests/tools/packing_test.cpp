@@ -3,15 +3,18 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
+#include <optional>
+#include <random>
 #include <string>
-#include <utility>
 
-#include <unistd.h>
-
+#include "gpu/codec/strong.hpp"
+#include "tests/error_of.hpp"
 #include "tests/tools/temporary_folder.hpp"
 #include "tools/pack/byte_stream.hpp"
+#include "tools/pack/strong_file.hpp"
 
 namespace {
 
@@ -41,30 +44,21 @@ std::string oracle(const std::vector<std::uint16_t>& samples) {
   return out;
 }
 
+template <class Convert>
+void convert(const std::filesystem::path& from, const std::filesystem::path& to,
+             const Convert& with) {
+  byte_input in(from.string());
+  byte_output out(to.string(), in);
+  with(in, out);
+  out.close();
+}
 void pack(const std::filesystem::path& from, const std::filesystem::path& to,
           std::uint32_t samples) {
-  byte_input in(from.string());
-  byte_output out(to.string(), in);
-  pack_stream(in, out, samples, quiet);
-  out.close();
+  convert(from, to, [&](auto& in, auto& out) { pack_stream(in, out, samples, quiet); });
 }
-
 void unpack(const std::filesystem::path& from, const std::filesystem::path& to,
             std::uint32_t samples) {
-  byte_input in(from.string());
-  byte_output out(to.string(), in);
-  unpack_stream(in, out, samples, quiet);
-  out.close();
-}
-
-template <class Action>
-std::string error_of(const Action& action) {
-  try {
-    action();
-  } catch (const std::exception& e) {
-    return e.what();
-  }
-  return "";
+  convert(from, to, [&](auto& in, auto& out) { unpack_stream(in, out, samples, quiet); });
 }
 
 RC_GTEST_PROP(packing, gives_the_oracle_and_comes_back, ()) {
@@ -101,21 +95,6 @@ TEST(packing, every_recording_comes_back) {
   }
 }
 
-// Longer than any buffer, so that records lie across its end.
-TEST(packing, long_files_come_back) {
-  const temporary_folder folder;
-  std::vector<std::uint16_t> values(std::size_t{64} * 100'000);
-  std::uint32_t state = 1;
-  for (auto& v : values) {
-    state = state * 1664525U + 1013904223U;
-    v = static_cast<std::uint16_t>(state >> (16 + state / 64 % 13));
-  }
-  write_file(folder / "in.u16", values);
-  pack(folder / "in.u16", folder / "packed", 64);
-  unpack(folder / "packed", folder / "out.u16", 64);
-  EXPECT_TRUE(contents(folder / "out.u16") == contents(folder / "in.u16"));
-}
-
 TEST(packing, refuses_what_is_no_whole_waveform) {
   const temporary_folder folder;
   write_file(folder / "in.u16", std::vector<std::uint16_t>(64 * 3 + 1));
@@ -127,19 +106,14 @@ TEST(packing, refuses_what_is_no_whole_waveform) {
 /// 4 MiB are read at a time: a record lies across the border.
 TEST(packing, goes_on_behind_each_4_mib) {
   const temporary_folder folder;
-  const std::size_t samples = (std::size_t{4} << 20) / sizeof(std::uint16_t) + 64;
-  std::vector<std::uint16_t> values(3 * samples / 64 * 64);
-  for (std::size_t i = 0; i < values.size(); ++i)
-    values[i] = static_cast<std::uint16_t>(i * i % 10'007);
-  const std::string whole(reinterpret_cast<const char*>(values.data()), 2 * values.size());
-  for (const std::size_t bytes :
-       {std::size_t{4} << 20, (std::size_t{4} << 20) + 128, whole.size()}) {
-    const std::string some = whole.substr(0, bytes);
-    write_file(folder / "in", std::vector<char>(some.begin(), some.end()));
+  constexpr std::size_t part = std::size_t{4} << 20;
+  std::string whole(3 * part + 384, '\0');
+  for (std::size_t i = 0; i < whole.size(); ++i) whole[i] = static_cast<char>(i * i % 10'007 % 64);
+  for (const std::size_t bytes : {part, part + 128, whole.size()}) {
+    write_file(folder / "in", whole.substr(0, bytes));
     pack(folder / "in", folder / "packed", 64);
     unpack(folder / "packed", folder / "out", 64);
-    std::ifstream out(folder / "out", std::ios::binary);
-    EXPECT_EQ(std::string(std::istreambuf_iterator<char>(out), {}), some) << bytes;
+    EXPECT_TRUE(contents(folder / "out") == whole.substr(0, bytes)) << bytes;
   }
 }
 
@@ -151,7 +125,7 @@ TEST(packing, refuses_broken_records_with_their_place) {
     return oracle(steps);
   }();
   const auto refusal = [&](const std::string& bytes, std::uint32_t samples) {
-    write_file(folder / "in", std::vector<char>(bytes.begin(), bytes.end()));
+    write_file(folder / "in", bytes);
     std::filesystem::remove(folder / "out");
     auto error = error_of([&] { unpack(folder / "in", folder / "out", samples); });
     EXPECT_EQ(std::filesystem::exists(folder / "out"), error.empty());
@@ -171,113 +145,122 @@ TEST(packing, refuses_broken_records_with_their_place) {
             "offset 0: the last waveform has 1 of 2 records of its 128 samples");
 }
 
-TEST(packing, names_files_that_it_cannot_use) {
-  const temporary_folder folder;
-  EXPECT_NE(error_of([&] { pack(folder / "none", folder / "out", 64); }).find("cannot read"),
-            std::string::npos);
-  write_file(folder / "in", std::vector<std::uint16_t>(64));
-  EXPECT_NE(error_of([&] { pack(folder / "in", folder / "no/out", 64); }).find("cannot write"),
-            std::string::npos);
-  EXPECT_NE(error_of([&] { pack(folder / "in", folder / "in", 64); }).find("is the input"),
-            std::string::npos);
-  EXPECT_EQ(contents(folder / "in").size(), 128U);
-}
-
-/// A waveform of 64 flat samples, and the text of a foreign file.
-const std::vector<std::uint16_t> flat(64, 7);
-const std::vector<char> dear{'d', 'e', 'a', 'r'};
-const std::string packed_flat("\0\7\0", 3);
-
-TEST(packing, gives_a_file_its_name_when_it_is_whole) {
-  const temporary_folder folder;
-  write_file(folder / "in", flat);
-  write_file(folder / "out", dear);
-  {
-    byte_input in((folder / "in").string());
-    byte_output out((folder / "out").string(), in);
-    pack_stream(in, out, 64, quiet);
-    EXPECT_EQ(contents(folder / "out"), "dear") << "not yet closed";
-    EXPECT_TRUE(std::filesystem::exists(folder / "out.new"));
-    out.close();
-    EXPECT_EQ(contents(folder / "out"), packed_flat);
-  }
-  EXPECT_EQ(contents(folder / "out"), packed_flat) << "what was closed stays";
-  EXPECT_FALSE(std::filesystem::exists(folder / "out.new"));
-}
-
 TEST(packing, leaves_an_earlier_output_alone_when_it_fails) {
   const temporary_folder folder;
   write_file(folder / "in", std::vector<char>{1}); // a record that is cut off
-  write_file(folder / "out", dear);
+  write_file(folder / "out", std::string("dear"));
   std::filesystem::permissions(folder / "out", std::filesystem::perms{0640});
   EXPECT_NE(error_of([&] { unpack(folder / "in", folder / "out", 64); }), "");
   EXPECT_EQ(contents(folder / "out"), "dear");
   EXPECT_FALSE(std::filesystem::exists(folder / "out.new"));
 
-  write_file(folder / "in", flat);
+  write_file(folder / "in", std::vector<std::uint16_t>(64, 7));
   pack(folder / "in", folder / "out", 64);
-  EXPECT_EQ(contents(folder / "out"), packed_flat);
+  EXPECT_EQ(contents(folder / "out"), std::string("\0\7\0", 3));
   EXPECT_EQ(std::filesystem::status(folder / "out").permissions(), std::filesystem::perms{0640})
       << "those of the earlier one";
 }
 
-TEST(packing, writes_over_what_a_killed_run_left) {
+TEST(packing, names_files_that_it_cannot_use) {
   const temporary_folder folder;
-  write_file(folder / "in", flat);
-  write_file(folder / "out.new", std::vector<char>(1000, 'x'));
-  pack(folder / "in", folder / "out", 64);
-  EXPECT_EQ(contents(folder / "out"), packed_flat);
-  EXPECT_FALSE(std::filesystem::exists(folder / "out.new"));
-}
-
-TEST(packing, replaces_what_a_link_leads_to) {
-  const temporary_folder folder;
-  std::filesystem::create_directory(folder / "there");
-  write_file(folder / "in", flat);
-  write_file(folder / "there/a", dear);
-  std::filesystem::create_symlink("there/a", folder / "out");
-  std::filesystem::create_symlink("out", folder / "out of out");
-  std::filesystem::create_symlink("round", folder / "round");
-  for (const auto& [link, target] : {std::pair{"out", "there/a"}, {"out of out", "there/a"}}) {
-    pack(folder / "in", folder / link, 64);
-    EXPECT_TRUE(std::filesystem::is_symlink(folder / link)) << link;
-    EXPECT_FALSE(std::filesystem::is_symlink(folder / target)) << link;
-    EXPECT_EQ(contents(folder / target), packed_flat) << link;
-    write_file(folder / target, dear);
-  }
-  EXPECT_NE(error_of([&] { pack(folder / "in", folder / "round", 64); }), "");
-}
-
-TEST(packing, never_writes_into_its_input) {
-  const temporary_folder folder;
-  write_file(folder / "in", flat);
-  const auto before = contents(folder / "in");
+  write_file(folder / "in", std::vector<std::uint16_t>(64, 7));
   std::filesystem::create_symlink("in", folder / "a link");
   std::filesystem::create_hard_link(folder / "in", folder / "another name");
-  for (const char* out : {"in", "a link", "another name"}) {
-    const auto error = error_of([&] { pack(folder / "in", folder / out, 64); });
-    EXPECT_NE(error.find("is the input"), std::string::npos) << out << ": " << error;
+  const auto before = contents(folder / "in");
+  for (const auto& [in, out, error] :
+       std::vector<std::array<const char*, 3>>{{"none", "out", "cannot read"},
+                                               {"in", "no/out", "cannot write"},
+                                               {"in", "in", "is the input"},
+                                               {"in", "a link", "is the input"},
+                                               {"in", "another name", "is the input"}}) {
+    EXPECT_NE(error_of([&] { pack(folder / in, folder / out, 64); }).find(error), std::string::npos)
+        << out;
     EXPECT_EQ(contents(folder / "in"), before) << out;
   }
 }
 
-TEST(packing, refuses_a_file_that_is_not_to_be_written) {
-  const temporary_folder folder;
-  write_file(folder / "in", flat);
-  write_file(folder / "out", dear);
-  std::filesystem::permissions(folder.path(), std::filesystem::perms{0777});
-  std::filesystem::permissions(folder / "out", std::filesystem::perms{0444});
-  std::filesystem::permissions(folder / "in", std::filesystem::perms{0444});
-  constexpr uid_t nobody = 65534;
-  const auto try_it = [&] {
-    if (::geteuid() == 0 && ::setuid(nobody) != 0) _exit(2); // root may write everything
-    _exit(error_of([&] { pack(folder / "in", folder / "out", 64); }).find("cannot write") ==
-                  std::string::npos
-              ? 1
-              : 0);
-  };
-  EXPECT_EXIT(try_it(), testing::ExitedWithCode(0), "");
-  EXPECT_EQ(contents(folder / "out"), "dear");
+/// Files of the strong codec.
+class strong_file : public testing::Test {
+protected:
+  std::string packed(const std::string& samples, std::uint32_t per_waveform) {
+    write_file(folder_ / "in.u16", samples);
+    convert(folder_ / "in.u16", folder_ / "out.kl3w",
+            [&](auto& in, auto& out) { pack_strong(in, out, per_waveform, quiet); });
+    return contents(folder_ / "out.kl3w");
+  }
+  std::string unpacked(const std::string& file, std::optional<std::uint32_t> samples = {}) {
+    write_file(folder_ / "again.kl3w", file);
+    convert(folder_ / "again.kl3w", folder_ / "back.u16",
+            [&](auto& in, auto& out) { unpack_strong(in, out, samples, quiet); });
+    return contents(folder_ / "back.u16");
+  }
+  /// Why a file is refused; "" if it is not.
+  std::string refusal(const std::string& file, std::optional<std::uint32_t> samples = {}) {
+    return error_of([&] { return unpacked(file, samples); });
+  }
+
+private:
+  temporary_folder folder_;
+};
+
+std::string noise(std::size_t samples) {
+  std::mt19937 random(1);
+  std::string bytes;
+  for (std::size_t i = 0; i < samples; ++i) {
+    const auto x = static_cast<std::uint16_t>(900 + random() % 8 + random() % 8);
+    bytes += {static_cast<char>(x & 0xff), static_cast<char>(x >> 8)};
+  }
+  return bytes;
+}
+
+TEST_F(strong_file, gives_back_any_number_of_waveforms) {
+  for (const std::uint32_t samples : {64U, 128U, 192U, 256U})
+    for (const std::size_t waveforms : {0U, 1U, 2U, 7U, 16U, 17U, 1030U})
+      EXPECT_EQ(unpacked(packed(noise(waveforms * samples), samples)), noise(waveforms * samples))
+          << waveforms << " of " << samples;
+}
+
+TEST_F(strong_file, gives_back_more_than_a_section) {
+  const auto samples = noise(64 * (3 * max_section_records + 5));
+  const auto file = packed(samples, 64);
+  EXPECT_LT(file.size(), samples.size() / 3);
+  EXPECT_EQ(unpacked(file), samples);
+}
+
+TEST_F(strong_file, is_refused_wherever_a_bit_is_wrong_or_it_is_cut_off) {
+  const auto file = packed(noise(4096), 64);
+  for (std::size_t i = 0; i < file.size(); ++i) {
+    if (i > 64 && i + 64 < file.size() && i % 13 != 0) continue;
+    auto damaged = file;
+    damaged[i] = static_cast<char>(damaged[i] ^ 1 << i % 8);
+    EXPECT_NE(refusal(damaged), "") << "byte " << i;
+    EXPECT_NE(refusal(file.substr(0, i)), "") << i << " bytes";
+  }
+  EXPECT_NE(refusal(file + '\0'), "");
+}
+
+TEST_F(strong_file, says_what_is_wrong_and_where) {
+  EXPECT_NE(error_of([&] { return packed(noise(65), 64); }), "") << "not whole waveforms";
+  const auto file = packed(noise(4096), 64);
+  EXPECT_EQ(refusal(file, 64), "");
+  EXPECT_NE(refusal(file, 256).find("its waveforms have 64 samples, not 256 (--samples)"),
+            std::string::npos);
+  EXPECT_NE(refusal("KOTO").find("offset 0: this is not a file of the strong codec"),
+            std::string::npos);
+  EXPECT_NE(refusal(file.substr(0, 100)).find("offset 16: the section is truncated: it has 68 of "),
+            std::string::npos);
+  auto damaged = file;
+  damaged[200] = static_cast<char>(damaged[200] ^ 1);
+  EXPECT_NE(refusal(damaged).find("offset 16: the section is damaged"), std::string::npos);
+  EXPECT_NE(refusal(file.substr(0, file.size() - 16)).find("the head of a section is truncated"),
+            std::string::npos);
+}
+
+TEST_F(strong_file, grows_by_no_more_than_its_heads) {
+  std::mt19937 random(2);
+  std::string samples(std::size_t{64} * 2 * 4096, '\0');
+  for (auto& c : samples) c = static_cast<char>(random());
+  EXPECT_EQ(packed(samples, 64).size(), samples.size() + 256 * 2 + 3 * 16);
 }
 
 } // namespace

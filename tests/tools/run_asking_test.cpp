@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <array>
-#include <filesystem>
 #include <string>
-#include <thread>
 
 #include <gtest/gtest.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
-#include "tools/command_error.hpp"
 #include "tools/run/run_words.hpp"
 
 namespace l3 {
@@ -127,52 +120,6 @@ TEST(an_answer_of_a_farm, tells_what_became_of_a_stop_on_all_nodes) {
   const std::string table = table_of(of_farm(R"({"failure": "run 8: \u001b[2J"})", "{}", "{}"));
   EXPECT_NE(table.find("node 2 n2: running, run 8\n"), table.npos) << table;
   EXPECT_NE(table.find("run 8: ?[2J"), table.npos) << table;
-}
-
-struct refusal {
-  std::string said;
-  int code = 0;
-};
-
-/// Of this answer; none if it is taken.
-refusal refusal_of(const std::string& answer) {
-  const auto socket = std::filesystem::temp_directory_path() /
-                      ("l3-run-asking-" + std::to_string(::getpid()) + ".sock");
-  const int listener = ::socket(AF_UNIX, SOCK_STREAM, 0);
-  sockaddr_un at{};
-  at.sun_family = AF_UNIX;
-  socket.string().copy(&at.sun_path[0], sizeof at.sun_path - 1);
-  EXPECT_EQ(::bind(listener, reinterpret_cast<const sockaddr*>(&at), sizeof at), 0);
-  EXPECT_EQ(::listen(listener, 1), 0);
-  std::jthread server([&] {
-    const int c = ::accept(listener, nullptr, nullptr);
-    std::array<char, 4096> request{};
-    EXPECT_GT(::recv(c, request.data(), request.size(), 0), 0);
-    for (std::size_t sent = 0; sent < answer.size();) {
-      const auto n = ::send(c, &answer[sent], answer.size() - sent, MSG_NOSIGNAL);
-      if (n <= 0) break;
-      sent += static_cast<std::size_t>(n);
-    }
-    ::close(c);
-  });
-  refusal refused;
-  try {
-    static_cast<void>(ask_control(socket.string(), "/run", ""));
-  } catch (const command_error& e) {
-    refused = {e.what(), e.code};
-  }
-  server.join();
-  ::close(listener);
-  std::filesystem::remove(socket);
-  return refused;
-}
-
-TEST(an_answer_of_run_control, is_missing_only_if_nothing_came) {
-  for (const char* wrong :
-       {"SSH-2.0-OpenSSH_9.2\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{",
-        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]"})
-    EXPECT_EQ(refusal_of(wrong).code, exit_failure) << wrong;
-  EXPECT_EQ(refusal_of("").code, exit_missing_resource);
 }
 
 } // namespace

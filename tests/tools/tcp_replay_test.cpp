@@ -119,179 +119,97 @@ private:
 /// For tests of giving up; a replay that must succeed has the default time.
 constexpr std::chrono::milliseconds short_time_limit{300};
 
+/// A record of an event: its header, the heads of the event and of two fragments, and these.
+constexpr std::size_t record_bytes = 32 + 16 + 2 * (8 + l2::fragment_bytes(2));
+
+/// Refuses the next record, and reads on until the end.
+bool refuse(stream& s, std::string_view why) {
+  record r;
+  if (!s.read(r)) return false;
+  s.answer(record_type::refusal, std::as_bytes(std::span(why)));
+  while (s.read(r)) {
+  }
+  return false;
+}
+
 class tcp_replay_test : public testing::Test {
 protected:
   void make_file(std::uint32_t events, std::uint32_t spills) {
     write_small_file(folder_ / "a", events, spills);
     source_ = std::make_unique<replay_source>(folder_ / "a");
   }
-  [[nodiscard]] replay_report replay(const destination& to, std::uint32_t loops = 1,
-                                     std::uint64_t window = 1 << 20) const {
+  [[nodiscard]] static tcp_replay_settings settings_for(std::vector<destination> to) {
     tcp_replay_settings s;
-    s.to = {to};
+    s.to = std::move(to);
     s.rate = {replay_rate::kind::unlimited, 0};
-    s.loops = loops;
+    return s;
+  }
+  [[nodiscard]] replay_report replay(const destination& to, std::uint64_t window = 1 << 20) const {
+    auto s = settings_for({to});
     s.window = window;
     return tcp_replay(*source_, s).run({});
   }
-  [[nodiscard]] replay_report replay_until_given_up(const destination& to) const {
-    tcp_replay_settings s;
-    s.to = {to};
-    s.rate = {replay_rate::kind::unlimited, 0};
+  [[nodiscard]] replay_report replay_until_given_up(const std::vector<destination>& to) const {
+    auto s = settings_for(to);
     s.time_limit = short_time_limit;
     return tcp_replay(*source_, s).run({});
-  }
-  /// The body of an event record as it must be.
-  static std::vector<std::byte> event_bytes(std::uint32_t spill, std::uint32_t number) {
-    const auto f = small_fragment(spill, number);
-    std::vector<std::byte> body(16 + 2 * 8);
-    store(body.data(), event_body{number, 2, 100'000ULL * number});
-    for (std::uint16_t c = 0; c < 2; ++c) {
-      store(body.data() + 16 + 8 * c, event_fragment{c, 0, static_cast<std::uint32_t>(f.size())});
-      body.insert(body.end(), f.begin(), f.end());
-    }
-    return body;
   }
 
   temporary_folder folder_;
   std::unique_ptr<replay_source> source_;
 };
 
-TEST_F(tcp_replay_test, sends_what_the_format_says) {
-  make_file(3, 2);
-  std::vector<record> records;
-  fake_daemon daemon([&](stream& s, int) {
-    for (record r; s.read(r);) {
-      records.push_back(r);
-      s.acknowledge(r.header.sequence);
-    }
-    return false;
-  });
-  const auto report = replay(daemon.where(), 2);
-  EXPECT_TRUE(report.finished) << report.trouble;
-  EXPECT_EQ(report.events, 12U);
-  EXPECT_EQ(report.acknowledged, 12U);
-  EXPECT_EQ(report.fragments, 24U);
-  EXPECT_EQ(report.resent, 0U);
-  ASSERT_EQ(report.spills.size(), 4U);
-  EXPECT_EQ(report.spills[2], (spill_account{3, 3, 0, 3}));
+/// What the only daemon does with each connection, and why the replay does not finish.
+const std::pair<fake_daemon::service, const char*> useless[] = {
+    {[](stream& s, int) {
+       for (record r; s.read(r);) {
+       }
+       return false;
+     },
+     "7 records are not acknowledged 0.3 s after the last acknowledgement"},
+    // If each pause is twice the one before, there are fewer than eight in the short time limit.
+    {[](stream&, int connection) { return connection < 8; },
+     " records are not acknowledged 0.3 s after the connection broke"},
+    {[](stream& s, int) { return refuse(s, "another run is being taken"); },
+     "refused: another run is being taken"}};
 
-  ASSERT_EQ(records.size(), 1U + 4 * 5);
-  for (std::size_t i = 0; i < records.size(); ++i) EXPECT_EQ(records[i].header.sequence, i + 1);
-  hello h;
-  EXPECT_EQ(records[0].header.type, record_type::hello);
-  ASSERT_FALSE(parse_hello(records[0].body, h));
-  EXPECT_EQ(h.run, 9U);
-  EXPECT_EQ(h.crates, small_readout());
-  for (std::uint32_t spill = 1; spill <= 4; ++spill) {
-    const auto* r = &records[1 + (spill - 1) * 5];
-    EXPECT_EQ(r[0].header.type, record_type::begin_of_spill);
-    EXPECT_EQ(r[0].header.spill, spill);
-    for (std::uint32_t n = 1; n <= 3; ++n) {
-      EXPECT_EQ(r[n].header.type, record_type::event);
-      EXPECT_EQ(r[n].header.spill, spill);
-      EXPECT_EQ(r[n].body, event_bytes(spill, n));
-    }
-    EXPECT_EQ(r[4].header.type, record_type::end_of_spill);
-    EXPECT_EQ(load<end_of_spill_body>(r[4].body.data()).events, 3U);
+TEST_F(tcp_replay_test, gives_up_a_daemon_that_is_of_no_use) {
+  make_file(5, 1);
+  for (const auto& [serve, why] : useless) {
+    const fake_daemon daemon(serve);
+    const auto report = replay_until_given_up({daemon.where()});
+    EXPECT_FALSE(report.finished);
+    EXPECT_EQ(report.acknowledged, 0U);
+    EXPECT_TRUE(report.trouble.ends_with(why)) << report.trouble;
   }
+  auto gone = std::make_unique<fake_daemon>([](stream&, int) { return false; });
+  auto settings = settings_for({gone->where()});
+  settings.time_limit = short_time_limit;
+  tcp_replay late(*source_, settings);
+  gone.reset();
+  EXPECT_NE(late.run({}).trouble.find("cannot connect"), std::string::npos);
 }
 
-TEST_F(tcp_replay_test, sends_again_what_a_broken_connection_leaves) {
-  make_file(20, 1);
-  std::vector<std::vector<std::uint64_t>> sequences;
-  std::set<std::uint32_t> events;
-  fake_daemon daemon([&](stream& s, int connection) {
-    sequences.emplace_back();
-    for (record r; s.read(r);) {
-      if (sequences.back().empty()) {
-        EXPECT_EQ(r.header.type, record_type::hello);
-      }
-      sequences.back().push_back(r.header.sequence);
-      if (r.header.type == record_type::event)
-        events.insert(load<event_body>(r.body.data()).number);
-      // The first connection breaks after ten records of which four are safe.
-      if (connection == 0 && r.header.sequence == 4) s.acknowledge(4);
-      if (connection == 0 && sequences.back().size() == 10) return true;
-      if (connection > 0 && r.header.type != record_type::hello) s.acknowledge(r.header.sequence);
-    }
-    return connection == 0;
-  });
-  // A window of six events, so that the number of records under way is known.
-  const auto report = replay(daemon.where(), 1, 6 * (32 + event_bytes(1, 1).size()));
-  EXPECT_TRUE(report.finished) << report.trouble;
-  EXPECT_EQ(report.acknowledged, 20U);
-  EXPECT_EQ(report.reconnections, 1U);
-  EXPECT_GE(report.resent, 7U); // the beginning of the spill and six events
-  EXPECT_EQ(events.size(), 20U);
-  ASSERT_EQ(sequences.size(), 2U);
-  const auto& again = sequences[1];
-  ASSERT_GT(again.size(), 3U);
-  EXPECT_GT(again[0], 10U) << "the hello takes a number that was not used";
-  EXPECT_EQ(again[1], 2U) << "the spill's beginning has its old one";
-  EXPECT_EQ(again[2], 5U) << "the first record that is not safe";
-  EXPECT_TRUE(std::is_sorted(again.begin() + 1, again.end()));
-  EXPECT_EQ(std::count(again.begin(), again.end(), again[0]), 1);
-}
-
-TEST_F(tcp_replay_test, keeps_to_its_window) {
+TEST_F(tcp_replay_test, keeps_to_its_window_and_tries_again_when_there_was_no_place) {
   make_file(30, 1);
-  const std::size_t event = 32 + event_bytes(1, 1).size();
-  std::uint64_t read = 0;
-  fake_daemon daemon([&](stream& s, int) {
+  fake_daemon daemon([&](stream& s, int connection) {
+    if (connection == 0) {
+      refuse(s, no_place_left);
+      return true;
+    }
     record r;
     // Hello, beginning and four events fit; then nothing comes until one is acknowledged.
     for (int i = 0; i < 6; ++i) EXPECT_TRUE(s.read(r));
     s.acknowledge(r.header.sequence);
-    for (read = 6; s.read(r); ++read) s.acknowledge(r.header.sequence);
+    while (s.read(r)) s.acknowledge(r.header.sequence);
     return false;
   });
-  const auto report = replay(daemon.where(), 1, 4 * event + 100);
+  const auto report = replay(daemon.where(), 4 * record_bytes + 100);
   EXPECT_TRUE(report.finished) << report.trouble;
-}
-
-TEST_F(tcp_replay_test, a_silent_daemon_is_given_up) {
-  make_file(5, 1);
-  fake_daemon daemon([&](stream& s, int) {
-    for (record r; s.read(r);) {
-    }
-    return false;
-  });
-  const auto report = replay_until_given_up(daemon.where());
-  EXPECT_FALSE(report.finished);
-  EXPECT_EQ(report.events, 5U);
-  EXPECT_EQ(report.acknowledged, 0U);
-  EXPECT_EQ(report.trouble, "7 records are not acknowledged 0.3 s after the last acknowledgement");
-}
-
-TEST_F(tcp_replay_test, a_daemon_that_stays_away_is_given_up) {
-  make_file(5, 1);
-  auto daemon = std::make_unique<fake_daemon>([](stream&, int) { return false; });
-  tcp_replay_settings settings;
-  settings.to = {daemon->where()};
-  settings.time_limit = short_time_limit;
-  tcp_replay replay(*source_, settings);
-  daemon.reset();
-  const auto report = replay.run({});
-  EXPECT_FALSE(report.finished);
-  EXPECT_NE(report.trouble.find("cannot connect"), std::string::npos) << report.trouble;
-}
-
-/// At most so many connections in the short time limit, if each pause is twice the one before.
-constexpr int few = 8;
-
-TEST_F(tcp_replay_test, gives_up_a_peer_that_accepts_and_closes) {
-  make_file(5, 1);
-  std::atomic<int> connections = 0;
-  const fake_daemon daemon([&](stream&, int) { return ++connections < 1000; });
-  const auto report = replay_until_given_up(daemon.where());
-  EXPECT_FALSE(report.finished);
-  EXPECT_LE(connections, few);
-  EXPECT_EQ(report.acknowledged, 0U);
-  // How many of its seven records it had begun to send depends on when the peer closed.
-  EXPECT_TRUE(
-      report.trouble.ends_with(" records are not acknowledged 0.3 s after the connection broke"))
-      << report.trouble;
+  EXPECT_EQ(report.acknowledged, 30U);
+  EXPECT_EQ(report.reconnections, 1U);
+  EXPECT_EQ(report.known, 0U);
+  EXPECT_EQ(to_table(report).find("already known"), std::string::npos);
 }
 
 TEST_F(tcp_replay_test, goes_on_over_broken_connections_as_long_as_the_peer_keeps_up) {
@@ -309,30 +227,12 @@ TEST_F(tcp_replay_test, goes_on_over_broken_connections_as_long_as_the_peer_keep
     return true;
   });
   // A window of one record: each connection acknowledges all that was under way.
-  tcp_replay_settings s;
-  s.to = {daemon.where()};
-  s.rate = {replay_rate::kind::unlimited, 0};
+  auto s = settings_for({daemon.where()});
   s.window = 1;
   s.time_limit = std::chrono::seconds(10); // with pauses that went on growing it would take 38 s
   const auto report = tcp_replay(*source_, s).run({});
   EXPECT_TRUE(report.finished) << report.trouble;
   EXPECT_GE(report.reconnections, events);
-}
-
-TEST_F(tcp_replay_test, passes_on_a_refusal) {
-  make_file(5, 1);
-  fake_daemon daemon([&](stream& s, int) {
-    record r;
-    EXPECT_TRUE(s.read(r));
-    const std::string why = "another run is being taken";
-    s.answer(record_type::refusal, std::as_bytes(std::span(why)));
-    while (s.read(r)) {
-    }
-    return false;
-  });
-  const auto report = replay(daemon.where());
-  EXPECT_FALSE(report.finished);
-  EXPECT_EQ(report.trouble, "refused: another run is being taken");
 }
 
 TEST_F(tcp_replay_test, tells_how_many_events_the_daemon_had_taken_before) {
@@ -346,72 +246,12 @@ TEST_F(tcp_replay_test, tells_how_many_events_the_daemon_had_taken_before) {
     }
     return false;
   });
-  const auto report = replay(daemon.where(), 1, 1);
+  const auto report = replay(daemon.where(), 1);
   EXPECT_TRUE(report.finished) << report.trouble;
   EXPECT_EQ(report.reconnections, 1U);
   EXPECT_EQ(report.known, 20U) << "of both connections";
   EXPECT_NE(to_table(report).find("already known"), std::string::npos);
   EXPECT_NE(to_json(report).find("\"known\":"), std::string::npos);
-}
-
-TEST_F(tcp_replay_test, keeps_quiet_of_a_daemon_that_knew_nothing) {
-  make_file(5, 1);
-  fake_daemon daemon([&](stream& s, int) {
-    for (record r; s.read(r);) s.acknowledge(r.header.sequence);
-    return false;
-  });
-  const auto report = replay(daemon.where());
-  EXPECT_EQ(report.known, 0U);
-  EXPECT_EQ(to_table(report).find("already known"), std::string::npos);
-}
-
-TEST_F(tcp_replay_test, tries_again_when_there_was_no_place) {
-  make_file(5, 1);
-  fake_daemon daemon([&](stream& s, int connection) {
-    record r;
-    if (connection == 0) {
-      EXPECT_TRUE(s.read(r));
-      s.answer(record_type::refusal, std::as_bytes(std::span(no_place_left)));
-    }
-    while (s.read(r)) {
-      if (connection > 0) s.acknowledge(r.header.sequence);
-    }
-    return connection == 0;
-  });
-  const auto report = replay(daemon.where());
-  EXPECT_TRUE(report.finished) << report.trouble;
-  EXPECT_EQ(report.acknowledged, 5U);
-  EXPECT_EQ(report.reconnections, 1U);
-}
-
-TEST_F(tcp_replay_test, a_daemon_without_a_place_is_given_up) {
-  make_file(5, 1);
-  std::atomic<bool> over = false;
-  fake_daemon daemon([&](stream& s, int) {
-    record r;
-    if (over || !s.read(r)) return false;
-    s.answer(record_type::refusal, std::as_bytes(std::span(no_place_left)));
-    while (s.read(r)) {
-    }
-    return true;
-  });
-  const auto report = replay_until_given_up(daemon.where());
-  over = true;
-  EXPECT_FALSE(report.finished);
-  // On a busy machine the last answer may not have come in time.
-  const bool refused = report.trouble == "refused: " + std::string(no_place_left);
-  const bool silent = report.trouble.find("not acknowledged") != std::string::npos;
-  EXPECT_TRUE(refused || silent) << report.trouble;
-}
-
-TEST_F(tcp_replay_test, says_when_nobody_listens) {
-  make_file(1, 1);
-  destination closed;
-  {
-    const fake_daemon gone([](stream&, int) { return false; });
-    closed = gone.where();
-  }
-  EXPECT_THROW((void)replay(closed), std::runtime_error);
 }
 
 // Several daemons.
@@ -457,53 +297,42 @@ fake_daemon::service takes_all(taken_records& taken) {
 
 class several_daemons_test : public tcp_replay_test {
 protected:
-  static tcp_replay_settings settings_for(std::vector<destination> to) {
-    tcp_replay_settings s;
-    s.to = std::move(to);
+  [[nodiscard]] replay_report replay(const std::vector<destination>& to,
+                                     replay_share share = replay_share::by_event) const {
+    auto s = settings_for(to);
     s.rate = {replay_rate::kind::events, 2000};
     s.time_limit = std::chrono::seconds(3);
-    return s;
+    s.share = share;
+    return tcp_replay(*source_, s).run({});
   }
 };
 
-TEST_F(several_daemons_test, take_events_in_turn_and_are_told_their_number) {
+TEST_F(several_daemons_test, take_events_or_spills_in_turn_and_are_told_their_number) {
   make_file(30, 2);
-  std::array<taken_records, 3> taken;
-  replay_report report;
-  {
-    const fake_daemon a(takes_all(taken[0]));
-    const fake_daemon b(takes_all(taken[1]));
-    const fake_daemon c(takes_all(taken[2]));
-    report = tcp_replay(*source_, settings_for({a.where(), b.where(), c.where()})).run({});
+  for (const replay_share share : {replay_share::by_event, replay_share::by_spill}) {
+    std::array<taken_records, 2> taken;
+    replay_report report;
+    {
+      const fake_daemon a(takes_all(taken[0]));
+      const fake_daemon b(takes_all(taken[1]));
+      report = replay({a.where(), b.where()}, share);
+    }
+    EXPECT_TRUE(report.finished) << report.trouble;
+    EXPECT_EQ(report.acknowledged, 60U);
+    ASSERT_EQ(report.spills.size(), 2U);
+    EXPECT_EQ(report.spills[1], (spill_account{2, 30, 0, 30}));
+    std::set<event_name> all;
+    for (std::uint32_t n = 0; n < 2; ++n) {
+      EXPECT_GT(taken[n].events.size(), 10U) << "a busy one is passed over, but not for long";
+      EXPECT_EQ(report.nodes[n].acknowledged, taken[n].events.size());
+      EXPECT_EQ(taken[n].ended, taken[n].events_by_spill());
+      if (share == replay_share::by_spill) {
+        EXPECT_EQ(taken[n].ended[n + 1], 30U);
+      }
+      all.insert(taken[n].events.begin(), taken[n].events.end());
+    }
+    EXPECT_EQ(all.size(), 60U);
   }
-  EXPECT_TRUE(report.finished) << report.trouble;
-  EXPECT_EQ(report.acknowledged, 60U);
-  ASSERT_EQ(report.nodes.size(), 3U);
-  std::set<event_name> all;
-  for (std::size_t i = 0; i < 3; ++i) {
-    EXPECT_GT(taken[i].events.size(), 10U) << "a busy one is passed over, but not for long";
-    EXPECT_EQ(report.nodes[i].acknowledged, taken[i].events.size());
-    EXPECT_EQ(taken[i].ended, taken[i].events_by_spill());
-    all.insert(taken[i].events.begin(), taken[i].events.end());
-  }
-  EXPECT_EQ(all.size(), 60U);
-}
-
-TEST_F(several_daemons_test, take_spills_in_turn) {
-  make_file(10, 4);
-  std::array<taken_records, 2> taken;
-  replay_report report;
-  {
-    const fake_daemon a(takes_all(taken[0]));
-    const fake_daemon b(takes_all(taken[1]));
-    auto settings = settings_for({a.where(), b.where()});
-    settings.share = replay_share::by_spill;
-    report = tcp_replay(*source_, settings).run({});
-  }
-  EXPECT_TRUE(report.finished) << report.trouble;
-  using sums = std::map<std::uint32_t, std::uint32_t>;
-  EXPECT_EQ(taken[0].ended, (sums{{1, 10}, {2, 0}, {3, 10}, {4, 0}}));
-  EXPECT_EQ(taken[1].ended, (sums{{1, 0}, {2, 10}, {3, 0}, {4, 10}}));
 }
 
 TEST_F(several_daemons_test, what_a_dead_one_has_not_acknowledged_goes_to_another) {
@@ -527,7 +356,7 @@ TEST_F(several_daemons_test, what_a_dead_one_has_not_acknowledged_goes_to_anothe
       return false;
     });
     const fake_daemon lives(takes_all(taken));
-    report = tcp_replay(*source_, settings_for({dies.where(), lives.where()})).run({});
+    report = replay({dies.where(), lives.where()});
   }
   EXPECT_TRUE(report.finished) << report.trouble;
   EXPECT_EQ(report.events, 200U);
@@ -554,7 +383,7 @@ TEST_F(several_daemons_test, events_of_an_ended_spill_are_begun_and_ended_anew) 
       return false;
     });
     const fake_daemon lives(takes_all(taken));
-    report = tcp_replay(*source_, settings_for({keeps_silent.where(), lives.where()})).run({});
+    report = replay({keeps_silent.where(), lives.where()});
   }
   EXPECT_TRUE(report.finished) << report.trouble;
   EXPECT_EQ(taken.events.size(), 10U);
@@ -576,7 +405,7 @@ TEST_F(several_daemons_test, a_silent_one_hands_on_and_one_that_is_back_is_used_
       return connection == 0;
     });
     const fake_daemon lives(takes_all(taken));
-    report = tcp_replay(*source_, settings_for({comes_back.where(), lives.where()})).run({});
+    report = replay({comes_back.where(), lives.where()});
   }
   EXPECT_TRUE(report.finished) << report.trouble;
   EXPECT_EQ(report.acknowledged, 1500U);
@@ -597,7 +426,7 @@ TEST_F(several_daemons_test, one_that_is_not_there_yet_is_waited_for_by_nobody) 
   replay_report report;
   {
     const fake_daemon lives(takes_all(taken));
-    report = tcp_replay(*source_, settings_for({closed, lives.where()})).run({});
+    report = replay({closed, lives.where()});
   }
   EXPECT_TRUE(report.finished) << report.trouble;
   EXPECT_EQ(taken.events.size(), 20U);
@@ -633,7 +462,7 @@ TEST_F(several_daemons_test, go_on_without_one_that_says_what_no_daemon_says) {
         return true;
       });
       const fake_daemon lives(takes_all(taken));
-      report = tcp_replay(*source_, settings_for({wrong.where(), lives.where()})).run({});
+      report = replay({wrong.where(), lives.where()});
     }
     EXPECT_TRUE(report.finished) << words << ": " << report.trouble;
     EXPECT_EQ(taken.events.size(), 60U) << words;
@@ -641,22 +470,6 @@ TEST_F(several_daemons_test, go_on_without_one_that_says_what_no_daemon_says) {
     EXPECT_EQ(connections, 1) << "it is not connected to again: " << words;
     EXPECT_NE(report.nodes[0].trouble.find(words), std::string::npos) << report.nodes[0].trouble;
   }
-}
-
-TEST_F(several_daemons_test, are_given_up_when_none_acknowledges) {
-  make_file(20, 1);
-  const auto silent = [](stream& s, int) {
-    for (record r; s.read(r);) {
-    }
-    return true;
-  };
-  const fake_daemon a(silent);
-  const fake_daemon b(silent);
-  auto settings = settings_for({a.where(), b.where()});
-  settings.time_limit = short_time_limit;
-  const auto report = tcp_replay(*source_, settings).run({});
-  EXPECT_FALSE(report.finished);
-  EXPECT_NE(report.trouble.find("are not acknowledged 0.3 s"), std::string::npos) << report.trouble;
 }
 
 } // namespace

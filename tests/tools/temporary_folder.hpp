@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -41,11 +40,12 @@ inline std::string contents(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-template <class T>
-void write_file(const std::filesystem::path& file, const std::vector<T>& values) {
+/// Writes a vector or a text, byte by byte.
+template <class Values>
+void write_file(const std::filesystem::path& file, const Values& values) {
   std::ofstream out(file, std::ios::binary);
   out.write(reinterpret_cast<const char*>(values.data()),
-            static_cast<std::streamsize>(values.size() * sizeof(T)));
+            static_cast<std::streamsize>(values.size() * sizeof(*values.data())));
 }
 
 /// The recordings in the folder that KOTO_L3_WAVEFORMS names; none if it is unset.

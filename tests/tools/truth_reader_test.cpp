@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/simulation/truth_file.hpp"
 
+#include <array>
+#include <tuple>
+
 #include <gtest/gtest.h>
 
+#include "tests/error_of.hpp"
 #include "tests/tools/temporary_folder.hpp"
 
 namespace {
@@ -63,25 +67,9 @@ protected:
     true_event e;
     event_key key;
     EXPECT_TRUE(reader.next(e, key));
-    try {
-      (void)reader.next(e, key);
-    } catch (const std::runtime_error& error) {
-      const std::string what = error.what();
-      EXPECT_TRUE(what.starts_with(path.string() + ":2: is no line of truth: ")) << what;
-      return what;
-    }
-    ADD_FAILURE() << "took " << line;
-    return "";
-  }
-
-  /// The line of an event after an edit.
-  static std::string edited(const std::string& from, const std::string& to) {
-    std::string line = line_of(made_event(), {1, 2});
-    const auto at = line.find(from);
-    EXPECT_NE(at, std::string::npos) << from;
-    line.replace(at, from.size(), to);
-    line.pop_back();
-    return line;
+    const std::string what = error_of([&] { return reader.next(e, key); });
+    EXPECT_TRUE(what.starts_with(path.string() + ":2: is not a line of truth: ")) << line << what;
+    return what;
   }
 
   temporary_folder folder_;
@@ -102,29 +90,17 @@ TEST_F(truth, comes_back_as_it_was_written) {
   EXPECT_EQ(e.vertex_y, written.vertex_y);
   EXPECT_EQ(e.vertex_z, written.vertex_z);
   EXPECT_EQ(e.kaon_momentum, written.kaon_momentum);
+  const auto photon = [](const true_photon& p) {
+    return std::tuple(p.hit, p.energy, p.deposit, p.x, p.y, p.time, p.veto);
+  };
   ASSERT_EQ(e.photons.size(), written.photons.size());
-  for (std::size_t i = 0; i < e.photons.size(); ++i) {
-    const auto& is = e.photons[i];
-    const auto& was = written.photons[i];
-    EXPECT_EQ(is.hit, was.hit);
-    EXPECT_EQ(is.energy, was.energy);
-    EXPECT_EQ(is.deposit, was.deposit);
-    EXPECT_EQ(is.x, was.x);
-    EXPECT_EQ(is.y, was.y);
-    EXPECT_EQ(is.time, was.time);
-    EXPECT_EQ(is.veto, was.veto);
-  }
+  for (std::size_t i = 0; i < e.photons.size(); ++i)
+    EXPECT_EQ(photon(e.photons[i]), photon(written.photons[i]));
+  const auto hit = [](const true_hit& h) {
+    return std::tuple(h.veto, h.module, h.energy, h.time, h.z, h.accidental);
+  };
   ASSERT_EQ(e.hits.size(), written.hits.size());
-  for (std::size_t i = 0; i < e.hits.size(); ++i) {
-    const auto& is = e.hits[i];
-    const auto& was = written.hits[i];
-    EXPECT_EQ(is.veto, was.veto);
-    EXPECT_EQ(is.module, was.module);
-    EXPECT_EQ(is.energy, was.energy);
-    EXPECT_EQ(is.time, was.time);
-    EXPECT_EQ(is.z, was.z);
-    EXPECT_EQ(is.accidental, was.accidental);
-  }
+  for (std::size_t i = 0; i < e.hits.size(); ++i) EXPECT_EQ(hit(e.hits[i]), hit(written.hits[i]));
   ASSERT_TRUE(reader.next(e, key)); // nothing of the one before is left
   EXPECT_EQ(key, (event_key{0, 1}));
   EXPECT_EQ(e.type, event_type::clock);
@@ -134,30 +110,30 @@ TEST_F(truth, comes_back_as_it_was_written) {
   EXPECT_FALSE(reader.next(e, key));
 }
 
-TEST_F(truth, names_the_line_that_is_none) {
-  for (const std::string line : {"", "{", "[]", "17", "not json", "{}", "{\"spill\":1}"})
+TEST_F(truth, is_refused_with_its_line) {
+  std::string whole = line_of(made_event(), {1, 2});
+  whole.pop_back();
+  for (const std::string& line :
+       {std::string(), std::string("{"), std::string("[]"), std::string("17"),
+        std::string("not json"), std::string("{}"), std::string("{\"spill\":1}"),
+        whole.substr(0, whole.size() / 2)}) // the disk was full
     EXPECT_NE(refusal(line), "") << line;
-  const std::string whole = edited("{", "{");
-  EXPECT_NE(refusal(whole.substr(0, whole.size() / 2)), ""); // the disk was full
-}
-
-TEST_F(truth, says_what_it_does_not_know) {
-  EXPECT_NE(refusal(edited("two_pi0_lost", "tau")).find("there is no event type tau"),
-            std::string::npos);
-  EXPECT_NE(refusal(edited("\"name\":\"" + koto().vetoes()[0].name, "\"name\":\"XY"))
-                .find("the detector has no counter XY"),
-            std::string::npos);
-  EXPECT_NE(refusal(edited("\"hit\":\"CsI\"", "\"hit\":\"PbWO\""))
-                .find("the detector has no counter PbWO"),
-            std::string::npos);
-}
-
-TEST_F(truth, refuses_numbers_that_are_none) {
-  refusal(edited("\"module\":17", "\"module\":-1"));
-  refusal(edited("\"module\":17", "\"module\":70000"));
-  refusal(edited("\"event\":2", "\"event\":\"2\""));
-  refusal(edited("\"accidental\":false", "\"accidental\":0"));
-  refusal(edited("[1.500,-2.250,4100.125]", "[1.500,-2.250]"));
+  const std::string first_veto = koto().vetoes()[0].name;
+  const std::array<std::string, 3> edits[] = {
+      {"two_pi0_lost", "tau", "there is no event type tau"},
+      {"\"name\":\"" + first_veto, "\"name\":\"XY", "the detector has no counter XY"},
+      {"\"hit\":\"CsI\"", "\"hit\":\"PbWO\"", "the detector has no counter PbWO"},
+      {"\"module\":17", "\"module\":-1", ""},
+      {"\"module\":17", "\"module\":70000", ""},
+      {"\"event\":2", "\"event\":\"2\"", ""},
+      {"\"accidental\":false", "\"accidental\":0", ""},
+      {"[1.500,-2.250,4100.125]", "[1.500,-2.250]", ""}};
+  for (const auto& [from, to, complaint] : edits) {
+    std::string line = whole;
+    ASSERT_NE(line.find(from), std::string::npos) << from;
+    line.replace(line.find(from), from.size(), to);
+    EXPECT_NE(refusal(line).find(complaint), std::string::npos) << to;
+  }
 }
 
 TEST_F(truth, must_be_there) {

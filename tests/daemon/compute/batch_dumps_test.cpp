@@ -74,17 +74,16 @@ TEST_F(a_computed_frame, is_kept_with_all_that_is_needed_to_compute_it_again) {
   EXPECT_TRUE(std::ranges::equal(b.input, f_.input.bytes.first(f_.input.used_bytes)));
 }
 
-TEST_F(a_computed_frame, is_skipped_so_soon_after_another) {
-  batch_dumps d(dumps_, origin());
-  d.offer("error", "first", f_);
-  wait_for(d, 1);
-  d.offer("error", "second", f_);
-  EXPECT_EQ(d.skipped(), 1U);
-  EXPECT_EQ(d.written(), 1U);
-}
-
-TEST_F(a_computed_frame, is_skipped_if_the_folder_holds_enough) {
-  batch_dumps few(dumps_, origin(), {2, 0s});
+TEST_F(a_computed_frame, is_skipped_so_soon_after_another_or_if_the_folder_holds_enough) {
+  {
+    batch_dumps d(dumps_, origin());
+    d.offer("error", "first", f_);
+    wait_for(d, 1);
+    d.offer("error", "second", f_);
+    EXPECT_EQ(d.skipped(), 1U);
+    EXPECT_EQ(d.written(), 1U);
+  }
+  batch_dumps few(dumps_, origin(), {3, 0s});
   for (std::uint64_t n = 1; n <= 3; ++n) {
     f_.input.serial = n;
     few.offer("error", "again", f_);
@@ -92,22 +91,19 @@ TEST_F(a_computed_frame, is_skipped_if_the_folder_holds_enough) {
   }
   EXPECT_EQ(few.written(), 2U);
   EXPECT_EQ(few.skipped(), 1U);
-  EXPECT_EQ(files().size(), 2U);
+  EXPECT_EQ(files().size(), 3U);
 }
 
-TEST_F(a_computed_frame, is_skipped_where_nothing_can_be_written) {
+TEST_F(a_computed_frame, is_not_kept_where_nothing_can_be_written_or_without_a_folder) {
   std::ofstream(dumps_) << "no folder";
   batch_dumps d(dumps_, origin());
   d.offer("error", "why", f_);
   wait_for(d, 1);
   EXPECT_EQ(d.skipped(), 1U);
   EXPECT_EQ(d.written(), 0U);
-}
-
-TEST_F(a_computed_frame, is_not_kept_without_a_folder) {
-  batch_dumps d("", origin());
-  d.offer("error", "why", f_);
-  EXPECT_EQ(d.skipped() + d.written(), 0U);
+  batch_dumps none("", origin());
+  none.offer("error", "why", f_);
+  EXPECT_EQ(none.skipped() + none.written(), 0U);
 }
 
 } // namespace

@@ -19,20 +19,6 @@ event_summary rejected(std::uint8_t reason) {
   return s;
 }
 
-TEST(line_counts, tell_what_fired_from_what_was_kept) {
-  line_counts counts;
-  event_summary kept = rejected(line_fired);
-  kept.kept = 1;
-  kept.fired = 3;
-  kept.kept_by = 2;
-  counts.add(kept);
-  counts.add(rejected(line_veto));
-  EXPECT_EQ(counts.fired(0), 2U);
-  EXPECT_EQ(counts.kept(0), 0U);
-  EXPECT_EQ(counts.fired(1), 1U);
-  EXPECT_EQ(counts.kept(1), 1U);
-}
-
 /// As koto-l3 select prints them: what one line refuses another may have kept.
 TEST(line_counts, have_the_reasons_of_every_event) {
   line_counts counts;
@@ -47,6 +33,8 @@ TEST(line_counts, have_the_reasons_of_every_event) {
   EXPECT_EQ(counts.refused(1, line_veto), 1U);
   EXPECT_EQ(counts.refused(1, out_of_photons), 2U);
   EXPECT_EQ(counts.kept(1), 0U);
+  EXPECT_EQ(counts.fired(0), 3U);
+  EXPECT_EQ(counts.fired(1), 0U);
 }
 
 TEST(line_counts, have_room_for_the_last_line_and_the_last_reason) {
@@ -62,37 +50,19 @@ TEST(line_counts, have_room_for_the_last_line_and_the_last_reason) {
   EXPECT_EQ(counts.refused(max_lines - 1, last), 1U);
 }
 
-TEST(line_counts, do_not_look_at_lines_that_there_are_not) {
+TEST(line_counts, know_events_that_were_recorded_or_not_judged) {
   line_counts counts;
   event_summary s = rejected(line_veto);
   s.lines = 1;
-  counts.add(s);
-  EXPECT_EQ(counts.refused(1, line_veto), 0U);
-}
-
-TEST(line_counts, know_events_that_no_line_kept_and_that_were_recorded) {
-  line_counts counts;
-  event_summary s = rejected(line_veto);
-  counts.add(s);
-  EXPECT_EQ(counts.events_recorded(), 0U);
-  s.status = recorded;
-  counts.add(s);
-  EXPECT_EQ(counts.events_recorded(), 1U);
-  EXPECT_EQ(counts.kept(0), 0U);
-}
-
-TEST(line_counts, know_events_that_were_not_judged) {
-  line_counts counts;
-  event_summary s;
-  counts.add(s);
-  s.status = more_photons; // judged all the same
-  counts.add(s);
-  EXPECT_EQ(counts.events_not_judged(), 0U);
-  for (const std::uint8_t status : {too_many_clusters, too_many_hits}) {
+  for (const std::uint8_t status :
+       {0, +recorded, +more_photons, +too_many_clusters, +too_many_hits}) {
     s.status = status;
     counts.add(s);
   }
-  EXPECT_EQ(counts.events_not_judged(), 2U);
+  EXPECT_EQ(counts.events_recorded(), 1U);
+  EXPECT_EQ(counts.events_not_judged(), 2U) << "one with more photons is judged all the same";
+  EXPECT_EQ(counts.kept(0), 0U);
+  EXPECT_EQ(counts.refused(1, line_veto), 0U) << "there is no such line";
 }
 
 } // namespace

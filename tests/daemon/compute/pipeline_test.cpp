@@ -2,18 +2,153 @@
 #include "daemon/compute/pipeline.hpp"
 
 #include <atomic>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include "daemon/compute/supervised_engine.hpp"
-#include "tests/daemon/compute/fake_engine.hpp"
 #include "transport/format/endian.hpp"
 
 namespace l3 {
 namespace {
 
 using namespace std::chrono_literals;
+
+/// Its frames are plain memory, and a function of the test makes each result. It can be told to
+/// fail.
+class fake_engine final : public engine {
+public:
+  /// Packs every event as `bytes` bytes that begin with its number.
+  fake_engine(std::uint32_t frames, std::uint32_t events, std::uint32_t bytes) : bytes_(bytes) {
+    name_ = "fake";
+    for (std::uint32_t i = 0; i < frames; ++i) {
+      auto f = std::make_unique<own_frame>();
+      f->index = i;
+      f->events.resize(events);
+      f->input.events = f->events;
+      f->packed.resize(std::size_t{events} * bytes);
+      f->decided.resize(events);
+      frames_.push_back(f.get());
+      owned_.push_back(std::move(f));
+    }
+  }
+
+  void start(frame&) override { ++started; }
+  [[nodiscard]] bool at_rest(const frame&) const override { return true; }
+  [[nodiscard]] bool restart(frame&) override { return true; }
+  [[nodiscard]] bool reads_input(const frame& f) const override { return reads(f); }
+  [[nodiscard]] frame_outcome wait_for(frame& f, std::chrono::nanoseconds limit) override {
+    if (hangs(f)) {
+      std::this_thread::sleep_for(limit);
+      return frame_outcome::not_yet;
+    }
+    if (fails(f)) {
+      f.error = "the device fell off the bus";
+      return frame_outcome::failed;
+    }
+    auto& own = static_cast<own_frame&>(f);
+    for (std::uint32_t e = 0; e < f.input.used_events; ++e) {
+      event_result r;
+      r.offset = std::uint64_t{e} * bytes_;
+      r.bytes = bytes_;
+      r.original_bytes = 3 * bytes_;
+      r.kept = keeps(f.input.events[e]);
+      own.decided[e] = r;
+      std::memcpy(own.packed.data() + r.offset, &f.input.events[e].number, sizeof(std::uint32_t));
+    }
+    f.results = {own.decided.data(), f.input.used_events};
+    f.output = own.packed;
+    return frame_outcome::done;
+  }
+
+  std::function<bool(const frame&)> hangs = [](const frame&) { return false; };
+  std::function<bool(const frame&)> fails = [](const frame&) { return false; };
+  std::function<bool(const frame&)> reads = [](const frame&) { return false; };
+  std::function<bool(const event_entry&)> keeps = [](const event_entry&) { return true; };
+  int started = 0;
+
+private:
+  struct own_frame : frame {
+    std::vector<event_entry> events;
+    std::vector<std::byte> packed;
+    std::vector<event_result> decided;
+  };
+  std::uint32_t bytes_;
+  std::vector<std::unique_ptr<own_frame>> owned_;
+};
+
+using counts = std::array<std::uint32_t, enumerators<frame_state>>;
+
+TEST(frame_ring, goes_round_in_the_order_of_serial_numbers) {
+  fake_engine engine(2, 4, 64);
+  frame_ring ring(engine.frames());
+  input_batch* first = ring.try_take();
+  ASSERT_NE(first, nullptr);
+  EXPECT_EQ(first->serial, 1U);
+  input_batch* second = ring.try_take();
+  ASSERT_NE(second, nullptr);
+  EXPECT_EQ(second->serial, 2U);
+  EXPECT_EQ(ring.try_take(), nullptr) << "every frame is busy";
+  EXPECT_EQ(ring.count_states(), (counts{0, 2, 0, 0}));
+
+  ring.submit(*first);
+  ring.submit(*second);
+  EXPECT_EQ(ring.count_states(), (counts{0, 0, 2, 0}));
+  for (input_batch* expected : {first, second}) {
+    frame* f = ring.wait_submitted({}, 0ns);
+    ASSERT_NE(f, nullptr);
+    EXPECT_EQ(&f->input, expected);
+    ring.started(*f);
+  }
+  EXPECT_EQ(ring.wait_submitted({}, 0ns), nullptr);
+  EXPECT_EQ(ring.count_states(), (counts{0, 0, 0, 2}));
+  for (input_batch* expected : {first, second}) {
+    frame* f = ring.wait_started({}, 0ns);
+    ASSERT_NE(f, nullptr);
+    EXPECT_EQ(&f->input, expected);
+    ring.release(*f);
+  }
+  EXPECT_EQ(ring.count_states(), (counts{2, 0, 0, 0}));
+}
+
+TEST(frame_ring, a_batch_taken_again_is_empty) {
+  fake_engine engine(1, 4, 64);
+  frame_ring ring(engine.frames());
+  for (std::uint64_t serial = 1; serial < 4; ++serial) {
+    input_batch* b = ring.try_take();
+    ASSERT_NE(b, nullptr);
+    EXPECT_EQ(b->serial, serial);
+    EXPECT_EQ(b->used_events, 0U);
+    b->used_events = 3;
+    b->used_bytes = 100;
+    EXPECT_EQ(ring.events_under_way(), 0U) << "not submitted yet: the receivers' own";
+    ring.submit(*b);
+    EXPECT_EQ(ring.events_under_way(), 3U);
+    frame* f = ring.wait_submitted({}, 0ns);
+    ring.started(*f);
+    EXPECT_EQ(ring.events_under_way(), 3U);
+    ring.settled(*f, 2);
+    EXPECT_EQ(ring.events_under_way(), 1U);
+    ring.release(*ring.wait_started({}, 0ns));
+    EXPECT_EQ(ring.events_under_way(), 0U);
+  }
+}
+
+TEST(frame_ring, a_stop_ends_the_wait_for_a_frame_but_hides_none) {
+  fake_engine engine(1, 4, 64);
+  frame_ring ring(engine.frames());
+  std::stop_source stop;
+  std::jthread waits([&] { EXPECT_EQ(ring.wait_submitted(stop.get_token(), 1h), nullptr); });
+  stop.request_stop();
+  waits.join();
+  ring.submit(*ring.try_take());
+  EXPECT_NE(ring.wait_submitted(stop.get_token(), 1h), nullptr);
+}
 
 constexpr std::uint32_t event_bytes = 64 << 10;
 
@@ -54,7 +189,7 @@ struct rig {
            outcomes.events_shed.sum();
   }
 
-  test::fake_engine engine;
+  fake_engine engine;
   frame_ring ring;
   safe_batches safety;
   outbox out;
@@ -129,18 +264,30 @@ TEST(pipeline, gives_no_frame_back_whose_input_the_device_may_still_read) {
 }
 
 TEST(pipeline, waits_for_a_full_outbox_and_gives_up_only_at_the_deadline) {
-  rig r;
-  r.begin();
-  for (int b = 0; b < 3; ++b)
-    r.submit(8); // 24 events of 64 KiB; the outbox holds less than 1 MiB of them
-  wait_until([&] { return r.work->waiting_for_outbox(); });
-  EXPECT_EQ(r.outcomes.events_shed.sum(), 0U);
-  EXPECT_GE(r.ring.events_under_way(), 8U) << "frames wait with it";
-  r.work->finish(steady_clock::now());
-  EXPECT_GT(r.outcomes.events_shed[shed::drain], 0U);
-  EXPECT_EQ(r.accounted(), 24U);
-  r.store_what_is_sealed();
-  EXPECT_LT(r.safety.up_to(), 3U) << "what was given up is not told to its sender as safe";
+  for (const bool there_is_room_again : {true, false}) {
+    rig r;
+    r.begin();
+    for (int b = 0; b < 3; ++b)
+      r.submit(8); // 24 events of 64 KiB; the outbox holds less than 1 MiB of them
+    wait_until([&] { return r.work->waiting_for_outbox(); });
+    EXPECT_EQ(r.outcomes.events_shed.sum(), 0U);
+    EXPECT_GE(r.ring.events_under_way(), 8U) << "frames wait with it";
+    if (there_is_room_again) {
+      wait_until([&] {
+        r.store_what_is_sealed();
+        return r.out.events_stored() == 24;
+      });
+      r.work->finish(steady_clock::now() + 10s);
+      EXPECT_EQ(r.outcomes.events_shed.sum(), 0U);
+      EXPECT_EQ(r.safety.up_to(), 3U);
+      continue;
+    }
+    r.work->finish(steady_clock::now());
+    EXPECT_GT(r.outcomes.events_shed[shed::drain], 0U);
+    EXPECT_EQ(r.accounted(), 24U);
+    r.store_what_is_sealed();
+    EXPECT_LT(r.safety.up_to(), 3U) << "what was given up is not told to its sender as safe";
+  }
 }
 
 TEST(pipeline, gives_up_events_that_cannot_wait_instead_of_waiting_for_ever) {
@@ -176,20 +323,6 @@ TEST(pipeline, gives_nothing_up_for_want_of_room_as_long_as_there_are_frames) {
   EXPECT_EQ(r.accounted(), 56U);
 }
 
-TEST(pipeline, goes_on_when_the_outbox_has_room_again) {
-  rig r;
-  r.begin();
-  for (int b = 0; b < 3; ++b) r.submit(8);
-  wait_until([&] { return r.work->waiting_for_outbox(); });
-  wait_until([&] {
-    r.store_what_is_sealed();
-    return r.out.events_stored() == 24;
-  });
-  r.work->finish(steady_clock::now() + 10s);
-  EXPECT_EQ(r.outcomes.events_shed.sum(), 0U);
-  EXPECT_EQ(r.safety.up_to(), 3U);
-}
-
 /// The numbers of all events in the outbox, in its order.
 std::vector<std::uint32_t> numbers_in(outbox& out) {
   std::vector<std::uint32_t> numbers;
@@ -203,7 +336,7 @@ std::vector<std::uint32_t> numbers_in(outbox& out) {
 
 /// Some frames fail and others never end; the output is as if none did.
 TEST(pipeline, with_a_supervised_engine_loses_nothing_and_keeps_the_order) {
-  auto device = std::make_unique<test::fake_engine>(3, 1, event_bytes);
+  auto device = std::make_unique<fake_engine>(3, 1, event_bytes);
   device->fails = [](const frame& f) { return f.input.serial % 2 == 0; };
   device->hangs = [](const frame& f) { return f.input.serial == 1; };
   supervision s;
@@ -212,7 +345,7 @@ TEST(pipeline, with_a_supervised_engine_loses_nothing_and_keeps_the_order) {
   s.verify_one_in = 0; // a fake engine packs no real events
   std::atomic<int> failures = 0;
   supervised_engine compute(
-      std::move(device), std::make_unique<test::fake_engine>(1, 1, event_bytes), s,
+      std::move(device), std::make_unique<fake_engine>(1, 1, event_bytes), s,
       [&](engine_failure, std::string_view, const frame&) { ++failures; }, [](std::string_view) {});
   frame_ring ring(compute.frames());
   safe_batches safety;

@@ -42,8 +42,6 @@ TEST_F(incomplete, events_of_a_spill_without_an_end_are_told_after_ten_seconds) 
   EXPECT_NE(look(false), std::nullopt);
 }
 
-TEST_F(incomplete, a_spill_without_any_says_nothing) { EXPECT_EQ(look(true), std::nullopt); }
-
 TEST_F(incomplete, events_that_lack_many_crates_name_the_worst) {
   counted_.events_incomplete.add(9);
   for (std::size_t c = 0; c < 9; ++c) counted_.fragments_missing.add(c, c + 1);
@@ -62,14 +60,58 @@ TEST_F(incomplete, events_name_the_crate_whose_fragment_is_malformed) {
   counted_.events_incomplete.add(2);
   counted_.fragments_malformed.add(11, malformed::conflicting_chunks, 2);
   EXPECT_EQ(look(true), "2 events incomplete: 2 have a malformed fragment of crate 11");
-}
-
-TEST_F(incomplete, events_that_one_crate_made_up_are_told_apart) {
   counted_.events_incomplete.add(8);
   counted_.fragments_missing.add(11, 3);
-  counted_.fragments_alone.add(11, 5);
+  counted_.fragments_alone.add(11, 5); // which this crate made up
   EXPECT_EQ(look(true),
             "8 events incomplete: 3 lack crate 11; 5 were sent by few crates, among them crate 11");
+}
+
+class shares : public testing::Test {
+protected:
+  bool look(std::uint64_t incomplete, std::uint64_t admitted) {
+    return share_.look(incomplete_ += incomplete, admitted_ += admitted);
+  }
+
+  incomplete_share share_;
+  std::uint64_t incomplete_ = 0;
+  std::uint64_t admitted_ = 0;
+};
+
+TEST_F(shares, a_few_incomplete_events_are_usual) {
+  for (int i = 0; i < 100; ++i) EXPECT_FALSE(look(1, 150)) << i;
+  for (int i = 0; i < 100; ++i) EXPECT_FALSE(look(0, 0)) << i;
+}
+
+TEST_F(shares, more_than_one_in_a_hundred_is_a_trouble_at_once_but_a_handful_says_nothing) {
+  incomplete_share few;
+  EXPECT_FALSE(few.look(2, 0));
+  EXPECT_FALSE(few.look(4, 0));
+  EXPECT_TRUE(few.look(6, 0));
+  EXPECT_FALSE(look(0, 1000));
+  EXPECT_TRUE(look(100, 1000));
+}
+
+TEST_F(shares, it_is_over_after_good_events_or_a_minute_without_any) {
+  EXPECT_TRUE(look(600, 400));
+  int looks = 0;
+  while (look(0, 1500) && looks < 1000) ++looks;
+  EXPECT_LT(looks, 80);
+  EXPECT_TRUE(look(600, 400));
+  looks = 0;
+  while (look(0, 0) && looks < 1000) ++looks;
+  EXPECT_LT(looks, 120);
+}
+
+TEST_F(shares, it_does_not_come_and_go_at_the_limit) {
+  int changes = 0;
+  bool was = false;
+  for (int i = 0; i < 400; ++i) {
+    const bool is = look(i % 2 == 0 ? 2 : 1, 150);
+    changes += is != was ? 1 : 0;
+    was = is;
+  }
+  EXPECT_LE(changes, 1);
 }
 
 } // namespace

@@ -3,16 +3,18 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
-
-#include <unistd.h>
+#include <vector>
 
 #include "daemon/monitor/run_record.hpp"
+#include "tests/error_of.hpp"
+#include "tests/tools/temporary_folder.hpp"
+#include "transport/format/endian.hpp"
 
 namespace l3 {
 namespace {
@@ -28,12 +30,6 @@ ledger account(std::uint32_t run, std::uint64_t session) {
 
 class ledger_places : public testing::Test {
 protected:
-  ledger_places() {
-    std::string name = (std::filesystem::temp_directory_path() / "l3-ledgers-XXXXXX").string();
-    folder_ = mkdtemp(name.data());
-  }
-  ~ledger_places() override { std::filesystem::remove_all(folder_); }
-
   [[nodiscard]] ledger_place place(std::uint32_t node = 3) const {
     return {(folder_ / "ledgers/").string(), node};
   }
@@ -47,7 +43,7 @@ protected:
     return std::filesystem::exists(folder_ / "ledgers" / name);
   }
 
-  std::filesystem::path folder_;
+  temporary_folder folder_;
 };
 
 TEST_F(ledger_places, a_folder_has_a_file_for_each_run_and_session) {
@@ -56,10 +52,7 @@ TEST_F(ledger_places, a_folder_has_a_file_for_each_run_and_session) {
             (folder_ / "ledgers/run000123-3-00000000000000ab.json").string());
   EXPECT_EQ(place(0).file_of(account(4'294'967'295, 1)),
             (folder_ / "ledgers/run4294967295-0-0000000000000001.json").string());
-}
-
-TEST_F(ledger_places, a_file_is_the_ledger_of_every_run) {
-  const ledger_place file("ledger.json", 3);
+  const ledger_place file("ledger.json", 3); // the ledger of every run
   EXPECT_FALSE(file.is_folder());
   EXPECT_EQ(file.file_of(account(1, 1)), "ledger.json");
   EXPECT_EQ(file.file_of(account(2, 5)), "ledger.json");
@@ -77,7 +70,8 @@ TEST_F(ledger_places, a_file_that_no_daemon_wrote_stays) {
   ledger_place(file, 3).prepare(); // an empty file costs nothing
   write_ledger(file, account(7, 1));
   ledger_place(file, 3).prepare();
-  EXPECT_THROW(ledger_place(folder_.string(), 3).prepare(), std::runtime_error) << "a folder";
+  EXPECT_THROW(ledger_place(folder_.path().string(), 3).prepare(), std::runtime_error)
+      << "a folder";
 }
 
 TEST_F(ledger_places, the_folder_is_made_but_none_above_it) {
@@ -90,17 +84,6 @@ TEST_F(ledger_places, the_folder_is_made_but_none_above_it) {
   EXPECT_THROW(ledger_place((folder_ / "none/ledger.json").string(), 3).prepare(),
                std::runtime_error);
   EXPECT_THROW(ledger_place("/proc/ledgers/", 3).prepare(), std::runtime_error);
-}
-
-TEST_F(ledger_places, each_run_that_crashed_is_told_once) {
-  place().prepare();
-  for (const std::uint32_t run : {7U, 8U}) (void)start(place(), account(run, run));
-  const auto crashed = place().take_crashed();
-  ASSERT_EQ(crashed.size(), 2U);
-  EXPECT_EQ(crashed[0].run, 7U);
-  EXPECT_EQ(crashed[1].admitted, 8U);
-  EXPECT_TRUE(place().take_crashed().empty());
-  EXPECT_TRUE(has("run000007-3-0000000000000007.json.crashed")) << "its numbers stay readable";
 }
 
 TEST_F(ledger_places, a_run_that_ended_leaves_no_record) {
@@ -142,14 +125,7 @@ TEST_F(ledger_places, the_highest_run_is_that_of_this_node) {
 }
 
 TEST_F(ledger_places, a_place_belongs_to_one_daemon_and_a_folder_to_several_of_other_nodes) {
-  const auto refusal_of = [](ledger_place second) {
-    try {
-      second.prepare();
-    } catch (const std::runtime_error& e) {
-      return std::string(e.what());
-    }
-    return std::string();
-  };
+  const auto refusal_of = [](ledger_place second) { return error_of([&] { second.prepare(); }); };
   const std::string here = (folder_ / "ledgers/").string();
   const std::string file = (folder_ / "ledger.json").string();
   const std::string of_folder =
@@ -185,6 +161,105 @@ TEST_F(ledger_places, what_is_no_record_is_left_alone) {
   std::filesystem::copy(folder_ / "elsewhere", at / "run000011-3-1.json.live");
   ASSERT_EQ(std::filesystem::file_size(at / "run000011-3-1.json.live"), 88U);
   EXPECT_EQ(place().take_crashed().size(), 1U);
+}
+
+ledger whole_account() {
+  ledger a;
+  a.run = 12;
+  a.sessions = {0x00123456789abcdefU, 5};
+  a.events.admitted = 1000;
+  a.events.forwarded = 600;
+  a.events.rejected = 50;
+  a.events.shed = {{"no_frame", 3}, {"engine", 4}};
+  a.spool.emplace().waiting = 300;
+  return a;
+}
+
+class run_records : public testing::Test {
+protected:
+  [[nodiscard]] std::string file() const { return (folder_ / "ledger.json.live").string(); }
+  [[nodiscard]] std::unique_ptr<run_record_file> start() {
+    return std::make_unique<run_record_file>(
+        file(), record_of(ledger{}),
+        [this](std::string_view text) { reports_.emplace_back(text); });
+  }
+  /// A run that noted this and died.
+  void crash(const run_record& r) {
+    start()->note(r);
+    ASSERT_TRUE(reports_.empty()) << reports_.front();
+  }
+  temporary_folder folder_;
+  std::vector<std::string> reports_;
+};
+
+TEST_F(run_records, the_next_start_knows_what_a_run_had_noted_last) {
+  EXPECT_FALSE(start()->crashed()) << "there was none before";
+  run_record noted = record_of(whole_account());
+  crash(record_of(ledger{}));
+  crash(noted);
+  const auto next = start();
+  ASSERT_TRUE(next->crashed());
+  EXPECT_NE(next->crashed()->started, 0U);
+  noted.started = next->crashed()->started;
+  EXPECT_EQ(*next->crashed(), noted);
+}
+
+TEST_F(run_records, a_run_that_ended_or_that_goes_on_has_not_crashed) {
+  run_record last = record_of(whole_account());
+  last.ended = 1;
+  crash(last);
+  const auto alive = start();
+  EXPECT_FALSE(alive->crashed());
+  alive->note(record_of(whole_account()));
+  EXPECT_FALSE(start()->crashed());
+  ASSERT_EQ(reports_.size(), 1U);
+  EXPECT_NE(reports_.front().find("another daemon's"), std::string::npos) << reports_.front();
+}
+
+TEST_F(run_records, say_where_every_event_is) {
+  const run_record r = record_of(whole_account());
+  EXPECT_EQ(in_memory(r), 43U);
+  const std::string text = describe_crash(r);
+  for (const char* part :
+       {"(session 0123456789abcdef, run 12)", "of 1000 events admitted", "600 forwarded",
+        "50 rejected", "7 shed", "300 on disk", "up to 43 were in memory"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
+  run_record more = r; // an event may be seen on disk and stored at once
+  more.forwarded = 900;
+  EXPECT_EQ(in_memory(more), 0U);
+  more.noted = 1'700'000'000'999'999'999U;
+  EXPECT_NE(describe_crash(more).find("2023-11-14 22:13:20 UTC"), std::string::npos);
+}
+
+TEST_F(run_records, a_file_that_is_none_says_nothing_and_is_replaced) {
+  crash(record_of(whole_account()));
+  const std::string good = contents(file());
+  // docs/formats.md, section 13.
+  ASSERT_EQ(good.size(), 88U);
+  EXPECT_EQ(good.substr(0, 8), std::string("KL3L\0\0\1\0", 8));
+  for (const auto& [at, number] : std::map<std::size_t, std::uint64_t>{
+           {8, 0x0123456789abcdefU}, {16, 12U}, {40, 1000U}, {72, 300U}, {80, 0U}})
+    EXPECT_EQ(load<std::uint64_t>(reinterpret_cast<const std::byte*>(good.data()) + at), number);
+  write_file(file(), good + "what lies behind it is not read");
+  EXPECT_TRUE(start()->crashed());
+  for (const std::string& bad :
+       {std::string(), good.substr(0, good.size() - 1), std::string(good.size(), '\0'),
+        "KL3X" + good.substr(4), good.substr(0, 6) + '\7' + good.substr(7),
+        std::string(5000, 'x')}) {
+    write_file(file(), bad);
+    EXPECT_FALSE(start()->crashed()) << bad.size();
+    EXPECT_TRUE(reports_.empty());
+    EXPECT_TRUE(start()->crashed()) << "of the start before";
+  }
+}
+
+TEST_F(run_records, a_place_that_cannot_be_written_is_told_and_costs_nothing_else) {
+  std::filesystem::create_directory(file());
+  const auto record = start();
+  EXPECT_FALSE(record->crashed());
+  ASSERT_EQ(reports_.size(), 1U);
+  EXPECT_NE(reports_.front().find("ledger.json.live"), std::string::npos);
+  record->note(record_of(whole_account())); // goes nowhere
 }
 
 } // namespace

@@ -40,16 +40,21 @@ TEST(recent_history, keeps_the_latest_changes) {
   }
 }
 
-TEST(recent_history, knows_how_old_the_latest_event_is) {
+TEST(recent_history, knows_how_old_the_latest_event_is_and_takes_no_change_of_run_for_one) {
   recent_history history;
   metrics_snapshot s;
   const time_point start{};
   EXPECT_FALSE(filled(history, s, start).event_age) << "there was none";
+  s.account.sessions = {1};
   s.account.events.admitted = 5;
   EXPECT_EQ(filled(history, s, start + 1s).event_age, 0);
   EXPECT_EQ(filled(history, s, start + 4s).event_age, 3);
-  s.account.events.admitted = 6;
-  EXPECT_EQ(filled(history, s, start + 5s).event_age, 0);
+  EXPECT_EQ(filled(history, metrics_snapshot{}, start + 5s).event_age, 4) << "the run has ended";
+  s.account.sessions = {2};
+  s.account.events.admitted = 0;
+  EXPECT_EQ(filled(history, s, start + 6s).event_age, 5);
+  s.account.events.admitted = 3;
+  EXPECT_EQ(filled(history, s, start + 7s).event_age, 0) << "fewer than in the run before";
 }
 
 TEST(recent_history, counts_the_events_of_a_spill_from_its_first_to_the_next_ones) {
@@ -135,21 +140,6 @@ TEST(recent_history, takes_the_last_event_of_a_spill_back_from_the_next_one) {
   EXPECT_TRUE(look().ended);
   EXPECT_EQ(look().admitted, 10U);
   EXPECT_EQ(look().stored, 10U);
-}
-
-TEST(recent_history, takes_no_change_of_run_for_an_event) {
-  recent_history history;
-  metrics_snapshot s;
-  const time_point start{};
-  s.account.sessions = {1};
-  s.account.events.admitted = 5;
-  EXPECT_EQ(filled(history, s, start).event_age, 0);
-  EXPECT_EQ(filled(history, metrics_snapshot{}, start + 1s).event_age, 1) << "the run has ended";
-  s.account.sessions = {2};
-  s.account.events.admitted = 0;
-  EXPECT_EQ(filled(history, s, start + 2s).event_age, 2);
-  s.account.events.admitted = 3;
-  EXPECT_EQ(filled(history, s, start + 3s).event_age, 0) << "fewer than in the run before";
 }
 
 TEST(recent_history, knows_how_long_the_disk_will_do) {

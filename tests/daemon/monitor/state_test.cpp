@@ -3,8 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include "daemon/monitor/progress_watch.hpp"
+
 namespace l3 {
 namespace {
+
+using namespace std::chrono_literals;
 
 TEST(daemon_state, goes_from_configured_to_stopped) {
   daemon_state s;
@@ -16,12 +20,7 @@ TEST(daemon_state, goes_from_configured_to_stopped) {
   EXPECT_FALSE(s.report().ready());
   s.enter(phase::stopped);
   EXPECT_EQ(s.report().text(), "stopped");
-}
-
-TEST(daemon_state, never_goes_back) {
-  daemon_state s;
-  s.enter(phase::draining);
-  EXPECT_DEATH(s.enter(phase::receiving), "");
+  EXPECT_DEATH(s.enter(phase::receiving), "") << "it never goes back";
 }
 
 TEST(daemon_state, tells_each_trouble_once) {
@@ -52,6 +51,25 @@ TEST(daemon_state, degraded_is_ready_as_long_as_something_can_be_computed) {
   EXPECT_TRUE(s.report().ready());
   s.set(trouble::engine_error, true);
   EXPECT_FALSE(s.report().ready());
+}
+
+TEST(progress_watch, names_the_thread_that_does_not_move) {
+  std::uint64_t fast = 0;
+  std::uint64_t slow = 0;
+  progress_watch watch(5s);
+  watch.add("fast", [&] { return fast; });
+  watch.add("slow", [&] { return slow; });
+  time_point now{1h};
+  EXPECT_EQ(watch.stuck(now), "");
+  for (int i = 0; i < 5; ++i) {
+    ++fast;
+    EXPECT_EQ(watch.stuck(now += 1s), "") << i;
+  }
+  ++fast;
+  EXPECT_EQ(watch.stuck(now += 1s), "slow");
+  ++slow;
+  EXPECT_EQ(watch.stuck(now += 1s), "");
+  EXPECT_EQ(watch.stuck(now += 6s), "fast");
 }
 
 } // namespace

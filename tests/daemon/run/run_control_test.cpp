@@ -32,57 +32,11 @@ protected:
   run_control control_;
 };
 
-TEST_F(run_controls, a_run_goes_through_all_states) {
-  EXPECT_EQ(state(), run_state::configured);
-  EXPECT_EQ(due(), step::nothing);
-  start(7);
-  EXPECT_EQ(state(), run_state::armed);
-  EXPECT_EQ(due(), step::begin);
-  EXPECT_EQ(control_.now().current, std::nullopt);
-  comes_into_force(7);
-  EXPECT_EQ(state(), run_state::running);
-  EXPECT_EQ(control_.now().current, run(7));
-  EXPECT_EQ(due(), step::nothing);
-  EXPECT_TRUE(stop());
-  EXPECT_EQ(state(), run_state::running) << "until the beam pauses";
-  EXPECT_TRUE(control_.now().stopping);
-  EXPECT_EQ(due(), step::end);
-  control_.draining();
-  EXPECT_EQ(state(), run_state::draining);
-  EXPECT_EQ(due(), step::nothing);
-  control_.ended();
-  EXPECT_EQ(state(), run_state::configured);
-  EXPECT_EQ(control_.now().current, std::nullopt);
-}
-
-TEST_F(run_controls, another_run_follows_without_a_stop) {
-  begin(7);
-  start(8);
-  EXPECT_EQ(state(), run_state::running);
-  EXPECT_EQ(control_.now().current, run(7));
-  EXPECT_EQ(due(), step::end);
-  control_.draining();
-  control_.ended();
-  EXPECT_EQ(state(), run_state::armed);
-  EXPECT_EQ(due(), step::begin);
-  EXPECT_EQ(control_.due().order, run(8));
-  comes_into_force(8);
-  EXPECT_FALSE(control_.now().stopping);
-}
-
-TEST_F(run_controls, a_start_while_a_run_drains_waits_for_its_end) {
-  begin(7);
-  EXPECT_TRUE(stop());
-  control_.draining();
-  start(8);
-  EXPECT_EQ(state(), run_state::draining);
-  control_.ended();
-  EXPECT_EQ(state(), run_state::armed);
-}
-
-TEST_F(run_controls, a_stop_forgets_the_run_that_waits) {
+TEST_F(run_controls, the_latest_order_counts) {
   EXPECT_FALSE(stop()) << "there is none";
   start(7);
+  start(8);
+  EXPECT_EQ(control_.due().order, run(8));
   EXPECT_TRUE(stop());
   EXPECT_EQ(state(), run_state::configured);
   begin(8);
@@ -90,37 +44,40 @@ TEST_F(run_controls, a_stop_forgets_the_run_that_waits) {
   EXPECT_TRUE(stop());
   EXPECT_EQ(control_.now().next, std::nullopt);
   control_.draining();
-  control_.ended();
+  start(10);
+  EXPECT_EQ(state(), run_state::draining);
+  control_.ended("no ledger");
+  EXPECT_EQ(control_.now().failure, "no ledger");
+  EXPECT_EQ(state(), run_state::armed);
+}
+
+TEST_F(run_controls, an_order_that_is_stopped_or_replaced_while_its_node_is_made_is_forgotten) {
+  start(7);
+  const run_control::due_step made = control_.due();
+  EXPECT_TRUE(stop()); // another thread, between the question and the deed
+  EXPECT_EQ(made.what, step::begin);
+  EXPECT_EQ(made.order, run(7));
+  EXPECT_FALSE(control_.comes_into_force(made.order));
   EXPECT_EQ(state(), run_state::configured);
-}
-
-TEST_F(run_controls, the_latest_start_counts) {
-  start(7);
   start(8);
+  EXPECT_FALSE(control_.comes_into_force(made.order));
+  control_.failed(made, "no memory");
+  EXPECT_EQ(state(), run_state::armed);
   EXPECT_EQ(control_.due().order, run(8));
+  EXPECT_EQ(control_.now().failure, "no memory");
+  start(8);
+  EXPECT_EQ(control_.now().failure, "") << "until the next start";
 }
 
-TEST_F(run_controls, a_run_that_is_stopped_while_its_node_is_made_never_comes_into_force) {
+TEST_F(run_controls, a_node_that_cannot_receive_leaves_no_run_in_force) {
   start(7);
-  const run_order made = control_.due().order;
+  const run_control::due_step made = control_.due();
+  EXPECT_TRUE(control_.comes_into_force(run(7)));
   EXPECT_TRUE(stop());
-  EXPECT_FALSE(control_.comes_into_force(made));
+  control_.failed(made, "no port");
   EXPECT_EQ(state(), run_state::configured);
   EXPECT_EQ(control_.now().current, std::nullopt);
-
-  start(8);
-  EXPECT_FALSE(control_.comes_into_force(made));
-  EXPECT_EQ(state(), run_state::armed);
-  EXPECT_EQ(control_.due().order, run(8));
-}
-
-TEST_F(run_controls, a_start_while_a_node_is_made_takes_the_place_of_its_run) {
-  start(7);
-  const run_order made = control_.due().order;
-  start(8);
-  EXPECT_FALSE(control_.comes_into_force(made));
-  EXPECT_EQ(state(), run_state::armed);
-  EXPECT_EQ(control_.due().order, run(8));
+  EXPECT_FALSE(control_.now().stopping);
 }
 
 TEST_F(run_controls, what_is_asked_for_when_a_node_receives_ends_its_run) {
@@ -145,35 +102,6 @@ TEST_F(run_controls, what_is_asked_for_when_a_node_receives_ends_its_run) {
   EXPECT_EQ(due(), step::end);
 }
 
-TEST_F(run_controls, a_node_that_cannot_receive_leaves_no_run_in_force) {
-  start(7);
-  const run_control::due_step made = control_.due();
-  EXPECT_TRUE(control_.comes_into_force(run(7)));
-  EXPECT_TRUE(stop());
-  control_.failed(made, "no port");
-  EXPECT_EQ(state(), run_state::configured);
-  EXPECT_EQ(control_.now().current, std::nullopt);
-  EXPECT_FALSE(control_.now().stopping);
-}
-
-TEST_F(run_controls, the_order_of_a_run_is_told_with_its_being_due) {
-  start(7);
-  const run_control::due_step due = control_.due();
-  EXPECT_TRUE(stop()); // another thread, between the question and the deed
-  EXPECT_EQ(due.what, step::begin);
-  EXPECT_EQ(due.order, run(7));
-}
-
-TEST_F(run_controls, an_order_that_comes_while_another_fails_waits) {
-  start(7);
-  const run_control::due_step made = control_.due();
-  start(8);
-  control_.failed(made, "no memory");
-  EXPECT_EQ(state(), run_state::armed);
-  EXPECT_EQ(control_.due().order, run(8));
-  EXPECT_EQ(control_.now().failure, "no memory");
-}
-
 TEST_F(run_controls, an_order_that_is_accepted_again_while_it_fails_waits) {
   for (const bool came_into_force : {false, true}) {
     start(7);
@@ -189,14 +117,6 @@ TEST_F(run_controls, an_order_that_is_accepted_again_while_it_fails_waits) {
   }
 }
 
-TEST_F(run_controls, a_run_that_ended_because_it_could_not_go_on_says_why) {
-  begin(7);
-  control_.draining();
-  control_.ended("no ledger");
-  EXPECT_EQ(state(), run_state::configured);
-  EXPECT_EQ(control_.now().failure, "no ledger");
-}
-
 TEST_F(run_controls, nothing_begins_once_they_are_closed) {
   start(7);
   EXPECT_FALSE(control_.close_if_idle());
@@ -207,16 +127,6 @@ TEST_F(run_controls, nothing_begins_once_they_are_closed) {
   run_control idle;
   EXPECT_TRUE(idle.close_if_idle());
   EXPECT_FALSE(idle.start(run(8)));
-}
-
-TEST_F(run_controls, a_run_that_cannot_begin_says_why_until_the_next_start) {
-  start(7);
-  control_.failed(control_.due(), "no memory");
-  EXPECT_EQ(state(), run_state::configured);
-  EXPECT_EQ(control_.now().failure, "no memory");
-  EXPECT_EQ(control_.now().next, std::nullopt);
-  start(7);
-  EXPECT_EQ(control_.now().failure, "");
 }
 
 } // namespace

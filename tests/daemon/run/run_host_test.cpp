@@ -3,20 +3,16 @@
 // runs.
 #include "daemon/run/run_host.hpp"
 
-#include <atomic>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <limits>
 #include <memory>
 
 #include <gtest/gtest.h>
 
 #include "daemon/run/run_reasons.hpp"
-#include "daemon/run/run_steps.hpp"
 #include "daemon/words.hpp"
 #include "tests/transport/outbox/link_ends.hpp"
-#include "tests/transport/outbox/spool_blocks.hpp"
 
 namespace l3 {
 namespace {
@@ -48,14 +44,9 @@ protected:
   static std::string text_of(const daemon_settings&) { return {}; }
   void make_host(const daemon_settings& s) {
     host_.emplace(
-        s, text_of, [this](const daemon_settings& of_run) { return guard(of_run); },
-        stop_question(), [] {});
+        s, text_of, [](const daemon_settings&) { return std::string(); }, stop_question(), [] {});
   }
   void make_host() { make_host(settings()); }
-  std::string guard(const daemon_settings& of_run) const {
-    if (while_made_) while_made_();
-    return selections_fit_ || of_run.selection.lines.empty() ? "" : "a selection needs too much";
-  }
   void lose_disk() { // a user who may do everything could write to a folder without permissions
     std::filesystem::rename(ledgers_, ledgers_.string() + ".moved"); // a ledger may be in writing
     std::ofstream(ledgers_) << "no folder";
@@ -68,46 +59,27 @@ protected:
 
   test::scratch_folder folder_;
   std::filesystem::path ledgers_;
-  bool selections_fit_ = true;
-  std::function<void()> while_made_; ///< on the thread that makes a node
   std::optional<run_host> host_;
 };
 
 TEST_F(hosts_of_runs, a_run_ends_though_its_ledger_cannot_be_written) {
-  make_host();
-  host_->begin({7, "", ""});
-  host_->announce();
-  lose_disk();
-  const auto ended = end();
-  EXPECT_FALSE(ended.well);
-  EXPECT_EQ(ended.ledger, "");
-  EXPECT_EQ(host_->in_force(), nullptr);
-  EXPECT_EQ(host_->last()->number, 7U);
-}
-
-TEST_F(hosts_of_runs, a_run_without_a_first_ledger_can_be_ended) {
-  make_host();
-  host_->begin({7, "", ""});
-  lose_disk();
-  EXPECT_THROW(host_->announce(), std::system_error);
-  EXPECT_FALSE(end().well);
-  EXPECT_EQ(host_->in_force(), nullptr);
-}
-
-TEST_F(hosts_of_runs, a_run_begins_while_the_caller_goes_on) {
-  make_host();
-  host_->keep_ports();
-  host_->go_without_run();
-  EXPECT_FALSE(host_->start_beginning({7, "", ""})) << "the ports were not watched for long enough";
-  host_->go_without_run();
-  ASSERT_TRUE(test::eventually([&] { return host_->pauses(); }));
-  ASSERT_TRUE(host_->start_beginning({7, "", ""}));
-  EXPECT_EQ(host_->snapshot().account.run, 0U) << "none yet";
-  ASSERT_TRUE(test::eventually([&] { return !host_->busy(); }));
-  host_->finish_beginning();
-  host_->announce();
-  EXPECT_EQ(host_->snapshot().account.run, 7U);
-  EXPECT_TRUE(end().well);
+  for (const bool at_the_end : {true, false}) {
+    make_host();
+    EXPECT_TRUE(host_->device().settled);
+    host_->begin({7, "", ""});
+    if (at_the_end) host_->announce();
+    lose_disk();
+    if (!at_the_end) {
+      EXPECT_THROW(host_->announce(), std::system_error);
+    }
+    const auto ended = end();
+    EXPECT_FALSE(ended.well);
+    EXPECT_EQ(ended.ledger, "");
+    EXPECT_EQ(host_->in_force(), nullptr);
+    EXPECT_EQ(host_->last()->number, 7U);
+    std::filesystem::remove(ledgers_);
+    std::filesystem::remove_all(ledgers_.string() + ".moved");
+  }
 }
 
 TEST_F(hosts_of_runs, the_number_of_a_run_that_begins_is_not_given_again) {
@@ -138,52 +110,6 @@ TEST_F(hosts_of_runs, the_number_of_a_run_that_begins_is_not_given_again) {
   EXPECT_TRUE(end().well);
 }
 
-TEST_F(hosts_of_runs, a_run_that_is_stopped_while_its_node_is_made_takes_nothing) {
-  daemon_settings s = settings();
-  s.spool.folder = folder_.path() + "/spool";
-  make_host(s);
-  host_->keep_ports();
-  run_control control;
-  run_steps<run_host> steps(*host_, control, {60s, 20s});
-  const auto become = [&](const auto& is_so) {
-    return test::eventually([&] { return steps.step(false, steady_clock::now()) && is_so(); });
-  };
-  std::atomic<bool> stopped = false;
-  while_made_ = [&] {
-    if (!stopped.exchange(true)) static_cast<void>(control.stop());
-  };
-  ASSERT_TRUE(control.start({7, "", ""}));
-  ASSERT_TRUE(become([&] { return stopped && !host_->busy(); }));
-  ASSERT_TRUE(steps.step(false, steady_clock::now()));
-  EXPECT_EQ(control.now().state, run_state::configured);
-  EXPECT_EQ(host_->in_force(), nullptr);
-  EXPECT_FALSE(host_->last());
-  EXPECT_FALSE(host_->was_used(7, {}));
-  for (const auto& file : std::filesystem::directory_iterator(ledgers_))
-    EXPECT_NE(file.path().extension(), ".json") << file.path();
-
-  ASSERT_TRUE(control.start({7, "", "another"})); // the folder of the spool and the ports are free
-  ASSERT_TRUE(become([&] { return control.now().state == run_state::running; }));
-  EXPECT_EQ(host_->snapshot().account.comment, "another");
-  EXPECT_TRUE(test::eventually([&] { return !steps.step(true, steady_clock::now()); }));
-  EXPECT_FALSE(steps.failed());
-}
-
-TEST_F(hosts_of_runs, a_menu_that_needs_more_memory_than_there_is_begins_no_run) {
-  selections_fit_ = false;
-  daemon_settings s = settings();
-  s.building.crates = daemon_settings().building.crates; // which the menu is for
-  make_host(s);
-  const run_order with_menu{7, built_in, ""};
-  const auto reasons = reasons_against(with_menu, s, {}, *host_);
-  ASSERT_FALSE(reasons.empty());
-  EXPECT_EQ(reasons.back(), "a selection needs too much");
-  EXPECT_TRUE(reasons_against_menu({7, "", ""}, s, *host_).empty());
-  EXPECT_NE(reasons_against_menu({7, "/there/is/no/menu", ""}, s, *host_).front().find("/no/menu"),
-            std::string::npos);
-  EXPECT_THROW(host_->begin(with_menu), std::runtime_error) << "the file may have changed since";
-}
-
 TEST_F(hosts_of_runs, a_mistake_is_told_once_and_of_its_own_file) {
   daemon_settings s = settings(); // of which the readout is not KOTO's
   make_host(s);
@@ -205,41 +131,8 @@ TEST_F(hosts_of_runs, a_mistake_is_told_once_and_of_its_own_file) {
       << calibration[0];
 }
 
+/// Ledgers go to an archive between any two starts.
 TEST_F(hosts_of_runs, a_number_is_given_once) {
-  make_host();
-  EXPECT_EQ(host_->next_number({}), 5U);
-  EXPECT_FALSE(host_->was_used(5, {}));
-  host_->begin({std::numeric_limits<std::uint32_t>::max() - 1, "", ""});
-  host_->announce();
-  EXPECT_EQ(host_->next_number({}), std::numeric_limits<std::uint32_t>::max());
-  static_cast<void>(end());
-  make_host(); // another start
-  EXPECT_TRUE(host_->was_used(std::numeric_limits<std::uint32_t>::max() - 1, {}));
-  EXPECT_FALSE(host_->was_used(7, {}));
-  host_->begin({std::numeric_limits<std::uint32_t>::max(), "", ""});
-  EXPECT_EQ(host_->next_number({}), std::nullopt);
-  static_cast<void>(end());
-}
-
-TEST_F(hosts_of_runs, a_number_stays_used_when_its_ledger_is_taken_away) {
-  make_host();
-  const auto run = [&](std::uint32_t number) {
-    host_->begin({number, "", ""});
-    host_->announce();
-    static_cast<void>(end());
-    for (const auto& file : std::filesystem::directory_iterator(ledgers_))
-      if (file.path().extension() == ".json") std::filesystem::remove(file);
-  };
-  run(50);
-  run(40);
-  EXPECT_TRUE(host_->was_used(50, {}));
-  EXPECT_TRUE(host_->was_used(40, {}));
-  EXPECT_EQ(host_->next_number({}), 51U);
-  make_host(); // another start
-  EXPECT_EQ(host_->next_number({}), 51U);
-}
-
-TEST_F(hosts_of_runs, the_note_of_the_last_number_is_never_below_a_number_that_was_used) {
   const auto remove = [&](const char* extension) {
     for (const auto& file : std::filesystem::directory_iterator(ledgers_))
       if (file.path().extension() == extension) std::filesystem::remove(file);
@@ -250,20 +143,29 @@ TEST_F(hosts_of_runs, the_note_of_the_last_number_is_never_below_a_number_that_w
     static_cast<void>(end());
   };
   const auto next_of_another_start = [&] {
-    remove(".json"); // to an archive
+    remove(".json");
     make_host();
     return host_->next_number({});
   };
   make_host();
+  EXPECT_EQ(host_->next_number({}), 5U);
+  EXPECT_FALSE(host_->was_used(5, {}));
   run(50);
+  remove(".json");
+  run(40);
+  remove(".json");
+  EXPECT_TRUE(host_->was_used(50, {}));
+  EXPECT_TRUE(host_->was_used(40, {}));
+  EXPECT_EQ(host_->next_number({}), 51U);
+  run(51);
   remove(".last-run");
   make_host();
   run(5); // the note is not there, and a ledger is
-  EXPECT_EQ(next_of_another_start(), 51U);
+  EXPECT_EQ(next_of_another_start(), 52U);
   run(60);
   std::ofstream(ledgers_ / "node0.last-run") << "6x";
   make_host();
-  run(6); // the note is damaged
+  run(6); // the note is damaged, and there is a ledger
   EXPECT_EQ(next_of_another_start(), 61U);
   std::ofstream(ledgers_ / "run000070-0-0123456789abcdef.json") << "{}";
   run(7); // the note is lower than a ledger
@@ -273,33 +175,11 @@ TEST_F(hosts_of_runs, the_note_of_the_last_number_is_never_below_a_number_that_w
   remove(".last-run");
   run(8); // only the daemon knows of the last one
   EXPECT_EQ(next_of_another_start(), 81U);
-}
-
-TEST_F(hosts_of_runs, what_waits_on_disk_is_told_of_between_runs) {
-  daemon_settings s = settings();
-  s.spool.folder = folder_.path() + "/spool";
-  {
-    spool disk(s.spool);
-    ASSERT_FALSE(disk.append(test::spool_block(1, 1)));
-  }
-  make_host(s);
-  host_->keep_ports();
-  host_->go_without_run();
-  ASSERT_TRUE(test::eventually([&] { return host_->state().worst() == trouble::spool_waits; }));
-  const metrics_snapshot now = host_->snapshot();
-  ASSERT_TRUE(now.spool);
-  EXPECT_EQ(now.spool->events, 3U);
-  EXPECT_GT(now.spool->room, 0U);
-  ASSERT_TRUE(test::eventually([&] { return host_->pauses(); }));
-  ASSERT_TRUE(host_->start_beginning({7, "", ""}));
-  ASSERT_TRUE(test::eventually([&] { return !host_->busy(); }));
-  host_->finish_beginning();
-  host_->announce();
-  EXPECT_FALSE(host_->state().has[static_cast<std::size_t>(trouble::spool_waits)]);
-  EXPECT_EQ(host_->snapshot().spool->events, 3U) << "the node has them";
-  static_cast<void>(end());
-  host_->go_without_run();
-  EXPECT_TRUE(test::eventually([&] { return host_->state().worst() == trouble::spool_waits; }));
+  constexpr auto last = std::numeric_limits<std::uint32_t>::max();
+  run(last - 1);
+  EXPECT_EQ(next_of_another_start(), last);
+  run(last);
+  EXPECT_EQ(host_->next_number({}), std::nullopt);
 }
 
 TEST_F(hosts_of_runs, a_crash_is_told_of_before_a_run_begins) {
@@ -338,10 +218,16 @@ TEST(disk_shortages, say_sizes_in_the_unit_that_fits) {
   EXPECT_TRUE(disk_shortages(s).empty()) << "a segment gets a quarter at most";
 }
 
-TEST_F(hosts_of_runs, no_device_is_lost_where_there_was_no_run) {
-  make_host();
-  EXPECT_FALSE(host_->device().lost);
-  EXPECT_TRUE(host_->device().settled);
+TEST(where_events_are, is_told_in_one_sum) {
+  ledger l;
+  EXPECT_EQ(where_events_are(l), "0 = 0 stored");
+  l.events = {1000, 236, 0, {{"drain", 7}, {"engine", 0}, {"priority", 380}}, 377};
+  l.spool.emplace().waiting = 377;
+  EXPECT_EQ(where_events_are(l),
+            "1000 = 236 stored + 377 on disk + 387 shed (drain 7, priority 380)");
+  l.events = {10, 1, 2, {}, 7};
+  l.spool->waiting = 3;
+  EXPECT_EQ(where_events_are(l), "10 = 1 stored + 2 rejected + 3 on disk + 4 under way");
 }
 
 } // namespace

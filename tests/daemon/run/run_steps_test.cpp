@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include "daemon/spill_pause.hpp"
+
 namespace l3 {
 namespace {
 
@@ -146,6 +148,8 @@ TEST_F(steps_of_runs, a_start_while_a_node_is_made_begins_its_own_run_alone) {
   host_.pause = false; // since then the beam has come
   EXPECT_TRUE(done());
   EXPECT_EQ(state(), run_state::armed);
+  // Who watches the ports sees whether the beam pauses: nobody else does without a run.
+  EXPECT_EQ(host_.did, (deeds{"begin 7", "without"}));
   host_.pause = true;
   EXPECT_TRUE(step());
   EXPECT_TRUE(done());
@@ -154,35 +158,19 @@ TEST_F(steps_of_runs, a_start_while_a_node_is_made_begins_its_own_run_alone) {
   EXPECT_EQ(host_.did, (deeds{"begin 7", "without", "begin 8"}));
 }
 
-/// Who watches the ports sees whether the beam pauses: nobody else does without a run.
-TEST_F(steps_of_runs, the_ports_are_watched_when_a_run_was_forgotten_and_another_waits) {
-  ask_for(7);
-  EXPECT_TRUE(step());
-  ask_for(8);
-  EXPECT_TRUE(done());
-  EXPECT_EQ(host_.did, (deeds{"begin 7", "without", "begin 8"}));
-}
-
-TEST_F(steps_of_runs, no_run_begins_when_the_beam_comes_at_the_last_moment) {
+TEST_F(steps_of_runs, no_run_begins_when_the_beam_comes_at_the_last_moment_or_there_is_no_node) {
   ask_for(7);
   host_.beam_comes = true;
   EXPECT_TRUE(step());
   EXPECT_EQ(state(), run_state::armed);
   EXPECT_EQ(host_.did, deeds{"without"}) << "which drops and counts what comes";
   host_.beam_comes = false;
-  EXPECT_TRUE(step());
-  EXPECT_TRUE(done());
-  EXPECT_EQ(state(), run_state::running);
-}
-
-TEST_F(steps_of_runs, a_run_without_a_node_leaves_the_daemon_without_a_run) {
-  ask_for(7);
   host_.no_node = "no memory";
   EXPECT_TRUE(step());
   EXPECT_TRUE(done());
   EXPECT_EQ(state(), run_state::configured);
   EXPECT_EQ(control_.now().failure, "no memory");
-  EXPECT_EQ(host_.did, (deeds{"begin 7", "without"}));
+  EXPECT_EQ(host_.did, (deeds{"without", "begin 7", "without"}));
 }
 
 TEST_F(steps_of_runs, a_run_whose_ledger_cannot_be_written_is_drained) {
@@ -234,15 +222,9 @@ TEST_F(steps_of_runs, a_daemon_that_is_told_to_end_drains_and_takes_what_is_left
   EXPECT_EQ(state(), run_state::configured);
 }
 
-TEST_F(steps_of_runs, a_daemon_without_a_run_ends_at_once) {
-  ask_for(7);
-  EXPECT_FALSE(step(true));
-  EXPECT_TRUE(host_.did.empty());
-}
-
-TEST_F(steps_of_runs, no_run_begins_behind_one_that_drains_when_the_daemon_ends) {
+TEST_F(steps_of_runs, a_daemon_that_is_told_to_end_begins_no_run) {
   run_begins(7);
-  ask_for(8);
+  ask_for(8); // which waits until the other has drained
   EXPECT_TRUE(step());
   EXPECT_TRUE(step(true));
   EXPECT_FALSE(done(true));
@@ -258,6 +240,28 @@ TEST_F(steps_of_runs, a_run_that_begins_while_the_daemon_ends_is_drained) {
   EXPECT_EQ(state(), run_state::draining);
   EXPECT_FALSE(done(true));
   EXPECT_EQ(host_.did, (deeds{"begin 7", "end and take what is left"}));
+}
+
+TEST(spill_pause, is_none_once_a_fragment_has_come_since_the_last_look) {
+  spill_pause pause;
+  time_point now{1h};
+  pause.look(10, true, 0, now);
+  EXPECT_FALSE(pause.is_one());
+  pause.look(10, false, 0, now += 400ms);
+  EXPECT_TRUE(pause.is_one());
+  EXPECT_TRUE(pause.is_one(10, 0));
+  EXPECT_FALSE(pause.is_one(11, 0));
+  EXPECT_FALSE(pause.is_one(10, 1));
+}
+
+TEST(spill_pause, takes_ten_seconds_where_no_end_of_a_spill_is_marked) {
+  spill_pause pause;
+  time_point now{1h};
+  pause.look(10, false, 0, now);
+  pause.look(10, false, 0, now + 9900ms);
+  EXPECT_FALSE(pause.is_one());
+  pause.look(10, false, 0, now + 10s);
+  EXPECT_TRUE(pause.is_one());
 }
 
 } // namespace

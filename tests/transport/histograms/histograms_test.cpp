@@ -356,7 +356,7 @@ TEST(histograms, that_count_something_else_are_not_added) {
   };
   EXPECT_EQ(why([](auto& h) { h.run = 8; }), "they belong to runs 7 and 8");
   EXPECT_EQ(why([](auto& h) { h.one_in = 5; }),
-            "the inputs of one event in 4 and in 5 were looked at");
+            "they sample the inputs of one event in 4 and one in 5");
   EXPECT_EQ(why([](auto& h) { h.inputs[0] = "3/3/1"; }), "their inputs differ");
   EXPECT_EQ(why([](auto& h) { h.counters.pop_back(); }), "their lists of histograms differ");
   const std::string too_large = "a sum exceeds 64 bits: one of them is damaged";
@@ -364,7 +364,7 @@ TEST(histograms, that_count_something_else_are_not_added) {
   EXPECT_EQ(why([](auto& h) { h.channels[4].pedestal = UINT64_MAX; }), too_large);
   EXPECT_EQ(why([](auto& h) { h.channels[4].time = INT64_MAX; }), too_large);
   EXPECT_EQ(why([](auto& h) { h.counters[1].counts[3] = UINT64_MAX; }), too_large);
-  EXPECT_NE(why([](auto& h) { h.settings = "00000001"; }).find("settings 000012ab decided"),
+  EXPECT_NE(why([](auto& h) { h.settings = "00000001"; }).find("settings, 000012ab"),
             std::string::npos);
   EXPECT_NE(why([](auto& h) { h.histograms[0].width = 3; }).find("has 60 bins"), std::string::npos);
 }
