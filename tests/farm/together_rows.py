@@ -58,7 +58,7 @@ def refusals(f, findings, plan):
                         ({"without": [9]}, "^no node 9 has joined the farm"), ({"menu": "/nowhere"}, "the menu: /nowhere cannot be read")):
         f.refused(f.nodes[0].start(**order), text)
     f.refused(f.nodes[0].ask("/run/stop", {}), "no run is active or waiting")
-    f.order(1, 0, "start", "--number", "12", says="koto-l3 run: node 3: the number 12")
+    f.order(1, 0, "start", "--number", "12", says="koto-l3 run: node 3: run number 12 was already used")
     findings.check("run/now" not in f.etcd.keys(), "a refused start is in etcd")
     answers = []
     both = [threading.Thread(target=lambda n=n: answers.append(n.start(number=20 + n.number))) for n in f.nodes[:2]]

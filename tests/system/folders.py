@@ -61,7 +61,7 @@ class Shared(harness.SystemTest):
         for sections, sentence in (
                 ({"run": {"ledger": ""}, "spool": {"folder": str(spool)}}, "in use by another daemon: give each its own"),
                 ({"spool": {"folder": ""}}, f"{first.ledger_file} is in use by another daemon: give each its own run.ledger"),
-                ({"run": {"ledger": ""}, "spool": {"folder": str(store)}}, "it is a store: blocks-000001.kl3 is a file")):
+                ({"run": {"ledger": ""}, "spool": {"folder": str(store)}}, "it is a store: blocks-000001.kl3 is one of its files")):
             with self.subTest(sentence):
                 self.ports = harness.Ports()
                 second = self.keep(harness.Program([harness.BIN / "koto-l3d", "--config", self.write_config("other.toml", **sections)],

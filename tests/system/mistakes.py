@@ -97,7 +97,7 @@ TABLE = [
     (("koto-l3", "info", "no\x1b[2J"), MISSING, r"no\u001b[2J"),
     ("koto-l3 replay none --to tcp://127.0.0.1:1", MISSING, "cannot read none: No such file or directory"),
     ("koto-l3 verify sent.l2raw none", MISSING, "no store: there is no folder none"),
-    ("koto-l3 verify sent.l2raw folder", MISSING, "no store: no file blocks-*.kl3 or spool-*.kl3 in folder, which is empty: so is a store before"),
+    ("koto-l3 verify sent.l2raw folder", MISSING, "no store: no file blocks-*.kl3 or spool-*.kl3 in folder, which is empty: its receiver or daemon has not stored anything"),
     ("koto-l3 verify sent.l2raw sent.l2raw", MISSING, "no store: sent.l2raw is a file, but a store is a folder\n"),
     ("koto-l3 info folder", MISSING, "in folder, which is empty: its receiver or daemon has not stored anything yet"),
     ("koto-l3 extract spool new.bin", MISSING, "spool is a spool without waiting blocks"),

@@ -180,7 +180,7 @@ class Recorded(Selecting):
         event = next(store_reader.read_file(whole)).events[0]
         code, said = self.run_tool("inspect", self.folder / "more_events", "--event", f"{event.spill}/{event.number}")
         self.assertEqual(code, 0, said)
-        self.assertIn("a part of it cannot be read (`koto-l3 info` shows which)", said)
+        self.assertIn("a part of it cannot be read; `koto-l3 info` shows which", said)
 
     def test_a_run_without_a_selection_tells_its_readout(self):
         file = self.simulate(4, spills=1)

@@ -40,7 +40,7 @@ namespace l3 {
   std::error_code error;
   if (std::string why = why_no_folder(folder); !why.empty()) return why;
   const bool missing = !std::filesystem::exists(folder, error) && !error;
-  return missing ? "there is not a folder " + name.parent_path().string() : "";
+  return missing ? "there is no folder " + name.parent_path().string() : "";
 }
 
 /// Whether a folder is missing now but the service manager creates it for a service, such as

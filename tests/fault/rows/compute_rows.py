@@ -136,7 +136,7 @@ def devices(plan):
     yield Scenario("a lost device", prepare=device("lost:from=3"), fault=bypassed_for_good,
                    judge=says("only a restart of the daemon can recover it"), **few)
     yield Scenario("one of two devices lost", prepare=device("lost:from=2", devices=[0, 1]), fault=bypassed_for_good,
-                   judge=says("compute: device 1 of 2: the device is lost", "compute: device 2 of 2: the device"), **few)
+                   judge=says("compute: device 1 of 2: this process has lost the device", "compute: device 2 of 2: this process has lost"), **few)
     yield Scenario("a new start", prepare=device("lost:from=3", environment=managed), fault=ends_for_a_new_start,
                    **few | {"spills": 1, "events": 24, "to_the_end": True})
     yield Scenario("no memory for the device", prepare=device("no_memory", backend="auto"), over="tcp", spills=1, events=500, to_the_end=True,
