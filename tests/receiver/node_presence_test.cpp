@@ -311,7 +311,7 @@ TEST_F(a_farm, notices_one_that_was_back_before_it_was_missed) {
   const auto news = f.after(1s, {2});
   ASSERT_EQ(news.size(), 1U);
   EXPECT_EQ(news[0].find("node 3 has restarted without a goodbye: its events of run 7 after event "
-                         "17 of spill 5 is lost"),
+                         "17 of spill 5 are lost"),
             0U)
       << news[0];
   EXPECT_FALSE(f.presence().any_missing());
