@@ -38,6 +38,22 @@ TEST_F(unstated, a_sender_begins_anew_at_once) {
   EXPECT_EQ(r.counters.fragments_duplicate, 9U * 3);
 }
 
+/// A trailer of a spill that no other datagram has named may itself be a stray.
+TEST_F(unstated, a_lone_trailer_draws_no_chunk_of_another_spill) {
+  r.send(r.event({3, 2}));
+  auto all = r.event({3, 1});
+  const datagrams first{all.front()};
+  const datagrams own{all[unstated_chunk]};
+  all.erase(all.begin() + unstated_chunk);
+  all.erase(all.begin());
+  r.send(all);
+  r.send({r.event({4, 1})[trailer]});
+  r.send(own + first);
+  r.pass(doubt);
+  EXPECT_EQ(r.counters.events_admitted, 2U);
+  r.end(2);
+}
+
 TEST_F(unstated, chunks_of_a_refused_spill_are_refused_with_it) {
   r.send(r.events(100, 1, 2));
   r.send(r.event({50, 3}));
