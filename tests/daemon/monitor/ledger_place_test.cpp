@@ -213,7 +213,8 @@ TEST_F(run_records, a_run_that_ended_or_that_goes_on_has_not_crashed) {
   alive->note(record_of(whole_account()));
   EXPECT_FALSE(start()->crashed());
   ASSERT_EQ(reports_.size(), 1U);
-  EXPECT_NE(reports_.front().find("belongs to another daemon"), std::string::npos) << reports_.front();
+  EXPECT_NE(reports_.front().find("belongs to another daemon"), std::string::npos)
+      << reports_.front();
 }
 
 TEST_F(run_records, say_where_every_event_is) {
