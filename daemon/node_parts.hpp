@@ -63,7 +63,7 @@ struct node::parts {
   [[nodiscard]] ledger sums() const;
   [[nodiscard]] std::uint64_t lost_on_disk() const; ///< as node::lost_on_disk()
   [[nodiscard]] std::uint64_t blocks_gone() const;
-  /// Whether the selection only records: every event is kept, whatever the lines decide.
+  /// Whether the selection keeps every event and only records the decisions of the lines.
   [[nodiscard]] bool records() const;
   [[nodiscard]] std::vector<line_snapshot> line_snapshots() const;
   /// The addresses of the hot inputs.

@@ -36,7 +36,7 @@ private:
   std::vector<complaint> all_;
 };
 
-/// Nobody reads more mistakes of one file.
+/// The parser stops collecting mistakes of one file after this many.
 inline constexpr std::size_t most_complaints = 1000;
 
 class complaints {

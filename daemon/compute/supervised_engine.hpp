@@ -42,7 +42,7 @@ struct supervision {
 
 class supervised_engine final : public engine {
 public:
-  // What this engine adds to the memory plan of the device's engine.
+  // Lines that this engine adds to the memory plan of the device's engine.
   [[nodiscard]] static memory_use for_bypass(std::size_t bytes) {
     return {"bypass: output, results and columns of a frame", bytes};
   }

@@ -23,9 +23,9 @@ public:
   event_display(detector what, std::vector<std::string> lines, const kept_events& kept)
       : detector_(std::move(what)), lines_(std::move(lines)), kept_(kept) {}
 
-  /// JSON: `crystals`, each [x, y, size in mm, number of its input]; `inputs`, the name and address
-  /// of each by its number, null where there is none; `wide`, the numbers of the boards whose
-  /// inputs have 256 samples.
+  /// JSON: `crystals`, each [x, y, size in mm, number of its input]; `inputs`, the text "name,
+  /// address" of each input by number, null for an unused number; `wide`, the numbers of the boards
+  /// whose inputs have 256 samples.
   [[nodiscard]] std::string detector_json() const;
   /// JSON: `spill`, `event`, `lines` that kept it, `photons` (x, y in mm, energy in MeV), and
   /// `heights`, the pulse height of each input in counts, null where it was not read out. Returns

@@ -24,7 +24,7 @@ public:
   explicit incomplete_line(const readout& crates) : crates_(crates) {}
 
   /// "60 events incomplete: 58 lack crate 11, 2 crate 3", for the events since the last line.
-  /// Returns nothing if there are none, or if their spill continues.
+  /// Returns nothing while their spill continues, or if every event was complete.
   [[nodiscard]] std::optional<std::string> look(const building_counters& counted, bool spill_ended,
                                                 time_point now);
 

@@ -60,7 +60,7 @@ struct shadow_line_snapshot {
   bool is_in_force = false; ///< the active menu has a line of this name
 };
 
-/// What a shadow menu would have kept of the batches that it judged.
+/// The events that a shadow menu would keep, counted over the batches that it judged.
 struct shadow_snapshot {
   std::string menu; ///< file and hash
   std::uint32_t one_in = 1;

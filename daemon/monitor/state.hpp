@@ -52,7 +52,7 @@ enum class trouble : std::uint8_t {
 
 inline constexpr std::size_t troubles = enumerators<trouble>;
 
-/// What the trouble means and what to do, for the log. `receiver` is its address.
+/// Explains the trouble and its remedy, for the log. `receiver` is the receiver's address.
 [[nodiscard]] std::string advice_on(trouble t, std::string_view receiver);
 
 /// Advice on receiver_absent if the receiver's name has no address.
@@ -66,7 +66,7 @@ struct state_report {
   [[nodiscard]] bool degraded() const;
   /// Whether incoming data are accepted and computed.
   [[nodiscard]] bool ready() const;
-  /// The trouble to fix first; nothing if there is none.
+  /// The trouble to fix first; empty in the healthy state.
   [[nodiscard]] std::optional<trouble> worst() const;
   /// "receiving", "receiving, degraded: receiver_absent outbox_full".
   [[nodiscard]] std::string text() const;

@@ -86,7 +86,7 @@ public:
 
   // For the main thread.
 
-  /// What to do when the beam pauses.
+  /// The step to take when the beam pauses.
   [[nodiscard]] due_step due() const;
   /// Closes as close() does, but only if no run is active or waits. Returns whether it did.
   [[nodiscard]] bool close_if_idle();

@@ -31,7 +31,7 @@ struct event_result {
   std::uint16_t reserved = 0;
 };
 
-/// What one frame adds to the histograms of a spill.
+/// The contribution of one frame to the histograms of a spill.
 struct frame_histograms {
   std::uint32_t spill = 0;
   std::span<const channel_sums> channels; ///< by input

@@ -18,7 +18,7 @@ class datagram_burst {
 public:
   static constexpr std::size_t capacity = 16; ///< few, so that they fit a receiver's sockets
 
-  /// What happens if the destination is unreachable: send() throws, or refused() counts.
+  /// The reaction to an unreachable destination: send() throws, or refused() counts.
   enum class failure : std::uint8_t { throws, counts };
 
   /// Throws std::runtime_error if the destination is unknown.

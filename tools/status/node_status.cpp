@@ -67,7 +67,7 @@ std::string worst_crate(const json::value& v) {
   return others == 0 ? worst : fmt::format("{}, {} more", worst, others);
 }
 
-/// What to do for a daemon that is healthy but waits for a person.
+/// The next step for the operator of a daemon that is healthy but waits for a person.
 std::string what_it_waits_for(const std::string& run_state) {
   if (run_state == "configured")
     return "no run is active; incoming data are dropped: `koto-l3 run start` on that node begins "

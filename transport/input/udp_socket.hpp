@@ -20,7 +20,7 @@
 
 namespace l3 {
 
-/// What a stopping receiver does with datagrams in the sockets.
+/// The fate of datagrams that are still in the sockets when a receiver stops.
 enum class sockets_hold : std::uint8_t {
   what_to_take, ///< the receiver takes them
   what_to_leave ///< the next reader of the ports takes them from its copies

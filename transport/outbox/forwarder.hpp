@@ -26,8 +26,7 @@ namespace l3 {
 
 class link_connection;
 
-/// What is wrong with a daemon's key files, with the names of the settings; empty if they are
-/// valid.
+/// Names the faulty key file of a daemon and its setting; empty if the files are valid.
 [[nodiscard]] std::string wrong_with_keys(const forward_settings& settings);
 
 class forwarder {

@@ -74,7 +74,7 @@ public:
   [[nodiscard]] static std::size_t index_memory(const spool_settings& settings,
                                                 std::uint64_t found_blocks = 0);
 
-  /// What a start found and still needs, and what a crash cost.
+  /// The blocks that a start found and still needs, and the losses of a crash.
   struct recovery {
     std::vector<block_identity> lanes; ///< oldest first
     std::uint64_t blocks = 0;

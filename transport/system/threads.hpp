@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What threads need beside the standard library: a descriptor with which one wakes another, the
+// Tools for threads that the standard library lacks: a descriptor with which one wakes another, the
 // name under which the system shows one, and a mutex for very short sections.
 #pragma once
 
