@@ -400,7 +400,7 @@ void add_receive(command_line program, command_body& run) {
         return is_endpoint(text) ? "" : text + " is not an endpoint like tcp://127.0.0.1:42200";
       })
       .capture_default_str();
-  c.add_option("--out", o->store.folder, "folder of the store; its last part is created if missing")
+  c.add_option("--out", o->store.folder, "folder of the store; a service does not create it")
       .required()
       .check(refuse_no_name)
       .check(refuse_no_path);
