@@ -74,8 +74,7 @@ INSTANTIATE_TEST_SUITE_P(cpu_strong, engine_decision, testing::ValuesIn(by_stron
                          name_of);
 INSTANTIATE_TEST_SUITE_P(streams_strong, engine_bytes,
                          testing::ValuesIn(by_strong_codec(on_imagined_device())), name_of);
-INSTANTIATE_TEST_SUITE_P(streams, engine_bytes,
-                         testing::ValuesIn(in_both_forms(on_imagined_device())), name_of);
+INSTANTIATE_TEST_SUITE_P(streams, engine_bytes, testing::ValuesIn(on_imagined_device()), name_of);
 INSTANTIATE_TEST_SUITE_P(cpu, engine_decision, testing::ValuesIn(on_cpu()), name_of);
 INSTANTIATE_TEST_SUITE_P(streams, engine_decision, testing::ValuesIn(on_imagined_device()),
                          name_of);
