@@ -84,11 +84,8 @@ int run_counts(const counts_options& o) {
   };
   json::array rows;
   for (const way& w :
-       {way{"keep all", nullptr},
-        way{"keep all, strong", nullptr, codec_id::strong},
-        way{"made up", nullptr, codec_id::koto,
-            contents::made_up},
-        way{"selection", &program},
+       {way{"keep all", nullptr}, way{"keep all, strong", nullptr, codec_id::strong},
+        way{"made up", nullptr, codec_id::koto, contents::made_up}, way{"selection", &program},
         way{"suppressed, strong", &suppressed, codec_id::strong},
         way{"selection, histograms", &counting}}) {
     const bool is_made_up = w.events == contents::made_up;

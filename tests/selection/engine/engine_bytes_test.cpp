@@ -3,9 +3,9 @@
 
 #include "gpu/executors/pool.hpp"
 #include "gpu/executors/serial.hpp"
-#include "gpu/executors/shuffled.hpp"
-#include "gpu/executors/threaded.hpp"
 #include "selection/engine/engine_on.hpp"
+#include "tests/gpu/executors/shuffled.hpp"
+#include "tests/gpu/executors/threaded.hpp"
 #include "tests/selection/engine/stream_queue.hpp"
 
 namespace l3::test {
