@@ -48,7 +48,8 @@ void node::look_around() {
   }
 
   const ledger a = p.sums();
-  p.pause.look(a.fragments.seen, ended.count != 0, p.builder.open_fragments(), steady_clock::now());
+  p.pause.look(a.fragments.seen, p.builder.between_spills(), p.builder.open_fragments(),
+               steady_clock::now());
   p.sheds_rise.tell(sum_of(a.events.shed));
   p.refusing.tell(sum_of(a.datagrams.malformed));
   p.malforming.tell(sum_of(a.fragments.malformed));

@@ -115,6 +115,16 @@ struct run_view {
   std::vector<std::uint32_t> crates_without_run; ///< that sent lately
 };
 
+/// Losses of the run that ended last, until the next one has ended.
+struct ended_run_view {
+  std::uint32_t run = 0;
+  reason_counts lost = [] { ///< events by reason: those of shed, "incomplete", "missing"
+    reason_counts none = counts_of(reason_counters<shed>{});
+    none["incomplete"] = none["missing"] = 0;
+    return none;
+  }();
+};
+
 struct metrics_snapshot {
   static constexpr std::size_t most_spills = 100;
 
@@ -140,6 +150,7 @@ struct metrics_snapshot {
   double output_rate = 0;          ///< bytes a second that the output may take; 0: no limit
   bool last_run_crashed = false;   ///< the previous run did not end properly
   std::uint64_t last_run_lost = 0; ///< upper limit: in memory when the previous run crashed
+  ended_run_view ended_run;
   std::uint64_t reloads_applied = 0;
   std::uint64_t reloads_refused = 0;
   std::uint64_t log_lines_left_out = 0;

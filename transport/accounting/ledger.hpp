@@ -88,6 +88,7 @@ struct spill_account {
   std::uint64_t admitted = 0;
   std::uint64_t incomplete = 0;
   std::optional<std::uint64_t> expected; ///< number that the senders gave at the end of the spill
+  std::uint64_t missing = 0; ///< of these, events of which nothing came; not in the file
 
   friend bool operator==(const spill_account&, const spill_account&) = default;
 };
@@ -97,6 +98,7 @@ struct earlier_spills_account {
   std::uint64_t spills = 0;   ///< no longer listed
   std::uint64_t admitted = 0; ///< of these, and of spills before the current ones
   std::uint64_t incomplete = 0;
+  std::uint64_t missing = 0; ///< as in spill_account
 
   friend bool operator==(const earlier_spills_account&, const earlier_spills_account&) = default;
 };
@@ -130,6 +132,8 @@ struct ledger {
   std::string comment; ///< a person's comment on the run
   /// Events that no line kept, of a daemon whose selection records.
   std::optional<std::uint64_t> recorded;
+  /// Of a daemon: events that crates have sent, by their ends of spill, and of which nothing came.
+  std::optional<std::uint64_t> missing;
   fragment_account fragments;
   event_account events;
   datagram_account datagrams;
