@@ -95,7 +95,7 @@ ledger account_of(const store_writer& store, const receive_counters& c, receiver
   return l;
 }
 
-/// Writes the ledger; reports only the first of several failures.
+/// Writes the ledger. The trouble ledger_fails tells of failures.
 class ledger_file {
 public:
   explicit ledger_file(std::filesystem::path path) : path_(std::move(path)) {}
@@ -103,21 +103,18 @@ public:
   /// Throws command_error if the ledger can never be written. A full disk may have room later, and
   /// a waiting receiver reports it to its daemons.
   void begin(const ledger& l) {
-    if (write(l)) return;
-    if (!is_want_of_room(error_))
+    if (!write(l) && !is_want_of_room(error_))
       throw command_error("the ledger: " + trouble_, exit_missing_resource);
-    tell();
   }
   bool write(const ledger& l) {
     try {
       write_ledger(path_, l);
-      if (!std::exchange(trouble_, {}).empty()) log_info("the ledger can be written again");
+      trouble_.clear();
     } catch (const std::system_error& e) {
-      if (std::exchange(trouble_, reason_of(e)).empty() && began_) tell();
+      trouble_ = reason_of(e);
       error_ = e.code();
       next_try_ = steady_clock::now() + pause_for_ledger;
     }
-    began_ = true;
     return trouble_.empty();
   }
   /// Why the ledger could not be written; empty if it could.
@@ -127,10 +124,7 @@ public:
   }
 
 private:
-  void tell() const { log_error("the ledger: {}; retrying", trouble_); }
-
   std::filesystem::path path_;
-  bool began_ = false;
   std::string trouble_;
   std::error_code error_;
   time_point next_try_{};
