@@ -219,12 +219,16 @@ std::string known_kind(const fs::path& path) {
   if (!fs::is_regular_file(path, error)) return {};
   const std::string bytes = beginning_of(path);
   if (std::string is = text_file(bytes); !is.empty()) return is;
-  const auto known = recognise(bytes, path.filename().string());
+  const std::string name = path.filename().string();
+  const auto known = recognise(bytes, name);
+  if (!known) return {};
+  const known_format& format = *known->format;
   const auto is_text = [](char c) { return (c >= ' ' && c <= '~') || c == '\n'; };
-  // Any file of samples may begin with "{".
-  const bool chance =
-      known && known->format->version_at == 0 && !std::ranges::all_of(bytes, is_text);
-  return known && !chance ? with_reader(known->format->title, known->format->command) : "";
+  // Any file of samples may begin with "{", and level-2 data of a later version look like releases.
+  const bool by_chance =
+      (format.format == stored_format::ledger && !std::ranges::all_of(bytes, is_text)) ||
+      (format.format == stored_format::releases && name != spool_releases_name);
+  return by_chance ? "" : with_reader(format.title, format.command);
 }
 
 void refuse_other_kind(const fs::path& path, stored_format wanted, std::string_view needed) {

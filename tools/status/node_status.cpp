@@ -67,14 +67,39 @@ std::string worst_crate(const json::value& v) {
   return others == 0 ? worst : fmt::format("{}, {} more", worst, others);
 }
 
+template <class Enum>
+Enum named(const std::string& name, Enum otherwise) {
+  const auto& names = names_of<Enum>;
+  const auto found = std::ranges::find(names, name);
+  return found == names.end() ? otherwise : static_cast<Enum>(found - names.begin());
+}
+
+node_trouble read_trouble(const json::value& v) {
+  return {text_at(v, "/name"),
+          named(text_at(v, "/severity"), severity::warning),
+          named(text_at(v, "/losing"), losing::no),
+          number_at(v, "/share").value_or(0),
+          number_at(v, "/seconds_left"),
+          number_at(v, "/since"),
+          text_at(v, "/who"),
+          text_at(v, "/text"),
+          text_at(v, "/action")};
+}
+
 /// The next step for the operator of a daemon that is healthy but waits for a person.
-std::string what_it_waits_for(const std::string& run_state) {
+void add_wait(const std::string& run_state, node_status& to) {
+  const auto add = [&](std::string text, std::string action) {
+    to.troubles.push_back({.name = "waits",
+                           .how_bad = severity::note,
+                           .who = {},
+                           .text = std::move(text),
+                           .action = std::move(action)});
+  };
   if (run_state == "configured")
-    return "no run is active; incoming data are dropped: `koto-l3 run start` on that node begins "
-           "one";
+    add("no run is active; incoming data are dropped",
+        "`koto-l3 run start` on that node begins one");
   if (run_state == "armed")
-    return "a run waits for a pause of the beam; data until then are dropped";
-  return {};
+    add("a run waits for a pause of the beam; data until then are dropped", "wait");
 }
 
 void read_daemon(const json::value& v, node_status& to) {
@@ -84,8 +109,7 @@ void read_daemon(const json::value& v, node_status& to) {
   to.session = text_at(v, "/session");
   to.node = count_at(v, "/node");
   to.worst_crate = worst_crate(v);
-  to.problem = text_at(v, "/problem/text");
-  if (to.problem.empty()) to.problem = what_it_waits_for(run_state);
+  if (to.troubles.empty()) add_wait(run_state, to);
   to.disk_seconds_left = number_at(v, "/spool/seconds_left");
   to.disk_room = number_at(v, "/spool/room");
   to.events = number_at(v, "/events/admitted").value_or(0);
@@ -97,8 +121,6 @@ void read_daemon(const json::value& v, node_status& to) {
 
 void read_receiver(const json::value& v, node_status& to) {
   to.state = "receiving";
-  to.problem = text_at(v, "/problem/text");
-  if (to.problem.empty()) to.problem = text_at(v, "/state/store_error"); // older receivers
   std::size_t gone = 0;
   std::size_t daemons = 0;
   each_object(v, "/daemons", [&](const json::value& daemon) {
@@ -129,13 +151,38 @@ std::size_t width_of(std::string_view text) {
   return width;
 }
 
+struct trouble_of_node {
+  const std::string* url;
+  const node_trouble* trouble;
+};
+
+std::vector<trouble_of_node> urgent_first(const std::vector<node_row>& rows) {
+  std::vector<trouble_of_node> all;
+  for (const node_row& row : rows)
+    for (const node_trouble& t : row.status.troubles) all.push_back({&row.status.url, &t});
+  std::ranges::stable_sort(all, {}, [](const trouble_of_node& t) { return urgency(*t.trouble); });
+  return all;
+}
+
+/// ", losing 58 % of the events"; ", events are lost in 3 min".
+std::string loss_of(const node_trouble& t) {
+  constexpr double percent = 100;
+  if (t.loses == losing::now)
+    return t.share > 0 ? fmt::format(", losing {:.2g} % of the events", percent * t.share)
+                       : ", losing events";
+  if (t.loses == losing::no || !t.seconds_left) return {};
+  return ", events are lost in " + in_words(*t.seconds_left);
+}
+
 std::vector<std::string> cells_of(const node_row& row) {
   constexpr double mega = 1e6;
   const node_status& s = row.status;
+  const bool bad = s.worst().value_or(severity::note) != severity::note;
   if (!s.failure.empty()) return {s.url, "–", "no answer", "–", "–", "–", "–", "–", "–"};
   return {s.url,
           s.node ? fmt::to_string(*s.node) : "–",
-          s.state + (s.degraded.empty() ? "" : ", degraded") + (s.ready ? "" : ", not ready"),
+          s.state + (bad ? fmt::format(", {}", name_of(*s.worst())) : "") +
+              (s.ready ? "" : ", not ready"),
           s.run ? fmt::to_string(*s.run) : "–",
           rate_text(row.rates, &node_rates::events, 1),
           rate_text(row.rates, &node_rates::bytes_in, mega),
@@ -156,22 +203,36 @@ node_status read_status(const std::string& url, std::string_view body) {
   s.url = url;
   json::error_code error;
   const json::value v = json::parse({body.data(), body.size()}, error);
-  if (error || !v.is_object()) {
-    s.failure = "its /status is not a JSON object: it is not a daemon or receiver of koto-l3";
-    return s;
-  }
+  if (error || !v.is_object())
+    return no_answer(url,
+                     "its /status is not a JSON object: it is not a daemon or receiver of koto-l3");
   s.program = text_at(v, "/program");
   s.ready = true_at(v, "/state/ready");
   s.uptime = number_at(v, "/uptime").value_or(0);
-  if (const json::value* names = at(v, "/state/degraded"); names != nullptr && names->is_array())
-    for (const json::value& name : names->as_array())
-      if (name.is_string()) s.degraded.push_back(peer_text(std::string_view(name.as_string())));
+  each_object(v, "/troubles", [&](const json::value& t) { s.troubles.push_back(read_trouble(t)); });
+  if (std::string text = text_at(v, "/problem/text"); s.troubles.empty() && !text.empty())
+    s.troubles.push_back({.name = text_at(v, "/problem/name"), // of another version
+                          .who = {},
+                          .text = std::move(text),
+                          .action = "open its page"});
   if (s.program == "koto-l3 receive")
     read_receiver(v, s);
   else if (s.program == "koto-l3d")
     read_daemon(v, s);
   else
-    s.failure = "its /status is not that of a daemon or a receiver of koto-l3";
+    return no_answer(url, "its /status is not that of a daemon or a receiver of koto-l3");
+  return s;
+}
+
+node_status no_answer(const std::string& url, const std::string& failure) {
+  node_status s;
+  s.url = url;
+  s.failure = failure;
+  s.troubles.push_back({.name = "no_answer",
+                        .how_bad = severity::critical,
+                        .who = {},
+                        .text = failure,
+                        .action = "check its service, its machine and the network"});
   return s;
 }
 
@@ -202,14 +263,9 @@ std::string table_of(const std::vector<node_row>& rows) {
     }
     text += shown.substr(0, shown.find_last_not_of(' ') + 1) + "\n";
   }
-  for (const node_row& row : rows) {
-    const node_status& s = row.status;
-    if (!s.failure.empty()) text += fmt::format("{}: {}\n", s.url, s.failure);
-    if (!s.problem.empty())
-      text += fmt::format("{}: {}\n", s.url, s.problem);
-    else if (s.failure.empty() && !s.degraded.empty())
-      text += fmt::format("{}: {}\n", s.url, fmt::join(s.degraded, ", "));
-  }
+  for (const auto& [url, t] : urgent_first(rows))
+    text += fmt::format("{}: {}, {}{}: {}; {}\n", *url, name_of(t->how_bad), t->name, loss_of(*t),
+                        t->text, t->action);
   return text;
 }
 
@@ -226,7 +282,6 @@ json::object json_of(const std::vector<node_row>& rows) {
     o["program"] = s.program;
     o["state"] = s.state;
     o["ready"] = s.ready;
-    o["degraded"] = json::array(s.degraded.begin(), s.degraded.end());
     o["run"] = value_or_null(s.run);
     o["node"] = value_or_null(s.node);
     o["events_per_second"] = row.rates ? json::value(row.rates->events) : json::value(nullptr);
@@ -236,9 +291,20 @@ json::object json_of(const std::vector<node_row>& rows) {
     o["worst_crate"] = s.worst_crate.empty() ? json::value(nullptr) : json::value(s.worst_crate);
     o["disk_seconds_left"] = value_or_null(s.disk_seconds_left);
     o["disk_room"] = value_or_null(s.disk_room);
-    o["problem"] = s.problem.empty() ? json::value(nullptr) : json::value(s.problem);
   }
-  return {{"good", good}, {"nodes", std::move(nodes)}};
+  json::array troubles;
+  for (const auto& [url, t] : urgent_first(rows))
+    troubles.push_back(json::object{{"url", *url},
+                                    {"name", t->name},
+                                    {"severity", name_of(t->how_bad)},
+                                    {"losing", name_of(t->loses)},
+                                    {"share", t->share},
+                                    {"seconds_left", value_or_null(t->seconds_left)},
+                                    {"since", value_or_null(t->since)},
+                                    {"who", t->who},
+                                    {"text", t->text},
+                                    {"action", t->action}});
+  return {{"good", good}, {"troubles", std::move(troubles)}, {"nodes", std::move(nodes)}};
 }
 
 } // namespace l3
