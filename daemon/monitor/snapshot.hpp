@@ -101,6 +101,26 @@ struct spill_counts {
   bool ended = false; ///< the spill has ended, and no event of the next one has come
 };
 
+/// The counts whose rates the page shows. All are counts of the run, except without_run.
+enum class flow : std::uint8_t {
+  datagrams,
+  kernel_drops, ///< datagrams
+  refused,      ///< datagrams
+  without_run,  ///< datagrams
+  bytes_in,
+  admitted,
+  incomplete,
+  kept,
+  stored,
+  shed_at_selection, ///< no frame was free, or no engine computed it
+  shed_at_output,
+  bytes_computed,
+  bytes_packed,
+  bytes_sent,
+  count_
+};
+using flow_rates = std::array<double, enumerators<flow>>; ///< a second
+
 struct state_change {
   double at = 0; ///< s since 1970-01-01 UTC
   std::string text;
@@ -110,6 +130,7 @@ struct state_change {
 struct run_view {
   std::string state = "running";
   std::uint64_t datagrams_without_run = 0;
+  std::vector<std::uint32_t> crates_without_run; ///< that sent lately
 };
 
 struct metrics_snapshot {
@@ -129,6 +150,11 @@ struct metrics_snapshot {
   std::vector<spill_account> latest_spills; ///< the latest ended spills, in order
   earlier_spills_account ended_spills;      ///< their sums over the run; read before events
   spill_counts this_spill;
+  /// Outcomes of latest_spills where they are known, in the same order.
+  std::vector<std::optional<spill_counts>> spill_outcomes;
+  flow_rates rates{}; ///< over a whole cycle of spills, so that pauses do not show
+  std::vector<std::array<double, 3>> history; ///< events admitted, kept and stored a second
+  double output_rate = 0;          ///< bytes a second that the output may take; 0: no limit
   bool last_run_crashed = false;   ///< the previous run did not end properly
   std::uint64_t last_run_lost = 0; ///< upper limit: in memory when the previous run crashed
   std::uint64_t reloads_applied = 0;
@@ -171,6 +197,8 @@ struct metrics_snapshot {
   histogram_snapshot compute_time;
   histogram_snapshot drain_time;
   histogram_snapshot event_latency;
+
+  [[nodiscard]] double rate(flow f) const { return rates[static_cast<std::size_t>(f)]; }
 };
 
 } // namespace l3
