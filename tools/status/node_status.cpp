@@ -74,32 +74,45 @@ Enum named(const std::string& name, Enum otherwise) {
   return found == names.end() ? otherwise : static_cast<Enum>(found - names.begin());
 }
 
-node_trouble read_trouble(const json::value& v) {
-  return {text_at(v, "/name"),
-          named(text_at(v, "/severity"), severity::warning),
-          named(text_at(v, "/losing"), losing::no),
-          number_at(v, "/share").value_or(0),
-          number_at(v, "/seconds_left"),
-          number_at(v, "/since"),
-          text_at(v, "/who"),
-          text_at(v, "/text"),
-          text_at(v, "/action")};
+/// ", losing 58 % of the events"; ", events are lost in 3 min".
+std::string loss_of(const node_trouble& t) {
+  constexpr double percent = 100;
+  if (t.loses == losing::now)
+    return t.share > 0 ? fmt::format(", losing {:.2g} % of the events", percent * t.share)
+                       : ", losing events";
+  if (t.loses == losing::no || !t.seconds_left) return {};
+  return ", events are lost in " + in_words(*t.seconds_left);
+}
+
+void add_trouble(const json::value& v, node_status& to) {
+  node_trouble t;
+  t.how_bad = named(text_at(v, "/severity"), severity::warning);
+  t.loses = named(text_at(v, "/losing"), losing::no);
+  t.share = number_at(v, "/share").value_or(0);
+  t.seconds_left = number_at(v, "/seconds_left");
+  t.text = fmt::format("{}{}: {}; {}", text_at(v, "/name"), loss_of(t), text_at(v, "/text"),
+                       text_at(v, "/action"));
+  t.all = v.as_object();
+  t.all["url"] = to.url;
+  to.troubles.push_back(std::move(t));
+}
+
+void add_trouble(std::string_view name, severity how_bad, std::string_view text,
+                 std::string_view action, node_status& to) {
+  add_trouble(
+      json::object{
+          {"name", name}, {"severity", name_of(how_bad)}, {"text", text}, {"action", action}},
+      to);
 }
 
 /// The next step for the operator of a daemon that is healthy but waits for a person.
 void add_wait(const std::string& run_state, node_status& to) {
-  const auto add = [&](std::string text, std::string action) {
-    to.troubles.push_back({.name = "waits",
-                           .how_bad = severity::note,
-                           .who = {},
-                           .text = std::move(text),
-                           .action = std::move(action)});
-  };
   if (run_state == "configured")
-    add("no run is active; incoming data are dropped",
-        "`koto-l3 run start` on that node begins one");
+    add_trouble("waits", severity::note, "no run is active; incoming data are dropped",
+                "`koto-l3 run start` on that node begins one", to);
   if (run_state == "armed")
-    add("a run waits for a pause of the beam; data until then are dropped", "wait");
+    add_trouble("waits", severity::note,
+                "a run waits for a pause of the beam; data until then are dropped", "wait", to);
 }
 
 void read_daemon(const json::value& v, node_status& to) {
@@ -151,27 +164,13 @@ std::size_t width_of(std::string_view text) {
   return width;
 }
 
-struct trouble_of_node {
-  const std::string* url;
-  const node_trouble* trouble;
-};
-
-std::vector<trouble_of_node> urgent_first(const std::vector<node_row>& rows) {
-  std::vector<trouble_of_node> all;
+/// The troubles of all nodes.
+std::vector<node_trouble> urgent_first(const std::vector<node_row>& rows) {
+  std::vector<node_trouble> all;
   for (const node_row& row : rows)
-    for (const node_trouble& t : row.status.troubles) all.push_back({&row.status.url, &t});
-  std::ranges::stable_sort(all, {}, [](const trouble_of_node& t) { return urgency(*t.trouble); });
+    all.insert(all.end(), row.status.troubles.begin(), row.status.troubles.end());
+  std::ranges::stable_sort(all, {}, urgency);
   return all;
-}
-
-/// ", losing 58 % of the events"; ", events are lost in 3 min".
-std::string loss_of(const node_trouble& t) {
-  constexpr double percent = 100;
-  if (t.loses == losing::now)
-    return t.share > 0 ? fmt::format(", losing {:.2g} % of the events", percent * t.share)
-                       : ", losing events";
-  if (t.loses == losing::no || !t.seconds_left) return {};
-  return ", events are lost in " + in_words(*t.seconds_left);
 }
 
 std::vector<std::string> cells_of(const node_row& row) {
@@ -209,12 +208,9 @@ node_status read_status(const std::string& url, std::string_view body) {
   s.program = text_at(v, "/program");
   s.ready = true_at(v, "/state/ready");
   s.uptime = number_at(v, "/uptime").value_or(0);
-  each_object(v, "/troubles", [&](const json::value& t) { s.troubles.push_back(read_trouble(t)); });
-  if (std::string text = text_at(v, "/problem/text"); s.troubles.empty() && !text.empty())
-    s.troubles.push_back({.name = text_at(v, "/problem/name"), // of another version
-                          .who = {},
-                          .text = std::move(text),
-                          .action = "open its page"});
+  each_object(v, "/troubles", [&](const json::value& t) { add_trouble(t, s); });
+  if (const std::string text = text_at(v, "/problem/text"); s.troubles.empty() && !text.empty())
+    add_trouble(text_at(v, "/problem/name"), severity::warning, text, "open its page", s);
   if (s.program == "koto-l3 receive")
     read_receiver(v, s);
   else if (s.program == "koto-l3d")
@@ -228,11 +224,8 @@ node_status no_answer(const std::string& url, const std::string& failure) {
   node_status s;
   s.url = url;
   s.failure = failure;
-  s.troubles.push_back({.name = "no_answer",
-                        .how_bad = severity::critical,
-                        .who = {},
-                        .text = failure,
-                        .action = "check its service, its machine and the network"});
+  add_trouble("no_answer", severity::critical, failure,
+              "check its service, its machine and the network", s);
   return s;
 }
 
@@ -263,9 +256,8 @@ std::string table_of(const std::vector<node_row>& rows) {
     }
     text += shown.substr(0, shown.find_last_not_of(' ') + 1) + "\n";
   }
-  for (const auto& [url, t] : urgent_first(rows))
-    text += fmt::format("{}: {}, {}{}: {}; {}\n", *url, name_of(t->how_bad), t->name, loss_of(*t),
-                        t->text, t->action);
+  for (const node_trouble& t : urgent_first(rows))
+    text += fmt::format("{}: {}, {}\n", text_at(t.all, "/url"), name_of(t.how_bad), t.text);
   return text;
 }
 
@@ -293,17 +285,7 @@ json::object json_of(const std::vector<node_row>& rows) {
     o["disk_room"] = value_or_null(s.disk_room);
   }
   json::array troubles;
-  for (const auto& [url, t] : urgent_first(rows))
-    troubles.push_back(json::object{{"url", *url},
-                                    {"name", t->name},
-                                    {"severity", name_of(t->how_bad)},
-                                    {"losing", name_of(t->loses)},
-                                    {"share", t->share},
-                                    {"seconds_left", value_or_null(t->seconds_left)},
-                                    {"since", value_or_null(t->since)},
-                                    {"who", t->who},
-                                    {"text", t->text},
-                                    {"action", t->action}});
+  for (node_trouble& t : urgent_first(rows)) troubles.push_back(std::move(t.all));
   return {{"good", good}, {"troubles", std::move(troubles)}, {"nodes", std::move(nodes)}};
 }
 

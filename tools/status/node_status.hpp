@@ -16,17 +16,14 @@
 
 namespace l3 {
 
-/// A trouble of monitor/trouble.hpp as a node tells it.
+/// A trouble of monitor/trouble.hpp, as a node tells it.
 struct node_trouble {
-  std::string name;
   severity how_bad = severity::warning;
   losing loses = losing::no;
   double share = 0;
   std::optional<double> seconds_left{};
-  std::optional<double> since{}; ///< s since 1970-01-01 UTC
-  std::string who;
-  std::string text;
-  std::string action;
+  std::string text; ///< "crate_fault, losing 12 % of the events: crate 7 is silent; look at …"
+  boost::json::object all;
 };
 
 struct node_status {
