@@ -113,7 +113,7 @@ std::string wrong_with_socket(const std::filesystem::path& name) {
 } // namespace
 
 start_check check_start(const daemon_settings& s) {
-  start_check found{wrong_with_node(s), {}};
+  start_check found{{wrong_with_outbox(s)}, {}};
   const auto look = [&](const char* key, const std::filesystem::path& folder,
                         const std::function<std::string()>& why) {
     if (comes_with_the_service(folder))
@@ -125,10 +125,12 @@ start_check check_start(const daemon_settings& s) {
   const auto above = [](const std::string& name) {
     return std::filesystem::path(name.substr(0, name.find_last_not_of('/') + 1)).parent_path();
   };
-  if (!s.spool.folder.empty() && found.wrong.empty())
+  if (!s.spool.folder.empty())
     look("spool.folder", above(s.spool.folder), [&] {
-      const std::string why = why_not_writable(s.spool.folder);
-      return why.empty() ? why : fmt::format("spool.folder = {}: {}", s.spool.folder, why);
+      std::string wrong = wrong_with_spool(s.spool);
+      if (!wrong.empty()) return wrong;
+      wrong = why_not_writable(s.spool.folder);
+      return wrong.empty() ? wrong : fmt::format("spool.folder = {}: {}", s.spool.folder, wrong);
     });
   if (!s.run.ledger.empty())
     look("run.ledger", above(s.run.ledger),
