@@ -95,6 +95,7 @@ struct trouble_row {
   /// How long the trouble must last until the alert: "0s". Empty: it never has this severity.
   std::string_view critical_for;
   std::string_view warning_for;
+  bool counts = false; ///< whether it counts the events that are lost to it
 };
 
 template <class Snapshot>

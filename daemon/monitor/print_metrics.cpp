@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// `l3-metrics-reference` prints docs/metrics.md.
+// `l3-metrics-reference` prints docs/metrics.md, or a file with a part about the daemon's troubles:
+// `l3-metrics-reference alerts|alerts-test|runbook FILE`.
 #include <cstdio>
 #include <string>
 
 #include "daemon/monitor/status.hpp"
+#include "daemon/monitor/troubles.hpp"
+#include "monitor/trouble_reference.hpp"
 
 namespace l3 {
 namespace {
@@ -41,7 +44,7 @@ constexpr const char* status_head = R"(
 A key with a metric shows the number of that metric; 1 or 0 is true or false here. A name in braces
 stands for each value of that label. `links`, `crates` and `lines` are arrays with one object for
 each value, which its key `link`, `crate` or `line` holds. `spool` is null without a spool, `farm`
-without `farm.etcd`, `problem` while nothing is wrong, `inputs_changed` and `histograms_changed`
+without `farm.etcd`, `problem` without a trouble or with notes only, `inputs_changed` and `histograms_changed`
 without a reference.
 
 | key | metric, or meaning |
@@ -51,8 +54,13 @@ without a reference.
 } // namespace
 } // namespace l3
 
-int main() {
+int main(int argc, char** argv) {
   using namespace l3;
+  if (argc == 3) {
+    const std::vector<trouble_row> rows = rows_of(daemon_troubles());
+    return print_with_troubles({"koto-l3d", rows, "koto_l3_trouble", "koto_l3_trouble_events"},
+                               argv[1], argv[2]);
+  }
   metrics_snapshot s; // every closed list of a snapshot has its names
   s.lines.emplace_back();
   s.farm.emplace();

@@ -88,6 +88,7 @@ struct spill_account {
   std::uint64_t admitted = 0;
   std::uint64_t incomplete = 0;
   std::optional<std::uint64_t> expected; ///< number that the senders gave at the end of the spill
+  std::uint64_t missing = 0; ///< of these, events of which nothing came; not in the file
 
   friend bool operator==(const spill_account&, const spill_account&) = default;
 };

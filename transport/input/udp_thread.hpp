@@ -106,6 +106,7 @@ private:
   [[nodiscard]] std::chrono::nanoseconds sweep(time_point looked_at);
   [[nodiscard]] bool receive(const udp_socket& p);
   void place_exchanged();
+  void note_length(std::uint64_t payload);
   [[nodiscard]] bool may_send(const mmsghdr& message) const;
   void tick(time_point now);
   [[nodiscard]] bool is_quiet(time_point now) const;
