@@ -35,6 +35,8 @@ set(CMAKE_CXX_FLAGS_DEBUG "-Og -g -D_GLIBCXX_ASSERTIONS")
 set(CMAKE_CXX_FLAGS_SANITIZE "-O1 -g1 -fno-omit-frame-pointer -D_GLIBCXX_ASSERTIONS")
 # For the kernel rooms: add_compile_options(${l3_kernels}). Everything else compiles a third faster without.
 set(l3_kernels $<$<AND:$<CONFIG:RelWithDebInfo>,$<COMPILE_LANGUAGE:CXX>>:-O3>)
+# For sources without a loop over events or samples. They compile a quarter faster.
+set(l3_no_loops $<$<AND:$<CONFIG:RelWithDebInfo>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
 if(L3_SANITIZE)
   add_compile_options(-fsanitize=${L3_SANITIZE} -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${L3_SANITIZE})

@@ -140,7 +140,7 @@ private:
     write_configuration(plan_, at_, configuration);
     child_process d({program("koto-l3d"), "--config", configuration.string()}, log("daemon"));
     bool connected = false;
-    (void)eventually(30s, [&] {
+    (void)eventually(120s, [&] {
       const auto status = status_of(at_.monitor);
       connected = status && status->at_pointer("/state/ready").as_bool() &&
                   status->at_pointer("/receiver/connected").as_bool();

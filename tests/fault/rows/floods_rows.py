@@ -303,6 +303,7 @@ def reset_with_messages(run):
 
 def more_than_descriptors(run):
     """ZeroMQ spins where accept() finds no descriptor: the receiver raises its soft limit, which is 128 here."""
+    run.wait_for_growth()  # the sender is connected
     with contextlib.ExitStack() as open_ones, run.network.on(run.network.daemon):
         for _ in range(700):
             open_ones.enter_context(socket.create_connection((namespaces.RECEIVER, run.ports.receiver)))
