@@ -50,10 +50,18 @@ std::string after(std::string_view duration) {
   return duration == "0s" ? "at once" : fmt::format("after {}", duration);
 }
 
-std::string summary_of(const trouble_row& row, std::string_view instance, std::string_view lost) {
-  return fmt::format("{}: {}{}", instance, first_sentence(row.meaning),
-                     row.counts && !lost.empty() ? fmt::format(" {} events lost so far.", lost)
-                                                 : "");
+std::string summary_of(const trouble_row& row, std::string_view instance, std::string_view lost,
+                       std::string_view names) {
+  std::string text = fmt::format("{}: {}", instance, first_sentence(row.meaning));
+  if (!row.named_by.empty()) text += fmt::format(" Named:{}.", names);
+  if (row.counts && !lost.empty()) text += fmt::format(" Lost so far: {} events.", lost);
+  return text;
+}
+
+/// A part of an annotation that asks for the numbers of this instance.
+std::string query_of(std::string_view query, std::string_view shown) {
+  return fmt::format("{{{{ range printf `{}` $labels.instance | query }}}}{}{{{{ end }}}}", query,
+                     shown);
 }
 
 std::string action_of(const trouble_row& row) {
@@ -107,9 +115,16 @@ std::string alert_rules(const trouble_table& t) {
       const std::string lost =
           t.events.empty()
               ? ""
-              : fmt::format("{{{{ with printf `{}{{name=\"{}\",instance=\"%s\"}}` "
-                            "$labels.instance | query }}}}{{{{ . | first | value }}}}{{{{ end }}}}",
-                            t.events, row.name);
+              : query_of(fmt::format("{}{{name='{}',instance='%s'}}", t.events, row.name),
+                         "{{ . | value }}");
+      const std::size_t label = row.named_by.find('{');
+      const std::string names =
+          row.named_by.empty()
+              ? ""
+              : query_of(
+                    fmt::format("{}{{instance='%s'}} == 1", row.named_by.substr(0, label)),
+                    fmt::format(" {0} {{{{ .Labels.{0} }}}}",
+                                row.named_by.substr(label + 1, row.named_by.size() - label - 2)));
       text += fmt::format(R"(
       - alert: {}
         expr: {}{{name="{}",severity="{}"}} == 1
@@ -121,7 +136,7 @@ std::string alert_rules(const trouble_table& t) {
 )",
                           alert_of(row), t.metric, row.name, severity,
                           duration == "0s" ? "" : fmt::format("        for: {}\n", duration),
-                          severity, quoted(summary_of(row, "{{ $labels.instance }}", lost)),
+                          severity, quoted(summary_of(row, "{{ $labels.instance }}", lost, names)),
                           quoted(action_of(row)), alert_of(row));
     });
   return text;
@@ -155,7 +170,7 @@ std::string alert_tests(const trouble_table& t) {
               runbook_url: "http://n/runbook#:~:text={0}"
 )",
           alert_of(row), seconds_of(duration), seconds_of(duration) + 5, severity, row.name,
-          quoted(summary_of(row, "n", t.events.empty() ? "" : "7")), quoted(action_of(row)));
+          quoted(summary_of(row, "n", t.events.empty() ? "" : "7", "")), quoted(action_of(row)));
     });
   return text;
 }
@@ -169,7 +184,7 @@ std::string runbook_sections(const trouble_table& t) {
     });
     alerts = alerts.empty() ? "never an alarm" : fmt::format("`{}`: {}", alert_of(row), alerts);
     text += fmt::format("\n### {}\n\n{}\n{}\n{}", row.name, wrapped(row.meaning),
-                        wrapped(fmt::format("**Do:** {}", row.action)),
+                        wrapped("**Do:** " + sentence(row.action)),
                         wrapped(fmt::format("*{}. Who acts: {}.*", alerts, row.who)));
   }
   return text;

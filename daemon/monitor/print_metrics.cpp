@@ -44,7 +44,7 @@ constexpr const char* status_head = R"(
 A key with a metric shows the number of that metric; 1 or 0 is true or false here. A name in braces
 stands for each value of that label. `links`, `crates` and `lines` are arrays with one object for
 each value, which its key `link`, `crate` or `line` holds. `spool` is null without a spool, `farm`
-without `farm.etcd`, `problem` without a trouble or with notes only, `inputs_changed` and `histograms_changed`
+without `farm.etcd`, `problem` while nothing is wrong, `inputs_changed` and `histograms_changed`
 without a reference.
 
 | key | metric, or meaning |

@@ -222,24 +222,30 @@ std::string text_of(const spill_loss& l, const snap& s) {
       s.named.incomplete_are_kept ? "lack fragments and are kept with a flag" : "are lost");
 }
 
-/// The crates whose fragments were missing most often lately: "crate 11 in 58 events, crate 3 in
-/// 2".
-std::string missing_crates(const snap& s) {
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> missing; // events, crate
+struct missing_fragments {
+  std::string text; ///< "crate 11 in 58, crate 3 in 2"
+  std::string most; ///< the crate that has most of them by far
+};
+
+/// Whose fragments were missing or malformed lately.
+missing_fragments missing_lately(const snap& s) {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> all; // events, crate
   for (std::size_t c = 0; c < s.account.crates.size(); ++c) {
-    const auto& is = s.account.crates[c];
-    const bool known = c < s.lately.crates.size();
-    const auto& was = known ? s.lately.crates[c] : crate_account();
+    const crate_account& is = s.account.crates[c];
+    const crate_account was = c < s.lately.crates.size() ? s.lately.crates[c] : crate_account();
     if (const auto n = rise(was.missing + sum_of(was.malformed), is.missing + sum_of(is.malformed)))
-      missing.emplace_back(n, is.crate);
+      all.emplace_back(n, is.crate);
   }
-  std::ranges::stable_sort(missing, std::ranges::greater());
-  std::string text;
-  for (std::size_t n = 0; n < std::min<std::size_t>(missing.size(), 3); ++n)
-    text +=
-        fmt::format("{}crate {} in {}", n == 0 ? "" : ", ", missing[n].second, missing[n].first);
-  if (missing.size() > 3) text += fmt::format(" and {} more crates", missing.size() - 3);
-  return text;
+  std::ranges::stable_sort(all, std::ranges::greater());
+  missing_fragments m;
+  constexpr std::size_t most_named = 3;
+  for (std::size_t n = 0; n < std::min(all.size(), most_named); ++n)
+    m.text += fmt::format("{}crate {} in {}", n == 0 ? "" : ", ", all[n].second, all[n].first);
+  if (all.size() > most_named)
+    m.text += fmt::format(" and {} more crates", all.size() - most_named);
+  if (!all.empty() && (all.size() == 1 || all[0].first > 2 * all[1].first + few))
+    m.most = fmt::to_string(all[0].second);
+  return m;
 }
 
 /// Changes accumulate in a run: another line in the log is for twice as many.
@@ -263,9 +269,11 @@ found nothing_admitted(const snap& before, const snap& now) {
   const auto all = dropped_between(now.at_admission, now.account);
   const auto latest = dropped_between(before.account, now.account);
   // Two looks in a row: a few stray data after the last event are no trouble. Events that lack
-  // fragments are one of their own.
+  // fragments are a trouble of their own, and their other fragments come late.
   if (latest.empty() || total_of(all) < 2 * few || total_of(all) == total_of(latest) ||
-      all[0].reason == "incomplete")
+      all[0].reason == "incomplete" ||
+      (all[0].reason == "late" &&
+       now.account.fragments.incomplete > now.at_admission.fragments.incomplete))
     return std::nullopt;
   finding f =
       critical(fmt::format("data arrive, but no event is admitted: {}", text_of(all[0], now)));
@@ -287,7 +295,9 @@ found crate_fault(const snap&, const snap& now) {
   }
   --others;
   finding f = warning(worst->text);
-  f.what = fmt::format("{} {}", worst->text.substr(0, worst->text.find(" is ")), others);
+  const std::size_t number = std::string_view("crate ").size();
+  f.what = fmt::format("{} {} {}", worst->text.substr(0, worst->text.find(' ', number)),
+                       name_of(*worst->fault), others);
   if (others != 0) f.text += fmt::format(" ({} more crate{} too)", others, others == 1 ? "" : "s");
   const spill_loss l = loss_in(now);
   if (worst->lost == 0 || l.lost == 0) return f;
@@ -316,9 +326,10 @@ found events_incomplete(const snap& before, const snap& now) {
   const spill_loss l = loss_in(now);
   finding f;
   f.how_bad = severity_of(l.share(), l.all);
-  const std::string crates = missing_crates(now);
+  const missing_fragments missing = missing_lately(now);
+  f.what = missing.most;
   f.text = fmt::format("{}: they lack fragments{}", text_of(l, now),
-                       crates.empty() ? "" : fmt::format(" ({})", crates));
+                       missing.text.empty() ? "" : fmt::format(" ({})", missing.text));
   if (now.named.incomplete_are_kept) {
     f.how_bad = std::min(f.how_bad, severity::warning);
   } else {
@@ -340,7 +351,7 @@ found events_incomplete(const snap& before, const snap& now) {
   return f;
 }
 
-found events_missing(const snap&, const snap& now) {
+found events_missing(const snap& before, const snap& now) {
   constexpr double longest_cycle = 6; // s
   if (now.latest_spills.empty() || now.spill_age.value_or(longest_cycle) >= longest_cycle)
     return std::nullopt;
@@ -355,7 +366,7 @@ found events_missing(const snap&, const snap& now) {
                        missing, sent, last.spill);
   f.loses = losing::now;
   f.share = share;
-  f.what = fmt::to_string(last.spill);
+  f.events = rise(before.ended_spills.missing, now.ended_spills.missing);
   return f;
 }
 
@@ -367,8 +378,8 @@ found datagrams_refused(const snap& before, const snap& now) {
   const bool turned_away =
       std::ranges::any_of(all, [](const dropped& d) { return d.reason.starts_with("stream_"); });
   finding f;
-  f.how_bad =
-      turned_away || ratio(total_of(all), came) >= warning_share ? severity::warning : severity::note;
+  f.how_bad = turned_away || ratio(total_of(all), came) >= warning_share ? severity::warning
+                                                                         : severity::note;
   f.text = text_of(refused_between(now.lately, now.account).front(), now);
   f.action = action_of(all);
   f.what = all[0].reason;
@@ -622,14 +633,15 @@ found spool_missing(const snap& before, const snap& now) {
 found crashed_before(const snap&, const snap& now) {
   constexpr double told_for = 600; // s
   if (!now.last_run_crashed || now.uptime >= told_for) return std::nullopt;
-  return warning(fmt::format("the run before this start did not end properly: up to {} events were "
-                             "in memory",
-                             now.last_run_lost));
+  finding f = note(fmt::format("the run before this start did not end properly: up to {} events "
+                               "were in memory",
+                               now.last_run_lost));
+  if (now.last_run_lost != 0) f.how_bad = severity::warning;
+  return f;
 }
 
 found farm_cut_off(const snap&, const snap& now) {
-  if (!now.farm ||
-      (now.farm->state != farm_state::cut_off && now.farm->state != farm_state::refused))
+  if (!now.farm || now.farm->text.empty() || now.farm->state == farm_state::left)
     return std::nullopt;
   return warning(now.farm->text);
 }

@@ -98,6 +98,7 @@ struct earlier_spills_account {
   std::uint64_t spills = 0;   ///< no longer listed
   std::uint64_t admitted = 0; ///< of these, and of spills before the current ones
   std::uint64_t incomplete = 0;
+  std::uint64_t missing = 0; ///< as in spill_account
 
   friend bool operator==(const earlier_spills_account&, const earlier_spills_account&) = default;
 };

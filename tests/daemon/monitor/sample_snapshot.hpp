@@ -137,7 +137,9 @@ inline metrics_snapshot sample_snapshot() {
   shadow.bytes_shadow = next;
   shadow.lines = {{"pi0nunu", 1, next, next, next, next, true}};
 
-  trouble absent{"receiver_absent", severity::critical};
+  trouble absent;
+  absent.name = "receiver_absent";
+  absent.how_bad = severity::critical;
   absent.loses = losing::soon;
   absent.seconds_left = 90;
   absent.since = 1.7e9 + 30;

@@ -28,7 +28,7 @@ looks healthy() {
     s->account.datagrams.received = 8000;
     s->account.fragments.seen = 7200;
     s->account.events.admitted = 400;
-    for (unsigned c = 0; c < 18; ++c) s->account.crates.push_back({.crate = c});
+    for (unsigned c = 0; c < 18; ++c) s->account.crates.emplace_back().crate = c;
     s->crates.resize(18);
     s->inputs = {{{}, "udp0"}};
     s->inputs[0].longest.add(8000);
@@ -86,6 +86,14 @@ void blame(looks& l, std::size_t crate, std::uint64_t lost) {
   r.text = fmt::format("crate {} is silent: it has sent nothing of the last 600 events", crate);
   r.lost = r.lost_now = lost;
   l.now.account.crates[crate].missing += lost;
+}
+
+line_snapshot line(const char* name, std::uint8_t priority, std::uint32_t shed_prescale) {
+  line_snapshot l;
+  l.name = name;
+  l.priority = priority;
+  l.shed_prescale = shed_prescale;
+  return l;
 }
 
 struct row {
@@ -322,8 +330,7 @@ const row rows[] = {
        l.now.parts.sheds = true;
        l.now.account.events.shed["priority"] = 20;
        l.now.this_spill.shed = 77;
-       l.now.lines = {{.name = "signal", .priority = 200},
-                      {.name = "minimum_bias", .priority = 50, .shed_prescale = 0}};
+       l.now.lines = {line("signal", 200, 1), line("minimum_bias", 50, 0)};
      },
      severity::warning, losing::now,
      "77 events of this spill were shed for lack of room, kept are none of minimum_bias; no event "
@@ -332,7 +339,7 @@ const row rows[] = {
      [](looks& l) {
        l.now.parts.sheds = true;
        l.now.account.events.shed["priority"] = 20;
-       l.now.lines = {{.name = "signal", .priority = 200, .shed_prescale = 8}};
+       l.now.lines = {line("signal", 200, 8)};
      },
      severity::critical, losing::now,
      "kept are 1 in 8 of signal; events of the highest priority are lost"},
@@ -458,8 +465,8 @@ TEST(daemon_troubles, are_all_in_the_table_above_and_have_alerts_for_what_they_f
     for (const row& r : rows) {
       if (kind.name != r.name) continue;
       ++found;
-      if (r.how_bad == severity::critical) EXPECT_FALSE(kind.critical_for.empty());
-      if (r.how_bad == severity::warning) EXPECT_FALSE(kind.warning_for.empty());
+      EXPECT_TRUE(r.how_bad != severity::critical || !kind.critical_for.empty());
+      EXPECT_TRUE(r.how_bad != severity::warning || !kind.warning_for.empty());
     }
     EXPECT_GT(found, 0U);
   }
@@ -537,7 +544,8 @@ TEST(daemon_troubles, name_the_cause_of_most_losses_first) {
   std::vector<std::string_view> names;
   for (const trouble& t : l.now.troubles.now) names.push_back(t.name);
   EXPECT_EQ(names,
-            (std::vector<std::string_view>{"crate_fault", "events_incomplete", "receiver_absent", "spool_fills_up", "wrong_results"}));
+            (std::vector<std::string_view>{"crate_fault", "events_incomplete", "receiver_absent",
+                                           "spool_fills_up", "wrong_results"}));
   EXPECT_EQ(state_text(l.now), "receiving; critical: crate_fault events_incomplete receiver_absent "
                                "spool_fills_up wrong_results");
   EXPECT_EQ(l.now.changes.size(), 2U);
