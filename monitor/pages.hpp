@@ -27,7 +27,7 @@ namespace l3 {
 [[nodiscard]] inline http_response plain_text(unsigned status, std::string text) {
   return {status, "text/plain; charset=utf-8", std::move(text) + "\n"};
 }
-/// docs/runbook.md at build time: the meaning of each warning and alarm, and the remedy.
+/// docs/runbook.md as an HTML page: the meaning of each warning and alarm, and the remedy.
 extern const std::string_view runbook;
 
 [[nodiscard]] inline http_response html(shared_text page) {

@@ -132,12 +132,12 @@ std::string alert_rules(const trouble_table& t) {
         annotations:
           summary: "{}"
           action: "{}"
-          runbook_url: "http://{{{{ $labels.instance }}}}/runbook#:~:text={}"
+          runbook_url: "http://{{{{ $labels.instance }}}}/runbook#{}"
 )",
                           alert_of(row), t.metric, row.name, severity,
                           duration == "0s" ? "" : fmt::format("        for: {}\n", duration),
                           severity, quoted(summary_of(row, "{{ $labels.instance }}", lost, names)),
-                          quoted(action_of(row)), alert_of(row));
+                          quoted(action_of(row)), row.name);
     });
   return text;
 }
@@ -167,7 +167,7 @@ std::string alert_tests(const trouble_table& t) {
             exp_annotations:
               summary: "{5}"
               action: "{6}"
-              runbook_url: "http://n/runbook#:~:text={0}"
+              runbook_url: "http://n/runbook#{4}"
 )",
           alert_of(row), seconds_of(duration), seconds_of(duration) + 5, severity, row.name,
           quoted(summary_of(row, "n", t.events.empty() ? "" : "7", "")), quoted(action_of(row)));

@@ -142,7 +142,7 @@ http_pages receive_pages(std::function<receive_snapshot()> latest, std::function
   pages["/"] = [latest] { return html(render_page(latest())); };
   pages["/metrics"] = [latest] { return prometheus_text(render_metrics(families_of(latest()))); };
   pages["/status"] = [latest] { return json_text(render_status(families_of(latest()))); };
-  pages["/runbook"] = [] { return plain_text(200, std::string(runbook)); };
+  pages["/runbook"] = [] { return html(std::string(runbook)); };
   pages["/readyz"] = [latest = std::move(latest)] {
     const receive_snapshot s = latest();
     return plain_text(s.ready() ? 200 : 503, s.ready() ? s.state_text() : advice(s));

@@ -71,11 +71,19 @@ json::array changes_in(const metrics_snapshot& s) {
 
 json::array spills_in(const metrics_snapshot& s) {
   json::array all;
-  for (const spill_account& p : s.latest_spills)
-    all.push_back(json::object{{"spill", p.spill},
-                               {"admitted", p.admitted},
-                               {"incomplete", p.incomplete},
-                               {"expected", json::value_from(p.expected)}});
+  for (std::size_t i = 0; i < s.latest_spills.size(); ++i) {
+    const spill_account& p = s.latest_spills[i];
+    json::object spill{{"spill", p.spill},
+                       {"admitted", p.admitted},
+                       {"incomplete", p.incomplete},
+                       {"expected", json::value_from(p.expected)}};
+    if (i < s.spill_outcomes.size() && s.spill_outcomes[i]) {
+      spill["stored"] = s.spill_outcomes[i]->stored;
+      spill["rejected"] = s.spill_outcomes[i]->rejected;
+      spill["shed"] = s.spill_outcomes[i]->shed;
+    }
+    all.push_back(std::move(spill));
+  }
   return all;
 }
 
@@ -164,6 +172,8 @@ std::vector<family> families_of(const metrics_snapshot& s) {
        one_of({"configured", "armed", "running", "draining"}, s.run.state)},
       {counter, "no_run_datagrams_total", "no_run_datagrams",
        "Datagrams that were dropped because no run was active.", s.run.datagrams_without_run},
+      {"no_run_crates", "Crates that sent within the last 5 s while no run was active.",
+       s.run.crates_without_run},
       {"node", "Number of the node.", s.node},
       {"farm.state",
        "State of the node in its farm: `joining`, `joined`, `cut_off`, `refused`, `left`; null "
@@ -212,9 +222,17 @@ std::vector<family> families_of(const metrics_snapshot& s) {
                     {"rejected", s.this_spill.rejected},
                     {"shed", s.this_spill.shed}}},
       {"latest_spills",
-       "The latest 100 spills that have ended: `spill`, `admitted`, `incomplete` and `expected` "
-       "(null if no sender said it).",
+       "The latest 100 spills that have ended: `spill`, `admitted`, `incomplete`, `expected` "
+       "(null if no sender said it), and, if the daemon knows them, `stored`, `rejected` and "
+       "`shed` as in `this_spill`.",
        spills_in(s)},
+      {"rates",
+       "Rates a second in the last 15 s, from the begin of a spill to the begin of another, so "
+       "that "
+       "pauses do not show: `datagrams`, of these `refused`; `kernel_drops`, "
+       "`without_run` (datagrams); `bytes_in`; events `admitted`, `incomplete`, `kept`, `stored`, "
+       "`shed_at_selection`, `shed_at_output`; `bytes_computed`, `bytes_packed`, `bytes_sent`.",
+       each<flow>([&](flow which) { return s.rate(which); })},
 
       // Input.
       {counter, "datagrams_total{link}", "links[link].datagrams",
@@ -508,6 +526,8 @@ std::vector<family> families_of(const metrics_snapshot& s) {
       {counter, "refusals_total", "receiver.refusals", "Refusals by the receiver.", sent.refusals},
       {counter, "impossible_claims_total", "receiver.impossible_claims",
        "Claims of the receiver to have blocks that were never sent.", sent.impossible},
+      {gauge, "output_rate_limit_bytes", "receiver.rate_limit",
+       "Bytes a second that forward.rate allows; 0: no limit.", s.output_rate},
       {gauge, "receiver_connected", "receiver.connected", "1 while the receiver answers.",
        s.receiver_connected},
   };

@@ -21,9 +21,11 @@ most half a second old. Counters begin at 0 with each start of the daemon and, w
 with each run. Exceptions are the counters of the process, of reloads and of log lines, and
 `koto_l3_no_run_datagrams_total`. `uptime` is that of the process; another `session` is another run.
 Sizes are in bytes and durations in seconds. `/healthz` and `/readyz` answer 200 or 503, `/runbook`
-is the runbook. The page shows the latest kept event, updated every two seconds, from `/detector`
-(inputs and their places), `/event` (height of the pulse of each input) and `/waveforms` (binary):
-`daemon/monitor/event_display.hpp` describes them. `/histograms` has the histograms of the run
+is the runbook, and `/history` has the rates of the last ten minutes: `points`, each the events
+admitted, kept and stored a second, one every `step` seconds. The page shows a kept event, another
+every six seconds, from `/detector` (inputs and their places), `/event` (height of the pulse of each
+input) and `/waveforms` (binary): `daemon/monitor/event_display.hpp` describes them. `/histograms`
+has the histograms of the run
 ([formats](formats.md#16-histograms-in-blocks-histograms-koto-l3-histograms---save)).
 
 ## Metrics

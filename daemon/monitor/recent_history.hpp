@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Adds to a snapshot what needs its history: earlier figures, how old the latest event is, the
-// outcomes of this spill's events, and when memory and disk will be full. For the thread that reads
-// the counters.
+// outcomes of the events of each spill, the rates and their chart, and when memory and disk will be
+// full. For the thread that reads the counters.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "daemon/monitor/snapshot.hpp"
 #include "monitor/recent_rate.hpp"
@@ -21,6 +23,8 @@ class recent_history {
 public:
   /// How old `lately` is. An event without all fragments is given up within this time.
   static constexpr auto lately = std::chrono::seconds(4);
+  static constexpr auto step = std::chrono::seconds(5); ///< between points of the chart
+  static constexpr std::size_t most_points = 120;       ///< ten minutes
 
   void fill(metrics_snapshot& s, time_point now) {
     if (s.account.sessions != sessions_) { // another run or none: counts start from 0
@@ -30,6 +34,7 @@ public:
       spill_at_.reset();
       at_admission_ = {};
       past_.clear();
+      rates_ = {};
     }
     const auto note = [&](std::uint64_t count, std::uint64_t& known, auto& at) {
       const bool more = count > known;
@@ -52,6 +57,13 @@ public:
     while (past_.size() > 1 && past_[1].first + lately <= now) past_.pop_front();
     if (!past_.empty()) s.lately = past_.front().second;
     past_.emplace_back(now, s.account);
+    s.rates = rates_.look(counts_in(s), spill_.nth(), now);
+    if (!point_at_ || *point_at_ + step <= now) {
+      point_at_ = now;
+      points_.push_back({s.rate(flow::admitted), s.rate(flow::kept), s.rate(flow::stored)});
+      if (points_.size() > most_points) points_.pop_front();
+    }
+    s.history.assign(points_.begin(), points_.end());
     if (s.spool) s.spool->seconds_left = disk_.time_left(s.spool->room, now);
     s.outbox_seconds_left =
         memory_.time_left(s.outbox_capacity - std::min(s.outbox_bytes, s.outbox_capacity), now);
@@ -62,7 +74,8 @@ private:
   /// has counted since the look before the spill began, limited to the events received.
   class spill_under_way {
   public:
-    spill_counts look(const metrics_snapshot& s) {
+    /// Also fills in the outcomes of the latest spills.
+    spill_counts look(metrics_snapshot& s) {
       const event_account& e = s.account.events;
       const earlier_spills_account& ended = s.ended_spills;
       const std::uint64_t admitted = less(e.admitted, ended.admitted);
@@ -72,8 +85,13 @@ private:
       const std::uint64_t nth = ended.spills + (goes_on ? 1 : 0);
       if (nth > nth_) {
         before_that_ = std::exchange(before_, seen_);
+        past_.emplace_back(is_);
+        past_.resize(past_.size() + (nth - nth_) - 1); // spills that no look has seen
+        if (past_.size() > s.most_spills)
+          past_.erase(past_.begin(), past_.end() - std::ptrdiff_t{s.most_spills});
       } else if (nth < nth_) { // an event came before the sum of its spill, and began no new one
         before_ = before_that_;
+        if (!past_.empty()) past_.pop_back();
       }
       nth_ = nth;
       seen_ = now;
@@ -91,8 +109,17 @@ private:
       is.rejected = take(less(now.rejected, before_.rejected));
       is.shed = take(less(now.shed, before_.shed));
       is.stored = take(less(now.stored, before_.stored));
+      is_ = is;
+      s.spill_outcomes = past_;
+      if (!goes_on) s.spill_outcomes.emplace_back(is);
+      const std::size_t ended_ones = s.latest_spills.size();
+      auto& o = s.spill_outcomes;
+      o.insert(o.begin(), ended_ones - std::min(ended_ones, o.size()), std::nullopt);
+      o.erase(o.begin(), o.end() - static_cast<std::ptrdiff_t>(ended_ones));
       return is;
     }
+
+    [[nodiscard]] std::uint64_t nth() const { return nth_; }
 
   private:
     struct outcome {
@@ -104,10 +131,71 @@ private:
       return from - std::min(from, what);
     }
 
-    outcome before_;        ///< when the spill began
-    outcome before_that_;   ///< when the previous spill began
-    outcome seen_;          ///< at the last look
-    std::uint64_t nth_ = 0; ///< number of the spill within the run
+    outcome before_;                                ///< when the spill began
+    outcome before_that_;                           ///< when the previous spill began
+    outcome seen_;                                  ///< at the last look
+    std::uint64_t nth_ = 0;                         ///< number of the spill within the run
+    spill_counts is_;                               ///< at the last look
+    std::vector<std::optional<spill_counts>> past_; ///< earlier spills
+  };
+
+  using flow_counts = std::array<std::uint64_t, enumerators<flow>>;
+
+  /// In the order of flow.
+  static flow_counts counts_in(const metrics_snapshot& s) {
+    const datagram_account& d = s.account.datagrams;
+    const event_account& e = s.account.events;
+    std::uint64_t at_selection = 0;
+    for (const auto& [reason, events] : e.shed)
+      if (reason == name_of(shed::no_frame) || reason == name_of(shed::engine))
+        at_selection += events;
+    return {d.received,
+            d.kernel_drops,
+            sum_of(d.malformed),
+            s.run.datagrams_without_run,
+            s.account.bytes.in,
+            e.admitted,
+            s.building.events_incomplete,
+            s.outcomes.packed_events.sum(),
+            e.forwarded,
+            at_selection,
+            sum_of(e.shed) - at_selection,
+            s.outcomes.computed_bytes,
+            s.outcomes.packed_bytes.sum(),
+            s.forward.bytes};
+  }
+
+  /// Rates over the last whole cycles of spills, and over the same time if no spill has begun: a
+  /// window that is no whole cycle would show the beam's pauses.
+  class cycle_rates {
+  public:
+    flow_rates look(const flow_counts& counts, std::uint64_t nth_spill, time_point now) {
+      const auto drop_old = [&](std::deque<one_look>& of) {
+        while (of.size() > 1 && of.front().at + window < now) of.pop_front();
+      };
+      if (nth_spill > nth_ && !looks_.empty()) begins_.push_back(looks_.back());
+      nth_ = std::max(nth_, nth_spill); // it may go back by one, see spill_under_way
+      looks_.push_back({now, counts});
+      drop_old(looks_);
+      drop_old(begins_);
+      const auto& from = begins_.size() > 1 ? begins_ : looks_;
+      flow_rates r{};
+      const double time = in_seconds(from.back().at - from.front().at);
+      for (std::size_t f = 0; f < r.size() && time > 0; ++f)
+        r[f] = static_cast<double>(from.back().counts[f] - from.front().counts[f]) / time;
+      return r;
+    }
+
+  private:
+    static constexpr auto window = std::chrono::seconds(15);
+    struct one_look {
+      time_point at;
+      flow_counts counts;
+    };
+
+    std::deque<one_look> looks_;
+    std::deque<one_look> begins_; ///< each the last look before a spill began
+    std::uint64_t nth_ = 0;
   };
 
   class shrinking_room {
@@ -133,6 +221,9 @@ private:
   std::uint64_t spills_ = 0;
   std::uint64_t datagrams_ = 0;
   spill_under_way spill_;
+  cycle_rates rates_;
+  std::deque<std::array<double, 3>> points_;
+  std::optional<time_point> point_at_;
   std::optional<time_point> event_at_; ///< when the latest one was first seen
   std::optional<time_point> data_at_;
   std::optional<time_point> spill_at_;

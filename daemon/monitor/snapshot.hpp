@@ -104,6 +104,26 @@ struct spill_counts {
   bool ended = false; ///< the spill has ended, and no event of the next one has come
 };
 
+/// The counts whose rates the page shows. All are counts of the run, except without_run.
+enum class flow : std::uint8_t {
+  datagrams,
+  kernel_drops, ///< datagrams
+  refused,      ///< datagrams
+  without_run,  ///< datagrams
+  bytes_in,
+  admitted,
+  incomplete,
+  kept,
+  stored,
+  shed_at_selection, ///< no frame was free, or no engine computed it
+  shed_at_output,
+  bytes_computed,
+  bytes_packed,
+  bytes_sent,
+  count_
+};
+using flow_rates = std::array<double, enumerators<flow>>; ///< a second
+
 struct state_change {
   double at = 0; ///< s since 1970-01-01 UTC
   std::string text;
@@ -113,6 +133,7 @@ struct state_change {
 struct run_view {
   std::string state = "running";
   std::uint64_t datagrams_without_run = 0;
+  std::vector<std::uint32_t> crates_without_run; ///< that sent lately
   double beam_without_run = 0; ///< s for which crates have sent without a pause and without a run
 };
 
@@ -136,7 +157,7 @@ struct named_settings {
   std::uint32_t chunk_bytes = 0;
   std::uint32_t max_events_per_spill = 0;
   bool incomplete_are_kept = false; ///< building.incomplete = "forward"
-  std::uint32_t hot_above = 0; ///< in percent
+  std::uint32_t hot_above = 0;      ///< in percent
   std::string reference;
 };
 
@@ -170,6 +191,11 @@ struct metrics_snapshot {
   ledger lately;                            ///< the account of some seconds ago, of the same run
   ledger at_admission; ///< that of the look that found the latest admitted event
   spill_counts this_spill;
+  /// Outcomes of latest_spills where they are known, in the same order.
+  std::vector<std::optional<spill_counts>> spill_outcomes;
+  flow_rates rates{}; ///< over a whole cycle of spills, so that pauses do not show
+  std::vector<std::array<double, 3>> history; ///< events admitted, kept and stored a second
+  double output_rate = 0;          ///< bytes a second that the output may take; 0: no limit
   bool last_run_crashed = false;   ///< the previous run did not end properly
   std::uint64_t last_run_lost = 0; ///< upper limit: in memory when the previous run crashed
   ended_run_view ended_run;
@@ -215,6 +241,8 @@ struct metrics_snapshot {
   histogram_snapshot compute_time;
   histogram_snapshot drain_time;
   histogram_snapshot event_latency;
+
+  [[nodiscard]] double rate(flow f) const { return rates[static_cast<std::size_t>(f)]; }
 };
 
 } // namespace l3

@@ -4,6 +4,9 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "daemon/monitor/recent_history.hpp"
 #include "daemon/monitor/troubles.hpp"
 #include "monitor/pages.hpp"
 
@@ -45,6 +48,14 @@ private:
   shared_text text_{{}};
 };
 
+/// For the chart of rates: `step` in seconds and `points`, each [in, kept, out] in events a second.
+std::string render_history(const metrics_snapshot& s) {
+  std::string text;
+  for (const auto& [in, kept, out] : s.history)
+    text += fmt::format("{}[{:.6g},{:.6g},{:.6g}]", text.empty() ? "" : ",", in, kept, out);
+  return fmt::format(R"({{"step":{},"points":[{}]}})", recent_history::step.count(), text);
+}
+
 } // namespace
 
 http_pages monitor_pages(std::function<metrics_snapshot()> latest,
@@ -65,7 +76,10 @@ http_pages monitor_pages(std::function<metrics_snapshot()> latest,
   pages["/status"] = [current, status = shared_page(render_status)]() mutable {
     return json_text(status.of(current()));
   };
-  pages["/runbook"] = [] { return plain_text(200, std::string(runbook)); };
+  pages["/history"] = [current, history = shared_page(render_history)]() mutable {
+    return json_text(history.of(current()));
+  };
+  pages["/runbook"] = [] { return html(std::string(runbook)); };
   pages["/readyz"] = [current] {
     const metrics_snapshot s = current();
     return plain_text(s.state.ready() ? 200 : 503, state_text(s));

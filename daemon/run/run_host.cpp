@@ -277,6 +277,9 @@ metrics_snapshot run_host::snapshot() const {
   s.last_run_lost = lost_by_crashes_;
   s.run.datagrams_without_run = datagrams_without_run();
   s.run.beam_without_run = in_seconds(beam_without_run());
+  s.output_rate = settings_.forward.rate.bits_per_second / 8;
+  const std::lock_guard lock(mutex_);
+  if (without_run_) s.run.crates_without_run = without_run_->senders(std::chrono::seconds(5));
   return s;
 }
 

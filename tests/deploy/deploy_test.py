@@ -13,6 +13,7 @@ import sys
 import tempfile
 
 SKIPPED = 77
+OPEN = 8  # panels of a dashboard
 DASHBOARDS = {"dashboard.json": "koto-l3", "dashboard-farm.json": "koto-l3-farm"}  # and their uids
 # Facts, and sums of what is shown by label or as a degraded reason.
 NOT_SHOWN = {"koto_l3_build_info", "koto_l3_backend_info", "koto_l3_start_time_seconds", "koto_l3_uptime_seconds", "koto_l3_state", "koto_l3_reloads_total",
@@ -120,10 +121,16 @@ def check_one_dashboard(file, uid, names):
     variables = {v["name"]: v for v in dashboard["templating"]["list"]}
     assert variables["datasource"]["type"] == "datasource"
 
-    expressions = []
-    panels = dashboard["panels"]
-    assert len({p["id"] for p in panels}) == len(panels), "two panels have the same id"
-    panels = [p for p in panels if p["type"] != "row"]
+    (runs,) = dashboard["annotations"]["list"]
+    expressions = [runs["expr"]]
+    rows = [p for p in dashboard["panels"] if p["type"] == "row"]
+    open_ones = [p for p in dashboard["panels"] if p["type"] != "row"]
+    assert len(open_ones) == OPEN and all(r["collapsed"] and r["panels"] for r in rows), "a glance shows few panels, and the rest waits in closed rows"
+    panels = open_ones + [p for r in rows for p in r["panels"]]
+    assert len({p["id"] for p in panels + rows}) == len(panels + rows), "two panels have the same id"
+    for panel in open_ones:
+        linked = [link["url"] for link in panel["fieldConfig"]["defaults"].get("links", [])]
+        assert panel["type"] in ("stat", "table") or linked and "/runbook" in linked[0], f"{panel['title']} has no link to the runbook"
     for panel in panels:
         title = panel["title"]
         assert panel["fieldConfig"]["defaults"].get("unit"), f"{title} has no unit"

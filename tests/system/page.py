@@ -3,6 +3,7 @@
 """The shifter's page in a browser: what it says in each state, that it can be read by eyes, keys and screen readers, and that it asks
 nobody but its daemon."""
 import json
+import re
 import struct
 
 import harness
@@ -15,6 +16,14 @@ MOST_BYTES = 300_000
 
 class Page(InABrowser):
     number = 0  # of the last event of spill 1
+
+    def way(self):
+        """{station: its state}"""
+        return dict(self.browser.run("return [...document.querySelectorAll('#way li')].map(e => [e.querySelector('h3').innerText, e.className])"))
+
+    def bars(self):
+        """The kinds of events of each spill."""
+        return self.browser.run("return [...document.querySelectorAll('#spills g')].map(g => [...g.querySelectorAll('rect')].map(r => r.getAttribute('class')))")
 
     def start_controlled(self):
         self.control = self.folder / "control.sock"
@@ -34,13 +43,18 @@ class Page(InABrowser):
         sender = self.udp_sender(daemon)
         for spill, events in ((1, 30), (2, 4)):
             self.send_events(sender, self.make_events(events, spill))
-            self.wait_for_text("numbers", f"in this spill\n{events}\n")
+            self.wait_for_text("numbers", f"\n{events} in this spill\n")
             sender.end(spill, events)
             daemon.wait_for(lambda s, n=spill: len(s["latest_spills"]) == n and s["this_spill"]["ended"], f"the end of spill {spill}")
         self.wait_for_text("when", "ago")
-        self.wait_for_text("numbers", "events in the last spill\n4\n34 in the run")
-        self.wait_for_text("numbers", "stored in the last spill\n4\n34 in the run")
-        self.assertIn("incomplete in the last spill\n0\n0 in the run", self.text("numbers"))
+        self.wait_for_text("numbers", "\n4 in the last spill\n34 in the run\nstored\n")
+        self.wait_for_text("numbers", "\n4 in the last spill\n34 in the run\nrejected\n")
+        self.assertIn("lost in the last spill\n0\nno event of it\nnone in the run", self.text("numbers"))
+        self.assertIn("datagrams refused\n0\nnone in the run", self.text("numbers"))
+        self.wait_for_text("spills-text", "2 spills, none of them with events that are incomplete or missing")
+        self.assertEqual(self.bars(), [["stored"], ["stored"]])
+        self.assertEqual(self.way(), {name: "good" for name in ("input", "building", "selection", "output", "receiver", "disk")})
+        self.wait_for_text("rates", "events kept a second")
         self.assertTrue(self.browser.run("return document.getElementById('problem').hidden"))
         self.assert_readable("quiet")
         asked = self.browser.run("return performance.getEntries().filter(e => e.name.startsWith('http')).map(e => e.name)")
@@ -54,11 +68,17 @@ class Page(InABrowser):
         self.assertRegex(self.text("changes"), r"(?m)^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \S")
         self.assertRegex(self.text("when"), r"last event \d+ s ago")
         self.browser.run("window.Date = Real")
+        status = daemon.status()
+        status["latest_spills"] = [{"spill": 1, "admitted": 90, "incomplete": 10, "expected": 100, "stored": 20, "rejected": 60, "shed": 10}]
+        self.browser.run(f"showSpills({json.dumps(status)})")
+        self.assertEqual(self.bars(), [["stored", "rejected", "shed", "lost"]])
+        self.assertIn("1 of them with events that are incomplete or missing, 1 with events that were shed", self.text("spills-text"))
+        self.the_first_trouble_is_the_headline(status)
         # A run that ends is no fault.
         status = daemon.status()
         status["state"] |= {"now": "draining", "ready": False, "degraded": []}
         status["run_state"] = "draining"
-        seen = self.browser.run(f"showState({json.dumps(status)}); return [document.getElementById('state').className, document.getElementById('mode').innerText]")
+        seen = self.browser.run(f"showState(complete({json.dumps(status)})); return [document.getElementById('state').className, document.getElementById('mode').innerText]")
         self.assertEqual(seen[0], "idle")
         self.assertIn("run 7 ends", seen[1])
         self.assert_quiet()
@@ -71,11 +91,24 @@ class Page(InABrowser):
         self.wait_for_text("when", "no event yet")
         self.assertEqual(self.browser.run("return document.body.className"), "")
         self.send_events(self.udp_sender(daemon), self.make_events(20))
-        self.wait_for_text("numbers", "20")
+        self.wait_for_text("numbers", "\n20 in this spill\n")
         # A daemon of another build has another page: that is fetched.
         self.browser.run("first.commit = 'another'; window.old = true")
         harness.wait_until(lambda: not self.browser.run("return window.old ?? false"), "the page to be loaded again")
         self.wait_for_text("mode", "node 3 · receiving")
+
+    def the_first_trouble_is_the_headline(self, status):
+        told = [{"name": "no_frame", "severity": "critical", "since": 1.7e9, "who": "the shift", "text": "577 of 1000 events of this spill are lost", "action": "look at `top`"},
+                {"name": "spool_fills_up", "severity": "warning", "since": 1.7e9, "who": "the shift", "text": "the disk is full in 3 min", "action": ""},
+                {"name": "hot_inputs", "severity": "note", "since": 1.7e9, "who": "the detector's expert", "text": "one input is hot", "action": ""}]
+        status = {**status, "troubles": told, "problem": {"name": "no_frame", "text": "…"}, "state": {**status["state"], "level": "critical", "degraded": ["no_frame", "spool_fills_up"]}}
+        seen = self.browser.run(f"const s = {json.dumps(status)}; showState(s); showWay(s); return [document.getElementById('problem').innerText, document.getElementById('state').className,"
+                                " [...document.querySelectorAll('#others li')].map(e => e.className + ': ' + e.innerText), document.title]")
+        self.assertRegex(seen[0], r"(?i)^no frame\n577 of 1000 events of this spill are lost\.\nLook at top\.\nsince \d{4}-.* · the shift acts · More in the runbook$")
+        self.assertEqual(seen[1], "off")
+        self.assertRegex("\n".join(seen[2]), r"^warning: spool fills up The disk is full in 3 min\. since .* · the shift acts · runbook\nnote: hot inputs One input is hot\. ")
+        self.assertEqual(seen[3], "node 3: receiving, no frame – koto-l3d")
+        self.assertEqual([self.way()[station] for station in ("input", "selection", "disk")], ["good", "critical", "warning"])
 
     def test_without_a_run_it_says_so_also_in_a_small_window_with_large_text_and_long_words(self):
         """320 px is a page of 1280 px at a zoom of 400 %, which WCAG 2.1 asks for; text alone may be twice as large."""
@@ -84,7 +117,8 @@ class Page(InABrowser):
         self.open(size=(320, 640))
         self.wait_for_text("mode", "no run")
         self.assertEqual(self.state(), "idle")
-        self.wait_for_text("problem", "begin a run with `koto-l3 run start`")
+        self.wait_for_text("problem", "Begin a run with koto-l3 run start")
+        self.assertIn("datagrams that arrive\n0 /s\nnothing comes", self.text("numbers"))
         self.assert_readable("idle")
         self.assertEqual([daemon.get(path)[:2] for path in ("/detector", "/event", "/waveforms")], [(200, "null"), (200, "null"), (200, "")])
         self.assertEqual(self.run_tool("run", "start", "--socket", self.control, "--number", "4294967294", "--comment", comment, "--wait")[0], 0)
@@ -100,8 +134,8 @@ class Page(InABrowser):
         self.wait_for_text("mode", "no run")
         self.browser.run("return pollEvent()")
         self.send_events(sender, self.make_events(1, spill=2))  # without a run it is lost
-        self.wait_for_text("problem", "data come without a run")
-        self.assertEqual(self.state(), "off")
+        self.wait_for_text("numbers", "crates that send\n3\n0, 1, 2\n")
+        self.wait_for_text("numbers", "dropped: no run is active")
         self.assert_readable("no-run")
         self.assert_quiet()
 
@@ -109,7 +143,7 @@ class Page(InABrowser):
         daemon, maker = self.start_daemon(), level2.EventMaker(self.crates, 5)  # no receiver
         self.open(size=PHONE, dark=True)
         self.wait_for_text("mode", "receiving, degraded")
-        self.wait_for_text("problem", "start `koto-l3 receive` there")
+        self.wait_for_text("problem", "start koto-l3 receive there")
         self.assertIn("receiver absent", self.text("problem"))
         self.assertIn("receiver_absent", self.text("changes"))
         self.assert_readable("absent-dark-phone")
@@ -119,12 +153,14 @@ class Page(InABrowser):
             for _ in range(10):
                 self.number += 1
                 sender.event(1, self.number, maker.fragments(1, self.number), without=(1,) if self.number > 40 else ())
-            return "crate 1 is silent" in self.text("problem") and "silent" in self.text("crates")
+            return "Crate 1 is silent" in self.text("problem") and "silent" in self.text("crates")
         harness.wait_until(named, lambda: f"a silent crate in {self.text('crates')}")
         cells = self.browser.run("return [...document.querySelectorAll('#crates li')].map(e => [e.innerText.split('\\n')[0], e.className])")
         self.assertEqual(cells, [["0", ""], ["1", "bad"], ["2", ""]])
         self.assertEqual(self.state(), "degraded")
-        self.assertIn("Beside it: receiver absent", self.text("problem"))
+        self.assertIn("receiver absent", self.text("others"))
+        self.assertEqual(self.way()["receiver"], "warning")
+        self.assertEqual(self.way()["building"], "warning")
         self.assert_readable("bad-crate")
         self.assert_quiet()
         daemon.kill()
@@ -145,7 +181,7 @@ class Page(InABrowser):
         self.assertLessEqual({"metrics", "status", "health", "readiness"}, reached)
         self.assertTrue(any(name and name.startswith("tcp: ") for name in reached), reached)
         unnamed = self.browser.run(
-            "return [...document.querySelectorAll('svg[role=img], ul, table th')].filter(e => !e.getAttribute('aria-labelledby') && !e.textContent.trim()).length")
+            "return [...document.querySelectorAll('svg[role=img], ul, table th')].filter(e => !e.getAttribute('aria-labelledby') && !e.getAttribute('aria-label') && !e.textContent.trim()).length")
         self.assertEqual(unnamed, 0)
         self.assert_quiet()
         self.browser.devtools("Emulation.setScriptExecutionDisabled", value=True)
@@ -153,6 +189,22 @@ class Page(InABrowser):
         self.assertEqual(self.browser.in_session("GET", f"/element/{self.browser.find('#state')}/attribute/class"), "idle", "green would be a lie")
         self.assertIn("This page needs JavaScript", self.browser.in_session("GET", f"/element/{self.browser.find('body')}/text"))
         self.keep_screenshot("without-javascript")
+
+    def test_the_runbook_is_a_page_with_an_anchor_for_each_trouble(self):
+        self.start_daemon()
+        self.open()
+        self.browser.open(self.here + "runbook#spool_full")
+        self.assertEqual(self.browser.run("return document.querySelector(':target h3').innerText"), "spool_full")
+        box = self.browser.run("const box = document.querySelector(':target').getBoundingClientRect(); return [box.top, innerHeight]")
+        self.assertTrue(0 <= box[0] < box[1], box)
+        source = (harness.HERE.parents[1] / "docs" / "runbook.md").read_text()
+        self.assertEqual(self.browser.run("return [...document.querySelectorAll('h3')].map(e => e.innerText)"), re.findall(r"(?m)^### (.*)", source))
+        left = self.browser.run("return document.querySelector('main').innerText")
+        for mark in ("### ", "](", "| ---"):
+            self.assertNotIn(mark, left)
+        self.browser.look(PHONE, dark=True)
+        self.assert_readable("runbook-dark-phone")
+        self.assert_quiet()
 
 
 class Event(InABrowser, selection_stage.Selecting):
@@ -193,6 +245,9 @@ class Event(InABrowser, selection_stage.Selecting):
     def the_face_shows_it(self):
         self.open()
         self.wait_for_text("event-text", f"spill {self.shown['spill']}, event {self.shown['event']}")
+        self.wait_for_text("waveform-text", f"in event {self.shown['event']} of spill {self.shown['spill']}: ")  # without a click
+        self.assertEqual(self.browser.run("return document.getElementById('go-on').hidden"), True)
+        self.assertIn("≥ 4000", self.text("scale-ticks"))
         highest = max(self.shown["heights"], key=lambda h: h or 0)
         self.assertIn(f": {highest}", self.text("pulses").splitlines()[0])
         painted = "const c = document.getElementById('face'); return c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some(v => v)"
@@ -223,7 +278,7 @@ class Event(InABrowser, selection_stage.Selecting):
             x, y = there[:2]
         self.browser.run("document.getElementById('go-on').click()")
         self.wait_for_text("event-text", "event")
-        self.assertEqual(self.text("waveform-text"), "")
+        self.assertEqual(self.browser.run("return [document.getElementById('go-on').hidden, chosen]"), [True, None])
         self.assert_quiet()
 
 

@@ -56,6 +56,14 @@ std::vector<std::uint32_t> unattended_ports::silent_for(std::chrono::nanoseconds
   return silent;
 }
 
+std::vector<std::uint32_t> unattended_ports::senders(std::chrono::nanoseconds length) const {
+  std::vector<std::uint32_t> sending;
+  const time_point since = steady_clock::now() - length;
+  for (std::size_t c = 0; c < building_.crates.size(); ++c)
+    if (last_of_[c].load() > since) sending.push_back(building_.crates.crates[c].number);
+  return sending;
+}
+
 void unattended_ports::read(const std::stop_token& stop) {
   std::vector<pollfd> asked;
   for (const udp_socket& p : ports_) asked.push_back({p.descriptor(), POLLIN, 0});

@@ -46,6 +46,8 @@ public:
   /// Crates that had sent nothing for `length` when the latest datagram of any came, while at least
   /// half of the crates had. Empty if the watch was younger then.
   [[nodiscard]] std::vector<std::uint32_t> silent_for(std::chrono::nanoseconds length) const;
+  /// Crates that have sent within the last `length`.
+  [[nodiscard]] std::vector<std::uint32_t> senders(std::chrono::nanoseconds length) const;
 
 private:
   void read(const std::stop_token& stop);

@@ -145,6 +145,64 @@ TEST(recent_history, takes_the_last_event_of_a_spill_back_from_the_next_one) {
   EXPECT_EQ(look().stored, 10U);
 }
 
+TEST(recent_history, keeps_the_outcomes_of_ended_spills_that_it_has_seen) {
+  recent_history history;
+  metrics_snapshot s;
+  event_account& e = s.account.events;
+  const auto stored = [&] {
+    std::vector<int> of_spills;
+    for (const auto& o : filled(history, s, {}).spill_outcomes)
+      of_spills.push_back(o ? static_cast<int>(o->stored) : -1);
+    return of_spills;
+  };
+  e.admitted = 10;
+  e.forwarded = 3;
+  EXPECT_TRUE(stored().empty()) << "none has ended";
+  s.latest_spills = {{7, 10, 0, {}}};
+  s.ended_spills = {1, 10, 0};
+  e.forwarded = 4; // what was under way
+  EXPECT_EQ(stored(), std::vector{4});
+  e.admitted = 25;
+  e.forwarded = 6;
+  EXPECT_EQ(stored(), std::vector{4}) << "the next one has begun";
+  e.admitted = 60; // three have ended since
+  e.forwarded = 9;
+  s.latest_spills = {{7, 10, 0, {}}, {8, 20, 0, {}}, {9, 20, 0, {}}, {10, 10, 0, {}}};
+  s.ended_spills = {4, 60, 0};
+  EXPECT_EQ(stored(), (std::vector{4, 2, -1, 3}));
+}
+
+TEST(recent_history, rates_are_those_of_a_whole_cycle_also_while_the_beam_pauses) {
+  recent_history history;
+  metrics_snapshot s;
+  std::size_t points = 0;
+  time_point now{};
+  const auto look = [&] {
+    const metrics_snapshot is = filled(history, s, now += 500ms);
+    points = is.history.size();
+    return is.rate(flow::admitted);
+  };
+  look();
+  for (std::uint32_t spill = 1; spill <= 4; ++spill) {
+    for (int part = 0; part < 10; ++part) { // two seconds of beam, three without
+      if (part < 4) s.account.events.admitted += 100;
+      if (part == 4) {
+        s.latest_spills.push_back({spill, 400, 0, {}});
+        s.ended_spills = {spill, 400 * spill, 0};
+      }
+      const double rate = look();
+      if (spill > 2) { // a cycle of which both begins were seen
+        EXPECT_DOUBLE_EQ(rate, 400 / 5.0) << "spill " << spill << ", part " << part;
+      }
+    }
+  }
+  EXPECT_EQ(points, 5U);
+  for (int i = 0; i < 40; ++i) look();
+  EXPECT_EQ(look(), 0) << "the beam has gone";
+  for (std::size_t i = 0; i < 12 * recent_history::most_points; ++i) look();
+  EXPECT_EQ(points, recent_history::most_points);
+}
+
 TEST(recent_history, knows_how_long_the_disk_will_do) {
   recent_history history;
   metrics_snapshot s;

@@ -120,6 +120,7 @@ inline metrics_snapshot sample_snapshot() {
   next.fill(s.forward);
   s.forward.blocks = 20'000; // repeats included
   s.receiver_connected = true;
+  s.output_rate = 62'500'000;
   s.log_lines_left_out = next;
   s.spool->seconds_left = 1.5;
   s.process = {12.5, 1.7e9 - 1, next, next, next, next, next};

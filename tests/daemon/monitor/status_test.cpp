@@ -23,6 +23,9 @@ TEST(status, of_the_sample_is_the_one_that_is_kept) {
   const std::string kept{std::istreambuf_iterator<char>(file), {}};
   metrics_snapshot s = sample_snapshot();
   s.this_spill = {60, 5, 30, 20, 10, true};
+  s.run.crates_without_run = {4, 11};
+  s.rates[static_cast<std::size_t>(flow::datagrams)] = 1002;
+  s.rates[static_cast<std::size_t>(flow::admitted)] = 34000.5;
   s.lines[0].refused.clear();
   boost::json::value status = status_of(s);
   EXPECT_EQ(status, boost::json::parse(kept)) << render_status(s);
@@ -72,6 +75,18 @@ TEST(monitor_pages, health_and_readiness_follow_threads_and_state) {
   stuck = "drain";
   EXPECT_EQ(pages.at("/healthz")().status, 503U);
   EXPECT_EQ(*pages.at("/healthz")().body, "no progress: drain\n");
+}
+
+TEST(monitor_pages, have_the_chart_of_rates_and_the_runbook_as_html) {
+  metrics_snapshot s;
+  s.history = {{34000.4, 1200, 0}, {0.25, 0, 7}};
+  const http_pages pages =
+      monitor_pages([&] { return s; }, [] { return state_report{}; }, [] { return std::string(); });
+  EXPECT_EQ(*pages.at("/history")().body, R"({"step":5,"points":[[34000.4,1200,0],[0.25,0,7]]})");
+  const std::string runbook = *pages.at("/runbook")().body;
+  EXPECT_TRUE(runbook.starts_with("<!DOCTYPE html>"));
+  EXPECT_NE(runbook.find("\n### spool_full\n"), std::string::npos);
+  EXPECT_EQ(runbook.find("@L3_"), std::string::npos);
 }
 
 TEST(monitor_pages, many_viewers_share_what_was_made_of_a_snapshot) {

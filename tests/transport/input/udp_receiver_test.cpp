@@ -414,7 +414,9 @@ TEST_F(ports_without_a_run, know_which_crates_are_silent) {
   const std::vector<std::uint32_t> silent{7};
   EXPECT_EQ(two.silent_for(200ms), silent);
   EXPECT_TRUE(two.silent_for(1h).empty()) << "this watch has not lasted so long";
+  EXPECT_EQ(two.senders(1min).size(), 2U);
   std::this_thread::sleep_for(300ms);
+  EXPECT_TRUE(two.senders(200ms).empty());
   EXPECT_EQ(two.silent_for(200ms), silent) << "the beam pauses: no further crate becomes silent";
 }
 
