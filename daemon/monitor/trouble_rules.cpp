@@ -633,8 +633,8 @@ found spool_missing(const snap& before, const snap& now) {
 found crashed_before(const snap&, const snap& now) {
   constexpr double told_for = 600; // s
   if (!now.last_run_crashed || now.uptime >= told_for) return std::nullopt;
-  finding f = note(fmt::format("the run before this start did not end properly: up to {} events "
-                               "were in memory",
+  finding f = note(fmt::format("the daemon was started after a crash: up to {} events were in "
+                               "memory",
                                now.last_run_lost));
   if (now.last_run_lost != 0) f.how_bad = severity::warning;
   return f;
