@@ -71,16 +71,16 @@ json::array changes_in(const metrics_snapshot& s) {
 
 json::array spills_in(const metrics_snapshot& s) {
   json::array all;
-  for (std::size_t i = 0; i < s.latest_spills.size(); ++i) {
-    const spill_account& p = s.latest_spills[i];
+  std::size_t left = s.latest_spills.size();
+  for (const spill_account& p : s.latest_spills) {
     json::object spill{{"spill", p.spill},
                        {"admitted", p.admitted},
                        {"incomplete", p.incomplete},
                        {"expected", json::value_from(p.expected)}};
-    if (i < s.spill_outcomes.size() && s.spill_outcomes[i]) {
-      spill["stored"] = s.spill_outcomes[i]->stored;
-      spill["rejected"] = s.spill_outcomes[i]->rejected;
-      spill["shed"] = s.spill_outcomes[i]->shed;
+    const auto& known = s.spill_outcomes;
+    if (const std::size_t n = left--; n <= known.size() && known[known.size() - n]) {
+      const spill_counts& is = *known[known.size() - n];
+      spill.insert({{"stored", is.stored}, {"rejected", is.rejected}, {"shed", is.shed}});
     }
     all.push_back(std::move(spill));
   }
@@ -227,12 +227,11 @@ std::vector<family> families_of(const metrics_snapshot& s) {
        "`shed` as in `this_spill`.",
        spills_in(s)},
       {"rates",
-       "Rates a second in the last 15 s, from the begin of a spill to the begin of another, so "
-       "that "
-       "pauses do not show: `datagrams`, of these `refused`; `kernel_drops`, "
-       "`without_run` (datagrams); `bytes_in`; events `admitted`, `incomplete`, `kept`, `stored`, "
+       "Rates in the last 15 s, from the begin of a spill to the begin of another, so that pauses "
+       "do not show: `datagrams`, of these `refused`; `kernel_drops`, `without_run`; `bytes_in`; "
+       "events `admitted`, `kept`, `stored`, "
        "`shed_at_selection`, `shed_at_output`; `bytes_computed`, `bytes_packed`, `bytes_sent`.",
-       each<flow>([&](flow which) { return s.rate(which); })},
+       json::object(s.rates.begin(), s.rates.end())},
 
       // Input.
       {counter, "datagrams_total{link}", "links[link].datagrams",

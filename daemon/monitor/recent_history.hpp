@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -60,7 +62,10 @@ public:
     s.rates = rates_.look(counts_in(s), spill_.nth(), now);
     if (!point_at_ || *point_at_ + step <= now) {
       point_at_ = now;
-      points_.push_back({s.rate(flow::admitted), s.rate(flow::kept), s.rate(flow::stored)});
+      const auto rate = [&](std::string_view of) {
+        return std::ranges::find(s.rates, of, [](const auto& r) { return r.first; })->second;
+      };
+      points_.push_back({rate("admitted"), rate("kept"), rate("stored")});
       if (points_.size() > most_points) points_.pop_front();
     }
     s.history.assign(points_.begin(), points_.end());
@@ -85,7 +90,7 @@ private:
       const std::uint64_t nth = ended.spills + (goes_on ? 1 : 0);
       if (nth > nth_) {
         before_that_ = std::exchange(before_, seen_);
-        past_.emplace_back(is_);
+        if (nth_ != 0) past_.emplace_back(is_);
         past_.resize(past_.size() + (nth - nth_) - 1); // spills that no look has seen
         if (past_.size() > s.most_spills)
           past_.erase(past_.begin(), past_.end() - std::ptrdiff_t{s.most_spills});
@@ -112,10 +117,6 @@ private:
       is_ = is;
       s.spill_outcomes = past_;
       if (!goes_on) s.spill_outcomes.emplace_back(is);
-      const std::size_t ended_ones = s.latest_spills.size();
-      auto& o = s.spill_outcomes;
-      o.insert(o.begin(), ended_ones - std::min(ended_ones, o.size()), std::nullopt);
-      o.erase(o.begin(), o.end() - static_cast<std::ptrdiff_t>(ended_ones));
       return is;
     }
 
@@ -139,9 +140,9 @@ private:
     std::vector<std::optional<spill_counts>> past_; ///< earlier spills
   };
 
-  using flow_counts = std::array<std::uint64_t, enumerators<flow>>;
+  using flow_counts = std::vector<std::pair<std::string_view, std::uint64_t>>;
 
-  /// In the order of flow.
+  /// The counts whose rates the page shows.
   static flow_counts counts_in(const metrics_snapshot& s) {
     const datagram_account& d = s.account.datagrams;
     const event_account& e = s.account.events;
@@ -149,27 +150,27 @@ private:
     for (const auto& [reason, events] : e.shed)
       if (reason == name_of(shed::no_frame) || reason == name_of(shed::engine))
         at_selection += events;
-    return {d.received,
-            d.kernel_drops,
-            sum_of(d.malformed),
-            s.run.datagrams_without_run,
-            s.account.bytes.in,
-            e.admitted,
-            s.building.events_incomplete,
-            s.outcomes.packed_events.sum(),
-            e.forwarded,
-            at_selection,
-            sum_of(e.shed) - at_selection,
-            s.outcomes.computed_bytes,
-            s.outcomes.packed_bytes.sum(),
-            s.forward.bytes};
+    return {{"datagrams", d.received},
+            {"kernel_drops", d.kernel_drops},
+            {"refused", sum_of(d.malformed)},
+            {"without_run", s.run.datagrams_without_run},
+            {"bytes_in", s.account.bytes.in},
+            {"admitted", e.admitted},
+            {"kept", s.outcomes.packed_events.sum()},
+            {"stored", e.forwarded},
+            {"shed_at_selection", at_selection},
+            {"shed_at_output", sum_of(e.shed) - at_selection},
+            {"bytes_computed", s.outcomes.computed_bytes},
+            {"bytes_packed", s.outcomes.packed_bytes.sum()},
+            {"bytes_sent", s.forward.bytes}};
   }
 
   /// Rates over the last whole cycles of spills, and over the same time if no spill has begun: a
   /// window that is no whole cycle would show the beam's pauses.
   class cycle_rates {
   public:
-    flow_rates look(const flow_counts& counts, std::uint64_t nth_spill, time_point now) {
+    decltype(metrics_snapshot::rates) look(const flow_counts& counts, std::uint64_t nth_spill,
+                                           time_point now) {
       const auto drop_old = [&](std::deque<one_look>& of) {
         while (of.size() > 1 && of.front().at + window < now) of.pop_front();
       };
@@ -179,10 +180,12 @@ private:
       drop_old(looks_);
       drop_old(begins_);
       const auto& from = begins_.size() > 1 ? begins_ : looks_;
-      flow_rates r{};
       const double time = in_seconds(from.back().at - from.front().at);
-      for (std::size_t f = 0; f < r.size() && time > 0; ++f)
-        r[f] = static_cast<double>(from.back().counts[f] - from.front().counts[f]) / time;
+      decltype(metrics_snapshot::rates) r;
+      for (std::size_t f = 0; f < counts.size(); ++f) {
+        const std::uint64_t n = from.back().counts[f].second - from.front().counts[f].second;
+        r.emplace_back(counts[f].first, time > 0 ? static_cast<double>(n) / time : 0);
+      }
       return r;
     }
 

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "daemon/farm/farm_report.hpp"
@@ -104,26 +106,6 @@ struct spill_counts {
   bool ended = false; ///< the spill has ended, and no event of the next one has come
 };
 
-/// The counts whose rates the page shows. All are counts of the run, except without_run.
-enum class flow : std::uint8_t {
-  datagrams,
-  kernel_drops, ///< datagrams
-  refused,      ///< datagrams
-  without_run,  ///< datagrams
-  bytes_in,
-  admitted,
-  incomplete,
-  kept,
-  stored,
-  shed_at_selection, ///< no frame was free, or no engine computed it
-  shed_at_output,
-  bytes_computed,
-  bytes_packed,
-  bytes_sent,
-  count_
-};
-using flow_rates = std::array<double, enumerators<flow>>; ///< a second
-
 struct state_change {
   double at = 0; ///< s since 1970-01-01 UTC
   std::string text;
@@ -191,9 +173,10 @@ struct metrics_snapshot {
   ledger lately;                            ///< the account of some seconds ago, of the same run
   ledger at_admission; ///< that of the look that found the latest admitted event
   spill_counts this_spill;
-  /// Outcomes of latest_spills where they are known, in the same order.
+  /// Outcomes of the last ones of latest_spills where they are known, in order.
   std::vector<std::optional<spill_counts>> spill_outcomes;
-  flow_rates rates{}; ///< over a whole cycle of spills, so that pauses do not show
+  /// A second, over whole cycles of spills, so that pauses do not show.
+  std::vector<std::pair<std::string_view, double>> rates;
   std::vector<std::array<double, 3>> history; ///< events admitted, kept and stored a second
   double output_rate = 0;          ///< bytes a second that the output may take; 0: no limit
   bool last_run_crashed = false;   ///< the previous run did not end properly
@@ -241,8 +224,6 @@ struct metrics_snapshot {
   histogram_snapshot compute_time;
   histogram_snapshot drain_time;
   histogram_snapshot event_latency;
-
-  [[nodiscard]] double rate(flow f) const { return rates[static_cast<std::size_t>(f)]; }
 };
 
 } // namespace l3

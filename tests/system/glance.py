@@ -45,10 +45,12 @@ class Glance(harness.SystemTest):
         done, looks = threading.Event(), [0]
 
         def look(path, pause):
-            while not done.wait(pause):
-                daemon.get(path)
+            while not done.is_set():
+                daemon.get(path, raw=True)
                 looks[0] += 1
-        viewers = [threading.Thread(target=look, args=("/status", 0.5)) for _ in range(4)] + [threading.Thread(target=look, args=("/metrics", 1))]
+                done.wait(pause)
+        page = (("/status", 0.5), ("/history", 5), ("/histograms/short", 5), ("/event", 6), ("/waveforms", 6))  # what it asks for, and how often
+        viewers = [threading.Thread(target=look, args=asked) for asked in page * 4 + (("/metrics", 1),)]
         before, events = self.times(daemon), daemon.status()["events"]["admitted"]
         for v in viewers:
             v.start()

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 namespace l3 {
 namespace {
 
@@ -180,7 +182,7 @@ TEST(recent_history, rates_are_those_of_a_whole_cycle_also_while_the_beam_pauses
   const auto look = [&] {
     const metrics_snapshot is = filled(history, s, now += 500ms);
     points = is.history.size();
-    return is.rate(flow::admitted);
+    return std::map(is.rates.begin(), is.rates.end())["admitted"];
   };
   look();
   for (std::uint32_t spill = 1; spill <= 4; ++spill) {

@@ -24,8 +24,9 @@ TEST(status, of_the_sample_is_the_one_that_is_kept) {
   metrics_snapshot s = sample_snapshot();
   s.this_spill = {60, 5, 30, 20, 10, true};
   s.run.crates_without_run = {4, 11};
-  s.rates[static_cast<std::size_t>(flow::datagrams)] = 1002;
-  s.rates[static_cast<std::size_t>(flow::admitted)] = 34000.5;
+  s.latest_spills = {{7, 100, 0, 100}, {8, 90, 10, {}}, {9, 60, 5, {}}};
+  s.spill_outcomes = {std::nullopt, spill_counts{60, 5, 30, 20, 10, true}};
+  s.rates = {{"datagrams", 1002}, {"admitted", 34000.5}};
   s.lines[0].refused.clear();
   boost::json::value status = status_of(s);
   EXPECT_EQ(status, boost::json::parse(kept)) << render_status(s);
