@@ -99,7 +99,7 @@ class CratesTest(harness.SystemTest):
     def is_named_everywhere(self, spill, events, bad, status):
         text = status["crates"][bad]["text"].split(":")[0]
         self.assertIn(text, status["problem"]["text"])
-        self.daemon.wait_to_say(re.compile("crate_fault begins: .*" + re.escape(text)))
+        self.daemon.wait_to_say(re.compile("crate_fault (begins|goes on): .*" + re.escape(text)))
         _, said, _ = self.ask_for_json("status", f"{harness.HOST}:{self.daemon.ports.monitor}", "--interval", "100 ms")
         self.assertEqual(said["nodes"][0]["worst_crate"], f"{bad}: silent")
         self.sender.end(spill, events, without=(bad,))
