@@ -55,6 +55,7 @@
 #include "transport/link/link_keys.hpp"
 #include "transport/store/store_reader.hpp"
 #include "transport/system/reason_of.hpp"
+#include "transport/system/standard_streams.hpp"
 
 namespace {
 
@@ -199,6 +200,7 @@ public:
     boost::asio::post(signals_.io, [this] { tick(); });
     signals_.loop([this] { advance(); });
   }
+  [[nodiscard]] bool ended_by_fault() const { return !why_ended_.empty(); }
 
 private:
   static constexpr auto interval = std::chrono::milliseconds(500);
@@ -398,7 +400,8 @@ int run(const loaded_config& config, const std::string& file) {
   books.farm = nullptr;
   farm.reset();
   const bool anew = signals.stopped_by == 0; // a new process takes over, or the device hangs
-  const int code = books.steps.failed() ? EXIT_FAILURE : anew ? exit_start_anew : EXIT_SUCCESS;
+  const bool failed = books.steps.failed() || loop.ended_by_fault();
+  const int code = failed ? EXIT_FAILURE : anew ? exit_start_anew : EXIT_SUCCESS;
   if (books.steps.hangs()) {
     log_warning("the device still hangs: its memory is not released");
     close_log();
@@ -426,6 +429,7 @@ int output_failed() {
 } // namespace
 
 int main(int argc, char** argv) {
+  take_closed_streams();
   (void)std::signal(SIGPIPE, SIG_IGN); // a write to a closed pipe is an error
   (void)std::signal(SIGXFSZ, SIG_IGN); // so is a write beyond RLIMIT_FSIZE
   CLI::App program{"koto-l3d: the level-3 trigger daemon of KOTO", "koto-l3d"};

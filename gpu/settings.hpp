@@ -12,7 +12,7 @@ namespace l3 {
 
 /// The executor of the kernels. `automatic` is cuda if the machine has a device, else pool; hip and
 /// sycl must be requested.
-enum class backend : std::uint8_t { automatic, serial, pool, shuffled, threaded, cuda, hip, sycl };
+enum class backend : std::uint8_t { automatic, serial, pool, cuda, hip, sycl };
 
 /// An injected fault for tests (selection/engine/faulty_engine.hpp).
 enum class fault_kind : std::uint8_t {

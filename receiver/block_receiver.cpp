@@ -2,11 +2,15 @@
 #include "receiver/block_receiver.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <random>
 #include <stdexcept>
 #include <utility>
 
 #include <fmt/format.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <zmq.hpp>
 
 #include "receiver/link_guard.hpp"
@@ -45,6 +49,7 @@ constexpr byte_size files_memory = mebibytes(16);
 constexpr auto retry_time = 1s; ///< after a store error
 /// Time between two checks for finished files.
 constexpr auto completion_interval = 500ms;
+constexpr auto hearing_interval = 1s; ///< of a daemon's heartbeats
 
 /// The sender's key name, or its address.
 std::string sender_of(const zmq::message_t& frame) {
@@ -54,6 +59,21 @@ std::string sender_of(const zmq::message_t& frame) {
   };
   const std::string key = property("User-Id");
   return key.empty() ? "address " + property("Peer-Address") : "key " + key;
+}
+
+/// The port of the other end of a TCP socket; 0 if it has none.
+std::uint32_t port_behind(int socket) {
+  sockaddr_storage there{};
+  socklen_t length = sizeof there;
+  if (::getpeername(socket, reinterpret_cast<sockaddr*>(&there), &length) != 0) return 0;
+  static_assert(offsetof(sockaddr_in, sin_port) == offsetof(sockaddr_in6, sin6_port));
+  return 1 + ntohs(reinterpret_cast<const sockaddr_in&>(there).sin_port);
+}
+
+void note_socket(link_peer& of, int socket) {
+  of.socket = socket;
+  of.port = port_behind(socket);
+  of.bytes = 0;
 }
 
 /// A daemon's blocks in flight are together at most twice the largest block. So its credit shrinks
@@ -176,11 +196,12 @@ bool block_receiver::take_message(time_point now) {
   }
   const std::string address = address_frame.to_string();
   const std::span<std::byte> body(body_frame.data<std::byte>(), body_frame.size());
+  const int socket = zmq_msg_get(head.handle(), ZMQ_SRCFD);
 
   if (header->type == link_message::hello) {
     if (header->sequence != 0 && body.size() == sizeof(link_hello_body)) {
       const auto who = load<link_hello_body>(body.data());
-      take_hello(*header, {address, sender_of(body_frame), who.run, who.node}, now);
+      take_hello(*header, {address, sender_of(body_frame), who.run, who.node, socket}, now);
     } else {
       counters_.garbage.add();
     }
@@ -195,6 +216,7 @@ bool block_receiver::take_message(time_point now) {
   link_peer& from = *speaker;
   from.address = address;
   from.heard_at = now;
+  note_socket(from, socket);
   switch (header->type) {
   case link_message::block: take_blocks(from, *header, body_frame, now); break;
   case link_message::heartbeat: from.acknowledge = true; break;
@@ -221,6 +243,7 @@ void block_receiver::take_hello(const link_header& header, const hello_origin& o
   from.in_words = origin.in_words;
   from.run = origin.run;
   from.node = origin.node;
+  note_socket(from, origin.socket);
   from.take_process(process_of_hello(header), now);
   from.stored = last != 0;
   if (is_new) from.last_event = recent_.last_of(session);
@@ -303,15 +326,32 @@ void block_receiver::take_block(link_peer& from, const link_header& header, zmq:
   recovering_ = static_cast<bool>(store_error_);
 }
 
+/// On a slow line a block takes longer than a daemon may be silent: then its bytes are its life.
+void block_receiver::hear_bytes(time_point now) {
+  for (auto& [session, from] : peers_) {
+    if (from.gone || now < from.heard_at + hearing_interval) continue;
+    tcp_info info{};
+    socklen_t length = sizeof info;
+    if (from.port == 0 || port_behind(from.socket) != from.port ||
+        ::getsockopt(from.socket, IPPROTO_TCP, TCP_INFO, &info, &length) != 0)
+      continue;
+    const std::uint64_t before = std::exchange(from.bytes, info.tcpi_bytes_received);
+    if (before != 0 && from.bytes > before) from.heard_at = now;
+  }
+}
+
 /// Call it without uncommitted blocks.
 void block_receiver::complete_files(time_point now) {
   if (now < completed_at_ + completion_interval) return;
   completed_at_ = now;
+  hear_bytes(now);
   early_.drop_if([&](std::uint64_t session, std::uint64_t) {
     const link_peer* const from = peers_.find(session);
     return from == nullptr || !from->is_there(now);
   });
-  store_.complete_idle_files();
+  if (const std::string why = store_.folder().why_gone(); !why.empty())
+    throw std::runtime_error(why);
+  if (const auto error = store_.complete_idle_files()) store_failed(error, now);
   for (const std::string& text : store_.take_news())
     if (report_) report_(text);
 }
@@ -339,9 +379,11 @@ void block_receiver::commit(time_point now) {
 /// Waits while the disk is full. A disk that fails for long ends this program, and so does a file
 /// that is removed while it is written: daemons keep their blocks and send them again.
 void block_receiver::store_failed(const std::error_code& error, time_point now) {
+  if (const std::string why = store_.folder().why_gone(); !why.empty())
+    throw std::runtime_error(why);
   if (error == std::errc::no_such_file_or_directory)
     throw std::runtime_error(store_.folder().path().string() +
-                             ": the folder, or an open file in it, was removed");
+                             ": an open file of the store was removed");
   counters_.store_errors.add();
   if (is_want_of_room(error))
     failing_since_.reset();

@@ -121,6 +121,7 @@ private:
     std::string in_words; ///< key or address of the peer
     std::uint32_t run = 0;
     std::uint32_t node = 0;
+    int socket = -1;
   };
   void take_hello(const link_header& header, const hello_origin& origin, time_point now);
   void take_blocks(link_peer& from, const link_header& header, zmq::message_t& body,
@@ -137,6 +138,7 @@ private:
   void commit(time_point now);
   void store_failed(const std::error_code& error, time_point now);
   void complete_files(time_point now);
+  void hear_bytes(time_point now);
   void answer_all();
   [[nodiscard]] std::uint32_t credit_of(std::uint64_t session) const;
   void send(const std::string& address, link_message type, std::uint64_t session,

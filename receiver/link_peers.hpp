@@ -58,6 +58,9 @@ struct link_peer {
   std::uint16_t process = 0;            ///< likewise, identifies the daemon's process
   time_point known_since;               ///< when this process first said hello
   time_point heard_at;
+  int socket = -1;         ///< over which it was heard last; ZeroMQ owns it
+  std::uint32_t port = 0;  ///< of the peer there, to recognise another connection's socket
+  std::uint64_t bytes = 0; ///< that came over it, when last asked after a silence
   std::optional<time_point> stored_at;         ///< when its last block was stored
   std::optional<event_key> first_event;        ///< of those stored since known_since
   std::optional<event_key> last_event;         ///< in the store; nothing: none or unknown

@@ -14,13 +14,14 @@ namespace {
 constexpr std::string_view head = R"(<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <noscript><meta http-equiv="refresh" content="2"></noscript><title>koto-l3 receive</title><link rel="icon" href="data:,">
-<style>:root{color-scheme:light dark;--paper:#fff;--ink:#111;--line:#bbb;--good:#176b38;--warn:#8a4b00;--bad:#b00020;--missing:#ffdde0}
-@media(prefers-color-scheme:dark){:root{--paper:#14171a;--ink:#f0f0f0;--line:#50565c;--good:#1b7a42;--warn:#9a5600;--bad:#c5223a;--missing:#5c1220}}
-body{font:1rem/1.5 system-ui,sans-serif;margin:0;padding:1rem;background:var(--paper);color:var(--ink)}main,footer{max-width:80rem;margin:0 auto;overflow-wrap:anywhere}
-table{border-collapse:collapse}.wide{overflow-x:auto}.wide td,.wide th{white-space:nowrap}
-th{text-align:left;padding-right:1rem}td{text-align:right;padding-right:1rem}tr{border-bottom:1px solid var(--line)}
-p.state{padding:.5rem 1rem;color:#fff;background:var(--good);font-size:1.3rem;font-weight:700}p.state.degraded{background:var(--warn)}
-p.state.off{background:var(--bad)}tr.missing{background:var(--missing)}main.old :not(.state){filter:grayscale(1)}a{color:inherit}
+<style>:root{color-scheme:light dark;--paper:#f3f5f7;--card:#fff;--ink:#14181c;--soft:#525d67;--line:#cfd6dc;--good:#176b38;--warn:#8a4b00;--bad:#b00020;--missing:#ffdde0}
+@media(prefers-color-scheme:dark){:root{--paper:#0f1317;--card:#191f25;--ink:#eceff2;--soft:#a9b4be;--line:#36404a;--good:#1b7a42;--warn:#9a5600;--bad:#c5223a;--missing:#5c1220}}
+*{box-sizing:border-box}body{font:1rem/1.5 system-ui,sans-serif;margin:0;background:var(--paper);color:var(--ink);font-variant-numeric:tabular-nums}
+main,footer{padding:0 max(1rem,calc((100vw - 80rem)/2));overflow-wrap:anywhere}h1{font-size:1rem;margin:.8rem 0}h2{font-size:1rem;margin:1.5rem 0 .5rem}footer{color:var(--soft)}
+table{border-collapse:collapse;background:var(--card);border-radius:.4rem}.wide{overflow-x:auto}.wide table{width:100%}.wide td,.wide th{white-space:nowrap}
+th,td{padding:.25rem .8rem;text-align:right}th:first-child{text-align:left}tr+tr{border-top:1px solid var(--line)}th[scope=col]{font-size:.875rem;color:var(--soft)}
+p.state{margin:0 calc(-1*max(1rem,calc((100vw - 80rem)/2)));padding:.8rem max(1rem,calc((100vw - 80rem)/2));color:#fff;background:var(--good);font-size:1.6rem;font-weight:600;line-height:1.25}
+p.state.degraded{background:var(--warn)}p.state.off{background:var(--bad)}tr.missing{background:var(--missing)}main.old :not(.state){filter:grayscale(1)}a{color:inherit}
 </style></head><body><main><h1>koto-l3 receive</h1>
 )";
 

@@ -19,6 +19,7 @@
 #include "monitor/version.hpp"
 #include "tools/whole_number.hpp"
 #include "transport/system/reason_of.hpp"
+#include "transport/system/standard_streams.hpp"
 
 namespace l3 {
 namespace {
@@ -87,6 +88,7 @@ void take_plain_numbers(CLI::App& command) {
 
 int run_program(const std::string& name, const std::string& what, std::span<const command> commands,
                 int argc, const char* const* argv) {
+  take_closed_streams();
   // If the reader has gone (`| head`), a write fails: the command reports it and cleans up.
   (void)std::signal(SIGPIPE, SIG_IGN);
   (void)std::signal(SIGXFSZ, SIG_IGN); // likewise for RLIMIT_FSIZE

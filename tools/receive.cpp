@@ -10,7 +10,6 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 
 #include "config/amount.hpp"
 #include "config/endpoint.hpp"
@@ -33,6 +32,7 @@
 #include "transport/store/block_file.hpp"
 #include "transport/store/held_folder.hpp"
 #include "transport/system/file_io.hpp"
+#include "transport/system/known_folder.hpp"
 #include "transport/system/memory_limit.hpp"
 #include "transport/system/nearest_folder.hpp"
 #include "transport/system/reason_of.hpp"
@@ -56,7 +56,6 @@ constexpr auto longest_step = 100ms;
 constexpr auto pause_for_ledger = 5s;      // after a failed write
 constexpr auto idle_time = 1s;             // without a block, before the ledger is written
 constexpr auto pause_between_ledgers = 1s; // a peer may say goodbye at any rate
-constexpr mode_t folder_mode = 0750;
 
 void warn(std::string_view text) { log_warning("{}", text); }
 
@@ -212,14 +211,8 @@ void refuse_no_folder(const std::filesystem::path& folder) {
 
 void make_folder(const std::filesystem::path& folder) {
   refuse_no_folder(folder);
-  std::error_code error;
-  if (::mkdir(folder.c_str(), folder_mode) == 0) {
-    error = flush_folder(folder.parent_path());
-  } else if (errno != EEXIST) {
-    error = last_error();
-  }
-  if (error)
-    throw command_error("cannot make the folder " + folder.string() + ": " + error.message(),
+  if (const std::string why = why_not_made(folder, is_a_service()); !why.empty())
+    throw command_error("cannot make the folder " + folder.string() + ": " + why,
                         exit_missing_resource);
 }
 
@@ -284,14 +277,15 @@ int receive_until_told(const options& o, store_writer& store, block_receiver& re
   const std::error_code fault = store.complete_all_files();
   if (fault) log_error("the store cannot be written: {}", fault.message());
   for (const std::string& text : store.take_news()) warn(text);
+  const bool failed = fault || store.has_doubtful_blocks();
   const ledger l =
-      account_of(store, receiver.counters(), fault ? receiver_is::failing : receiver_is::ended);
+      account_of(store, receiver.counters(), failed ? receiver_is::failing : receiver_is::ended);
   summarize(o, l, receiver.counters());
   if (!file.write(l)) {
     log_error("the final ledger could not be written: {}", file.trouble());
     return exit_failure;
   }
-  return fault ? exit_failure : 0;
+  return failed ? exit_failure : 0;
 }
 
 /// Refuses texts that the shell should have replaced (config/usage_mistake.hpp).

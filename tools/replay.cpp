@@ -197,10 +197,11 @@ int replay(const options& o) {
 }
 
 const std::map<std::string, backend>& executors() {
-  static const std::map<std::string, backend> all{
-      {"serial", backend::serial},     {"pool", backend::pool}, {"shuffled", backend::shuffled},
-      {"threaded", backend::threaded}, {"cuda", backend::cuda}, {"hip", backend::hip},
-      {"sycl", backend::sycl}};
+  static const std::map<std::string, backend> all{{"serial", backend::serial},
+                                                  {"pool", backend::pool},
+                                                  {"cuda", backend::cuda},
+                                                  {"hip", backend::hip},
+                                                  {"sycl", backend::sycl}};
   return all;
 }
 

@@ -87,7 +87,7 @@ int reprocess(const options& o) {
       print_plain("{} exists already\n", out.string());
     return 0;
   }
-  fs::create_directories(o.out);
+  fs::create_directory(o.out);
   bool accepted = false;
   const reprocess_account a =
       work.run(out, [&](const reprocess_account& all) { return accepted = accepts(o, all); });

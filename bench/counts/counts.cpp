@@ -78,26 +78,18 @@ int run_counts(const counts_options& o) {
   enum class contents : std::uint8_t { simulated, made_up }; // with equal numbers of boards
   struct way {
     std::string name;
-    packing_form packing;
     const selection_program* program;
     codec_id codec = codec_id::koto;
     contents events = contents::simulated;
   };
   json::array rows;
   for (const way& w :
-       {way{"keep all, two passes", packing_form::two_passes, nullptr},
-        way{"keep all, one pass", packing_form::one_pass, nullptr},
-        way{"keep all, strong", packing_form::two_passes, nullptr, codec_id::strong},
-        way{"made up, two passes", packing_form::two_passes, nullptr, codec_id::koto,
-            contents::made_up},
-        way{"made up, one pass", packing_form::one_pass, nullptr, codec_id::koto,
-            contents::made_up},
-        way{"selection", packing_form::two_passes, &program},
-        way{"suppressed, strong", packing_form::two_passes, &suppressed, codec_id::strong},
-        way{"selection, histograms", packing_form::two_passes, &counting}}) {
+       {way{"keep all", nullptr}, way{"keep all, strong", nullptr, codec_id::strong},
+        way{"made up", nullptr, codec_id::koto, contents::made_up}, way{"selection", &program},
+        way{"suppressed, strong", &suppressed, codec_id::strong},
+        way{"selection, histograms", &counting}}) {
     const bool is_made_up = w.events == contents::made_up;
-    engine_limits limits{is_made_up ? made_up_capacity(o.events) : batch.capacity(), 1, 0,
-                         w.packing};
+    engine_limits limits{is_made_up ? made_up_capacity(o.events) : batch.capacity(), 1};
     limits.codec = w.codec;
     const auto e = make_engine({backend::cuda, 0}, limits, w.program);
     frame& f = *e->frames()[0];

@@ -9,7 +9,6 @@
 #include "bench/device/device_pack.hpp"
 #include "bench/harness/queue_memory.hpp"
 #include "selection/engine/frame_parts.hpp"
-#include "selection/packing/one_pass_plan.hpp"
 #include "selection/packing/two_pass_plan.hpp"
 
 namespace l3::bench {
@@ -52,10 +51,8 @@ public:
     cuda_queue& queue = memory_.queue();
     add({"copy of the packets", packets, 2 * packets}, packets_,
         [this] { memory_.copy_within(output_, input_, packets_.size()); });
-    add({"in one pass", packets, packed}, expected_.packed,
-        [&] { one_pass_plan::run(queue, there_, columns_, out, summary_); });
     add({"measure, select, place, pack", packets, packed}, expected_.packed,
-        [&] { two_pass_plan<keep_all>::run(queue, there_, columns_.frame, out, summary_); });
+        [&] { two_pass_plan<keep_all>::run(queue, there_, columns_, out, summary_); });
     add({"in the strong codec", packets, encoded}, expected_.encoded,
         [&] { two_pass_plan<keep_all>::run(queue, there_, encoding_, out, summary_); });
     add({"a block a waveform, a thread a byte", waveforms, records, true}, expected_.slots,
@@ -72,7 +69,7 @@ private:
   void take(region& from) {
     results_ = from.take<event_result>(capacity_.events);
     summary_ = from.take<frame_summary>(1).data();
-    columns_ = one_pass_columns::take(from, capacity_, results_);
+    columns_ = frame_columns::take(from, capacity_, results_);
     encoding_ = frame_columns::take(from, capacity_, results_, codec_id::strong);
   }
 
@@ -87,7 +84,7 @@ private:
   batch_view there_;
   column<event_result> results_;
   frame_summary* summary_ = nullptr;
-  one_pass_columns columns_; // includes those of the plan with two passes
+  frame_columns columns_;
   frame_columns encoding_;
 };
 

@@ -68,8 +68,8 @@ public:
     options_.batches = std::max(o.batches, o.frames); // every frame is checked
     expect(nullptr, expected_);
     if (o.select) expect(contents_.program(), expected_selected_);
-    for (const packing_form form : {packing_form::two_passes, packing_form::one_pass})
-      add_engine(form, nullptr);
+    add_engine(packing_form::two_passes, nullptr);
+    if (!device) add_engine(packing_form::one_pass, nullptr);
     if (o.select) add_engine(packing_form::two_passes, contents_.program());
     const engine& first = *engines_.front();
     bytes_ = fragment_bytes(first.frames()[0]->input);

@@ -136,7 +136,7 @@ found_etcd find_etcd(const std::string& address, time_point until) {
   found_etcd found{text_of(*at), {}, {}};
   auto asked = look_up(at->host, addresses_of);
   if (asked.wait_until(until) != std::future_status::ready) {
-    found.failure = "no name server answers";
+    found.failure = silent_name_servers();
     return found;
   }
   const found_addresses numbers = asked.get();

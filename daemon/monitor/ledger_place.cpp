@@ -19,6 +19,7 @@
 #include "transport/accounting/ledger.hpp"
 #include "transport/system/file_io.hpp"
 #include "transport/system/input_file.hpp"
+#include "transport/system/known_folder.hpp"
 
 namespace l3 {
 namespace {
@@ -41,8 +42,8 @@ std::optional<run_record> record_without_daemon(const std::filesystem::path& fil
   // Read before trying the lock: a start that has just created its record has not locked it yet,
   // and must not find it locked. Such a record is still empty.
   if (read_all(in.file.get(), 0, std::as_writable_bytes(std::span(&r, 1)))) return std::nullopt;
-  if (r.magic != run_record::right_magic || flock(in.file.get(), LOCK_EX | LOCK_NB) != 0)
-    return std::nullopt;
+  if (r.magic != run_record::right_magic) return std::nullopt;
+  if (flock(in.file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return std::nullopt;
   return r;
 }
 
@@ -102,9 +103,8 @@ void ledger_place::prepare() {
   if (const std::string in_the_way = wrong(); !in_the_way.empty())
     throw std::runtime_error(cannot_write(in_the_way));
   if (is_folder()) {
-    std::error_code error;
-    std::filesystem::create_directory(setting_, error);
-    if (error) throw std::runtime_error(cannot_write(error.message()));
+    const std::string why = why_not_made(setting_, is_a_service());
+    if (!why.empty()) throw std::runtime_error(cannot_write(why));
   }
   take();
 }

@@ -33,7 +33,7 @@ public:
   [[nodiscard]] bool none() const { return setting_.empty(); }
   [[nodiscard]] bool is_folder() const { return setting_.ends_with('/'); }
 
-  /// Creates the folder if it is missing, but not its parents. Locks the place for this object.
+  /// Makes the folder as why_not_made() says. Locks the place for this object.
   /// Throws std::runtime_error if another daemon has it, or if ledgers cannot be written there, so
   /// that this fails at the start and not at the end.
   void prepare();

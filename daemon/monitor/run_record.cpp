@@ -100,8 +100,8 @@ void run_record_file::open(const std::string& file) {
     report_(file + ": " + last_error() + ": losses in a crash will be unknown");
     return;
   }
-  // The daemon that owns the file is alive, so it has not crashed.
-  if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
+  // The daemon that owns the file is alive, so it has not crashed. A file system may have no locks.
+  if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     report_(file + " belongs to another daemon (run.ledger): losses in a crash will be unknown");
     ::close(std::exchange(descriptor_, -1));
     return;

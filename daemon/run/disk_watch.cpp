@@ -28,6 +28,14 @@ std::optional<std::uint64_t> room_in(const std::filesystem::path& folder) {
   return std::uint64_t{disk.f_bavail} * disk.f_frsize;
 }
 
+std::vector<known_folder> folders_of(const daemon_settings& s) {
+  std::vector<known_folder> all;
+  if (!s.spool.folder.empty()) all.emplace_back(s.spool.folder);
+  if (!s.run.ledger.empty())
+    all.emplace_back("." / std::filesystem::path(s.run.ledger).parent_path());
+  return all;
+}
+
 } // namespace
 
 std::vector<std::string> disk_shortages(const daemon_settings& s) {
@@ -45,7 +53,7 @@ std::vector<std::string> disk_shortages(const daemon_settings& s) {
 }
 
 disk_watch::disk_watch(const daemon_settings& s, std::chrono::nanoseconds interval)
-    : settings_(s), thread_([this, interval](const std::stop_token& stop) {
+    : settings_(s), folders_(folders_of(s)), thread_([this, interval](const std::stop_token& stop) {
         name_this_thread("disk watch");
         while (!stop.stop_requested()) {
           look(stop);
@@ -56,6 +64,9 @@ disk_watch::disk_watch(const daemon_settings& s, std::chrono::nanoseconds interv
 
 /// Never asks a disk while it holds the lock.
 void disk_watch::look(const std::stop_token& stop) {
+  std::string gone;
+  for (const known_folder& f : folders_)
+    if (gone.empty()) gone = f.why_gone();
   std::optional<spool_content> content = spool();
   bool counts = false;
   {
@@ -67,6 +78,7 @@ void disk_watch::look(const std::stop_token& stop) {
     content = spool_content{totals_in_spool(folder, [&] { return stop.stop_requested(); })};
   if (content) content->room = room_for(content->totals);
   const std::lock_guard lock(mutex_);
+  why_gone_ = std::move(gone);
   spool_ = content;
 }
 
@@ -79,6 +91,11 @@ std::uint64_t disk_watch::room_for(const spool_totals& totals) const {
 std::optional<disk_watch::spool_content> disk_watch::spool() const {
   const std::lock_guard lock(mutex_);
   return spool_;
+}
+
+std::string disk_watch::why_gone() const {
+  const std::lock_guard lock(mutex_);
+  return why_gone_;
 }
 
 void disk_watch::count_spool() {

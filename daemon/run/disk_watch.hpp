@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Watches the disks for run control: whether they have room for a run, and which blocks wait in the
-// spool while no node runs. A hanging disk blocks only this watch's thread.
+// Watches the disks: whether the daemon's folders stay the same ones, whether there is room for a
+// run, and which blocks wait in the spool while no node runs. A hanging disk blocks only this
+// watch's thread.
 #pragma once
 
 #include <chrono>
@@ -13,6 +14,7 @@
 
 #include "config/settings.hpp"
 #include "transport/outbox/spool_index.hpp"
+#include "transport/system/known_folder.hpp"
 
 namespace l3 {
 
@@ -30,8 +32,11 @@ public:
   /// The result of the last look, at most a second old. Nothing if the blocks have not been counted
   /// yet, or without spool.folder.
   [[nodiscard]] std::optional<spool_content> spool() const;
-  /// The next look counts the blocks in spool.folder. The first look always does.
+  /// The next look counts the blocks in spool.folder.
   void count_spool();
+  /// Why a folder is no longer the one of the start, so that the daemon has to end; empty if all
+  /// are.
+  [[nodiscard]] std::string why_gone() const;
 
 private:
   static constexpr std::chrono::nanoseconds longest_wait = std::chrono::seconds(1);
@@ -40,9 +45,11 @@ private:
   [[nodiscard]] std::uint64_t room_for(const spool_totals& totals) const;
 
   const daemon_settings settings_;
+  std::vector<known_folder> folders_; ///< of spool and ledgers
   mutable std::mutex mutex_;
   std::condition_variable_any next_;
-  bool counts_ = true;
+  bool counts_ = false;
+  std::string why_gone_;
   std::optional<spool_content> spool_;
   std::jthread thread_; // the last member: it uses the others
 };

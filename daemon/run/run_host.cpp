@@ -79,8 +79,12 @@ run_host::run_host(const daemon_settings& settings, render_function renders, mem
     : settings_(settings), renders_(std::move(renders)), guard_(std::move(guard)),
       stop_(std::move(stop)), ledgers_(settings.run.ledger, settings.run.node),
       job_(std::move(done)) {
-  if (ledgers_.none()) return;
-  ledgers_.prepare();
+  const std::string& spool = settings.spool.folder;
+  if (const std::string why = spool.empty() ? "" : why_not_made(spool, is_a_service());
+      !why.empty())
+    throw std::runtime_error(fmt::format("spool.folder: cannot use {}: {}", spool, why));
+  if (!ledgers_.none()) ledgers_.prepare();
+  disks_.emplace(settings);
 }
 
 void run_host::keep_ports() {
@@ -100,10 +104,10 @@ void run_host::tell_of(const run_record& crashed) {
 
 void run_host::go_without_run() {
   const std::lock_guard lock(mutex_);
-  if (!without_run_)
-    without_run_ =
-        std::make_unique<unattended_ports>(ports_, settings_.udp.allow, settings_.building);
-  if (!disks_) disks_ = std::make_unique<disk_watch>(settings_);
+  if (without_run_) return;
+  without_run_ =
+      std::make_unique<unattended_ports>(ports_, settings_.udp.allow, settings_.building);
+  disks_->count_spool();
 }
 
 void run_host::stop_going_without_run() {
@@ -247,7 +251,6 @@ run_host::ended_run run_host::finish_ending() {
   const std::lock_guard lock(mutex_);
   last_ = ended;
   event_pages_.clear();
-  if (disks_) disks_->count_spool();
   if (!ended.device_hangs) gone = std::move(node_); // its destructor would wait for the device
   return ended;
 }
@@ -267,8 +270,7 @@ metrics_snapshot run_host::snapshot() const {
     s.node = settings_.run.node;
     s.receiver = settings_.forward.to;
     s.process = usage_of_this_process();
-    if (const auto on_disk = disks_ ? disks_->spool() : std::nullopt)
-      s.spool = {on_disk->totals, on_disk->room};
+    if (const auto on_disk = disks_->spool()) s.spool = {on_disk->totals, on_disk->room};
   }
   s.state = state();
   s.started = started_;
@@ -304,7 +306,10 @@ state_report run_host::state() const {
   return node_ ? node_->state() : state_report{};
 }
 
-std::string run_host::why_ended() const { return node_ ? node_->why_ended() : std::string(); }
+std::string run_host::why_ended() const {
+  const std::string why = node_ ? node_->why_ended() : std::string();
+  return why.empty() ? disks_->why_gone() : why;
+}
 
 std::string run_host::stuck() const {
   const std::lock_guard lock(mutex_);

@@ -90,7 +90,8 @@ public:
     bool device_hangs = false;
   };
 
-  /// Creates the folder of the ledgers; throws std::runtime_error if they cannot be written.
+  /// Makes the folders of spool and ledgers as why_not_made() says; throws std::runtime_error if
+  /// they are not there or cannot be written.
   /// `renders`: returns settings as text. `guard` is called before a node is created. `stop`: see
   /// node; called on the thread that creates the node. `done` is called on a thread of this object
   /// when the begin or end of a run can be finished.
@@ -173,8 +174,9 @@ private:
   const memory_guard guard_;
   stop_question stop_;
   ledger_place ledgers_;
-  std::string ledger_file_; // of the active run
-  std::string comment_;     // likewise
+  std::optional<disk_watch> disks_; // of the folders that the start made or found
+  std::string ledger_file_;         // of the active run
+  std::string comment_;             // likewise
   std::optional<run_record_file> record_;
   bool crashed_ = false;              // an earlier run did not end properly
   std::uint64_t lost_by_crashes_ = 0; // upper limit of events, of runs before this start
@@ -188,7 +190,6 @@ private:
   std::unique_ptr<node> node_;
   http_pages event_pages_; ///< its
   std::unique_ptr<unattended_ports> without_run_;
-  std::unique_ptr<disk_watch> disks_;  ///< null until there is no run for the first time
   std::uint64_t datagrams_before_ = 0; ///< without a run, except the latest one
   std::optional<ended_run> last_;
   std::set<std::uint32_t> used_numbers_; ///< of runs that have begun since the start

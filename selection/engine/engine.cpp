@@ -114,8 +114,6 @@ std::unique_ptr<engine> make_cpu_engine(const compute_settings& settings,
                                         const selection_program* program) {
   switch (settings.where) {
   case backend::serial: return make_serial_engine(limits, program);
-  case backend::shuffled: return make_shuffled_engine(limits, program);
-  case backend::threaded: return make_threaded_engine(limits, program);
   default: return make_pool_engine(settings.threads, limits, program);
   }
 }

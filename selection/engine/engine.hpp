@@ -28,7 +28,7 @@ namespace l3 {
 enum class packing_form : std::uint8_t {
   automatic,  ///< the form that measured faster: one pass on CPUs, two on devices
   two_passes, ///< kernels read packets to measure them, and those of kept events again to pack them
-  one_pass,   ///< a kernel reads each packet once; only for runs that keep everything
+  one_pass,   ///< a kernel reads each packet once; only on CPUs that keep everything
 };
 
 struct engine_limits {

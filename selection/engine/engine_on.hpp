@@ -17,9 +17,8 @@ namespace l3 {
 
 /// The form of an engine that keeps every event.
 [[nodiscard]] constexpr packing_form form_of(const engine_limits& limits, bool has_device) {
-  if (limits.codec != codec_id::koto) return packing_form::two_passes;
-  if (limits.packing != packing_form::automatic) return limits.packing;
-  return has_device ? packing_form::two_passes : packing_form::one_pass;
+  if (has_device || limits.codec != codec_id::koto) return packing_form::two_passes;
+  return limits.packing == packing_form::automatic ? packing_form::one_pass : limits.packing;
 }
 
 /// An engine that keeps every event.
@@ -28,9 +27,11 @@ template <class MakeQueue>
 make_keeping_engine_on(std::string_view name, const engine_limits& limits,
                        const MakeQueue& make_queue, std::shared_ptr<void> parts = nullptr) {
   using queue = std::invoke_result_t<MakeQueue>;
-  if (form_of(limits, queue::memory::has_device) == packing_form::one_pass) {
-    return std::make_unique<basic_engine<queue, one_pass_plan>>(name, limits, make_queue,
-                                                                std::move(parts));
+  if constexpr (!queue::memory::has_device) {
+    if (form_of(limits, false) == packing_form::one_pass) {
+      return std::make_unique<basic_engine<queue, one_pass_plan>>(name, limits, make_queue,
+                                                                  std::move(parts));
+    }
   }
   return std::make_unique<basic_engine<queue, two_pass_plan<keep_all>>>(name, limits, make_queue,
                                                                         std::move(parts));

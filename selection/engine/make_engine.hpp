@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kinds of engines, one function each. Every function has its own source, because each compiles
-// all kernels: engine_pool.cpp for serial and pool, engine_shuffled.cpp, engine_threaded.cpp,
-// engine_cuda.cu or, in a build without the CUDA toolkit, engine_without_cuda.cpp, and likewise
-// engine_hip.hip and engine_sycl.cpp.
+// all kernels: engine_pool.cpp for serial and pool, engine_cuda.cu or, in a build without the CUDA
+// toolkit, engine_without_cuda.cpp, and likewise engine_hip.hip and engine_sycl.cpp.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +25,6 @@ namespace l3 {
 [[nodiscard]] std::unique_ptr<engine> make_pool_engine(std::uint32_t threads,
                                                        const engine_limits& limits,
                                                        const selection_program* program);
-[[nodiscard]] std::unique_ptr<engine> make_shuffled_engine(const engine_limits& limits,
-                                                           const selection_program* program);
-[[nodiscard]] std::unique_ptr<engine> make_threaded_engine(const engine_limits& limits,
-                                                           const selection_program* program);
 
 /// Returns an empty string if the device responds; else the reason, for the operator.
 [[nodiscard]] std::string why_no_cuda(int device = 0);

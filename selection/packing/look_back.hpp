@@ -3,8 +3,7 @@
 // publishes the length of its tile, then looks back over the words of earlier tiles until one of
 // them gives its end; then the block publishes its own end.
 //
-// The blocks exchange only these words, so the words need no order with other accesses. Devices use
-// another form (look_back.cuh), in which a warp reads 32 tiles at a time.
+// The blocks exchange only these words, so the words need no order with other accesses.
 #pragma once
 
 #include <cstdint>
@@ -152,7 +151,3 @@ template <block B>
 }
 
 } // namespace l3
-
-#if defined(__CUDACC__)
-#include "selection/packing/look_back.cuh" // included here so that no device source can leave it out
-#endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plan for runs that keep everything: a kernel reads each packet once, measures and packs it,
+// The plan for runs that keep everything on a CPU: a kernel reads each packet once, measures and packs it,
 // and writes it to its place in the output. The bytes are those of two_pass_plan<keep_all>.
 //
 // A *tile* is up to eight boards of a fragment. Each CUDA block takes tiles by ticket in rising
@@ -207,7 +207,3 @@ struct one_pass_plan {
 };
 
 } // namespace l3
-
-#if defined(__CUDACC__)
-#include "selection/packing/one_pass_plan.cuh" // included here so that no device source can leave it out
-#endif

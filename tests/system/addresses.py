@@ -3,11 +3,14 @@
 """Level 2, the page and the output link over IPv6, by number and by name, with and without keys. Which names the machine knows stands in a
 file that only this process sees, in mounts of its own; without the right to make these, the names are skipped. And the receiver's place on a
 machine where the daemon, too, runs."""
+import contextlib
 import http.client
 import json
 import pathlib
 import socket
 import subprocess
+import threading
+import time
 import unittest
 
 import harness
@@ -46,6 +49,76 @@ class Names(harness.SystemTest):
         except PermissionError as e:
             raise unittest.SkipTest(f"no right to mount: {e.strerror}") from None
         self.addCleanup(own_space.unmount, "/etc/hosts")
+
+
+class SilentNameServers(Names):
+    """They receive questions and do not answer, and the system's look-up waits for them."""
+    bar = 5  # seconds
+
+    def setUp(self):
+        super().setUp()
+        server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.addCleanup(server.close)
+        try:
+            server.bind(("127.0.0.53", 53))
+        except OSError as e:
+            raise unittest.SkipTest(f"no name server may listen here: {e.strerror}") from None
+        servers = self.folder / "resolv.conf"
+        servers.write_text("nameserver 127.0.0.53\n")
+        self.know(V4)
+        own_space.mount_file(servers, "/etc/resolv.conf")
+        self.addCleanup(own_space.unmount, "/etc/resolv.conf")
+        self.manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.addCleanup(self.manager.close)
+        self.manager.bind(str(self.folder / "notify"))
+        self.pings = []
+        threading.Thread(target=self.listen, daemon=True).start()
+
+    def listen(self):
+        with contextlib.suppress(OSError):
+            while True:
+                if b"WATCHDOG=1" in self.manager.recv(4096):
+                    self.pings.append(time.monotonic())
+
+    def end_in_time(self, end, **run):
+        """The receiver had an address, and goes away with it."""
+        receiver, config = self.start_receiver(), self.write_config(forward={"to": f"tcp://{NAME}:{self.ports.receiver}"}, run=run)
+        daemon = self.keep(harness.Daemon(config, self.ports, self.folder, {"NOTIFY_SOCKET": str(self.folder / "notify")}))
+        daemon.wait_to_say("ready")
+        if run:
+            self.assertEqual(self.run_tool("run", "start", "--socket", run["control"])[0], 0)
+        daemon.ready()
+        daemon.wait_for(lambda s: "receiver_absent" not in s["state"]["degraded"], "the receiver")
+        (self.folder / "hosts").write_text("")
+        receiver.stop()
+        daemon.wait_to_say("no name server answers (/etc/resolv.conf: 127.0.0.53)")
+        begun, self.pings = time.monotonic(), []
+        end(daemon)
+        seconds = time.monotonic() - begun
+        self.assertLess(seconds, self.bar)
+        self.assertLess(max((b - a for a, b in zip([begun, *self.pings], [*self.pings, begun + seconds]))), self.bar)
+        print(f"{seconds:.1f} s", end=" ", flush=True)
+        return daemon
+
+    def test_the_daemon_ends(self):
+        self.end_in_time(lambda daemon: self.assertEqual(daemon.stop(), 0, daemon.said()))
+
+    def test_a_run_ends(self):
+        control = str(self.folder / "control.sock")
+
+        def stop(daemon):
+            self.assertEqual(self.run_tool("run", "stop", "--socket", control)[0], 0)
+            daemon.wait_to_say("has ended")
+        self.assertEqual(self.end_in_time(stop, control=control, ledger=f"{self.folder}/ledgers/").stop(), 0)
+
+    def test_a_start(self):
+        """The address to listen at has a name: the start fails in time, and says why."""
+        begun = time.monotonic()
+        p = self.keep(harness.Program([harness.BIN / "koto-l3d", "--config", self.write_config(tcp={"bind": f"other.test:{self.ports.tcp}"})],
+                                      self.folder / "daemon.log"))
+        self.assertEqual(p.wait(), MISSING)
+        self.assertIn("other.test has no address on this machine: no name server answers (/etc/resolv.conf: 127.0.0.53)", p.said())
+        self.assertLess(time.monotonic() - begun, 2 * self.bar)
 
 
 @unittest.skipUnless(has_ipv6(), "this machine has no address ::1")

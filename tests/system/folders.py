@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Folders and files of programs that run: each belongs to one program, and one that is removed meanwhile ends its program with a
-sentence. Such a removal is an operator's error; nothing is made anew, and `verify` and the ledgers show what is missing."""
+sentence. Such a removal is an operator's error; nothing is made anew, and `verify` and the ledgers show what is missing. A missing
+folder may lie on a disk that is not mounted."""
+import contextlib
 import shutil
+import unittest
 
 import harness
+import own_space
 
 FAILED, MISSING = 1, 69
 
@@ -25,7 +29,7 @@ class Removed(harness.SystemTest):
             self.send_events(sender, kept)
             sender.end(2, 30)
             self.assertEqual(receiver.wait(), MISSING)
-            self.assertIn(f"{self.store}: the folder, or an open file in it, was removed", receiver.said())
+            self.assertRegex(receiver.said(), f"{self.store}: (an open file of the store was removed|the folder has disappeared)")
             receiver = self.start_receiver()
             daemon.wait_for_stored(60)
             self.end_and_compare(daemon, receiver, kept)
@@ -48,6 +52,87 @@ class Removed(harness.SystemTest):
         self.assertGreater(daemon.ledger()["spool"]["gone"], 0)
         self.assertEqual(receiver.stop(), 0)
         self.assertNotEqual(self.run_tool("verify", file, self.store)[0], 0)
+
+
+class OnADisk(harness.SystemTest):
+    """A folder on a disk of its own, which is not mounted at the start, or not any more."""
+    store_is_whole = False
+
+    def setUp(self):
+        super().setUp()
+        self.disk = self.folder / "disk"
+        self.disk.mkdir()
+        try:
+            own_space.enter(own_space.MOUNTS)
+        except PermissionError as e:
+            raise unittest.SkipTest(f"no right to mount: {e.strerror}") from None
+
+    def mount(self, place):
+        own_space.mount_small_disk(place, 64 << 20)
+        self.addCleanup(self.unmount, place)
+
+    def unmount(self, place):
+        with contextlib.suppress(PermissionError):  # it is not mounted any more
+            own_space.unmount(place)
+
+    def sections(self):
+        """What puts one of the daemon's folders on the disk."""
+        spool = {"floor": "1 MiB", "size": "64 MiB", "segment": "1 MiB"}
+        yield "spool", {"spool": {"folder": str(self.disk / "spool"), **spool}}
+        yield "ledgers", {"run": {"ledger": f"{self.disk}/ledgers/"}}
+
+    def refused(self, *arguments, environment=None):
+        p = self.keep(harness.Program(arguments, self.folder / "refused.log", environment))
+        self.assertEqual(p.wait(), MISSING, p.said())
+        return p.said()
+
+    def receiver(self):
+        return harness.BIN / "koto-l3", "receive", "--bind", f"tcp://{harness.HOST}:{self.ports.receiver}", "--out", self.disk / "store"
+
+    def test_a_start_in_a_bare_place_is_refused(self):
+        self.assertIn(f"{self.disk} is empty, as the place of a disk that is not mounted", self.refused(*self.receiver()))
+        for name, sections in self.sections():
+            with self.subTest(name):
+                said = self.refused(harness.BIN / "koto-l3d", "--config", self.write_config("bare.toml", **sections))
+                self.assertIn(f"{self.disk} is empty, as the place of a disk that is not mounted", said)
+        self.assertEqual(list(self.disk.iterdir()), [])
+
+    def test_a_service_makes_no_folder(self):
+        self.mount(self.disk)
+        service = {"INVOCATION_ID": "1", "NOTIFY_SOCKET": f"@{self.folder}"}
+        self.assertIn("it does not exist, and a service makes no folder", self.refused(*self.receiver(), environment=service))
+        for name, sections in self.sections():
+            with self.subTest(name):
+                said = self.refused(harness.BIN / "koto-l3d", "--config", self.write_config("service.toml", **sections), environment=service)
+                self.assertIn("it does not exist, and a service makes no folder", said)
+        self.assertEqual(list(self.disk.iterdir()), [])
+
+    def test_a_daemon_ends_when_the_disk_goes(self):
+        for name, sections in self.sections():
+            for change, sentence in ((lambda: own_space.unmount(self.disk), "the folder has disappeared"),
+                                     (lambda: self.mount(self.disk / name), "the folder is on another disk than before")):
+                with self.subTest(name, sentence=sentence):
+                    self.ports = harness.Ports()
+                    self.mount(self.disk)
+                    daemon = self.start_daemon(**sections)
+                    change()
+                    self.assertEqual(daemon.wait(), FAILED, daemon.said())
+                    self.assertRegex(daemon.said(), f"draining: {self.disk}/{name}/?: {sentence}")
+                    self.unmount(self.disk / name)
+                    self.unmount(self.disk)
+                    self.assertEqual(list(self.disk.iterdir()), [])
+
+    def test_a_receiver_ends_when_the_disk_goes(self):
+        self.mount(self.disk)
+        receiver, daemon = self.start_receiver(store=self.disk / "store"), self.start_daemon()
+        sender, sent = self.udp_sender(daemon), self.make_events(20)
+        self.send_events(sender, sent)
+        daemon.wait_for_stored(20)
+        own_space.unmount(self.disk)
+        (self.disk / "store").mkdir()
+        self.assertEqual(receiver.wait(), MISSING, receiver.said())
+        self.assertIn(f"{self.disk}/store: the folder is on another disk than before", receiver.said())
+        self.assertEqual(list((self.disk / "store").glob("blocks*")), [])
 
 
 class Shared(harness.SystemTest):

@@ -83,6 +83,27 @@ class Line(harness.SystemTest):
     def assert_all_came(self):
         self.assertEqual({k: f for k, (_, f) in self.events.items()}, self.sent)
 
+    def test_bytes_that_flow_are_life(self):
+        """On a slow line a block takes longer than a receiver may be silent."""
+        self.receiver.read_little()
+        self.daemon = self.start_daemon(outbox={"block": "1 MiB", "block_age": "1 s"})
+        self.sender = self.udp_sender(self.daemon)
+        self.receiver.accept()
+        self.hello()
+        self.say(WELCOME, 0, 3)
+        self.daemon.wait_for(lambda s: not s["state"]["degraded"], "the receiver")
+        self.send(1200, 1)
+        end = time.monotonic() + 6
+        while time.monotonic() < end:
+            self.receiver.read_some(8 << 10)
+            self.assertNotIn("receiver_absent", self.daemon.status()["state"]["degraded"])
+            time.sleep(0.05)
+        self.assertEqual(self.daemon.status()["receiver"]["blocks_stored"], 0, "a block came: this proves less than it says")
+        self.assertEqual(self.daemon.status()["receiver"]["blocks_resent"], 0)
+        self.take_all(0, 1200)
+        self.assert_all_came()
+        self.finish()
+
     def test_credit_breaks_and_refusals(self):
         self.daemon = self.start_daemon(outbox={"block": "16 KiB", "block_age": "1 s"}, forward={"acknowledge_time_limit": "10 min"})
         self.sender = self.udp_sender(self.daemon)

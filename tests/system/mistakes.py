@@ -377,6 +377,7 @@ class WhatTheSystemRefuses(Mistakes):
 
     def test_no_permission(self):
         (self.folder / "sent.l2raw").chmod(0)
+        (self.folder / "folder" / "file").touch()  # an empty one may be the bare place of a disk
         (self.folder / "folder").chmod(0o555)
         self.folder.chmod(0o755)
         # Root may read and write anything: the command then runs as another user.

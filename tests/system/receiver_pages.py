@@ -7,10 +7,13 @@ import json
 import os
 import re
 import shutil
+import struct
 import subprocess
+import time
 
 import browser
 import harness
+import line_sender
 import own_space
 
 EVENTS = 40
@@ -44,6 +47,21 @@ class Watched(harness.SystemTest):
 
 
 class ReceiverPages(Watched):
+    def test_a_node_whose_block_comes_slowly_is_there(self):
+        """It cannot say that it lives before the block is through."""
+        receiver = self.start_watched()
+        with line_sender.LineSender(harness.HOST, self.ports.receiver) as peer:
+            peer.send(*line_sender.hello(9))
+            self.assertEqual(peer.receive()[0], line_sender.WELCOME)
+            head = line_sender.header(line_sender.BLOCK, 9, 1)
+            peer.send_raw(struct.pack(">BB", line_sender.MORE, len(head)) + head + struct.pack(">BQ", line_sender.LONG, 1 << 20))
+            until = time.monotonic() + 6
+            while time.monotonic() < until:
+                peer.send_raw(bytes(2 << 10))
+                time.sleep(0.05)
+            self.assertNotIn("is missing", receiver.said())
+            receiver.wait_to_say("node 3 is missing")  # it sends no more
+
     def test_each_option_may_stand_in_a_file(self):
         """The service's file, with every key in force; the command line comes first."""
         keys = dict(re.findall(r"^#?(\w+) = (.*)$", (harness.HERE.parents[1] / "deploy/receive.toml").read_text(), re.M))

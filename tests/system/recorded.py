@@ -54,7 +54,7 @@ class Recorded(Selecting):
         for e in said["events"]:
             summary = stored[e["run"], e["spill"], e["event"]].summary
             self.assertEqual((e["settings"], e["quantities"]), (summary.settings, summary.quantities))
-        self.assertEqual(self.again(self.store, "--executor", "shuffled", "--batch", "3"), said)
+        self.assertEqual(self.again(self.store, "--executor", "serial", "--batch", "3"), said)
         told = {b.run: b.settings for b in store_reader.read_store(self.store) if b.settings}
         self.assertEqual((told[RUN].mode, told[RUN].calibration, told[RUN].detector), ("select", CALIBRATION, DETECTOR))
         self.assertEqual((told[RUN + 1].mode, told[RUN + 1].selection, told[RUN + 1].calibration), ("record", SELECTION, None))

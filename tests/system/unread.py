@@ -108,5 +108,23 @@ class Gone(Beside):
         self.assertEqual(len(self.stored()), 30)
 
 
+class Closed(Beside):
+    """A launcher has closed standard input, output and error."""
+
+    def test_no_file_takes_their_place(self):
+        """It would get the lines of the log."""
+        closed = ("sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh")
+        receiver = self.start_receiver(through=closed, listening=False)
+        daemon = self.keep(harness.Program([*closed, harness.BIN / "koto-l3d", "--config", self.write_config()], self.folder / "daemon.log"))
+        for port in self.ports.receiver, self.ports.monitor:
+            harness.wait_until(lambda: connected((harness.HOST, port)), "both").close()
+        for program in receiver, daemon:
+            self.assertEqual({os.readlink(f"/proc/{program.pid}/fd/{n}") for n in range(3)}, {"/dev/null"})
+        self.run_replay(self.write_events(self.make_events(30)))
+        self.assertEqual(daemon.stop(), 0)
+        self.assertEqual(receiver.stop(), FAILED)  # its summary could not be written
+        self.assertEqual(len(self.stored()), 30)
+
+
 if __name__ == "__main__":
     harness.main()

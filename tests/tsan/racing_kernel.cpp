@@ -3,7 +3,7 @@
 // program must fail with a report of a data race; that shows that the check works.
 #include <cstdint>
 
-#include "gpu/executors/threaded.hpp"
+#include "tests/gpu/executors/threaded.hpp"
 #include "gpu/memory/column.hpp"
 
 namespace {

@@ -8,7 +8,7 @@
 #include "tests/selection/algorithms/measure_pulses_cases.hpp"
 
 #include "gpu/executors/pool.hpp"
-#include "gpu/executors/threaded.hpp"
+#include "tests/gpu/executors/threaded.hpp"
 
 namespace l3::test {
 namespace {

@@ -22,9 +22,8 @@ std::uint64_t bytes_of(const input_batch& in, const event_entry& event) {
 
 void add_selecting_options(command_line command, selection_options& o) {
   static const std::map<std::string, backend> executors{
-      {"auto", backend::automatic},    {"serial", backend::serial},     {"pool", backend::pool},
-      {"shuffled", backend::shuffled}, {"threaded", backend::threaded}, {"cuda", backend::cuda},
-      {"hip", backend::hip},           {"sycl", backend::sycl}};
+      {"auto", backend::automatic}, {"serial", backend::serial}, {"pool", backend::pool},
+      {"cuda", backend::cuda},      {"hip", backend::hip},       {"sycl", backend::sycl}};
   command.add_option("--detector", o.files.detector, "description of the detector")
       .capture_default_str();
   command.add_option("--calibration", o.files.calibration,

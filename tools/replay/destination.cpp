@@ -14,6 +14,7 @@
 #include <netdb.h>
 
 #include "transport/format/endian.hpp"
+#include "transport/system/name_lookup.hpp"
 
 namespace l3 {
 namespace {
@@ -107,11 +108,14 @@ std::uint16_t socket_address::port() const {
 }
 
 socket_address resolve(const destination& d) {
+  const found_addresses numbers = addresses_soon(d.host);
+  if (numbers.addresses.empty()) throw std::runtime_error(d.text() + ": " + numbers.failure);
   addrinfo wanted{};
-  wanted.ai_family = AF_UNSPEC;
+  wanted.ai_flags = AI_NUMERICHOST;
   wanted.ai_socktype = d.how == destination::protocol::udp ? SOCK_DGRAM : SOCK_STREAM;
   addrinfo* found = nullptr;
-  if (const int error = ::getaddrinfo(d.host.c_str(), nullptr, &wanted, &found); error != 0)
+  if (const int error = ::getaddrinfo(numbers.addresses.front().c_str(), nullptr, &wanted, &found);
+      error != 0)
     throw std::runtime_error(d.text() + ": " + ::gai_strerror(error));
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(found, ::freeaddrinfo);
   socket_address address;

@@ -29,7 +29,7 @@ bool names_a_machine(const std::string& endpoint) {
   const std::string host(host_of(endpoint));
   in_addr address{};
   return !host.empty() && host != "*" && !is_ipv6(endpoint) &&
-         ::inet_pton(AF_INET, host.c_str(), &address) != 1 && ::if_nametoindex(host.c_str()) == 0;
+         ::inet_pton(AF_INET, host.c_str(), &address) != 1;
 }
 
 std::string endpoint_from(const std::string& local, const std::string& endpoint) {

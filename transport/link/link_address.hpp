@@ -17,7 +17,7 @@ namespace l3 {
 /// may use.
 [[nodiscard]] std::string_view host_of(std::string_view endpoint);
 
-/// Whether the host is a machine's name, which may have IPv4 and IPv6 addresses.
+/// Whether the host to connect to is a name, which may have IPv4 and IPv6 addresses.
 [[nodiscard]] bool names_a_machine(const std::string& endpoint);
 
 /// The endpoint for a connection from this local address; an empty address means any.

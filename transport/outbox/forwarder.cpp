@@ -148,6 +148,7 @@ void forwarder::take_news(way& of, time_point now) {
     of.hello_at = {};
     not_welcome(of, news.down, now);
   }
+  if (of.link->bytes_flow()) window_.bytes_flow(now);
   for (int taken = 0; taken < messages_in_a_turn; ++taken) {
     const auto got = of.link->receive();
     if (!got) break;

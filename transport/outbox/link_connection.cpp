@@ -6,6 +6,8 @@
 #include <cstring>
 #include <utility>
 
+#include <linux/tcp.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include "transport/format/endian.hpp"
@@ -18,12 +20,11 @@ namespace l3 {
 
 namespace {
 
-// Options of ZeroMQ. Its heartbeats only find a dead connection and close it after the silence
-// limit; acknowledgements keep the data safe. No message is queued for a missing connection: those
-// of a broken one are dropped, and the forwarder sends them again. The send mark only limits the
-// memory of a stalled connection.
-// what goes out only bounds what a stalled connection holds.
-constexpr int link_heartbeat_ms = 1000;
+// Options of ZeroMQ. Acknowledgements keep the data safe. The kernel finds a dead connection, not
+// heartbeats of ZeroMQ: on a slow line their answer waits behind a block for longer than a dead
+// peer is silent. No message is queued for a missing connection: those of a broken one are dropped,
+// and the forwarder sends them again. The send mark only limits the memory of a stalled connection.
+/// Also the time for which the kernel sends the same bytes again.
 constexpr int link_silence_ms = 3000;
 constexpr int first_reconnect_ms = 50;
 constexpr int slowest_reconnect_ms = 500;
@@ -32,12 +33,11 @@ constexpr int linger_ms = 500; ///< for the goodbye
 constexpr int messages_in_line = 1024;
 /// A receiver's frame is a header or a text.
 constexpr byte_size largest_answer = kibibytes(64);
-/// At a mark libzmq 4.3.4 stops reading. If the receiver then resets the connection, the next
-/// heartbeat aborts the process. So no socket has both heartbeats and a mark that can be reached.
-constexpr int no_mark = 0;
 constexpr const char* event_address = "inproc://link-events";
-/// Time for a name's addresses of one family before those of the other are tried.
-constexpr std::chrono::seconds time_for_addresses(1);
+/// Time for an address of a name before the next one is tried.
+constexpr std::chrono::seconds time_for_address(1);
+/// After this time without an answer the name servers count as silent.
+constexpr std::chrono::seconds patience_with_name_servers(2);
 /// Time between two look-ups of a name whose machine does not answer.
 constexpr std::chrono::seconds time_between_look_ups(5);
 /// Without a connection ZeroMQ reports an event at least after each time limit of 3 s and a pause.
@@ -112,18 +112,17 @@ std::optional<std::pair<std::uint16_t, std::int32_t>> next_event(zmq::socket_t& 
 
 link_connection::link_connection(const forward_settings& settings, const link_way& way)
     : settings_(settings), from_(way.from), key_(key_of(way, settings)),
-      endpoint_(endpoint_from(way.from, way.to)), by_name_(names_a_machine(way.to)) {
+      by_name_(names_a_machine(way.to)) {
   settings_.to = way.to;
+  if (!by_name_) numbers_.push_back(way.to);
   use_keys(socket_, settings);
   // Not ZMQ_IMMEDIATE: it makes libzmq 4.3.4 abort when a connection breaks between two frames of a
   // message.
   socket_.set(zmq::sockopt::linger, linger_ms);
   socket_.set(zmq::sockopt::sndhwm, messages_in_line);
-  socket_.set(zmq::sockopt::rcvhwm, no_mark);
   socket_.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(largest_answer.bytes));
-  socket_.set(zmq::sockopt::heartbeat_ivl, link_heartbeat_ms);
-  socket_.set(zmq::sockopt::heartbeat_timeout, link_silence_ms);
   socket_.set(zmq::sockopt::tcp_keepalive, 1);
+  socket_.set(zmq::sockopt::tcp_maxrt, link_silence_ms);
   socket_.set(zmq::sockopt::reconnect_ivl, first_reconnect_ms);
   socket_.set(zmq::sockopt::reconnect_ivl_max, slowest_reconnect_ms);
   socket_.set(zmq::sockopt::connect_timeout, link_silence_ms);
@@ -134,17 +133,31 @@ link_connection::link_connection(const forward_settings& settings, const link_wa
 
 void link_connection::connect_once() {
   if (connecting_ || connect_at_) return;
-  socket_.set(zmq::sockopt::ipv6, is_ipv6(settings_.to));
-  socket_.connect(endpoint_);
+  connect();
   connecting_ = true;
   last_event_at_ = steady_clock::now();
+}
+
+/// Does nothing as long as the receiver's name has no known address. ZeroMQ gets numbers only: its
+/// thread would wait for silent name servers, and the end of the process for its thread.
+void link_connection::connect() {
+  if (numbers_.empty()) return;
+  const std::string& to = numbers_[number_ % numbers_.size()];
+  endpoint_ = endpoint_from(from_, to);
+  socket_.set(zmq::sockopt::ipv6, is_ipv6(to));
+  socket_.connect(endpoint_);
+}
+
+void link_connection::disconnect() {
+  if (!endpoint_.empty()) socket_.disconnect(endpoint_);
+  endpoint_.clear();
 }
 
 /// Otherwise ZeroMQ would keep the messages of the broken connection and send them over the next
 /// one, before a hello.
 void link_connection::leave_broken(time_point now) {
   socket_.set(zmq::sockopt::linger, 0);
-  socket_.disconnect(endpoint_);
+  disconnect();
   socket_.set(zmq::sockopt::linger, linger_ms);
   connecting_ = up_ = false;
   connect_at_ = now + pause_after_break;
@@ -155,39 +168,55 @@ void link_connection::leave_broken(time_point now) {
 void link_connection::connect_again_if_given_up(time_point now) {
   if (!connecting_ || up_ || now < last_event_at_ + longest_silence_of_zeromq) return;
   last_event_at_ = now;
-  socket_.disconnect(endpoint_);
-  socket_.connect(endpoint_);
+  disconnect();
+  connect();
 }
 
-/// A name may have IPv4 and IPv6 addresses, and the receiver listens at one of them. Without an
-/// answer both families are tried in turn; ZeroMQ would only try the first IPv6 address.
-void link_connection::try_other_addresses(time_point now) {
-  if (!by_name_ || !connecting_ || now < other_addresses_at_) return;
-  other_addresses_at_ = now + time_for_addresses;
-  socket_.disconnect(endpoint_);
-  socket_.set(zmq::sockopt::ipv6, !socket_.get(zmq::sockopt::ipv6));
-  socket_.connect(endpoint_);
+/// A name may have several addresses, IPv4 and IPv6, and the receiver listens at one of them.
+void link_connection::try_next_address(time_point now) {
+  if (!by_name_ || !connecting_ || now < next_address_at_) return;
+  next_address_at_ = now + time_for_address;
+  disconnect();
+  ++number_;
+  connect();
 }
 
-/// ZeroMQ looks the name up at each attempt, but does not distinguish an unknown name from a silent
-/// machine.
+/// Starts a look-up of the receiver's name, or takes its result. Earlier addresses stay in use when
+/// it fails.
 void link_connection::look_up_name(time_point now, const report_function& report) {
-  if (!by_name_) return;
   const std::string host(host_of(settings_.to));
   if (!looked_up_.valid()) {
     if (now < look_up_at_) return;
     was_up_since_ = false;
+    look_up_at_ = now;
     looked_up_ = look_up(host, addresses_of);
     return;
   }
-  if (looked_up_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return;
-  const std::string why = looked_up_.get().failure;
-  if (was_up_since_) return;
-  look_up_at_ = now + time_between_look_ups;
-  unknown_.reset();
+  std::string why;
+  if (looked_up_.wait_for(std::chrono::seconds(0)) == std::future_status::ready) {
+    found_addresses found = looked_up_.get();
+    look_up_at_ = now + time_between_look_ups;
+    take_addresses(std::move(found.addresses));
+    if (was_up_since_) return;
+    unknown_.reset();
+    why = std::move(found.failure);
+  } else if (now >= look_up_at_ + patience_with_name_servers && !was_up_since_ && !unknown_) {
+    why = silent_name_servers();
+  }
   if (why.empty()) return;
   unknown_ = {settings_.to, key_, why};
   report("the name " + host + " (" + key_ + ") has no address on this machine: " + why);
+}
+
+/// IPv4 first.
+void link_connection::take_addresses(std::vector<std::string> found) {
+  if (found.empty()) return;
+  const auto is_v4 = [](const std::string& a) { return a.find(':') == a.npos; };
+  std::ranges::stable_partition(found, is_v4);
+  const std::string port = settings_.to.substr(settings_.to.rfind(':'));
+  for (std::string& a : found) a = "tcp://" + (is_v4(a) ? a : "[" + a + "]") + port;
+  numbers_ = std::move(found);
+  if (connecting_ && endpoint_.empty()) connect();
 }
 
 link_connection::news link_connection::take_events(const report_function& report) {
@@ -200,6 +229,7 @@ link_connection::news link_connection::take_events(const report_function& report
     last_event_at_ = now;
     if (!connecting_) continue; // of an abandoned connection
     if (what == ZMQ_EVENT_CONNECTED) {
+      descriptor_ = value;
       leave_itself(value, report);
       unanswered = false;
       continue;
@@ -216,7 +246,7 @@ link_connection::news link_connection::take_events(const report_function& report
     was_up = was_up || up_;
     unanswered = false;
     if (!up_) continue;
-    other_addresses_at_ = now + time_for_addresses;
+    next_address_at_ = now + time_for_address;
     was_up_since_ = true;
   }
   if (unanswered) {
@@ -224,9 +254,10 @@ link_connection::news link_connection::take_events(const report_function& report
     if (!from_.empty() && !is_local_address(from_))
       report("no network card of this machine has the address " + from_ +
              " (forward.from): nothing is sent from there until a card has it");
-    look_up_name(now, report);
-    try_other_addresses(now);
+    try_next_address(now);
   }
+  if (by_name_ && connecting_ && (unanswered || looked_up_.valid() || endpoint_.empty()))
+    look_up_name(now, report);
   if (up_) unknown_.reset();
   if (was_up && since.down) leave_broken(now);
   if (connect_at_ && now >= *connect_at_) {
@@ -237,13 +268,23 @@ link_connection::news link_connection::take_events(const report_function& report
   return since;
 }
 
+/// ZeroMQ owns the socket: if it has just closed it, the question fails or is about another one,
+/// which is harmless. Without a queue the peer's system may take the bytes of a dead receiver.
+bool link_connection::bytes_flow() {
+  tcp_info info{};
+  socklen_t length = sizeof info;
+  if (!up_ || ::getsockopt(descriptor_, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return false;
+  const bool more = info.tcpi_bytes_acked > std::exchange(bytes_taken_, info.tcpi_bytes_acked);
+  return more && info.tcpi_notsent_bytes > 0;
+}
+
 void link_connection::leave_itself(int socket, const report_function& report) {
   if (!is_connected_to_itself(socket)) return;
   constexpr linger at_once{1, 0}; // frees the port when the socket is closed
   (void)::setsockopt(socket, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
   report("no receiver listens at " + settings_.to + ": the connection reached itself");
-  socket_.disconnect(endpoint_);
-  socket_.connect(endpoint_);
+  disconnect();
+  connect();
   up_ = false;
 }
 
@@ -288,7 +329,7 @@ bool link_connection::send(const link_header& head, const held_block& block) {
 bool link_connection::wait(std::span<link_connection* const> all, int descriptor,
                            std::chrono::milliseconds limit) {
   for (const link_connection* const c : all)
-    if (c->connect_at_) limit = std::min(limit, pause_after_break);
+    if (c->connect_at_ || c->looked_up_.valid()) limit = std::min(limit, pause_after_break);
   std::vector<zmq_pollitem_t> items{{nullptr, descriptor, ZMQ_POLLIN, 0}};
   for (link_connection* const c : all) {
     const auto events = static_cast<short>(ZMQ_POLLIN | (c->blocked_ ? ZMQ_POLLOUT : 0));

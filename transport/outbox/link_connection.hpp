@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <future>
 #include <memory>
@@ -58,6 +59,10 @@ public:
   /// Sends from the block's memory, and holds the block until it has been sent.
   bool send(const link_header& head, const held_block& block);
 
+  /// Whether the peer's system has taken bytes since the last call and more are waiting: a block on
+  /// a slow line is on its way.
+  [[nodiscard]] bool bytes_flow();
+
   /// Waits until one of them has work (a message, an event, or room for a blocked message) or the
   /// descriptor is readable. Returns true if it is readable.
   [[nodiscard]] static bool wait(std::span<link_connection* const> all, int descriptor,
@@ -68,25 +73,32 @@ private:
   void leave_itself(int socket, const report_function& report);
 
   void leave_broken(time_point now);
-  void try_other_addresses(time_point now);
+  void connect();
+  void disconnect();
+  void try_next_address(time_point now);
+  void take_addresses(std::vector<std::string> found);
   void look_up_name(time_point now, const report_function& report);
   void connect_again_if_given_up(time_point now);
 
   forward_settings settings_;
-  std::string from_;     ///< local address; empty: chosen by the system
-  std::string key_;      ///< configuration key of its receiver
-  std::string endpoint_; ///< in ZeroMQ's form
-  bool by_name_;         ///< the receiver is a machine's name
+  std::string from_;                 ///< local address; empty: chosen by the system
+  std::string key_;                  ///< configuration key of its receiver
+  bool by_name_;                     ///< the receiver is a machine's name
+  std::vector<std::string> numbers_; ///< endpoints of the receiver, with numeric addresses
+  std::size_t number_ = 0;           ///< of the one in use, which counts on beyond the last
+  std::string endpoint_;             ///< in ZeroMQ's form; empty: ZeroMQ connects to none
   zmq::context_t context_{1};
   zmq::socket_t monitor_{context_, zmq::socket_type::pair}; ///< reports events of the next one
   zmq::socket_t socket_{context_, zmq::socket_type::dealer};
   bool connecting_ = false;
   bool up_ = false;
+  int descriptor_ = -1;                  ///< ZeroMQ's TCP socket
+  std::uint64_t bytes_taken_ = 0;        ///< by the peer's system
   std::optional<time_point> connect_at_; ///< set after a break: when to connect again
-  time_point other_addresses_at_{};
+  time_point next_address_at_{};
   std::future<found_addresses> looked_up_; ///< valid: the receiver's name is being looked up
   bool was_up_since_ = false;              ///< since that began, so its result is stale
-  time_point look_up_at_{};                ///< for the next look-up
+  time_point look_up_at_{};                ///< when that began, or the next one is due
   std::optional<unknown_receiver> unknown_;
   time_point last_event_at_{}; ///< of ZeroMQ, or when it was told to connect
   bool blocked_ = false;       ///< ZeroMQ had no room for a message

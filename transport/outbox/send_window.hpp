@@ -48,6 +48,11 @@ public:
   void lost(std::size_t way);
   /// A message came over it, so it is alive.
   void heard(std::size_t way) { ways_[way].is_suspect = false; }
+  /// Bytes of a queue flow: the receiver cannot answer before it has a whole block.
+  void bytes_flow(time_point now) {
+    answered_at_ = now;
+    progress_at_ = std::max(progress_at_, now);
+  }
   /// Another connection was welcomed.
   void joined(const link_header& header, std::string_view body, time_point now);
   /// With several connections, one without answers while the others get some is not used until it
@@ -96,7 +101,7 @@ public:
   /// Whether the receiver claimed to have blocks that were never sent, and made no possible claim
   /// ten seconds or more after that.
   [[nodiscard]] bool is_wrong() const { return wrong_.load(std::memory_order_relaxed); }
-  /// When the receiver last sent something to this lane.
+  /// When the receiver last sent something to this lane, or bytes of a block flowed.
   [[nodiscard]] time_point answered_at() const { return answered_at_; }
   [[nodiscard]] const forward_counters& counters() const { return counters_; }
 

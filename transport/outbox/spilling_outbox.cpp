@@ -154,6 +154,11 @@ void spilling_outbox::write(const std::stop_token& stop) {
     const time_point now = steady_clock::now();
     const bool wrote = write_spilled(now);
     const bool copied = copy_memory(now);
+    if (const auto error = disk_->flush_in_background(now)) {
+      write_errors_.add();
+      failed_at_ = now;
+      report_("the disk did not keep blocks of the spool: " + error.message());
+    }
     release_copies();
     disk_bytes_ = disk_->totals().disk_bytes;
     disk_room_ = disk_->capacity();

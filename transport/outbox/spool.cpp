@@ -44,6 +44,7 @@ std::error_code spool::append(std::span<const std::byte> block) {
     }
   }
   if (const auto error = write(block)) return error;
+  flushes_fail_ = false;
   room_wanted_ = 0;
   failing_since_.reset();
   bool needed = false;
@@ -64,13 +65,31 @@ std::error_code spool::write(std::span<const std::byte> block) {
   const auto offset = segment_.end();
   std::error_code error = segment_.append(block);
   if (!error && system_.flush != nullptr) error = segment_.flush(system_.flush);
+  if (!error && flushes_fail_) error = segment_.flush(flushing_->how());
   if (!error) {
     error = segment_.check();
     if (error == std::errc::no_such_file_or_directory) end_without(segment_.number());
   }
+  if (const std::string why = error ? "" : folder_.why_gone(); !why.empty()) {
+    end(why);
+    error = std::make_error_code(std::errc::no_such_file_or_directory);
+  }
   if (!error) return {};
   segment_.cut(offset);
   return refuse(error, block.size(), true);
+}
+
+std::error_code spool::flush_in_background(time_point now) {
+  if (!flushing_) return {};
+  if (const auto failed = flushing_->take_failure()) {
+    flushes_fail_ = true;
+    if (segment_.number() == failed->file) segment_.give_up();
+    return failed->error;
+  }
+  if (segment_.end() == flushed_end_ || !flushing_->is_due(now)) return {};
+  flushing_->add(segment_);
+  flushed_end_ = segment_.end();
+  return {};
 }
 
 /// Opens a segment with room for the block, if the disk has room too.
@@ -99,6 +118,8 @@ void spool::close_segment() {
     index_.let_go(std::exchange(written_segment_, 0));
     free = index_.take_free();
   }
+  if (flushing_ && segment_.is_sound()) flushing_->add(segment_);
+  flushed_end_ = 0;
   segment_.close();
   remove(free);
 }

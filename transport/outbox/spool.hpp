@@ -29,6 +29,7 @@
 #include "transport/outbox/settings.hpp"
 #include "transport/outbox/spool_index.hpp"
 #include "transport/outbox/spool_releases.hpp"
+#include "transport/store/background_flush.hpp"
 #include "transport/store/block.hpp"
 #include "transport/store/block_file.hpp"
 #include "transport/store/held_folder.hpp"
@@ -39,8 +40,8 @@ namespace l3 {
 /// Free bytes for unprivileged users on the folder's file system; 0 if it does not tell.
 [[nodiscard]] std::uint64_t free_bytes(int folder);
 
-/// Why no daemon can have its spool in this folder, which it would create; empty if this user sees
-/// no obstacle.
+/// Why no daemon can have its spool in this folder, whose last part it may create; empty if this
+/// user sees no obstacle.
 [[nodiscard]] std::string wrong_with_spool_folder(const std::filesystem::path& folder);
 
 /// The contents of a spool folder that no daemon uses; skips what cannot be read.
@@ -59,7 +60,7 @@ struct spool_system {
 
 class spool {
 public:
-  /// Creates the folder if necessary, locks it, and recovers its blocks. Throws std::runtime_error
+  /// Locks the folder, which must exist, and recovers its blocks. Throws std::runtime_error
   /// with a text that says what is wrong.
   explicit spool(const spool_settings& settings, const spool_system& system = {});
   ~spool();
@@ -101,6 +102,9 @@ public:
   /// the free space limit, or `most_blocks`. A block that is already released or on disk is not
   /// written.
   [[nodiscard]] std::error_code append(std::span<const std::byte> block);
+  /// Without `sync`: flushes what was appended, on another thread and at most once a second.
+  /// Returns the error of an earlier flush; from then on append() flushes, until it succeeds.
+  [[nodiscard]] std::error_code flush_in_background(time_point now);
 
   // --- the reading thread ---
 
@@ -170,7 +174,10 @@ private:
   // For the writing thread.
   block_file segment_;
   std::uint64_t next_number_ = 1;
-  std::optional<time_point> failing_since_; ///< since when a disk that is not full refuses blocks
+  std::optional<time_point> failing_since_;  ///< since when a disk that is not full refuses blocks
+  std::optional<background_flush> flushing_; ///< without `sync`
+  std::uint64_t flushed_end_ = 0;            ///< of the segment, given to the flushing thread
+  bool flushes_fail_ = false;
 
   mutable std::mutex lock_; ///< guards the members below
   spool_index index_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <stdexcept>
+#include <utility>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -18,30 +19,17 @@ namespace {
 /// Room is freed by whole segments: a spool of one segment would have none until it is empty.
 constexpr std::uint64_t fewest_segments = 4;
 
-/// Creates the folder and missing parents. Only user and group have access.
-std::filesystem::path made(const std::filesystem::path& folder) {
+std::filesystem::path checked(const std::filesystem::path& folder) {
   if (const std::string why = wrong_with_spool_folder(folder); !why.empty())
     throw std::runtime_error("cannot use the spool in " + folder.string() + ": " + why);
-  std::error_code error;
-  std::vector<std::filesystem::path> missing;
-  for (auto at = folder; !at.empty() && !std::filesystem::exists(at, error); at = at.parent_path())
-    missing.push_back(at);
-  std::filesystem::create_directories(folder, error);
-  if (!error && !missing.empty()) {
-    using enum std::filesystem::perms;
-    std::filesystem::permissions(folder, owner_all | group_read | group_exec, error);
-  }
-  for (auto at = missing.begin(); !error && at != missing.end(); ++at)
-    error = flush_folder(at->parent_path());
-  if (error)
-    throw std::runtime_error("cannot make the folder " + folder.string() + ": " + error.message());
   return folder;
 }
 
 } // namespace
 
 std::string wrong_with_spool_folder(const std::filesystem::path& folder) {
-  std::string why = why_no_folder(folder);
+  std::string why = why_no_folder_of(folder.has_filename() ? folder : folder.parent_path());
+  if (why.empty()) why = why_no_folder(folder);
   std::error_code error;
   if (!why.empty() || !std::filesystem::is_directory(folder, error)) return why;
   try {
@@ -85,8 +73,8 @@ std::size_t spool::index_memory(const spool_settings& settings, std::uint64_t fo
 spool::spool(const spool_settings& settings, const spool_system& system)
     : size_(settings.size.bytes), floor_(settings.floor.bytes),
       segment_bytes_(segment_bytes(settings)), system_(system),
-      folder_(made(settings.folder), "daemon"), releases_(folder_) {
-  if (!settings.sync) system_.flush = nullptr;
+      folder_(checked(settings.folder), "daemon"), releases_(folder_) {
+  if (!settings.sync) flushing_.emplace(std::exchange(system_.flush, nullptr));
   for (const auto& [session, up_to] : releases_.all()) (void)index_.release(session, up_to);
   const auto numbers = store_file_numbers(folder_.path(), store_kind::spool);
   for (const auto number : numbers) recover_segment(number, number == numbers.back());

@@ -145,6 +145,7 @@ std::error_code block_file::open(const held_folder& folder, std::uint64_t number
   const store_file_header head = head_of_file(number, kind);
   error = made.append(std::as_bytes(std::span(&head, 1)));
   if (!error && flush_name != nullptr && flush_name(folder.get()) != 0) error = last_error();
+  if (is_unsupported(error)) error.clear(); // the file system flushes no folders
   if (error) {
     (void)folder.remove(name);
   } else {

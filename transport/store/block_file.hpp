@@ -104,9 +104,12 @@ public:
   /// Returns `no_such_file_or_directory` if the file was removed. Appended blocks are safe only
   /// after this succeeds.
   [[nodiscard]] std::error_code check() const;
+  /// Its contents are in doubt.
+  void give_up() { sound_ = false; }
   /// Removes the blocks behind this place. If that fails, the next start skips them.
   void cut(std::uint64_t end);
 
+  [[nodiscard]] int descriptor() const { return file_.get(); }
   [[nodiscard]] std::uint64_t number() const { return number_; }
   [[nodiscard]] std::uint64_t end() const { return end_; } ///< where the next block begins
   /// Whether the file has blocks, and another one would make it longer than `limit`.

@@ -16,18 +16,14 @@ constexpr mode_t file_mode = 0644;
 
 } // namespace
 
-std::error_code flush_folder(const std::filesystem::path& folder) {
-  const auto path = folder.empty() ? std::filesystem::path(".") : folder;
-  const file_descriptor open(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  return open && ::fsync(open.get()) == 0 ? std::error_code() : last_error();
-}
-
 held_folder::held_folder(std::filesystem::path path, std::string_view program)
-    : path_(std::move(path)), folder_(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    : path_(std::move(path)), known_(path_),
+      folder_(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
   if (!folder_)
     throw std::runtime_error("cannot open the folder " + path_.string() + ": " +
                              last_error().message());
-  if (::flock(folder_.get(), LOCK_EX | LOCK_NB) != 0)
+  // Without the system's locks, as on some network file systems, the administrator sees to it.
+  if (::flock(folder_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     throw std::runtime_error(path_.string() + " is in use by another " + std::string(program) +
                              ": give each its own");
   if (::faccessat(folder_.get(), ".", W_OK | X_OK, AT_EACCESS) != 0)

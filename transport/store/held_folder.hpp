@@ -9,11 +9,9 @@
 #include <system_error>
 
 #include "transport/system/file_descriptor.hpp"
+#include "transport/system/known_folder.hpp"
 
 namespace l3 {
-
-/// Makes new names in this folder survive a power cut.
-[[nodiscard]] std::error_code flush_folder(const std::filesystem::path& folder);
 
 class held_folder {
 public:
@@ -23,6 +21,9 @@ public:
 
   [[nodiscard]] int get() const { return folder_.get(); }
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+  /// Why the path no longer leads to this folder; empty if it does.
+  [[nodiscard]] std::string why_gone() const { return known_.why_gone(); }
 
   /// Opens an existing file. On failure, `error` has the reason.
   [[nodiscard]] file_descriptor open(const std::string& name, int flags,
@@ -34,6 +35,7 @@ public:
 
 private:
   std::filesystem::path path_;
+  known_folder known_;
   file_descriptor folder_;
 };
 

@@ -27,8 +27,9 @@ store_writer::store_writer(store_settings settings)
     : settings_(std::move(settings)), folder_(settings_.folder, "receiver") {
   const auto files = block_files_in(settings_.folder);
   for (const block_file_name& f : files) scan_file(f);
-  if (settings_.sync && ::fsync(folder_.get()) != 0)
-    fail("cannot flush the folder ", settings_.folder);
+  if (const auto error = settings_.sync ? flush_folder(folder_.get()) : std::error_code())
+    fail("cannot flush the folder ", settings_.folder, error);
+  if (!settings_.sync) flushing_.emplace(settings_.flush);
   committed_ = appended_;
   next_number_ = files.empty() ? 1 : files.back().number + 1;
   if (next_number_ > highest_file_number / 2)

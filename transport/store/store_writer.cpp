@@ -128,7 +128,7 @@ std::error_code store_writer::open_next_file(const file_owner& owner, open_files
   }
   ++next_number_;
   fresh.owner = owner;
-  fresh.committed_end = fresh.file.end();
+  fresh.committed_end = fresh.flushed_end = fresh.file.end();
   const store_file_header head = head_of_file(fresh.file.number());
   fresh.contents.emplace(std::as_bytes(std::span(&head, 1)));
   fresh.used_at = settings_.now();
@@ -136,16 +136,18 @@ std::error_code store_writer::open_next_file(const file_owner& owner, open_files
   return {};
 }
 
-/// Commits all open files.
+/// Commits all open files. The next start checks and completes a doubtful file.
 std::error_code store_writer::close_file(open_files::iterator file) {
   if (const auto error = commit()) return error;
   const std::uint64_t number = file->file.number();
   auto contents = std::move(file->contents);
   const bool is_empty = file->file.end() <= sizeof(store_file_header);
+  const bool is_doubtful = file->is_doubtful;
+  if (flushing_ && !is_empty && !is_doubtful) flushing_->add(file->file);
   open_.erase(file);
   if (is_empty)
     (void)folder_.remove(store_file_name(number));
-  else
+  else if (!is_doubtful)
     complete(number, std::move(contents));
   return {};
 }
@@ -177,9 +179,16 @@ std::error_code store_writer::try_to_complete(std::uint64_t number, const file_c
   };
   rename(fresh, sidecar, 0);
   if (error && file) (void)folder_.remove(fresh);
-  rename(store_file_name(number), complete_file_name(number, owner), RENAME_NOREPLACE);
   if (error) return error;
-  return settings_.sync && ::fsync(folder_.get()) != 0 ? last_error() : std::error_code();
+  const std::string complete = complete_file_name(number, owner);
+  rename(store_file_name(number), complete, RENAME_NOREPLACE);
+  if (is_unsupported(error)) { // by this file system; the folder is locked
+    error.clear();
+    if (::faccessat(folder_.get(), complete.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+      return std::make_error_code(std::errc::file_exists);
+    rename(store_file_name(number), complete, 0);
+  }
+  return error || !settings_.sync ? error : flush_folder(folder_.get());
 }
 
 void store_writer::end_session(std::uint64_t session) {
@@ -189,38 +198,78 @@ void store_writer::end_session(std::uint64_t session) {
     if (f.file.number() == found->file) f.ended = true;
 }
 
-/// The next commit reports an error, too.
-void store_writer::complete_idle_files() {
+std::error_code store_writer::complete_idle_files() {
+  if (const auto error = commit()) return error;
   const auto now = settings_.now();
   for (auto at = open_.begin(); at != open_.end();) {
     const auto file = at++;
     const auto idle = now - file->used_at;
     const bool due = idle >= longest_idle || (file->ended && idle >= pause_after_end);
-    if (due && close_file(file)) return;
+    if (const auto error = due ? close_file(file) : std::error_code()) return error;
   }
+  return {};
 }
 
 std::error_code store_writer::complete_all_files() {
   while (!open_.empty())
     if (const auto error = close_file(open_.begin())) return error;
-  return {};
+  if (flushing_) flushing_->finish();
+  return fault_of_flushes();
 }
 
 /// After a failed flush it is unknown what is on disk: the blocks are removed and come again.
 std::error_code store_writer::commit() {
+  if (const auto error = fault_of_flushes()) {
+    take_back();
+    return error;
+  }
   if (!sessions_.has_uncommitted()) return {};
   for (open_file& f : open_) {
     if (f.file.end() == f.committed_end) continue;
-    auto error = settings_.sync ? f.file.flush(settings_.flush) : std::error_code();
+    std::error_code error;
+    if (settings_.sync || flushes_fail_) error = f.file.flush(settings_.flush);
+    if (error && !settings_.sync) doubt(f);
     if (!error) error = f.file.check();
     if (!error) continue;
     take_back();
     return error;
   }
+  flushes_fail_ = false;
+  if (!folder_.why_gone().empty()) {
+    take_back();
+    return std::make_error_code(std::errc::no_such_file_or_directory);
+  }
   for (open_file& f : open_) f.committed_end = f.file.end();
   sessions_.commit();
   committed_ = appended_;
   return {};
+}
+
+/// Without `sync`: has open files flushed, and returns the error of an earlier flush.
+std::error_code store_writer::fault_of_flushes() {
+  if (!flushing_) return {};
+  if (const auto failed = flushing_->take_failure()) {
+    flushes_fail_ = has_doubtful_blocks_ = true;
+    news_.push_back((folder_.path() / store_file_name(failed->file)).string() +
+                    ": the disk did not keep what was written (" + failed->error.message() +
+                    "): acknowledged blocks may be lost; `koto-l3 verify` tells");
+    for (open_file& f : open_)
+      if (f.file.number() == failed->file) doubt(f);
+    return failed->error;
+  }
+  if (!flushing_->is_due(settings_.now())) return {};
+  for (open_file& f : open_) {
+    if (f.is_doubtful || f.flushed_end == f.committed_end) continue;
+    flushing_->add(f.file);
+    f.flushed_end = f.committed_end;
+  }
+  return {};
+}
+
+void store_writer::doubt(open_file& file) {
+  file.is_doubtful = file.committed_end > sizeof(store_file_header);
+  has_doubtful_blocks_ = has_doubtful_blocks_ || file.is_doubtful;
+  file.file.give_up();
 }
 
 void store_writer::take_back() {

@@ -2,9 +2,11 @@
 // Writes a store (docs/formats.md, section 9): a file for each run and node, several at a time, and
 // a sidecar for each complete file. In each file, the first block of a session has the session's
 // settings, if known, so a file can be read alone. Committed blocks survive the death of this
-// process; with `sync` also a power cut. A full disk is a state: append() returns the error, leaves
-// no partial block, and may be called again. A start cuts off torn ends. Blocks behind a damaged
-// place stay, but do not prove that the blocks in it were stored (stored_numbers).
+// process; with `sync` also a power cut. Without it they are flushed within seconds, and the next
+// commit reports a failed flush; from then on commits flush, until one succeeds. A full disk is a
+// state: append() returns the error, leaves no partial block, and may be called again. A start cuts
+// off torn ends. Blocks behind a damaged place stay, but do not prove that the blocks in it were
+// stored (stored_numbers).
 #pragma once
 
 #include <cstddef>
@@ -24,6 +26,7 @@
 
 #include "transport/format/block.hpp"
 #include "transport/format/time.hpp"
+#include "transport/store/background_flush.hpp"
 #include "transport/store/block_file.hpp"
 #include "transport/store/file_contents.hpp"
 #include "transport/store/held_folder.hpp"
@@ -37,7 +40,7 @@ struct store_settings {
   std::string software = "koto-l3"; ///< the file's writer, for sidecars
   std::uint64_t file_bytes = std::uint64_t{1}
                              << 30; ///< size at which a file is followed by the next one
-  bool sync = false;                ///< commit() and the start flush to disk
+  bool sync = false;                ///< commit() and the start flush, instead of a thread
   block_file::flush_function flush = ::fdatasync; ///< used for that
   stop_question stop{}; ///< called while the start reads files: true ends it with scan_stopped
   time_point (*now)() = steady_clock::now; ///< to find idle files
@@ -70,8 +73,8 @@ public:
   /// The session has ended: its file is completed soon, unless more blocks come.
   void end_session(std::uint64_t session);
   /// Completes files that are idle for long, or soon after the end of a session. Call it without
-  /// uncommitted blocks.
-  void complete_idle_files();
+  /// uncommitted blocks. Returns the error of an earlier flush, or of one of these files.
+  [[nodiscard]] std::error_code complete_idle_files();
   /// Completes all files, before this writer ends or before the next block begins a new file.
   [[nodiscard]] std::error_code complete_all_files();
 
@@ -92,6 +95,8 @@ public:
   [[nodiscard]] std::uint32_t last_run() const { return appended_.run; } ///< of the last block
   [[nodiscard]] std::uint64_t torn_ends() const { return torn_ends_; }   ///< cut off at the start
   [[nodiscard]] std::uint64_t damaged() const { return damaged_; } ///< places found at the start
+  /// Whether the disk failed to keep blocks that were committed.
+  [[nodiscard]] bool has_doubtful_blocks() const { return has_doubtful_blocks_; }
 
 private:
   struct open_file {
@@ -100,6 +105,8 @@ private:
     std::optional<file_contents> contents; ///< nothing after blocks were removed: the file is read
     std::set<std::uint64_t> with_settings; ///< sessions with settings in it, or without settings
     std::uint64_t committed_end = 0;
+    std::uint64_t flushed_end = 0; ///< given to the flushing thread
+    bool is_doubtful = false;      ///< the disk may not have its committed blocks
     time_point used_at{};
     bool ended = false; ///< one of its sessions has ended
   };
@@ -124,6 +131,8 @@ private:
   [[nodiscard]] std::error_code try_to_complete(std::uint64_t number,
                                                 const file_contents& contents);
   void take_back();
+  [[nodiscard]] std::error_code fault_of_flushes();
+  void doubt(open_file& file);
 
   store_settings settings_;
   held_folder folder_;
@@ -135,6 +144,9 @@ private:
   store_tally committed_;
   std::uint64_t torn_ends_ = 0;
   std::uint64_t damaged_ = 0;
+  bool has_doubtful_blocks_ = false;
+  bool flushes_fail_ = false; ///< the last flush of the thread, or of a commit after it, failed
+  std::optional<background_flush> flushing_; ///< without `sync`
 };
 
 } // namespace l3

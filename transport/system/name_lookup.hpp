@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <fstream>
 #include <future>
 #include <memory>
 #include <stdexcept>
@@ -67,13 +69,22 @@ struct found_addresses {
   std::string failure;                ///< why there is no address
 };
 
+/// Names the machine's name servers, for a message.
+[[nodiscard]] inline std::string silent_name_servers() {
+  std::ifstream file("/etc/resolv.conf");
+  std::string all;
+  for (std::string word; file >> word;)
+    if (word == "nameserver" && file >> word) all += (all.empty() ? "" : ", ") + word;
+  return "no name server answers (/etc/resolv.conf: " + (all.empty() ? "none" : all) + ")";
+}
+
 /// Waits for the system.
 [[nodiscard]] inline found_addresses addresses_of(const std::string& host) {
   addrinfo wanted{};
   wanted.ai_socktype = SOCK_STREAM;
   addrinfo* first = nullptr;
   if (const int error = ::getaddrinfo(host.c_str(), nullptr, &wanted, &first); error != 0)
-    return {{}, ::gai_strerror(error)};
+    return {{}, error == EAI_AGAIN ? silent_name_servers() : ::gai_strerror(error)};
   found_addresses found;
   for (const addrinfo* a = first; a != nullptr; a = a->ai_next) {
     std::string text(NI_MAXHOST, '\0');
@@ -87,22 +98,6 @@ struct found_addresses {
   return found;
 }
 
-/// The address to listen at for a given address or name: a name's first IPv4 address, or else its
-/// first. Waits for the system. Throws std::runtime_error if there is none, or if it is a multicast
-/// or broadcast address.
-[[nodiscard]] inline std::string listening_address(const std::string& host) {
-  const found_addresses found = addresses_of(host);
-  if (found.addresses.empty())
-    throw std::runtime_error(host + " has no address on this machine: " + found.failure);
-  const auto is_v4 = [](const std::string& a) { return a.find(':') == a.npos; };
-  const auto first = std::ranges::find_if(found.addresses, is_v4);
-  const std::string& number = first == found.addresses.end() ? found.addresses.front() : *first;
-  if (is_group_address(number))
-    throw std::runtime_error(host + " is a multicast or broadcast address: give an address of this "
-                                    "machine, or 0.0.0.0 for all");
-  return number;
-}
-
 /// `ask`: addresses_of(), except in tests. The result's destructor does not wait. If no thread can
 /// be started, the result says so.
 template <class Ask>
@@ -114,6 +109,30 @@ template <class Ask>
     promise->set_value({{}, "no thread could be started to look it up: " + e.code().message()});
   }
   return promise->get_future();
+}
+
+/// Waits for the system, but not for silent name servers.
+[[nodiscard]] inline found_addresses addresses_soon(const std::string& host) {
+  constexpr std::chrono::seconds patience(5);
+  auto asked = look_up(host, addresses_of);
+  if (asked.wait_for(patience) == std::future_status::ready) return asked.get();
+  return {{}, silent_name_servers()};
+}
+
+/// The address to listen at for a given address or name: a name's first IPv4 address, or else its
+/// first. Waits as addresses_soon(). Throws std::runtime_error if there is none, or if it is a
+/// multicast or broadcast address.
+[[nodiscard]] inline std::string listening_address(const std::string& host) {
+  const found_addresses found = addresses_soon(host);
+  if (found.addresses.empty())
+    throw std::runtime_error(host + " has no address on this machine: " + found.failure);
+  const auto is_v4 = [](const std::string& a) { return a.find(':') == a.npos; };
+  const auto first = std::ranges::find_if(found.addresses, is_v4);
+  const std::string& number = first == found.addresses.end() ? found.addresses.front() : *first;
+  if (is_group_address(number))
+    throw std::runtime_error(host + " is a multicast or broadcast address: give an address of this "
+                                    "machine, or 0.0.0.0 for all");
+  return number;
 }
 
 } // namespace l3

@@ -30,6 +30,7 @@ ledger account(std::uint32_t run, std::uint64_t session) {
 
 class ledger_places : public testing::Test {
 protected:
+  ledger_places() { std::ofstream(folder_ / "l3.toml").close(); } // a bare place is empty
   [[nodiscard]] ledger_place place(std::uint32_t node = 3) const {
     return {(folder_ / "ledgers/").string(), node};
   }
@@ -81,6 +82,9 @@ TEST_F(ledger_places, the_folder_is_made_but_none_above_it) {
   EXPECT_TRUE(has("node3.lock"));
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_ / "ledgers"), {}), 1);
   EXPECT_THROW(ledger_place((folder_ / "none/ledgers/").string(), 3).prepare(), std::runtime_error);
+  std::filesystem::create_directory(folder_ / "bare");
+  EXPECT_THROW(ledger_place((folder_ / "bare/ledgers/").string(), 3).prepare(), std::runtime_error)
+      << "a disk may belong there";
   EXPECT_THROW(ledger_place((folder_ / "none/ledger.json").string(), 3).prepare(),
                std::runtime_error);
   EXPECT_THROW(ledger_place("/proc/ledgers/", 3).prepare(), std::runtime_error);

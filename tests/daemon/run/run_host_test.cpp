@@ -21,7 +21,9 @@ using namespace std::chrono_literals;
 
 class hosts_of_runs : public testing::Test {
 protected:
-  hosts_of_runs() : ledgers_(std::filesystem::path(folder_.path()) / "ledgers") {}
+  hosts_of_runs() : ledgers_(std::filesystem::path(folder_.path()) / "ledgers") {
+    std::ofstream(folder_.path() + "/l3.toml").close(); // a bare place is empty
+  }
 
   daemon_settings settings() {
     daemon_settings s;

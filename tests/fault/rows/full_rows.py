@@ -9,7 +9,7 @@ import time
 import harness
 import own_space
 from breaks import Watch
-from preload import FLUSH_ERROR, FLUSHES_FAILED, MORE_FREE, LyingMachine
+from preload import FLUSH_ERROR, FLUSHES_FAILED, MORE_FREE, POOR, LyingMachine
 from scenario import Scenario, counted
 from table import Row
 
@@ -185,6 +185,35 @@ def flushes_fail(run):
     run.findings.inject("flushes that failed", run.machine.get(FLUSHES_FAILED))
 
 
+def disks_forget(run):
+    """Both disks take blocks and say later that they did not keep them. Whoever acknowledged such a block says so, acknowledges no other until
+    the disk keeps it, and does not end well."""
+    run.wait_for_growth()
+    run.machine.set(FLUSH_ERROR, errno.EIO)
+    run.receiver.wait_to_say("the disk did not keep what was written (Input/output error): acknowledged blocks may be lost")
+    run.daemon.wait_to_say("the disk did not keep blocks of the spool: Input/output error")
+    run.wait_for(lambda s: {"receiver_refuses", "spool_fails"} <= set(s["state"]["degraded"]), "a receiver that refuses, and the spool's state")
+    run.machine.set(FLUSH_ERROR, 0)
+    run.findings.time("flowing after it", run.wait_for_growth(), 3)
+    run.findings.inject("times that a disk lost what it had taken", 1)
+    run.interrupt_replay()
+    run.drain(run.daemon)
+    run.findings.equal("exit code of the receiver", run.receiver.stop(), 1)
+    run.findings.check(not harness.json.loads((run.store / "ledger.json").read_text())["clean"], "the receiver's ledger is clean")
+    run.begin_receiver()
+
+
+def poor_file_system(run):
+    receiver_and_daemon_flush(run)
+    run.machine.set(POOR, 1)
+
+
+def complete_files(run):
+    names = sorted(f.name for f in run.store.glob("blocks-*.kl3"))
+    run.findings.check(names and all("-run" in n for n in names), f"files without their complete name: {names}")
+    run.findings.none([line for line in run.receiver.said().splitlines() + run.daemon.said().splitlines() if "cannot" in line or "flush" in line])
+
+
 def receiver_and_daemon_flush(run):
     lying_disk(run)
     run.receiver_environment = run.sections["environment"]
@@ -222,6 +251,10 @@ def disks(plan):
                    daemon=small)
     yield Scenario("a disk that cannot flush", prepare=receiver_and_daemon_flush, fault=flushes_fail, over="tcp", rate=RATE, replay=("--window", 4),
                    receiver=("--sync",), daemon={"outbox": {"block": "32 KiB"}, "spool": {"use": "always", "sync": "on"}, "forward": soon})
+    yield Scenario("disks that do not keep what they took", prepare=receiver_and_daemon_flush, fault=disks_forget, over="tcp", rate=RATE,
+                   replay=("--window", 4), daemon={"outbox": {"block": "32 KiB"}, "spool": {"use": "always"}, "forward": soon})
+    yield Scenario("a file system without locks, flags and flushes of folders", prepare=poor_file_system, judge=complete_files, over="tcp",
+                   rate=100_000, spills=1, events=2000, to_the_end=True, receiver=("--sync",), daemon={"spool": {"use": "always", "sync": "on"}})
 
 
 ROWS = [Row("R8", "memory is bounded", "RSS ≤ planned + 5 %; then disk, then counted shedding", memory),

@@ -9,8 +9,8 @@
 
 #include "gpu/executors/pool.hpp"
 #include "gpu/executors/serial.hpp"
-#include "gpu/executors/shuffled.hpp"
-#include "gpu/executors/threaded.hpp"
+#include "tests/gpu/executors/shuffled.hpp"
+#include "tests/gpu/executors/threaded.hpp"
 
 namespace l3::test {
 

@@ -22,7 +22,7 @@ std::vector<tested_engine> on_cuda() {
 
 const auto name_of = [](const auto& tested) { return tested.param.name; };
 
-INSTANTIATE_TEST_SUITE_P(cuda, engine_bytes, testing::ValuesIn(in_both_forms(on_cuda())), name_of);
+INSTANTIATE_TEST_SUITE_P(cuda, engine_bytes, testing::ValuesIn(on_cuda()), name_of);
 INSTANTIATE_TEST_SUITE_P(cuda_strong, engine_bytes, testing::ValuesIn(by_strong_codec(on_cuda())),
                          name_of);
 INSTANTIATE_TEST_SUITE_P(cuda_strong, engine_decision,

@@ -19,7 +19,7 @@ std::vector<tested_engine> on_hip() {
   return {e};
 }
 
-INSTANTIATE_TEST_SUITE_P(hip, engine_bytes, testing::ValuesIn(in_both_forms(on_hip())),
+INSTANTIATE_TEST_SUITE_P(hip, engine_bytes, testing::ValuesIn(on_hip()),
                          [](const auto& tested) { return tested.param.name; });
 
 } // namespace

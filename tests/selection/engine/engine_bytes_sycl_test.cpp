@@ -22,7 +22,6 @@ std::vector<tested_engine> on_sycl_device() {
 
 const auto name_of = [](const auto& tested) { return tested.param.name; };
 
-// In two passes only: blocks must not wait for one another there.
 INSTANTIATE_TEST_SUITE_P(sycl, engine_bytes, testing::ValuesIn(on_sycl_device()), name_of);
 INSTANTIATE_TEST_SUITE_P(sycl, engine_decision, testing::ValuesIn(on_sycl_device()), name_of);
 

@@ -3,9 +3,9 @@
 
 #include "gpu/executors/pool.hpp"
 #include "gpu/executors/serial.hpp"
-#include "gpu/executors/shuffled.hpp"
-#include "gpu/executors/threaded.hpp"
 #include "selection/engine/engine_on.hpp"
+#include "tests/gpu/executors/shuffled.hpp"
+#include "tests/gpu/executors/threaded.hpp"
 #include "tests/selection/engine/stream_queue.hpp"
 
 namespace l3::test {
@@ -74,8 +74,7 @@ INSTANTIATE_TEST_SUITE_P(cpu_strong, engine_decision, testing::ValuesIn(by_stron
                          name_of);
 INSTANTIATE_TEST_SUITE_P(streams_strong, engine_bytes,
                          testing::ValuesIn(by_strong_codec(on_imagined_device())), name_of);
-INSTANTIATE_TEST_SUITE_P(streams, engine_bytes,
-                         testing::ValuesIn(in_both_forms(on_imagined_device())), name_of);
+INSTANTIATE_TEST_SUITE_P(streams, engine_bytes, testing::ValuesIn(on_imagined_device()), name_of);
 INSTANTIATE_TEST_SUITE_P(cpu, engine_decision, testing::ValuesIn(on_cpu()), name_of);
 INSTANTIATE_TEST_SUITE_P(streams, engine_decision, testing::ValuesIn(on_imagined_device()),
                          name_of);

@@ -20,8 +20,6 @@ TEST(engine, is_called_what_it_is) {
   EXPECT_EQ(make_engine({backend::serial, 0}, {small, 1})->name(), "serial");
   EXPECT_EQ(make_engine({backend::pool, 1}, {small, 1})->name(), "pool (1 thread)");
   EXPECT_EQ(make_engine({backend::pool, 3}, {small, 1})->name(), "pool (3 threads)");
-  EXPECT_EQ(make_engine({backend::shuffled, 0}, {small, 1})->name(), "shuffled");
-  EXPECT_EQ(make_engine({backend::threaded, 0}, {small, 1})->name(), "threaded (3 lanes)");
 }
 
 TEST(engine, takes_a_device_if_there_is_one_and_else_the_pool_and_says_why) {

@@ -16,9 +16,9 @@ TEST(payloads, are_those_of_the_textbook_on_every_executor) {
   const auto count = expect_payloads({backend::serial, 0}, events, 50, 1);
   for (const std::uint64_t n : count) EXPECT_GT(n, 4U); // each payload, and control events
   EXPECT_EQ(expect_payloads({backend::pool, 3}, events, 7, 2), count);
-  EXPECT_EQ(expect_payloads({backend::shuffled, 0}, events, 64, 3), count);
+  EXPECT_EQ(expect_payloads(shuffled_engine, events, 64, 3), count);
   const std::vector<made_event> few(events.begin(), events.begin() + 12);
-  static_cast<void>(expect_payloads({backend::threaded, 0}, few, 5, 4));
+  static_cast<void>(expect_payloads(threaded_engine, few, 5, 4));
 }
 
 /// Boards that are whole have groups; the others have KOTO records.
@@ -28,7 +28,7 @@ TEST(payloads, of_the_strong_codec_are_those_of_the_textbook) {
   for (const std::uint64_t n : count) EXPECT_GT(n, 1U);
   EXPECT_EQ(expect_payloads({backend::pool, 3}, events, 7, 2, codec_id::strong), count);
   const std::vector<made_event> few(events.begin(), events.begin() + 24);
-  static_cast<void>(expect_payloads({backend::shuffled, 0}, few, 5, 3, codec_id::strong));
+  static_cast<void>(expect_payloads(shuffled_engine, few, 5, 3, codec_id::strong));
 }
 
 /// The boards of a fragment, each unpacked alone, have the words of the rebuilt fragment.

@@ -269,7 +269,7 @@ private:
 /// Runs the events on the executor, and compares each kept one with the textbook. Returns how many
 /// events have each payload, the last the number of control events.
 inline std::array<std::uint64_t, 5>
-expect_payloads(const compute_settings& where, const std::vector<made_event>& events,
+expect_payloads(const chosen_engine& where, const std::vector<made_event>& events,
                 std::uint32_t batch, std::uint64_t seed, codec_id codec = codec_id::koto,
                 const std::string& menu = limiting_selection()) {
   const small_selecting s(menu);

@@ -10,9 +10,9 @@
 
 #include <gtest/gtest.h>
 
-#include "selection/engine/make_engine.hpp"
 #include "selection/trigger/parse_selection.hpp"
 #include "tests/selection/detector/small_detector.hpp"
+#include "tests/selection/engine/test_engines.hpp"
 
 namespace l3::test {
 
@@ -37,7 +37,7 @@ public:
 
   /// Runs the events in batches, on all frames in turn.
   [[nodiscard]] std::vector<outcome>
-  select(const compute_settings& where, const std::vector<made_event>& events, std::uint32_t batch,
+  select(const chosen_engine& where, const std::vector<made_event>& events, std::uint32_t batch,
          std::uint32_t frames, std::uint64_t seed, const std::vector<std::string>& sequence = {},
          codec_id codec = codec_id::koto) const {
     selection_program program = loaded_.program();
@@ -56,16 +56,16 @@ public:
 
   /// Runs the events likewise, and shows each frame when it is done.
   template <class See>
-  void run(const compute_settings& where, const std::vector<made_event>& events,
-           std::uint32_t batch, std::uint32_t frames, std::uint64_t seed, selection_program program,
-           See&& see, codec_id codec = codec_id::koto) const {
+  void run(const chosen_engine& where, const std::vector<made_event>& events, std::uint32_t batch,
+           std::uint32_t frames, std::uint64_t seed, selection_program program, See&& see,
+           codec_id codec = codec_id::koto) const {
     program.check_promises = true;
     batch_capacity capacity;
     for (std::size_t at = 0; at < events.size(); at += batch)
       capacity = larger(capacity, capacity_for(part(events, at, batch), piece_bytes));
     engine_limits limits{capacity, frames};
     limits.codec = codec;
-    const auto e = make_engine(where, limits, &program);
+    const auto e = where.make(limits, &program);
     randomness r(seed);
     std::size_t turn = 0;
     for (std::size_t at = 0; at < events.size(); at += batch) {

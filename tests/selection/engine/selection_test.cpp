@@ -25,10 +25,10 @@ TEST(selection, decides_alike_on_every_executor_and_in_every_batch) {
       EXPECT_EQ(s.select({backend::pool, 3}, events, batch, frames, 3), expected);
     }
   }
-  EXPECT_EQ(s.select({backend::shuffled, 0}, events, 64, 2, 4), expected);
+  EXPECT_EQ(s.select(shuffled_engine, events, 64, 2, 4), expected);
   const std::vector<made_event> few(events.begin(), events.begin() + 12);
   const std::vector<outcome> of_few(expected.begin(), expected.begin() + 12);
-  EXPECT_EQ(s.select({backend::threaded, 0}, few, 5, 2, 5), of_few);
+  EXPECT_EQ(s.select(threaded_engine, few, 5, 2, 5), of_few);
 }
 
 /// 10⁵ events on the fast executors, a tenth of them on the shuffled one. With L3_LONG=1 the
@@ -46,13 +46,13 @@ TEST(selection, decides_alike_on_very_many_events) {
     ASSERT_EQ(s.select({backend::pool, 2}, events, 1 + 97 * (turn % 5), 1 + turn % 3, turn + 1),
               expected);
     if (take_long || turn % 10 == 0) {
-      ASSERT_EQ(s.select({backend::shuffled, 0}, events, 50, 2, turn), expected);
+      ASSERT_EQ(s.select(shuffled_engine, events, 50, 2, turn), expected);
     }
     if (take_long) {
       constexpr std::size_t some = 200; // the threaded executor is slow
       const std::vector<made_event> few(events.begin(), events.begin() + some);
       const std::vector<outcome> of_few(expected.begin(), expected.begin() + some);
-      ASSERT_EQ(s.select({backend::threaded, 0}, few, 1 + turn % 9, 1 + turn % 2, turn), of_few);
+      ASSERT_EQ(s.select(threaded_engine, few, 1 + turn % 9, 1 + turn % 2, turn), of_few);
     }
     events_seen += events.size();
     kept += share_kept(expected);
@@ -79,7 +79,7 @@ TEST(selection, runs_another_sequence_if_it_is_told_to) {
     vetoed += (one.fired & ~usual[e].summary.fired & 1) != 0 ? 1 : 0; // "two" asks all counters
   }
   EXPECT_GT(vetoed, 5U);
-  EXPECT_EQ(s.select({backend::shuffled, 0}, events, 50, 1, 1, without), found);
+  EXPECT_EQ(s.select(shuffled_engine, events, 50, 1, 1, without), found);
 }
 
 } // namespace

@@ -55,18 +55,9 @@ private:
 
 const auto events = make_events(6, 3, 4, 23);
 
-/// Cases for both forms of packing.
-class streaming : public testing::TestWithParam<packing_form> {
-protected:
-  static engine_limits limits(const batch_capacity& capacity, std::uint32_t frames) {
-    return {capacity, frames, 0, GetParam()};
-  }
-};
-INSTANTIATE_TEST_SUITE_P(both, streaming,
-                         testing::Values(packing_form::two_passes, packing_form::one_pass),
-                         [](const auto& form) {
-                           return form.param == packing_form::one_pass ? "one_pass" : "two_passes";
-                         });
+engine_limits limits(const batch_capacity& capacity, std::uint32_t frames) {
+  return {capacity, frames};
+}
 
 /// Bytes of the host's output that are no longer poisoned, counted from its start.
 std::size_t written(const frame& f) {
@@ -75,7 +66,7 @@ std::size_t written(const frame& f) {
   return n;
 }
 
-TEST_P(streaming, keeps_frames_in_flight_and_lets_none_wait_for_another) {
+TEST(streaming, keeps_frames_in_flight_and_lets_none_wait_for_another) {
   const streaming_engine e(limits(capacity_for(events, 1400), 3));
   randomness r(1);
   for (const auto& s : e.streams) s->hold();
@@ -92,7 +83,7 @@ TEST_P(streaming, keeps_frames_in_flight_and_lets_none_wait_for_another) {
   }
 }
 
-TEST_P(streaming, waits_once_and_enqueues_nothing_more_when_it_waits) {
+TEST(streaming, waits_once_and_enqueues_nothing_more_when_it_waits) {
   const streaming_engine e(limits(capacity_for(events, 1400), 1));
   randomness r(2);
   frame& f = *e->frames()[0];
@@ -105,7 +96,7 @@ TEST_P(streaming, waits_once_and_enqueues_nothing_more_when_it_waits) {
   EXPECT_EQ(e.streams[0]->enqueued(), enqueued);
 }
 
-TEST_P(streaming, reserves_nothing_once_it_is_made) {
+TEST(streaming, reserves_nothing_once_it_is_made) {
   const streaming_engine e(limits(capacity_for(events, 1400), 2));
   const int before = imagined_memory::allocations();
   randomness r(3);
@@ -114,7 +105,7 @@ TEST_P(streaming, reserves_nothing_once_it_is_made) {
   EXPECT_EQ(imagined_memory::allocations(), before);
 }
 
-TEST_P(streaming, sends_the_input_and_its_tables_in_two_copies) {
+TEST(streaming, sends_the_input_and_its_tables_in_two_copies) {
   const batch_capacity capacity = capacity_for(events, 1400);
   const streaming_engine e(limits(capacity, 1));
   frame& f = *e->frames()[0];
@@ -144,7 +135,7 @@ TEST(streaming_decision, maps_exactly_the_bytes_that_are_kept) {
   }
 }
 
-TEST_P(streaming, names_every_stage_and_warms_up_every_kernel) {
+TEST(streaming, names_every_stage_and_warms_up_every_kernel) {
   const streaming_engine e(limits(capacity_for(events, 0), 2));
   for (const frame* const f : e->frames()) {
     EXPECT_EQ(f->input.used_events + f->input.used_fragments + f->input.used_boards, 0U);
@@ -153,16 +144,13 @@ TEST_P(streaming, names_every_stage_and_warms_up_every_kernel) {
   }
   randomness r(7);
   compute(*e.made, *e->frames()[0], events, 0, r);
-  const std::vector<std::string> two_passes = {"copy in", "measure", "select",
-                                               "place",   "pack",    "copy out"};
-  const std::vector<std::string> one_pass = {"copy in", "pack boards", "place", "pack events",
-                                             "copy out"};
-  EXPECT_EQ(e.streams[0]->stages(), GetParam() == packing_form::one_pass ? one_pass : two_passes);
+  EXPECT_EQ(e.streams[0]->stages(), (std::vector<std::string>{"copy in", "measure", "select",
+                                                              "place", "pack", "copy out"}));
   EXPECT_GT(e.warmed.size(), 1U);
   EXPECT_EQ(e.warmed, e.streams[0]->kernels());
 }
 
-TEST_P(streaming, hands_a_fault_to_its_frame_which_computes_again_in_the_same_memory) {
+TEST(streaming, hands_a_fault_to_its_frame_which_computes_again_in_the_same_memory) {
   const streaming_engine e(limits(capacity_for(events, 1400), 2));
   randomness r(10);
   frame& f = *e->frames()[0];
@@ -180,7 +168,7 @@ TEST_P(streaming, hands_a_fault_to_its_frame_which_computes_again_in_the_same_me
   compute(*e.made, f, events, 1400, r);
 }
 
-TEST_P(streaming, does_not_start_on_a_device_that_fails) {
+TEST(streaming, does_not_start_on_a_device_that_fails) {
   const auto stream = std::make_shared<stream_control>();
   stream->fail("no");
   const auto make = [&] {

@@ -23,7 +23,7 @@ struct counted_spill {
 using counted_spills = std::map<std::uint32_t, counted_spill>;
 
 /// Adds up what all frames counted.
-inline counted_spills count_histograms(const small_selecting& s, const compute_settings& where,
+inline counted_spills count_histograms(const small_selecting& s, const chosen_engine& where,
                                        const std::vector<made_event>& events, std::uint32_t batch,
                                        std::uint32_t frames, std::uint64_t seed,
                                        std::uint32_t one_in,

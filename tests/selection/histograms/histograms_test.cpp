@@ -37,9 +37,9 @@ TEST(histograms, are_alike_on_every_executor_and_in_every_batch) {
   auto other_way = events;
   std::ranges::reverse(other_way);
   EXPECT_EQ(count_histograms(s, {backend::serial, 0}, other_way, 64, 2, 4, 2), expected);
-  EXPECT_EQ(count_histograms(s, {backend::shuffled, 0}, events, 64, 2, 4, 2), expected);
+  EXPECT_EQ(count_histograms(s, shuffled_engine, events, 64, 2, 4, 2), expected);
   const std::vector<made_event> few(events.begin(), events.begin() + 12);
-  EXPECT_EQ(count_histograms(s, {backend::threaded, 0}, few, 5, 2, 5, 2),
+  EXPECT_EQ(count_histograms(s, threaded_engine, few, 5, 2, 5, 2),
             count_histograms(s, {backend::serial, 0}, few, 12, 1, 5, 2));
 }
 

@@ -17,6 +17,14 @@ class LineReceiver(Peer):
         self._seconds = seconds
         super().__init__(None)
 
+    def read_little(self):
+        """The system takes little more from the next connection than is read."""
+        self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 64 << 10)
+
+    def read_some(self, n):
+        """Bytes of the next message."""
+        self._input += self._socket.recv(n)
+
     def accept(self):
         """The daemon's next connection."""
         self.hang_up()

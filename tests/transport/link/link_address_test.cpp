@@ -19,7 +19,7 @@ TEST(link_address, is_a_number_a_name_or_an_interface) {
       {"[::]", true, false, "[::]"},
       {"[fe80::1%eth0]", true, false, "[fe80::1%eth0]"},
       {"*", false, false, "*"},
-      {"lo", false, false, "lo"},
+      {"lo", false, true, "lo"},
       {"0.0.0.0", false, false, "0.0.0.0"},
       {"127.77.0.1", false, false, "127.77.0.1"},
       {"203.0.113.7", false, false, "203.0.113.7"},

@@ -3,6 +3,7 @@
 // that cannot confirm what it took.
 #pragma once
 
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <filesystem>
@@ -34,7 +35,7 @@ private:
 };
 
 /// While this is false no flush succeeds.
-inline bool disk_works = true;
+inline std::atomic<bool> disk_works = true;
 
 inline int flush_if_it_works(int) {
   errno = EIO;

@@ -111,7 +111,7 @@ private:
   file_descriptor peer_;
 };
 
-/// As while the forwarder waits for a disk. The library has a heartbeat each second.
+/// As while the forwarder waits for a disk. Heartbeats of the library would abort the process.
 TEST(link, survives_the_reset_of_a_connection_whose_messages_wait) {
   bare_receiver far;
   forward_settings settings;

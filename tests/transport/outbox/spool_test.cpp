@@ -2,7 +2,9 @@
 // What a spool does while all is well, or the disk is full or failing.
 #include "transport/outbox/spool.hpp"
 
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -26,9 +28,8 @@ using test::spool_block;
 
 TEST(spool, writes_what_the_formats_page_says) {
   const test::scratch_folder folder;
-  const std::string made = folder.path() + "/made/for/it";
+  const std::string& made = folder.path();
   spool disk(small_spool(made));
-  EXPECT_EQ(fs::status(made).permissions(), fs::perms(0750));
   ASSERT_FALSE(disk.append(spool_block(0x42, 1)));
   ASSERT_FALSE(disk.append(spool_block(0x42, 2)));
   const auto file = test::read_file(made + "/spool-000001.kl3");
@@ -56,6 +57,42 @@ TEST(spool, does_not_keep_a_block_that_was_released_before_it_was_written) {
   EXPECT_FALSE(disk.append(spool_block(1, 6)));
   EXPECT_EQ(first_of(disk, 1), 6U);
   EXPECT_EQ(disk.totals().blocks, 1U);
+}
+
+TEST(spool, calls_nothing_safe_when_its_folder_is_another_one) {
+  const test::scratch_folder folder;
+  const std::string name = folder.path() + "/spool";
+  fs::create_directory(name);
+  spool disk(small_spool(name));
+  ASSERT_FALSE(disk.append(spool_block(1, 1)));
+  fs::rename(name, folder.path() + "/moved");
+  EXPECT_TRUE(disk.append(spool_block(1, 2))) << "as after umount of a disk";
+  EXPECT_TRUE(
+      disk.why_ended().ends_with("the folder has disappeared: it was removed, or its disk was "
+                                 "unmounted"));
+  fs::create_directory(name);
+  EXPECT_TRUE(disk.append(spool_block(1, 2)));
+  EXPECT_TRUE(fs::is_empty(name));
+  EXPECT_EQ(last_of(disk, 1), 1U);
+}
+
+TEST(spool, without_sync_reports_what_the_disk_did_not_keep_and_flushes_from_then_on) {
+  const test::scratch_folder folder;
+  spool_system system;
+  system.flush = test::flush_if_it_works;
+  spool disk(small_spool(folder.path()), system);
+  test::disk_works = false;
+  ASSERT_FALSE(disk.append(spool_block(1, 1)));
+  std::error_code error;
+  for (int i = 0; !error && i < 10'000; ++i) {
+    error = disk.flush_in_background(steady_clock::now());
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_EQ(error, std::errc::io_error);
+  EXPECT_TRUE(disk.append(spool_block(1, 2)));
+  test::disk_works = true;
+  EXPECT_FALSE(disk.append(spool_block(1, 2)));
+  EXPECT_EQ(last_of(disk, 1), 2U);
 }
 
 spool* released_meanwhile = nullptr;

@@ -88,7 +88,7 @@ private:
   void complete_some() {
     store_->end_session(session + any(2));
     now += std::chrono::seconds(any(4));
-    store_->complete_idle_files();
+    (void)store_->complete_idle_files();
     (void)store_->take_news();
   }
 

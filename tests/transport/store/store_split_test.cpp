@@ -4,10 +4,12 @@
 #include <cstdio>
 #include <map>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include <boost/json.hpp>
 
+#include "tests/transport/outbox/failing_disk.hpp"
 #include "tests/transport/store/store_files.hpp"
 #include "transport/format/crc32c.hpp"
 #include "transport/format/endian.hpp"
@@ -112,17 +114,17 @@ TEST(store_split, completes_a_file_at_the_end_of_its_session_and_when_it_is_idle
   for (const sender& by : {left, right}) ASSERT_FALSE(append(store, block_from(by, 1)));
   ASSERT_FALSE(store.commit());
   store.end_session(left.session);
-  store.complete_idle_files();
+  ASSERT_FALSE(store.complete_idle_files());
   EXPECT_TRUE(fs::exists(folder.path() + "/blocks-000001.kl3")) << "more may come";
   clock_now += 1s;
-  store.complete_idle_files();
+  ASSERT_FALSE(store.complete_idle_files());
   EXPECT_TRUE(fs::exists(folder.path() + "/blocks-000001-run000007-node0.kl3"));
   EXPECT_TRUE(fs::exists(folder.path() + "/blocks-000002.kl3"));
   ASSERT_FALSE(append(store, block_from(left, 2)));
   ASSERT_FALSE(store.commit());
   EXPECT_TRUE(fs::exists(folder.path() + "/blocks-000003.kl3"));
   clock_now += 10min;
-  store.complete_idle_files();
+  ASSERT_FALSE(store.complete_idle_files());
   EXPECT_EQ(store_file_numbers(folder.path()), (std::vector<std::uint64_t>{1, 2, 3}));
   for (const auto& f : block_files_in(folder.path())) EXPECT_TRUE(f.complete) << f.text();
 }
@@ -181,6 +183,36 @@ TEST(store_split, completes_at_a_start_what_a_killed_receiver_left) {
     EXPECT_TRUE(fs::exists(folder.path() + "/blocks-000003-run000007-node0.kl3"));
     EXPECT_EQ(contents(folder.path()).size(), 3U);
   }
+}
+
+TEST(store_split, without_sync_reports_what_the_disk_did_not_keep_and_flushes_from_then_on) {
+  scratch_folder folder;
+  clock_now = {};
+  store_settings settings = settings_for(folder.path());
+  settings.flush = test::flush_if_it_works;
+  store_writer store(settings);
+  test::disk_works = false;
+  ASSERT_FALSE(append(store, block_from(left, 1)));
+  ASSERT_FALSE(store.commit());
+  std::error_code error;
+  for (int i = 0; !error && i < 10'000; ++i) {
+    clock_now += 10ms;
+    error = store.complete_idle_files();
+    std::this_thread::sleep_for(1ms);
+  }
+  EXPECT_EQ(error, std::errc::io_error);
+  EXPECT_TRUE(store.has_doubtful_blocks());
+  EXPECT_EQ(store.take_news().size(), 1U);
+  ASSERT_FALSE(append(store, block_from(left, 2)));
+  EXPECT_TRUE(store.commit()) << "it is not acknowledged";
+  test::disk_works = true;
+  ASSERT_FALSE(append(store, block_from(left, 2)));
+  EXPECT_FALSE(store.commit());
+  ASSERT_FALSE(store.complete_all_files());
+  EXPECT_EQ(files_in(folder.path()),
+            (names{"blocks-000001.kl3", "blocks-000003-run000007-node0.json",
+                   "blocks-000003-run000007-node0.kl3"}))
+      << "the next start checks the doubtful file";
 }
 
 /// The checksum of a file that lost a block again is that of what is in it.
