@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/monitor/status.hpp"
 
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -44,7 +45,7 @@ public:
 
 private:
   render_function render_;
-  std::pair<double, phase> made_of_;
+  std::optional<std::pair<double, phase>> made_of_;
   shared_text text_{{}};
 };
 
