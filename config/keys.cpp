@@ -472,8 +472,8 @@ const std::vector<key>& keys() {
 
       file_name(
           "spool.folder", [](auto& s) -> auto& { return s.spool.folder; },
-          "Folder for packed events that wait on disk; it is created if missing, and belongs to "
-          "one daemon."),
+          "Folder for packed events that wait on disk; it belongs to one daemon, and a service "
+          "does not create it."),
       choice<>(
           "spool.use", [](auto& s) -> auto& { return s.spool.use; },
           std::vector{std::pair{"overflow", spool_use::overflow}, {"always", spool_use::always}},

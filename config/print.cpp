@@ -23,8 +23,9 @@ constexpr const char* page_head = R"(# Configuration
 is a valid configuration; `deploy/l3.toml` lists every key with its default, commented out.
 
 * `koto-l3d --config FILE --check-config` reads and checks the file, reports all mistakes at once,
-  and exits with 0 (good), 78 (bad) or 69 (the file is good, but this machine lacks the memory, or
-  the device that compute.backend asks for).
+  and exits with 0 (good), 78 (bad) or 69 (the file is good, but the daemon cannot start with it
+  here: memory, devices, addresses, or folders that this user cannot write). `--elsewhere` checks
+  the file of another machine: it leaves out what depends on the machine, and the keys.
 * `koto-l3d --config FILE --print-config` prints the effective value of every key and where it comes
   from: the default, or a line of the file. Its output is itself a valid configuration.
 

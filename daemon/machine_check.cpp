@@ -4,15 +4,21 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
+#include <sys/un.h>
 
 #include "daemon/compute/compute_side.hpp"
 #include "daemon/memory_plan.hpp"
+#include "daemon/monitor/ledger_place.hpp"
 #include "daemon/words.hpp"
 #include "transport/outbox/spool.hpp"
+#include "transport/system/name_lookup.hpp"
+#include "transport/system/nearest_folder.hpp"
 
 namespace l3 {
 
@@ -78,6 +84,65 @@ std::vector<std::string> wrong_with_node(const daemon_settings& s) {
   std::vector<std::string> wrong{wrong_with_outbox(s), wrong_with_spool(s.spool)};
   std::erase(wrong, "");
   return wrong;
+}
+
+namespace {
+
+std::string wrong_with_address(const char* key, const std::string& host) {
+  try {
+    if (host.empty() || is_local_address(listening_address(host))) return {};
+    return fmt::format("{}: no network card of this machine has the address {}", key, host);
+  } catch (const std::runtime_error& e) {
+    return fmt::format("{}: {}", key, reason_of(e));
+  }
+}
+
+std::string wrong_with_socket(const std::filesystem::path& name) {
+  constexpr std::size_t longest = sizeof(sockaddr_un::sun_path) - 1;
+  std::error_code error;
+  std::string why = why_no_folder_of(name);
+  if (why.empty()) why = why_not_writable("." / name.parent_path());
+  if (why.empty() && std::filesystem::exists(name, error) &&
+      !std::filesystem::is_socket(name, error))
+    why = "it exists and is no socket";
+  if (name.native().size() > longest)
+    why = fmt::format("the name of a socket has at most {} bytes", longest);
+  return why.empty() ? why : fmt::format("run.control = {}: {}", name.string(), why);
+}
+
+} // namespace
+
+start_check check_start(const daemon_settings& s) {
+  start_check found{{wrong_with_outbox(s)}, {}};
+  const auto look = [&](const char* key, const std::filesystem::path& folder,
+                        const std::function<std::string()>& why) {
+    if (comes_with_the_service(folder))
+      found.notes.push_back(fmt::format("{}: there is no folder {} yet: the service creates it",
+                                        key, folder.string()));
+    else
+      found.wrong.push_back(why());
+  };
+  const auto above = [](const std::string& name) {
+    return std::filesystem::path(name.substr(0, name.find_last_not_of('/') + 1)).parent_path();
+  };
+  if (!s.spool.folder.empty())
+    look("spool.folder", above(s.spool.folder), [&] {
+      std::string wrong = wrong_with_spool(s.spool);
+      if (!wrong.empty()) return wrong;
+      wrong = why_not_writable(s.spool.folder);
+      return wrong.empty() ? wrong : fmt::format("spool.folder = {}: {}", s.spool.folder, wrong);
+    });
+  if (!s.run.ledger.empty())
+    look("run.ledger", above(s.run.ledger),
+         [&] { return ledger_place(s.run.ledger, s.run.node).why_not_here(); });
+  if (!s.run.control.empty())
+    look("run.control", above(s.run.control), [&] { return wrong_with_socket(s.run.control); });
+  for (const auto& [key, host] :
+       {std::pair{"udp.bind", s.udp.bind}, std::pair{"tcp.bind", s.tcp.bind},
+        std::pair{"monitor.bind", s.monitor.bind}})
+    found.wrong.push_back(wrong_with_address(key, host));
+  std::erase(found.wrong, "");
+  return found;
 }
 
 namespace {

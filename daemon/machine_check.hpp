@@ -24,6 +24,14 @@ using memory_guard = std::function<std::string(const daemon_settings&)>;
 /// no folder, or the outbox is too small.
 [[nodiscard]] std::vector<std::string> wrong_with_node(const daemon_settings& s);
 
+/// What --check-config finds beside the files of a configuration.
+struct start_check {
+  std::vector<std::string> wrong; ///< why no daemon with these settings starts here as this user
+  std::vector<std::string> notes; ///< what only the service manager creates
+};
+/// A port that is taken now may be free at the start.
+[[nodiscard]] start_check check_start(const daemon_settings& s);
+
 // Chooses the number and size of frames for the devices and the memory of the machine, where the
 // configuration leaves them open (frames.count, frames.events).
 

@@ -35,7 +35,6 @@
 #include "daemon/farm/farm_member.hpp"
 #include "daemon/farm/farm_node.hpp"
 #include "daemon/machine_check.hpp"
-#include "daemon/memory_plan.hpp"
 #include "daemon/monitor/recent_history.hpp"
 #include "daemon/monitor/status.hpp"
 #include "daemon/monitor/troubles.hpp"
@@ -288,27 +287,29 @@ void imagine_a_fault(compute_settings& s) {
 bool can_start(daemon_settings s) {
   const found_devices devices = find_devices(s.compute);
   static_cast<void>(choose_frames(s, devices, lowest_memory_limit()));
-  bool can = true;
-  for (const std::string& wrong : {wrong_with_outbox(s), wrong_with_backend(s.compute),
-                                   wrong_with_memory(s, devices, lowest_memory_limit())}) {
-    if (wrong.empty()) continue;
-    std::fprintf(stderr, "koto-l3d: %s\n", plain_line(wrong).c_str());
-    can = false;
-  }
-  return can;
+  auto [wrong, notes] = check_start(s);
+  wrong.push_back(wrong_with_backend(s.compute));
+  wrong.push_back(wrong_with_memory(s, devices, lowest_memory_limit()));
+  std::erase(wrong, "");
+  for (const auto& all : {notes, wrong})
+    for (const std::string& text : all)
+      std::fprintf(stderr, "koto-l3d: %s\n", plain_line(text).c_str());
+  return wrong.empty();
 }
 
 /// For --check-config: files that only the service can read are reported and not counted as
-/// mistakes.
-void leave_out_credentials(daemon_settings& s) {
-  const auto look = [](const char* key, std::string& file) {
-    if (!is_for_the_service_alone(file)) return;
-    std::fprintf(stderr, "koto-l3d: %s: %s was not checked: only the service can read it\n", key,
-                 plain_line(file).c_str());
-    file.clear();
+/// mistakes. Another machine's keys are left out.
+void leave_out_keys(daemon_settings& s, bool elsewhere) {
+  const auto look = [&](const char* key, std::string& file) {
+    const bool of_service = is_for_the_service_alone(file);
+    if (of_service && !elsewhere)
+      std::fprintf(stderr, "koto-l3d: %s: %s was not checked: only the service can read it\n", key,
+                   plain_line(file).c_str());
+    if (of_service || elsewhere) file.clear();
   };
   look("forward.secret_key", s.forward.secret_key);
   look("farm.password", s.farm.password);
+  if (elsewhere) s.forward.receiver_key.clear();
 }
 
 /// For --print-config: prints a file with the same effect. A comment gives the values of "auto" on
@@ -436,12 +437,21 @@ int main(int argc, char** argv) {
   program.failure_message(usage_mistake);
   std::string file;
   bool check = false;
+  bool elsewhere = false;
   bool print_all = false;
   program
       .add_option("--config", file,
                   "Configuration file (TOML); without it every key has its default")
       ->check(refuse_no_name);
-  program.add_flag("--check-config", check, "Check the configuration and exit");
+  auto* const checks = program.add_flag(
+      "--check-config", check,
+      "Check the configuration and whether this user can start with it on this machine, and exit");
+  program
+      .add_flag(
+          "--elsewhere", elsewhere,
+          "The configuration is another machine's: leave out addresses, folders, keys, memory "
+          "and devices")
+      ->needs(checks);
   program.add_flag("--print-config", print_all,
                    "Print the effective configuration and where each value comes from, and exit");
   program.set_version_flag("--version", version_line("koto-l3d"));
@@ -455,14 +465,14 @@ int main(int argc, char** argv) {
   try {
     const loaded_config config = file.empty() ? loaded_config{} : load_config(file);
     loaded_config looked_at = config;
-    if (check) leave_out_credentials(looked_at.settings);
+    if (check) leave_out_keys(looked_at.settings, elsewhere);
     const auto mistakes = mistakes_in(looked_at);
     if (!mistakes.empty()) {
       say_last(fmt::format("{}", fmt::join(mistakes, "\n")));
       return exit_bad_configuration;
     }
     if (print_all) print(config);
-    if (check && !can_start(config.settings)) return exit_missing_resource;
+    if (check && !elsewhere && !can_start(config.settings)) return exit_missing_resource;
     if (check) std::printf("%s: ok\n", file.empty() ? "defaults" : plain_line(file).c_str());
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) return output_failed();
     return check || print_all ? EXIT_SUCCESS : run(config, file);

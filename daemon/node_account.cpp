@@ -22,6 +22,8 @@ std::string backend_name(const engine& e) {
 
 ledger node::account() const {
   ledger a = parts_->sums();
+  a.missing = parts_->spills.in_sum().missing;
+  a.clean = a.clean && a.missing == 0;
   a.spills = parts_->spills.all();
   a.earlier_spills = parts_->spills.earlier();
   a.earlier_spills.admitted += parts_->building.older_admitted;

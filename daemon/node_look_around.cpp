@@ -12,7 +12,7 @@ void node::look_around() {
       std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
   const spill_list::news ended = p.spills.fetch();
   const ledger a = p.sums();
-  p.pause.look(a.fragments.seen, ended.count != 0, p.builder.open_fragments(), now);
+  p.pause.look(a.fragments.seen, p.builder.between_spills(), p.builder.open_fragments(), now);
   {
     const std::lock_guard lock(p.look_mutex);
     p.stuck = p.state.report().now == phase::receiving ? p.progress.stuck(now) : std::string();

@@ -6,10 +6,10 @@
 #include <iterator>
 #include <random>
 #include <span>
-#include <sstream>
 #include <stdexcept>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "config/toml/complaints.hpp"
 #include "daemon/memory_plan.hpp"
@@ -250,7 +250,7 @@ void node::parts::watch_threads() {
   if (tcp) progress.add("tcp", [this] { return tcp->turns(); });
 }
 
-/// Logs the algorithms that run on each event, and where their results are.
+/// Logs the algorithms that run on each event, and what a person may have overlooked.
 void node::parts::log_sequence() const {
   if (settings.selection.calibration.empty()) {
     log_warning("selection: without selection.calibration gains and times are nominal, from the "
@@ -262,9 +262,7 @@ void node::parts::log_sequence() const {
   if (selection->tables.constants.overfull_lines == 0)
     log_warning("selection: no line has `overfull = true`: every event with more clusters or hits "
                 "than there is room for is kept, and is shed after all others when room runs out");
-  std::istringstream lines(
-      describe_sequence(selection->settings, frame_capacity(settings), makes_histograms()));
-  for (std::string text; std::getline(lines, text);) log_info("selection: {}", text);
+  log_info("selection: the steps are {}", fmt::join(selection->program().sequence, ", "));
 }
 
 /// Called when even the CPU could not compute a frame.

@@ -23,6 +23,14 @@ namespace {
 constexpr std::size_t most_lines = 10;        // mistakes of one file in the log
 constexpr std::size_t longest_mistake = 1000; // bytes; a mistake may quote a value of any length
 
+/// What is wrong with the value of a key, with the place where the key was set.
+std::string mistake_at(const loaded_config& config, std::string_view path, std::string text) {
+  const auto origin = config.origins.find(path);
+  return to_string(
+      complaint{origin == config.origins.end() ? source_place{std::string(path)} : origin->second,
+                std::move(text)});
+}
+
 /// Reports a file of the selection that cannot be read with the key that names it.
 void look_at_selection_files(const loaded_config& config, std::vector<std::string>& mistakes) {
   const selection_files& files = config.settings.selection;
@@ -35,11 +43,9 @@ void look_at_selection_files(const loaded_config& config, std::vector<std::strin
     try {
       static_cast<void>(read_text(file));
     } catch (const bad_file& e) {
-      const auto origin = config.origins.find(path);
-      mistakes.push_back(
-          to_string(complaint{origin == config.origins.end() ? source_place{path} : origin->second,
-                              fmt::format("{} = {}: the file {}{}", path, quote(file),
-                                          e.all().front().text, built_in_hint(file))}));
+      mistakes.push_back(mistake_at(config, path,
+                                    fmt::format("{} = {}: the file {}{}", path, quote(file),
+                                                e.all().front().text, built_in_hint(file))));
     }
   }
 }
@@ -83,10 +89,11 @@ std::vector<std::string> mistakes_in(const loaded_config& config) {
   try {
     if (!s.farm.password.empty()) static_cast<void>(read_secret_line(s.farm.password));
   } catch (const std::runtime_error& e) {
-    mistakes.push_back(fmt::format("farm.password: {}", reason_of(e)));
+    mistakes.push_back(
+        mistake_at(config, "farm.password", fmt::format("farm.password: {}", reason_of(e))));
   }
-  if (std::string wrong = wrong_with_keys(s.forward); !wrong.empty())
-    mistakes.push_back(std::move(wrong));
+  if (const std::string wrong = wrong_with_keys(s.forward); !wrong.empty())
+    mistakes.push_back(mistake_at(config, wrong.substr(0, wrong.find(':')), wrong));
   return mistakes;
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Detects pauses of the beam: a spill has ended, and no data have come since. Where senders do not
-// mark the end of a spill, ten seconds of silence are a pause.
+// Detects pauses of the beam: the event builder is between two spills, and no data have come since.
 #pragma once
 
 #include <chrono>
@@ -12,16 +11,11 @@ namespace l3 {
 
 class spill_pause {
 public:
-  /// Call it about twice a second with the current counts.
-  void look(std::uint64_t fragments_seen, bool a_spill_ended, std::uint64_t still_open,
-            time_point now) {
-    const bool came = fragments_seen != seen_;
-    if (came || still_open != 0) quiet_since_ = now;
-    if (came) spill_over_ = false;
-    if (a_spill_ended) spill_over_ = true;
+  /// Call it about twice a second. `between`: see event_builder::between_spills().
+  void look(std::uint64_t fragments_seen, bool between, std::uint64_t still_open, time_point now) {
+    if (fragments_seen != seen_ || still_open != 0 || !between) quiet_since_ = now;
     seen_ = fragments_seen;
-    const auto quiet = now - quiet_since_;
-    is_one_ = quiet >= (spill_over_ ? after_a_spill : without_an_end);
+    is_one_ = now - quiet_since_ >= shortest;
   }
 
   [[nodiscard]] bool is_one() const { return is_one_; }
@@ -31,12 +25,10 @@ public:
   }
 
 private:
-  static constexpr std::chrono::milliseconds after_a_spill{400};
-  static constexpr std::chrono::seconds without_an_end{10};
+  static constexpr std::chrono::milliseconds shortest{400};
 
   std::uint64_t seen_ = 0;
   time_point quiet_since_{};
-  bool spill_over_ = false;
   bool is_one_ = false;
 };
 

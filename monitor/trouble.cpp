@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,16 +13,6 @@ namespace l3 {
 namespace {
 
 namespace json = boost::json;
-
-/// A smaller value is more urgent. Notes come last. Before them, troubles that lose events now come
-/// first, the largest share first, then those that will lose events, the soonest first.
-auto urgency(const trouble& t) {
-  const double order = t.loses == losing::now    ? -t.share
-                       : t.loses == losing::soon ? t.seconds_left.value_or(1e9)
-                                                 : 0.0;
-  return std::tuple(t.how_bad == severity::note, -static_cast<int>(t.loses), order,
-                    -static_cast<int>(t.how_bad));
-}
 
 } // namespace
 

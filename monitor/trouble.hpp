@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "monitor/family.hpp"
@@ -57,6 +58,16 @@ struct trouble {
   std::string action;
 
   friend bool operator==(const trouble&, const trouble&) = default;
+};
+
+/// A smaller value is more urgent. Notes come last. Before them, troubles that lose events now come
+/// first, the largest share first, then those that will lose events, the soonest first.
+inline constexpr auto urgency = [](const auto& t) {
+  const double order = t.loses == losing::now    ? -t.share
+                       : t.loses == losing::soon ? t.seconds_left.value_or(1e9)
+                                                 : 0.0;
+  return std::tuple(t.how_bad == severity::note, -static_cast<int>(t.loses), order,
+                    -static_cast<int>(t.how_bad));
 };
 
 /// What the metrics show of a kind. They lag the list, so that no scrape misses a short trouble.

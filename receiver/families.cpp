@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "receiver/snapshot.hpp"
+#include "receiver/troubles.hpp"
 #include "transport/accounting/ledger.hpp"
 
 namespace l3 {
@@ -35,19 +35,6 @@ json::object damaged(const receive_counters& c) {
   return o;
 }
 
-json::object troubles_of(const receive_snapshot& s) {
-  json::object o;
-  for (std::size_t t = 0; t < s.has.size(); ++t) o[names_of<receive_trouble>[t]] = s.has[t];
-  return o;
-}
-
-json::array names_of_troubles(const receive_snapshot& s) {
-  json::array names;
-  for (std::size_t t = 0; t < s.has.size(); ++t)
-    if (s.has[t]) names.emplace_back(names_of<receive_trouble>[t]);
-  return names;
-}
-
 json::value event_or_null(const std::optional<event_key>& event) {
   return event ? json::value(json::object{{"spill", event->spill}, {"event", event->number}})
                : json::value();
@@ -68,10 +55,8 @@ json::array missing_parts(const receive_snapshot& s) {
 } // namespace
 
 std::string receive_snapshot::state_text() const {
-  std::string text = "receiving";
-  for (const json::value& name : names_of_troubles(*this))
-    text += (text == "receiving" ? ", degraded: " : " ") + std::string(name.as_string());
-  return text;
+  const trouble* const first = troubles.headline();
+  return first == nullptr ? "receiving" : first->text;
 }
 
 std::vector<family> families_of(const receive_snapshot& s) {
@@ -101,15 +86,11 @@ std::vector<family> families_of(const receive_snapshot& s) {
 
       // State.
       {"state.text", "The state in words.", s.state_text()},
-      {"state.degraded", "The reasons why the receiver is degraded.", names_of_troubles(s)},
       {"state.store_error", "Error of the system while nothing can be stored; empty without one.",
        s.store_error},
       {"state.ledger_error", "Error while the ledger cannot be written; empty without one.",
        s.ledger_error},
-      {"problem.text", "The most urgent problem, and what to do; empty without one.", advice(s)},
       {gauge, "receive_ready", "state.ready", "1 if incoming blocks are stored.", s.ready()},
-      {gauge, "receive_degraded{reason}", "", "1 for each reason why the receiver is degraded.",
-       troubles_of(s)},
 
       // Incoming messages.
       {counter, "receive_messages_total", "messages", "Messages of the output link.", c.messages},
@@ -215,55 +196,15 @@ std::vector<family> families_of(const receive_snapshot& s) {
        "stored nevertheless.",
        missing_parts(s)},
   };
+  std::ranges::move(
+      families_of(rows_of(receive_troubles()), s.troubles, "receive_trouble{name,severity}", ""),
+      std::back_inserter(all));
   std::ranges::move(families_of(s.process), std::back_inserter(all));
   return all;
 }
 
-namespace {
-
-/// "node 5 of run 7 after event 17 of spill 5", for each missing node.
-std::string who_is_missing(const receive_snapshot& s) {
-  std::string text;
-  for (const missing_snapshot& m : s.missing) {
-    if (m.away) continue;
-    text += fmt::format("{}node {} of run {}{}", text.empty() ? "" : "; ", m.node, m.run,
-                        m.after ? " after " + event_in_words(*m.after) : "");
-  }
-  return text;
-}
-
-/// "node 5 (address 10.0.0.1, address 10.0.0.2)".
-std::string who_are_several(const receive_snapshot& s) {
-  std::string text;
-  for (const auto& [node, who] : s.same_nodes)
-    text += fmt::format("{}node {} ({})", text.empty() ? "" : ", ", node, who);
-  return text;
-}
-
-} // namespace
-
 std::string event_in_words(const event_key& event) {
   return fmt::format("event {} of spill {}", event.number, event.spill);
-}
-
-std::string advice(const receive_snapshot& s) {
-  const auto has = [&](receive_trouble t) { return s.has[static_cast<std::size_t>(t)]; };
-  if (!s.ready())
-    return "Nothing is stored: " + s.store_error +
-           ". The daemons keep their events; make room, or repair the disk of " + s.folder + ".";
-  if (has(receive_trouble::node_missing))
-    return "Missing: " + who_is_missing(s) + ". Check that node.";
-  if (has(receive_trouble::same_node))
-    return "Several daemons claim to be " + who_are_several(s) +
-           ": give each a number of its own in run.node; until then their counts are added up, and "
-           "a dead one cannot be named.";
-  if (has(receive_trouble::ledger_fails))
-    return "The ledger cannot be written: " + s.ledger_error +
-           ". Blocks are stored nevertheless; make room, or remove the file in its place, before "
-           "the receiver ends.";
-  if (has(receive_trouble::disk_low))
-    return "The disk of " + s.folder + " is nearly full: make room, or start a receiver elsewhere.";
-  return {};
 }
 
 } // namespace l3

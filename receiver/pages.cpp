@@ -108,12 +108,16 @@ std::string missing_row(const missing_snapshot& m) {
 } // namespace
 
 std::string render_page(const receive_snapshot& s) {
-  const std::string what = advice(s);
+  const std::string_view level = s.troubles.level();
   std::string page(head);
-  page +=
-      fmt::format("<p class=\"state{}\">{}</p>\n",
-                  !s.ready() ? " off" : (what.empty() ? "" : " degraded"), escaped(s.state_text()));
-  if (!what.empty()) page += "<p>" + escaped(what) + "</p>\n";
+  page += fmt::format("<p class=\"state{}\">{}</p>\n",
+                      level == name_of(severity::critical)  ? " off"
+                      : level == name_of(severity::warning) ? " degraded"
+                                                            : "",
+                      escaped(s.state_text()));
+  for (const trouble& t : s.troubles.now)
+    page += fmt::format("<p>{}{}</p>\n", &t == s.troubles.headline() ? "" : escaped(t.text + "; "),
+                        escaped(t.action));
   page += "<p>Version " + escaped(s.version) + ", listening on " + escaped(s.endpoint) +
           ", storing in " + escaped(s.folder) + "</p>\n<table>\n";
   page += row("events in the store", std::to_string(s.stored_events));
@@ -146,7 +150,8 @@ http_pages receive_pages(std::function<receive_snapshot()> latest, std::function
   pages["/runbook"] = [] { return html(std::string(runbook)); };
   pages["/readyz"] = [latest = std::move(latest)] {
     const receive_snapshot s = latest();
-    return plain_text(s.ready() ? 200 : 503, s.ready() ? s.state_text() : advice(s));
+    return plain_text(s.ready() ? 200 : 503,
+                      s.ready() ? s.state_text() : "nothing is stored: " + s.store_error);
   };
   pages["/healthz"] = [stuck = std::move(stuck)] {
     return stuck() ? plain_text(503, "no progress: the storing thread waits for its disk")

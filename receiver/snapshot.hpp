@@ -4,7 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -13,21 +12,12 @@
 
 #include "monitor/family.hpp"
 #include "monitor/process_usage.hpp"
+#include "monitor/trouble.hpp"
 #include "receiver/block_receiver.hpp"
 #include "transport/accounting/enumerator_names.hpp"
 #include "transport/format/event_key.hpp"
 
 namespace l3 {
-
-/// Reasons why a receiver is degraded.
-enum class receive_trouble : std::uint8_t {
-  store_fails,  ///< nothing can be stored, and daemons are refused
-  disk_low,     ///< full within an hour at the current rate, or 95 % full
-  node_missing, ///< a daemon fell silent without a goodbye (node_presence.hpp)
-  same_node,    ///< several daemons use one node number
-  ledger_fails, ///< the ledger cannot be written; blocks are stored
-  count_
-};
 
 /// The receiver's view of a node.
 enum class node_state : std::uint8_t {
@@ -94,9 +84,9 @@ struct receive_snapshot {
   std::string commit;
   std::string endpoint;
   std::string folder;
-  double started = 0; ///< s since 1970-01-01 UTC
-  double uptime = 0;  ///< s
-  std::array<bool, enumerators<receive_trouble>> has{};
+  double started = 0;       ///< s since 1970-01-01 UTC
+  double uptime = 0;        ///< s
+  trouble_list troubles;    ///< troubles.hpp
   std::string store_error;  ///< text; empty: no error
   std::string ledger_error; ///< likewise
   std::uint64_t memory_planned = 0;
@@ -114,7 +104,7 @@ struct receive_snapshot {
 
   /// Whether incoming blocks are stored.
   [[nodiscard]] bool ready() const { return store_error.empty(); }
-  /// "receiving", "receiving, degraded: disk_low".
+  /// "receiving", or the most urgent trouble.
   [[nodiscard]] std::string state_text() const;
 };
 
@@ -124,8 +114,5 @@ struct receive_snapshot {
 
 /// "event 17 of spill 5".
 [[nodiscard]] std::string event_in_words(const event_key& event);
-/// Advice on a receiver's worst trouble: one sentence for its page, /status and /readyz. Empty if
-/// nothing is wrong.
-[[nodiscard]] std::string advice(const receive_snapshot& s);
 
 } // namespace l3

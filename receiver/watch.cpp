@@ -18,13 +18,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto interval = 500ms;
-constexpr double low_seconds = 3600;
-constexpr std::uint64_t low_part = 20; ///< one in so many bytes is free
-
-bool is_low(const disk_snapshot& d) {
-  return d.free < d.bytes / low_part || (d.seconds_left && *d.seconds_left < low_seconds);
-}
-
 } // namespace
 
 receive_watch::receive_watch(const std::optional<internet_address>& at,
@@ -48,6 +41,10 @@ void receive_watch::look(time_point now, const std::string& ledger_error) {
   next_look_ = now + interval;
   for (const std::string& text : presence_.look(receiver_.peers(), now)) log_warning("{}", text);
   receive_snapshot s = snapshot(now, ledger_error);
+  board_.look(receive_troubles(), latest_, s, s.counters.blocks != latest_.counters.blocks, now,
+              static_cast<double>(nanoseconds_since_1970()) / 1e9);
+  for (const trouble_board::line& l : board_.news()) log_line(l.level, l.text);
+  s.troubles = board_.list();
   manager_.alive();
   manager_.status(s.state_text());
   looked_at_ = now.time_since_epoch().count();
@@ -82,12 +79,6 @@ receive_snapshot receive_watch::snapshot(time_point now, const std::string& ledg
   add_daemons(s, now);
   add_missing(s, now);
   s.disk = look_at_disk(s.stored_bytes, now);
-  const auto set = [&](receive_trouble t, bool is) { s.has[static_cast<std::size_t>(t)] = is; };
-  set(receive_trouble::store_fails, !s.ready());
-  set(receive_trouble::node_missing, presence_.any_missing());
-  set(receive_trouble::same_node, !s.same_nodes.empty());
-  set(receive_trouble::ledger_fails, !s.ledger_error.empty());
-  set(receive_trouble::disk_low, s.disk && is_low(*s.disk));
   return s;
 }
 

@@ -17,7 +17,7 @@
 #include "monitor/recent_rate.hpp"
 #include "monitor/service_manager.hpp"
 #include "receiver/node_presence.hpp"
-#include "receiver/snapshot.hpp"
+#include "receiver/troubles.hpp"
 
 namespace l3 {
 
@@ -78,6 +78,7 @@ private:
   std::map<std::uint32_t, node_counts> counts_;                    ///< by node
   node_presence presence_;
   recent_rate written_{std::chrono::minutes(1)};
+  trouble_board board_{rows_of(receive_troubles())};
 
   mutable std::mutex mutex_;
   receive_snapshot latest_;

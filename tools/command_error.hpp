@@ -65,12 +65,13 @@ auto opened(const Open& open) {
 
 /// Throws unless the file exists and is readable; `hint` is the end of the message.
 inline void check_readable(const std::string& file, const std::string& hint = {}) {
-  int error = ::access(file.c_str(), R_OK) == 0 ? 0 : errno;
-  if (error == 0 && std::filesystem::is_directory(file)) error = EISDIR;
+  const int error = ::access(file.c_str(), R_OK) == 0 ? 0 : errno;
   if (error != 0)
     throw command_error("cannot read " + file + ": " + std::generic_category().message(error) +
                             hint,
                         exit_missing_resource);
+  if (std::filesystem::is_directory(file))
+    throw command_error(file + " is a folder, not a file" + hint, exit_missing_resource);
 }
 
 /// Likewise for a menu or a detector, which may be the built-in one.

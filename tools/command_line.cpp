@@ -161,7 +161,8 @@ public:
 private:
   static bool may_stand_here(const CLI::Option& o) {
     const std::string& name = o.get_single_name();
-    return name != "config" && name != "check-config" && name != "help" && name != "version";
+    return name != "config" && name != "check-config" && name != "elsewhere" && name != "help" &&
+           name != "version";
   }
 
   CLI::Option* option_of(const std::string& key) const {

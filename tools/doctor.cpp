@@ -46,11 +46,11 @@ void check_disks(const options& o, const daemon_settings& s, findings& to) {
 }
 
 void print_text(const findings& all) {
-  for (const finding& f : all) {
+  for (const health_finding& f : all) {
     print_plain("{:<8} {:<24} {}\n", name_of(f.how), f.what, f.text);
     if (!f.remedy.empty()) print_plain("{:<8} {:<24}   mend: {}\n", "", "", f.remedy);
   }
-  const auto count = [&](health h) { return std::ranges::count(all, h, &finding::how); };
+  const auto count = [&](health h) { return std::ranges::count(all, h, &health_finding::how); };
   print_plain("{} ok, {} warnings, {} bad\n", count(health::ok), count(health::warning),
               count(health::bad));
 }
@@ -58,7 +58,7 @@ void print_text(const findings& all) {
 void print_json(const findings& all) {
   namespace json = boost::json;
   json::array list;
-  for (const finding& f : all)
+  for (const health_finding& f : all)
     list.push_back(
         json::object{{"health", name_of(f.how)},
                      {"what", f.what},
@@ -84,7 +84,8 @@ int examine(const options& o) {
     print_json(all);
   else
     print_text(all);
-  const bool bad = std::ranges::any_of(all, [](const finding& f) { return f.how == health::bad; });
+  const bool bad =
+      std::ranges::any_of(all, [](const health_finding& f) { return f.how == health::bad; });
   return bad ? exit_failure : 0;
 }
 

@@ -21,6 +21,7 @@
 #include "tools/evaluate/decision_totals.hpp"
 #include "tools/evaluate/stored_events.hpp"
 #include "tools/evaluate/stored_settings.hpp"
+#include "tools/info/information.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/print.hpp"
 #include "tools/replay/file_fault.hpp"

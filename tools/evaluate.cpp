@@ -12,6 +12,7 @@
 #include "tools/evaluate/evaluation.hpp"
 #include "tools/evaluate/selection_run.hpp"
 #include "tools/evaluate/stress.hpp"
+#include "tools/info/information.hpp"
 #include "tools/print.hpp"
 #include "tools/replay/file_fault.hpp"
 #include "tools/whole_number.hpp"
@@ -87,6 +88,7 @@ int evaluate(options o) {
   if (o.run.in.empty())
     throw command_error("in is required: name the .l2raw file, or give --stress", exit_usage);
   interrupt signals;
+  refuse_other_kind(o.run.in, stored_format::level2);
   check_readable(o.run.in);
   if (o.truth.empty()) o.truth = o.run.in + ".truth.jsonl";
   check_readable(o.truth);

@@ -11,6 +11,7 @@
 
 #include "tools/command.hpp"
 #include "tools/evaluate/stored_settings.hpp"
+#include "tools/info/information.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/print.hpp"
 #include "tools/progress.hpp"

@@ -63,7 +63,14 @@ std::optional<loaded_selection> names_for(const options& o, const found_event& e
   check_built_in_or_readable(o.files.detector);
   if (!o.files.calibration.empty()) check_readable(o.files.calibration);
   try {
-    return load_selection(o.files, event.crates, event.run);
+    loaded_selection selection = load_selection(o.files, event.crates, event.run);
+    if (!event.summary || event.summary->head.settings == selection.tables.constants.settings)
+      return selection;
+    selection_files recording = o.files; // the same lines in the other mode
+    recording.mode = selection_mode::record;
+    loaded_selection other = load_selection(recording, event.crates, event.run);
+    const bool recorded = event.summary->head.settings == other.tables.constants.settings;
+    return recorded ? std::move(other) : std::move(selection);
   } catch (const std::runtime_error& e) {
     if (given) throw command_error(e, exit_bad_configuration);
     return std::nullopt;

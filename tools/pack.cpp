@@ -15,6 +15,7 @@
 
 #include "gpu/codec/koto.hpp"
 #include "tools/command.hpp"
+#include "tools/info/information.hpp"
 #include "tools/pack/byte_stream.hpp"
 #include "tools/pack/samples_option.hpp"
 #include "tools/pack/strong_file.hpp"
@@ -35,6 +36,7 @@ struct options {
   bool json = false;
 };
 
+constexpr const char* standard_input = "-";
 constexpr const char* standard_output = "-";
 
 void convert(const options& o, bool packs, byte_input& in, byte_output& out,
@@ -68,8 +70,22 @@ void check_no_samples(const std::string& name) {
                                "not overwritten. Choose another name, or remove it");
 }
 
+/// Samples and records have no head, but another file of koto-l3 has one.
+void check_input(const options& o, bool packs) {
+  if (o.in == standard_input) return;
+  if (std::filesystem::is_directory(o.in) || packs || o.codec == codec_id::koto) {
+    if (const std::string is = known_kind(o.in); !is.empty())
+      throw command_error(fmt::format("{} is {}: a file of {} is needed here", o.in, is,
+                                      packs ? "bare samples" : "bare records"));
+  } else {
+    refuse_other_kind(o.in, stored_format::strong_waveforms,
+                      "a file of the strong codec is needed here");
+  }
+}
+
 int convert(const options& o, const char* label, bool packs) {
   const auto start = std::chrono::steady_clock::now();
+  check_input(o, packs);
   auto in = opened([&] { return byte_input(o.in); });
   auto out = opened([&] {
     return from_option("out", o.out,

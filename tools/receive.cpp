@@ -34,6 +34,7 @@
 #include "transport/system/file_io.hpp"
 #include "transport/system/known_folder.hpp"
 #include "transport/system/memory_limit.hpp"
+#include "transport/system/name_lookup.hpp"
 #include "transport/system/nearest_folder.hpp"
 #include "transport/system/reason_of.hpp"
 
@@ -49,6 +50,7 @@ struct options {
   std::optional<internet_address> monitor;
   bool json = false;
   bool check = false;
+  bool elsewhere = false;
   bool insecure = false;
 };
 
@@ -56,6 +58,7 @@ constexpr auto longest_step = 100ms;
 constexpr auto pause_for_ledger = 5s;      // after a failed write
 constexpr auto idle_time = 1s;             // without a block, before the ledger is written
 constexpr auto pause_between_ledgers = 1s; // a peer may say goodbye at any rate
+constexpr std::string_view ledger_name = "ledger.json"; // in the store
 
 void warn(std::string_view text) { log_warning("{}", text); }
 
@@ -91,7 +94,7 @@ ledger account_of(const store_writer& store, const receive_counters& c, receiver
   return l;
 }
 
-/// Writes the ledger; reports only the first of several failures.
+/// Writes the ledger. The trouble ledger_fails tells of failures.
 class ledger_file {
 public:
   explicit ledger_file(std::filesystem::path path) : path_(std::move(path)) {}
@@ -99,21 +102,18 @@ public:
   /// Throws command_error if the ledger can never be written. A full disk may have room later, and
   /// a waiting receiver reports it to its daemons.
   void begin(const ledger& l) {
-    if (write(l)) return;
-    if (!is_want_of_room(error_))
+    if (!write(l) && !is_want_of_room(error_))
       throw command_error("the ledger: " + trouble_, exit_missing_resource);
-    tell();
   }
   bool write(const ledger& l) {
     try {
       write_ledger(path_, l);
-      if (!std::exchange(trouble_, {}).empty()) log_info("the ledger can be written again");
+      trouble_.clear();
     } catch (const std::system_error& e) {
-      if (std::exchange(trouble_, reason_of(e)).empty() && began_) tell();
+      trouble_ = reason_of(e);
       error_ = e.code();
       next_try_ = steady_clock::now() + pause_for_ledger;
     }
-    began_ = true;
     return trouble_.empty();
   }
   /// Why the ledger could not be written; empty if it could.
@@ -123,10 +123,7 @@ public:
   }
 
 private:
-  void tell() const { log_error("the ledger: {}; retrying", trouble_); }
-
   std::filesystem::path path_;
-  bool began_ = false;
   std::string trouble_;
   std::error_code error_;
   time_point next_try_{};
@@ -184,15 +181,27 @@ void refuse_no_keys(const options& o) {
       exit_usage);
 }
 
-/// A store in a daemon's spool would lock the daemon out.
-void refuse_spool(const std::filesystem::path& folder) {
+/// A store in a daemon's spool would lock the daemon out, and a mistyped folder of other files
+/// would be filled. The folder of a new store is empty, but for hidden files and what a disk begins
+/// with.
+void refuse_other_folder(const std::filesystem::path& folder) {
   std::error_code error;
-  if (std::filesystem::is_directory(folder, error) &&
-      opened([&] { return kind_of(folder); }) == store_kind::spool)
-    throw command_error(fmt::format("--out: {} is the spool of a daemon (spool.folder): give the "
-                                    "store a folder of its own",
-                                    folder.string()),
-                        exit_usage);
+  if (!std::filesystem::is_directory(folder, error)) return;
+  const auto refuse = [&](const std::string& what) {
+    throw command_error(
+        fmt::format("--out: {} {}: give the store a folder of its own", folder.string(), what),
+        exit_usage);
+  };
+  if (opened([&] { return kind_of(folder); }) == store_kind::spool)
+    refuse("is the spool of a daemon (spool.folder)");
+  std::string other;
+  for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end;
+       at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (name == ledger_name || is_name_of_stored_data(name)) return;
+    if (!name.starts_with('.') && name != "lost+found") other = name;
+  }
+  if (!other.empty()) refuse(fmt::format("is no store and holds other files, such as {}", other));
 }
 
 /// Only the last part of the path may be new; otherwise the path is probably mistyped. Creates
@@ -232,7 +241,7 @@ void refuse_ledger(const std::string& ledger) {
 
 int receive_until_told(const options& o, store_writer& store, block_receiver& receiver,
                        const service_manager& manager, interrupt& signals) {
-  ledger_file file(o.ledger.empty() ? o.store.folder / "ledger.json"
+  ledger_file file(o.ledger.empty() ? o.store.folder / ledger_name
                                     : std::filesystem::path(o.ledger));
   // After a crash the ledger on disk must be this receiver's, not an earlier one's.
   file.begin(account_of(store, receiver.counters(), receiver_is::running));
@@ -298,9 +307,10 @@ std::string refuse_no_path(const std::string& text) {
 void look_at_folder(const std::filesystem::path& folder) {
   const auto above = (folder.has_filename() ? folder : folder.parent_path()).parent_path();
   if (comes_with_the_service(above))
-    print_error("out: there is no folder {} yet: the service creates it\n", above.string());
-  else
-    refuse_no_folder(folder);
+    return print_error("out: there is no folder {} yet: the service creates it\n", above.string());
+  refuse_no_folder(folder);
+  if (const std::string why = why_not_writable(folder); !why.empty())
+    throw command_error("--out: " + why, exit_missing_resource);
 }
 
 /// For --check-config: refuses a ledger that would make each start fail.
@@ -315,6 +325,7 @@ void look_at_ledger(const std::string& ledger, const std::filesystem::path& stor
   if (why.empty() && (is_store(ledger) || std::filesystem::is_directory(ledger, error)))
     why = "it is a folder";
   if (why.empty() && !is_for_a_file(ledger)) why = "it is not a regular file";
+  if (why.empty() && !is_store(above)) why = why_not_writable("." / above);
   if (comes_with_the_service(above) && !std::filesystem::exists(above, error))
     print_error("ledger: there is no folder {} yet: the service creates it\n", above.string());
   else if (!why.empty())
@@ -324,6 +335,15 @@ void look_at_ledger(const std::string& ledger, const std::filesystem::path& stor
 
 /// For --check-config. A port in use now may be free at the start.
 void look_at_addresses(const options& o) {
+  const auto look = [](const char* option, const std::optional<internet_address>& at) {
+    if (at && at->host != "*" &&
+        !opened([&] { return is_local_address(listening_address(at->host)); }))
+      throw command_error(
+          fmt::format("{}: no network card of this machine has the address {}", option, at->host),
+          exit_missing_resource);
+  };
+  look("--bind", read_address(o.receiver.bind.substr(o.receiver.bind.find("//") + 2)));
+  look("--monitor", o.monitor);
   if (!o.monitor) return;
   const std::string at = fmt::format("tcp://{}", text_of(*o.monitor));
   if (o.monitor->port != 0 && at == o.receiver.bind)
@@ -332,24 +352,36 @@ void look_at_addresses(const options& o) {
                         exit_missing_resource);
 }
 
+/// Throws command_error with this exit code.
+void look_at_keys(const receive_settings& s, int exit_code) {
+  const auto look = [&](const char* option, const std::string& file, auto read) {
+    try {
+      if (!file.empty()) static_cast<void>(read(file));
+    } catch (const std::runtime_error& e) {
+      throw command_error(fmt::format("{}: {}", option, reason_of(e)), exit_code);
+    }
+  };
+  look("--secret-key", s.secret_key, read_secret_key);
+  look("--allow", s.allow, read_public_keys);
+}
+
 /// For --check-config: options were read; checks the keys, except one that only the service can
-/// read.
+/// read, and what a start needs on this machine.
 int check(const options& o, const std::string& file) {
   refuse_no_keys(o);
-  refuse_spool(o.store.folder);
-  refuse_ledger(o.ledger);
-  look_at_folder(o.store.folder);
-  look_at_ledger(o.ledger, o.store.folder);
-  look_at_addresses(o);
-  try {
-    if (is_for_the_service_alone(o.receiver.secret_key))
+  if (!o.elsewhere) {
+    refuse_other_folder(o.store.folder);
+    refuse_ledger(o.ledger);
+    look_at_folder(o.store.folder);
+    look_at_ledger(o.ledger, o.store.folder);
+    look_at_addresses(o);
+    receive_settings keys = o.receiver;
+    if (is_for_the_service_alone(keys.secret_key)) {
       print_error("secret_key: {} was not checked: only the service can read it\n",
-                  o.receiver.secret_key);
-    else if (!o.receiver.secret_key.empty())
-      static_cast<void>(read_secret_key(o.receiver.secret_key));
-    if (!o.receiver.allow.empty()) static_cast<void>(read_public_keys(o.receiver.allow));
-  } catch (const std::runtime_error& e) {
-    throw command_error(reason_of(e), exit_bad_configuration);
+                  keys.secret_key);
+      keys.secret_key.clear();
+    }
+    look_at_keys(keys, exit_bad_configuration);
   }
   print_plain("{}: ok\n", file.empty() ? "options" : file);
   return 0;
@@ -362,8 +394,9 @@ int receive(const options& o) {
   start_logging("koto-l3 receive", "info");
   raise_descriptor_limit();
   refuse_no_keys(o);
-  refuse_spool(o.store.folder);
+  refuse_other_folder(o.store.folder);
   refuse_ledger(o.ledger);
+  look_at_keys(o.receiver, exit_missing_resource);
   make_folder(o.store.folder);
   try {
     store_settings settings = o.store;
@@ -400,7 +433,7 @@ void add_receive(command_line program, command_body& run) {
         return is_endpoint(text) ? "" : text + " is not an endpoint like tcp://127.0.0.1:42200";
       })
       .capture_default_str();
-  c.add_option("--out", o->store.folder, "folder of the store; its last part is created if missing")
+  c.add_option("--out", o->store.folder, "folder of the store; a service does not create it")
       .required()
       .check(refuse_no_name)
       .check(refuse_no_path);
@@ -427,7 +460,13 @@ void add_receive(command_line program, command_body& run) {
       });
   c.add_flag("--sync", o->store.sync, "acknowledge a block only after the disk has confirmed it");
   c.add_flag("--json", o->json, "report as JSON at the end");
-  c.add_flag("--check-config", o->check, "check the options and the keys that they name, and exit");
+  const option checks =
+      c.add_flag("--check-config", o->check,
+                 "check the options and whether this user can start with them on this machine, and "
+                 "exit");
+  c.add_flag("--elsewhere", o->elsewhere,
+             "the options are another machine's: leave out its addresses, folders and keys")
+      .needs(checks);
   c.callback([o, c, &run] {
     const option file = c.get_option("--config");
     const std::string name = file.count() > 0 ? file.results().front() : std::string();

@@ -16,6 +16,7 @@
 
 #include "config/amount.hpp"
 #include "tools/command.hpp"
+#include "tools/info/information.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/pending_file.hpp"
 #include "tools/print.hpp"
@@ -140,6 +141,7 @@ int replay(const options& o) {
 
   begin_ledger(o, udp);
   check_readable(o.file);
+  refuse_other_kind(o.file, stored_format::level2);
 
   interrupt interrupted;
   auto line = std::make_unique<progress>("reading", 0, "bytes");

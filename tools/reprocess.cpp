@@ -10,6 +10,7 @@
 
 #include "monitor/version.hpp"
 #include "tools/command.hpp"
+#include "tools/info/information.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/print.hpp"
 #include "tools/replay/file_fault.hpp"
@@ -33,6 +34,7 @@ struct options {
 };
 
 void check_paths(const fs::path& in, const fs::path& out) {
+  refuse_other_kind(in, stored_format::store_file, "a complete file of a store is needed here");
   check_readable(in.string());
   const auto name = block_file_name::read(in.filename().string());
   if (!name || !name->complete)

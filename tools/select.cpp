@@ -16,6 +16,7 @@
 #include "tools/evaluate/decision_totals.hpp"
 #include "tools/evaluate/stored_events.hpp"
 #include "tools/evaluate/stored_settings.hpp"
+#include "tools/info/information.hpp"
 #include "tools/print.hpp"
 #include "tools/replay/file_fault.hpp"
 #include "tools/verify/store_folder.hpp"
@@ -46,7 +47,8 @@ std::vector<std::string> counter_names(const detector& d) {
   return names;
 }
 
-json::object to_json(const decided_event& e, const std::vector<std::string>& lines,
+json::object to_json(const decided_event& e, std::uint32_t run,
+                     const std::vector<std::string>& lines,
                      const std::vector<std::string>& counters) {
   const event_summary& s = e.summary;
   json::object values;
@@ -74,7 +76,8 @@ json::object to_json(const decided_event& e, const std::vector<std::string>& lin
   json::array unknown = names_of(s.unknown, counters);
   if ((s.unknown & trigger_unknown) != 0) unknown.emplace_back("trigger");
   if ((s.unknown & calorimeter_unknown) != 0) unknown.emplace_back("calorimeter");
-  return {{"spill", e.event.spill},
+  return {{"run", run},
+          {"spill", e.event.spill},
           {"event", e.event.number},
           {"kept", s.kept != 0},
           {"payload", name_of(s.payload)},
@@ -132,10 +135,10 @@ public:
       print_plain("spill    event  decision trigger photons energy/MeV vetoes    lines\n");
   }
 
-  void add(const decided_event& e) {
+  void add(const decided_event& e, std::uint32_t run) {
     if (json_ && !totals_only_)
       print_json("{}\n{}", totals_.events == 0 ? "" : ",",
-                 json::serialize(to_json(e, lines_, counters_)));
+                 json::serialize(to_json(e, run, lines_, counters_)));
     if (!json_ && !totals_only_) print_text(e, lines_);
     totals_.add(e.summary);
   }
@@ -167,7 +170,7 @@ int select_level2(const options& o, interrupt& signals) {
   const auto compute = make_selecting_engine(o.run, in.capacity(o.run.batch), selection);
   report said(o, compute->name(), selection);
   for_each_decided(
-      in, *compute, [&](const decided_event& e) { said.add(e); }, "select", signals);
+      in, *compute, [&](const decided_event& e) { said.add(e, in.run()); }, "select", signals);
   said.end(selection);
   tell(o.run.in, in.skipped());
   return 0;
@@ -183,7 +186,7 @@ int select_stored(const options& o, interrupt& signals) {
       o.run.in, o.run, crates,
       [&](const block_selector& by, const decided_event& e) {
         if (!said) said.emplace(o, by.executor(), by.selection());
-        said->add(e);
+        said->add(e, by.run());
       },
       signals);
   if (!said) said.emplace(o, "none: there is no event", any_run);
@@ -243,8 +246,7 @@ private:
     json::object o{{"run", e.run}, {"spill", e.key.spill}, {"event", e.key.number}};
     if (e.now != nullptr) {
       const loaded_selection& by = e.by->selection();
-      o = to_json(*e.now, by.line_names(), counter_names(by.what));
-      o["run"] = e.run;
+      o = to_json(*e.now, e.run, by.line_names(), counter_names(by.what));
       o["settings"] = by.tables.constants.settings;
       o["as_stored"] = e.as_stored;
     }
@@ -276,6 +278,8 @@ int select(const options& o) {
   interrupt signals;
   if (o.as_recorded) return select_recorded(o, signals);
   if (std::filesystem::is_directory(o.run.in)) return select_stored(o, signals);
+  refuse_other_kind(o.run.in, stored_format::level2,
+                    "a .l2raw file, a store or a spool is needed here");
   check_readable(o.run.in);
   return select_level2(o, signals);
 }

@@ -50,10 +50,7 @@ std::vector<node_status> ask(const std::vector<http_url>& urls, std::chrono::nan
     if (answers[i].good()) {
       all.push_back(read_status(name, answers[i].body));
     } else {
-      node_status s;
-      s.url = name;
-      s.failure = answers[i].failure;
-      all.push_back(std::move(s));
+      all.push_back(no_answer(name, answers[i].failure));
     }
   }
   return all;
@@ -145,8 +142,8 @@ void add_status(command_line program, command_body& run) {
   auto o = std::make_shared<options>();
   const auto c = program.add_subcommand("status", "show the state of daemons and receivers");
   c.footer("Reads the /status of each twice, and shows rates between the two answers. Exit code "
-           "1\nif one does not answer, is not ready or degraded, or has a crate with a fault; "
-           "with\n--watch judged by the last table, at SIGINT or SIGTERM.");
+           "1\nif one does not answer or is not ready, or has a trouble that is critical or a "
+           "warning;\nwith --watch judged by the last table, at SIGINT or SIGTERM.");
   c.add_option("url", o->urls,
                "monitoring addresses, as node1:9420 or http://[::1]:9421; the default port is "
                "9420; a port alone means this machine")

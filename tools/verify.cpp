@@ -13,6 +13,7 @@
 #include "tools/command.hpp"
 #include "tools/evaluate/selection_run.hpp"
 #include "tools/evaluate/stored_settings.hpp"
+#include "tools/info/information.hpp"
 #include "tools/print.hpp"
 #include "tools/progress.hpp"
 #include "tools/replay/source.hpp"
@@ -271,6 +272,7 @@ std::vector<given_ledger> ledgers_of(const options& o) {
 
 int verify(const options& o) {
   interrupt signals;
+  refuse_other_kind(o.sent, stored_format::level2, "give the .l2raw file first, then the store");
   check_readable(o.sent);
   check_folder(o.folder);
   const std::vector<given_ledger> given = ledgers_of(o);

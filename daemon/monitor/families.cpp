@@ -76,6 +76,7 @@ json::array spills_in(const metrics_snapshot& s) {
     json::object spill{{"spill", p.spill},
                        {"admitted", p.admitted},
                        {"incomplete", p.incomplete},
+                       {"missing", p.missing},
                        {"expected", json::value_from(p.expected)}};
     const auto& known = s.spill_outcomes;
     if (const std::size_t n = left--; n <= known.size() && known[known.size() - n]) {
@@ -155,6 +156,11 @@ std::vector<family> families_of(const metrics_snapshot& s) {
        "Upper limit of the events that were in memory when the run before this start did not end "
        "properly, including older such runs that no start had reported; 0 if it ended properly.",
        s.last_run_lost},
+      {gauge, "ended_run_lost_events{reason}", "ended_run.lost.{reason}",
+       "Events that the run which ended last has lost: shed, incomplete (and not stored) or "
+       "missing. The counters of a run begin at 0, so this also shows what was lost after its last "
+       "scrape.",
+       s.ended_run.lost},
       {counter, "reloads_total{outcome}", "",
        "Reloads of the configuration; refused: it had mistakes, and nothing changed.",
        json::object{{"applied", s.reloads_applied}, {"refused", s.reloads_refused}}},
@@ -222,9 +228,9 @@ std::vector<family> families_of(const metrics_snapshot& s) {
                     {"rejected", s.this_spill.rejected},
                     {"shed", s.this_spill.shed}}},
       {"latest_spills",
-       "The latest 100 spills that have ended: `spill`, `admitted`, `incomplete`, `expected` "
-       "(null if no sender said it), and, if the daemon knows them, `stored`, `rejected` and "
-       "`shed` as in `this_spill`.",
+       "The latest 100 spills that have ended: `spill`, `admitted`, `incomplete`, `missing` (sent, "
+       "and nothing came), `expected` (null if no sender said it), and, if the daemon knows them, "
+       "`stored`, `rejected` and `shed` as in `this_spill`.",
        spills_in(s)},
       {"rates",
        "Rates in the last 15 s, from the begin of a spill to the begin of another, so that pauses "
@@ -261,6 +267,10 @@ std::vector<family> families_of(const metrics_snapshot& s) {
                     {"malformed", sum_of(f.malformed)},
                     {"late", f.late},
                     {"duplicate", f.duplicate}}},
+      {counter, "fragments_conflicting_total", "fragments.conflicting",
+       "Of the duplicate ones, those of events whose number an event with other bytes had before: "
+       "level 2 was reset within the run, or two senders use the same numbers.",
+       built.fragments_conflicting},
       {counter, "fragments_malformed_total{reason}", "fragments.malformed.{reason}",
        "Fragments whose content was wrong.", f.malformed},
       {gauge, "fragments_in_flight", "fragments.in_flight",
@@ -324,6 +334,9 @@ std::vector<family> families_of(const metrics_snapshot& s) {
        unaccounted(e)},
       {counter, "events_incomplete_total", "events.incomplete",
        "Events that lacked fragments at their time limit.", built.events_incomplete},
+      {counter, "events_missing_total", "events.missing",
+       "Events of which nothing came, although crates have counted them in their ends of spill.",
+       s.ended_spills.missing},
       {counter, "events_parked_total", "events.parked",
        "Events that left the frame in which they began before they ended.", built.parked},
       {counter, "boards_damaged_total", "boards.damaged",

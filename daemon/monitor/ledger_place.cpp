@@ -20,6 +20,7 @@
 #include "transport/system/file_io.hpp"
 #include "transport/system/input_file.hpp"
 #include "transport/system/known_folder.hpp"
+#include "transport/system/nearest_folder.hpp"
 
 namespace l3 {
 namespace {
@@ -107,6 +108,15 @@ void ledger_place::prepare() {
     if (!why.empty()) throw std::runtime_error(cannot_write(why));
   }
   take();
+}
+
+std::string ledger_place::why_not_here() const {
+  const std::filesystem::path name =
+      is_folder() ? setting_.substr(0, setting_.size() - 1) : setting_;
+  std::string why = wrong();
+  if (why.empty()) why = why_no_folder_of(name);
+  if (why.empty()) why = why_not_writable(is_folder() ? name : "." / name.parent_path());
+  return why.empty() ? why : cannot_write(why);
 }
 
 std::string ledger_place::file_of(const ledger& l) const {

@@ -26,9 +26,13 @@ public:
 
   void note(const spill_summary& ended);
 
+  struct report {
+    spill_summary now;
+    std::optional<spill_summary> before; ///< what was reported of this spill before
+  };
   struct news {
-    std::vector<spill_summary> latest; ///< in order
-    std::size_t count = 0;             ///< of all ended spills
+    std::vector<report> latest; ///< in order
+    std::size_t count = 0;      ///< of all reports
   };
   /// The spills that have ended since the last call.
   [[nodiscard]] news fetch();
@@ -41,7 +45,7 @@ public:
   [[nodiscard]] earlier_spills_account in_sum() const;
 
 private:
-  [[nodiscard]] bool add(const spill_summary& ended);
+  [[nodiscard]] std::optional<spill_summary> add(const spill_summary& ended);
 
   mutable std::mutex lock_;
   news new_;
@@ -56,17 +60,19 @@ class spill_lines {
 public:
   static constexpr auto interval = std::chrono::minutes(1);
 
-  /// "spill 35: 1990 events admitted, 3 incomplete, 2000 sent", for each spill with missing events.
+  /// "spill 35: 1990 events admitted, 3 incomplete, 2000 sent, 7 missing", for each
+  /// spill with missing events.
   [[nodiscard]] std::vector<std::string> note(const spill_list::news& ended);
 
-  /// "spills 31 to 42: 12 whole ones, 24000 events", for the spills since the last such line.
+  /// "spills 31 to 42: 12 whole ones, 24000 events", for the spills since the last such line. A
+  /// spill counts once, and events of it that were reported later count in the next line.
   /// Returns nothing before its time, or without spills. Call it also when no spill ends.
   [[nodiscard]] std::optional<std::string> look(time_point now);
 
 private:
   std::uint32_t first_ = 0;
   std::uint32_t last_ = 0;
-  std::uint64_t whole_ = 0;
+  std::int64_t whole_ = 0; // less by those that were told and were reported again as not whole
   std::uint64_t events_ = 0;
   std::optional<time_point> told_at_;
 };

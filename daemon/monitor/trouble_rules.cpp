@@ -403,15 +403,16 @@ found conflicting_events(const snap& before, const snap& now) {
   const auto streams = [](const snap& s) {
     return count_in(s.account.datagrams.malformed, name_of(refused::stream_conflict));
   };
-  const auto chunks = [](const snap& s) {
-    return count_in(s.account.fragments.malformed, name_of(malformed::conflicting_chunks));
+  const auto over_udp = [](const snap& s) {
+    return count_in(s.account.fragments.malformed, name_of(malformed::conflicting_chunks)) +
+           s.building.fragments_conflicting;
   };
   if (const auto n = rise(streams(before), streams(now)); n != 0)
     return critical(fmt::format(
         "{} times a sender over TCP sent an event with a used number and other bytes; it was "
         "refused, and the first event stays",
         n));
-  if (const auto n = rise(chunks(before), chunks(now)); n != 0)
+  if (const auto n = rise(over_udp(before), over_udp(now)); n != 0)
     return warning(fmt::format("{} fragments came twice with different bytes", n));
   return std::nullopt;
 }

@@ -7,6 +7,7 @@
 #include <span>
 #include <stdexcept>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -26,6 +27,7 @@ namespace l3 {
 namespace {
 
 constexpr auto silence = std::chrono::seconds(10);
+constexpr auto longest_wait_for_a_pause = std::chrono::seconds(60);
 
 /// Locks the pages touched so far (frames, outbox, tables) in memory if the user's limits allow it.
 /// Untouched pages, such as most of each thread's stack, are not faulted in.
@@ -102,11 +104,11 @@ void run_host::tell_of(const run_record& crashed) {
   lost_by_crashes_ += in_memory(crashed);
 }
 
-void run_host::go_without_run() {
+void run_host::go_without_run(bool in_a_spill) {
   const std::lock_guard lock(mutex_);
   if (without_run_) return;
-  without_run_ =
-      std::make_unique<unattended_ports>(ports_, settings_.udp.allow, settings_.building);
+  without_run_ = std::make_unique<unattended_ports>(ports_, settings_.udp.allow, settings_.building,
+                                                    unattended_ports::shortest_pause, in_a_spill);
   disks_->count_spool();
 }
 
@@ -122,7 +124,10 @@ bool run_host::start_beginning(const run_order& order, std::function<void()> tak
   if (without_run_) without_run_->stop();
   const bool quiet = pauses(); // until the ports keep incoming data
   stop_going_without_run();
-  if (!quiet) return false;
+  if (!quiet) {
+    go_without_run(true);
+    return false;
+  }
   prepare(order);
   job_.start([this, take_up = std::move(take_up)] { make_node(take_up); });
   return true;
@@ -157,9 +162,35 @@ void run_host::make_node(const std::function<void()>& take_up) {
   for (const udp_socket& p : ports_) ports.push_back(p.copy());
   // The files may have changed since the run was requested.
   if (const std::string wrong = guard_(of_next_); !wrong.empty()) throw std::runtime_error(wrong);
-  made_ = std::make_unique<node>(of_next_, renders_(of_next_), stop_, std::move(ports), take_up);
+  made_ = std::make_unique<node>(of_next_, renders_(of_next_), stop_, std::move(ports), [&] {
+    skip_cut_spill();
+    if (take_up) take_up();
+  });
   lock_memory();
   log_memory(made_->memory_plan());
+}
+
+/// If the ports could not keep all data that came while the memory was made ready, drops and counts
+/// the rest of that spill, so that the run has only spills from their beginning.
+void run_host::skip_cut_spill() {
+  std::uint64_t lost = 0;
+  for (const udp_socket& p : ports_) lost += p.take_dropped();
+  if (lost == 0) return;
+  unattended_ports rest(ports_, settings_.udp.allow, settings_.building,
+                        unattended_ports::shortest_pause, true);
+  const time_point deadline = steady_clock::now() + longest_wait_for_a_pause;
+  while (!rest.pauses() && !(stop_ && stop_())) {
+    if (steady_clock::now() >= deadline)
+      throw std::runtime_error(
+          fmt::format("the beam has not paused for {} s", longest_wait_for_a_pause.count()));
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  rest.stop();
+  log_info("run {} begins with the next spill: of one that came before its memory was ready, {} "
+           "datagrams did not fit into the socket buffers; all {} were dropped",
+           of_next_.run.number, lost, lost + rest.datagrams());
+  const std::lock_guard lock(mutex_);
+  datagrams_before_ += lost + rest.datagrams();
 }
 
 void run_host::take_node() {
@@ -170,6 +201,15 @@ void run_host::take_node() {
   used_numbers_.insert(of_next_.run.number);
   number_that_begins_.reset();
   ledger_file_ = ledgers_.none() ? std::string() : ledgers_.file_of(account());
+}
+
+ended_run_view run_host::losses() const {
+  const metrics_snapshot s = node_->snapshot();
+  ended_run_view v{s.account.run, s.account.events.shed};
+  const bool stored = settings_.building.incomplete == incomplete_events::forward;
+  v.lost["incomplete"] = stored ? 0 : s.building.events_incomplete.get();
+  v.lost["missing"] = s.ended_spills.missing;
+  return v;
 }
 
 ledger run_host::account() const {
@@ -228,6 +268,7 @@ run_host::ended_run run_host::finish_ending() {
   node_->look_around();
   device_lost_ = device_lost_ || node_->device().lost;
   const ledger last = account();
+  lost_ = losses();
   const bool written = end_ledger(last);
   ended_run ended{last.run, where_events_are(last), written ? ledger_file_ : std::string(), false,
                   node_->device_hangs()};
@@ -277,6 +318,7 @@ metrics_snapshot run_host::snapshot() const {
   s.uptime = in_seconds(steady_clock::now() - started_at_);
   s.last_run_crashed = crashed_;
   s.last_run_lost = lost_by_crashes_;
+  s.ended_run = lost_;
   s.run.datagrams_without_run = datagrams_without_run();
   s.run.beam_without_run = in_seconds(beam_without_run());
   s.output_rate = settings_.forward.rate.bits_per_second / 8;

@@ -105,8 +105,8 @@ public:
   /// Logs which earlier runs crashed, if ledgers are in a folder.
   void tell_of_crashes();
   /// Drops and counts datagrams until a run begins, and watches the spool. Does nothing if it
-  /// already does.
-  void go_without_run();
+  /// already does. `in_a_spill`: data of a spill came before.
+  void go_without_run(bool in_a_spill = false);
   /// Starts to create the node of a run, which receives all data from now on. `take_up`: see node.
   /// Returns false if the beam has come back, so no run can begin.
   [[nodiscard]] bool start_beginning(const run_order& order, std::function<void()> take_up = {});
@@ -161,6 +161,8 @@ private:
   void stop_going_without_run();
   void prepare(const run_order& order);
   void make_node(const std::function<void()>& take_up);
+  void skip_cut_spill();
+  [[nodiscard]] ended_run_view losses() const;
   void take_node();
   [[nodiscard]] ledger account() const;
   void begin_ledger(const ledger& account);
@@ -185,6 +187,7 @@ private:
   daemon_settings of_next_;           // of the next run
   std::unique_ptr<node> made_;        // its node
   bool drained_clean_ = false;        // of the run that ends
+  ended_run_view lost_;               // by the run that ended last
 
   mutable std::mutex mutex_; ///< guards the pointers for other threads, and the members below
   std::unique_ptr<node> node_;

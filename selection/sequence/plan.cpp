@@ -107,34 +107,4 @@ sequence_plan plan_sequence(std::span<const std::string> names,
   return plan;
 }
 
-std::string describe(const sequence_plan& plan, std::span<const algorithm_info> registry) {
-  std::string text;
-  const auto add = [&](const char* verb, const std::vector<slot_info>& slots) {
-    const char* before = verb;
-    for (const slot_info& s : slots) {
-      text += before + std::string(s.name);
-      before = ", ";
-    }
-  };
-  for (const std::size_t i : plan.steps) {
-    text += std::string(registry[i].name) + ':';
-    add(" reads ", registry[i].reads);
-    add(registry[i].reads.empty() ? " writes " : "; writes ", registry[i].writes);
-    text += '\n';
-  }
-  std::size_t sum = 0;
-  for (const auto& s : plan.slots) {
-    const std::string steps = s.first_step == s.last_step
-                                  ? "step " + std::to_string(s.first_step + 1)
-                                  : "steps " + std::to_string(s.first_step + 1) + " to " +
-                                        std::to_string(s.last_step + 1);
-    text += std::string(s.name) + ": " + std::to_string(s.bytes) + " B, " + steps;
-    text += s.handed_out ? ", with the results\n" : ", at " + std::to_string(s.offset) + '\n';
-    if (!s.handed_out) sum += s.bytes;
-  }
-  text +=
-      "arena: " + std::to_string(plan.bytes) + " B for slots of " + std::to_string(sum) + " B\n";
-  return text;
-}
-
 } // namespace l3

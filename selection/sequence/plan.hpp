@@ -90,9 +90,4 @@ struct sequence_plan {
                                           const batch_capacity& capacity,
                                           std::string_view handed_out);
 
-/// The plan as a text for people: each step with the slots that it reads and writes, then the
-/// arena.
-[[nodiscard]] std::string describe(const sequence_plan& plan,
-                                   std::span<const algorithm_info> registry);
-
 } // namespace l3

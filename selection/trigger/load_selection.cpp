@@ -9,7 +9,8 @@
 
 #include "config/toml/complaints.hpp"
 #include "config/toml/value.hpp"
-#include "selection/histograms/in_sequence.hpp"
+#include "selection/algorithms/registry.hpp"
+#include "selection/sequence/plan.hpp"
 #include "selection/trigger/parse_selection.hpp"
 #include "transport/format/block.hpp"
 
@@ -191,14 +192,6 @@ selection_texts texts_of(const selection_files& files) {
   return {text_of(files.lines, plain),
           text_of(files.detector, [](const std::string& file) { return detector_text(file); }),
           text_of(files.calibration, plain)};
-}
-
-std::string describe_sequence(const selection_settings& settings, const batch_capacity& capacity,
-                              bool histograms) {
-  const auto registry = all_algorithms::infos();
-  auto names = names_in(settings);
-  if (histograms) names = with_histograms(std::move(names));
-  return describe(plan_sequence(names, registry, capacity, summaries::name), registry);
 }
 
 std::string name_of_reason(std::uint8_t reason) {

@@ -54,10 +54,6 @@ struct selection_texts {
 };
 [[nodiscard]] selection_texts texts_of(const selection_files& files);
 
-/// The sequence's steps and its arena as text; optionally with the steps of the histograms.
-[[nodiscard]] std::string describe_sequence(const selection_settings& settings,
-                                            const batch_capacity& capacity, bool histograms);
-
 /// The name of a reason why a line does not keep an event: "trigger", "veto", "photons" …
 [[nodiscard]] std::string name_of_reason(std::uint8_t reason);
 

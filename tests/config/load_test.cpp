@@ -214,7 +214,7 @@ TEST(load, a_file_that_cannot_be_read_is_one_message) {
   };
   EXPECT_EQ(only_error("/nonexistent/l3.toml"),
             "/nonexistent/l3.toml: cannot be read: No such file or directory");
-  EXPECT_EQ(only_error("/tmp"), "/tmp: cannot be read: Is a directory");
+  EXPECT_EQ(only_error("/tmp"), "/tmp: is a folder, not a file");
   EXPECT_EQ(only_error("/dev/zero"), "/dev/zero: is a device, not a regular file");
 }
 

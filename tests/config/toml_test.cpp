@@ -81,7 +81,7 @@ TEST(toml, only_regular_files_of_some_length_are_read) {
   EXPECT_EQ(read(), file + ": is a pipe, not a regular file");
   std::filesystem::remove(file);
   std::filesystem::create_directory(file);
-  EXPECT_EQ(read(), file + ": cannot be read: Is a directory");
+  EXPECT_EQ(read(), file + ": is a folder, not a file");
   std::filesystem::remove_all(folder);
   EXPECT_EQ(refusal([] { return read_text("/dev/zero"); }),
             "/dev/zero: is a device, not a regular file");

@@ -18,8 +18,6 @@ boost::json::value status_of(const receive_snapshot& s) {
 
 std::string metrics_of(const receive_snapshot& s) { return render_metrics(families_of(s)); }
 
-void set(receive_snapshot& s, receive_trouble t) { s.has[static_cast<std::size_t>(t)] = true; }
-
 TEST(receive_status, says_what_came_and_what_became_of_it) {
   const auto status = status_of(sample_receive_snapshot());
   EXPECT_EQ(status.at("program").as_string(), "koto-l3 receive");
@@ -73,13 +71,14 @@ TEST(receive_status, names_what_is_missing_by_run_spill_and_node) {
   EXPECT_EQ(text.find("koto_l3_receive_daemon_lag_seconds{node=\"2\"}"), text.npos);
   EXPECT_NE(text.find("koto_l3_receive_daemon_missing{node=\"3\"} 1"), text.npos);
   EXPECT_NE(text.find("koto_l3_receive_daemon_missing{node=\"1\"} 0"), text.npos);
-  EXPECT_NE(text.find("koto_l3_receive_degraded{reason=\"node_missing\"} 1"), text.npos);
+  EXPECT_NE(text.find("koto_l3_receive_trouble{name=\"node_missing\",severity=\"critical\"} 1"),
+            text.npos);
 }
 
 TEST(receive_pages, show_all_nodes_and_what_is_missing) {
   const std::string page = render_page(farm_receive_snapshot());
-  EXPECT_NE(page.find("class=\"state degraded\">receiving, degraded: node_missing"), page.npos);
-  EXPECT_NE(page.find("Missing: node 3 of run 77 after event 17 of spill 5. Check that node"),
+  EXPECT_NE(page.find("class=\"state off\">missing: node 3 of run 77 after event 17 of "
+                      "spill 5</p>\n<p>check that node"),
             page.npos);
   EXPECT_NE(page.find("<tr class=\"missing\"><th scope=\"row\">3</th>"), page.npos);
   EXPECT_NE(page.find("key node&lt;1&gt;"), page.npos);
@@ -94,26 +93,30 @@ TEST(receive_pages, show_all_nodes_and_what_is_missing) {
   EXPECT_NE(page.find("/data/&lt;store&gt;"), page.npos);
 }
 
-TEST(receive_pages, name_the_worst_trouble_and_what_to_do) {
+TEST(receive_pages, show_every_trouble_and_what_to_do) {
   receive_snapshot s = sample_receive_snapshot();
-  s.folder = "/data/store";
   EXPECT_NE(render_page(s).find("<p class=\"state\">receiving</p>"), std::string::npos);
-  EXPECT_EQ(status_of(s).at("problem").at("text"), "");
-  set(s, receive_trouble::disk_low);
-  EXPECT_NE(render_page(s).find("class=\"state degraded\">receiving, degraded: disk_low"),
-            std::string::npos);
-  EXPECT_NE(render_page(s).find("nearly full: make room"), std::string::npos);
-  set(s, receive_trouble::ledger_fails);
+  EXPECT_TRUE(status_of(s).at("problem").is_null());
+  EXPECT_EQ(status_of(s).at("state").at("level"), "good");
+  s.disk->seconds_left = 1800;
   s.ledger_error = "cannot write ledger.json: Is a directory";
-  EXPECT_NE(render_page(s).find("The ledger cannot be written: cannot write ledger.json"),
-            std::string::npos);
-  set(s, receive_trouble::store_fails);
-  s.store_error = "No space left on device";
+  find_troubles(s, s);
   const std::string page = render_page(s);
-  EXPECT_NE(page.find("class=\"state off\""), std::string::npos);
-  EXPECT_NE(page.find("Nothing is stored: No space left on device"), std::string::npos);
-  EXPECT_EQ(page.find("nearly full: make room"), std::string::npos);
-  EXPECT_NE(page.find(status_of(s).at("problem").at("text").as_string()), page.npos);
+  EXPECT_NE(page.find("class=\"state degraded\">the disk of /data/&lt;store&gt; has 40.0 "
+                      "GB free of 100.0: it is full in 30 min</p>\n<p>archive complete files"),
+            std::string::npos)
+      << page;
+  EXPECT_NE(page.find("<p>the ledger: cannot write ledger.json: Is a directory; blocks are stored "
+                      "nevertheless; make room"),
+            std::string::npos)
+      << page;
+  s.store_error = "No space left on device";
+  find_troubles(s, s);
+  EXPECT_NE(render_page(s).find("class=\"state off\">nothing is stored"), std::string::npos);
+  const auto status = status_of(s);
+  EXPECT_EQ(status.at("state").at("level"), "critical");
+  EXPECT_EQ(status.at("problem").at("name"), "store_fails");
+  EXPECT_EQ(status.at("troubles").as_array().size(), 3U);
 }
 
 TEST(receive_pages, answer_health_checks) {

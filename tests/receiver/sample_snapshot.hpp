@@ -2,9 +2,16 @@
 // A receiver with two daemons, one of which has not come back since its start.
 #pragma once
 
-#include "receiver/snapshot.hpp"
+#include "receiver/troubles.hpp"
 
 namespace l3 {
+
+/// Judges a snapshot by the one before it.
+inline void find_troubles(receive_snapshot& s, const receive_snapshot& before) {
+  trouble_board board(rows_of(receive_troubles()));
+  board.look(receive_troubles(), before, s, true, time_point(), 1.7e9);
+  s.troubles = board.list();
+}
 
 inline receive_snapshot sample_receive_snapshot() {
   receive_snapshot s;
@@ -53,7 +60,6 @@ inline receive_snapshot sample_receive_snapshot() {
 /// The same of a farm: the first node has come back, a third is missing.
 inline receive_snapshot farm_receive_snapshot() {
   receive_snapshot s = sample_receive_snapshot();
-  s.has[static_cast<std::size_t>(receive_trouble::node_missing)] = true;
   daemon_snapshot& first = s.daemons.front();
   first.name = "key node<1>";
   first.state = node_state::sending;
@@ -67,6 +73,7 @@ inline receive_snapshot farm_receive_snapshot() {
   s.daemons.push_back(dead);
   s.missing = {{1, 77, event_key{2, 9}, event_key{4, 2}, 300, 9.5},
                {3, 77, event_key{5, 17}, std::nullopt, 42, std::nullopt}};
+  find_troubles(s, s);
   return s;
 }
 

@@ -192,7 +192,7 @@ class Daemon(Ending):
             if run:  # "none" or "one" in force, with run control
                 settings["run"] |= {"control": str(folder / "control"), "ledger": f"{folder}/ledgers/"}
             settings |= {name: settings.get(name, {}) | keys for name, keys in sections.items()}
-            p = self.start(state, way, ends, "--config", self.write_config(f"{folder.name}.toml", **settings), program="koto-l3d")
+            p = self.start(state, way, ends, "--config", self.write_config(f"{folder.name}/l3.toml", **settings), program="koto-l3d")
             if run == "one":
                 p.wait_to_say("ready for runs")
                 code, said = self.run_tool("run", "start", "--wait", "--socket", folder / "control")

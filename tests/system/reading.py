@@ -11,7 +11,7 @@ import struct
 import harness
 import l2raw
 import level2
-from selection_stage import FAILED, MISSING, Selecting
+from selection_stage import FAILED, MISSING, RUN, Selecting
 
 ACCEPTS = "(--skip-damaged accepts that)"
 
@@ -144,6 +144,7 @@ class Names(Selecting):
         file = self.simulate(60)
         said = self.select(file)
         self.finish(self.run_daemon(60, file=file))
+        self.assertEqual({e["run"] for e in said["events"]}, {RUN})
         kept = [e for e in said["events"] if e["kept"]]
         self.assertTrue(kept)
         for e in kept[:4]:

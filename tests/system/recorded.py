@@ -105,6 +105,8 @@ class Recorded(Selecting):
         file = self.simulate(80)
         ledger = self.finish(self.run_daemon(80, file=file, mode="record"))
         said = self.select(file)
+        summary = self.run_for_json("inspect", self.store, "--event", f"{said['events'][0]['spill']}/{said['events'][0]['event']}")["summary"]
+        self.assertTrue(summary["names_are_of_these_settings"], "the same lines, in the mode that records")
         self.ledgers_of_efficiency(ledger)
         of, = self.run_for_json("efficiency", self.store)["settings"]
         samples = {s["reference"]: s for s in of["samples"]}

@@ -193,6 +193,56 @@ class Runs(Controlled):
         self.assertEqual(ledgers[7][0]["comment"], LONGEST_COMMENT)
         self.assertEqual(len({ledger["session"] for (ledger,) in ledgers.values()}), 3)
 
+    def test_a_spill_belongs_to_one_run(self):
+        """Level 2 stalls within a spill, for longer than a spill without an end is waited for. The run that shall follow waits for the
+        spill's own end."""
+        self.start()
+        self.wait_for_run("running", 7)
+        udp, spill = self.udp_sender(self.daemon), self.make_events(40, 2, 7)
+        self.send_spill(udp, 7, 1, 20)
+        halves = [dict(list(spill.items())[half:half + 20]) for half in (0, 20)]
+        self.send_events(udp, halves[0])
+        self.start(number=8)
+        self.daemon.wait_for(lambda s: s["latest_spills"] and s["latest_spills"][-1]["spill"] == 2, "the spill reported")
+        time.sleep(1.5)  # three times as long as a pause and a look
+        self.assertEqual(self.ask("GET", "/run")[1]["current"]["number"], 7)
+        self.send_events(udp, halves[1])
+        udp.end(2, 40)
+        self.sent[7] |= spill
+        self.wait_for_run("running", 8)
+        self.send_spill(udp, 8, 3, 20)
+        self.daemon.wait_for_stored(20)
+        ledgers = self.end()
+        self.assertEqual([ledgers[run][0]["missing"] for run in (7, 8)], [0, 0])
+
+    def test_what_a_run_loses_at_its_end_is_shown_until_the_next_one_has_ended(self):
+        self.daemon.stop()
+        self.daemon = self.start_controlled(run={"drain_time_limit": "1 s"}, spool={"folder": ""})
+        lost = 'koto_l3_ended_run_lost_events{reason="%s"}'
+        for run in (7, 8):
+            self.start()
+            self.wait_for_run("running", run)
+            udp = self.udp_sender(self.daemon)
+            if run == 7:
+                self.receiver.kill()
+                self.send_events(udp, self.make_events(20, 1, run))
+                udp.end(1, 25)
+                self.daemon.wait_for(lambda s: s["latest_spills"], "the end of the spill")
+                self.assertEqual(self.daemon.status()["events"]["missing"], 5)
+            else:
+                self.send_spill(udp, run, 2, 10)
+                self.daemon.wait_for_stored(10)
+                self.assertEqual(self.daemon.metrics()[lost % "drain"], 20)
+            self.assertEqual(self.ask("POST", "/run/stop")[0], 202)
+            self.wait_for_run("configured")
+            shed, missing = (20, 5) if run == 7 else (0, 0)
+            harness.wait_until(lambda: self.daemon.metrics()[lost % "drain"] == shed, "the events that were given up")
+            self.assertEqual(self.daemon.metrics()[lost % "missing"], missing)
+            self.receiver = self.start_receiver() if run == 7 else self.receiver
+        self.assertEqual((self.daemon.stop(), self.receiver.stop()), (1, 0))
+        ledgers = self.ledgers_by_run()
+        self.assertEqual([(ledgers[run][0]["missing"], ledgers[run][0]["clean"]) for run in (7, 8)], [(5, False), (0, True)])
+
     def test_data_without_a_run_a_run_without_a_receiver_and_a_kill(self):
         """What comes without a run is counted. What a run leaves on disk is told until the next one begins, also after a kill."""
         self.assertEqual(self.daemon.get("/readyz")[0], 503)
@@ -308,6 +358,7 @@ class Control(Controlled):
                 time.sleep(0.02)
             self.assertEqual((status["state"]["degraded"], status["problem"]["name"]), (["data_without_run", "no_pause"], "data_without_run"))
             self.assertEqual(self.start()["state"], "armed")
+            sender.sendto(struct.pack(">III", 0, 1, 1 << 17 | 5 << 8 | self.crates[0].number), (harness.HOST, self.ports.udp))  # the end
         self.socket, alones_socket = its_socket, self.socket
         self.assertEqual(self.ask("POST", "/run/start"), (409, {"reasons": [f"crate {self.crates[1].number} is silent while others send"]}))
         self.socket = alones_socket

@@ -56,7 +56,7 @@ class Status(harness.SystemTest):
         receiver.stop()
         daemon.wait_for(lambda s: "receiver_absent" in s["state"]["degraded"], "receiver_absent")
         said = self.status(self.url(daemon), code=FAILED)
-        self.assertEqual((said["good"], said["nodes"][0]["degraded"]), (False, ["receiver_absent"]))
+        self.assertEqual((said["good"], [(t["url"], t["name"]) for t in said["troubles"]]), (False, [(self.url(daemon), "receiver_absent")]))
         code, text = self.run_tool("status", self.url(daemon))
         self.assertEqual(code, FAILED)
         self.assertIn(daemon.status()["problem"]["text"], text)
@@ -81,7 +81,28 @@ class Status(harness.SystemTest):
         code, text = self.run_tool("status", nothing)
         self.assertEqual(code, FAILED)
         self.assertRegex(text, rf"(?m)^{nothing} +– +no answer +–")
-        self.assertIn(f"{nothing}: Connection refused", text)
+        self.assertIn(f"{nothing}: critical, no_answer: Connection refused; check its service", text)
+
+    def test_troubles_of_all_nodes_are_listed_the_most_urgent_first(self):
+        receiver = self.start_receiver("--monitor", f"{harness.HOST}:0")
+        receiver.wait_to_say("monitoring on")
+        its_url, nothing = re.search(r"monitoring on http://([\d.]+:\d+)/", receiver.said())[1], f"{harness.HOST}:{self.ports.udp}"
+        daemon = self.start_daemon()
+        daemon.wait_for(lambda s: s["receiver"]["connected"], "the receiver")
+        (self.store / "ledger.json").unlink()
+        (self.store / "ledger.json").mkdir()
+        sender, maker = self.udp_sender(daemon), level2.EventMaker(self.crates, 5)
+        sender.event(1, 1, maker.fragments(1, 1))
+        harness.wait_until(lambda: self.ask_for_json("status", "--interval", "100 ms", its_url)[1]["troubles"], "the receiver's trouble")
+        said = self.status(its_url, nothing, self.url(daemon), code=FAILED)
+        self.assertEqual([(t["url"], t["name"], t["severity"]) for t in said["troubles"]],
+                         [(nothing, "no_answer", "critical"), (its_url, "ledger_fails", "warning")])
+        code, text = self.run_tool("status", its_url, nothing, self.url(daemon))
+        self.assertEqual(code, FAILED)
+        self.assertRegex(text.splitlines()[-1], rf"^{its_url}: warning, ledger_fails: the ledger: cannot write .*; make room")
+        daemon.kill()
+        harness.wait_until(lambda: self.ask_for_json("status", "--interval", "100 ms", its_url)[1]["troubles"][0]["name"] == "node_missing",
+                           "the missing node before the ledger")
 
     def test_a_silent_node_delays_little(self):
         daemon = self.start_daemon()

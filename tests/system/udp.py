@@ -1,8 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What independent electronics send over UDP comes out of the store byte for byte, and every count is exact."""
+import signal
+import time
+
 import harness
 import level2
+import level2_sender
 
 
 class UdpTest(harness.SystemTest):
@@ -49,6 +53,25 @@ class UdpTest(harness.SystemTest):
         flags = self.round_trip([(5, 150), (200, 20), (400, 20), (510, 20), (511, 30), (0, 30), (1, 20), (5, 20)], opaque=0.1)
         self.assertEqual(set(flags), {0, 4})
         self.assertGreater(flags.count(4), 50)
+
+    def test_what_waits_in_the_sockets_while_the_daemon_is_frozen(self):
+        """Crate 2 is behind the others. What it sends meanwhile comes in time, though the daemon reads it only afterwards."""
+        receiver, daemon = self.start_receiver(), self.start_daemon(building={"event_time_limit": "2 s"})
+        sent, sender = self.make_events(40), self.udp_sender(daemon)
+        for (spill, number), fragments in sent.items():
+            sender.event(spill, number, fragments, without=(2,))
+        sender.hold()
+        daemon.signal(signal.SIGSTOP)
+        late = level2_sender.UdpSender(self.crates, harness.HOST, self.ports.udp, harness.UDP_PORTS, self.chunk_bytes)
+        for (spill, number), fragments in sent.items():
+            late.event(spill, number, fragments, without=(0, 1))
+        late.close()
+        time.sleep(2.5)
+        daemon.signal(signal.SIGCONT)
+        sender.end(1, 40)
+        daemon.wait_for_stored(40)
+        ledger = self.end_and_compare(daemon, receiver, sent)
+        self.assertEqual([(s["admitted"], s["incomplete"]) for s in ledger["spills"]], [(40, 0)])
 
     def test_the_strong_codec(self):
         flags = self.round_trip([(3, 12)], opaque=0.1, output={"codec": "strong"})

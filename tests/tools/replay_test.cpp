@@ -47,7 +47,9 @@ TEST(destination, reads_rates_and_probabilities) {
     EXPECT_THROW((void)parse_rate(out_of_range), std::invalid_argument) << out_of_range;
   EXPECT_DOUBLE_EQ(parse_probability("1%"), 0.01);
   EXPECT_DOUBLE_EQ(parse_probability("0.25"), 0.25);
-  for (const char* bad : {"", "101%", "-1", "x", "1 %x"})
+  EXPECT_DOUBLE_EQ(parse_probability("1 %"), 0.01);
+  EXPECT_DOUBLE_EQ(parse_probability("100%"), 1);
+  for (const char* bad : {"", "101%", "-1", "x", "1 %x", "1", "1.0", "5"})
     EXPECT_THROW((void)parse_probability(bad), std::invalid_argument) << bad;
 }
 

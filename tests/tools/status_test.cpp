@@ -16,8 +16,11 @@ namespace l3::test {
 namespace {
 
 constexpr std::string_view daemon = R"({"program":"koto-l3d","run":7,"node":3,"uptime":10.0,
-  "state":{"now":"running","degraded":["crate_fault"],"ready":true},
-  "problem":{"name":"crate_fault","text":"Crate 11 is silent. Look at its power."},
+  "state":{"now":"running","degraded":["crate_fault","spool_fills_up"],"ready":true},
+  "troubles":[{"name":"spool_fills_up","severity":"warning","losing":"soon","seconds_left":7200,"share":0,
+               "since":1.7e9,"who":"the shift","text":"the disk fills","action":"make room"},
+              {"name":"crate_fault","severity":"critical","losing":"now","share":0.25,
+               "text":"crate 11 is silent","action":"look at its power"}],
   "links":[{"link":0,"bytes":1000000},{"link":1,"bytes":500000}],"bytes":{"sent":300000},
   "crates":[{"crate":"3","fault":"loses","missing":5},{"crate":"11","fault":"silent","missing":60},
             {"crate":"12","fault":null,"missing":900}],
@@ -60,21 +63,63 @@ TEST(the_status_of_a_daemon, names_no_run_where_none_is_in_force) {
   of.replace(of.find(run), run.size(), R"("run":0,"run_state":"configured")");
   const node_status s = read_status("node1:9420", of);
   EXPECT_FALSE(s.run);
-  EXPECT_NE(table_of({{s, std::nullopt}}).find("running, degraded    –"), std::string::npos)
+  EXPECT_NE(table_of({{s, std::nullopt}}).find("running, critical    –"), std::string::npos)
       << table_of({{s, std::nullopt}});
 }
 
 TEST(the_status_of_a_daemon, that_waits_for_a_person_says_what_to_do) {
-  const auto problem = [](std::string_view state, std::string_view of_its_own) {
-    return read_status("node1", fmt::format(R"({{"program":"koto-l3d","run_state":"{0}",
-        "problem":{1},"state":{{"now":"{0}","degraded":[],"ready":false}}}})",
-                                            state, of_its_own))
-        .problem;
+  const auto said = [](std::string_view state, std::string_view of_its_own) {
+    const node_status s = read_status("node1", fmt::format(R"({{"program":"koto-l3d",
+        "run_state":"{0}",{1}"state":{{"now":"{0}","degraded":[],"ready":false}}}})",
+                                                           state, of_its_own));
+    return table_of({{s, {}}});
   };
-  EXPECT_NE(problem("configured", "null").find("`koto-l3 run start`"), std::string::npos);
-  EXPECT_NE(problem("armed", "null").find("pause of the beam"), std::string::npos);
-  EXPECT_EQ(problem("draining", "null"), "");
-  EXPECT_EQ(problem("configured", R"({"name":"spool_full","text":"Make room."})"), "Make room.");
+  EXPECT_NE(said("configured", "").find("note, waits: no run is active"), std::string::npos);
+  EXPECT_NE(said("armed", "").find("pause of the beam"), std::string::npos);
+  EXPECT_EQ(said("draining", "").find("waits"), std::string::npos);
+  const std::string of_other_version =
+      said("configured", R"("problem":{"name":"spool_full","text":"Make room."},)");
+  EXPECT_NE(of_other_version.find("node1: warning, spool_full: Make room.; open its page\n"),
+            std::string::npos)
+      << of_other_version;
+}
+
+TEST(the_status, lists_the_troubles_of_all_nodes_the_most_urgent_first) {
+  const node_status far = read_status("store", R"({"program":"koto-l3 receive","troubles":[
+    {"name":"disk_low","severity":"warning","losing":"soon","seconds_left":180,"text":"t","action":"a"},
+    {"name":"ledger_fails","severity":"warning","losing":"no","text":"t","action":"a"}]})");
+  const std::vector<node_row> rows{
+      {no_answer("dead", "Connection refused"), {}}, {far, {}}, {read_status("node1", daemon), {}}};
+  const std::string text = table_of(rows);
+  EXPECT_NE(
+      text.find("node1: critical, crate_fault, losing 25 % of the events: crate 11 is silent; look "
+                "at its power\n"
+                "store: warning, disk_low, events are lost in 3 min: t; a\n"
+                "node1: warning, spool_fills_up, events are lost in 2 h 0 min: the disk fills; "
+                "make room\n"
+                "dead: critical, no_answer: Connection refused; check its service, its machine and "
+                "the network\n"
+                "store: warning, ledger_fails: t; a\n"),
+      std::string::npos)
+      << text;
+  const auto json = json_of(rows);
+  EXPECT_EQ(json.at("troubles").at(0).at("name"), "crate_fault");
+  EXPECT_EQ(json.at("troubles").at(1).at("url"), "store");
+  EXPECT_EQ(json.at("troubles").at(1).at("seconds_left"), 180.0);
+  EXPECT_EQ(json.at("troubles").at(3).at("severity"), "critical");
+}
+
+TEST(the_status, is_good_with_notes_only) {
+  const auto good = [](std::string_view how_bad) {
+    return read_status("node1", fmt::format(R"({{"program":"koto-l3d","state":{{"ready":true}},
+        "troubles":[{{"name":"duplicates","severity":"{}"}}]}})",
+                                            how_bad))
+        .good();
+  };
+  EXPECT_TRUE(good("note"));
+  EXPECT_FALSE(good("warning"));
+  EXPECT_FALSE(good("critical"));
+  EXPECT_FALSE(good("of a later version"));
 }
 
 TEST(the_status_of_a_daemon, is_a_row) {
@@ -94,12 +139,16 @@ TEST(the_status_of_a_daemon, is_a_row) {
   EXPECT_FALSE(rates_between(s, of_next_run)) << "its counts began at 0";
   const auto rates = rates_between(s, later);
   ASSERT_TRUE(rates);
-  EXPECT_EQ(table_of({{later, rates}}),
-            "address     node  state              run  events/s  in MB/s  out MB/s  worst crate    "
-            "     disk\n"
-            "node1:9420     3  running, degraded    7       100      2.0       0.0  11: silent, 1 "
-            "more  full in 2 h 0 min\n"
-            "node1:9420: Crate 11 is silent. Look at its power.\n");
+  EXPECT_EQ(
+      table_of({{later, rates}}),
+      "address     node  state              run  events/s  in MB/s  out MB/s  worst crate    "
+      "     disk\n"
+      "node1:9420     3  running, critical    7       100      2.0       0.0  11: silent, 1 "
+      "more  full in 2 h 0 min\n"
+      "node1:9420: critical, crate_fault, losing 25 % of the events: crate 11 is silent; look "
+      "at its power\n"
+      "node1:9420: warning, spool_fills_up, events are lost in 2 h 0 min: the disk fills; "
+      "make room\n");
   const auto json = json_of({{later, rates}});
   EXPECT_EQ(json.at("good"), false);
   EXPECT_EQ(json.at("nodes").at(0).at("events_per_second"), 100.0);
@@ -113,18 +162,6 @@ TEST(the_status_of_a_receiver, is_a_row) {
   EXPECT_EQ(s.state, "receiving, 1 of 2 daemons");
   EXPECT_TRUE(s.good());
   EXPECT_NE(table_of({{s, {}}}).find("2.0 GB"), std::string::npos);
-}
-
-TEST(the_status_of_a_receiver, that_stores_nothing_says_what_to_do) {
-  const auto problem = [](std::string_view more) {
-    return read_status("store", fmt::format(R"({{"program":"koto-l3 receive",
-        "state":{{"text":"","degraded":["store_fails"],"store_error":"No space","ready":0}}{}}})",
-                                            more))
-        .problem;
-  };
-  EXPECT_EQ(problem(R"(,"problem":{"text":"Nothing is stored: make room."})"),
-            "Nothing is stored: make room.");
-  EXPECT_EQ(problem(""), "No space") << "of an older receiver";
 }
 
 TEST(the_status, of_another_program_is_a_failure) {

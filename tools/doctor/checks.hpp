@@ -56,13 +56,13 @@ enum class health : std::uint8_t {
   return names[static_cast<std::size_t>(h)];
 }
 
-struct finding {
+struct health_finding {
   health how = health::ok;
   std::string what;   ///< for programs: "sockets.receive_buffer"
   std::string text;   ///< a sentence
   std::string remedy; ///< a command, if something must be fixed
 };
-using findings = std::vector<finding>;
+using findings = std::vector<health_finding>;
 
 void check_memory(const host& h, const daemon_settings& s, findings& to);
 void check_processors(const host& h, findings& to);

@@ -54,10 +54,12 @@ void check_speed(const disk_use& use, const fs::path& there, findings& to) {
   const std::string what = "disk.speed." + use.what;
   const written speed = measure(there);
   if (speed.error)
-    return to.push_back({health::ok, what,
-                         fmt::format("the speed of {} cannot be measured: {}", there.string(),
-                                     speed.error.message()),
-                         ""});
+    return to.push_back(
+        {health::warning, what,
+         fmt::format("the speed of {} cannot be measured: {}", there.string(),
+                     speed.error.message()),
+         fmt::format("dd if=/dev/zero of={}/trial bs=4M count=64 oflag=dsync, then remove the file",
+                     there.string())});
   const std::string text =
       fmt::format("{} writes {:.0f} MB/s, flushed", there.string(), speed.bytes_per_second / mega);
   if (speed.bytes_per_second >= use.bytes_per_second)
@@ -75,16 +77,19 @@ void check_speed(const disk_use& use, const fs::path& there, findings& to) {
 void check_disk(const disk_use& use, findings& to) {
   const fs::path there = nearest_folder(use.folder);
   const std::string what = "disk.room." + use.what;
-  if (::access(there.c_str(), W_OK | X_OK) != 0) {
-    to.push_back({health::bad, what,
-                  fmt::format("{}: {} cannot be written by this user: {}", use.what, there.string(),
-                              last_error().message()),
+  if (const std::string why = why_not_writable(use.folder); !why.empty()) {
+    to.push_back({health::bad, what, fmt::format("{}: {}", use.what, why),
                   fmt::format("chown USER {}, USER being the daemon's, or run the doctor as it",
                               there.string())});
     return;
   }
   struct statvfs disk {};
-  if (::statvfs(there.c_str(), &disk) == 0) {
+  if (::statvfs(there.c_str(), &disk) != 0) {
+    to.push_back(
+        {health::warning, what,
+         fmt::format("{} does not tell its free space: {}", there.string(), last_error().message()),
+         fmt::format("df {}", there.string())});
+  } else {
     constexpr double giga = 1e9;
     const auto room = static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize);
     const std::string text = fmt::format("{:.1f} GB are free at {}", room / giga, there.string());

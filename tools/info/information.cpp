@@ -20,13 +20,14 @@ namespace l3 {
 namespace {
 
 constexpr auto formats = std::to_array<known_format>({
-    {stored_format::level2, "level2", "a file of level-2 data (.l2raw)", "KL3R", 4},
+    {stored_format::level2, "level2", "a file of level-2 data (.l2raw)", "KL3R", 4, 1, "replay"},
     {stored_format::store_file, "store_file", "a file of a store or a spool", "KL3S", 4, 2},
     {stored_format::block, "block", "bare output blocks", "KL3B", 4, 2},
     {stored_format::strong_waveforms, "strong_waveforms", "waveforms of the strong codec (`pack`)",
-     "KL3W", 4},
+     "KL3W", 4, 1, "unpack --codec strong"},
     {stored_format::releases, "releases", "a spool's notes on its lanes", "KL3R", 4},
-    {stored_format::kept_batch, "kept_batch", "a kept batch (.l3batch)", "KL3D", 4},
+    {stored_format::kept_batch, "kept_batch", "a kept batch (.l3batch)", "KL3D", 4, 1,
+     "replay --on serial"},
     {stored_format::run_record, "run_record", "the record of a run (LEDGER.live)", "KL3L", 6},
     {stored_format::ledger, "ledger", "a ledger", "{", 0},
 });
@@ -76,14 +77,24 @@ std::string beginning_of(const fs::path& file) {
   return bytes;
 }
 
+std::string with_reader(std::string_view title, std::string_view command) {
+  return fmt::format("{}, which `koto-l3 {}` reads", title, command);
+}
+
 /// Describes a text file that koto-l3 writes beside its data; empty for any other file.
-std::string_view text_file(std::string_view bytes) {
+std::string text_file(std::string_view bytes) {
   if (bytes.starts_with(R"({"spill":)"))
-    return "the truth of simulated events, with which `koto-l3 evaluate` compares; `koto-l3 info` "
-           "reads the .l2raw file beside it";
+    return with_reader("the truth of simulated events", "evaluate FILE.l2raw");
   if (bytes.starts_with(R"({"histograms":)"))
-    return "a file of histograms, which `koto-l3 histograms` shows";
+    return with_reader("a file of histograms", "histograms");
   return {};
+}
+
+std::string kind_of_folder(const fs::path& folder) {
+  const store_kind kind = kind_of(folder);
+  if (kind == store_kind::spool) return with_reader("the spool of a daemon", "extract");
+  return block_files_in(folder, kind).empty() ? "a folder without a store"
+                                              : with_reader("a store", "select");
 }
 
 [[noreturn]] void refuse_unknown(const fs::path& file, const std::string& bytes) {
@@ -202,9 +213,44 @@ void add_fact(std::string_view key, const json::value& value, std::string& to) {
 
 } // namespace
 
+std::string known_kind(const fs::path& path) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) return kind_of_folder(path);
+  if (!fs::is_regular_file(path, error)) return {};
+  const std::string bytes = beginning_of(path);
+  if (std::string is = text_file(bytes); !is.empty()) return is;
+  const std::string name = path.filename().string();
+  const auto known = recognise(bytes, name);
+  if (!known) return {};
+  const known_format& format = *known->format;
+  const auto is_text = [](char c) { return (c >= ' ' && c <= '~') || c == '\n'; };
+  // Any file of samples may begin with "{", and level-2 data of a later version look like releases.
+  const bool by_chance =
+      (format.format == stored_format::ledger && !std::ranges::all_of(bytes, is_text)) ||
+      (format.format == stored_format::releases && name != spool_releases_name);
+  return by_chance ? "" : with_reader(format.title, format.command);
+}
+
+void refuse_other_kind(const fs::path& path, stored_format wanted, std::string_view needed) {
+  const std::string is = known_kind(path);
+  if (!is.empty() && is != with_reader(of(wanted)->title, of(wanted)->command))
+    throw command_error(fmt::format("{} is {}: {}", path.string(), is, needed));
+}
+
+void check_folder(const fs::path& folder) {
+  std::error_code error;
+  if (fs::is_directory(folder, error)) return;
+  if (!fs::exists(folder, error))
+    throw command_error("no store: there is no folder " + folder.string(), exit_missing_resource);
+  const std::string is = known_kind(folder);
+  throw command_error(fmt::format("no store: {} is {}, but a store is a folder", folder.string(),
+                                  is.empty() ? "a file" : is),
+                      exit_missing_resource);
+}
+
 recognised recognise_file(const fs::path& path) {
   const std::string bytes = beginning_of(path);
-  if (const std::string_view is = text_file(bytes); !is.empty())
+  if (const std::string is = text_file(bytes); !is.empty())
     throw command_error(fmt::format("{} is {}", path.string(), is));
   const auto known = recognise(bytes, path.filename().string());
   if (!known) refuse_unknown(path, bytes);

@@ -34,11 +34,12 @@ enum class stored_format : std::uint8_t {
 
 struct known_format {
   stored_format format;
-  std::string_view word;    ///< for programs
-  std::string_view title;   ///< for people
-  std::string_view magic;   ///< the first bytes
-  std::size_t version_at;   ///< offset of the version byte; 0: the version is not stored
-  std::uint32_t newest = 1; ///< the latest version that this program reads
+  std::string_view word;             ///< for programs
+  std::string_view title;            ///< for people
+  std::string_view magic;            ///< the first bytes
+  std::size_t version_at;            ///< offset of the version byte; 0: the version is not stored
+  std::uint32_t newest = 1;          ///< the latest version that this program reads
+  std::string_view command = "info"; ///< of koto-l3, that reads it
 };
 
 struct recognised {
@@ -50,6 +51,18 @@ struct recognised {
 /// files and level-2 records have the same magic number, and differ in the byte behind the version.
 [[nodiscard]] std::optional<recognised> recognise(std::string_view first_bytes,
                                                   std::string_view name);
+
+// What a path is, for messages of every command about a path of another kind than it needs.
+
+/// "a store, which `koto-l3 select` reads": of a folder, or a file that koto-l3
+/// wrote. Empty for any other path.
+[[nodiscard]] std::string known_kind(const std::filesystem::path& path);
+/// Throws command_error if the path is a folder or a file of koto-l3 of another kind; `needed` ends
+/// the message. The readers refuse the files that nobody knows.
+void refuse_other_kind(const std::filesystem::path& path, stored_format wanted,
+                       std::string_view needed = "a .l2raw file is needed here");
+/// Throws command_error, saying what it is, unless the path is a folder.
+void check_folder(const std::filesystem::path& folder);
 
 struct information {
   std::string kind;          ///< a word, for programs

@@ -153,6 +153,11 @@ double parse_probability(std::string_view whole) {
   if (value && text == "%") {
     *value /= 100;
     text = {};
+  } else if (value && text.empty() && *value >= 1) {
+    throw std::invalid_argument(fmt::format(
+        "{0} without a unit is not below 1: write 0.01 or 1% for one in a hundred, 100% "
+        "for all",
+        whole));
   }
   if (!value || !text.empty() || *value < 0 || *value > 1)
     refuse(whole, "a probability like 0.01 or 1%");

@@ -67,14 +67,52 @@ std::string worst_crate(const json::value& v) {
   return others == 0 ? worst : fmt::format("{}, {} more", worst, others);
 }
 
+template <class Enum>
+Enum named(const std::string& name, Enum otherwise) {
+  const auto& names = names_of<Enum>;
+  const auto found = std::ranges::find(names, name);
+  return found == names.end() ? otherwise : static_cast<Enum>(found - names.begin());
+}
+
+/// ", losing 58 % of the events"; ", events are lost in 3 min".
+std::string loss_of(const node_trouble& t) {
+  constexpr double percent = 100;
+  if (t.loses == losing::now)
+    return t.share > 0 ? fmt::format(", losing {:.2g} % of the events", percent * t.share)
+                       : ", losing events";
+  if (t.loses == losing::no || !t.seconds_left) return {};
+  return ", events are lost in " + in_words(*t.seconds_left);
+}
+
+void add_trouble(const json::value& v, node_status& to) {
+  node_trouble t;
+  t.how_bad = named(text_at(v, "/severity"), severity::warning);
+  t.loses = named(text_at(v, "/losing"), losing::no);
+  t.share = number_at(v, "/share").value_or(0);
+  t.seconds_left = number_at(v, "/seconds_left");
+  t.text = fmt::format("{}{}: {}; {}", text_at(v, "/name"), loss_of(t), text_at(v, "/text"),
+                       text_at(v, "/action"));
+  t.all = v.as_object();
+  t.all["url"] = to.url;
+  to.troubles.push_back(std::move(t));
+}
+
+void add_trouble(std::string_view name, severity how_bad, std::string_view text,
+                 std::string_view action, node_status& to) {
+  add_trouble(
+      json::object{
+          {"name", name}, {"severity", name_of(how_bad)}, {"text", text}, {"action", action}},
+      to);
+}
+
 /// The next step for the operator of a daemon that is healthy but waits for a person.
-std::string what_it_waits_for(const std::string& run_state) {
+void add_wait(const std::string& run_state, node_status& to) {
   if (run_state == "configured")
-    return "no run is active; incoming data are dropped: `koto-l3 run start` on that node begins "
-           "one";
+    add_trouble("waits", severity::note, "no run is active; incoming data are dropped",
+                "`koto-l3 run start` on that node begins one", to);
   if (run_state == "armed")
-    return "a run waits for a pause of the beam; data until then are dropped";
-  return {};
+    add_trouble("waits", severity::note,
+                "a run waits for a pause of the beam; data until then are dropped", "wait", to);
 }
 
 void read_daemon(const json::value& v, node_status& to) {
@@ -84,8 +122,7 @@ void read_daemon(const json::value& v, node_status& to) {
   to.session = text_at(v, "/session");
   to.node = count_at(v, "/node");
   to.worst_crate = worst_crate(v);
-  to.problem = text_at(v, "/problem/text");
-  if (to.problem.empty()) to.problem = what_it_waits_for(run_state);
+  if (to.troubles.empty()) add_wait(run_state, to);
   to.disk_seconds_left = number_at(v, "/spool/seconds_left");
   to.disk_room = number_at(v, "/spool/room");
   to.events = number_at(v, "/events/admitted").value_or(0);
@@ -97,8 +134,6 @@ void read_daemon(const json::value& v, node_status& to) {
 
 void read_receiver(const json::value& v, node_status& to) {
   to.state = "receiving";
-  to.problem = text_at(v, "/problem/text");
-  if (to.problem.empty()) to.problem = text_at(v, "/state/store_error"); // older receivers
   std::size_t gone = 0;
   std::size_t daemons = 0;
   each_object(v, "/daemons", [&](const json::value& daemon) {
@@ -129,13 +164,24 @@ std::size_t width_of(std::string_view text) {
   return width;
 }
 
+/// The troubles of all nodes.
+std::vector<node_trouble> urgent_first(const std::vector<node_row>& rows) {
+  std::vector<node_trouble> all;
+  for (const node_row& row : rows)
+    all.insert(all.end(), row.status.troubles.begin(), row.status.troubles.end());
+  std::ranges::stable_sort(all, {}, urgency);
+  return all;
+}
+
 std::vector<std::string> cells_of(const node_row& row) {
   constexpr double mega = 1e6;
   const node_status& s = row.status;
+  const bool bad = s.worst().value_or(severity::note) != severity::note;
   if (!s.failure.empty()) return {s.url, "–", "no answer", "–", "–", "–", "–", "–", "–"};
   return {s.url,
           s.node ? fmt::to_string(*s.node) : "–",
-          s.state + (s.degraded.empty() ? "" : ", degraded") + (s.ready ? "" : ", not ready"),
+          s.state + (bad ? fmt::format(", {}", name_of(*s.worst())) : "") +
+              (s.ready ? "" : ", not ready"),
           s.run ? fmt::to_string(*s.run) : "–",
           rate_text(row.rates, &node_rates::events, 1),
           rate_text(row.rates, &node_rates::bytes_in, mega),
@@ -156,22 +202,30 @@ node_status read_status(const std::string& url, std::string_view body) {
   s.url = url;
   json::error_code error;
   const json::value v = json::parse({body.data(), body.size()}, error);
-  if (error || !v.is_object()) {
-    s.failure = "its /status is not a JSON object: it is not a daemon or receiver of koto-l3";
-    return s;
-  }
+  if (error || !v.is_object())
+    return no_answer(url,
+                     "its /status is not a JSON object: it is not a daemon or receiver of koto-l3");
   s.program = text_at(v, "/program");
   s.ready = true_at(v, "/state/ready");
   s.uptime = number_at(v, "/uptime").value_or(0);
-  if (const json::value* names = at(v, "/state/degraded"); names != nullptr && names->is_array())
-    for (const json::value& name : names->as_array())
-      if (name.is_string()) s.degraded.push_back(peer_text(std::string_view(name.as_string())));
+  each_object(v, "/troubles", [&](const json::value& t) { add_trouble(t, s); });
+  if (const std::string text = text_at(v, "/problem/text"); s.troubles.empty() && !text.empty())
+    add_trouble(text_at(v, "/problem/name"), severity::warning, text, "open its page", s);
   if (s.program == "koto-l3 receive")
     read_receiver(v, s);
   else if (s.program == "koto-l3d")
     read_daemon(v, s);
   else
-    s.failure = "its /status is not that of a daemon or a receiver of koto-l3";
+    return no_answer(url, "its /status is not that of a daemon or a receiver of koto-l3");
+  return s;
+}
+
+node_status no_answer(const std::string& url, const std::string& failure) {
+  node_status s;
+  s.url = url;
+  s.failure = failure;
+  add_trouble("no_answer", severity::critical, failure,
+              "check its service, its machine and the network", s);
   return s;
 }
 
@@ -202,14 +256,8 @@ std::string table_of(const std::vector<node_row>& rows) {
     }
     text += shown.substr(0, shown.find_last_not_of(' ') + 1) + "\n";
   }
-  for (const node_row& row : rows) {
-    const node_status& s = row.status;
-    if (!s.failure.empty()) text += fmt::format("{}: {}\n", s.url, s.failure);
-    if (!s.problem.empty())
-      text += fmt::format("{}: {}\n", s.url, s.problem);
-    else if (s.failure.empty() && !s.degraded.empty())
-      text += fmt::format("{}: {}\n", s.url, fmt::join(s.degraded, ", "));
-  }
+  for (const node_trouble& t : urgent_first(rows))
+    text += fmt::format("{}: {}, {}\n", text_at(t.all, "/url"), name_of(t.how_bad), t.text);
   return text;
 }
 
@@ -226,7 +274,6 @@ json::object json_of(const std::vector<node_row>& rows) {
     o["program"] = s.program;
     o["state"] = s.state;
     o["ready"] = s.ready;
-    o["degraded"] = json::array(s.degraded.begin(), s.degraded.end());
     o["run"] = value_or_null(s.run);
     o["node"] = value_or_null(s.node);
     o["events_per_second"] = row.rates ? json::value(row.rates->events) : json::value(nullptr);
@@ -236,9 +283,10 @@ json::object json_of(const std::vector<node_row>& rows) {
     o["worst_crate"] = s.worst_crate.empty() ? json::value(nullptr) : json::value(s.worst_crate);
     o["disk_seconds_left"] = value_or_null(s.disk_seconds_left);
     o["disk_room"] = value_or_null(s.disk_room);
-    o["problem"] = s.problem.empty() ? json::value(nullptr) : json::value(s.problem);
   }
-  return {{"good", good}, {"nodes", std::move(nodes)}};
+  json::array troubles;
+  for (node_trouble& t : urgent_first(rows)) troubles.push_back(std::move(t.all));
+  return {{"good", good}, {"troubles", std::move(troubles)}, {"nodes", std::move(nodes)}};
 }
 
 } // namespace l3

@@ -3,6 +3,7 @@
 // are left out, because programs of other versions may answer.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,19 +12,30 @@
 
 #include <boost/json/object.hpp>
 
+#include "monitor/trouble.hpp"
+
 namespace l3 {
+
+/// A trouble of monitor/trouble.hpp, as a node tells it.
+struct node_trouble {
+  severity how_bad = severity::warning;
+  losing loses = losing::no;
+  double share = 0;
+  std::optional<double> seconds_left{};
+  std::string text; ///< "crate_fault, losing 12 % of the events: crate 7 is silent; look at …"
+  boost::json::object all;
+};
 
 struct node_status {
   std::string url;
   std::string failure; ///< why there is no response; the members below are then invalid
   std::string program;
   std::string state;
-  std::vector<std::string> degraded;
+  std::vector<node_trouble> troubles; ///< also of a node that does not answer or waits for a person
   bool ready = false;
   std::optional<std::uint64_t> run{};
   std::optional<std::uint64_t> node{};
   std::string worst_crate; ///< "11: silent"; empty: no faulty crate
-  std::string problem;     ///< the worst problem and its remedy
   std::optional<double> disk_seconds_left{};
   std::optional<double> disk_room{}; ///< bytes
   std::string session;               ///< of its run; empty: no run, or a receiver
@@ -33,11 +45,19 @@ struct node_status {
   double bytes_in = 0;
   double bytes_out = 0;
 
-  /// Whether it answers, is ready, and is not degraded.
+  /// The worst severity of its troubles; nothing without a trouble.
+  [[nodiscard]] std::optional<severity> worst() const {
+    const auto worst = std::ranges::max_element(troubles, {}, &node_trouble::how_bad);
+    return worst == troubles.end() ? std::nullopt : std::optional(worst->how_bad);
+  }
+  /// Whether it answers, is ready, and has no trouble but notes.
   [[nodiscard]] bool good() const {
-    return failure.empty() && ready && degraded.empty() && problem.empty() && worst_crate.empty();
+    return failure.empty() && ready && worst().value_or(severity::note) == severity::note;
   }
 };
+
+/// The status of a node that does not answer.
+[[nodiscard]] node_status no_answer(const std::string& url, const std::string& failure);
 
 /// Parses the body of /status. A body that is no JSON object gives a failure.
 [[nodiscard]] node_status read_status(const std::string& url, std::string_view body);
@@ -55,7 +75,7 @@ struct node_row {
   node_status status;
   std::optional<node_rates> rates{};
 };
-/// A table, then one line per problem.
+/// A table, then one line per trouble, the most urgent of all nodes first.
 [[nodiscard]] std::string table_of(const std::vector<node_row>& rows);
 [[nodiscard]] boost::json::object json_of(const std::vector<node_row>& rows);
 

@@ -14,14 +14,6 @@
 
 namespace l3 {
 
-inline void check_folder(const std::filesystem::path& folder) {
-  if (std::filesystem::is_directory(folder)) return;
-  const std::string why = std::filesystem::exists(folder)
-                              ? folder.string() + " is a file, but a store is a folder"
-                              : "there is no folder " + folder.string();
-  throw command_error("no store: " + why, exit_missing_resource);
-}
-
 /// Throws unless the folder exists and has a block file.
 inline void check_store(const std::filesystem::path& folder) {
   const store_kind kind = kind_of(folder);

@@ -81,6 +81,9 @@ struct building_counters {
   crate_counts fragments_late;
   crate_counts fragments_duplicate;
 
+  counter fragments_conflicting; ///< of the duplicate ones: of an event that was admitted before,
+                                 ///< with other bytes
+
   // These show which crate has a fault; they are no part of the sum of fragments.
   crate_counts fragments_missing; ///< missing or incomplete when their event ended, although at
                                   ///< least half of the crates sent theirs

@@ -147,6 +147,7 @@ ledger within_limits(ledger l) {
   limit_text(l.menu);
   limit_text(l.comment);
   limit_figure(l.recorded);
+  limit_figure(l.missing);
   return l;
 }
 
@@ -245,6 +246,7 @@ std::string to_json(const ledger& as_counted) {
   if (!l.menu.empty()) o["menu"] = l.menu;
   if (!l.comment.empty()) o["comment"] = l.comment;
   if (l.recorded) o["recorded"] = *l.recorded;
+  if (l.missing) o["missing"] = *l.missing;
   each_section(
       l, [&](std::string_view key, const auto& section) { o[key] = json::value_from(section); });
   if (!l.crates.empty()) o["crates"] = json::value_from(l.crates);
@@ -284,10 +286,12 @@ ledger ledger_from_json(std::string_view text) {
       throw std::runtime_error("it says that it is clean, but also that its program has not ended");
     if (const auto* menu = o.if_contains("menu")) l.menu = short_text(*menu);
     if (const auto* comment = o.if_contains("comment")) l.comment = short_text(*comment);
-    if (const auto* recorded = o.if_contains("recorded")) {
-      l.recorded = recorded->to_number<std::uint64_t>();
-      check_figure(*l.recorded);
-    }
+    const auto optional_figure = [&o](const char* key, std::optional<std::uint64_t>& to) {
+      if (const auto* figure = o.if_contains(key)) to = figure->to_number<std::uint64_t>();
+      check_figure(to);
+    };
+    optional_figure("recorded", l.recorded);
+    optional_figure("missing", l.missing);
     each_section(l, [&](std::string_view key, auto& section) { read(o.at(key), section); });
     if (const auto* spool = o.if_contains("spool"); spool != nullptr && !of_store) {
       if (l.sessions.empty()) throw std::runtime_error("a spool without a session");

@@ -148,8 +148,9 @@ void event_builder::enter(landing_strip& strip, time_point now) {
   finish(std::move(lock));
 }
 
-void event_builder::end_round(landing_strip& strip, input_counters& input, time_point now) {
-  strip.end_round(now);
+void event_builder::end_round(landing_strip& strip, input_counters& input, time_point now,
+                              bool emptied) {
+  strip.end_round(now, emptied);
   if (!strip.slots().empty()) return take_in_time(strip, input, now);
   auto lock = lock_at(now);
   rounds_.tell(strip);
@@ -165,19 +166,21 @@ void event_builder::leave(landing_strip& strip, input_counters& input, time_poin
   finish(std::move(lock));
 }
 
-void event_builder::tick(time_point now) {
+void event_builder::tick(time_point now, const landing_strip* strip) {
   auto lock = begin(now);
-  while (const auto chunk = resolver_.take_expired(now_)) {
+  if (strip != nullptr) rounds_.tell(*strip);
+  const time_point read = std::min(now_, rounds_.emptied_up_to()); // no limit passed before that
+  while (const auto chunk = resolver_.take_expired(read)) {
     take_unnamed(*chunk);
     settle(lock);
   }
-  events_.count_overdue(now_ - overdue_after);
-  events_.queue_all([this](const event_assembly& e) {
-    const bool is_out_of_time = now_ - e.began_at >= settings_.event_time_limit;
+  events_.count_overdue(read - overdue_after);
+  events_.queue_all([&](const event_assembly& e) {
+    const bool is_out_of_time = read - e.began_at >= settings_.event_time_limit;
     return is_out_of_time ? assembly_state::due : assembly_state::filling;
   });
   settle(lock);
-  spills_.tick(now_);
+  spills_.tick(read);
   close_if_old();
   settle(lock);
   spills_.take_summaries(due_);
@@ -234,6 +237,11 @@ bool event_builder::end_all(bool with_those_without_room, locked& lock) {
 std::uint32_t event_builder::open_events() const {
   const std::lock_guard lock(mutex_);
   return events_.open_events();
+}
+
+bool event_builder::between_spills() const {
+  const std::lock_guard lock(mutex_);
+  return spills_.between_spills();
 }
 
 } // namespace l3

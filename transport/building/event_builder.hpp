@@ -28,33 +28,6 @@
 // The life of a batch: it is current while events begin in it, and closes when it is full or old.
 // Its open events may end in it while their datagrams come; the others are parked. It is submitted
 // when it has no open event left and no receiver writes into it.
-//
-// Three parts can be read alone. Which spill a datagram belongs to: spill_resolver, for which
-// spill_tracker keeps the spills. Which event and which chunk: event_assembler. Whether an event is
-// right: admission. This class is what they need of each other.
-//
-// Locking: one mutex guards all parts. It is taken once for the datagrams that have landed in a
-// strip, or for a record of a stream. A call begins by setting the clock (begin), takes what it is
-// given, and ends events in one place (settle): between two datagrams and before the lock is given
-// back, never inside a datagram. settle() gives the lock back while it looks into an event or
-// copies one (such an event is busy, and no other thread ends it), submits a batch, or clears the
-// table of a spill that is over. finish() gives the lock back for good, and calls the hook for
-// spills that have ended. A receive thread that finds the lock taken reads on as long as its strip
-// has room.
-//
-// The life of a chunk: it lands in a slot of a thread's strip; land() looks at the boards in it
-// (arrived_chunk.hpp); take() finds its spill, its event, its fragment. A chunk that does not name
-// its spill goes to the spill of the latest sibling in its fragment, if that fragment lacks it;
-// otherwise a copy of it waits for the next sibling. The slot of a new chunk becomes a piece (a
-// short chunk is copied beside other short ones, and its slot is free again). A chunk is copied if
-// it waited, if its event is parked, or if its slot belongs to another batch than its event. A
-// chunk that came before is compared. When the last chunk of the last fragment is there, the
-// builder looks into the fragments and admits the event. At the time limit it gives an incomplete
-// event up, or forwards it with a flag. A chunk that comes after the end of its event is late.
-//
-// The life of a batch: it is current while events begin in it, and closes when it is full or old.
-// Its open events may end in it while their datagrams come; those that do not are parked. It is
-// submitted when the last of them is gone and no receiver writes into it.
 #pragma once
 
 #include <chrono>
@@ -101,8 +74,8 @@ public:
   /// does so only if few slots are free, so that the thread continues to read.
   void take_in_time(landing_strip& strip, input_counters& input, time_point now);
   /// Call it when the thread has read each of its ports once since enter() or the last end_round().
-  /// Takes landed datagrams in time.
-  void end_round(landing_strip& strip, input_counters& input, time_point now);
+  /// Takes landed datagrams in time. `emptied`: see landing_strip::end_round().
+  void end_round(landing_strip& strip, input_counters& input, time_point now, bool emptied = false);
   /// Takes the landed datagrams. The thread writes no more until it enters again.
   void leave(landing_strip& strip, input_counters& input, time_point now);
 
@@ -136,8 +109,10 @@ public:
 
   // For both.
 
-  /// Checks time limits, the age of the batch, and ends of spill. Call it every few milliseconds.
-  void tick(time_point now);
+  /// Checks time limits, the age of the batch, and ends of spill. Call it every few milliseconds. A
+  /// time limit has passed when all threads have since found their ports empty. `strip`: of the
+  /// calling receive thread.
+  void tick(time_point now, const landing_strip* strip = nullptr);
   /// Call it when all receivers have stopped. Ends every event except complete ones without a free
   /// frame. Returns false if there are any: try again later.
   [[nodiscard]] bool try_drain(time_point now);
@@ -145,6 +120,8 @@ public:
   void drain(time_point now);
 
   [[nodiscard]] std::uint32_t open_events() const;
+  /// See spill_tracker.
+  [[nodiscard]] bool between_spills() const;
   /// Seen fragments whose event has not ended yet. Any thread, without the lock.
   [[nodiscard]] std::uint64_t open_fragments() const { return events_.open_fragments(); }
   /// Events admitted into unsubmitted batches. Any thread, without the lock.

@@ -62,7 +62,11 @@ void event_builder::end(std::uint32_t handle, locked& lock) {
   admission_.look_into(*candidate);
   lock.lock();
   if (is_repeat(e)) { // admitted when its spill came before, or as a record meanwhile
-    for (const auto& f : candidate->fragments) counters_.fragments_duplicate.add(f.crate);
+    const bool another = spills_.was_another(candidate->key, candidate->digest.mark());
+    for (const auto& f : candidate->fragments) {
+      counters_.fragments_duplicate.add(f.crate);
+      if (another) counters_.fragments_conflicting.add();
+    }
     finish_in_table(e, true, false);
     events_.release(handle, false);
   } else {

@@ -54,11 +54,21 @@ public:
     waiting_.insert(waiting_.end(), datagrams.begin(), datagrams.end());
   }
   [[nodiscard]] std::span<const datagram> waiting() const { return waiting_; }
-  /// A round over the ports begins, or ends and the next one begins.
-  void begin_round(time_point now) { round_began_ = now; }
-  void end_round(time_point now) { read_up_to_ = std::exchange(round_began_, now); }
+  /// A round over the ports begins, or ends and the next one begins. `emptied`: everything that the
+  /// ports held when it began was read in this round and those before it.
+  void begin_round(time_point now) {
+    round_began_ = now;
+    if (!left_behind_) unread_since_ = now;
+  }
+  void end_round(time_point now, bool emptied) {
+    read_up_to_ = std::exchange(round_began_, now);
+    left_behind_ = !emptied;
+    if (emptied) emptied_up_to_ = std::exchange(unread_since_, now);
+  }
   /// Datagrams that had reached the thread's ports by then have landed (reading_rounds).
   [[nodiscard]] time_point read_up_to() const { return read_up_to_; }
+  /// The same, also behind a long queue. Nothing if the thread has never found its ports empty.
+  [[nodiscard]] std::optional<time_point> emptied_up_to() const { return emptied_up_to_; }
 
   // For the event builder, under its lock.
 
@@ -90,6 +100,9 @@ private:
   std::vector<datagram> waiting_;
   time_point round_began_{};
   time_point read_up_to_{};
+  time_point unread_since_{};
+  std::optional<time_point> emptied_up_to_;
+  bool left_behind_ = false;
   std::vector<std::uint32_t> kept_;
   std::vector<std::uint32_t> exchanged_;
   batch_in_use* at_ = nullptr; // nullptr: own memory, or no slots
@@ -100,29 +113,39 @@ private:
 /// datagram that was in a socket when a round began has been read when it ends. (Behind a long
 /// queue it is as deep as those sent with it to the other ports.) So every datagram that had
 /// arrived when the last finished rounds of all threads began has been read. A thread without data
-/// makes no rounds; then only the time limit ends the wait. Guarded by the event builder's lock.
+/// makes no rounds; then only the time limit ends the wait.
+///
+/// Time limits are judged by emptied_up_to(): after a pause of the machine, data that had arrived
+/// in time wait in the sockets. Guarded by the event builder's lock.
 class reading_rounds {
 public:
   /// Call it when the thread's read data have been taken. A thread is known from its first call on.
   void tell(const landing_strip& thread) {
     const auto at = std::ranges::find(threads_, &thread, &read_by::thread);
     read_by& r = at != threads_.end() ? *at : threads_.emplace_back(read_by{&thread});
-    if (r.up_to == thread.read_up_to() && at != threads_.end()) return;
+    const time_point emptied = thread.emptied_up_to().value_or(never);
+    if (r.up_to == thread.read_up_to() && r.emptied == emptied && at != threads_.end()) return;
     r.up_to = thread.read_up_to();
+    r.emptied = emptied;
     read_up_to_ = std::ranges::min(threads_, {}, &read_by::up_to).up_to;
+    emptied_up_to_ = std::ranges::min(threads_, {}, &read_by::emptied).emptied;
   }
 
   /// Datagrams that had arrived by then have been read.
   [[nodiscard]] time_point read_up_to() const { return read_up_to_; }
+  /// Likewise, behind any queue; never if no thread has found its ports empty yet.
+  [[nodiscard]] time_point emptied_up_to() const { return emptied_up_to_; }
 
 private:
   struct read_by {
     const landing_strip* thread = nullptr;
     time_point up_to{};
+    time_point emptied = never;
   };
 
   std::vector<read_by> threads_;
   time_point read_up_to_{};
+  time_point emptied_up_to_ = never;
 };
 
 /// Where the bodies of event records land: directly in the memory of the current batch. If that

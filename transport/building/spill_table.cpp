@@ -34,11 +34,11 @@ void spill_table::clear() {
   std::fill_n(counted_.begin(), highest_ + 1, 0);
   std::fill(ends_.begin(), ends_.end(), crate_end{});
   number.reset();
-  confirmed = proven = closed = false;
+  confirmed = proven = closed = is_first = false;
   statement = 0;
   statements = 0;
   streams = 0;
-  highest_ = begun_ = 0;
+  highest_ = lowest_ = begun_ = 0;
   complete_ends_ = 0;
   most_sent_ = 0;
   admitted_ = incomplete_ = stream_sum_ = 0;
@@ -50,16 +50,20 @@ void spill_table::clear() {
 void spill_table::open(std::uint32_t event_number, std::uint32_t handle) {
   assert(state(event_number) == event_state::untouched);
   events_[event_number] = first_handle + handle;
-  highest_ = std::max(highest_, event_number);
-  ++begun_;
+  note_begun(event_number);
   ++open_;
+}
+
+void spill_table::note_begun(std::uint32_t event_number) {
+  highest_ = std::max(highest_, event_number);
+  if (lowest_ == 0 || event_number < lowest_) lowest_ = event_number;
+  ++begun_;
 }
 
 void spill_table::finish(std::uint32_t event_number, const outcome& o) {
   const auto before = state(event_number);
   if (before == event_state::open) --open_;
-  if (before == event_state::untouched) ++begun_;
-  highest_ = std::max(highest_, event_number);
+  if (before == event_state::untouched) note_begun(event_number);
   std::uint32_t& event = events_[event_number];
   count(event, ~std::uint64_t{0}); // removes it from the sums, if it was in them
   event = o.whole ? (o.admitted ? whole : repeat) : (o.admitted ? forwarded : given_up);
@@ -141,10 +145,16 @@ std::optional<std::uint64_t> spill_table::expected() const {
   return most >= admitted_ + incomplete_ ? most : most_sent_ + stream_sum_;
 }
 
+std::uint64_t spill_table::missing() const {
+  return most_sent_ - std::min(most_sent_, begun_ + before_the_run());
+}
+
 std::optional<spill_summary> spill_table::take_summary() {
   if (!number || !closed || open_ != 0 || !unreported_) return std::nullopt;
   unreported_ = false;
-  return spill_summary{*number, admitted_, incomplete_, expected(), nth_};
+  auto sent = expected();
+  if (sent) *sent -= std::min(*sent, before_the_run());
+  return spill_summary{*number, admitted_, incomplete_, sent, nth_, missing()};
 }
 
 } // namespace l3

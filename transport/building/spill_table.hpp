@@ -18,8 +18,9 @@ struct spill_summary {
   std::uint32_t spill = 0;
   std::uint64_t admitted = 0;
   std::uint64_t incomplete = 0;
-  std::optional<std::uint64_t> expected; ///< events sent, if the senders told
+  std::optional<std::uint64_t> expected; ///< events sent since the run began, if the senders told
   std::uint64_t nth = 0; ///< number within the run: distinguishes spills with the same spill number
+  std::uint64_t missing = 0; ///< events that a crate has sent, and of which nothing came
 
   friend bool operator==(const spill_summary&, const spill_summary&) = default;
 };
@@ -46,7 +47,8 @@ public:
   std::optional<std::uint32_t> number; ///< nothing if the table is clear
   bool confirmed = false;              ///< named by more than one stray datagram
   bool proven = false;                 ///< named by more than a few stray datagrams
-  bool closed = false; ///< the spill has ended: an older one may follow if a sender restarts
+  bool closed = false;   ///< the spill has ended: an older one may follow if a sender restarts
+  bool is_first = false; ///< data of it may have come before the run began
   std::uint64_t statement = 0;  ///< the last datagram that named this spill
   std::uint32_t statements = 0; ///< number of them, counting consecutive repeats once
   time_point last_activity{};
@@ -96,6 +98,9 @@ public:
   void end_of_stream(const stream_end& end);
   void stream_gone(std::uint64_t stream);
   [[nodiscard]] std::optional<std::uint64_t> expected() const;
+  /// Events that the ends of crates have counted, and of which nothing came; without those before
+  /// the run. Over TCP no event can be missing.
+  [[nodiscard]] std::uint64_t missing() const;
   /// Whether every crate has told its number of events, and that many have begun to arrive.
   [[nodiscard]] bool all_arrived() const {
     return complete_ends_ == ends_.size() && begun_ >= most_sent_;
@@ -124,7 +129,12 @@ private:
     [[nodiscard]] bool complete() const;
   };
 
+  void note_begun(std::uint32_t event_number);
   void count(std::uint32_t state, std::uint64_t events);
+  /// Events of a first spill before the first one that came: the run began within the spill.
+  [[nodiscard]] std::uint64_t before_the_run() const {
+    return is_first && lowest_ != 0 ? lowest_ - 1 : 0;
+  }
 
   std::vector<std::uint32_t> events_;  // by event number: a state, or first_handle plus a handle
   std::vector<std::uint64_t> counted_; // of finished events: one bit per crate, see first_late()
@@ -133,6 +143,7 @@ private:
   std::size_t complete_ends_ = 0;
   std::uint64_t most_sent_ = 0; // of the crates with a complete end of spill
   std::uint32_t highest_ = 0;
+  std::uint32_t lowest_ = 0;
   std::uint32_t begun_ = 0; // number of events that are not untouched
   std::uint32_t open_ = 0;
   std::uint64_t admitted_ = 0;

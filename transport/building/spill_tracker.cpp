@@ -15,6 +15,9 @@ constexpr std::uint32_t statements_of_older = 64;
 /// How many datagrams prove a spill without a whole event.
 constexpr std::uint32_t statements_that_prove = 64;
 
+/// A spill without a marked end is over after this silence, longer than any stall in it.
+constexpr auto longest_stall = std::chrono::seconds(10);
+
 /// Four in use, and one datagram can end two: by replacing a candidate and confirming the new one.
 constexpr std::size_t tables = 6;
 
@@ -138,6 +141,7 @@ spill_table** spill_tracker::candidate(std::uint32_t spill, time_point now) {
 void spill_tracker::confirm(spill_table*& candidate) {
   spill_table* before = std::exchange(current_, std::exchange(candidate, nullptr));
   if (before != nullptr && before->proven) {
+    ends_are_marked_ = before->expected().has_value();
     is_over(previous_);
     previous_ = before;
   } else if (before != nullptr) {
@@ -153,6 +157,7 @@ void spill_tracker::confirm(spill_table*& candidate) {
 void spill_tracker::prove(spill_table& table) {
   if (table.proven) return;
   table.proven = true;
+  table.is_first = !newest_;
   forget_events(*table.number);
   if (&table == current_ && previous_ != nullptr) previous_->closed = true;
 }
@@ -176,6 +181,7 @@ void spill_tracker::tick(time_point now) {
   for (auto* t : {previous_, current_}) {
     if (t != nullptr && (silent(*t) || t->all_arrived())) t->closed = true;
   }
+  long_silent_ = current_ != nullptr && now - current_->last_activity >= longest_stall;
   for (auto*& c : candidates_) {
     if (c != nullptr && silent(*c) && c->open_events() == 0) is_over(c);
   }

@@ -64,6 +64,13 @@ public:
   /// Closes spills that have been silent long enough or have arrived completely.
   void tick(time_point now);
   void close_all();
+  /// Whether, as of the last tick(), no spill has begun or the current one is over: a sender has
+  /// marked its end, or nothing came for ten seconds. Where a spill came and went without a mark,
+  /// the next one is over when it is silent.
+  [[nodiscard]] bool between_spills() const {
+    return current_ == nullptr || long_silent_ ||
+           (current_->closed && (current_->expected() || !ends_are_marked_));
+  }
 
   // Spills that are over.
 
@@ -121,6 +128,8 @@ private:
   std::array<spill_table*, 2> candidates_{};
   known_events known_;
   std::optional<std::uint32_t> newest_; // the newest proven spill
+  bool ends_are_marked_ = true;
+  bool long_silent_ = false; // no current spill had data for ten seconds
   std::uint64_t begun_ = 0;
   std::uint64_t tables_taken_ = 0; // in total
 };

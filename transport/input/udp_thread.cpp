@@ -36,12 +36,20 @@ byte_size smallest_buffer(const std::vector<udp_socket>& sockets) {
   return std::ranges::min_element(sockets, {}, bytes)->buffer();
 }
 
+/// How many datagrams the largest buffer holds. It is twice as large as asked for, and the kernel
+/// charges at least 768 bytes for each.
+std::uint64_t most_datagrams(const std::vector<udp_socket>& sockets) {
+  std::uint64_t bytes = 0;
+  for (const udp_socket& s : sockets) bytes = std::max(bytes, s.buffer().bytes);
+  return 2 * bytes / 768;
+}
+
 } // namespace
 
 udp_thread::udp_thread(std::vector<udp_socket> sockets, source_list allow, event_builder& builder)
     : builder_(builder), epoll_(::epoll_create1(EPOLL_CLOEXEC)),
       strip_(slots, builder.settings().chunk_bytes), nap_(smallest_buffer(sockets)),
-      allow_(std::move(allow)) {
+      most_full_rounds_(most_datagrams(sockets) / burst + 1), allow_(std::move(allow)) {
   if (!epoll_) throw std::system_error(errno, std::generic_category(), "epoll");
   ports_.reserve(sockets.size());
   for (auto& s : sockets) {
@@ -97,8 +105,11 @@ void udp_thread::run() {
     nanoseconds nap{};
     if (!ready_.empty()) {
       nap = sweep(looked_at);
-    } else if (napped) {
-      builder_.end_round(strip_, input_, looked_at); // all ports were empty
+    } else if (all_empty_ && napped) {
+      builder_.end_round(strip_, input_, looked_at, true);
+    } else if (all_empty_) { // the tick tells the builder
+      strip_.begin_round(looked_at);
+      strip_.end_round(looked_at, true);
     }
     now = steady_clock::now();
     if (now >= tick_at_) tick(now);
@@ -125,6 +136,7 @@ void udp_thread::look(nanoseconds limit) {
   const int found = ::epoll_wait(epoll_.get(), events_.data(), static_cast<int>(events_.size()),
                                  static_cast<int>(wait.count()));
   ready_.clear();
+  all_empty_ = found == 0; // and not interrupted
   for (const auto& e : std::span(events_).first(static_cast<std::size_t>(std::max(found, 0)))) {
     if (e.data.u32 == stop_number) {
       stopping_ = true;
@@ -145,7 +157,7 @@ nanoseconds udp_thread::sweep(time_point looked_at) {
     more = false;
     for (const auto p : ready_) more = receive(ports_[p]) || more;
     received_at_ = steady_clock::now();
-    builder_.end_round(strip_, input_, received_at_);
+    builder_.end_round(strip_, input_, received_at_, has_emptied(more));
     place_exchanged();
   }
   builder_.leave(strip_, input_, received_at_);
@@ -197,6 +209,14 @@ void udp_thread::note_length(std::uint64_t payload) {
   if (payload > input_.longest) input_.longest.add(payload - input_.longest);
 }
 
+/// Whether everything that the ports held when the round began has been read, or so many rounds
+/// were made since the last time that even a full buffer has been.
+bool udp_thread::has_emptied(bool more) {
+  if (more && ++full_rounds_ < most_full_rounds_) return false;
+  full_rounds_ = 0;
+  return true;
+}
+
 /// Passes replaced slots of the strip to the kernel.
 void udp_thread::place_exchanged() {
   for (const auto slot : strip_.exchanged()) parts_[slot][1].iov_base = strip_.slots()[slot].memory;
@@ -208,7 +228,7 @@ bool udp_thread::may_send(const mmsghdr& message) const {
 }
 
 void udp_thread::tick(time_point now) {
-  builder_.tick(now);
+  builder_.tick(now, &strip_);
   turns_.add();
   const bool quiet = is_quiet(now);
   if (now - drops_counted_at_ >= (quiet ? quiet_drop_count_period : drop_count_period)) {

@@ -105,6 +105,7 @@ private:
   void look(std::chrono::nanoseconds limit);
   [[nodiscard]] std::chrono::nanoseconds sweep(time_point looked_at);
   [[nodiscard]] bool receive(const udp_socket& p);
+  [[nodiscard]] bool has_emptied(bool more);
   void place_exchanged();
   void note_length(std::uint64_t payload);
   [[nodiscard]] bool may_send(const mmsghdr& message) const;
@@ -124,9 +125,12 @@ private:
   file_descriptor epoll_;
   std::vector<epoll_event> events_;
   std::vector<std::uint32_t> ready_; ///< ports with data at the last look
+  bool all_empty_ = false;           ///< the last look found no port with data
   bool stopping_ = false;
   landing_strip strip_;
   receive_nap nap_;
+  const std::uint64_t most_full_rounds_;
+  std::uint64_t full_rounds_ = 0; ///< since the ports were last emptied
   input_counters input_;
   time_point received_at_{};
   time_point tick_at_{};

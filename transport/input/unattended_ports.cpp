@@ -21,8 +21,10 @@ constexpr int burst = 256;
 } // namespace
 
 unattended_ports::unattended_ports(const std::vector<udp_socket>& ports, source_list allow,
-                                   building_settings building, std::chrono::nanoseconds pause)
-    : allow_(std::move(allow)), building_(std::move(building)), pause_(pause) {
+                                   building_settings building, std::chrono::nanoseconds pause,
+                                   bool in_a_spill)
+    : allow_(std::move(allow)), building_(std::move(building)), pause_(pause),
+      spill_ended_(!in_a_spill), between_(!in_a_spill) {
   for (const udp_socket& p : ports) ports_.push_back(p.copy());
   thread_ = std::jthread([this](const std::stop_token& stop) {
     name_this_thread("no run");
@@ -68,7 +70,10 @@ void unattended_ports::read(const std::stop_token& stop) {
   std::vector<pollfd> asked;
   for (const udp_socket& p : ports_) asked.push_back({p.descriptor(), POLLIN, 0});
   while (!stop.stop_requested()) {
-    if (::poll(asked.data(), asked.size(), patience_milliseconds) <= 0) continue;
+    const time_point now = steady_clock::now();
+    const int found = ::poll(asked.data(), asked.size(), patience_milliseconds);
+    if (found == 0) empty_at_ = now;
+    if (found <= 0) continue;
     for (std::size_t p = 0; p < ports_.size(); ++p)
       if ((asked[p].revents & POLLIN) != 0) take_some(ports_[p]);
   }
@@ -97,8 +102,19 @@ void unattended_ports::note(const l2::datagram_header& h, std::size_t payload, t
   const auto crate = crate_of(h, payload);
   if (!crate) return;
   last_of_[*crate] = now;
-  if (last_.load() == never || now - last_.load() >= pause_) busy_since_ = now;
+  if (last_.load() == never || now - last_.load() >= least_pause()) busy_since_ = now;
   last_ = now;
+  if (payload == 0) note_spill(l2::trailer::unpack(h.discriminator));
+}
+
+void unattended_ports::note_spill(const l2::trailer& t) {
+  if (spill_ != t.spill) {
+    ends_are_marked_ = spill_ended_ || !spill_;
+    spill_ended_ = false;
+    spill_ = t.spill;
+  }
+  spill_ended_ = spill_ended_ || t.count != 0;
+  between_ = spill_ended_ || !ends_are_marked_;
 }
 
 std::optional<std::uint32_t> unattended_ports::crate_of(const l2::datagram_header& h,

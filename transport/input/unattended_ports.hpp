@@ -3,6 +3,9 @@
 // lost silently. It also detects pauses of the beam and the crates that send: a run begins in a
 // pause, and not while a crate is silent. Only datagrams that an input would accept, from sources
 // in udp.allow, count for this. It has its own thread; any thread may ask.
+//
+// The beam pauses when the latest spill has ended and the ports were empty for 0.4 s, or when they
+// were empty for 10 s. Where a spill came and went without an end, 0.4 s suffice for the next one.
 #pragma once
 
 #include <array>
@@ -26,12 +29,13 @@ namespace l3 {
 
 class unattended_ports {
 public:
-  /// The beam pauses after this silence; spills are further apart.
+  /// Spills are further apart.
   static constexpr std::chrono::nanoseconds shortest_pause = std::chrono::milliseconds(400);
 
-  /// Copies the ports and reads from now on.
+  /// Copies the ports and reads from now on. `in_a_spill`: data of a spill came before that.
   unattended_ports(const std::vector<udp_socket>& ports, source_list allow,
-                   building_settings building, std::chrono::nanoseconds pause = shortest_pause);
+                   building_settings building, std::chrono::nanoseconds pause = shortest_pause,
+                   bool in_a_spill = false);
 
   /// Stops reading: later data wait in the ports.
   void stop();
@@ -40,7 +44,7 @@ public:
   [[nodiscard]] std::uint64_t datagrams() const { return datagrams_; }
   /// When the last datagram of a crate came, or this watch began, because it knows nothing earlier.
   [[nodiscard]] time_point quiet_since() const;
-  [[nodiscard]] bool pauses() const { return steady_clock::now() - quiet_since() >= pause_; }
+  [[nodiscard]] bool pauses() const { return empty_at_.load() - quiet_since() >= least_pause(); }
   /// How long crates have sent without a pause; 0 while the beam pauses.
   [[nodiscard]] std::chrono::nanoseconds busy_for() const;
   /// Crates that had sent nothing for `length` when the latest datagram of any came, while at least
@@ -50,9 +54,15 @@ public:
   [[nodiscard]] std::vector<std::uint32_t> senders(std::chrono::nanoseconds length) const;
 
 private:
+  static constexpr std::chrono::seconds longest_stall{10}; ///< in a spill
+
   void read(const std::stop_token& stop);
   void take_some(const udp_socket& port);
   void note(const l2::datagram_header& h, std::size_t payload, time_point now);
+  void note_spill(const l2::trailer& t);
+  [[nodiscard]] std::chrono::nanoseconds least_pause() const {
+    return between_ ? pause_ : longest_stall;
+  }
   /// The place of a datagram's crate; nothing if an input would refuse the datagram.
   [[nodiscard]] std::optional<std::uint32_t> crate_of(const l2::datagram_header& h,
                                                       std::size_t payload) const;
@@ -63,6 +73,11 @@ private:
   building_settings building_;
   std::chrono::nanoseconds pause_;
   counter datagrams_;
+  std::optional<std::uint32_t> spill_;        ///< the latest one; of the reading thread
+  bool spill_ended_;                          ///< likewise
+  bool ends_are_marked_ = true;               ///< likewise
+  std::atomic<bool> between_;                 ///< it has ended, or its senders mark no ends
+  std::atomic<time_point> empty_at_ = began_; ///< when the ports were last found empty
   std::atomic<time_point> last_{never};
   std::atomic<time_point> busy_since_{never}; ///< first datagram after the latest pause
   std::array<std::atomic<time_point>, most_crates> last_of_{};

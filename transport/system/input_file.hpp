@@ -53,7 +53,7 @@ struct input_text {
   if (!in.file) return refuse(cannot_be_read(last_error()));
   struct stat is {};
   if (::fstat(in.file.get(), &is) != 0) return refuse(cannot_be_read(last_error()));
-  if (S_ISDIR(is.st_mode)) return refuse(cannot_be_read({EISDIR, std::generic_category()}));
+  if (S_ISDIR(is.st_mode)) return refuse("is a folder, not a file");
   if (S_ISFIFO(is.st_mode)) return refuse("is a pipe, not a regular file");
   if (!S_ISREG(is.st_mode)) return refuse("is a device, not a regular file");
   in.bytes = static_cast<std::uint64_t>(is.st_size);

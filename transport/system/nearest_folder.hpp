@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where a folder would be created, and what prevents it: its disk and permissions are those of the
-// nearest existing parent. Creates nothing.
+// nearest existing parent. Creates nothing that stays.
 #pragma once
 
+#include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <system_error>
+
+#include <fcntl.h>
+#include <unistd.h>
 
 namespace l3 {
 
@@ -41,6 +46,25 @@ namespace l3 {
   if (std::string why = why_no_folder(folder); !why.empty()) return why;
   const bool missing = !std::filesystem::exists(folder, error) && !error;
   return missing ? "there is no folder " + name.parent_path().string() : "";
+}
+
+/// Why this user cannot write to the folder, or create it where it is missing: only a trial tells,
+/// because some file systems, such as /proc, take no folder from anybody. It leaves nothing behind.
+[[nodiscard]] inline std::string why_not_writable(const std::filesystem::path& folder) {
+  if (std::string why = why_no_folder(folder); !why.empty()) return why;
+  std::error_code error;
+  const std::filesystem::path there = nearest_folder(folder);
+  const auto why = [&](const char* what) {
+    return what + there.string() + ": " + std::generic_category().message(errno);
+  };
+  if (std::filesystem::exists(folder, error))
+    return ::faccessat(AT_FDCWD, there.c_str(), W_OK | X_OK, AT_EACCESS) == 0
+               ? ""
+               : why("this user cannot write to ");
+  std::string trial = (there / "koto-l3-XXXXXX").string();
+  if (::mkdtemp(trial.data()) == nullptr) return why("this user cannot make a folder in ");
+  ::rmdir(trial.c_str());
+  return {};
 }
 
 /// Whether a folder is missing now but the service manager creates it for a service, such as

@@ -122,6 +122,8 @@ inline metrics_snapshot sample_snapshot() {
   s.receiver_connected = true;
   s.output_rate = 62'500'000;
   s.log_lines_left_out = next;
+  for (auto& [reason, events] : s.ended_run.lost) events = next;
+  s.ended_spills.missing = next;
   s.spool->seconds_left = 1.5;
   s.process = {12.5, 1.7e9 - 1, next, next, next, next, next};
   s.events_recorded = next;

@@ -14,7 +14,10 @@ TEST(spill_list, fetches_each_end_once_and_lists_all) {
   spills.note({8, 50, 0, std::nullopt, 2});
   const auto ended = spills.fetch();
   EXPECT_EQ(ended.count, 2U);
-  EXPECT_EQ(ended.latest, (std::vector<spill_summary>{{7, 100, 2, 102, 1}, {8, 50, 0, {}, 2}}));
+  ASSERT_EQ(ended.latest.size(), 2U);
+  EXPECT_EQ(ended.latest[0].now, (spill_summary{7, 100, 2, 102, 1}));
+  EXPECT_EQ(ended.latest[1].now, (spill_summary{8, 50, 0, {}, 2}));
+  EXPECT_EQ(ended.latest[0].before, std::nullopt);
   EXPECT_EQ(spills.fetch().count, 0U);
   const std::vector<spill_account> expected{{7, 100, 2, 102}, {8, 50, 0, std::nullopt}};
   EXPECT_EQ(spills.all(), expected);
@@ -28,7 +31,9 @@ TEST(spill_list, more_of_a_spill_that_ended_takes_the_place_of_what_was_said) {
   for (const std::uint32_t later : {8U, 9U, 10U}) spills.note({later, 50, 0, 50, later});
   (void)spills.fetch();
   spills.note({7, 101, 1, 102, 1});
-  EXPECT_EQ(spills.fetch().count, 1U);
+  const auto again = spills.fetch();
+  EXPECT_EQ(again.count, 1U);
+  EXPECT_EQ(again.latest.at(0).before, (spill_summary{7, 100, 2, 102, 1}));
   EXPECT_EQ(spills.all().size(), 4U);
   EXPECT_EQ(spills.all().front(), (spill_account{7, 101, 1, 102}));
 }
@@ -45,15 +50,16 @@ TEST(spill_list, sums_up_the_oldest_and_tells_the_latest) {
   constexpr std::uint64_t too_many = 3;
   constexpr std::uint64_t all = spill_list::most_spills + too_many;
   for (std::uint64_t n = 1; n <= all; ++n)
-    spills.note({static_cast<std::uint32_t>(n % 512), n, 2, n + 2, n});
+    spills.note({static_cast<std::uint32_t>(n % 512), n, 2, n + 3, n, 1});
   EXPECT_EQ(spills.all().size(), spill_list::most_spills);
   EXPECT_EQ(spills.all().front().admitted, too_many + 1);
-  EXPECT_EQ(spills.earlier(), (earlier_spills_account{too_many, 1 + 2 + 3, too_many * 2}));
-  EXPECT_EQ(spills.in_sum(), (earlier_spills_account{all, all * (all + 1) / 2, all * 2}));
+  EXPECT_EQ(spills.earlier(),
+            (earlier_spills_account{too_many, 1 + 2 + 3, too_many * 2, too_many}));
+  EXPECT_EQ(spills.in_sum(), (earlier_spills_account{all, all * (all + 1) / 2, all * 2, all}));
   const auto ended = spills.fetch();
   EXPECT_EQ(ended.count, all);
   EXPECT_EQ(ended.latest.size(), spill_list::most_news);
-  EXPECT_EQ(ended.latest.back().nth, all);
+  EXPECT_EQ(ended.latest.back().now.nth, all);
 }
 
 using lines = std::vector<std::string>;
@@ -68,9 +74,11 @@ spill_summary spill(std::uint32_t number, std::uint64_t admitted, std::uint64_t 
   return s;
 }
 
-spill_list::news ended(std::vector<spill_summary> all) {
-  const std::size_t count = all.size();
-  return {std::move(all), count};
+spill_list::news ended(const std::vector<spill_summary>& all) {
+  spill_list::news n;
+  for (const spill_summary& s : all) n.latest.push_back({s, std::nullopt});
+  n.count = all.size();
+  return n;
 }
 
 TEST(spill_lines, say_at_once_what_is_not_whole) {
@@ -80,7 +88,27 @@ TEST(spill_lines, say_at_once_what_is_not_whole) {
                    "spill 2: 10 events admitted, 0 incomplete, 11 sent",
                    "spill 3: 10 events admitted, 1 incomplete, ? sent"}));
   EXPECT_FALSE(told.look(time_point(1s)));
-  EXPECT_EQ(told.note({{spill(9, 1, 0, 1)}, 4}), lines{"and 3 earlier spills"});
+  EXPECT_EQ(told.note({{{spill(9, 1, 0, 1), std::nullopt}}, 4}), lines{"and 3 earlier spills"});
+  spill_summary lost = spill(10, 5, 0, 9);
+  lost.missing = 4;
+  EXPECT_EQ(told.note(ended({lost})),
+            lines{"spill 10: 5 events admitted, 0 incomplete, 9 sent, 4 missing"});
+}
+
+TEST(spill_lines, count_a_spill_once_that_is_reported_again) {
+  spill_lines told;
+  time_point now{1s};
+  const auto note = [&](const spill_summary& s, const spill_summary& before) {
+    return told.note({{{s, before}}, 1});
+  };
+  (void)told.note(ended({spill(1, 100, 0, {})}));
+  EXPECT_EQ(note(spill(1, 120, 0, 120), spill(1, 100, 0, {})), lines());
+  EXPECT_EQ(told.look(now), "spill 1: whole, 120 events");
+  EXPECT_EQ(note(spill(1, 125, 0, 125), spill(1, 120, 0, 120)), lines());
+  EXPECT_FALSE(told.look(now += 1h)) << "no further spill has ended";
+  (void)told.note(ended({spill(2, 10, 0, {}), spill(3, 10, 0, 10)}));
+  EXPECT_EQ(note(spill(2, 10, 2, 12), spill(2, 10, 0, {})).size(), 1U);
+  EXPECT_EQ(told.look(now), "spill 3: whole, 15 events") << "with the five of spill 1";
 }
 
 TEST(spill_lines, are_one_a_minute_when_all_is_well) {

@@ -7,8 +7,12 @@
 #include <fstream>
 #include <limits>
 #include <memory>
+#include <thread>
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include "daemon/run/run_reasons.hpp"
 #include "daemon/words.hpp"
@@ -44,9 +48,12 @@ protected:
     return s;
   }
   static std::string text_of(const daemon_settings&) { return {}; }
-  void make_host(const daemon_settings& s) {
-    host_.emplace(
-        s, text_of, [](const daemon_settings&) { return std::string(); }, stop_question(), [] {});
+  void make_host(const daemon_settings& s, const std::function<void()>& meanwhile = {}) {
+    const auto guard = [meanwhile](const daemon_settings&) {
+      if (meanwhile) meanwhile();
+      return std::string();
+    };
+    host_.emplace(s, text_of, guard, stop_question(), [] {});
   }
   void make_host() { make_host(settings()); }
   void lose_disk() { // a user who may do everything could write to a folder without permissions
@@ -110,6 +117,54 @@ TEST_F(hosts_of_runs, the_number_of_a_run_that_begins_is_not_given_again) {
   host_->announce();
   EXPECT_EQ(host_->next_number({}), 8U);
   EXPECT_TRUE(end().well);
+}
+
+/// Sends to a port of this machine that is free at first.
+class port_sender {
+public:
+  void send(std::uint32_t events_at_its_end, std::size_t bytes = 0) const {
+    std::vector<std::byte> d(l2::datagram_header_bytes + bytes);
+    const l2::trailer t{events_at_its_end, 7, 4};
+    l2::write_datagram_header(d.data(), {1, bytes == 0, bytes == 0 ? t.pack() : 0});
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    to.sin_port = htons(port);
+    EXPECT_GT(
+        ::sendto(socket_.get(), d.data(), d.size(), 0, reinterpret_cast<sockaddr*>(&to), sizeof to),
+        0);
+  }
+
+  const std::uint16_t port = udp_socket("127.0.0.1", 0, kibibytes(64)).port();
+
+private:
+  file_descriptor socket_{::socket(AF_INET, SOCK_DGRAM, 0)};
+};
+
+TEST_F(hosts_of_runs, a_run_under_beam_begins_with_a_spill_that_is_whole) {
+  for (const std::uint64_t datagrams : {10U, 1000U}) { // which the port keeps, or not
+    const port_sender out;
+    daemon_settings s = settings();
+    s.udp.port = out.port;
+    s.udp.bind = "127.0.0.1";
+    make_host(s, [&] { // while the memory is made ready
+      for (std::uint64_t n = 0; n < datagrams; ++n) out.send(0, 1000);
+    });
+    host_->keep_ports();
+    ASSERT_TRUE(host_->start_beginning({7, "", ""}));
+    const bool kept = datagrams == 10;
+    for (int n = 0; !kept && host_->busy() && n < 100; ++n) { // the port may lose the spill's end
+      out.send(20);
+      std::this_thread::sleep_for(600ms); // a pause has 400
+    }
+    ASSERT_TRUE(test::eventually([&] { return !host_->busy(); }));
+    host_->finish_beginning();
+    EXPECT_EQ(host_->datagrams_without_run() >= datagrams, !kept);
+    const auto received = [&] { return host_->snapshot().account.datagrams.received; };
+    ASSERT_TRUE(test::eventually([&] { return received() == (kept ? datagrams : 0); }));
+    (void)end();
+    host_.reset();
+  }
 }
 
 TEST_F(hosts_of_runs, a_mistake_is_told_once_and_of_its_own_file) {

@@ -101,16 +101,5 @@ TEST(sequence_plan, says_what_is_wrong_with_the_wiring_and_what_to_do) {
   EXPECT_EQ(refusal({}), "sequence: nothing writes `answers`; `answer` or `answer_quickly` does");
 }
 
-TEST(sequence_plan, describes_itself) {
-  const std::string text = describe(plan({"read", "find", "answer_quickly"}), registry);
-  EXPECT_EQ(text, "read: writes waves\n"
-                  "find: reads waves; writes peaks\n"
-                  "answer_quickly: reads peaks; writes answers\n"
-                  "waves: 1048576 B, steps 1 to 2, at 2097152\n"
-                  "peaks: 2097152 B, steps 2 to 3, at 0\n"
-                  "answers: 1048576 B, step 3, with the results\n"
-                  "arena: 3145728 B for slots of 3145728 B\n");
-}
-
 } // namespace
 } // namespace l3::test

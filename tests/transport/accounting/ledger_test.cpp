@@ -22,6 +22,7 @@ ledger arbitrary_ledger() {
   l.clean = *rc::gen::arbitrary<bool>();
   l.ended = l.clean || *rc::gen::arbitrary<bool>();
   if (l.program == "koto-l3d" && *rc::gen::arbitrary<bool>()) l.recorded = number();
+  if (l.program == "koto-l3d" && *rc::gen::arbitrary<bool>()) l.missing = number();
   if (l.program == "koto-l3d" && l.clean) {
     l.sessions.push_back(number());
     l.spool = {number(), number(), number(), {{number(), number(), number()}, {number(), 0, 0}}};

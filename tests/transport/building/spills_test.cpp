@@ -20,6 +20,26 @@ TEST(spill_distance, crosses_the_wrap) {
   EXPECT_EQ(spill_distance(0, 256), -256);
 }
 
+TEST(spill_table, counts_the_events_of_which_nothing_came) {
+  spill_table t(100, 3);
+  t.begin(3, 1, {});
+  for (const std::uint32_t n : {41U, 42U, 50U}) {
+    t.open(n, 0);
+    t.finish(n, {n != 50, n != 50, 7, 0});
+  }
+  EXPECT_EQ(t.missing(), 0U) << "no crate has said how many it sent";
+  t.end_of_spill(1, 0, 1, 60);
+  EXPECT_EQ(t.missing(), 57U);
+  t.is_first = true;
+  EXPECT_EQ(t.missing(), 17U) << "the run may have begun with event 41";
+  t.closed = true;
+  EXPECT_EQ(t.take_summary(), (spill_summary{3, 2, 1, 20, 1, 17}));
+  t.end_of_stream({1, 1, 1000});
+  EXPECT_EQ(t.missing(), 17U) << "over TCP none is missing";
+  t.clear();
+  EXPECT_EQ(t.missing(), 0U);
+}
+
 class a_spill : public testing::Test {
 protected:
   rig r;
@@ -57,6 +77,41 @@ TEST_F(a_spill, silence_ends_a_spill_whose_end_was_lost) {
   r.pass(1ms);
   ASSERT_EQ(r.summaries.size(), 1U);
   EXPECT_EQ(r.summaries[0], (spill_summary{3, 1, 0, std::nullopt}));
+}
+
+TEST_F(a_spill, is_over_when_its_end_is_marked_or_after_a_long_silence) {
+  EXPECT_TRUE(r.builder.between_spills());
+  r.send(r.event({3, 1}));
+  r.pass(9s);
+  EXPECT_FALSE(r.builder.between_spills()) << "its sender may only wait";
+  r.send(r.event({3, 2}) + r.event({3, 3}));
+  r.send(end_of_spill(3, r.options.crates.crates[1].number, 3));
+  EXPECT_FALSE(r.builder.between_spills());
+  r.pass(1s);
+  EXPECT_TRUE(r.builder.between_spills())
+      << "one crate's end is enough: no other event can be whole";
+  r.send(r.event({4, 1}));
+  r.pass(9999ms);
+  EXPECT_FALSE(r.builder.between_spills());
+  r.pass(1ms);
+  EXPECT_TRUE(r.builder.between_spills());
+  r.send(r.event({4, 2}));
+  r.pass(1ms);
+  EXPECT_FALSE(r.builder.between_spills());
+}
+
+TEST_F(a_spill, is_over_when_it_is_silent_where_the_last_one_had_no_end) {
+  r.send(r.event({3, 1}));
+  r.pass(5s);
+  EXPECT_FALSE(r.builder.between_spills());
+  r.send(r.event({4, 1}));
+  r.pass(999ms);
+  EXPECT_FALSE(r.builder.between_spills());
+  r.pass(1ms);
+  EXPECT_TRUE(r.builder.between_spills());
+  r.send(r.event({4, 2}) + r.ends_of_spill(4, 2) + r.event({5, 1}));
+  r.pass(5s);
+  EXPECT_FALSE(r.builder.between_spills()) << "its ends are marked";
 }
 
 TEST_F(a_spill, the_summary_waits_for_events_in_progress) {
@@ -115,6 +170,43 @@ TEST_F(a_spill, an_incomplete_event_of_the_last_spill_ends_before_the_table_is_u
   r.end(4);
 }
 
+// Time limits are judged when what the ports hold was read.
+
+TEST(time_limits, wait_for_what_the_ports_hold) {
+  rig r;
+  const auto all = r.event({3, 1});
+  const auto read = [&](const datagrams& these, bool emptied) {
+    r.builder.enter(r.strip, r.now);
+    for (std::size_t at = 0; at < these.size();) at += r.land(these, at, r.strip);
+    r.builder.end_round(r.strip, r.input, r.now, emptied);
+    r.builder.leave(r.strip, r.input, r.now);
+  };
+  landing_strip other(8, r.options.chunk_bytes);
+  const auto other_is_empty = [&] {
+    other.begin_round(r.now);
+    other.end_round(r.now, true);
+    r.builder.tick(r.now, &other);
+  };
+  read(datagrams(all.begin(), all.begin() + 5) + r.fragment({3, 2}, 0), true);
+  other_is_empty();
+  r.pass(3s); // in which the machine stood still
+  other_is_empty();
+  EXPECT_EQ(r.builder.open_events(), 2U);
+  read(r.fragment({3, 3}, 0), false);
+  r.pass(1ms);
+  EXPECT_EQ(r.builder.open_events(), 3U) << "the queue was longer than what is read in a round";
+  read(datagrams(all.begin() + 5, all.end()), true);
+  r.pass(1ms);
+  EXPECT_EQ(r.counters.events_admitted, 1U);
+  EXPECT_EQ(r.counters.events_incomplete, 1U) << "what was sent in time is read";
+  r.pass(3s);
+  read({}, true);
+  r.pass(1ms);
+  EXPECT_EQ(r.builder.open_events(), 1U) << "the other thread has not looked at its ports";
+  other_is_empty();
+  EXPECT_EQ(r.builder.open_events(), 0U);
+}
+
 // Spills that are sent again.
 
 /// 9 of the 12 datagrams of an event name the spill, and 64 make an older one current.
@@ -136,6 +228,29 @@ TEST_F(a_spill, sent_again_are_duplicates_however_old) {
   EXPECT_EQ(r.counters.fragments_late, 0U);
   r.expect_balance();
   r.expect_bytes();
+}
+
+TEST_F(a_spill, sent_again_with_other_bytes_is_told_from_a_repeat) {
+  for (const auto spill : {3U, 4U, 5U, 6U}) {
+    r.send(r.whole_spill(spill, many_events));
+    r.pass(1s);
+  }
+  r.send(r.whole_spill(3, many_events));
+  r.pass(1s);
+  EXPECT_EQ(r.counters.fragments_conflicting, 0U);
+  for (std::uint32_t n = 1; n <= many_events; ++n) {
+    for (std::uint32_t place = 0; place < r.options.crates.size(); ++place) {
+      std::vector<board_recipe> boards;
+      for (std::uint32_t b = 0; b < r.options.crates.crates[place].boards; ++b)
+        boards.push_back({3 + b, 777, std::nullopt, 0});
+      r.send(datagrams_of(make_fragment({4, n}, boards), {4, n}, place, r.options.crates,
+                          r.options.chunk_bytes));
+    }
+  }
+  r.drain();
+  EXPECT_EQ(r.counters.fragments_conflicting, many_events * 3);
+  EXPECT_EQ(r.counters.events_admitted, 4U * many_events);
+  r.expect_balance();
 }
 
 TEST_F(a_spill, sent_again_may_hold_what_was_lost) {

@@ -438,6 +438,43 @@ TEST_F(ports_without_a_run, know_how_long_the_beam_has_not_paused) {
   EXPECT_EQ(short_pauses.busy_for(), 0ns);
 }
 
+TEST_F(ports_without_a_run, take_a_stall_in_a_spill_for_no_pause) {
+  std::uint64_t sent = 0;
+  const auto spill = [&](unattended_ports& u, std::uint32_t number, std::uint32_t events) {
+    send(0, datagram({1, 1, l2::trailer{events, number, 3}.pack()}, 0));
+    wait_for(u, ++sent);
+  };
+  const auto pauses = [](const unattended_ports& u, std::chrono::nanoseconds within) {
+    const auto end = steady_clock::now() + within;
+    while (!u.pauses() && steady_clock::now() < end) std::this_thread::sleep_for(1ms);
+    return u.pauses();
+  };
+  unattended_ports u(ports_, {}, building_, 1ns);
+  EXPECT_TRUE(pauses(u, 1min)) << "nothing has come";
+  spill(u, 7, 0);
+  EXPECT_FALSE(pauses(u, 300ms));
+  spill(u, 7, 20); // its end
+  EXPECT_TRUE(pauses(u, 1min));
+  spill(u, 7, 0);
+  EXPECT_TRUE(pauses(u, 1min)) << "another crate's";
+  spill(u, 8, 0);
+  EXPECT_FALSE(pauses(u, 300ms));
+  spill(u, 9, 0);
+  spill(u, 9, 0);
+  EXPECT_TRUE(pauses(u, 1min)) << "this sender marks no ends";
+  spill(u, 9, 20);
+  spill(u, 10, 0);
+  EXPECT_FALSE(pauses(u, 300ms)) << "it does";
+  u.stop();
+  unattended_ports rest(ports_, {}, building_, 1ns, true);
+  sent = 0;
+  EXPECT_FALSE(pauses(rest, 300ms)) << "a spill was under way";
+  spill(rest, 9, 0);
+  EXPECT_FALSE(pauses(rest, 300ms));
+  spill(rest, 9, 20);
+  EXPECT_TRUE(pauses(rest, 1min));
+}
+
 TEST_F(ports_without_a_run, leave_to_the_next_reader_what_comes_later) {
   unattended_ports u(ports_, {}, building_);
   send(0, 1);
