@@ -51,7 +51,7 @@ class CratesTest(harness.SystemTest):
             self.sender.event(4, number, self.event(4, number), without=(number % len(self.crates),))
         status = self.daemon.wait_for(lambda s: s["state"]["degraded"] == ["events_incomplete"], "the loss, and no crate")
         self.assertEqual(status["problem"]["name"], "events_incomplete")
-        self.daemon.wait_to_say("events_incomplete begins: more than one event in a hundred lacks fragments")
+        self.daemon.wait_to_say(re.compile(r"events_incomplete (begins|is now critical): \d+ of \d+ events of (this|the last) spill are lost: they lack fragments"))
 
     def test_a_fault_is_named_with_its_crate(self):
         """A crate and a spill for each."""
@@ -83,8 +83,6 @@ class CratesTest(harness.SystemTest):
                 text = status["crates"][bad]["text"]
                 self.assertRegex(text, f"^crate {bad} .*{said}")
                 self.assertIn("crate_fault", status["state"]["degraded"])
-                self.assertEqual(status["problem"]["name"], "crate_fault")
-                self.daemon.wait_to_say(text.split(":")[0])
                 if fault == "silent":
                     self.is_named_everywhere(spill, number, bad, status)
                 else:
@@ -92,7 +90,6 @@ class CratesTest(harness.SystemTest):
                 if counted:
                     name, count = counted(number - GOOD)
                     self.daemon.wait_for(lambda s: s["crates"][bad][name] == count, f"{count} {name} of crate {bad}")
-        self.daemon.wait_to_say(re.compile(r"(\d+) events incomplete: \1 have a malformed fragment of crate 1\b"))
         ledger = self.stop_daemon(self.daemon)
         crates = ledger["crates"]
         self.assertEqual([c["crate"] for c in crates], list(range(7)))
@@ -100,11 +97,13 @@ class CratesTest(harness.SystemTest):
             self.assertEqual(sum(c[name] for c in crates), ledger["fragments"][name], name)
 
     def is_named_everywhere(self, spill, events, bad, status):
-        self.assertTrue(status["problem"]["text"].startswith(status["crates"][bad]["text"].split(":")[0]), status["problem"])
+        text = status["crates"][bad]["text"].split(":")[0]
+        self.assertIn(text, status["problem"]["text"])
+        self.daemon.wait_to_say(re.compile("crate_fault (begins|goes on): .*" + re.escape(text)))
         _, said, _ = self.ask_for_json("status", f"{harness.HOST}:{self.daemon.ports.monitor}", "--interval", "100 ms")
         self.assertEqual(said["nodes"][0]["worst_crate"], f"{bad}: silent")
         self.sender.end(spill, events, without=(bad,))
-        self.daemon.wait_to_say(f"lack crate {bad}")
+        self.daemon.wait_to_say(f"they lack fragments (crate {bad} in ")
         self.daemon.wait_for(lambda s: s["crates"][bad]["missing"] == events - GOOD, "the count of what the crate did not send")
         m = self.daemon.metrics()
         seen = [m[f'koto_l3_crate_fragments_seen_total{{crate="{c}"}}'] for c in range(7)]
