@@ -94,8 +94,8 @@ TEST(the_status, lists_the_troubles_of_all_nodes_the_most_urgent_first) {
   EXPECT_NE(
       text.find("node1: critical, crate_fault, losing 25 % of the events: crate 11 is silent; look "
                 "at its power\n"
-                "store: warning, disk_low, events are lost in 3 min: t; a\n"
-                "node1: warning, spool_fills_up, events are lost in 2 h 0 min: the disk fills; "
+                "store: warning, disk_low, 3 min left: t; a\n"
+                "node1: warning, spool_fills_up, 2 h 0 min left: the disk fills; "
                 "make room\n"
                 "dead: critical, no_answer: Connection refused; check its service, its machine and "
                 "the network\n"
@@ -147,7 +147,7 @@ TEST(the_status_of_a_daemon, is_a_row) {
       "more  full in 2 h 0 min\n"
       "node1:9420: critical, crate_fault, losing 25 % of the events: crate 11 is silent; look "
       "at its power\n"
-      "node1:9420: warning, spool_fills_up, events are lost in 2 h 0 min: the disk fills; "
+      "node1:9420: warning, spool_fills_up, 2 h 0 min left: the disk fills; "
       "make room\n");
   const auto json = json_of({{later, rates}});
   EXPECT_EQ(json.at("good"), false);

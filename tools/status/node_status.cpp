@@ -74,14 +74,14 @@ Enum named(const std::string& name, Enum otherwise) {
   return found == names.end() ? otherwise : static_cast<Enum>(found - names.begin());
 }
 
-/// ", losing 58 % of the events"; ", events are lost in 3 min".
+/// ", losing 58 % of the events"; ", 3 min left".
 std::string loss_of(const node_trouble& t) {
   constexpr double percent = 100;
   if (t.loses == losing::now)
     return t.share > 0 ? fmt::format(", losing {:.2g} % of the events", percent * t.share)
                        : ", losing events";
-  if (t.loses == losing::no || !t.seconds_left) return {};
-  return ", events are lost in " + in_words(*t.seconds_left);
+  if (t.loses == losing::no || t.seconds_left.value_or(0) < 1) return {};
+  return fmt::format(", {} left", in_words(*t.seconds_left));
 }
 
 void add_trouble(const json::value& v, node_status& to) {
