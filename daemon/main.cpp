@@ -37,6 +37,7 @@
 #include "daemon/machine_check.hpp"
 #include "daemon/monitor/recent_history.hpp"
 #include "daemon/monitor/status.hpp"
+#include "daemon/monitor/troubles.hpp"
 #include "daemon/reload.hpp"
 #include "daemon/run/run_api.hpp"
 #include "daemon/run/run_control.hpp"
@@ -146,6 +147,7 @@ struct bookkeeping {
   run_control control; // without run.control one run is active
   run_steps<run_host> steps;
   recent_history history;
+  trouble_watch troubles;
   farm_member* farm = nullptr; ///< null: this node stands alone
 
   bookkeeping(const daemon_settings& s, const std::string& file, run_host::render_function renders,
@@ -160,12 +162,15 @@ struct bookkeeping {
 
   [[nodiscard]] metrics_snapshot snapshot() {
     metrics_snapshot s = runs.snapshot();
-    history.fill(s, steady_clock::now(), 1e-9 * static_cast<double>(nanoseconds_since_1970()));
     s.reloads_applied = configuration.applied();
     s.reloads_refused = configuration.refused();
+    s.last_reload_refused = configuration.last_refused();
     s.log_lines_left_out = log_lines_left_out();
     s.run.state = name_of(control.now().state);
     if (farm != nullptr) s.farm = farm->now();
+    const time_point now = steady_clock::now();
+    history.fill(s, now);
+    troubles.look(s, now, 1e-9 * static_cast<double>(nanoseconds_since_1970()));
     return s;
   }
 };
@@ -173,9 +178,9 @@ struct bookkeeping {
 /// For `systemctl status`.
 std::string status_line(const metrics_snapshot& s) {
   if (s.run.state == "configured")
-    return s.state.degraded() ? fmt::format("no run; {}", s.state.text()) : "no run";
+    return s.troubles.now.empty() ? "no run" : fmt::format("no run; {}", state_text(s));
   if (s.run.state == "armed") return "a run waits for a pause";
-  return fmt::format("run {}: {}, {} events", s.account.run, s.state.text(),
+  return fmt::format("run {}: {}, {} events", s.account.run, state_text(s),
                      s.account.events.admitted);
 }
 

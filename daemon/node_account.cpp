@@ -102,6 +102,8 @@ metrics_snapshot node::snapshot() const {
   s.process = usage_of_this_process();
   s.uptime = in_seconds(steady_clock::now() - p.started_at);
   s.state = p.state.report();
+  s.parts = p.states();
+  s.named = p.names();
   s.receiver = p.settings.forward.to;
   s.unknown = p.fresh.unknown();
   // Read before the other counters: later events then count for the current spill.
@@ -122,6 +124,7 @@ metrics_snapshot node::snapshot() const {
   {
     const std::lock_guard lock(p.look_mutex);
     s.crates = p.crates.reports();
+    s.parts.stuck = p.stuck;
   }
   if (p.selection) s.lines = p.line_snapshots();
   s.events_not_judged = p.work.lines().events_not_judged();
@@ -150,6 +153,27 @@ metrics_snapshot node::snapshot() const {
   return s;
 }
 
+part_states node::parts::states() const {
+  part_states s;
+  s.receiver_absent = !links_end && !fresh.connected(); // an ending forwarder is no trouble
+  s.receiver_refuses = fresh.refused() || (old && old->refused());
+  s.receiver_wrong = fresh.is_wrong() || (old && old->is_wrong());
+  s.spilling = spilling->spilling();
+  s.spool_full = spilling->disk_full();
+  s.spool_fails = spilling->disk_failing();
+  s.sheds = sheds.active();
+  s.waits_for_outbox = work.waiting_for_outbox();
+  s.device_lost = compute.engine().lost();
+  s.wrong_results = compute.engine().wrong_results();
+  return s;
+}
+
+named_settings node::parts::names() const {
+  return {settings.building.chunk_bytes, settings.building.max_events_per_spill,
+          settings.building.incomplete == incomplete_events::forward, settings.histograms.hot_above,
+          settings.histograms.reference};
+}
+
 std::vector<std::string> node::parts::hot_inputs() const {
   std::vector<std::string> names;
   for (const std::uint32_t n : hot->now_hot())
@@ -165,6 +189,7 @@ std::vector<line_snapshot> node::parts::line_snapshots() const {
     const auto n = static_cast<std::uint32_t>(lines.size());
     line_snapshot l{name,
                     selection->tables.lines[n].prescale,
+                    selection->tables.lines[n].priority,
                     work.lines().fired(n),
                     work.lines().kept(n),
                     sheds.events_shed(n),

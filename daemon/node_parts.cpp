@@ -267,7 +267,7 @@ void node::parts::log_sequence() const {
 
 /// Called when even the CPU could not compute a frame.
 void node::parts::engine_failed(std::string_view text) {
-  state.set(trouble::engine_error, true);
+  state.engine_failed();
   log_error("engine: {}", text);
 }
 

@@ -4,7 +4,6 @@
 // node_look_around.cpp logs, node_account.cpp counts. Only these files include this one.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -26,14 +25,11 @@
 #include "daemon/monitor/event_display.hpp"
 #include "daemon/monitor/histogram_page.hpp"
 #include "daemon/monitor/hot_input_watch.hpp"
-#include "daemon/monitor/incomplete_line.hpp"
 #include "daemon/monitor/progress_watch.hpp"
-#include "daemon/monitor/rising_count.hpp"
 #include "daemon/monitor/spill_list.hpp"
 #include "daemon/node.hpp"
 #include "daemon/spill_pause.hpp"
 #include "selection/trigger/load_selection.hpp"
-#include "transport/accounting/occasional.hpp"
 #include "transport/building/event_builder.hpp"
 #include "transport/input/tcp_receiver.hpp"
 #include "transport/input/udp_receiver.hpp"
@@ -52,12 +48,10 @@ struct node::parts {
   /// copies on disk and no receiver answers.
   void wait_for_the_receiver(time_point deadline) const;
 
-  /// Sets or ends a trouble, and logs it at a limited rate.
-  void tell(trouble t, bool present);
   void tell_spills(const spill_list::news& ended, const ledger& so_far);
-  void tell_crate_faults();
-  void tell_hot_inputs();
-  void tell_changes();
+  /// For the troubles.
+  [[nodiscard]] part_states states() const;
+  [[nodiscard]] named_settings names() const;
 
   /// The ledger without its spills.
   [[nodiscard]] ledger sums() const;
@@ -79,31 +73,8 @@ struct node::parts {
   building_counters building;
   outcome_counters outcomes;
 
-  std::array<line_budget, troubles> troubles_told =
-      []<std::size_t... t>(std::index_sequence<t...>) {
-    return std::array{(static_cast<void>(t), line_budget(10, std::chrono::seconds(10)))...};
-  }
-  (std::make_index_sequence<troubles>{});
-
-  line_budget crate_faults_told{10, std::chrono::seconds(10)};
-  line_budget hot_inputs_told{10, std::chrono::seconds(10)};
-  std::vector<std::uint32_t> hot_before; // for the thread of look_around()
-  change_lines inputs_changed{"inputs changed", settings.histograms.reference};
-  change_lines histograms_changed{"histograms changed", settings.histograms.reference};
-
   spill_list spills;
   spill_lines spills_told;
-  rising_count sheds_rise{"events shed, by reason in koto_l3_events_shed_total"};
-  rising_count refusing{"datagrams or records refused, by reason in koto_l3_refused_total"};
-  rising_count malforming{"fragments malformed, by reason in koto_l3_fragments_malformed_total"};
-  incomplete_line missing{settings.building.crates};
-  incomplete_share incomplete;
-  rising_count repeating{"fragments of events that were already accepted were dropped: they were "
-                         "sent twice, or another sender uses the same numbers in this run"};
-  rising_count dropping{
-      "datagrams dropped by the kernel: the receive threads or the socket buffers are too small"};
-  rising_count damaging{"blocks on disk are damaged: their events are lost, and counted"};
-  rising_count disappearing{"blocks are missing on disk: their events are lost"};
   progress_watch progress{std::chrono::seconds(5)};
   spill_pause pause; // for the thread of look_around()
   mutable std::mutex look_mutex;

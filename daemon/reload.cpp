@@ -137,6 +137,7 @@ void reloader::reload() {
     adopt_live(read.settings, running_);
     apply_(running_);
     ++applied_;
+    last_refused_ = false;
     log_info("reload: {}", change.live.empty()
                                ? "nothing changes in the running daemon"
                                : fmt::format("now {}", fmt::join(change.live, ", ")));
@@ -150,6 +151,7 @@ void reloader::reload() {
 
 void reloader::refuse(const std::vector<std::string>& mistakes) {
   ++refused_;
+  last_refused_ = true;
   for (const std::string& mistake :
        std::span(mistakes).first(std::min(mistakes.size(), most_lines)))
     log_error("reload: {}", std::string_view(mistake).substr(0, longest_mistake));

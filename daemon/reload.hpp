@@ -42,6 +42,8 @@ public:
 
   [[nodiscard]] std::uint64_t applied() const { return applied_; }
   [[nodiscard]] std::uint64_t refused() const { return refused_; }
+  /// Whether the latest reload was refused.
+  [[nodiscard]] bool last_refused() const { return last_refused_; }
 
 private:
   void refuse(const std::vector<std::string>& mistakes);
@@ -53,6 +55,7 @@ private:
   std::function<void(const daemon_settings&)> apply_;
   std::uint64_t applied_ = 0;
   std::uint64_t refused_ = 0;
+  bool last_refused_ = false;
 };
 
 } // namespace l3

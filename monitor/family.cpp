@@ -2,6 +2,7 @@
 #include "monitor/family.hpp"
 
 #include <initializer_list>
+#include <set>
 #include <sstream>
 #include <utility>
 
@@ -97,8 +98,10 @@ std::string labels_in_words(const family& f) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     text += (i == 0 ? "" : "; ") + code(names[i]);
     const char* separator = ": ";
+    std::set<std::string> named;
     const auto add = [&](const std::string& value) {
-      if (!value.empty()) text += std::exchange(separator, ", ") + code(value);
+      if (!value.empty() && named.insert(value).second)
+        text += std::exchange(separator, ", ") + code(value);
     };
     f.each_series([&](const auto& values, const auto&) { add(values[i]); });
     for (const auto& [value, times] : f.histograms) add(value);

@@ -119,8 +119,11 @@ std::vector<family> families_of(std::span<const trouble_row> rows, const trouble
   json::object lost;
   for (std::size_t n = 0; n < rows.size(); ++n) {
     const trouble_flags is = n < all.shown.size() ? all.shown[n] : trouble_flags();
-    flags[rows[n].name] = json::object{{"critical", is.critical}, {"warning", is.warning}};
-    lost[rows[n].name] = is.events;
+    json::object flag;
+    if (!rows[n].critical_for.empty()) flag["critical"] = is.critical;
+    if (!rows[n].warning_for.empty()) flag["warning"] = is.warning;
+    if (!flag.empty()) flags[rows[n].name] = std::move(flag);
+    if (rows[n].counts) lost[rows[n].name] = is.events;
   }
   json::array list;
   for (const trouble& t : all.now) {

@@ -106,6 +106,9 @@ struct trouble_row {
   /// How long the trouble must last until the alert: "0s". Empty: it never has this severity.
   std::string_view critical_for;
   std::string_view warning_for;
+  bool counts = false; ///< whether it counts the events that are lost to it
+  /// The alert names the values of a label of this metric that are 1: "koto_l3_crate_fault{crate}".
+  std::string_view named_by{};
 };
 
 template <class Snapshot>

@@ -48,9 +48,12 @@ std::int32_t signed_clocks(std::uint32_t difference) {
 template <class Number>
 bool stands_out(Number n, Number usual) {
   constexpr double deviations = 4;
+  constexpr double few = 4; // may be lost together by chance, or by a stall of the whole sender
   const auto u = static_cast<double>(usual);
-  return static_cast<double>(n) > 2 * u + deviations * std::sqrt(u);
+  return static_cast<double>(n) > 2 * u + deviations * std::sqrt(u) + few;
 }
+/// Events that a drop of the kernel left incomplete are given up within this time.
+constexpr auto drops_matter_for = std::chrono::seconds(4);
 /// Factor by which each look decays the count of lost fragments. Few are lost per look, so without
 /// a sum chance would name a crate where all lose some.
 constexpr double kept_of_lost = 0.95;
@@ -67,8 +70,10 @@ crate_watch::crate_watch(const readout& crates) : crates_(crates.size()), report
   for (std::size_t c = 0; c < crates.size(); ++c) crates_[c].number = crates.crates[c].number;
 }
 
-void crate_watch::look(const building_counters& counted, time_point now, double wall) {
-  news_.clear();
+void crate_watch::look(const building_counters& counted, time_point now, double wall,
+                       std::uint64_t kernel_drops) {
+  if (std::exchange(kernel_drops_, kernel_drops) != kernel_drops) dropped_at_ = now;
+  dropped_here_ = dropped_at_ && now - *dropped_at_ < drops_matter_for;
   const double seconds = looked_at_ ? in_seconds(now - *looked_at_) : 0;
   looked_at_ = now;
   for (std::size_t c = 0; c < crates_.size(); ++c) {
@@ -78,7 +83,8 @@ void crate_watch::look(const building_counters& counted, time_point now, double 
     reports_[c].rate = seconds > 0 ? static_cast<double>(crates_[c].risen.seen) / seconds : 0;
   }
   compare(seconds);
-  for (std::size_t c = 0; c < crates_.size(); ++c) tell(c, fault_of(crates_[c], counted, c), now);
+  for (std::size_t c = 0; c < crates_.size(); ++c)
+    tell(c, fault_of(crates_[c], counted, c), now, seconds);
 }
 
 void crate_watch::read(const building_counters& counted, std::size_t place) {
@@ -205,11 +211,11 @@ crate_watch::fault_of(const crate& c, const building_counters& counted, std::siz
       (c.is_left_behind || c.looks_unheard >= looks_until_silent))
     return finding{crate_fault::silent,
                    fmt::format("is silent: it has sent nothing of the last {} events", c.unheard)};
-  if (c.risen.lost > 0 && stands_out(c.lost_lately, usual_lost_lately_))
+  if (!dropped_here_ && c.risen.lost > 0 && stands_out(c.lost_lately, usual_lost_lately_))
     return finding{crate_fault::loses,
                    fmt::format("loses fragments: {} of the last {} events", c.lost + c.risen.lost,
                                c.events + usual_.seen + c.risen.lost)};
-  if (c.risen.overdue > 0 && stands_out(c.overdue_lately, usual_overdue_lately_))
+  if (!dropped_here_ && c.risen.overdue > 0 && stands_out(c.overdue_lately, usual_overdue_lately_))
     return finding{
         crate_fault::overdue,
         fmt::format("is overdue: its fragment of {} event{} had not arrived after 250 ms",
@@ -223,21 +229,26 @@ crate_watch::fault_of(const crate& c, const building_counters& counted, std::siz
 
 /// A more significant fault of the same crate replaces another one at once. A less significant one
 /// waits until that is over.
-void crate_watch::tell(std::size_t place, const std::optional<finding>& found, time_point now) {
+void crate_watch::tell(std::size_t place, const std::optional<finding>& found, time_point now,
+                       double seconds) {
   crate& c = crates_[place];
   crate_report& r = reports_[place];
-  if (r.fault && now >= c.told_until) {
+  c.without_sign = found ? 0 : c.without_sign + (active_ ? seconds : 0);
+  if (r.fault &&
+      (now >= c.told_until || c.without_sign >= in_seconds(trouble_board::hold_with_data))) {
     r.fault.reset();
     r.text.clear();
-    c.lost = c.overdue = c.repeated = c.events = 0;
+    c.lost = c.overdue = c.repeated = c.events = r.lost = 0;
+    c.lost_lately = c.overdue_lately = 0; // a repaired crate begins anew
   }
   if (found && (!r.fault || *r.fault >= found->fault)) {
-    if (r.fault != found->fault) news_.push_back(fmt::format("crate {} {}", c.number, found->text));
     r.fault = found->fault;
     r.text = fmt::format("crate {} {}", c.number, found->text);
     c.told_until = now + hold;
   }
+  r.lost_now = c.risen.lost + c.risen.malformed;
   if (!r.fault) return;
+  r.lost += r.lost_now;
   c.lost += c.risen.lost;
   c.overdue += c.risen.overdue;
   c.repeated += c.risen.repeated;

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares each crate with the others to find a faulty crate and its fault. The daemon calls it
 // twice a second with the counters of event building; it takes no lock of the data path. A fault is
-// reported for ten seconds after its last sign, which is longer than the pause between spills.
+// over after 1.5 s of data without a sign of it, or after 4.5 s, which is longer than the pause
+// between spills.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "monitor/trouble.hpp"
 #include "transport/accounting/counters.hpp"
 #include "transport/format/readout.hpp"
 #include "transport/format/time.hpp"
@@ -31,9 +32,11 @@ enum class crate_fault : std::uint8_t {
 };
 
 struct crate_report {
-  double rate = 0;          ///< fragments per second at the latest look
-  double last_fragment = 0; ///< its time, to half a second; s since 1970-01-01 UTC; 0: never
-  double time_ahead = 0;    ///< s: its time stamps minus the others'
+  double rate = 0;            ///< fragments per second at the latest look
+  double last_fragment = 0;   ///< its time, to half a second; s since 1970-01-01 UTC; 0: never
+  double time_ahead = 0;      ///< s: its time stamps minus the others'
+  std::uint64_t lost = 0;     ///< events since the fault began without this crate's good fragment
+  std::uint64_t lost_now = 0; ///< of these, since the previous look
   std::optional<crate_fault> fault;
   std::string text; ///< the fault in words: "crate 11 is silent: …"
 };
@@ -43,20 +46,17 @@ struct crate_report {
 
 class crate_watch {
 public:
-  static constexpr auto hold = std::chrono::seconds(10);
+  static constexpr auto hold = trouble_board::longest_hold;
 
   explicit crate_watch(const readout& crates);
 
-  /// `wall`: s since 1970-01-01 UTC.
-  void look(const building_counters& counted, time_point now, double wall);
+  /// `wall`: s since 1970-01-01 UTC. `kernel_drops`: datagrams that this machine lost. No crate is
+  /// to blame for few lost fragments then.
+  void look(const building_counters& counted, time_point now, double wall,
+            std::uint64_t kernel_drops = 0);
 
   /// By place in the readout's list.
   [[nodiscard]] const std::vector<crate_report>& reports() const { return reports_; }
-  [[nodiscard]] bool any() const {
-    return std::ranges::any_of(reports_, [](const crate_report& r) { return r.fault.has_value(); });
-  }
-  /// Texts of the faults that the latest look found for the first time.
-  [[nodiscard]] const std::vector<std::string>& news() const { return news_; }
 
 private:
   /// Counters of a crate.
@@ -95,6 +95,7 @@ private:
     std::uint64_t repeated = 0;
     std::uint64_t events = 0;
     time_point told_until{};
+    double without_sign = 0; ///< s of data since its last sign
 
     [[nodiscard]] bool sends() const { return risen.seen + risen.astray != 0; }
   };
@@ -108,12 +109,14 @@ private:
   void find_where_most_are();
   [[nodiscard]] std::optional<finding> fault_of(const crate& c, const building_counters& counted,
                                                 std::size_t place) const;
-  void tell(std::size_t place, const std::optional<finding>& found, time_point now);
+  void tell(std::size_t place, const std::optional<finding>& found, time_point now, double seconds);
 
   std::vector<crate> crates_;
   std::vector<crate_report> reports_;
-  std::vector<std::string> news_;
   std::optional<time_point> looked_at_;
+  std::uint64_t kernel_drops_ = 0;
+  bool dropped_here_ = false; ///< lately
+  std::optional<time_point> dropped_at_;
   // Values of most crates.
   counts usual_;
   double usual_lost_lately_ = 0;

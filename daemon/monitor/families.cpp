@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "daemon/words.hpp"
+#include "daemon/monitor/troubles.hpp"
 
 namespace l3 {
 namespace {
@@ -50,54 +50,6 @@ json::object each(Read read) {
   for (std::size_t i = 0; i < enumerators<Enum>; ++i)
     o[names_of<Enum>[i]] = read(static_cast<Enum>(i));
   return o;
-}
-
-std::vector<std::string_view> troubles_of(const state_report& r) {
-  std::vector<std::string_view> names;
-  for (std::size_t t = 0; t < r.has.size(); ++t)
-    if (r.has[t]) names.push_back(names_of<trouble>[t]);
-  return names;
-}
-
-/// A problem of the farm that does not affect this node's data.
-std::string farm_problem(const metrics_snapshot& s) {
-  if (!s.farm) return {};
-  const farm_report& f = *s.farm;
-  if (!f.text.empty()) return f.text;
-  for (const farm_node_report& n : f.nodes) {
-    if (n.stands == farm_standing::missing)
-      return fmt::format(
-          "node {} of the farm is missing: its daemon is not connected to etcd; look at its log",
-          n.node);
-    if (n.node == s.node && !n.failure.empty())
-      return "this node is not in the farm's run: " + n.failure;
-  }
-  return {};
-}
-
-json::value problem_name(const metrics_snapshot& s) {
-  if (const auto worst = s.state.worst()) return json::value(name_of(*worst));
-  return farm_problem(s).empty() ? json::value(nullptr) : json::value("farm");
-}
-
-json::value problem_text(const metrics_snapshot& s) {
-  const auto worst = s.state.worst();
-  if (!worst) {
-    const std::string of_farm = farm_problem(s);
-    return of_farm.empty() ? json::value(nullptr) : json::value(of_farm);
-  }
-  std::string text = advice_on(*worst, s.receiver);
-  if (*worst == trouble::receiver_absent && s.unknown) text = advice_on(*s.unknown);
-  if (const crate_report* r = worst_of(s.crates); r != nullptr && *worst == trouble::crate_fault)
-    text = r->text + "; " + text;
-  if (*worst == trouble::spool_waits && s.spool) text = fmt::format("{} {}", s.spool->events, text);
-  if (*worst == trouble::hot_inputs && s.hot_inputs)
-    text = "hot: " + first_names(*s.hot_inputs) + "; " + text;
-  if (*worst == trouble::inputs_changed && s.since_reference)
-    text = fmt::format("changed: {}; {}", s.since_reference->which_inputs, text);
-  if (*worst == trouble::histograms_changed && s.since_reference)
-    text = fmt::format("changed: {}; {}", s.since_reference->which_histograms, text);
-  return json::value(text);
 }
 
 constexpr std::size_t most_inputs_listed = 100;
@@ -254,15 +206,9 @@ std::vector<family> families_of(const metrics_snapshot& s) {
       {"state.now", "State that the daemon is in.", name_of(s.state.now)},
       {gauge, "state{state}", "", "1 for the state that the daemon is in.",
        each<phase>([&](phase p) { return s.state.now == p; })},
-      {"state.degraded", "Names of the reasons why the daemon is degraded.", troubles_of(s.state)},
-      {gauge, "degraded{reason}", "", "1 for each reason why the daemon is degraded.",
-       each<trouble>([&](trouble t) { return s.state.has[static_cast<std::size_t>(t)]; })},
       {gauge, "ready", "state.ready", "1 if incoming data are accepted and computed.",
        s.state.ready()},
 
-      {"problem.name", "The most urgent problem: a name of `state.degraded`, or `farm`.",
-       problem_name(s)},
-      {"problem.text", "Meaning of the problem, and what to do.", problem_text(s)},
       {"changes",
        "The latest changes of the state: `at`, in seconds since 1970-01-01 UTC, and `text`.",
        changes_in(s)},
@@ -597,6 +543,13 @@ std::vector<family> families_of(const metrics_snapshot& s) {
       {gauge, "receiver_connected", "receiver.connected", "1 while the receiver answers.",
        s.receiver_connected},
   };
+  const std::vector<trouble_row> rows = rows_of(daemon_troubles());
+  // Beside the other keys of the state.
+  const auto state = std::ranges::find(all, "state.ready", &family::key);
+  auto of_troubles =
+      families_of(rows, s.troubles, "trouble{name,severity}", "trouble_events{name}");
+  all.insert(std::next(state), std::move_iterator(of_troubles.begin()),
+             std::move_iterator(of_troubles.end()));
   std::ranges::move(families_of(s.process), std::back_inserter(all));
   return all;
 }

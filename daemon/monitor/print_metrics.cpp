@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// `l3-metrics-reference` prints docs/metrics.md.
+// `l3-metrics-reference` prints docs/metrics.md, or a file with a part about the daemon's troubles:
+// `l3-metrics-reference alerts|alerts-test|runbook FILE`.
 #include <cstdio>
 #include <string>
 
 #include "daemon/monitor/status.hpp"
+#include "daemon/monitor/troubles.hpp"
+#include "monitor/trouble_reference.hpp"
 
 namespace l3 {
 namespace {
@@ -53,8 +56,13 @@ without a reference.
 } // namespace
 } // namespace l3
 
-int main() {
+int main(int argc, char** argv) {
   using namespace l3;
+  if (argc == 3) {
+    const std::vector<trouble_row> rows = rows_of(daemon_troubles());
+    return print_with_troubles({"koto-l3d", rows, "koto_l3_trouble", "koto_l3_trouble_events"},
+                               argv[1], argv[2]);
+  }
   metrics_snapshot s; // every closed list of a snapshot has its names
   s.lines.emplace_back();
   s.farm.emplace();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adds to a snapshot what needs its history: when the state changed, how old the latest event is,
-// the outcomes of the events of each spill, the rates and their chart, and when the disk will be
+// Adds to a snapshot what needs its history: earlier figures, how old the latest event is, the
+// outcomes of the events of each spill, the rates and their chart, and when memory and disk will be
 // full. For the thread that reads the counters.
 #pragma once
 
@@ -23,28 +23,42 @@ namespace l3 {
 
 class recent_history {
 public:
-  static constexpr std::size_t most_changes = 20;
+  /// How old `lately` is. An event without all fragments is given up within this time.
+  static constexpr auto lately = std::chrono::seconds(4);
   static constexpr auto step = std::chrono::seconds(5); ///< between points of the chart
   static constexpr std::size_t most_points = 120;       ///< ten minutes
 
-  /// `seconds_since_1970`: the time of day.
-  void fill(metrics_snapshot& s, time_point now, double seconds_since_1970) {
-    if (const std::string text = s.state.text(); text != state_) {
-      state_ = text;
-      changes_.push_back({seconds_since_1970, text});
-      if (changes_.size() > most_changes) changes_.pop_front();
-    }
+  void fill(metrics_snapshot& s, time_point now) {
     if (s.account.sessions != sessions_) { // another run or none: counts start from 0
       sessions_ = s.account.sessions;
-      events_ = 0;
+      events_ = spills_ = datagrams_ = 0;
       spill_ = {};
+      spill_at_.reset();
+      at_admission_ = {};
+      past_.clear();
       rates_ = {};
     }
-    if (const std::uint64_t events = s.account.events.admitted; events > events_) {
-      events_ = events;
-      event_at_ = now;
-    }
+    const auto note = [&](std::uint64_t count, std::uint64_t& known, auto& at) {
+      const bool more = count > known;
+      if (more) at = now;
+      known = count;
+      return more;
+    };
+    const std::uint64_t datagrams = s.account.datagrams.received + s.run.datagrams_without_run;
+    if (note(s.account.events.admitted, events_, event_at_)) at_admission_ = s.account;
+    note(datagrams, datagrams_, data_at_);
+    note(s.ended_spills.spills, spills_, spill_at_);
+    const auto age = [&](const std::optional<time_point>& at) {
+      return at ? std::optional(in_seconds(now - *at)) : std::nullopt;
+    };
+    s.event_age = age(event_at_);
+    s.data_age = age(data_at_);
+    s.spill_age = age(spill_at_);
     s.this_spill = spill_.look(s);
+    s.at_admission = at_admission_;
+    while (past_.size() > 1 && past_[1].first + lately <= now) past_.pop_front();
+    if (!past_.empty()) s.lately = past_.front().second;
+    past_.emplace_back(now, s.account);
     s.rates = rates_.look(counts_in(s), spill_.nth(), now);
     if (!point_at_ || *point_at_ + step <= now) {
       point_at_ = now;
@@ -55,9 +69,9 @@ public:
       if (points_.size() > most_points) points_.pop_front();
     }
     s.history.assign(points_.begin(), points_.end());
-    s.changes.assign(changes_.begin(), changes_.end());
-    if (event_at_) s.event_age = in_seconds(now - *event_at_);
-    if (s.spool) s.spool->seconds_left = time_until_full(s.spool->room, now);
+    if (s.spool) s.spool->seconds_left = disk_.time_left(s.spool->room, now);
+    s.outbox_seconds_left =
+        memory_.time_left(s.outbox_capacity - std::min(s.outbox_bytes, s.outbox_capacity), now);
   }
 
 private:
@@ -187,26 +201,39 @@ private:
     std::uint64_t nth_ = 0;
   };
 
-  /// in s; nothing if the room does not shrink
-  std::optional<double> time_until_full(std::uint64_t room, time_point now) {
-    most_room_ = std::max(most_room_, room);
-    filling_.note(most_room_ - room, now);
-    const double rate = filling_.per_second();
-    if (rate <= 0) return std::nullopt;
-    return static_cast<double>(room) / rate;
-  }
+  class shrinking_room {
+  public:
+    explicit shrinking_room(std::chrono::nanoseconds window) : filling_(window) {}
 
-  std::string state_;
-  std::deque<state_change> changes_;
+    /// in s; nothing if the room does not shrink
+    std::optional<double> time_left(std::uint64_t room, time_point now) {
+      most_ = std::max(most_, room);
+      filling_.note(most_ - room, now);
+      const double rate = filling_.per_second();
+      if (rate <= 0) return std::nullopt;
+      return static_cast<double>(room) / rate;
+    }
+
+  private:
+    std::uint64_t most_ = 0; ///< the most free room so far
+    recent_rate filling_;
+  };
+
   decltype(ledger::sessions) sessions_; ///< of the run
-  std::uint64_t events_ = 0;            ///< of the run
+  std::uint64_t events_ = 0;            ///< of the run, like the following
+  std::uint64_t spills_ = 0;
+  std::uint64_t datagrams_ = 0;
   spill_under_way spill_;
   cycle_rates rates_;
   std::deque<std::array<double, 3>> points_;
   std::optional<time_point> point_at_;
   std::optional<time_point> event_at_; ///< when the latest one was first seen
-  std::uint64_t most_room_ = 0;        ///< the most free room of the spool so far
-  recent_rate filling_{std::chrono::minutes(1)};
+  std::optional<time_point> data_at_;
+  std::optional<time_point> spill_at_;
+  ledger at_admission_;
+  std::deque<std::pair<time_point, ledger>> past_;
+  shrinking_room disk_{std::chrono::minutes(1)};
+  shrinking_room memory_{std::chrono::seconds(10)};
 };
 
 } // namespace l3

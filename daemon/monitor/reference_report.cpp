@@ -56,12 +56,4 @@ reference_report report_of(const run_changes& changes) {
   return report;
 }
 
-std::optional<std::string> change_lines::look(std::uint64_t number, const std::string& which) {
-  const bool over = number == 0 && told_ != 0;
-  if (!over && (number == 0 || number < 2 * told_)) return std::nullopt;
-  told_ = number;
-  if (over) return begin_ + ": the difference has ended";
-  return fmt::format("{}: {} since the reference {}: {}", begin_, number, reference_, which);
-}
-
 } // namespace l3

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A summary of the differences from the reference run of histograms.reference, for metrics, /status
-// and the log. transport/histograms/comparison.hpp compares.
+// and troubles. transport/histograms/comparison.hpp compares.
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
-#include <string_view>
 
 namespace l3 {
 
@@ -24,23 +22,5 @@ struct reference_report {
 /// Names a few inputs; of many it gives the number per crate, the largest first. Then it says what
 /// changed, or that only one of the runs has them.
 [[nodiscard]] reference_report report_of(const run_changes& changes);
-
-/// Decides when to log a number of changes. Changes accumulate in a run, and one near its limit
-/// comes and goes. So there is a line for the first changes, for twice as many as in the previous
-/// line, and when no changes are left. For one thread.
-class change_lines {
-public:
-  /// Each line starts with `begin`; `reference` is the file.
-  change_lines(std::string_view begin, std::string_view reference)
-      : begin_(begin), reference_(reference) {}
-
-  /// `which`: a summary of these changes.
-  [[nodiscard]] std::optional<std::string> look(std::uint64_t number, const std::string& which);
-
-private:
-  std::string begin_;
-  std::string reference_;
-  std::uint64_t told_ = 0; ///< number in the previous line
-};
 
 } // namespace l3

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The numbers that a daemon publishes, as plain values at one moment. The daemon fills a snapshot
 // from its counters twice a second. HTTP responses use the latest one, so a scrape never touches
-// the data path. metrics.hpp describes each number.
+// the data path. families.cpp describes each number.
 #pragma once
 
 #include <array>
@@ -18,8 +18,10 @@
 #include "daemon/monitor/state.hpp"
 #include "monitor/family.hpp"
 #include "monitor/process_usage.hpp"
+#include "monitor/trouble.hpp"
 #include "transport/accounting/ledger.hpp"
 #include "transport/format/event_key.hpp"
+#include "transport/outbox/settings.hpp"
 #include "transport/outbox/spool_index.hpp"
 
 namespace l3 {
@@ -43,6 +45,7 @@ enum class frame_state : std::uint8_t {
 struct line_snapshot {
   std::string name;
   std::uint32_t prescale = 1;
+  std::uint8_t priority = 0; ///< events of higher ones are shed last
   std::uint64_t fired = 0;
   std::uint64_t kept = 0;
   std::uint64_t shed = 0;          ///< of these, shed because of missing room
@@ -113,16 +116,37 @@ struct run_view {
   std::string state = "running";
   std::uint64_t datagrams_without_run = 0;
   std::vector<std::uint32_t> crates_without_run; ///< that sent lately
+  double beam_without_run = 0; ///< s for which crates have sent without a pause and without a run
+};
+
+/// States of a node's parts that are no figures.
+struct part_states {
+  bool receiver_absent = false;
+  bool receiver_refuses = false;
+  bool receiver_wrong = false; ///< it claims to have blocks that were never sent to it
+  bool spilling = false;
+  bool spool_full = false;
+  bool spool_fails = false;
+  bool sheds = false;            ///< by priority
+  bool waits_for_outbox = false; ///< frames wait for room
+  bool device_lost = false;
+  bool wrong_results = false;
+  std::string stuck; ///< a thread without progress; empty: none
+};
+
+/// Settings that the texts of troubles name.
+struct named_settings {
+  std::uint32_t chunk_bytes = 0;
+  std::uint32_t max_events_per_spill = 0;
+  bool incomplete_are_kept = false; ///< building.incomplete = "forward"
+  std::uint32_t hot_above = 0;      ///< in percent
+  std::string reference;
 };
 
 /// Losses of the run that ended last, until the next one has ended.
 struct ended_run_view {
   std::uint32_t run = 0;
-  reason_counts lost = [] { ///< events by reason: those of shed, "incomplete", "missing"
-    reason_counts none = counts_of(reason_counters<shed>{});
-    none["incomplete"] = none["missing"] = 0;
-    return none;
-  }();
+  reason_counts lost; ///< events by reason: those of shed, "incomplete", "missing"
 };
 
 struct metrics_snapshot {
@@ -135,12 +159,19 @@ struct metrics_snapshot {
   double started = 0;  ///< s since 1970-01-01 UTC
   double uptime = 0;   ///< s
   state_report state;
+  part_states parts;
+  named_settings named;
+  trouble_list troubles;
   std::string receiver;                     ///< its address
   std::optional<unknown_receiver> unknown;  ///< the receiver, if its name has no address
   std::vector<state_change> changes;        ///< the latest ones, in order
   std::optional<double> event_age;          ///< s since the latest event was admitted
   std::vector<spill_account> latest_spills; ///< the latest ended spills, in order
   earlier_spills_account ended_spills;      ///< their sums over the run; read before events
+  std::optional<double> spill_age;          ///< s since the latest spill ended
+  std::optional<double> data_age;           ///< s since the latest datagram came
+  ledger lately;                            ///< the account of some seconds ago, of the same run
+  ledger at_admission; ///< that of the look that found the latest admitted event
   spill_counts this_spill;
   /// Outcomes of the last ones of latest_spills where they are known, in order.
   std::vector<std::optional<spill_counts>> spill_outcomes;
@@ -153,6 +184,7 @@ struct metrics_snapshot {
   ended_run_view ended_run;
   std::uint64_t reloads_applied = 0;
   std::uint64_t reloads_refused = 0;
+  bool last_reload_refused = false;
   std::uint64_t log_lines_left_out = 0;
   process_usage process;
   std::uint64_t memory_planned = 0; ///< bytes allocated at the start; later allocations are small
@@ -183,6 +215,7 @@ struct metrics_snapshot {
   std::optional<spool_snapshot> spool;
   std::uint64_t outbox_bytes = 0;
   std::uint64_t outbox_capacity = 0;
+  std::optional<double> outbox_seconds_left; ///< until it is full, at the rate of some seconds
   std::uint64_t outbox_blocks = 0;
   std::uint64_t blocks_stored = 0; ///< acknowledged by the receiver
   forward_counters forward;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/monitor/status.hpp"
 
+#include <optional>
 #include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "daemon/monitor/recent_history.hpp"
+#include "daemon/monitor/troubles.hpp"
 #include "monitor/pages.hpp"
 
 namespace l3 {
@@ -26,14 +28,14 @@ std::string render_page(const metrics_snapshot& s) {
 
 namespace {
 
-/// A page with many viewers: made once per snapshot and state. For one thread.
+/// A page with many viewers: made once per snapshot and phase. For one thread.
 class shared_page {
 public:
   using render_function = std::string (*)(const metrics_snapshot&);
   explicit shared_page(render_function render) : render_(render) {}
 
   shared_text of(const metrics_snapshot& s) {
-    const std::pair of_what(s.uptime, s.state.text());
+    const std::pair of_what(s.uptime, s.state.now);
     if (of_what != made_of_) {
       text_ = render_(s);
       made_of_ = of_what;
@@ -43,7 +45,7 @@ public:
 
 private:
   render_function render_;
-  std::pair<double, std::string> made_of_;
+  std::optional<std::pair<double, phase>> made_of_;
   shared_text text_{{}};
 };
 
@@ -60,7 +62,7 @@ std::string render_history(const metrics_snapshot& s) {
 http_pages monitor_pages(std::function<metrics_snapshot()> latest,
                          std::function<state_report()> state, std::function<std::string()> stuck) {
   // The counters are those of the snapshot, but the state is current.
-  const auto current = [latest = std::move(latest), state] {
+  const auto current = [latest = std::move(latest), state = std::move(state)] {
     metrics_snapshot s = latest();
     s.state = state();
     return s;
@@ -79,9 +81,9 @@ http_pages monitor_pages(std::function<metrics_snapshot()> latest,
     return json_text(history.of(current()));
   };
   pages["/runbook"] = [] { return html(std::string(runbook)); };
-  pages["/readyz"] = [state = std::move(state)] {
-    const state_report r = state();
-    return plain_text(r.ready() ? 200 : 503, r.text());
+  pages["/readyz"] = [current] {
+    const metrics_snapshot s = current();
+    return plain_text(s.state.ready() ? 200 : 503, state_text(s));
   };
   pages["/healthz"] = [stuck = std::move(stuck)] {
     const std::string thread = stuck();

@@ -321,6 +321,7 @@ metrics_snapshot run_host::snapshot() const {
   s.last_run_lost = lost_by_crashes_;
   s.ended_run = lost_;
   s.run.datagrams_without_run = datagrams_without_run();
+  s.run.beam_without_run = in_seconds(beam_without_run());
   s.output_rate = settings_.forward.rate.bits_per_second / 8;
   const std::lock_guard lock(mutex_);
   if (without_run_) s.run.crates_without_run = without_run_->senders(std::chrono::seconds(5));
@@ -328,28 +329,9 @@ metrics_snapshot run_host::snapshot() const {
 }
 
 void run_host::tick() {
-  if (!node_) {
-    tell_of_spool();
-    return tell_of_pause();
-  }
+  if (!node_) return;
   node_->look_around();
   if (record_) record_->note(record_of(node_->account()));
-}
-
-void run_host::tell_of_spool() {
-  const auto on_disk = disks_->spool();
-  const std::uint64_t waiting = on_disk ? on_disk->totals.events : 0;
-  if (waiting != 0 && waiting != waiting_told_)
-    log_warning("spool: {} {}", waiting, advice_on(trouble::spool_waits, settings_.forward.to));
-  waiting_told_ = waiting;
-}
-
-void run_host::tell_of_pause() {
-  const bool busy = never_pauses();
-  if (busy && !no_pause_told_)
-    log_warning("{}", advice_on(trouble::no_pause, settings_.forward.to));
-  if (!busy && no_pause_told_) log_warning("incoming data pause again");
-  no_pause_told_ = busy;
 }
 
 void run_host::set_output_rate(bit_rate rate) {
@@ -363,18 +345,8 @@ bool run_host::pauses() const {
 }
 
 state_report run_host::state() const {
-  state_report r;
-  const auto set = [&](trouble t, bool present) { r.has[static_cast<std::size_t>(t)] = present; };
-  const bool no_pause = never_pauses();
   const std::lock_guard lock(mutex_);
-  if (node_) {
-    r = node_->state();
-  } else {
-    const auto on_disk = disks_->spool();
-    set(trouble::spool_waits, on_disk && on_disk->totals.events != 0);
-    set(trouble::no_pause, no_pause);
-  }
-  return r;
+  return node_ ? node_->state() : state_report{};
 }
 
 std::string run_host::why_ended() const {
@@ -425,9 +397,9 @@ std::vector<std::uint32_t> run_host::silent_crates() const {
   return without_run_->silent_for(silence);
 }
 
-bool run_host::never_pauses() const {
+std::chrono::nanoseconds run_host::beam_without_run() const {
   const std::lock_guard lock(mutex_);
-  return without_run_ && without_run_->busy_for() >= silence;
+  return without_run_ ? without_run_->busy_for() : std::chrono::nanoseconds();
 }
 
 std::uint64_t run_host::datagrams_without_run() const {

@@ -128,8 +128,7 @@ public:
   /// The state of the active node. Without a node it says whether an earlier one lost the device.
   [[nodiscard]] device_view device() const;
   [[nodiscard]] metrics_snapshot snapshot() const;
-  /// Calls the node's look_around() and updates the run's record. Without a node it watches the
-  /// blocks that wait on disk.
+  /// Calls the node's look_around() and updates the run's record.
   void tick();
   void set_output_rate(bit_rate rate); ///< of this run and of later ones
   /// Why the daemon has to end; empty if it need not.
@@ -152,8 +151,8 @@ public:
   [[nodiscard]] bool was_used(std::uint32_t number, const run_control::report& asked) const;
   /// Without a run: crates that have been silent for ten seconds while at least half sent.
   [[nodiscard]] std::vector<std::uint32_t> silent_crates() const;
-  /// Whether, without a run, crates have sent without a pause for ten seconds, so no run can begin.
-  [[nodiscard]] bool never_pauses() const;
+  /// How long, without a run, crates have sent without a pause.
+  [[nodiscard]] std::chrono::nanoseconds beam_without_run() const;
   [[nodiscard]] std::uint64_t datagrams_without_run() const;
   /// Why a node with these valid settings does not fit the machine; empty if it fits.
   [[nodiscard]] std::string wrong_with_memory(const daemon_settings& s) const { return guard_(s); }
@@ -169,8 +168,6 @@ private:
   void begin_ledger(const ledger& account);
   [[nodiscard]] bool end_ledger(const ledger& account);
   void tell_of(const run_record& crashed);
-  void tell_of_spool();
-  void tell_of_pause();
 
   const time_point started_at_ = steady_clock::now();
   const double started_ = 1e-9 * static_cast<double>(nanoseconds_since_1970());
@@ -191,8 +188,6 @@ private:
   std::unique_ptr<node> made_;        // its node
   bool drained_clean_ = false;        // of the run that ends
   ended_run_view lost_;               // by the run that ended last
-  std::uint64_t waiting_told_ = 0;    // events on disk without a run, likewise
-  bool no_pause_told_ = false;        // likewise
 
   mutable std::mutex mutex_; ///< guards the pointers for other threads, and the members below
   std::unique_ptr<node> node_;

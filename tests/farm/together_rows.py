@@ -175,7 +175,7 @@ def no_etcd(f, findings, plan):
     f.nodes[0].daemon.wait_for_stored(20)
     f.refused(f.nodes[0].start(), NO_ETCD)
     status = f.nodes[0].daemon.wait_for(lambda s: s["problem"], "a problem")
-    findings.equal("problem", (status["problem"]["name"], status["farm"]["state"]), ("farm", "cut_off"))
+    findings.equal("problem", (status["problem"]["name"], status["farm"]["state"]), ("farm_cut_off", "cut_off"))
     findings.equal("cut_off", f.nodes[0].daemon.metrics()['koto_l3_farm_state{state="cut_off"}'], 1)
     f.begin_run(31, node=1, nodes=f.nodes[1:], here=True)
     f.etcd.lose_everything()

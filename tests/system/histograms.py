@@ -220,9 +220,9 @@ class Histograms(Selecting):
         status, m = daemon.wait_for(lambda s: s["inputs_changed"] == inputs, "the inputs that changed"), daemon.metrics()
         self.assertEqual((m["koto_l3_inputs_changed"], m["koto_l3_hot_inputs"]), (inputs, len(status["hot_inputs"])))
         first = status["hot_inputs"][0]
-        for line in (rf"inputs changed: {inputs} since the reference {good}: \d+ of crate \d+",
-                     rf"histograms changed: \d+ since the reference {good}: calorimeter_energy \(mean ",
-                     rf"hot inputs: {first} \(.*\): more than 50 % of their waveforms in a spill have a pulse",
+        for line in (rf"inputs_changed (begins|goes on): {inputs} inputs differ from the reference {good}: \d+ of crate \d+",
+                     rf"histograms_changed (begins|goes on): \d+ histograms differ from the reference {good}: calorimeter_energy \(mean ",
+                     rf"hot_inputs begins: \d+ inputs are hot: {first}\b.*: more than 50 % of their waveforms in a spill have a pulse",
                      f"the line {first},,,,1 in selection.calibration excludes the first one"):
             daemon.wait_to_say(re.compile(line))
         address = f"{harness.HOST}:{self.ports.monitor}"

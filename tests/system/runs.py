@@ -264,12 +264,12 @@ class Runs(Controlled):
         (ledger,), = self.ledgers_by_run().values()
         self.assertEqual(ledger["datagrams"]["received"], udp.sent - before)
         for start in (1, 2):
-            status = self.daemon.wait_for(lambda s: s["spool"] and s["spool"]["events"] == 20, "20 events on disk")
+            status = self.daemon.wait_for(lambda s: s["run_state"] == "configured" and s["spool"] and s["spool"]["events"] == 20, "20 events on disk")
             self.assertEqual((status["state"]["degraded"], status["problem"]["name"]), (["spool_waits"], "spool_waits"))
             self.assertRegex(status["problem"]["text"], r"^20 events on disk .* wait for the next run, .*`koto-l3 run start`")
             metrics = self.daemon.metrics()
-            self.assertEqual((metrics["koto_l3_spool_events"], metrics['koto_l3_degraded{reason="spool_waits"}']), (20, 1))
-            self.daemon.wait_to_say("spool: 20 events on disk (spool.folder) wait for the next run")
+            self.assertEqual((metrics["koto_l3_spool_events"], metrics['koto_l3_trouble{name="spool_waits",severity="warning"}']), (20, 1))
+            self.daemon.wait_to_say("spool_waits begins: 20 events on disk (spool.folder) wait for the next run")
             self.daemon.kill()
             self.assertTrue(self.socket.exists())
             self.daemon = self.start_controlled()
@@ -346,9 +346,9 @@ class Control(Controlled):
         alone = self.start_controlled(run={"node": 4})
         sentence = "crates send without a pause of 0.4 s"
         trailer = struct.pack(">III", 1, 1, 5 << 8 | self.crates[0].number)  # event 1, one chunk
-        begun, turn, status = time.monotonic(), 0, {"problem": None}
+        begun, turn, status = time.monotonic(), 0, {"troubles": []}
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
-            while time.monotonic() < begun + 10.5 or sentence not in (status["problem"] or {"text": ""})["text"]:
+            while time.monotonic() < begun + 10.5 or not any(sentence in t["text"] for t in status["troubles"]):
                 self.assertLess(time.monotonic(), begun + harness.PATIENCE, status)
                 sender.sendto(trailer, (harness.HOST, self.ports.udp))
                 if turn % 12 == 0:  # a pause has 0.4 s
@@ -356,7 +356,7 @@ class Control(Controlled):
                     status = alone.status()
                 turn += 1
                 time.sleep(0.02)
-            self.assertEqual((status["state"]["degraded"], status["problem"]["name"]), (["no_pause"], "no_pause"))
+            self.assertEqual((status["state"]["degraded"], status["problem"]["name"]), (["data_without_run", "no_pause"], "data_without_run"))
             self.assertEqual(self.start()["state"], "armed")
             sender.sendto(struct.pack(">III", 0, 1, 1 << 17 | 5 << 8 | self.crates[0].number), (harness.HOST, self.ports.udp))  # the end
         self.socket, alones_socket = its_socket, self.socket

@@ -61,7 +61,7 @@ class Start(harness.SystemTest):
 
         def told():
             return manager.recv(4096).decode()
-        harness.wait_until(lambda: told().startswith("STATUS=run 7: receiving, degraded: receiver_absent, 0 events"), "the state")
+        harness.wait_until(lambda: told().startswith("STATUS=run 7: receiving; warning: receiver_absent, 0 events"), "the state")
         self.start_receiver()
         harness.wait_until(lambda: told() == "STATUS=run 7: receiving, 0 events", "the receiver")
         self.assertEqual(daemon.stop(), 0)

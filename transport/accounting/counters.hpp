@@ -63,6 +63,7 @@ struct input_counters {
   counter bytes;
   counter kernel_drops; ///< datagrams for which the socket had no room
   reason_counters<l3::refused> refused;
+  counter longest; ///< payload of the longest datagram with data; rises only
 };
 
 /// Counters of event building, guarded by its lock.

@@ -171,7 +171,7 @@ bool udp_thread::receive(const udp_socket& p) {
   const std::size_t first = strip_.first_free();
   const std::size_t most = std::min(burst, strip_.slots().size() - first);
   const int n = ::recvmmsg(p.descriptor(), messages_.data() + first, static_cast<unsigned>(most),
-                           MSG_DONTWAIT, nullptr);
+                           MSG_DONTWAIT | MSG_TRUNC, nullptr); // with their full lengths
   if (n <= 0) return false;
 
   landed_.clear();
@@ -186,7 +186,9 @@ bool udp_thread::receive(const udp_socket& p) {
       input_.refused.add(refused::too_short);
     } else if ((message.msg_hdr.msg_flags & MSG_TRUNC) != 0) {
       input_.refused.add(refused::too_long);
+      note_length(message.msg_len - l2::datagram_header_bytes);
     } else {
+      note_length(message.msg_len - l2::datagram_header_bytes);
       landed_.push_back({l2::read_datagram_header(headers_[m].data()),
                          static_cast<std::uint32_t>(m),
                          static_cast<std::uint32_t>(message.msg_len - l2::datagram_header_bytes)});
@@ -201,6 +203,10 @@ bool udp_thread::receive(const udp_socket& p) {
   builder_.take_in_time(strip_, input_, steady_clock::now());
   place_exchanged();
   return datagrams == most;
+}
+
+void udp_thread::note_length(std::uint64_t payload) {
+  if (payload > input_.longest) input_.longest.add(payload - input_.longest);
 }
 
 /// Whether everything that the ports held when the round began has been read, or so many rounds

@@ -107,6 +107,7 @@ private:
   [[nodiscard]] bool receive(const udp_socket& p);
   [[nodiscard]] bool has_emptied(bool more);
   void place_exchanged();
+  void note_length(std::uint64_t payload);
   [[nodiscard]] bool may_send(const mmsghdr& message) const;
   void tick(time_point now);
   [[nodiscard]] bool is_quiet(time_point now) const;

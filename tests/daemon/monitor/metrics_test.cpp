@@ -114,7 +114,7 @@ TEST(metrics, series_stay_few_with_the_crates_and_lines_of_koto) {
   const auto before = series_of(s);
   s.inputs.clear();
   for (int i = 0; i < 32; ++i) s.inputs.push_back({{}, "udp" + std::to_string(i)});
-  EXPECT_LE(series_of(s), 500) << "with the most inputs";
+  EXPECT_LE(series_of(s), 600) << "with the most inputs";
   s.inputs.clear();
   for (const char* link : {"udp0", "udp1", "udp2", "udp3", "tcp"}) s.inputs.push_back({{}, link});
   s.account.crates.resize(18);
@@ -129,7 +129,7 @@ TEST(metrics, series_stay_few_with_the_crates_and_lines_of_koto) {
   s.shadow->lines.assign(s.lines.size(), s.shadow->lines.front());
   for (std::size_t i = 0; i < s.lines.size(); ++i) s.shadow->lines[i].name = s.lines[i].name;
   EXPECT_GT(series_of(s), before + 16 * 4 + 9 * 5 + 11 * 7 + 10 * 5 - 4);
-  EXPECT_LE(series_of(s), 500);
+  EXPECT_LE(series_of(s), 600);
 }
 
 TEST(metrics, a_histogram_is_cumulative_and_in_seconds) {

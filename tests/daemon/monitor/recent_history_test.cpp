@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/monitor/recent_history.hpp"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include <map>
@@ -10,36 +12,37 @@ namespace {
 
 using namespace std::chrono_literals;
 
-metrics_snapshot filled(recent_history& h, const metrics_snapshot& s, time_point now,
-                        double seconds = 0) {
+metrics_snapshot filled(recent_history& h, const metrics_snapshot& s, time_point now) {
   metrics_snapshot copy = s;
-  h.fill(copy, now, seconds);
+  h.fill(copy, now);
   return copy;
 }
 
-TEST(recent_history, lists_changes_of_the_state_with_their_times) {
+TEST(recent_history, keeps_the_account_of_some_seconds_ago_and_of_the_latest_admission) {
   recent_history history;
   metrics_snapshot s;
-  s.state.now = phase::receiving;
-  EXPECT_EQ(filled(history, s, {}, 100).changes.size(), 1U);
-  EXPECT_EQ(filled(history, s, {}, 101).changes.size(), 1U) << "nothing has changed";
-  s.state.has[static_cast<std::size_t>(trouble::no_frame)] = true;
-  const auto changes = filled(history, s, {}, 102).changes;
-  ASSERT_EQ(changes.size(), 2U);
-  EXPECT_EQ(changes[0].text, "receiving");
-  EXPECT_EQ(changes[1].text, "receiving, degraded: no_frame");
-  EXPECT_EQ(changes[1].at, 102);
+  s.account.sessions = {1};
+  for (int look = 0; look <= 20; ++look) {
+    s.account.datagrams.received = static_cast<std::uint64_t>(look);
+    if (look < 12) s.account.events.admitted = s.account.datagrams.received;
+    const metrics_snapshot is = filled(history, s, time_point(look * 500ms));
+    EXPECT_EQ(is.lately.datagrams.received, static_cast<std::uint64_t>(std::max(look - 8, 0)));
+    EXPECT_EQ(is.at_admission.datagrams.received, static_cast<std::uint64_t>(std::min(look, 11)));
+  }
+  s.account.sessions = {2};
+  EXPECT_EQ(filled(history, s, time_point(11s)).lately, ledger()) << "counts begin at 0";
 }
 
-TEST(recent_history, keeps_the_latest_changes) {
+TEST(recent_history, knows_when_data_came_and_when_a_spill_ended) {
   recent_history history;
   metrics_snapshot s;
-  for (std::size_t i = 0; i < 3 * recent_history::most_changes; ++i) {
-    s.state.has[0] = !s.state.has[0];
-    const auto changes = filled(history, s, {}, static_cast<double>(i)).changes;
-    EXPECT_EQ(changes.size(), std::min(i + 1, recent_history::most_changes));
-    EXPECT_EQ(changes.back().at, static_cast<double>(i));
-  }
+  EXPECT_FALSE(filled(history, s, {}).data_age);
+  s.account.datagrams.received = 7;
+  s.ended_spills.spills = 1;
+  EXPECT_EQ(filled(history, s, time_point(1s)).data_age, 0);
+  const metrics_snapshot later = filled(history, s, time_point(3s));
+  EXPECT_EQ(later.data_age, 2);
+  EXPECT_EQ(later.spill_age, 2);
 }
 
 TEST(recent_history, knows_how_old_the_latest_event_is_and_takes_no_change_of_run_for_one) {

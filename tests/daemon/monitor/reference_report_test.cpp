@@ -55,18 +55,5 @@ TEST(a_reference_report, names_histograms_with_both_means) {
                                      "crystals (mean 40, now 30.5)");
 }
 
-TEST(change_lines, come_for_the_first_changes_for_twice_as_many_and_for_the_end) {
-  change_lines lines("inputs changed", "good.json");
-  EXPECT_FALSE(lines.look(0, ""));
-  EXPECT_EQ(lines.look(3, "3 of them"),
-            "inputs changed: 3 since the reference good.json: 3 of them");
-  for (const std::uint64_t number : {3, 2, 5, 3, 4}) EXPECT_FALSE(lines.look(number, "some"));
-  EXPECT_EQ(lines.look(6, "six"), "inputs changed: 6 since the reference good.json: six");
-  EXPECT_FALSE(lines.look(1, "some"));
-  EXPECT_EQ(lines.look(0, ""), "inputs changed: the difference has ended");
-  EXPECT_FALSE(lines.look(0, ""));
-  EXPECT_TRUE(lines.look(1, "one"));
-}
-
 } // namespace
 } // namespace l3

@@ -4,7 +4,7 @@
 
 #include <boost/pfr.hpp>
 
-#include "daemon/monitor/snapshot.hpp"
+#include "daemon/monitor/troubles.hpp"
 
 namespace l3 {
 
@@ -87,16 +87,17 @@ inline metrics_snapshot sample_snapshot() {
   for (const input_snapshot& input : s.inputs) add_input(s.account, input);
   set_building(s.account, b);
   set_crates(s.account, b, {{{3}, {11}}});
-  s.crates = {{1200, 1.7e9 + 50, 0, {}, {}},
-              {7, 1.7e9 + 20, 1e-6, crate_fault::silent,
+  s.crates = {{1200, 1.7e9 + 50, 0, 0, 0, {}, {}},
+              {7, 1.7e9 + 20, 1e-6, 12, 3, crate_fault::silent,
                "crate 11 is silent: it has sent nothing of the last 1200 events"}};
   set_outcomes(s.account, s.outcomes);
   event_account& e = s.account.events;
   e.forwarded = 80'000;
   e.in_flight = e.admitted - e.forwarded - e.rejected - sum_of(e.shed);
 
-  s.lines = {{"pi0nunu", 1, next, next, next, 1, {{"trigger", next}, {"photon_energy_min", next}}},
-             {"minimum_bias", 20, next, next, next, 8, {{"prescale", next}}}};
+  s.lines = {
+      {"pi0nunu", 1, 200, next, next, next, 1, {{"trigger", next}, {"photon_energy_min", next}}},
+      {"minimum_bias", 20, 100, next, next, next, 8, {{"prescale", next}}}};
   s.events_not_judged = next;
   s.selection_mode = "record";
   s.histograms_not_stored = 2;
@@ -138,6 +139,18 @@ inline metrics_snapshot sample_snapshot() {
   shadow.bytes_in_force = next;
   shadow.bytes_shadow = next;
   shadow.lines = {{"pi0nunu", 1, next, next, next, next, true}};
+
+  trouble absent;
+  absent.name = "receiver_absent";
+  absent.how_bad = severity::critical;
+  absent.loses = losing::soon;
+  absent.seconds_left = 90;
+  absent.since = 1.7e9 + 30;
+  absent.who = "the shift";
+  absent.text = "no receiver answers";
+  absent.action = "start it";
+  s.troubles.now = {absent};
+  s.troubles.shown.assign(daemon_troubles().size(), {true, true, 5});
 
   latency_histogram times;
   for (int ms = 1; ms <= 100; ++ms) times.add(std::chrono::milliseconds(ms));

@@ -22,7 +22,6 @@ TEST(status, of_the_sample_is_the_one_that_is_kept) {
   std::ifstream file(L3_SOURCE_DIR "/tests/daemon/monitor/sample_status.json");
   const std::string kept{std::istreambuf_iterator<char>(file), {}};
   metrics_snapshot s = sample_snapshot();
-  s.state.has[static_cast<std::size_t>(trouble::receiver_absent)] = true;
   s.this_spill = {60, 5, 30, 20, 10, true};
   s.run.crates_without_run = {4, 11};
   s.latest_spills = {{7, 100, 0, 100}, {8, 90, 10, {}}, {9, 60, 5, {}}};
@@ -30,7 +29,6 @@ TEST(status, of_the_sample_is_the_one_that_is_kept) {
   s.rates = {{"datagrams", 1002}, {"admitted", 34000.5}};
   s.lines[0].refused.clear();
   boost::json::value status = status_of(s);
-  status.as_object().erase("problem"); // a text for people
   EXPECT_EQ(status, boost::json::parse(kept)) << render_status(s);
 }
 
@@ -41,40 +39,17 @@ TEST(status, says_so_where_a_part_is_not_there) {
   EXPECT_TRUE(status.at("lines").as_array().empty());
 }
 
-TEST(status, names_the_problem_that_is_to_be_mended_first) {
+TEST(status, names_the_problem_and_lists_few_inputs) {
   metrics_snapshot s = sample_snapshot();
-  s.receiver = "tcp://10.0.0.1:42200";
-  const auto problem = [&](std::vector<trouble> all) {
-    s.state.has = {};
-    for (const trouble t : all) s.state.has[static_cast<std::size_t>(t)] = true;
-    const boost::json::value p = status_of(s).at("problem");
-    return p.is_null() ? "" : std::string(p.at("text").as_string());
-  };
-  EXPECT_NE(problem({}).find("etcd"), std::string::npos) << problem({});
-  s.farm.reset();
-  EXPECT_EQ(problem({}), "");
-  const std::pair<trouble, const char*> texts[] = {
-      {trouble::receiver_absent, "no receiver answers at tcp://10.0.0.1:42200"},
-      {trouble::hot_inputs, "hot: 0/3/7, 12/4/0; pulses of"},
-      {trouble::inputs_changed, "changed: 0/3/7, 0/3/8, 12/4/0 (noise); pedestal, noise"},
-      {trouble::histograms_changed, "changed: calorimeter_energy (mean 1323 MeV, now 910 MeV); "}};
-  for (const auto& [t, text] : texts) EXPECT_TRUE(problem({t}).starts_with(text)) << problem({t});
-  EXPECT_EQ(problem({trouble::spilling, trouble::receiver_absent}),
-            problem({trouble::receiver_absent}));
-  s.unknown = {"tcp://no.invalid:42200", "forward.from", "Name or service not known"};
-  EXPECT_TRUE(problem({trouble::receiver_absent})
-                  .starts_with("the name in tcp://no.invalid:42200 (forward.from) has no address "
-                               "on this machine: Name or service not known; "));
   s.hot_inputs = std::vector<std::string>(4000, "0/3/7");
-  EXPECT_LT(problem({trouble::hot_inputs}).size(), 1000U);
   EXPECT_EQ(status_of(s).at("hot_inputs").as_array().size(), 100U);
+  EXPECT_EQ(status_of(s).at("problem").at("name"), "receiver_absent");
 }
 
 TEST(status, the_page_loads_nothing_from_elsewhere_and_escapes_what_it_shows) {
   metrics_snapshot s = sample_snapshot();
   s.device = "</script><script>alert(1)";
   s.receiver = "tcp://10.0.0.1:42200";
-  s.state.has[static_cast<std::size_t>(trouble::receiver_absent)] = true;
   const std::string page = render_page(s);
   EXPECT_EQ(page.find("</script><script>"), std::string::npos);
   EXPECT_NE(page.find("\\u003c/script>\\u003cscript>alert(1)"), std::string::npos);
@@ -93,12 +68,11 @@ TEST(monitor_pages, health_and_readiness_follow_threads_and_state) {
       sample_snapshot, [&] { return state.report(); }, [&] { return stuck; });
   EXPECT_EQ(pages.at("/healthz")().status, 200U);
   EXPECT_EQ(pages.at("/readyz")().status, 503U);
-  EXPECT_EQ(*pages.at("/readyz")().body, "configured\n");
+  EXPECT_EQ(*pages.at("/readyz")().body, "configured; critical: receiver_absent\n");
   state.enter(phase::receiving);
   EXPECT_EQ(pages.at("/readyz")().status, 200U);
-  state.set(trouble::engine_error, true);
+  state.engine_failed();
   EXPECT_EQ(pages.at("/readyz")().status, 503U);
-  EXPECT_EQ(*pages.at("/readyz")().body, "receiving, degraded: engine_error\n");
   stuck = "drain";
   EXPECT_EQ(pages.at("/healthz")().status, 503U);
   EXPECT_EQ(*pages.at("/healthz")().body, "no progress: drain\n");
@@ -128,9 +102,8 @@ TEST(monitor_pages, many_viewers_share_what_was_made_of_a_snapshot) {
   s.uptime += 0.5;
   EXPECT_NE(*pages.at("/status")().body, first);
   const std::string second = *pages.at("/status")().body;
-  state.has[static_cast<std::size_t>(trouble::no_frame)] = true;
-  EXPECT_NE(*pages.at("/status")().body, second) << "the state is that of the moment";
   state.now = phase::stopped;
+  EXPECT_NE(*pages.at("/status")().body, second) << "the state is that of the moment";
   EXPECT_NE(pages.at("/metrics")().body->find("koto_l3_state{state=\"stopped\"} 1"),
             std::string::npos);
 }

@@ -62,7 +62,7 @@ def bypassed_for_good(run):
         run.findings.check(metrics["koto_l3_bypassed_frames_total"] < metrics['koto_l3_stage_duration_seconds_count{stage="compute"}'],
                            "the frames of the other device do not stay there")
     elif "lost" in run.scenario.name:
-        run.findings.equal("device_lost", metrics['koto_l3_degraded{reason="device_lost"}'], 1)
+        run.findings.equal("device_lost", metrics['koto_l3_trouble{name="device_lost",severity="warning"}'], 1)
 
 
 def says(text, but=None):

@@ -1,0 +1,779 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/monitor/trouble_rules.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <numeric>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "daemon/words.hpp"
+#include "monitor/in_words.hpp"
+#include "monitor/log.hpp"
+
+namespace l3 {
+namespace {
+
+using rules::found;
+using rules::snap;
+
+/// From this share on a loss is a warning, and from that one it is critical.
+constexpr double warning_share = 0.01;
+constexpr double critical_share = 0.25;
+/// Fewer events or datagrams do not make a share.
+constexpr std::uint64_t few = 10;
+
+std::uint64_t rise(std::uint64_t before, std::uint64_t now) { return now - std::min(now, before); }
+
+double ratio(std::uint64_t part, std::uint64_t all) {
+  return all == 0 ? 0 : static_cast<double>(part) / static_cast<double>(all);
+}
+
+std::uint64_t count_in(const reason_counts& counts, std::string_view reason) {
+  const auto at = counts.find(reason);
+  return at == counts.end() ? 0 : at->second;
+}
+
+severity severity_of(double share, std::uint64_t all) {
+  if (share < warning_share) return severity::note;
+  return share >= critical_share && all >= few ? severity::critical : severity::warning;
+}
+
+finding warning(std::string text) {
+  return {.how_bad = severity::warning, .text = std::move(text)};
+}
+finding critical(std::string text) {
+  return {.how_bad = severity::critical, .text = std::move(text)};
+}
+finding note(std::string text) { return {.how_bad = severity::note, .text = std::move(text)}; }
+
+bool runs(const snap& s) { return !s.account.sessions.empty(); }
+
+std::uint64_t shed_since(const snap& before, const snap& now, shed reason) {
+  return rise(count_in(before.account.events.shed, name_of(reason)),
+              count_in(now.account.events.shed, name_of(reason)));
+}
+
+/// Events lost by shedding for this reason since the last look; the trouble is critical then.
+bool add_shed(finding& f, const snap& before, const snap& now, shed reason) {
+  f.events = shed_since(before, now, reason);
+  if (f.events == 0) return false;
+  const std::uint64_t admitted = rise(before.account.events.admitted, now.account.events.admitted);
+  f.how_bad = severity::critical;
+  f.loses = losing::now;
+  f.share = ratio(f.events, std::max(admitted, f.events));
+  return true;
+}
+
+/// A trouble because of which memory and disk fill up.
+finding fills(finding f, const snap& s, bool disk_takes) {
+  constexpr double urgent = 1800; // s
+  f.seconds_left = disk_takes && s.spool ? s.spool->seconds_left : s.outbox_seconds_left;
+  if (!f.seconds_left) return f;
+  f.loses = losing::soon;
+  if (*f.seconds_left < urgent) f.how_bad = severity::critical;
+  f.text += fmt::format("; at this rate events are lost in {}", in_words(*f.seconds_left));
+  return f;
+}
+
+// --- why data are dropped ---
+
+struct cause {
+  std::string_view reason;
+  std::string_view said; ///< after a number
+  std::string_view why;
+  std::string_view action;
+};
+
+constexpr std::string_view begin_anew =
+    "begin a new run (`koto-l3 run stop`, then `koto-l3 run start`; without run control restart "
+    "the daemon)";
+constexpr std::string_view compare_sizes =
+    "set building.chunk_bytes to the chunk size of level 2 and restart the daemon";
+
+constexpr std::array causes{
+    cause{"duplicate", "fragments repeat event numbers of this run",
+          "a sender was restarted or level 2 was reset, so that its numbers begin again",
+          begin_anew},
+    cause{"late", "fragments came after their events had ended",
+          "a sender is out of step, or level 2's counters went back", begin_anew},
+    cause{"wrong_spill", "datagrams are of a spill far from the current one",
+          "level 2 was reset, or the spill counter of crates is wrong", begin_anew},
+    cause{"malformed", "fragments have wrong content",
+          "readout.crates or building.chunk_bytes differs from level 2",
+          "compare readout.crates and building.chunk_bytes with level 2"},
+    cause{"kernel_drops", "datagrams were dropped by the kernel",
+          "this machine does not keep up: receive threads or socket buffers are too small",
+          "look for other load on this machine; compare udp.socket_buffer with net.core.rmem_max"},
+    cause{
+        "source", "datagrams or connections came from machines that may not send",
+        "udp.allow or tcp.allow does not list the senders",
+        "add the senders to udp.allow or tcp.allow and restart the daemon, or stop the strangers"},
+    cause{"too_long", "datagrams are too long", "building.chunk_bytes differs from level 2",
+          compare_sizes},
+    cause{"chunk_length", "datagrams have a wrong length",
+          "building.chunk_bytes differs from level 2", compare_sizes},
+    cause{"chunk_index", "datagrams have a chunk number that is too large",
+          "building.chunk_bytes differs from level 2", compare_sizes},
+    cause{"fragment_id", "datagrams have event numbers that are 0 or too large",
+          "building.max_events_per_spill is too small, or level 2 does not reset its event counter "
+          "between spills",
+          "compare building.max_events_per_spill and readout.crates with level 2"},
+    cause{"discriminator", "datagrams name crates that the readout does not have",
+          "level 2 numbers its crates differently", "compare readout.crates with level 2"},
+    cause{"stream_content", "records do not fit the run or the readout",
+          "the sender sends for another run number, or for another readout",
+          "compare run number and readout of sender and daemon"},
+    cause{"stream_conflict", "events have used numbers, but other bytes",
+          "two senders use the same numbers, or a file of another run is sent as this run",
+          "stop one of the senders, or send it under another run number"},
+};
+constexpr cause other_cause{"", "datagrams or records were refused",
+                            "they are damaged, or no data of level 2",
+                            "find out which machine sends them"};
+
+cause cause_of(std::string_view reason) {
+  const auto at = std::ranges::find(causes, reason, &cause::reason);
+  return at == causes.end() ? other_cause : *at;
+}
+
+struct dropped {
+  std::string reason;
+  std::uint64_t count = 0;
+};
+
+/// Refused datagrams and records between two accounts, the most frequent reason first.
+std::vector<dropped> refused_between(const ledger& before, const ledger& now) {
+  std::vector<dropped> all;
+  for (const auto& [reason, count] : now.datagrams.malformed)
+    if (const auto n = rise(count_in(before.datagrams.malformed, reason), count); n != 0)
+      all.push_back({reason, n});
+  std::ranges::stable_sort(all, std::ranges::greater(), &dropped::count);
+  return all;
+}
+
+/// All data that were dropped between two accounts, likewise.
+std::vector<dropped> dropped_between(const ledger& before, const ledger& now) {
+  std::vector<dropped> all = refused_between(before, now);
+  const fragment_account& was = before.fragments;
+  const fragment_account& is = now.fragments;
+  all.push_back({"duplicate", rise(was.duplicate, is.duplicate)});
+  all.push_back({"late", rise(was.late, is.late)});
+  all.push_back({"malformed", rise(sum_of(was.malformed), sum_of(is.malformed))});
+  all.push_back({"incomplete", rise(was.incomplete, is.incomplete)});
+  all.push_back({"kernel_drops", rise(before.datagrams.kernel_drops, now.datagrams.kernel_drops)});
+  std::erase_if(all, [](const dropped& d) { return d.count == 0; });
+  std::ranges::stable_sort(all, std::ranges::greater(), &dropped::count);
+  return all;
+}
+
+std::uint64_t total_of(const std::vector<dropped>& all) {
+  return std::accumulate(all.begin(), all.end(), std::uint64_t{0},
+                         [](std::uint64_t s, const dropped& d) { return s + d.count; });
+}
+
+/// Whether at least a quarter of the data were dropped: a single crate that is out of step keeps
+/// events from being admitted, too.
+bool is_much_dropped(const ledger& before, const ledger& now) {
+  const fragment_account& was = before.fragments;
+  const fragment_account& is = now.fragments;
+  const std::uint64_t fragments = rise(was.duplicate + was.late + sum_of(was.malformed),
+                                       is.duplicate + is.late + sum_of(is.malformed));
+  const std::uint64_t others = total_of(refused_between(before, now)) +
+                               rise(before.datagrams.kernel_drops, now.datagrams.kernel_drops);
+  return (fragments != 0 && 4 * fragments >= rise(was.seen, is.seen)) ||
+         (others != 0 && 4 * others >= rise(before.datagrams.received, now.datagrams.received));
+}
+
+/// "1320 fragments repeat …; likely cause: …".
+std::string text_of(const dropped& d, const snap& s) {
+  const cause c = cause_of(d.reason);
+  std::string text = fmt::format("{} {}", d.count, c.said);
+  if (c.reason.empty()) text += fmt::format(" ({})", d.reason);
+  text += fmt::format("; likely cause: {}", c.why);
+  const bool about_size = c.action == compare_sizes || c.reason == "malformed";
+  std::uint64_t longest = 0;
+  for (const input_snapshot& i : s.inputs) longest = std::max<std::uint64_t>(longest, i.longest);
+  if (about_size && longest != 0 && longest != s.named.chunk_bytes)
+    text += fmt::format(", which sends {} bytes: building.chunk_bytes = {} fits, not {}", longest,
+                        longest, s.named.chunk_bytes);
+  return text;
+}
+
+/// The action against the first of them, and the others as further causes.
+std::string action_of(const std::vector<dropped>& all) {
+  std::string text(cause_of(all[0].reason).action);
+  for (std::size_t n = 1; n < std::min<std::size_t>(all.size(), 4); ++n)
+    text += fmt::format("{}{} {}", n == 1 ? "; other signs: " : ", ", all[n].count, all[n].reason);
+  return text;
+}
+
+struct spill_loss {
+  std::uint64_t lost = 0;
+  std::uint64_t all = 0;
+  bool of_last = false; ///< of the last spill, as the current one has hardly begun
+  [[nodiscard]] double share() const { return ratio(lost, all); }
+};
+
+/// Events that lack fragments, of the current or of the last spill: the larger share of the two.
+/// An incomplete event is given up only some time after it came, so a spill begins without losses.
+spill_loss loss_in(const snap& s) {
+  const auto loss_of = [&](std::uint64_t incomplete, std::uint64_t admitted, bool is_last) {
+    return spill_loss{
+        incomplete, std::max(admitted + (s.named.incomplete_are_kept ? 0 : incomplete), incomplete),
+        is_last};
+  };
+  const spill_loss current =
+      loss_of(s.this_spill.incomplete, s.this_spill.admitted, s.this_spill.ended);
+  const auto last_with_events =
+      std::find_if(s.latest_spills.rbegin(), s.latest_spills.rend(),
+                   [](const spill_account& a) { return a.admitted + a.incomplete != 0; });
+  if (last_with_events == s.latest_spills.rend()) return current;
+  const spill_loss last = loss_of(last_with_events->incomplete, last_with_events->admitted, true);
+  const bool is_ended = s.this_spill.ended && current.all != 0;
+  return !is_ended && (current.all < few || last.share() > current.share()) ? last : current;
+}
+
+std::string text_of(const spill_loss& l, const snap& s) {
+  return fmt::format(
+      "{} of {} events of {} spill {}", l.lost, l.all, l.of_last ? "the last" : "this",
+      s.named.incomplete_are_kept ? "lack fragments and are kept with a flag" : "are lost");
+}
+
+struct missing_fragments {
+  std::string text; ///< "crate 11 in 58, crate 3 in 2"
+  std::string most; ///< the crate that has most of them by far
+};
+
+/// Whose fragments were missing or malformed lately.
+missing_fragments missing_lately(const snap& s) {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> all; // events, crate
+  for (std::size_t c = 0; c < s.account.crates.size(); ++c) {
+    const crate_account& is = s.account.crates[c];
+    const crate_account was = c < s.lately.crates.size() ? s.lately.crates[c] : crate_account();
+    if (const auto n = rise(was.missing + sum_of(was.malformed), is.missing + sum_of(is.malformed)))
+      all.emplace_back(n, is.crate);
+  }
+  std::ranges::stable_sort(all, std::ranges::greater());
+  missing_fragments m;
+  constexpr std::size_t most_named = 3;
+  for (std::size_t n = 0; n < std::min(all.size(), most_named); ++n)
+    m.text += fmt::format("{}crate {} in {}", n == 0 ? "" : ", ", all[n].second, all[n].first);
+  if (all.size() > most_named)
+    m.text += fmt::format(" and {} more crates", all.size() - most_named);
+  if (!all.empty() && (all.size() == 1 || all[0].first > 2 * all[1].first + few))
+    m.most = fmt::to_string(all[0].second);
+  return m;
+}
+
+/// Changes accumulate in a run: another line in the log is for twice as many.
+found changed(std::uint64_t number, std::string_view what, const std::string& which,
+              const snap& s) {
+  if (number == 0) return std::nullopt;
+  finding f = warning(fmt::format("{} {} differ from the reference {}: {}", number, what,
+                                  s.named.reference, which));
+  f.what = fmt::to_string(std::bit_width(number));
+  return f;
+}
+
+} // namespace
+namespace rules {
+
+// --- input ---
+
+found nothing_admitted(const snap& before, const snap& now) {
+  if (!runs(now) || now.state.now != phase::receiving) return std::nullopt;
+  if (rise(before.account.events.admitted, now.account.events.admitted) != 0) return std::nullopt;
+  const auto all = dropped_between(now.at_admission, now.account);
+  const auto latest = dropped_between(before.account, now.account);
+  // Two looks in a row: a few stray data after the last event are no trouble. Events that lack
+  // fragments are a trouble of their own, and their other fragments come late.
+  if (latest.empty() || total_of(all) < 2 * few || total_of(all) == total_of(latest) ||
+      all[0].reason == "incomplete" ||
+      (all[0].reason == "late" &&
+       now.account.fragments.incomplete > now.at_admission.fragments.incomplete) ||
+      !is_much_dropped(now.at_admission, now.account))
+    return std::nullopt;
+  finding f =
+      critical(fmt::format("data arrive, but no event is admitted: {}", text_of(all[0], now)));
+  f.loses = losing::now;
+  f.share = 1;
+  f.action = action_of(all);
+  f.what = all[0].reason;
+  return f;
+}
+
+found crate_fault(const snap&, const snap& now) {
+  const crate_report* worst = worst_of(now.crates);
+  if (worst == nullptr) return std::nullopt;
+  std::size_t others = 0;
+  for (const crate_report& r : now.crates) {
+    if (!r.fault) continue;
+    ++others;
+    if (r.lost > worst->lost) worst = &r;
+  }
+  --others;
+  finding f = warning(worst->text);
+  const std::size_t number = std::string_view("crate ").size();
+  f.what = fmt::format("{} {} {}", worst->text.substr(0, worst->text.find(' ', number)),
+                       name_of(*worst->fault), others);
+  if (others != 0) f.text += fmt::format(" ({} more crate{} too)", others, others == 1 ? "" : "s");
+  const spill_loss l = loss_in(now);
+  if (worst->lost == 0 || l.lost == 0) return f;
+  f.text = fmt::format("{}: {}", text_of(l, now), f.text);
+  if (now.named.incomplete_are_kept) return f;
+  f.loses = losing::now;
+  f.share = l.share();
+  if (l.share() >= warning_share) f.how_bad = severity::critical;
+  f.events = worst->lost_now;
+  return f;
+}
+
+found events_incomplete(const snap& before, const snap& now) {
+  const std::uint64_t more =
+      rise(before.building.events_incomplete, now.building.events_incomplete);
+  if (more == 0) {
+    finding f;
+    f.only_lasts = true;
+    const auto overdue = [](const snap& s) {
+      return std::transform_reduce(s.account.crates.begin(), s.account.crates.end(),
+                                   std::uint64_t{0}, std::plus(),
+                                   [](const crate_account& c) { return c.overdue; });
+    };
+    return rise(overdue(before), overdue(now)) == 0 ? std::nullopt : found(f);
+  }
+  const spill_loss l = loss_in(now);
+  finding f;
+  f.how_bad = severity_of(l.share(), l.all);
+  const missing_fragments missing = missing_lately(now);
+  f.what = missing.most;
+  f.text = fmt::format("{}: they lack fragments{}", text_of(l, now),
+                       missing.text.empty() ? "" : fmt::format(" ({})", missing.text));
+  if (now.named.incomplete_are_kept) {
+    f.how_bad = std::min(f.how_bad, severity::warning);
+  } else {
+    f.loses = losing::now;
+    f.share = l.share();
+    f.events = more;
+  }
+  auto causes = dropped_between(now.lately, now.account);
+  std::erase_if(causes, [](const dropped& d) {
+    return d.reason == "incomplete" || d.reason == "late" || d.reason == "duplicate" ||
+           d.reason == "source";
+  });
+  if (!causes.empty() && 2 * total_of(causes) > more) {
+    f.text += "; " + text_of(causes[0], now);
+    f.action = action_of(causes);
+  } else if (worst_of(now.crates) == nullptr) {
+    f.text += "; no crate stands out, and nothing was dropped here";
+  }
+  return f;
+}
+
+found events_missing(const snap& before, const snap& now) {
+  constexpr double longest_cycle = 6; // s
+  if (now.latest_spills.empty() || now.spill_age.value_or(longest_cycle) >= longest_cycle)
+    return std::nullopt;
+  const spill_account& last = now.latest_spills.back();
+  const std::uint64_t missing = last.missing;
+  const std::uint64_t sent = last.expected.value_or(last.admitted + last.incomplete + missing);
+  if (missing == 0) return std::nullopt;
+  const double share = ratio(missing, sent);
+  finding f;
+  f.how_bad = std::max(severity_of(share, sent), severity::warning);
+  f.text = fmt::format("{} of {} events of spill {} did not arrive at all, by the ends of spill",
+                       missing, sent, last.spill);
+  f.loses = losing::now;
+  f.share = share;
+  f.events = rise(before.ended_spills.missing, now.ended_spills.missing);
+  return f;
+}
+
+found datagrams_refused(const snap& before, const snap& now) {
+  const auto all = refused_between(before.account, now.account);
+  if (all.empty()) return std::nullopt;
+  const std::uint64_t came =
+      rise(before.account.datagrams.received, now.account.datagrams.received);
+  const bool turned_away =
+      std::ranges::any_of(all, [](const dropped& d) { return d.reason.starts_with("stream_"); });
+  finding f;
+  f.how_bad = turned_away || ratio(total_of(all), came) >= warning_share ? severity::warning
+                                                                         : severity::note;
+  f.text = text_of(refused_between(now.lately, now.account).front(), now);
+  f.action = action_of(all);
+  f.what = all[0].reason;
+  return f;
+}
+
+found kernel_drops(const snap& before, const snap& now) {
+  if (rise(before.account.datagrams.kernel_drops, now.account.datagrams.kernel_drops) == 0)
+    return std::nullopt;
+  const datagram_account& was = now.lately.datagrams;
+  const std::uint64_t drops = rise(was.kernel_drops, now.account.datagrams.kernel_drops);
+  const std::uint64_t all = drops + rise(was.received, now.account.datagrams.received);
+  finding f = warning(
+      fmt::format("the kernel dropped {} of {} datagrams: the daemon did not keep up", drops, all));
+  f.loses = losing::now;
+  f.share = ratio(drops, all);
+  f.how_bad = std::max(severity_of(f.share, all), severity::warning);
+  return f;
+}
+
+found conflicting_events(const snap& before, const snap& now) {
+  const auto streams = [](const snap& s) {
+    return count_in(s.account.datagrams.malformed, name_of(refused::stream_conflict));
+  };
+  const auto over_udp = [](const snap& s) {
+    return count_in(s.account.fragments.malformed, name_of(malformed::conflicting_chunks)) +
+           s.building.fragments_conflicting;
+  };
+  if (const auto n = rise(streams(before), streams(now)); n != 0)
+    return critical(fmt::format(
+        "{} times a sender over TCP sent an event with a used number and other bytes; it was "
+        "refused, and the first event stays",
+        n));
+  if (const auto n = rise(over_udp(before), over_udp(now)); n != 0)
+    return warning(fmt::format("{} fragments came twice with different bytes", n));
+  return std::nullopt;
+}
+
+found duplicates(const snap& before, const snap& now) {
+  const fragment_account& was = before.account.fragments;
+  const fragment_account& is = now.account.fragments;
+  const std::uint64_t n = rise(was.duplicate, is.duplicate);
+  if (n == 0) return std::nullopt;
+  const double share = ratio(n, rise(was.seen, is.seen));
+  return finding{.how_bad = share < 0.1 ? severity::note : severity::warning,
+                 .text = fmt::format("{} fragments of events that were already accepted came again "
+                                     "and were dropped",
+                                     n)};
+}
+
+found data_without_run(const snap&, const snap& now) {
+  if (runs(now) || now.run.state != "configured" || now.run.beam_without_run <= 0)
+    return std::nullopt;
+  finding f = critical(fmt::format("data arrive, but no run is active: {} datagrams were dropped",
+                                   now.run.datagrams_without_run));
+  f.loses = losing::now;
+  f.share = 1;
+  return f;
+}
+
+found no_pause(const snap&, const snap& now) {
+  constexpr double longest = 10; // s
+  if (runs(now) || now.run.beam_without_run < longest) return std::nullopt;
+  finding f =
+      warning("crates send without a pause of 0.4 s, and no run can begin before they pause");
+  if (now.run.state == "armed") {
+    f.how_bad = severity::critical;
+    f.loses = losing::now;
+    f.share = 1;
+  }
+  return f;
+}
+
+found no_data(const snap&, const snap& now) {
+  constexpr double long_ago = 300; // s
+  const double age = now.data_age.value_or(now.uptime);
+  if (!runs(now) || !now.state.ready() || age < long_ago) return std::nullopt;
+  return note(fmt::format("no data have come for {}", in_words(age)));
+}
+
+// --- computing ---
+
+found no_frame(const snap& before, const snap& now) {
+  const auto is_free = [](const snap& s) {
+    return s.frames[static_cast<std::size_t>(frame_state::free)] != 0 ||
+           std::accumulate(s.frames.begin(), s.frames.end(), 0U) == 0;
+  };
+  finding f = warning("every frame is busy: TCP senders wait");
+  if (add_shed(f, before, now, shed::no_frame))
+    f.text = fmt::format("every frame is busy: {} events were shed", f.events);
+  else if (is_free(before) || is_free(now))
+    return std::nullopt;
+  return f;
+}
+
+found engine_error(const snap& before, const snap& now) {
+  if (!now.state.engine_failed) return std::nullopt;
+  finding f = critical("not even the CPU can compute events: the kernels failed");
+  static_cast<void>(add_shed(f, before, now, shed::engine));
+  f.loses = losing::now;
+  f.share = 1;
+  return f;
+}
+
+found wrong_results(const snap& before, const snap& now) {
+  const std::uint64_t wrong = rise(before.engine.events_wrong, now.engine.events_wrong);
+  if (wrong == 0 && !now.parts.wrong_results) return std::nullopt;
+  return critical(fmt::format("{} of {} checked events did not unpack to their input",
+                              now.engine.events_wrong.get(), now.engine.events_verified.get()));
+}
+
+found engine_fails(const snap& before, const snap& now) {
+  const std::uint64_t all = now.engine.failures.sum();
+  if (rise(before.engine.failures.sum(), all) == 0) return std::nullopt;
+  constexpr std::uint64_t many = 3;
+  finding f =
+      note(fmt::format("the device failed on {} frame{} of this run, which the CPU computed", all,
+                       all == 1 ? "" : "s"));
+  if (all >= many) f.how_bad = severity::warning;
+  return f;
+}
+
+found events_not_judged(const snap& before, const snap& now) {
+  const std::uint64_t n = rise(before.events_not_judged, now.events_not_judged);
+  const std::uint64_t all = rise(before.account.events.admitted, now.account.events.admitted);
+  if (n < few || ratio(n, all) < warning_share) return std::nullopt;
+  return warning(part_of(n, all, "event") + " have too many hits or clusters to be judged");
+}
+
+found hot_inputs(const snap&, const snap& now) {
+  if (!now.hot_inputs || now.hot_inputs->empty()) return std::nullopt;
+  finding f = warning(fmt::format("{} inputs are hot: {}: more than {} % of their waveforms in a "
+                                  "spill have a pulse",
+                                  now.hot_inputs->size(), first_names(*now.hot_inputs),
+                                  now.named.hot_above));
+  f.action = fmt::format("tell the detector's expert; the line {},,,,1 in selection.calibration "
+                         "excludes the first one from the next run on",
+                         now.hot_inputs->front());
+  f.what = first_names(*now.hot_inputs);
+  return f;
+}
+
+// --- output ---
+
+found outbox_full(const snap& before, const snap& now) {
+  constexpr double nearly = 0.8;
+  if (now.parts.waits_for_outbox) {
+    finding f =
+        warning("the outbox is full, and frames wait: TCP senders wait, and events over UDP "
+                "are shed when no frame is free");
+    f.loses = losing::soon;
+    f.seconds_left = 0;
+    static_cast<void>(add_shed(f, before, now, shed::no_frame));
+    return f;
+  }
+  if (now.spool || ratio(now.outbox_bytes, now.outbox_capacity) < nearly) return std::nullopt;
+  return fills(warning(fmt::format("the outbox is {:.0f} % full",
+                                   100 * ratio(now.outbox_bytes, now.outbox_capacity))),
+               now, false);
+}
+
+found shedding(const snap& before, const snap& now) {
+  finding f = warning("");
+  const bool lost = add_shed(f, before, now, shed::priority);
+  if (!lost && !now.parts.sheds) return std::nullopt;
+  std::uint8_t top = 0;
+  for (const line_snapshot& l : now.lines) top = std::max(top, l.priority);
+  bool top_is_prescaled = now.lines.empty();
+  std::vector<std::string> prescaled;
+  for (const line_snapshot& l : now.lines) {
+    if (l.shed_prescale == 1) continue;
+    top_is_prescaled = top_is_prescaled || l.priority == top;
+    prescaled.push_back(l.shed_prescale == 0
+                            ? fmt::format("none of {}", l.name)
+                            : fmt::format("1 in {} of {}", l.shed_prescale, l.name));
+  }
+  f.text =
+      fmt::format("{} events of this spill were shed for lack of room{}; {}", now.this_spill.shed,
+                  prescaled.empty() ? "" : ", kept are " + first_names(prescaled),
+                  top_is_prescaled ? "events of the highest priority are lost"
+                                   : "no event of the highest priority is lost yet");
+  f.how_bad = top_is_prescaled ? severity::critical : severity::warning;
+  f.what = first_names(prescaled);
+  return f;
+}
+
+found lost_at_run_end(const snap&, const snap& now) {
+  const std::uint64_t events = count_in(now.ended_run.lost, name_of(shed::drain));
+  if (events == 0) return std::nullopt;
+  finding f = warning(fmt::format("{} events of run {} were shed at its end, because the receiver "
+                                  "had not stored them",
+                                  events, now.ended_run.run));
+  f.what = fmt::to_string(now.ended_run.run);
+  return f;
+}
+
+found receiver_absent(const snap&, const snap& now) {
+  if (!now.parts.receiver_absent) return std::nullopt;
+  if (now.unknown) {
+    finding f = warning(fmt::format("the name in {} ({}) has no address on this machine: {}",
+                                    now.unknown->endpoint, now.unknown->key, now.unknown->why));
+    f.action = "correct the name, or the machine's name service (/etc/hosts, DNS)";
+    return fills(f, now, true);
+  }
+  return fills(warning(fmt::format("no receiver answers at {}, or it refuses this daemon; events "
+                                   "wait in memory{}",
+                                   now.receiver, now.spool ? ", then on disk" : "")),
+               now, true);
+}
+
+found spool_fills_up(const snap&, const snap& now) {
+  constexpr double soon = 1800;     // s
+  constexpr double very_soon = 600; // s
+  if (!now.spool || !now.spool->seconds_left || *now.spool->seconds_left >= soon)
+    return std::nullopt;
+  finding f = warning(fmt::format("the disk of the spool will be full in {}, with {} events on it",
+                                  in_words(*now.spool->seconds_left), now.spool->events));
+  if (*now.spool->seconds_left < very_soon) f.how_bad = severity::critical;
+  f.loses = losing::soon;
+  f.seconds_left = now.spool->seconds_left;
+  return f;
+}
+
+found spool_waits(const snap&, const snap& now) {
+  if (runs(now) || !now.spool || now.spool->events == 0) return std::nullopt;
+  return warning(fmt::format("{} events on disk (spool.folder) wait for the next run, which sends "
+                             "them to the receiver at {}; nothing is lost meanwhile",
+                             now.spool->events, now.receiver));
+}
+
+found spool_damaged(const snap& before, const snap& now) {
+  if (!now.spool || !before.spool) return std::nullopt;
+  const std::uint64_t damaged = rise(before.spool->damaged, now.spool->damaged);
+  if (damaged == 0) return std::nullopt;
+  finding f = warning(fmt::format("{} blocks on disk are damaged: {} events are lost", damaged,
+                                  shed_since(before, now, shed::spool)));
+  static_cast<void>(add_shed(f, before, now, shed::spool));
+  return f;
+}
+
+found spool_missing(const snap& before, const snap& now) {
+  if (!now.spool || !before.spool) return std::nullopt;
+  const std::uint64_t missing = rise(before.spool->missing, now.spool->missing);
+  if (missing == 0) return std::nullopt;
+  finding f =
+      critical(fmt::format("{} blocks are missing on disk: their events are lost", missing));
+  f.loses = losing::now;
+  return f;
+}
+
+// --- the process and its farm ---
+
+found crashed_before(const snap&, const snap& now) {
+  constexpr double told_for = 600; // s
+  if (!now.last_run_crashed || now.uptime >= told_for) return std::nullopt;
+  finding f = note(fmt::format("the daemon was started after a crash: up to {} events were in "
+                               "memory",
+                               now.last_run_lost));
+  if (now.last_run_lost != 0) f.how_bad = severity::warning;
+  return f;
+}
+
+found farm_cut_off(const snap&, const snap& now) {
+  if (!now.farm || now.farm->text.empty() || now.farm->state == farm_state::left)
+    return std::nullopt;
+  return warning(now.farm->text);
+}
+
+found farm_node_missing(const snap&, const snap& now) {
+  if (!now.farm) return std::nullopt;
+  std::vector<std::uint32_t> nodes;
+  for (const farm_node_report& n : now.farm->nodes)
+    if (n.stands == farm_standing::missing) nodes.push_back(n.node);
+  if (nodes.empty()) return std::nullopt;
+  finding f = warning(fmt::format("node {} of the farm {} not connected to etcd: no run begins on "
+                                  "all nodes until then",
+                                  fmt::join(nodes, ", "), nodes.size() == 1 ? "is" : "are"));
+  f.what = fmt::format("{}", fmt::join(nodes, " "));
+  return f;
+}
+
+found farm_not_one_run(const snap&, const snap& now) {
+  if (!now.farm) return std::nullopt;
+  std::vector<std::string> apart;
+  for (const farm_node_report& n : now.farm->nodes) {
+    if (n.node == now.node && !n.failure.empty())
+      return critical("this node is not in the farm's run: " + n.failure);
+    if (n.stands == farm_standing::apart)
+      apart.push_back(fmt::format("{}{}", n.node, n.failure.empty() ? "" : " (" + n.failure + ")"));
+  }
+  if (apart.empty()) return std::nullopt;
+  return warning(fmt::format("these nodes are not in the farm's run: {}", first_names(apart)));
+}
+
+// --- states ---
+
+found stuck(const snap&, const snap& now) {
+  if (now.parts.stuck.empty()) return std::nullopt;
+  finding f = critical("no progress: the thread " + now.parts.stuck + " stands still");
+  f.loses = losing::now;
+  f.share = 1;
+  return f;
+}
+
+found receiver_refuses(const snap&, const snap& now) {
+  if (!now.parts.receiver_refuses) return std::nullopt;
+  return fills(warning(fmt::format("the receiver at {} answers, but stores nothing", now.receiver)),
+               now, true);
+}
+
+found receiver_wrong(const snap&, const snap& now) {
+  if (!now.parts.receiver_wrong) return std::nullopt;
+  return fills(critical(fmt::format("the receiver at {} claims to have blocks that were never sent "
+                                    "to it; the daemon keeps its blocks",
+                                    now.receiver)),
+               now, true);
+}
+
+found spilling(const snap&, const snap& now) {
+  if (!now.parts.spilling) return std::nullopt;
+  return warning(
+      fmt::format("the outbox's memory is full, and events go to disk until the receiver "
+                  "at {} accepts more; nothing is lost",
+                  now.receiver));
+}
+
+found spool_full(const snap&, const snap& now) {
+  if (!now.parts.spool_full) return std::nullopt;
+  finding f = critical("there is no room on disk (spool.size, spool.floor, or the disk itself)");
+  f.loses = losing::soon;
+  f.seconds_left = now.outbox_seconds_left;
+  return f;
+}
+
+found spool_fails(const snap&, const snap& now) {
+  if (!now.parts.spool_fails) return std::nullopt;
+  finding f = critical(fmt::format("the disk of spool.folder refuses blocks, but not for lack of "
+                                   "room: {} so far",
+                                   now.spool ? now.spool->write_errors : 0));
+  f.loses = losing::soon;
+  f.seconds_left = now.outbox_seconds_left;
+  return f;
+}
+
+found device_lost(const snap&, const snap& now) {
+  if (!now.parts.device_lost) return std::nullopt;
+  return warning("this process has lost the device's context; the CPU computes, with the same "
+                 "results");
+}
+
+found engine_bypassed(const snap&, const snap& now) {
+  if (!now.engine.bypassed) return std::nullopt;
+  return warning(fmt::format("the device failed or hangs, and the CPU computes in its place: {} "
+                             "frames so far",
+                             now.engine.frames_bypassed.get()));
+}
+
+found inputs_changed(const snap&, const snap& now) {
+  if (!now.since_reference) return std::nullopt;
+  return changed(now.since_reference->inputs, "inputs", now.since_reference->which_inputs, now);
+}
+
+found histograms_changed(const snap&, const snap& now) {
+  if (!now.since_reference) return std::nullopt;
+  return changed(now.since_reference->histograms, "histograms",
+                 now.since_reference->which_histograms, now);
+}
+
+found reload_refused(const snap&, const snap& now) {
+  if (!now.last_reload_refused) return std::nullopt;
+  return warning("the configuration was reloaded and refused; the settings stay as they were");
+}
+
+} // namespace rules
+} // namespace l3

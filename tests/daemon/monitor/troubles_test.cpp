@@ -1,0 +1,569 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pairs of snapshots half a second apart, and what each kind of trouble says about them.
+#include "daemon/monitor/troubles.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace l3 {
+namespace {
+
+using namespace std::chrono_literals;
+using snap = metrics_snapshot;
+
+/// A run in which 500 events of 18 crates have been admitted, 100 since the last look.
+struct looks {
+  snap before;
+  snap now;
+};
+
+looks healthy() {
+  looks l;
+  for (snap* s : {&l.before, &l.now}) {
+    s->state.now = phase::receiving;
+    s->uptime = 1000;
+    s->account.sessions = {1};
+    s->account.datagrams.received = 8000;
+    s->account.fragments.seen = 7200;
+    s->account.events.admitted = 400;
+    for (unsigned c = 0; c < 18; ++c) s->account.crates.emplace_back().crate = c;
+    s->crates.resize(18);
+    s->inputs = {{{}, "udp0"}};
+    s->inputs[0].longest.add(8000);
+    s->named = {8000, 131072, false, 50, "good.json"};
+    s->frames = {2, 1, 1, 0, 0};
+    s->receiver = "tcp://10.0.0.1:42200";
+    s->latest_spills = {{6, 1000, 0, 1000, 0}};
+    s->spill_age = 3;
+    s->data_age = 0;
+    s->spool.emplace();
+    s->outbox_capacity = 1000;
+    s->this_spill = {400, 0, 300, 100, 0, false};
+  }
+  l.before.lately = l.now.lately = l.before.account;
+  l.now.account.datagrams.received = 10'000;
+  l.now.account.fragments.seen = 9000;
+  l.now.account.events.admitted = 500;
+  l.now.at_admission = l.now.account;
+  l.before.at_admission = l.before.account;
+  l.now.this_spill.admitted = 500;
+  return l;
+}
+
+/// No event was admitted since two looks, while this happened to the account at each.
+template <class Change>
+void nothing_is_admitted(looks& l, Change change) {
+  l.before.at_admission = l.now.at_admission = l.before.account;
+  l.now.account = l.before.account;
+  change(l.before.account);
+  change(l.now.account);
+  change(l.now.account);
+  l.now.account.datagrams.received += 2000;
+  l.now.lately = l.before.at_admission;
+}
+
+void without_run(looks& l) {
+  for (snap* s : {&l.before, &l.now}) {
+    s->account = {};
+    s->run.state = "configured";
+    s->state.now = phase::configured;
+    s->spill_age.reset();
+    s->latest_spills.clear();
+  }
+}
+
+void lose(looks& l, std::uint64_t incomplete, std::uint64_t admitted) {
+  l.now.building.events_incomplete.add(incomplete);
+  l.now.this_spill.admitted = admitted;
+  l.now.this_spill.incomplete = incomplete;
+}
+
+void blame(looks& l, std::size_t crate, std::uint64_t lost) {
+  crate_report& r = l.now.crates[crate];
+  r.fault = crate_fault::silent;
+  r.text = fmt::format("crate {} is silent: it has sent nothing of the last 600 events", crate);
+  r.lost = r.lost_now = lost;
+  l.now.account.crates[crate].missing += lost;
+}
+
+line_snapshot line(const char* name, std::uint8_t priority, std::uint32_t shed_prescale) {
+  line_snapshot l;
+  l.name = name;
+  l.priority = priority;
+  l.shed_prescale = shed_prescale;
+  return l;
+}
+
+struct row {
+  const char* name;
+  void (*happens)(looks& l);
+  severity how_bad;
+  losing loses;
+  const char* text; ///< a part of text and action
+};
+
+const row rows[] = {
+    {"nothing_admitted",
+     [](looks& l) { nothing_is_admitted(l, [](ledger& a) { a.fragments.duplicate += 900; }); },
+     severity::critical, losing::now,
+     "data arrive, but no event is admitted: 1800 fragments repeat event numbers of this run; "
+     "likely cause: a sender was restarted or level 2 was reset"},
+    {"nothing_admitted",
+     [](looks& l) {
+       nothing_is_admitted(l, [](ledger& a) {
+         a.datagrams.malformed["wrong_spill"] += 300;
+         a.fragments.late += 50;
+       });
+     },
+     severity::critical, losing::now, "600 datagrams are of a spill far from the current one"},
+    {"nothing_admitted",
+     [](looks& l) {
+       nothing_is_admitted(l, [](ledger& a) {
+         a.datagrams.malformed["wrong_spill"] += 300;
+         a.fragments.late += 50;
+       });
+     },
+     severity::critical, losing::now, "; other signs: 100 late"},
+    {"nothing_admitted",
+     [](looks& l) {
+       nothing_is_admitted(l, [](ledger& a) { a.datagrams.malformed["too_long"] += 1000; });
+       l.now.inputs[0].longest.add(960);
+     },
+     severity::critical, losing::now,
+     "sends 8960 bytes: building.chunk_bytes = 8960 fits, not 8000"},
+    {"nothing_admitted",
+     [](looks& l) {
+       nothing_is_admitted(l, [](ledger& a) { a.datagrams.malformed["source"] += 1000; });
+     },
+     severity::critical, losing::now, "udp.allow or tcp.allow does not list the senders"},
+    {"nothing_admitted",
+     [](looks& l) {
+       nothing_is_admitted(l, [](ledger& a) { a.datagrams.malformed["stream_content"] += 20; });
+     },
+     severity::critical, losing::now, "the sender sends for another run number"},
+    {"nothing_admitted",
+     [](looks& l) { nothing_is_admitted(l, [](ledger& a) { a.fragments.late += 500; }); },
+     severity::critical, losing::now, "1000 fragments came after their events had ended"},
+    {"nothing_admitted",
+     [](looks& l) {
+       nothing_is_admitted(l, [](ledger& a) { a.datagrams.malformed["too_short"] += 500; });
+     },
+     severity::critical, losing::now, "1000 datagrams or records were refused (too_short)"},
+    {"crate_fault",
+     [](looks& l) {
+       lose(l, 577, 423);
+       blame(l, 7, 577);
+     },
+     severity::critical, losing::now,
+     "577 of 1000 events of this spill are lost: crate 7 is silent: it has sent nothing"},
+    {"crate_fault",
+     [](looks& l) {
+       lose(l, 5, 995);
+       blame(l, 7, 5);
+     },
+     severity::warning, losing::now, "5 of 1000 events of this spill are lost"},
+    {"crate_fault", [](looks& l) { blame(l, 3, 0); }, severity::warning, losing::no,
+     "crate 3 is silent"},
+    {"crate_fault",
+     [](looks& l) {
+       lose(l, 577, 423);
+       blame(l, 0, 1);
+       blame(l, 7, 577);
+     },
+     severity::critical, losing::now,
+     "crate 7 is silent: it has sent nothing of the last 600 events "
+     "(1 more crate too)"},
+    {"events_incomplete",
+     [](looks& l) {
+       lose(l, 577, 423);
+       for (crate_account& c : l.now.account.crates) c.missing += 30 + c.crate;
+     },
+     severity::critical, losing::now,
+     "577 of 1000 events of this spill are lost: they lack fragments (crate 17 in 47, crate 16 in "
+     "46, crate 15 in 45 and 15 more crates); no crate stands out, and nothing was dropped here"},
+    {"events_incomplete",
+     [](looks& l) {
+       lose(l, 10, 990);
+       l.now.account.datagrams.kernel_drops += 100;
+     },
+     severity::warning, losing::now, "100 datagrams were dropped by the kernel; likely cause"},
+    {"events_incomplete", [](looks& l) { lose(l, 9, 991); }, severity::note, losing::now,
+     "9 of 1000 events of this spill are lost"},
+    {"events_incomplete",
+     [](looks& l) {
+       l.now.named.incomplete_are_kept = true;
+       lose(l, 577, 1000);
+     },
+     severity::warning, losing::no, "577 of 1000 events of this spill lack fragments and are kept"},
+    {"events_incomplete",
+     [](looks& l) {
+       lose(l, 2, 1);
+       l.now.latest_spills = {{6, 900, 1, 1000, 0}};
+     },
+     severity::note, losing::now, "3 of 904 events"},
+    {"events_missing",
+     [](looks& l) {
+       l.now.latest_spills = {{35, 920, 0, 1400, 480}};
+     },
+     severity::critical, losing::now,
+     "480 of 1400 events of spill 35 did not arrive at all, by the ends of spill"},
+    {"events_missing",
+     [](looks& l) {
+       l.now.latest_spills = {{35, 1399, 0, 1400, 1}};
+     },
+     severity::warning, losing::now, "1 of 1400 events"},
+    {"datagrams_refused",
+     [](looks& l) {
+       l.now.account.datagrams.malformed["discriminator"] += 200;
+       l.now.account.datagrams.malformed["too_short"] += 1;
+     },
+     severity::warning, losing::no, "200 datagrams name crates that the readout does not have"},
+    {"datagrams_refused", [](looks& l) { l.now.account.datagrams.malformed["source"] += 3; },
+     severity::note, losing::no, "3 datagrams or connections came from machines that may not send"},
+    {"datagrams_refused",
+     [](looks& l) { l.now.account.datagrams.malformed["stream_content"] += 1; }, severity::warning,
+     losing::no, "1 records do not fit the run or the readout"},
+    {"kernel_drops", [](looks& l) { l.now.account.datagrams.kernel_drops += 500; },
+     severity::warning, losing::now, "the kernel dropped 500 of 2500 datagrams"},
+    {"conflicting_events",
+     [](looks& l) { l.now.account.datagrams.malformed["stream_conflict"] += 1; },
+     severity::critical, losing::no, "other bytes; it was refused, and the first event stays"},
+    {"conflicting_events",
+     [](looks& l) { l.now.account.fragments.malformed["conflicting_chunks"] += 12; },
+     severity::warning, losing::no, "12 fragments came twice with different bytes"},
+    {"duplicates", [](looks& l) { l.now.account.fragments.duplicate += 18; }, severity::note,
+     losing::no, "18 fragments of events that were already accepted came again"},
+    {"duplicates", [](looks& l) { l.now.account.fragments.duplicate += 900; }, severity::warning,
+     losing::no, "900 fragments"},
+    {"data_without_run",
+     [](looks& l) {
+       without_run(l);
+       l.now.run.beam_without_run = 0.4;
+       l.now.run.datagrams_without_run = 5000;
+     },
+     severity::critical, losing::now,
+     "data arrive, but no run is active: 5000 datagrams were dropped"},
+    {"no_pause",
+     [](looks& l) {
+       without_run(l);
+       l.now.run.beam_without_run = 10;
+       l.now.run.state = "armed";
+     },
+     severity::critical, losing::now, "no run can begin before they pause"},
+    {"no_pause",
+     [](looks& l) {
+       without_run(l);
+       l.now.run.beam_without_run = 10;
+     },
+     severity::warning, losing::no, "without a pause of 0.4 s"},
+    {"no_data", [](looks& l) { l.now.data_age = 301; }, severity::note, losing::no,
+     "no data have come for 5 min"},
+    {"no_frame",
+     [](looks& l) {
+       l.now.account.events.shed["no_frame"] = 30;
+       l.now.frames[0] = 0;
+     },
+     severity::critical, losing::now, "every frame is busy: 30 events were shed"},
+    {"no_frame", [](looks& l) { l.before.frames[0] = l.now.frames[0] = 0; }, severity::warning,
+     losing::no, "every frame is busy: TCP senders wait"},
+    {"engine_error", [](looks& l) { l.now.state.engine_failed = true; }, severity::critical,
+     losing::now, "not even the CPU"},
+    {"wrong_results",
+     [](looks& l) {
+       l.now.engine.events_wrong.add(1);
+       l.now.engine.events_verified.add(70);
+     },
+     severity::critical, losing::no, "1 of 70 checked events did not unpack to their input"},
+    {"wrong_results", [](looks& l) { l.now.parts.wrong_results = true; }, severity::critical,
+     losing::no, "compute.dumps"},
+    {"engine_fails", [](looks& l) { l.now.engine.failures.add(engine_failure::hang); },
+     severity::note, losing::no, "the device failed on 1 frame of this run"},
+    {"engine_fails", [](looks& l) { l.now.engine.failures.add(engine_failure::hang, 3); },
+     severity::warning, losing::no, "3 frames"},
+    {"engine_bypassed", [](looks& l) { l.now.engine.bypassed = true; }, severity::warning,
+     losing::no, "the CPU computes in its place"},
+    {"device_lost", [](looks& l) { l.now.parts.device_lost = true; }, severity::warning, losing::no,
+     "lost the device's context"},
+    {"events_not_judged", [](looks& l) { l.now.events_not_judged = 12; }, severity::warning,
+     losing::no, "12 of 100 events have too many hits or clusters to be judged"},
+    {"hot_inputs",
+     [](looks& l) {
+       l.now.hot_inputs = {{"0/3/7", "12/4/0"}};
+     },
+     severity::warning, losing::no,
+     "2 inputs are hot: 0/3/7, 12/4/0: more than 50 % of their waveforms"},
+    {"hot_inputs",
+     [](looks& l) {
+       l.now.hot_inputs = {{"0/3/7", "12/4/0"}};
+     },
+     severity::warning, losing::no, "the line 0/3/7,,,,1 in selection.calibration"},
+    {"inputs_changed",
+     [](looks& l) {
+       l.now.since_reference = {3, "0/3/7 (noise)", 0, ""};
+     },
+     severity::warning, losing::no, "3 inputs differ from the reference good.json: 0/3/7 (noise)"},
+    {"histograms_changed",
+     [](looks& l) {
+       l.now.since_reference = {0, "", 1, "energy (mean 1)"};
+     },
+     severity::warning, losing::no, "1 histograms differ from the reference good.json: energy"},
+    {"outbox_full", [](looks& l) { l.now.parts.waits_for_outbox = true; }, severity::warning,
+     losing::soon, "the outbox is full, and frames wait"},
+    {"outbox_full",
+     [](looks& l) {
+       l.now.parts.waits_for_outbox = true;
+       l.now.account.events.shed["no_frame"] = 30;
+     },
+     severity::critical, losing::now, "the outbox is full"},
+    {"outbox_full",
+     [](looks& l) {
+       l.now.spool.reset();
+       l.now.outbox_bytes = 850;
+       l.now.outbox_seconds_left = 40;
+     },
+     severity::critical, losing::soon,
+     "the outbox is 85 % full; at this rate events are lost in 40 s"},
+    {"shedding",
+     [](looks& l) {
+       l.now.parts.sheds = true;
+       l.now.account.events.shed["priority"] = 20;
+       l.now.this_spill.shed = 77;
+       l.now.lines = {line("signal", 200, 1), line("minimum_bias", 50, 0)};
+     },
+     severity::warning, losing::now,
+     "77 events of this spill were shed for lack of room, kept are none of minimum_bias; no event "
+     "of the highest priority is lost yet"},
+    {"shedding",
+     [](looks& l) {
+       l.now.parts.sheds = true;
+       l.now.account.events.shed["priority"] = 20;
+       l.now.lines = {line("signal", 200, 8)};
+     },
+     severity::critical, losing::now,
+     "kept are 1 in 8 of signal; events of the highest priority are lost"},
+    {"lost_at_run_end",
+     [](looks& l) {
+       l.now.ended_run = {7, {{"drain", 50}, {"priority", 3}}};
+     },
+     severity::warning, losing::no, "50 events of run 7 were shed at its end"},
+    {"receiver_absent", [](looks& l) { l.now.parts.receiver_absent = true; }, severity::warning,
+     losing::no, "no receiver answers at tcp://10.0.0.1:42200"},
+    {"receiver_absent",
+     [](looks& l) {
+       l.now.parts.receiver_absent = true;
+       l.now.spool->seconds_left = 180;
+     },
+     severity::critical, losing::soon, "at this rate events are lost in 3 min"},
+    {"receiver_absent",
+     [](looks& l) {
+       l.now.parts.receiver_absent = true;
+       l.now.unknown = {"tcp://no.invalid:42200", "forward.from", "Name or service not known"};
+     },
+     severity::warning, losing::no,
+     "the name in tcp://no.invalid:42200 (forward.from) has no address on this machine: Name or "
+     "service not known; correct the name"},
+    {"receiver_refuses", [](looks& l) { l.now.parts.receiver_refuses = true; }, severity::warning,
+     losing::no, "answers, but stores nothing"},
+    {"receiver_wrong", [](looks& l) { l.now.parts.receiver_wrong = true; }, severity::critical,
+     losing::no, "blocks that were never sent"},
+    {"spilling", [](looks& l) { l.now.parts.spilling = true; }, severity::warning, losing::no,
+     "nothing is lost"},
+    {"spool_fills_up", [](looks& l) { l.now.spool->seconds_left = 1799; }, severity::warning,
+     losing::soon, "will be full in 29 min"},
+    {"spool_fills_up", [](looks& l) { l.now.spool->seconds_left = 180; }, severity::critical,
+     losing::soon, "will be full in 3 min"},
+    {"spool_full", [](looks& l) { l.now.parts.spool_full = true; }, severity::critical,
+     losing::soon, "no room on disk"},
+    {"spool_fails", [](looks& l) { l.now.parts.spool_fails = true; }, severity::critical,
+     losing::soon, "refuses blocks"},
+    {"spool_damaged",
+     [](looks& l) {
+       l.now.spool->damaged = 1;
+       l.now.account.events.shed["spool"] = 12;
+     },
+     severity::critical, losing::now, "1 blocks on disk are damaged: 12 events are lost"},
+    {"spool_missing", [](looks& l) { l.now.spool->missing = 2; }, severity::critical, losing::now,
+     "2 blocks are missing on disk"},
+    {"spool_waits",
+     [](looks& l) {
+       without_run(l);
+       l.now.spool->events = 20;
+     },
+     severity::warning, losing::no, "20 events on disk (spool.folder) wait for the next run"},
+    {"stuck", [](looks& l) { l.now.parts.stuck = "drain"; }, severity::critical, losing::now,
+     "no progress: the thread drain stands still"},
+    {"crashed_before",
+     [](looks& l) {
+       l.now.last_run_crashed = true;
+       l.now.last_run_lost = 40;
+       l.now.uptime = 599;
+     },
+     severity::warning, losing::no, "up to 40 events were in memory"},
+    {"reload_refused", [](looks& l) { l.now.last_reload_refused = true; }, severity::warning,
+     losing::no, "the settings stay as they were"},
+    {"farm_cut_off",
+     [](looks& l) {
+       l.now.farm.emplace().state = farm_state::cut_off;
+       l.now.farm->text = "etcd does not answer";
+     },
+     severity::warning, losing::no, "etcd does not answer"},
+    {"farm_node_missing",
+     [](looks& l) {
+       l.now.farm.emplace().state = farm_state::joined;
+       l.now.farm->nodes = {{3, farm_standing::missing, {}, {}, {}, {}, {}}};
+     },
+     severity::warning, losing::no, "node 3 of the farm is not connected to etcd"},
+    {"farm_not_one_run",
+     [](looks& l) {
+       l.now.farm.emplace().state = farm_state::joined;
+       l.now.farm->nodes = {{2, farm_standing::apart, "n2", "configured", {}, "no room", {}}};
+     },
+     severity::warning, losing::no, "these nodes are not in the farm's run: 2 (no room)"},
+    {"farm_not_one_run",
+     [](looks& l) {
+       l.now.node = 2;
+       l.now.farm.emplace().state = farm_state::joined;
+       l.now.farm->nodes = {{2, farm_standing::apart, "n2", "configured", {}, "no room", {}}};
+     },
+     severity::critical, losing::no, "this node is not in the farm's run: no room"},
+};
+
+std::optional<finding> found(const char* name, const looks& l) {
+  for (const auto& kind : daemon_troubles())
+    if (kind.name == name) return kind.look(l.before, l.now);
+  ADD_FAILURE() << "no kind " << name;
+  return std::nullopt;
+}
+
+std::string action_of(std::string_view name) {
+  const auto kinds = daemon_troubles();
+  return std::string(std::ranges::find(kinds, name, &trouble_row::name)->action);
+}
+
+TEST(daemon_troubles, say_what_is_wrong_with_numbers_and_how_bad_it_is) {
+  for (const row& r : rows) {
+    SCOPED_TRACE(std::string(r.name) + ": " + r.text);
+    looks l = healthy();
+    EXPECT_FALSE(found(r.name, l)) << "nothing is wrong";
+    r.happens(l);
+    const auto f = found(r.name, l);
+    ASSERT_TRUE(f);
+    EXPECT_EQ(name_of(f->how_bad), name_of(r.how_bad)) << f->text;
+    EXPECT_EQ(name_of(f->loses), name_of(r.loses)) << f->text;
+    const std::string action(f->action.empty() ? action_of(r.name) : f->action);
+    const std::string said = f->text + "; " + action;
+    EXPECT_NE(said.find(r.text), said.npos) << said;
+  }
+}
+
+TEST(daemon_troubles, are_all_in_the_table_above_and_have_alerts_for_what_they_find) {
+  for (const auto& kind : daemon_troubles()) {
+    SCOPED_TRACE(kind.name);
+    std::size_t found = 0;
+    for (const row& r : rows) {
+      if (kind.name != r.name) continue;
+      ++found;
+      EXPECT_TRUE(r.how_bad != severity::critical || !kind.critical_for.empty());
+      EXPECT_TRUE(r.how_bad != severity::warning || !kind.warning_for.empty());
+    }
+    EXPECT_GT(found, 0U);
+  }
+}
+
+/// Disturbed, but healthy: at most a warning.
+TEST(daemon_troubles, give_no_false_critical_alarm) {
+  const std::pair<const char*, void (*)(looks&)> disturbed[] = {
+      {"nothing", [](looks&) {}},
+      {"a beam that pauses",
+       [](looks& l) {
+         l.now.account = l.before.account;
+         l.now.this_spill.ended = true;
+       }},
+      {"a sender that stalls within events",
+       [](looks& l) {
+         l.now.account = l.before.account;
+         l.now.account.datagrams.received += 20;
+         l.now.account.fragments.seen += 17;
+         for (crate_account& c : l.now.account.crates) c.overdue += c.crate < 9 ? 1 : 0;
+       }},
+      {"the event that was lost in a stall, and its late fragments",
+       [](looks& l) {
+         nothing_is_admitted(l, [](ledger& a) {
+           a.fragments.late += 9;
+           a.fragments.incomplete += 9;
+         });
+         lose(l, 1, 400);
+       }},
+      {"a stray datagram of another spill after the last event",
+       [](looks& l) {
+         l.now.account = l.before.account;
+         l.now.at_admission = l.before.account;
+         l.now.account.datagrams.malformed["wrong_spill"] += 300; // at one look
+       }},
+      {"1 % of the events incomplete, of all crates alike",
+       [](looks& l) {
+         lose(l, 10, 990);
+         for (crate_account& c : l.now.account.crates) c.missing += 1;
+       }},
+      {"the first event of a spill incomplete", [](looks& l) { lose(l, 1, 0); }},
+      {"drops of a busy machine",
+       [](looks& l) {
+         lose(l, 30, 970);
+         l.now.account.datagrams.kernel_drops += 100;
+       }},
+      {"a run that waits for a pause",
+       [](looks& l) {
+         without_run(l);
+         l.now.run.state = "armed";
+         l.now.run.beam_without_run = 3;
+       }},
+  };
+  for (const auto& [what, happens] : disturbed) {
+    looks l = healthy();
+    happens(l);
+    for (const auto& kind : daemon_troubles()) {
+      const auto f = kind.look(l.before, l.now);
+      EXPECT_TRUE(!f || f->only_lasts || f->how_bad != severity::critical)
+          << what << ": " << kind.name << ": " << f->text;
+    }
+  }
+}
+
+TEST(daemon_troubles, name_the_cause_of_most_losses_first) {
+  looks l = healthy();
+  lose(l, 577, 423);
+  blame(l, 7, 577);
+  l.now.parts.receiver_absent = true;
+  l.now.spool->seconds_left = 180;
+  l.now.parts.wrong_results = true;
+  trouble_watch watch;
+  watch.look(l.before, time_point(1s), 100);
+  watch.look(l.now, time_point(1500ms), 100.5);
+  std::vector<std::string_view> names;
+  for (const trouble& t : l.now.troubles.now) names.push_back(t.name);
+  EXPECT_EQ(names,
+            (std::vector<std::string_view>{"crate_fault", "events_incomplete", "receiver_absent",
+                                           "spool_fills_up", "wrong_results"}));
+  EXPECT_EQ(state_text(l.now), "receiving; critical: crate_fault events_incomplete receiver_absent "
+                               "spool_fills_up wrong_results");
+  EXPECT_EQ(l.now.changes.size(), 2U);
+  EXPECT_EQ(l.now.changes.back().text, state_text(l.now));
+}
+
+TEST(trouble_watch, counts_from_zero_in_another_run) {
+  trouble_watch watch;
+  looks l = healthy();
+  l.before.account.datagrams.kernel_drops = 500;
+  watch.look(l.before, time_point(1s), 100);
+  EXPECT_EQ(l.before.troubles.now.size(), 1U) << "drops since the begin of the run";
+  l.now.account.sessions = {2};
+  l.now.account.datagrams.kernel_drops = 3;
+  watch.look(l.now, time_point(1500ms), 100.5);
+  EXPECT_NE(l.now.troubles.now.at(0).text.find("dropped 3 of"), std::string::npos)
+      << l.now.troubles.now.at(0).text;
+}
+
+} // namespace
+} // namespace l3
