@@ -32,7 +32,7 @@ constexpr std::array kinds{
           "restart the daemon (`systemctl restart koto-l3d`) and keep the log", "0s", "", true},
          rules::engine_error},
     kind{
-        {"data_without_run", at_once, shift,
+        {"data_without_run", with_data, shift,
          "Crates send, but no run is active: all data are dropped and counted "
          "(`koto_l3_no_run_datagrams_total`). The daemon was restarted, or nobody has begun a run.",
          "begin a run: `koto-l3 run start`; it begins with the next pause of the beam", "0s", ""},
