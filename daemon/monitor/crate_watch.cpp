@@ -239,6 +239,7 @@ void crate_watch::tell(std::size_t place, const std::optional<finding>& found, t
     r.fault.reset();
     r.text.clear();
     c.lost = c.overdue = c.repeated = c.events = r.lost = 0;
+    c.lost_lately = c.overdue_lately = 0; // a repaired crate begins anew
   }
   if (found && (!r.fault || *r.fault >= found->fault)) {
     r.fault = found->fault;

@@ -175,6 +175,19 @@ std::uint64_t total_of(const std::vector<dropped>& all) {
                          [](std::uint64_t s, const dropped& d) { return s + d.count; });
 }
 
+/// Whether at least a quarter of the data were dropped: a single crate that is out of step keeps
+/// events from being admitted, too.
+bool is_much_dropped(const ledger& before, const ledger& now) {
+  const fragment_account& was = before.fragments;
+  const fragment_account& is = now.fragments;
+  const std::uint64_t fragments = rise(was.duplicate + was.late + sum_of(was.malformed),
+                                       is.duplicate + is.late + sum_of(is.malformed));
+  const std::uint64_t others = total_of(refused_between(before, now)) +
+                               rise(before.datagrams.kernel_drops, now.datagrams.kernel_drops);
+  return (fragments != 0 && 4 * fragments >= rise(was.seen, is.seen)) ||
+         (others != 0 && 4 * others >= rise(before.datagrams.received, now.datagrams.received));
+}
+
 /// "1320 fragments repeat …; likely cause: …".
 std::string text_of(const dropped& d, const snap& s) {
   const cause c = cause_of(d.reason);
@@ -201,24 +214,32 @@ std::string action_of(const std::vector<dropped>& all) {
 struct spill_loss {
   std::uint64_t lost = 0;
   std::uint64_t all = 0;
+  bool of_last = false; ///< of the last spill, as the current one has hardly begun
   [[nodiscard]] double share() const { return ratio(lost, all); }
 };
 
-/// Events that lack fragments, of this spill, or of this and the last one if it has just begun.
+/// Events that lack fragments, of the current or of the last spill: the larger share of the two.
+/// An incomplete event is given up only some time after it came, so a spill begins without losses.
 spill_loss loss_in(const snap& s) {
-  spill_loss l{s.this_spill.incomplete, s.this_spill.admitted};
-  if (l.lost + l.all < 2 * few && !s.this_spill.ended && !s.latest_spills.empty()) {
-    l.lost += s.latest_spills.back().incomplete;
-    l.all += s.latest_spills.back().admitted;
-  }
-  if (!s.named.incomplete_are_kept) l.all += l.lost;
-  l.all = std::max(l.all, l.lost);
-  return l;
+  const auto loss_of = [&](std::uint64_t incomplete, std::uint64_t admitted, bool is_last) {
+    return spill_loss{
+        incomplete, std::max(admitted + (s.named.incomplete_are_kept ? 0 : incomplete), incomplete),
+        is_last};
+  };
+  const spill_loss current =
+      loss_of(s.this_spill.incomplete, s.this_spill.admitted, s.this_spill.ended);
+  const auto last_with_events =
+      std::find_if(s.latest_spills.rbegin(), s.latest_spills.rend(),
+                   [](const spill_account& a) { return a.admitted + a.incomplete != 0; });
+  if (last_with_events == s.latest_spills.rend()) return current;
+  const spill_loss last = loss_of(last_with_events->incomplete, last_with_events->admitted, true);
+  const bool is_ended = s.this_spill.ended && current.all != 0;
+  return !is_ended && (current.all < few || last.share() > current.share()) ? last : current;
 }
 
 std::string text_of(const spill_loss& l, const snap& s) {
   return fmt::format(
-      "{} of {} events of {} spill {}", l.lost, l.all, s.this_spill.ended ? "the last" : "this",
+      "{} of {} events of {} spill {}", l.lost, l.all, l.of_last ? "the last" : "this",
       s.named.incomplete_are_kept ? "lack fragments and are kept with a flag" : "are lost");
 }
 
@@ -273,7 +294,8 @@ found nothing_admitted(const snap& before, const snap& now) {
   if (latest.empty() || total_of(all) < 2 * few || total_of(all) == total_of(latest) ||
       all[0].reason == "incomplete" ||
       (all[0].reason == "late" &&
-       now.account.fragments.incomplete > now.at_admission.fragments.incomplete))
+       now.account.fragments.incomplete > now.at_admission.fragments.incomplete) ||
+      !is_much_dropped(now.at_admission, now.account))
     return std::nullopt;
   finding f =
       critical(fmt::format("data arrive, but no event is admitted: {}", text_of(all[0], now)));
@@ -387,15 +409,16 @@ found datagrams_refused(const snap& before, const snap& now) {
 }
 
 found kernel_drops(const snap& before, const snap& now) {
-  const std::uint64_t drops =
-      rise(before.account.datagrams.kernel_drops, now.account.datagrams.kernel_drops);
-  if (drops == 0) return std::nullopt;
-  const std::uint64_t came =
-      rise(before.account.datagrams.received, now.account.datagrams.received);
-  finding f = warning(fmt::format(
-      "the kernel dropped {} of {} datagrams: the daemon did not keep up", drops, drops + came));
+  if (rise(before.account.datagrams.kernel_drops, now.account.datagrams.kernel_drops) == 0)
+    return std::nullopt;
+  const datagram_account& was = now.lately.datagrams;
+  const std::uint64_t drops = rise(was.kernel_drops, now.account.datagrams.kernel_drops);
+  const std::uint64_t all = drops + rise(was.received, now.account.datagrams.received);
+  finding f = warning(
+      fmt::format("the kernel dropped {} of {} datagrams: the daemon did not keep up", drops, all));
   f.loses = losing::now;
-  f.share = ratio(drops, drops + came);
+  f.share = ratio(drops, all);
+  f.how_bad = std::max(severity_of(f.share, all), severity::warning);
   return f;
 }
 

@@ -32,7 +32,7 @@ constexpr std::array kinds{
           "restart the daemon (`systemctl restart koto-l3d`) and keep the log", "0s", "", true},
          rules::engine_error},
     kind{
-        {"data_without_run", at_once, shift,
+        {"data_without_run", with_data, shift,
          "Crates send, but no run is active: all data are dropped and counted "
          "(`koto_l3_no_run_datagrams_total`). The daemon was restarted, or nobody has begun a run.",
          "begin a run: `koto-l3 run start`; it begins with the next pause of the beam", "0s", ""},
@@ -135,14 +135,15 @@ constexpr std::array kinds{
           "bring back the receiver or make room on the disk of spool.folder; note run and spills",
           "0s", "0s", true},
          rules::shedding},
-    kind{{"kernel_drops", with_data, node_expert,
-          "The kernel dropped datagrams because the socket buffers were full: the daemon did not "
-          "keep up. Their events are incomplete.",
-          "look for other load on this node, compare udp.socket_buffer with net.core.rmem_max, "
-          "raise "
-          "udp.threads",
-          "", "0s"},
-         rules::kernel_drops},
+    kind{
+        {"kernel_drops", with_data, node_expert,
+         "The kernel dropped datagrams because the socket buffers were full: the daemon did not "
+         "keep up. Their events are incomplete. It is critical from a quarter of the datagrams on.",
+         "look for other load on this node, compare udp.socket_buffer with net.core.rmem_max, "
+         "raise "
+         "udp.threads",
+         "0s", "0s"},
+        rules::kernel_drops},
     kind{
         {"datagrams_refused", with_data, level_2,
          "Datagrams or records were refused and are not stored. `refused` of `/status` counts them "
@@ -183,12 +184,12 @@ constexpr std::array kinds{
          rules::spool_full},
     kind{
         {"spool_fails", at_once, node_expert,
-         "The disk of `spool.folder` refused a block within the last minute, for a reason other "
+         "The disk of `spool.folder` refused a block within the last seconds, for a reason other "
          "than lack of room. The log has the disk's error (`the disk refuses a block of the spool: "
          "…`). The daemon cuts off the half-written block and tries another file every 0.1 s. "
          "Nothing is lost while memory has room; then outbox_full follows. A disk that has refused "
          "every block for a minute ends the daemon with exit code 1; the service manager starts it "
-         "again. `File too large`: see `LimitFSIZE`. The state ends a minute after the last "
+         "again. `File too large`: see `LimitFSIZE`. The state ends four seconds after the last "
          "refused "
          "block.",
          "check that disk (dmesg, smartctl), its mount options, and the limits of the process",
@@ -234,7 +235,7 @@ constexpr std::array kinds{
          "have blocks up to …` in the log). The daemon ignores the claim and keeps its blocks. "
          "Another program listens at `forward.to`, or one in between changes messages: find it. "
          "The "
-         "state ends ten seconds after the last claim.",
+         "state ends with the first possible claim, three seconds after the last impossible one.",
          "check that forward.to names the right receiver, and that no other program uses its store",
          "0s", ""},
         rules::receiver_wrong},

@@ -82,8 +82,9 @@ run_host::run_host(const daemon_settings& settings, render_function renders, mem
       stop_(std::move(stop)), ledgers_(settings.run.ledger, settings.run.node),
       job_(std::move(done)) {
   const std::string& spool = settings.spool.folder;
-  if (const std::string why = spool.empty() ? "" : why_not_made(spool, is_a_service());
-      !why.empty())
+  std::string why = spool.empty() ? "" : why_bare(spool);
+  if (why.empty() && !spool.empty()) why = why_not_made(spool, is_a_service());
+  if (!why.empty())
     throw std::runtime_error(fmt::format("spool.folder: cannot use {}: {}", spool, why));
   if (!ledgers_.none()) ledgers_.prepare();
   disks_.emplace(settings);

@@ -1,19 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a glance costs, and how soon it tells: the daemon's time for its page and metrics while data flows and many look, and the
-time from a crate's first missing fragment until /status, and with it the page, names the crate. By hand, the figures:
+"""What a glance costs: the daemon's time for its page and metrics while data flow and many look. By hand, the figures:
   KOTO_L3_BIN=build/bin python3 -B tests/system/glance.py"""
 import pathlib
 import threading
 import time
 
 import harness
-import level2
 
-BAD = 1  # place and number of a crate
 SECONDS = 5
 MOST_SHARE = 0.05 if harness.SANITIZED else 0.01  # of the daemon's processor time under load
-SOON = 2.0
 
 
 class Glance(harness.SystemTest):
@@ -25,20 +21,9 @@ class Glance(harness.SystemTest):
             found[task.name] = ((task / "comm").read_text().strip(), nanoseconds / 1e9)
         return found
 
-    def test_a_bad_crate_is_named_soon_and_looks_cost_little(self):
+    def test_looks_cost_little(self):
         self.start_receiver()
-        daemon, maker = self.start_daemon(), level2.EventMaker(self.crates, 5)
-        sender = self.udp_sender(daemon)
-        self.send_events(sender, self.make_events(100))
-        daemon.wait_for_stored(100)
-        begun, number = time.monotonic(), 100
-        while not daemon.status()["crates"][BAD]["fault"]:
-            number += 1
-            sender.event(1, number, maker.fragments(1, number), without=(BAD,))
-            self.assertLess(time.monotonic() - begun, SOON, "it is not named")
-            time.sleep(0.01)
-        print(f"a bad crate is named {time.monotonic() - begun:.2f} s after its first missing fragment, at 100 events/s", flush=True)
-
+        daemon = self.start_daemon()
         file = self.write_events({key: f for spill in range(2, 12) for key, f in self.make_events(100, spill).items()})
         load = self.start_replay(file, "--loop", 100_000, rate="unlimited")
         daemon.wait_for(lambda s: s["events"]["admitted"] > 1000, "load")

@@ -17,7 +17,7 @@ constexpr std::chrono::seconds pause_after_refusal(1);
 constexpr unsigned times_not_taken = 3;
 constexpr std::uint64_t most_credit = 1024; ///< larger values are not used
 /// A receiver that alternates between impossible and possible claims counts as wrong all the time.
-constexpr std::chrono::seconds right_again(10);
+constexpr std::chrono::seconds right_again(3);
 /// With several connections, one without answers for this multiple of its usual time is suspect.
 constexpr int usual_times = 4;
 constexpr std::chrono::milliseconds shortest_patience(250);

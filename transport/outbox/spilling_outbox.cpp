@@ -20,7 +20,7 @@ constexpr auto spilled_block_age = 100ms;
 constexpr std::size_t blocks_on_their_way = 8;
 constexpr auto pause_after_error = 100ms;
 constexpr auto telling_time = 1s; ///< time between two reports of errors
-constexpr auto alarm_time = 60s;  ///< how long the alarm lasts after an error
+constexpr auto alarm_time = 4s;   ///< how long the alarm lasts after an error
 constexpr int look_around_ms = 20;
 constexpr int look_around_idle_ms = 100; ///< while no block waits in memory
 

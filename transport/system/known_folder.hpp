@@ -48,9 +48,25 @@ namespace l3 {
   return is_set("INVOCATION_ID") && is_set("NOTIFY_SOCKET");
 }
 
-/// Makes the last folder of the path, unless a service runs. Makes none in an empty folder, which
-/// may be the bare place of a disk; a mounted disk and the current folder may be empty. Returns why
-/// there is no folder; empty if there is one.
+/// Why the folder lies in what may be the bare place of a disk: an empty folder where nothing is
+/// mounted. Empty if it does not, or if the folder exists.
+[[nodiscard]] inline std::string why_bare(const std::filesystem::path& folder) {
+  const std::filesystem::path above = folder.parent_path();
+  std::error_code error;
+  if (above.empty() || std::filesystem::is_directory(folder, error)) return {};
+  struct stat here {};
+  struct stat parent {};
+  const bool is_mounted = ::stat(above.c_str(), &here) == 0 &&
+                          ::stat((above / "..").c_str(), &parent) == 0 &&
+                          here.st_dev != parent.st_dev;
+  if (is_mounted || !std::filesystem::is_empty(above, error)) return {};
+  return above.string() +
+         " is empty, as the place of a disk that is not mounted: mount it, or make "
+         "the folder with mkdir";
+}
+
+/// Makes the last folder of the path, unless a service runs. Returns why there is no folder; empty
+/// if there is one.
 [[nodiscard]] inline std::string why_not_made(std::filesystem::path folder, bool by_service) {
   if (!folder.has_filename()) folder = folder.parent_path();
   std::error_code error;
@@ -61,16 +77,6 @@ namespace l3 {
     return "it does not exist, and a service makes no folder: mount its disk, or make it with "
            "`install -d -m 750 -o USER " +
            folder.string() + "`";
-  if (const std::filesystem::path above = folder.parent_path(); !above.empty()) {
-    struct stat here {};
-    struct stat parent {};
-    const bool is_mounted = ::stat(above.c_str(), &here) == 0 &&
-                            ::stat((above / "..").c_str(), &parent) == 0 &&
-                            here.st_dev != parent.st_dev;
-    if (!is_mounted && std::filesystem::is_empty(above, error))
-      return above.string() + " is empty, as the place of a disk that is not mounted: mount it, or "
-                              "make the folder with mkdir";
-  }
   constexpr mode_t mode = 0750;
   if (::mkdir(folder.c_str(), mode) != 0 && errno != EEXIST) return last_error().message();
   const std::error_code flushed = flush_folder(folder.parent_path());

@@ -80,6 +80,7 @@ TEST(monitor_pages, health_and_readiness_follow_threads_and_state) {
 
 TEST(monitor_pages, have_the_chart_of_rates_and_the_runbook_as_html) {
   metrics_snapshot s;
+  s.uptime = 1;
   s.history = {{34000.4, 1200, 0}, {0.25, 0, 7}};
   const http_pages pages =
       monitor_pages([&] { return s; }, [] { return state_report{}; }, [] { return std::string(); });

@@ -238,7 +238,7 @@ TEST(spilling_outbox, says_at_once_that_the_disk_refuses_a_block_though_it_takes
   const file_size_limit two_blocks(300'000); // a segment; the next block goes into another one
   w.add(1, 24);
   EXPECT_TRUE(eventually([&] { return w.out.all_on_disk(); }));
-  EXPECT_TRUE(w.out.disk_failing()) << "for a minute";
+  EXPECT_TRUE(w.out.disk_failing()) << "for four seconds";
   EXPECT_FALSE(w.out.disk_full());
   const auto said = w.reported();
   const std::string text = "the disk refuses a block of the spool: " +
