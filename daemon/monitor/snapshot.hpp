@@ -146,7 +146,11 @@ struct named_settings {
 /// Losses of the run that ended last, until the next one has ended.
 struct ended_run_view {
   std::uint32_t run = 0;
-  reason_counts lost; ///< events by reason: those of shed, "incomplete", "missing"
+  reason_counts lost = [] { ///< events by reason: those of shed, "incomplete", "missing"
+    reason_counts none = counts_of(reason_counters<shed>{});
+    none["incomplete"] = none["missing"] = 0;
+    return none;
+  }();
 };
 
 struct metrics_snapshot {
