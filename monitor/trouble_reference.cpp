@@ -26,7 +26,7 @@ std::string sentence(std::string_view text) {
 }
 
 /// For a text in double quotes.
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string q;
   for (const char c : text) q += (c == '"' || c == '\\') ? std::string{'\\', c} : std::string{c};
   return q;
@@ -125,7 +125,8 @@ std::string alert_rules(const trouble_table& t) {
                     fmt::format("{}{{instance='%s'}} == 1", row.named_by.substr(0, label)),
                     fmt::format(" {0} {{{{ .Labels.{0} }}}}",
                                 row.named_by.substr(label + 1, row.named_by.size() - label - 2)));
-      text += fmt::format(R"(
+      text +=
+          fmt::format(R"(
       - alert: {}
         expr: {}{{name="{}",severity="{}"}} == 1
 {}        labels: {{severity: {}}}
@@ -134,10 +135,10 @@ std::string alert_rules(const trouble_table& t) {
           action: "{}"
           runbook_url: "http://{{{{ $labels.instance }}}}/runbook#{}"
 )",
-                          alert_of(row), t.metric, row.name, severity,
-                          duration == "0s" ? "" : fmt::format("        for: {}\n", duration),
-                          severity, quoted(summary_of(row, "{{ $labels.instance }}", lost, names)),
-                          quoted(action_of(row)), row.name);
+                      alert_of(row), t.metric, row.name, severity,
+                      duration == "0s" ? "" : fmt::format("        for: {}\n", duration), severity,
+                      in_quotes(summary_of(row, "{{ $labels.instance }}", lost, names)),
+                      in_quotes(action_of(row)), row.name);
     });
   return text;
 }
@@ -170,7 +171,8 @@ std::string alert_tests(const trouble_table& t) {
               runbook_url: "http://n/runbook#{4}"
 )",
           alert_of(row), seconds_of(duration), seconds_of(duration) + 5, severity, row.name,
-          quoted(summary_of(row, "n", t.events.empty() ? "" : "7", "")), quoted(action_of(row)));
+          in_quotes(summary_of(row, "n", t.events.empty() ? "" : "7", "")),
+          in_quotes(action_of(row)));
     });
   return text;
 }
