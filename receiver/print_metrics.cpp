@@ -3,7 +3,8 @@
 #include <cstdio>
 #include <string>
 
-#include "receiver/snapshot.hpp"
+#include "monitor/trouble_reference.hpp"
+#include "receiver/troubles.hpp"
 
 namespace l3 {
 namespace {
@@ -41,8 +42,13 @@ key `node` holds.
 } // namespace
 } // namespace l3
 
-int main() {
+int main(int argc, char** argv) {
   using namespace l3;
+  if (argc == 3) {
+    const std::vector<trouble_row> rows = rows_of(receive_troubles());
+    return print_with_troubles({"koto-l3 receive", rows, "koto_l3_receive_trouble", ""}, argv[1],
+                               argv[2]);
+  }
   receive_snapshot s;
   s.daemons.emplace_back();
   s.daemons.back().silent = s.daemons.back().lag = 0;

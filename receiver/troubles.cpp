@@ -148,7 +148,8 @@ const std::array<trouble_kind<receive_snapshot>, receive_trouble_kinds>& receive
         "last stored one are missing; those on its disk arrive when it is back, and senders "
         "over TCP send theirs to other nodes. If a node was removed for good, `systemctl "
         "restart koto-l3-receive` forgets it and loses nothing.",
-        "check that node: its service, its machine, its cable", "0s", ""},
+        "check that node: its service, its machine, its cable", "0s", "", false,
+        "koto_l3_receive_daemon_missing{node}"},
        look_at_nodes},
       {{"blocks_damaged", with_data, expert,
         "Blocks arrive damaged at the receiver. It drops them and the daemon sends them "
