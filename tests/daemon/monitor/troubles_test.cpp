@@ -140,7 +140,7 @@ const row rows[] = {
      severity::critical, losing::now, "udp.allow or tcp.allow does not list the senders"},
     {"nothing_admitted",
      [](looks& l) {
-       nothing_is_admitted(l, [](ledger& a) { a.datagrams.malformed["stream_content"] += 20; });
+       nothing_is_admitted(l, [](ledger& a) { a.datagrams.malformed["stream_content"] += 1000; });
      },
      severity::critical, losing::now, "the sender sends for another run number"},
     {"nothing_admitted",
