@@ -4,7 +4,6 @@
 // with the pool it watches the accesses of blocks to common memory.
 #include "tests/gpu/executors/cpu_executors.hpp"
 #include "tests/gpu/executors/executor_cases.hpp"
-#include "tests/selection/engine/hesitant_queue.hpp"
 #include "tests/selection/packing/look_back_cases.hpp"
 #include "tests/selection/packing/one_pass_plan_cases.hpp"
 
@@ -22,10 +21,8 @@ struct pool {
 using with_threads = testing::Types<on_threaded<3>, on_threaded<4>, pool>;
 INSTANTIATE_TYPED_TEST_SUITE_P(threads, executors, with_threads);
 
-using in_both_forms =
-    testing::Types<on_threaded<3>, on_threaded<4>, pool, on_hesitant<on_threaded<3>>>;
-INSTANTIATE_TYPED_TEST_SUITE_P(threads, both_forms, in_both_forms);
-INSTANTIATE_TYPED_TEST_SUITE_P(threads, looking_back, in_both_forms);
+INSTANTIATE_TYPED_TEST_SUITE_P(threads, both_forms, with_threads);
+INSTANTIATE_TYPED_TEST_SUITE_P(threads, looking_back, with_threads);
 
 } // namespace
 } // namespace l3::test

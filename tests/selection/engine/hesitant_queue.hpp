@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A queue whose blocks learn late what other blocks have published, as on a device, where hundreds
-// of them run at the same time. CPU executors run blocks nearly one after the other: without this
-// queue no block would read a word twice, or look further back than its neighbour.
+// A queue whose blocks learn late what other blocks have published. CPU executors run blocks nearly
+// one after the other: without this queue no block would read a word twice, or look further back
+// than its neighbour.
 //
 // The queue knows the words of look_back.hpp. It drops most of the ends that blocks publish, so
 // that other blocks read only the lengths of these tiles; and now and then a block reads nothing
@@ -28,7 +28,6 @@ struct hesitation {
 
   std::atomic<std::uint32_t> ends = 0;
   std::atomic<std::uint32_t> glances = 0;
-  std::atomic<std::uint32_t> waited = 0; ///< how often a block had to read again
 };
 static_assert(hesitation::ends_heard < look_back::window &&
               hesitation::glances_in_vain > look_back::window);
@@ -62,10 +61,7 @@ public:
     if (glance % hesitation::glances_in_vain == 0) return position_word().word();
     return l3::observe(b.inner_, at);
   }
-  friend void give_way(const hesitant_block& b) {
-    b.hesitation_->waited.fetch_add(1, relaxed);
-    l3::give_way(b.inner_);
-  }
+  friend void give_way(const hesitant_block& b) { l3::give_way(b.inner_); }
 
 private:
   static constexpr auto relaxed = std::memory_order_relaxed; // must not order other accesses
@@ -100,8 +96,6 @@ public:
   void run(const Kernel& kernel, std::uint32_t blocks, const Args&... args) {
     inner_.run(hesitant_kernel<Kernel>{kernel, hesitation_.get()}, blocks, args...);
   }
-
-  [[nodiscard]] std::uint32_t waited() const { return hesitation_->waited; }
 
 private:
   Inner inner_;
