@@ -152,9 +152,8 @@ std::vector<family> families_of(std::span<const trouble_row> rows, const trouble
       {"troubles",
        "All troubles, the most urgent first: `name`, `severity` (`critical`, `warning`, `note`), "
        "`losing` events (`now`, `soon`, `no`), the `share` of events lost now, `seconds_left` "
-       "until "
-       "events are lost, `since`, in seconds since 1970-01-01 UTC, `events` lost since then, `who` "
-       "acts, `text` and `action`.",
+       "until events are lost, `since`, in seconds since 1970-01-01 UTC, `events` lost since then, "
+       "`who` acts, `text` and `action`.",
        list}};
   if (!events.empty())
     families.emplace_back(

@@ -131,48 +131,47 @@ const std::array<trouble_kind<receive_snapshot>, receive_trouble_kinds>& receive
   using enum ends;
   static constexpr std::array<trouble_kind<receive_snapshot>, receive_trouble_kinds> kinds{{
       {{"store_fails", at_once, shift,
-        "The receiver stores nothing: its disk is full, or fails. The daemons keep their "
-        "events, in memory and then on disk, until those are full too. A disk that fails for a "
-        "minute ends the receiver with exit code 69, and the service manager starts it again.",
+        "The receiver stores nothing: its disk is full, or fails. The daemons keep their events, "
+        "in memory and then on disk, until those are full too. A disk that fails for a minute ends "
+        "the receiver with exit code 69, and the service manager starts it again.",
         "make room, or repair the disk (dmesg, smartctl)", "10s", ""},
        look_at_store},
       {{"disk_low", at_once, shift,
-        "The disk of the receiver will be full within an hour at the present rate, or is "
-        "full to 95 %. It is critical within ten minutes.",
-        "archive complete files of the store (docs/formats.md, section 9), or start a "
-        "receiver with another disk",
+        "The disk of the receiver will be full within an hour at the present rate, or is full to "
+        "95 %. It is critical within ten minutes.",
+        "archive complete files of the store (docs/formats.md, section 9), or start a receiver "
+        "with another disk",
         "10s", "10s"},
        look_at_disk},
       {{"node_missing", at_once, shift,
-        "A node fell silent without a goodbye: it died, or is cut off. Its events since the "
-        "last stored one are missing; those on its disk arrive when it is back, and senders "
-        "over TCP send theirs to other nodes. If a node was removed for good, `systemctl "
-        "restart koto-l3-receive` forgets it and loses nothing.",
+        "A node fell silent without a goodbye: it died, or is cut off. Its events since the last "
+        "stored one are missing; those on its disk arrive when it is back, and senders over TCP "
+        "send theirs to other nodes. If a node was removed for good, `systemctl restart "
+        "koto-l3-receive` forgets it and loses nothing.",
         "check that node: its service, its machine, its cable", "0s", "", false,
         "koto_l3_receive_daemon_missing{node}"},
        look_at_nodes},
       {{"blocks_damaged", with_data, expert,
-        "Blocks arrive damaged at the receiver. It drops them and the daemon sends them "
-        "again, so nothing is lost unless no whole block arrives: then the trouble is "
-        "critical. `koto_l3_receive_damaged_blocks_total` counts them by reason.",
+        "Blocks arrive damaged at the receiver. It drops them and the daemon sends them again, so "
+        "nothing is lost unless no whole block arrives: then the trouble is critical. "
+        "`koto_l3_receive_damaged_blocks_total` counts them by reason.",
         "check the network cards, the cable and the memory of both machines", "10s", "1m"},
        look_at_blocks},
       {{"blocks_refused", with_data, expert,
-        "The receiver refuses connections or messages: a key that it does not know, keys "
-        "on one side only, another version, or another program. A daemon behind them "
-        "stores nothing and keeps its events. The receiver's log names the addresses.",
+        "The receiver refuses connections or messages: a key that it does not know, keys on one "
+        "side only, another version, or another program. A daemon behind them stores nothing and "
+        "keeps its events. The receiver's log names the addresses.",
         "compare the keys and the versions of the daemon and the receiver", "", "30s"},
        look_at_refusals},
       {{"same_node", at_once, expert,
-        "Several daemons that send to the receiver have the same node number: their "
-        "counts are added up, and the receiver cannot say which of them dies. Nothing "
-        "is lost.",
+        "Several daemons that send to the receiver have the same node number: their counts are "
+        "added up, and the receiver cannot say which of them dies. Nothing is lost.",
         "give each its own run.node, and restart it", "", "0s"},
        look_at_numbers},
       {{"ledger_fails", at_once, shift,
-        "The receiver cannot write its ledger: a full disk, or another file with that "
-        "name. It stores all blocks, and tries again every 5 s. If it still cannot when "
-        "it ends, its exit code is 1, and `koto-l3 verify` works without that ledger.",
+        "The receiver cannot write its ledger: a full disk, or another file with that name. It "
+        "stores all blocks, and tries again every 5 s. If it still cannot when it ends, its exit "
+        "code is 1, and `koto-l3 verify` works without that ledger.",
         "make room, or remove the file in its place, before the receiver ends", "", "10s"},
        look_at_ledger},
   }};

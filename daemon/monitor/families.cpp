@@ -235,8 +235,8 @@ std::vector<family> families_of(const metrics_snapshot& s) {
       {"rates",
        "Rates in the last 15 s, from the begin of a spill to the begin of another, so that pauses "
        "do not show: `datagrams`, of these `refused`; `kernel_drops`, `without_run`; `bytes_in`; "
-       "events `admitted`, `kept`, `stored`, "
-       "`shed_at_selection`, `shed_at_output`; `bytes_computed`, `bytes_packed`, `bytes_sent`.",
+       "events `admitted`, `kept`, `stored`, `shed_at_selection`, `shed_at_output`; "
+       "`bytes_computed`, `bytes_packed`, `bytes_sent`.",
        json::object(s.rates.begin(), s.rates.end())},
 
       // Input.
@@ -314,8 +314,7 @@ std::vector<family> families_of(const metrics_snapshot& s) {
       {"crates[crate].late", "The same.", each(a.crates, &crate_account::late)},
       {"crates[crate].duplicate", "The same.", each(a.crates, &crate_account::duplicate)},
       {"crates[crate].malformed",
-       "A crate's malformed fragments, by reason; reasons without any "
-       "are left out.",
+       "A crate's malformed fragments, by reason; reasons without any are left out.",
        each(a.crates, [](const crate_account& c) { return nonzero(c.malformed); })},
       {"crates[crate].time_ahead",
        "The time stamps of the crate's latest event minus those of the other crates, in seconds.",
@@ -490,8 +489,8 @@ std::vector<family> families_of(const metrics_snapshot& s) {
        "Batches on which the device failed and that were written to compute.dumps.",
        engine.batches_dumped},
       {counter, "batches_not_dumped_total", "engine.batches_not_dumped",
-       "Batches on which the device failed and that were not written to compute.dumps: another "
-       "was being written, or had been a moment before, or there was no room.",
+       "Batches on which the device failed and that were not written to compute.dumps: another was "
+       "being written, or had been a moment before, or there was no room.",
        engine.batches_not_dumped},
 
       // Output.

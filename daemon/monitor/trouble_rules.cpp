@@ -88,9 +88,8 @@ struct cause {
   std::string_view action;
 };
 
-constexpr std::string_view begin_anew =
-    "begin a new run (`koto-l3 run stop`, then `koto-l3 run start`; without run control restart "
-    "the daemon)";
+constexpr std::string_view begin_anew = "begin a new run (`koto-l3 run stop`, then `koto-l3 run "
+                                        "start`; without run control restart the daemon)";
 constexpr std::string_view compare_sizes =
     "set building.chunk_bytes to the chunk size of level 2 and restart the daemon";
 
@@ -431,10 +430,9 @@ found conflicting_events(const snap& before, const snap& now) {
            s.building.fragments_conflicting;
   };
   if (const auto n = rise(streams(before), streams(now)); n != 0)
-    return critical(fmt::format(
-        "{} times a sender over TCP sent an event with a used number and other bytes; it was "
-        "refused, and the first event stays",
-        n));
+    return critical(fmt::format("{} times a sender over TCP sent an event with a used number and "
+                                "other bytes; it was refused, and the first event stays",
+                                n));
   if (const auto n = rise(over_udp(before), over_udp(now)); n != 0)
     return warning(fmt::format("{} fragments came twice with different bytes", n));
   return std::nullopt;
@@ -446,10 +444,10 @@ found duplicates(const snap& before, const snap& now) {
   const std::uint64_t n = rise(was.duplicate, is.duplicate);
   if (n == 0) return std::nullopt;
   const double share = ratio(n, rise(was.seen, is.seen));
-  return finding{.how_bad = share < 0.1 ? severity::note : severity::warning,
-                 .text = fmt::format("{} fragments of events that were already accepted came again "
-                                     "and were dropped",
-                                     n)};
+  return finding{
+      .how_bad = share < 0.1 ? severity::note : severity::warning,
+      .text = fmt::format(
+          "{} fragments of events that were already accepted came again and were dropped", n)};
 }
 
 found data_without_run(const snap&, const snap& now) {
@@ -533,10 +531,9 @@ found events_not_judged(const snap& before, const snap& now) {
 
 found hot_inputs(const snap&, const snap& now) {
   if (!now.hot_inputs || now.hot_inputs->empty()) return std::nullopt;
-  finding f = warning(fmt::format("{} inputs are hot: {}: more than {} % of their waveforms in a "
-                                  "spill have a pulse",
-                                  now.hot_inputs->size(), first_names(*now.hot_inputs),
-                                  now.named.hot_above));
+  finding f = warning(fmt::format(
+      "{} inputs are hot: {}: more than {} % of their waveforms in a spill have a pulse",
+      now.hot_inputs->size(), first_names(*now.hot_inputs), now.named.hot_above));
   f.action = fmt::format("tell the detector's expert; the line {},,,,1 in selection.calibration "
                          "excludes the first one from the next run on",
                          now.hot_inputs->front());
@@ -549,9 +546,8 @@ found hot_inputs(const snap&, const snap& now) {
 found outbox_full(const snap& before, const snap& now) {
   constexpr double nearly = 0.8;
   if (now.parts.waits_for_outbox) {
-    finding f =
-        warning("the outbox is full, and frames wait: TCP senders wait, and events over UDP "
-                "are shed when no frame is free");
+    finding f = warning("the outbox is full, and frames wait: TCP senders wait, and events over "
+                        "UDP are shed when no frame is free");
     f.loses = losing::soon;
     f.seconds_left = 0;
     static_cast<void>(add_shed(f, before, now, shed::no_frame));
@@ -591,9 +587,9 @@ found shedding(const snap& before, const snap& now) {
 found lost_at_run_end(const snap&, const snap& now) {
   const std::uint64_t events = count_in(now.ended_run.lost, name_of(shed::drain));
   if (events == 0) return std::nullopt;
-  finding f = warning(fmt::format("{} events of run {} were shed at its end, because the receiver "
-                                  "had not stored them",
-                                  events, now.ended_run.run));
+  finding f = warning(fmt::format(
+      "{} events of run {} were shed at its end, because the receiver had not stored them", events,
+      now.ended_run.run));
   f.what = fmt::to_string(now.ended_run.run);
   return f;
 }
@@ -606,9 +602,9 @@ found receiver_absent(const snap&, const snap& now) {
     f.action = "correct the name, or the machine's name service (/etc/hosts, DNS)";
     return fills(f, now, true);
   }
-  return fills(warning(fmt::format("no receiver answers at {}, or it refuses this daemon; events "
-                                   "wait in memory{}",
-                                   now.receiver, now.spool ? ", then on disk" : "")),
+  return fills(warning(fmt::format(
+                   "no receiver answers at {}, or it refuses this daemon; events wait in memory{}",
+                   now.receiver, now.spool ? ", then on disk" : "")),
                now, true);
 }
 
@@ -657,9 +653,8 @@ found spool_missing(const snap& before, const snap& now) {
 found crashed_before(const snap&, const snap& now) {
   constexpr double told_for = 600; // s
   if (!now.last_run_crashed || now.uptime >= told_for) return std::nullopt;
-  finding f = note(fmt::format("the daemon was started after a crash: up to {} events were in "
-                               "memory",
-                               now.last_run_lost));
+  finding f = note(fmt::format(
+      "the daemon was started after a crash: up to {} events were in memory", now.last_run_lost));
   if (now.last_run_lost != 0) f.how_bad = severity::warning;
   return f;
 }
@@ -676,9 +671,9 @@ found farm_node_missing(const snap&, const snap& now) {
   for (const farm_node_report& n : now.farm->nodes)
     if (n.stands == farm_standing::missing) nodes.push_back(n.node);
   if (nodes.empty()) return std::nullopt;
-  finding f = warning(fmt::format("node {} of the farm {} not connected to etcd: no run begins on "
-                                  "all nodes until then",
-                                  fmt::join(nodes, ", "), nodes.size() == 1 ? "is" : "are"));
+  finding f = warning(fmt::format(
+      "node {} of the farm {} not connected to etcd: no run begins on all nodes until then",
+      fmt::join(nodes, ", "), nodes.size() == 1 ? "is" : "are"));
   f.what = fmt::format("{}", fmt::join(nodes, " "));
   return f;
 }
@@ -722,10 +717,9 @@ found receiver_wrong(const snap&, const snap& now) {
 
 found spilling(const snap&, const snap& now) {
   if (!now.parts.spilling) return std::nullopt;
-  return warning(
-      fmt::format("the outbox's memory is full, and events go to disk until the receiver "
-                  "at {} accepts more; nothing is lost",
-                  now.receiver));
+  return warning(fmt::format("the outbox's memory is full, and events go to disk until the "
+                             "receiver at {} accepts more; nothing is lost",
+                             now.receiver));
 }
 
 found spool_full(const snap&, const snap& now) {
@@ -738,9 +732,9 @@ found spool_full(const snap&, const snap& now) {
 
 found spool_fails(const snap&, const snap& now) {
   if (!now.parts.spool_fails) return std::nullopt;
-  finding f = critical(fmt::format("the disk of spool.folder refuses blocks, but not for lack of "
-                                   "room: {} so far",
-                                   now.spool ? now.spool->write_errors : 0));
+  finding f = critical(
+      fmt::format("the disk of spool.folder refuses blocks, but not for lack of room: {} so far",
+                  now.spool ? now.spool->write_errors : 0));
   f.loses = losing::soon;
   f.seconds_left = now.outbox_seconds_left;
   return f;
@@ -748,15 +742,15 @@ found spool_fails(const snap&, const snap& now) {
 
 found device_lost(const snap&, const snap& now) {
   if (!now.parts.device_lost) return std::nullopt;
-  return warning("this process has lost the device's context; the CPU computes, with the same "
-                 "results");
+  return warning(
+      "this process has lost the device's context; the CPU computes, with the same results");
 }
 
 found engine_bypassed(const snap&, const snap& now) {
   if (!now.engine.bypassed) return std::nullopt;
-  return warning(fmt::format("the device failed or hangs, and the CPU computes in its place: {} "
-                             "frames so far",
-                             now.engine.frames_bypassed.get()));
+  return warning(
+      fmt::format("the device failed or hangs, and the CPU computes in its place: {} frames so far",
+                  now.engine.frames_bypassed.get()));
 }
 
 found inputs_changed(const snap&, const snap& now) {

@@ -37,61 +37,49 @@ constexpr std::array kinds{
          "(`koto_l3_no_run_datagrams_total`). The daemon was restarted, or nobody has begun a run.",
          "begin a run: `koto-l3 run start`; it begins with the next pause of the beam", "0s", ""},
         rules::data_without_run},
-    kind{
-        {"nothing_admitted", with_data, shift,
-         "Data arrive, but no event is admitted: everything is lost. The text names the likeliest "
-         "cause by the counted reasons, and the action names further ones.\n\n"
-         "* `duplicate`, `late`, `wrong_spill`: a sender was restarted or level 2 was reset inside "
-         "a run, so that its numbers begin again. Begin a new run.\n"
-         "* `too_long`, `chunk_length`, `chunk_index`, `malformed`: `building.chunk_bytes` or "
-         "`readout.crates` does not fit level 2. The text suggests a size.\n"
-         "* `source`: `udp.allow` or `tcp.allow` does not list the senders.\n"
-         "* `fragment_id`, `discriminator`: event or crate numbers that the configuration does not "
-         "allow.\n"
-         "* `stream_content`: a sender over TCP has another run number or readout.\n"
-         "* `kernel_drops`: this machine does not keep up.",
-         "look at refused datagrams and fragments on the page", "0s", ""},
-        rules::nothing_admitted},
-    kind{
-        {"crate_fault", at_once, level_2,
-         "A crate behaves differently from the other crates. The page, the log and `crates[]` of "
-         "`/status` name the crate and its fault. It is critical if events are lost because of it, "
-         "as `building.incomplete` says. Few fragments, and a stall of all crates together, are no "
-         "crate's fault.\n\n"
-         "| fault | the crate … | most often |\n| --- | --- | --- |\n"
-         "| `other_spill` | sends another spill than the others; its fragments are late, or "
-         "refused "
-         "as `wrong_spill` | it missed a spill signal: reset its spill counter |\n"
-         "| `jumped` | sends other event numbers than the others at the same time | it missed or "
-         "doubled a trigger: reset its event counter |\n"
-         "| `repeats` | repeats fragments, and the others do not | its event counter is stuck, or "
-         "a "
-         "switch doubles its packets |\n"
-         "| `malformed` | sends fragments whose content is wrong; `crates[].malformed` has the "
-         "reasons ([formats.md](formats.md), section 10) | its firmware, or a bad link; "
-         "`wrong_l1a`: a board's event counter is off; `conflicting_chunks`: another crate uses "
-         "its "
-         "number |\n"
-         "| `silent` | has sent nothing of the last ten events or more | power, fibre, switch port "
-         "|\n"
-         "| `loses` | loses more fragments than the others: events have ended without them | a "
-         "switch or a fibre; if all crates lose, no crate is named |\n"
-         "| `overdue` | is late with more fragments than the others: events have waited for them "
-         "for more than 250 ms, and are whole if they still come. If they do not, it is `loses` "
-         "after `building.event_time_limit` | its sender stalls now and then; else as `loses` |\n"
-         "| `drifts` | has time stamps more than 1 µs from the others', at two looks in a row by "
-         "the same amount, or at four if they run away | its clock, or a counter that jumped by a "
-         "few events |",
-         "check that crate, its fibre and its switch, and tell the level-2 expert its number", "0s",
-         "0s", true, "koto_l3_crate_fault{crate}"},
-        rules::crate_fault},
+    kind{{"nothing_admitted", with_data, shift,
+          "Data arrive, but no event is admitted: everything is lost. The text names the likeliest "
+          "cause by the counted reasons, and the action names further ones.\n\n* `duplicate`, "
+          "`late`, `wrong_spill`: a sender was restarted or level 2 was reset inside a run, so "
+          "that its numbers begin again. Begin a new run.\n* `too_long`, `chunk_length`, "
+          "`chunk_index`, `malformed`: `building.chunk_bytes` or `readout.crates` does not fit "
+          "level 2. The text suggests a size.\n* `source`: `udp.allow` or `tcp.allow` does not "
+          "list the senders.\n* `fragment_id`, `discriminator`: event or crate numbers that the "
+          "configuration does not allow.\n* `stream_content`: a sender over TCP has another run "
+          "number or readout.\n* `kernel_drops`: this machine does not keep up.",
+          "look at refused datagrams and fragments on the page", "0s", ""},
+         rules::nothing_admitted},
+    kind{{"crate_fault", at_once, level_2,
+          "A crate behaves differently from the other crates. The page, the log and `crates[]` of "
+          "`/status` name the crate and its fault. It is critical if events are lost because of "
+          "it, as `building.incomplete` says. Few fragments, and a stall of all crates together, "
+          "are no crate's fault.\n\n| fault | the crate … | most often |\n| --- | --- | --- |\n| "
+          "`other_spill` | sends another spill than the others; its fragments are late, or refused "
+          "as `wrong_spill` | it missed a spill signal: reset its spill counter |\n| `jumped` | "
+          "sends other event numbers than the others at the same time | it missed or doubled a "
+          "trigger: reset its event counter |\n| `repeats` | repeats fragments, and the others do "
+          "not | its event counter is stuck, or a switch doubles its packets |\n| `malformed` | "
+          "sends fragments whose content is wrong; `crates[].malformed` has the reasons "
+          "([formats.md](formats.md), section 10) | its firmware, or a bad link; `wrong_l1a`: a "
+          "board's event counter is off; `conflicting_chunks`: another crate uses its number |\n| "
+          "`silent` | has sent nothing of the last ten events or more | power, fibre, switch port "
+          "|\n| `loses` | loses more fragments than the others: events have ended without them | a "
+          "switch or a fibre; if all crates lose, no crate is named |\n| `overdue` | is late with "
+          "more fragments than the others: events have waited for them for more than 250 ms, and "
+          "are whole if they still come. If they do not, it is `loses` after "
+          "`building.event_time_limit` | its sender stalls now and then; else as `loses` |\n| "
+          "`drifts` | has time stamps more than 1 µs from the others', at two looks in a row by "
+          "the same amount, or at four if they run away | its clock, or a counter that jumped by a "
+          "few events |",
+          "check that crate, its fibre and its switch, and tell the level-2 expert its number",
+          "0s", "0s", true, "koto_l3_crate_fault{crate}"},
+         rules::crate_fault},
     kind{
         {"events_incomplete", with_data, level_2,
          "Events lack fragments, and are dropped or forwarded with a flag, as "
-         "`building.incomplete` "
-         "says. It is critical from a quarter of the events of a spill on, a warning from one in a "
-         "hundred on, and a note below. A single bad crate is a crate_fault. If all lose equally, "
-         "check what they share: a switch, a network card, this machine.",
+         "`building.incomplete` says. It is critical from a quarter of the events of a spill on, a "
+         "warning from one in a hundred on, and a note below. A single bad crate is a crate_fault. "
+         "If all lose equally, check what they share: a switch, a network card, this machine.",
          "check kernel drops and refused datagrams first, then crates and switches", "0s", "15s",
          true},
         rules::events_incomplete},
@@ -101,8 +89,7 @@ constexpr std::array kinds{
           "lost all their datagrams, or they were refused. The trouble ends with the next whole "
           "spill.",
           "check the network between level 2 and this node, and whether every crate sends each "
-          "event "
-          "to this node",
+          "event to this node",
           "0s", "0s", true},
          rules::events_missing},
     kind{{"outbox_full", at_once, shift,
@@ -119,8 +106,7 @@ constexpr std::array kinds{
          "(`koto_l3_events_shed_total{reason=\"no_frame\"}`), and the trouble is critical. With "
          "outbox_full, do as said there. Alone, it means that the kernels are too slow for the "
          "input: look at `koto_l3_stage_duration_seconds`, at engine_bypassed, and at other load "
-         "on "
-         "the node. `frames.count` helps only against bursts.",
+         "on the node. `frames.count` helps only against bursts.",
          "look for outbox_full, engine_bypassed, other load, or a compute.backend that is too slow",
          "0s", "30s", true},
         rules::no_frame},
@@ -140,29 +126,25 @@ constexpr std::array kinds{
          "The kernel dropped datagrams because the socket buffers were full: the daemon did not "
          "keep up. Their events are incomplete. It is critical from a quarter of the datagrams on.",
          "look for other load on this node, compare udp.socket_buffer with net.core.rmem_max, "
-         "raise "
-         "udp.threads",
+         "raise udp.threads",
          "0s", "0s"},
         rules::kernel_drops},
-    kind{
-        {"datagrams_refused", with_data, level_2,
-         "Datagrams or records were refused and are not stored. `refused` of `/status` counts them "
-         "by reason ([formats.md](formats.md), section 10). Below one in a hundred it is a note. "
-         "If "
-         "all are refused, it is nothing_admitted. `source`: a machine sends that is not in "
-         "`udp.allow` or `tcp.allow`.",
-         "find out which machine sends them", "", "15s"},
-        rules::datagrams_refused},
-    kind{
-        {"conflicting_events", with_data, shift,
-         "An event came with the number of an earlier event of this run, but other bytes. Over TCP "
-         "the daemon refused it, `koto-l3 replay` ended and names spill and event; the first event "
-         "stays. Over UDP two senders at the same moment show as `conflicting_chunks` (a warning), "
-         "one after the other as duplicates.",
-         "stop one of two senders that use the same numbers; send a file of another run under "
-         "another run number",
-         "0s", "0s"},
-        rules::conflicting_events},
+    kind{{"datagrams_refused", with_data, level_2,
+          "Datagrams or records were refused and are not stored. `refused` of `/status` counts "
+          "them by reason ([formats.md](formats.md), section 10). Below one in a hundred it is a "
+          "note. If all are refused, it is nothing_admitted. `source`: a machine sends that is not "
+          "in `udp.allow` or `tcp.allow`.",
+          "find out which machine sends them", "", "15s"},
+         rules::datagrams_refused},
+    kind{{"conflicting_events", with_data, shift,
+          "An event came with the number of an earlier event of this run, but other bytes. Over "
+          "TCP the daemon refused it, `koto-l3 replay` ended and names spill and event; the first "
+          "event stays. Over UDP two senders at the same moment show as `conflicting_chunks` (a "
+          "warning), one after the other as duplicates.",
+          "stop one of two senders that use the same numbers; send a file of another run under "
+          "another run number",
+          "0s", "0s"},
+         rules::conflicting_events},
     kind{{"spool_missing", with_data, node_expert,
           "Blocks are missing from the spool: their events are lost, and no sum counts them. "
           "Somebody touched `spool.folder`, or a power cut took blocks that had not been synced "
@@ -177,54 +159,44 @@ constexpr std::array kinds{
     kind{{"spool_full", at_once, shift,
           "The spool is full: `spool.size` is reached, or the file system has no more than "
           "`spool.floor` free (`koto_l3_spool_disk_bytes` and `df` say which). Nothing is lost "
-          "while "
-          "memory has room; then outbox_full follows. Remove no files from the folder while the "
-          "daemon runs. A slow disk that has room shows as outbox_full and shedding.",
+          "while memory has room; then outbox_full follows. Remove no files from the folder while "
+          "the daemon runs. A slow disk that has room shows as outbox_full and shedding.",
           "bring back the receiver, or make room on that disk, now", "0s", ""},
          rules::spool_full},
-    kind{
-        {"spool_fails", at_once, node_expert,
-         "The disk of `spool.folder` refused a block within the last seconds, for a reason other "
-         "than lack of room. The log has the disk's error (`the disk refuses a block of the spool: "
-         "…`). The daemon cuts off the half-written block and tries another file every 0.1 s. "
-         "Nothing is lost while memory has room; then outbox_full follows. A disk that has refused "
-         "every block for a minute ends the daemon with exit code 1; the service manager starts it "
-         "again. `File too large`: see `LimitFSIZE`. The state ends four seconds after the last "
-         "refused "
-         "block.",
-         "check that disk (dmesg, smartctl), its mount options, and the limits of the process",
-         "0s", ""},
-        rules::spool_fails},
-    kind{
-        {"receiver_absent", at_once, shift,
-         "No receiver answers at `forward.to`. Nothing is lost: events wait in the outbox's "
-         "memory, "
-         "then on disk. It is critical if events will be lost within half an hour. If the log "
-         "reports wrong keys, see \"Keys and strangers\" below. If the name has no address, "
-         "correct "
-         "the name in `forward.to` or the machine's name service (`getent hosts NAME`). The daemon "
-         "keeps trying, and the state ends within a second of the receiver's return.",
-         "start `koto-l3 receive` there, or check its log and the network (`output link: …` in "
-         "this "
-         "log says why)",
-         "0s", "15s"},
-        rules::receiver_absent},
-    kind{
-        {"receiver_refuses", at_once, shift,
-         "The receiver answers but stores nothing: its disk is full, or fails. The log has the "
-         "reason (`output link: the receiver refuses: …`). Nothing is lost: events wait in memory, "
-         "then on disk. Both ends try again every second. If the log says `the receiver answers "
-         "but "
-         "does not accept block … of session …`, check that daemon and receiver have the same "
-         "version.",
-         "make room on the receiver's disk; `output link: …` in the log and the receiver's log say "
-         "more",
-         "0s", "15s"},
-        rules::receiver_refuses},
+    kind{{"spool_fails", at_once, node_expert,
+          "The disk of `spool.folder` refused a block within the last seconds, for a reason other "
+          "than lack of room. The log has the disk's error (`the disk refuses a block of the "
+          "spool: …`). The daemon cuts off the half-written block and tries another file every 0.1 "
+          "s. Nothing is lost while memory has room; then outbox_full follows. A disk that has "
+          "refused every block for a minute ends the daemon with exit code 1; the service manager "
+          "starts it again. `File too large`: see `LimitFSIZE`. The state ends four seconds after "
+          "the last refused block.",
+          "check that disk (dmesg, smartctl), its mount options, and the limits of the process",
+          "0s", ""},
+         rules::spool_fails},
+    kind{{"receiver_absent", at_once, shift,
+          "No receiver answers at `forward.to`. Nothing is lost: events wait in the outbox's "
+          "memory, then on disk. It is critical if events will be lost within half an hour. If the "
+          "log reports wrong keys, see \"Keys and strangers\" below. If the name has no address, "
+          "correct the name in `forward.to` or the machine's name service (`getent hosts NAME`). "
+          "The daemon keeps trying, and the state ends within a second of the receiver's return.",
+          "start `koto-l3 receive` there, or check its log and the network (`output link: …` in "
+          "this log says why)",
+          "0s", "15s"},
+         rules::receiver_absent},
+    kind{{"receiver_refuses", at_once, shift,
+          "The receiver answers but stores nothing: its disk is full, or fails. The log has the "
+          "reason (`output link: the receiver refuses: …`). Nothing is lost: events wait in "
+          "memory, then on disk. Both ends try again every second. If the log says `the receiver "
+          "answers but does not accept block … of session …`, check that daemon and receiver have "
+          "the same version.",
+          "make room on the receiver's disk; `output link: …` in the log and the receiver's log "
+          "say more",
+          "0s", "15s"},
+         rules::receiver_refuses},
     kind{{"spool_fills_up", at_once, shift,
           "The disk of the spool will be full within half an hour at the rate of the last minute. "
-          "It "
-          "is critical for the last ten minutes.",
+          "It is critical for the last ten minutes.",
           "bring back the receiver, or make room on the disk of spool.folder: once it is full, "
           "events are shed",
           "0s", "30s"},
@@ -234,8 +206,8 @@ constexpr std::array kinds{
          "The receiver claims to have blocks that the daemon never sent (`the receiver claims to "
          "have blocks up to …` in the log). The daemon ignores the claim and keeps its blocks. "
          "Another program listens at `forward.to`, or one in between changes messages: find it. "
-         "The "
-         "state ends with the first possible claim, three seconds after the last impossible one.",
+         "The state ends with the first possible claim, three seconds after the last impossible "
+         "one.",
          "check that forward.to names the right receiver, and that no other program uses its store",
          "0s", ""},
         rules::receiver_wrong},
@@ -246,17 +218,16 @@ constexpr std::array kinds{
           "(`udp.allow`, a restart).",
           "find the crate or the trigger that never pauses", "0s", "30s"},
          rules::no_pause},
-    kind{
-        {"wrong_results", at_once, node_expert,
-         "A packed event did not unpack to its input. The daemon found it before it was forwarded, "
-         "and computed its frame again. Unchecked events since the last good check may be stored "
-         "wrong: note run, spill and time from the log. Keep the `.l3batch` file: `koto-l3 replay "
-         "FILE --on serial` names the events that differ, `--on cuda` shows whether the device "
-         "repeats the error. The state ends when the device has computed a whole checked frame. If "
-         "the log says \"on the CPU, and no other engine can compute it\", suspect the memory of "
-         "the machine, or koto-l3: remove the node from the run.",
-         "keep the files in compute.dumps, note run and time, and tell the experts", "0s", ""},
-        rules::wrong_results},
+    kind{{"wrong_results", at_once, node_expert,
+          "A packed event did not unpack to its input. The daemon found it before it was "
+          "forwarded, and computed its frame again. Unchecked events since the last good check may "
+          "be stored wrong: note run, spill and time from the log. Keep the `.l3batch` file: "
+          "`koto-l3 replay FILE --on serial` names the events that differ, `--on cuda` shows "
+          "whether the device repeats the error. The state ends when the device has computed a "
+          "whole checked frame. If the log says \"on the CPU, and no other engine can compute "
+          "it\", suspect the memory of the machine, or koto-l3: remove the node from the run.",
+          "keep the files in compute.dumps, note run and time, and tell the experts", "0s", ""},
+         rules::wrong_results},
     kind{{"lost_at_run_end", at_once, shift,
           "Events were shed at the end of the latest run, because the receiver had not stored them "
           "in time. The trouble, and `koto_l3_ended_run_lost_events`, stay until the next run has "
@@ -264,43 +235,37 @@ constexpr std::array kinds{
           "set spool.folder, or stop runs when the receiver has stored everything; note the run",
           "", "0s"},
          rules::lost_at_run_end},
-    kind{
-        {"device_lost", at_once, node_expert,
-         "The process has lost the device's context for good: an illegal address, a failed launch, "
-         "an uncorrectable memory error. The CPU computes, with the same results. Under a service "
-         "manager the daemon ends between two spills, when every event is stored or on disk, with "
-         "exit code 75, and the service manager starts it again. With `run.control` it ends "
-         "between "
-         "two runs: stop the run (`koto-l3 run stop`). It ends no sooner than ten minutes after "
-         "its "
-         "start. Events that arrive over UDP during the second or two of the restart are lost.\n\n"
-         "Without a service manager, restart the daemon between spills. Keep the file in "
-         "`compute.dumps`, and look at `dmesg` (`NVRM: Xid`) and at the device's memory "
-         "(`nvidia-smi -q -d ECC`). If the new process does not get the device either, it computes "
-         "on the CPU and says why (`compute.backend = \"auto\"`), or ends with exit code 69 "
-         "(`\"cuda\"`).",
-         "restart the daemon between spills; under a service manager it restarts by itself", "",
-         "0s"},
-        rules::device_lost},
-    kind{
-        {"engine_bypassed", at_once, node_expert,
-         "The device failed, or a frame was not computed within `compute.time_limit`. The CPU "
-         "computes instead, with the same results. Nothing is lost as long as the CPU keeps up, "
-         "except events over UDP that found no frame while the daemon still waited for the device "
-         "(shed, `no_frame`; [the cost of a "
-         "hang](reliability.md#faults-of-the-compute-side)). The log says why (`compute: error in "
-         "batch …`, `hang`, `wrong`) and when the daemon tries the device again. If the state ends "
-         "by itself, keep the file in `compute.dumps` and tell the experts. If it returns, look at "
-         "`nvidia-smi` and `dmesg`, and set `compute.backend = \"pool\"` to continue without the "
-         "device.",
-         "wait until the device is tried again; if that does not help, restart the daemon between "
-         "spills",
-         "", "2m"},
-        rules::engine_bypassed},
+    kind{{"device_lost", at_once, node_expert,
+          "The process has lost the device's context for good: an illegal address, a failed "
+          "launch, an uncorrectable memory error. The CPU computes, with the same results. Under a "
+          "service manager the daemon ends between two spills, when every event is stored or on "
+          "disk, with exit code 75, and the service manager starts it again. With `run.control` it "
+          "ends between two runs: stop the run (`koto-l3 run stop`). It ends no sooner than ten "
+          "minutes after its start. Events that arrive over UDP during the second or two of the "
+          "restart are lost.\n\nWithout a service manager, restart the daemon between spills. Keep "
+          "the file in `compute.dumps`, and look at `dmesg` (`NVRM: Xid`) and at the device's "
+          "memory (`nvidia-smi -q -d ECC`). If the new process does not get the device either, it "
+          "computes on the CPU and says why (`compute.backend = \"auto\"`), or ends with exit code "
+          "69 (`\"cuda\"`).",
+          "restart the daemon between spills; under a service manager it restarts by itself", "",
+          "0s"},
+         rules::device_lost},
+    kind{{"engine_bypassed", at_once, node_expert,
+          "The device failed, or a frame was not computed within `compute.time_limit`. The CPU "
+          "computes instead, with the same results. Nothing is lost as long as the CPU keeps up, "
+          "except events over UDP that found no frame while the daemon still waited for the device "
+          "(shed, `no_frame`; [the cost of a hang](reliability.md#faults-of-the-compute-side)). "
+          "The log says why (`compute: error in batch …`, `hang`, `wrong`) and when the daemon "
+          "tries the device again. If the state ends by itself, keep the file in `compute.dumps` "
+          "and tell the experts. If it returns, look at `nvidia-smi` and `dmesg`, and set "
+          "`compute.backend = \"pool\"` to continue without the device.",
+          "wait until the device is tried again; if that does not help, restart the daemon between "
+          "spills",
+          "", "2m"},
+         rules::engine_bypassed},
     kind{{"engine_fails", with_data, node_expert,
           "The device failed on frames. The CPU computed each of them. From the third of a run on "
-          "it "
-          "is a warning.",
+          "it is a warning.",
           "keep the files in compute.dumps and tell the experts", "", "0s"},
          rules::engine_fails},
     kind{{"spilling", at_once, shift,
@@ -309,67 +274,56 @@ constexpr std::array kinds{
           "slower than the input. The backlog gets at least a quarter of the link.",
           "check the receiver, its disk, the network and forward.rate", "", "1m"},
          rules::spilling},
-    kind{
-        {"spool_waits", at_once, shift,
-         "No run is active, and events of an earlier run wait on disk for the next one. Nothing is "
-         "lost.",
-         "begin a run (`koto-l3 run start`) when the receiver is there, until koto_l3_spool_events "
-         "is 0",
-         "", "10m"},
-        rules::spool_waits},
+    kind{{"spool_waits", at_once, shift,
+          "No run is active, and events of an earlier run wait on disk for the next one. Nothing "
+          "is lost.",
+          "begin a run (`koto-l3 run start`) when the receiver is there, until "
+          "koto_l3_spool_events is 0",
+          "", "10m"},
+         rules::spool_waits},
     kind{{"events_not_judged", with_data, detector,
           "More than one in a hundred events has more hits or clusters than there is room for. "
-          "Lines "
-          "that ask for photons or counters do not judge them; the line `overfull` keeps a few. "
-          "Noise, a hot crate or a wrong calibration makes hits.",
+          "Lines that ask for photons or counters do not judge them; the line `overfull` keeps a "
+          "few. Noise, a hot crate or a wrong calibration makes hits.",
           "check the detector first, then the thresholds of the selection", "", "0s"},
          rules::events_not_judged},
-    kind{
-        {"hot_inputs", at_once, detector,
-         "Inputs have a pulse in more than half of their waveforms (`histograms.hot_above`), and "
-         "five times as often as the median input of their counter. Such an input makes a crystal "
-         "or a hit in most events, so lines refuse events that they should keep. Rejected events "
-         "are gone: decide soon. `hot_inputs` of `/status` names up to a hundred.\n\n"
-         "Until an input is repaired, remove it from the selection from the next run on: add a "
-         "line "
-         "`0/3/7,,,,1` to the table of `selection.calibration` "
-         "([selection](selection.md#hot-inputs)). If many are hot, look for what they share: a "
-         "crate, its voltage, a wrong threshold, LEDs that flash in the spill. The state ends with "
-         "the first spill without hot inputs.",
-         "tell the detector's expert", "", "30s"},
-        rules::hot_inputs},
-    kind{
-        {"inputs_changed", at_once, detector,
-         "Pedestal, noise, occupancy or time of inputs, or the share of events in which they are "
-         "read out, differ from the reference run (`histograms.reference`) by more than statistics "
-         "and a limit allow ([selection](selection.md#histograms)). No event is lost, but the "
-         "selection may decide wrongly.\n\n"
-         "* All inputs of one crate: look at that crate, its power, its clock or its firmware.\n"
-         "* Single inputs: look at their detector channels.\n"
-         "* All inputs: the reference may be of a run with other conditions.\n"
-         "* `not in the reference` and `only in the reference`: a crate has another number or "
-         "other "
-         "boards.\n\n"
-         "Histograms begin with the run, so the state may last until the next.",
-         "tell the detector's expert; if the detector was changed on purpose, make a new reference "
-         "from a good run with `koto-l3 histograms URL --save FILE`",
-         "", "30s"},
-        rules::inputs_changed},
-    kind{
-        {"histograms_changed", at_once, detector,
-         "Histograms of events (energies, multiplicities, vertex, π⁰ mass) differ from those of "
-         "the "
-         "reference run (`histograms.reference`) by more than statistics and a limit allow "
-         "([selection](selection.md#histograms)). The lines keep other events than before. Changed "
-         "inputs are the most frequent cause. If `calorimeter_energy` and `photon_energy` moved "
-         "together, the gain of all crystals changed: high voltage, temperature, or "
-         "`selection.calibration`. If only multiplicities moved, the trigger or the beam's "
-         "intensity changed. The state may stay until the next run.",
-         "check inputs_changed first, then compare selection.calibration and the conditions of "
-         "both "
-         "runs, and tell the detector's expert",
-         "", "30s"},
-        rules::histograms_changed},
+    kind{{"hot_inputs", at_once, detector,
+          "Inputs have a pulse in more than half of their waveforms (`histograms.hot_above`), and "
+          "five times as often as the median input of their counter. Such an input makes a crystal "
+          "or a hit in most events, so lines refuse events that they should keep. Rejected events "
+          "are gone: decide soon. `hot_inputs` of `/status` names up to a hundred.\n\nUntil an "
+          "input is repaired, remove it from the selection from the next run on: add a line "
+          "`0/3/7,,,,1` to the table of `selection.calibration` "
+          "([selection](selection.md#hot-inputs)). If many are hot, look for what they share: a "
+          "crate, its voltage, a wrong threshold, LEDs that flash in the spill. The state ends "
+          "with the first spill without hot inputs.",
+          "tell the detector's expert", "", "30s"},
+         rules::hot_inputs},
+    kind{{"inputs_changed", at_once, detector,
+          "Pedestal, noise, occupancy or time of inputs, or the share of events in which they are "
+          "read out, differ from the reference run (`histograms.reference`) by more than "
+          "statistics and a limit allow ([selection](selection.md#histograms)). No event is lost, "
+          "but the selection may decide wrongly.\n\n* All inputs of one crate: look at that crate, "
+          "its power, its clock or its firmware.\n* Single inputs: look at their detector "
+          "channels.\n* All inputs: the reference may be of a run with other conditions.\n* `not "
+          "in the reference` and `only in the reference`: a crate has another number or other "
+          "boards.\n\nHistograms begin with the run, so the state may last until the next.",
+          "tell the detector's expert; if the detector was changed on purpose, make a new "
+          "reference from a good run with `koto-l3 histograms URL --save FILE`",
+          "", "30s"},
+         rules::inputs_changed},
+    kind{{"histograms_changed", at_once, detector,
+          "Histograms of events (energies, multiplicities, vertex, π⁰ mass) differ from those of "
+          "the reference run (`histograms.reference`) by more than statistics and a limit allow "
+          "([selection](selection.md#histograms)). The lines keep other events than before. "
+          "Changed inputs are the most frequent cause. If `calorimeter_energy` and `photon_energy` "
+          "moved together, the gain of all crystals changed: high voltage, temperature, or "
+          "`selection.calibration`. If only multiplicities moved, the trigger or the beam's "
+          "intensity changed. The state may stay until the next run.",
+          "check inputs_changed first, then compare selection.calibration and the conditions of "
+          "both runs, and tell the detector's expert",
+          "", "30s"},
+         rules::histograms_changed},
     kind{{"duplicates", with_data, level_2,
           "Fragments of events that were already accepted came again, and were dropped: a sender "
           "connected again, a file was given twice, or another sender uses the same numbers. With "
@@ -386,27 +340,24 @@ constexpr std::array kinds{
           "begin with `reload:` name file, line and mistake.",
           "correct the file and reload again", "", "0s"},
          rules::reload_refused},
-    kind{
-        {"farm_not_one_run", at_once, shift,
-         "A node is in another run than the farm, or in none. Data from level 2 go to that run, or "
-         "are dropped and counted. It is critical on the node that could not join.",
-         "`koto-l3 run status` names the nodes with the reason: correct it, then begin a new run "
-         "on "
-         "all nodes; perhaps somebody used --here on purpose",
-         "30s", "1m"},
-        rules::farm_not_one_run},
+    kind{{"farm_not_one_run", at_once, shift,
+          "A node is in another run than the farm, or in none. Data from level 2 go to that run, "
+          "or are dropped and counted. It is critical on the node that could not join.",
+          "`koto-l3 run status` names the nodes with the reason: correct it, then begin a new run "
+          "on all nodes; perhaps somebody used --here on purpose",
+          "30s", "1m"},
+         rules::farm_not_one_run},
     kind{{"farm_cut_off", at_once, node_expert,
           "This daemon cannot use etcd: runs cannot begin or end on all nodes. The active run goes "
           "on, and nothing is lost.",
           "look at the lines `farm: …` in the log, at etcd and the network", "", "30s"},
          rules::farm_cut_off},
-    kind{
-        {"farm_node_missing", at_once, shift,
-         "A node that joined the farm is not connected to etcd: it died, or is cut off. A start is "
-         "refused until it is back.",
-         "check its service and its connection to etcd, or begin the run with `--without NODE`", "",
-         "30s"},
-        rules::farm_node_missing},
+    kind{{"farm_node_missing", at_once, shift,
+          "A node that joined the farm is not connected to etcd: it died, or is cut off. A start "
+          "is refused until it is back.",
+          "check its service and its connection to etcd, or begin the run with `--without NODE`",
+          "", "30s"},
+         rules::farm_node_missing},
     kind{{"no_data", at_once, shift,
           "A run is active, and no data came for five minutes. Without beam this is normal.",
           "with beam, ask the level-2 expert whether level 2 sends to this node's addresses", "",
