@@ -278,6 +278,9 @@ found changed(std::uint64_t number, std::string_view what, const std::string& wh
   return f;
 }
 
+/// A node that is cut off knows only what the farm once was.
+bool knows_farm(const snap& now) { return now.farm && now.farm->state == farm_state::joined; }
+
 } // namespace
 namespace rules {
 
@@ -666,7 +669,7 @@ found farm_cut_off(const snap&, const snap& now) {
 }
 
 found farm_node_missing(const snap&, const snap& now) {
-  if (!now.farm) return std::nullopt;
+  if (!knows_farm(now)) return std::nullopt;
   std::vector<std::uint32_t> nodes;
   for (const farm_node_report& n : now.farm->nodes)
     if (n.stands == farm_standing::missing) nodes.push_back(n.node);
@@ -679,7 +682,7 @@ found farm_node_missing(const snap&, const snap& now) {
 }
 
 found farm_not_one_run(const snap&, const snap& now) {
-  if (!now.farm) return std::nullopt;
+  if (!knows_farm(now)) return std::nullopt;
   std::vector<std::string> apart;
   for (const farm_node_report& n : now.farm->nodes) {
     if (n.node == now.node && !n.failure.empty())

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plan for runs that keep everything on a CPU: a kernel reads each packet once, measures and packs it,
-// and writes it to its place in the output. The bytes are those of two_pass_plan<keep_all>.
+// The plan for runs that keep everything on a CPU: a kernel reads each packet once, measures and
+// packs it, and writes it to its place in the output. The bytes are those of
+// two_pass_plan<keep_all>.
 //
 // A *tile* is up to eight boards of a fragment. Each CUDA block takes tiles by ticket in rising
 // order, builds the data of its boards in shared memory, and publishes their length. The place of

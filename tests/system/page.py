@@ -70,9 +70,10 @@ class Page(InABrowser):
         self.browser.run("window.Date = Real")
         status = daemon.status()
         status["latest_spills"] = [{"spill": 1, "admitted": 90, "incomplete": 10, "expected": 100, "stored": 20, "rejected": 60, "shed": 10}]
-        self.browser.run(f"showSpills({json.dumps(status)})")
-        self.assertEqual(self.bars(), [["stored", "rejected", "shed", "lost"]])
-        self.assertIn("1 of them with events that are incomplete or missing, 1 with events that were shed", self.text("spills-text"))
+        show = f"showSpills({json.dumps(status)});"  # the page asks the daemon again soon, and then shows its spills
+        harness.wait_until(lambda: self.browser.run(show) or self.bars() == [["stored", "rejected", "shed", "lost"]], "the parts of a bar")
+        self.assertIn("1 of them with events that are incomplete or missing, 1 with events that were shed",
+                      self.browser.run(show + "return document.getElementById('spills-text').textContent"))
         self.the_first_trouble_is_the_headline(status)
         # A run that ends is no fault.
         status = daemon.status()

@@ -29,12 +29,12 @@ class Reading(harness.SystemTest):
         self.send_events(sender, {key: self.events[key] for key in list(self.events)[:events]})
         sender.end(3, self.EVENTS)
 
-    def fill_store(self, events=EVENTS, **sections):
+    def fill_store(self, events=EVENTS, clean=True, **sections):
         """A store of the events, by way of a daemon; the receiver goes on."""
         receiver, daemon = self.start_receiver(), self.start_daemon(**sections)
         self.send(daemon, events)
         daemon.wait_for_stored(events)
-        self.stop_daemon(daemon)
+        self.stop_daemon(daemon, clean)
         return receiver
 
     def info(self, path, code=0):
@@ -301,7 +301,7 @@ class Ledgers(Reading):
         """Run 8 sends the same numbers, and loses the last event: run 7 does not make that good, nor is it mixed with it."""
         self.of_daemon.rename(self.folder / "ledger-7.json")
         last = self.EVENTS - 1
-        self.assertEqual(self.fill_store(last, run={"number": 8}).stop(), 0)
+        self.assertEqual(self.fill_store(last, clean=False, run={"number": 8}).stop(), 0)
         self.says(FAILED, "runs 7 and 8 are stored with the same event numbers: choose the sent one with --run", "verify", self.sent, self.store)
         self.says(FAILED, "no block of run 9 is stored, only of runs 7 and 8", "verify", self.sent, self.store, "--run", "9")
         self.says(FAILED, f"it holds {self.EVENTS + last} events of spills 3 to 3 of runs 7 and 8", "inspect", self.store, "--run", "7", "--event", "3/99")

@@ -140,7 +140,7 @@ class Selecting(harness.SystemTest):
                  "kept_by": named(s.kept_by, names), "vetoes": named(s.vetoes, counters), "unknown": named(s.unknown, counters),
                  "quantities": s.quantities, "photons": [p._asdict() for p in s.photons],
                  "hits": [{"counter": counters[c], "module": module, "energy": energy, "time": time} for c, module, energy, time in s.hits]},
-                {k: v for k, v in event.items() if k not in ("spill", "event", "kept", "refused", "payload", "asked_by", "control_of")}, key)
+                {k: v for k, v in event.items() if k not in ("run", "spill", "event", "kept", "refused", "payload", "asked_by", "control_of")}, key)
             self.assertEqual(s.settings, said["settings"])
 
     def assert_prescales(self, said, run):

@@ -3,8 +3,8 @@
 // program must fail with a report of a data race; that shows that the check works.
 #include <cstdint>
 
-#include "tests/gpu/executors/threaded.hpp"
 #include "gpu/memory/column.hpp"
+#include "tests/gpu/executors/threaded.hpp"
 
 namespace {
 

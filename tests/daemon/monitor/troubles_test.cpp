@@ -202,7 +202,7 @@ const row rows[] = {
        lose(l, 2, 1);
        l.now.latest_spills = {{6, 900, 1, 1000, 0}};
      },
-     severity::note, losing::now, "3 of 904 events"},
+     severity::note, losing::now, "1 of 901 events of the last spill"},
     {"events_missing",
      [](looks& l) {
        l.now.latest_spills = {{35, 920, 0, 1400, 480}};
