@@ -25,7 +25,7 @@ import level2
 import own_etcd
 import own_space
 from harness import failing
-from headline_stage import QUIET, SAMPLES, Skipped, System, Watched, row, whole  # which makes tests/fault known
+from headline_stage import LONG, QUIET, SAMPLES, Skipped, System, Watched, row, whole  # which makes tests/fault known
 from preload import CLOCK_SHIFT, LyingMachine
 from rows.daemon_rows import OneThread, threads
 from runs import UnixConnection
@@ -72,7 +72,7 @@ loses = lambda b, s, n, p: [] if n and n % 5 == 0 else whole(b, s, n, p)
 malformed = lambda b, s, n, p: [d[:12] + b"\0\0" + d[14:] if n and d[4:8] == bytes(4) else d for d in whole(b, s, n, p)]
 damaged_copies = lambda *x: [copy for d in whole(*x) for copy in ((d, d[:-4] + b"\xff\xfe\xfd\xfc") if len(d) > 12 else (d,))]
 numbered_otherwise = lambda *x: [d[:11] + bytes([d[11] + 20]) if len(d) == 12 else d for d in whole(*x)]
-late = lambda b, s, n, p: b.later.append((time.monotonic() + 2, whole(b, s, n, p))) or []
+late = lambda b, s, n, p: b.later.append((time.monotonic() + 2, whole(b, s, n, p))) or [] if n else whole(b, s, n, p)
 thinned = lambda b, s, n, p: [d for d in whole(b, s, n, p) if n is None or random.random() >= 0.04]
 stalls = lambda b, s, n, p: (time.sleep(0.8) if n == 20 and p == 3 else None, whole(b, s, n, p))[1]
 one_in_100 = lambda b, s, n, p: [] if n == s % 100 and p == s % 7 else whole(b, s, n, p)
@@ -235,7 +235,7 @@ def jumping_clock(s):
 # The table
 
 CRATE, NOTHING, ABSENT = "crate_fault critical", "nothing_admitted critical", "receiver_absent warning"
-MILDER = ("datagrams_refused", "duplicates", "events_incomplete")  # what half a second has shown of it
+MILDER = ("datagrams_refused", "duplicates", "events_incomplete", "events_missing")  # what half a second has shown of it
 FULL = ("spilling", "spool_fills_up", "spool_full", "outbox_full", "no_frame")  # on the way to shedding
 
 
@@ -332,9 +332,13 @@ SYSTEMS = {
 }
 
 
+# Beside other tests on a busy machine the systems of the whole table take turns too slowly: L3_LONG=1 plays it, by itself.
+SHORT = ("crates: a crate is silent", "link: the receiver is killed", "senders: the network", "runs: the beam comes")
+
+
 class Headlines(Watched):
     def test_table(self):
-        self.play(SYSTEMS, ONLY)
+        self.play(SYSTEMS, ONLY or (() if LONG else SHORT))
 
 
 if __name__ == "__main__":
