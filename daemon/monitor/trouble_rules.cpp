@@ -380,6 +380,8 @@ found events_missing(const snap& before, const snap& now) {
   if (now.latest_spills.empty() || now.spill_age.value_or(longest_cycle) >= longest_cycle)
     return std::nullopt;
   const spill_account& last = now.latest_spills.back();
+  // A first spill without events began before the daemon: only its end has come.
+  if (now.ended_spills.spills == 1 && last.admitted + last.incomplete == 0) return std::nullopt;
   const std::uint64_t missing = last.missing;
   const std::uint64_t sent = last.expected.value_or(last.admitted + last.incomplete + missing);
   if (missing == 0) return std::nullopt;
