@@ -264,8 +264,9 @@ class Runs(Controlled):
         (ledger,), = self.ledgers_by_run().values()
         self.assertEqual(ledger["datagrams"]["received"], udp.sent - before)
         for start in (1, 2):
-            status = self.daemon.wait_for(lambda s: s["run_state"] == "configured" and s["spool"] and s["spool"]["events"] == 20, "20 events on disk")
-            self.assertEqual((status["state"]["degraded"], status["problem"]["name"]), (["spool_waits"], "spool_waits"))
+            status = self.daemon.wait_for(lambda s: s["run_state"] == "configured" and s["spool"] and s["spool"]["events"] == 20 and
+                                          s["state"]["degraded"] == ["spool_waits"], "20 events on disk, and no other trouble")
+            self.assertEqual(status["problem"]["name"], "spool_waits")
             self.assertRegex(status["problem"]["text"], r"^20 events on disk .* wait for the next run, .*`koto-l3 run start`")
             metrics = self.daemon.metrics()
             self.assertEqual((metrics["koto_l3_spool_events"], metrics['koto_l3_trouble{name="spool_waits",severity="warning"}']), (20, 1))
