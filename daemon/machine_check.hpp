@@ -24,7 +24,7 @@ using memory_guard = std::function<std::string(const daemon_settings&)>;
 /// no folder, or the outbox is too small.
 [[nodiscard]] std::vector<std::string> wrong_with_node(const daemon_settings& s);
 
-/// What --check-config finds beside the files of a configuration.
+/// The checks of --check-config that go beyond the files of a configuration.
 struct start_check {
   std::vector<std::string> wrong; ///< why no daemon with these settings starts here as this user
   std::vector<std::string> notes; ///< what only the service manager creates

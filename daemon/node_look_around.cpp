@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a node does twice a second: it compares crates, histograms and threads, and logs spills.
+// The node calls this twice a second. It compares crates, histograms and threads, and logs spills.
 #include "daemon/node_parts.hpp"
 #include "monitor/log.hpp"
 

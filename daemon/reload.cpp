@@ -23,7 +23,7 @@ namespace {
 constexpr std::size_t most_lines = 10;        // mistakes of one file in the log
 constexpr std::size_t longest_mistake = 1000; // bytes; a mistake may quote a value of any length
 
-/// What is wrong with the value of a key, with the place where the key was set.
+/// Describes the mistake in the value of a key, and where the key was set.
 std::string mistake_at(const loaded_config& config, std::string_view path, std::string text) {
   const auto origin = config.origins.find(path);
   return to_string(

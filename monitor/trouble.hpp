@@ -70,7 +70,7 @@ inline constexpr auto urgency = [](const auto& t) {
                     -static_cast<int>(t.how_bad));
 };
 
-/// What the metrics show of a kind. They lag the list, so that no scrape misses a short trouble.
+/// The metrics of a kind. They stay longer than the trouble, so that no scrape misses a short one.
 struct trouble_flags {
   bool critical = false;
   bool warning = false;
@@ -83,7 +83,7 @@ struct trouble_list {
 
   /// "good", "note", "warning" or "critical": the worst of them.
   [[nodiscard]] std::string_view level() const;
-  /// The trouble for the headline; nullptr if there is none, or only notes.
+  /// The trouble for the headline; nullptr if every trouble is a note, or the list is empty.
   [[nodiscard]] const trouble* headline() const;
   /// Names of those that are critical or warnings.
   [[nodiscard]] std::vector<std::string_view> degraded() const;
@@ -153,7 +153,7 @@ public:
     log_level level = log_level::warning;
     std::string text;
   };
-  /// What the last look() has to log: troubles that began, changed or are over.
+  /// The log lines of the last look(): troubles that began, changed or ended.
   [[nodiscard]] const std::vector<line>& news() const { return news_; }
 
 private:

@@ -72,7 +72,7 @@ sign look_at_ledger(const receive_snapshot& /*before*/, const receive_snapshot& 
                  .what = s.ledger_error};
 }
 
-/// Of another version, or of another program.
+/// Whether the block comes from another version or another program.
 bool is_foreign(block_fault f) { return f == block_fault::version || f == block_fault::magic; }
 
 /// A damaged block is sent again.

@@ -37,7 +37,7 @@ public:
   /// Throws std::runtime_error if another daemon has it, or if ledgers cannot be written there, so
   /// that this fails at the start and not at the end.
   void prepare();
-  /// Why prepare() would fail, whoever has locked the place now; empty if it would not.
+  /// Why prepare() would fail, without looking at the lock; empty if it would succeed.
   [[nodiscard]] std::string why_not_here() const;
   [[nodiscard]] std::string file_of(const ledger& l) const;
   [[nodiscard]] static std::string record_beside(const std::string& ledger_file) {

@@ -31,12 +31,11 @@ constexpr std::array kinds{
           "Not even the CPU can compute events. Only a bug can cause this.",
           "restart the daemon (`systemctl restart koto-l3d`) and keep the log", "0s", "", true},
          rules::engine_error},
-    kind{
-        {"data_without_run", with_data, shift,
-         "Crates send, but no run is active: all data are dropped and counted "
-         "(`koto_l3_no_run_datagrams_total`). The daemon was restarted, or nobody has begun a run.",
-         "begin a run: `koto-l3 run start`; it begins with the next pause of the beam", "0s", ""},
-        rules::data_without_run},
+    kind{{"data_without_run", with_data, shift,
+          "Crates send, but no run is active: all data are dropped and counted "
+          "(`koto_l3_no_run_datagrams_total`). The daemon was restarted, or no run was started.",
+          "begin a run: `koto-l3 run start`; it begins with the next pause of the beam", "0s", ""},
+         rules::data_without_run},
     kind{{"nothing_admitted", with_data, shift,
           "Data arrive, but no event is admitted: everything is lost. The text names the likeliest "
           "cause by the counted reasons, and the action names further ones.\n\n* `duplicate`, "
