@@ -476,6 +476,11 @@ TEST(daemon_troubles, are_all_in_the_table_above_and_have_alerts_for_what_they_f
 TEST(daemon_troubles, give_no_false_critical_alarm) {
   const std::pair<const char*, void (*)(looks&)> disturbed[] = {
       {"nothing", [](looks&) {}},
+      {"a daemon that begins within a spill",
+       [](looks& l) {
+         l.now.ended_spills.spills = 1;
+         l.now.latest_spills = {{35, 0, 0, 40, 40}};
+       }},
       {"a beam that pauses",
        [](looks& l) {
          l.now.account = l.before.account;
