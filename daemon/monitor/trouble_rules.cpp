@@ -75,7 +75,8 @@ finding fills(finding f, const snap& s, bool disk_takes) {
   if (!f.seconds_left) return f;
   f.loses = losing::soon;
   if (*f.seconds_left < urgent) f.how_bad = severity::critical;
-  f.text += fmt::format("; at this rate events are lost in {}", in_words(*f.seconds_left));
+  f.text += *f.seconds_left < 1 ? "; there is no room left"
+                                : "; at this rate events are lost in " + in_words(*f.seconds_left);
   return f;
 }
 
@@ -566,26 +567,26 @@ found outbox_full(const snap& before, const snap& now) {
 
 found shedding(const snap& before, const snap& now) {
   finding f = warning("");
-  const bool lost = add_shed(f, before, now, shed::priority);
-  if (!lost && !now.parts.sheds) return std::nullopt;
+  if (!add_shed(f, before, now, shed::priority) && !now.parts.sheds) return std::nullopt;
+  f.loses = losing::now; // also between two events
+  f.share = std::max(f.share, ratio(now.this_spill.shed, now.this_spill.admitted));
   std::uint8_t top = 0;
   for (const line_snapshot& l : now.lines) top = std::max(top, l.priority);
   bool top_is_prescaled = now.lines.empty();
-  std::vector<std::string> prescaled;
+  std::vector<std::string> kept;
+  const auto none = std::ranges::count(now.lines, 0U, &line_snapshot::shed_prescale);
   for (const line_snapshot& l : now.lines) {
-    if (l.shed_prescale == 1) continue;
-    top_is_prescaled = top_is_prescaled || l.priority == top;
-    prescaled.push_back(l.shed_prescale == 0
-                            ? fmt::format("none of {}", l.name)
-                            : fmt::format("1 in {} of {}", l.shed_prescale, l.name));
+    if (l.shed_prescale != 1) top_is_prescaled = top_is_prescaled || l.priority == top;
+    if (l.shed_prescale > 1) kept.push_back(fmt::format("1 in {} of {}", l.shed_prescale, l.name));
   }
+  if (none != 0) kept.push_back(fmt::format("nothing of {} line{}", none, none == 1 ? "" : "s"));
   f.text =
-      fmt::format("{} events of this spill were shed for lack of room{}; {}", now.this_spill.shed,
-                  prescaled.empty() ? "" : ", kept are " + first_names(prescaled),
+      fmt::format("{} events of this spill were shed for lack of room; {}{}", now.this_spill.shed,
                   top_is_prescaled ? "events of the highest priority are lost"
-                                   : "no event of the highest priority is lost yet");
+                                   : "no event of the highest priority is lost yet",
+                  kept.empty() ? "" : "; kept: " + first_names(kept));
   f.how_bad = top_is_prescaled ? severity::critical : severity::warning;
-  f.what = first_names(prescaled);
+  f.what = first_names(kept);
   return f;
 }
 
@@ -722,9 +723,8 @@ found receiver_wrong(const snap&, const snap& now) {
 
 found spilling(const snap&, const snap& now) {
   if (!now.parts.spilling) return std::nullopt;
-  return warning(fmt::format("the outbox's memory is full, and events go to disk until the "
-                             "receiver at {} accepts more; nothing is lost",
-                             now.receiver));
+  return warning(fmt::format(
+      "memory is full, and events go to disk until the receiver at {} accepts more", now.receiver));
 }
 
 found spool_full(const snap&, const snap& now) {

@@ -333,16 +333,15 @@ const row rows[] = {
        l.now.lines = {line("signal", 200, 1), line("minimum_bias", 50, 0)};
      },
      severity::warning, losing::now,
-     "77 events of this spill were shed for lack of room, kept are none of minimum_bias; no event "
-     "of the highest priority is lost yet"},
+     "77 events of this spill were shed for lack of room; no event of the highest priority is lost "
+     "yet; kept: nothing of 1 line"},
     {"shedding",
      [](looks& l) {
        l.now.parts.sheds = true;
-       l.now.account.events.shed["priority"] = 20;
        l.now.lines = {line("signal", 200, 8)};
      },
      severity::critical, losing::now,
-     "kept are 1 in 8 of signal; events of the highest priority are lost"},
+     "events of the highest priority are lost; kept: 1 in 8 of signal"},
     {"lost_at_run_end",
      [](looks& l) {
        l.now.ended_run = {7, {{"drain", 50}, {"priority", 3}}};
@@ -369,7 +368,7 @@ const row rows[] = {
     {"receiver_wrong", [](looks& l) { l.now.parts.receiver_wrong = true; }, severity::critical,
      losing::no, "blocks that were never sent"},
     {"spilling", [](looks& l) { l.now.parts.spilling = true; }, severity::warning, losing::no,
-     "nothing is lost"},
+     "events go to disk"},
     {"spool_fills_up", [](looks& l) { l.now.spool->seconds_left = 1799; }, severity::warning,
      losing::soon, "will be full in 29 min"},
     {"spool_fills_up", [](looks& l) { l.now.spool->seconds_left = 180; }, severity::critical,
