@@ -370,8 +370,10 @@ found events_incomplete(const snap& before, const snap& now) {
   if (!causes.empty() && 2 * total_of(causes) > more) {
     f.text += "; " + text_of(causes[0], now);
     f.action = action_of(causes);
-  } else if (worst_of(now.crates) == nullptr) {
-    f.text += "; no crate stands out, and nothing was dropped here";
+  } else if (worst_of(now.crates) == nullptr && missing.most.empty()) {
+    f.text += "; no crate stands out, and nothing was dropped here; likely cause: the network "
+              "between level 2 and this node loses datagrams";
+    f.action = "check what all crates share: the switch, its uplink and this node's network card";
   }
   return f;
 }
@@ -404,10 +406,8 @@ found datagrams_refused(const snap& before, const snap& now) {
       rise(before.account.datagrams.received, now.account.datagrams.received);
   const bool turned_away =
       std::ranges::any_of(all, [](const dropped& d) { return d.reason.starts_with("stream_"); });
-  finding f;
-  f.how_bad = turned_away || ratio(total_of(all), came) >= warning_share ? severity::warning
-                                                                         : severity::note;
-  f.text = text_of(refused_between(now.lately, now.account).front(), now);
+  finding f = warning(text_of(refused_between(now.lately, now.account).front(), now));
+  if (!turned_away && ratio(total_of(all), came) < warning_share) f.how_bad = severity::note;
   f.action = action_of(all);
   f.what = all[0].reason;
   return f;

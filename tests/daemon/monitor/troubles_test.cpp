@@ -182,7 +182,8 @@ const row rows[] = {
      },
      severity::critical, losing::now,
      "577 of 1000 events of this spill are lost: they lack fragments (crate 17 in 47, crate 16 in "
-     "46, crate 15 in 45 and 15 more crates); no crate stands out, and nothing was dropped here"},
+     "46, crate 15 in 45 and 15 more crates); no crate stands out, and nothing was dropped here; "
+     "likely cause: the network between level 2 and this node loses datagrams"},
     {"events_incomplete",
      [](looks& l) {
        lose(l, 10, 990);
