@@ -162,6 +162,7 @@ class Page(InABrowser):
         cells = self.browser.run("return [...document.querySelectorAll('#crates li')].map(e => [e.innerText.split('\\n')[0], e.className])")
         self.assertEqual(cells, [["0", ""], ["1", "bad"], ["2", ""]])
         self.assertEqual(self.state(), "off")
+        self.assertIn("receiving, losing events", self.text("mode"))
         self.assertIn("receiver absent", self.text("others"))
         self.assertEqual(self.way()["receiver"], "warning")
         self.assertEqual(self.way()["building"], "critical")
