@@ -151,13 +151,6 @@ class Shared(harness.SystemTest):
                                                    self.folder / "second.log"))
                 self.assertNotEqual(second.wait(), 0)
                 self.assertIn(sentence, second.said())
-        for place, port, sentence in ((self.folder / "other", mine.receiver, "in use"), (self.store, mine.receiver + 1, str(self.store)),
-                                      (self.folder / "no" / "place", mine.receiver + 1, ""), (first.ledger_file, mine.receiver + 1, "")):
-            with self.subTest("a receiver", place=place):
-                second = self.keep(harness.Program([harness.BIN / "koto-l3", "receive", "--bind", f"tcp://{harness.HOST}:{port}", "--out", place],
-                                                   self.folder / "second.log"))
-                self.assertEqual(second.wait(), MISSING, second.said())
-                self.assertIn(sentence, second.said())
         self.ports = mine
         sent, sender = self.make_events(20), self.udp_sender(first)
         self.send_events(sender, sent)

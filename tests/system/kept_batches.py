@@ -47,16 +47,6 @@ class KeptBatches(harness.SystemTest):
         for on in ("serial", "pool"):
             self.replay(batch, ("--on", on), 0, "no output was stored")
 
-    def test_other_files_are_refused(self):
-        damaged, other = self.folder / "damaged", self.folder / "other"
-        damaged.write_bytes(b"KL3D" + bytes(100))
-        other.write_bytes(b"anything")
-        serial = ("--on", "serial")
-        for file, on, code, text in ((damaged, serial, FAILED, "the header at offset 0 is damaged"), (other, serial, FAILED, "is not a .l3batch file"),
-                                     (self.folder / "none", serial, MISSING_RESOURCE, "cannot read"), (other, (), USAGE, "."), (other, ("--on", "nowhere"), USAGE, ".")):
-            with self.subTest(file.name, on=on):
-                self.replay(file, on, code, text)
-
 
 if __name__ == "__main__":
     harness.main()

@@ -24,22 +24,6 @@ class Start(harness.SystemTest):
             self.assertIn(text, p.said())
         self.assertLessEqual(len(p.said().splitlines()), 17, p.said())  # the memory plan and a sentence
 
-    def test_starts_that_cannot_be(self):
-        file, none = self.folder / "file", self.folder / "none"
-        file.write_text("no folder")
-        for path in (none, self.folder):
-            self.start(path, BAD_CONFIGURATION, str(path))
-        for sections, *texts in (
-                ({"spool": {"folder": str(file), "size": "64 MiB", "floor": "0 B"}}, f"{file}"),
-                ({"run": {"control": str(none / "s"), "ledger": f"{self.folder}/ledgers/"}}, "(run.control)"),
-                ({"run": {"ledger": str(none / "ledger.json")}}, "run.ledger: cannot write"),
-                ({"outbox": {"memory": "1024 GiB"}}, "koto-l3d: the configuration needs 1", "of memory or more", "lower outbox.memory")):
-            with self.subTest(texts[0]):
-                self.start(self.write_config(**sections), MISSING_RESOURCE, *texts)
-        p = subprocess.run([harness.BIN / "koto-l3d", "--config", self.write_config(**sections), "--check-config"], capture_output=True, text=True)
-        self.assertEqual((p.returncode, p.stdout), (MISSING_RESOURCE, ""), p.stderr)
-        self.assertIn(texts[0], p.stderr)
-
     def test_a_port_that_is_taken(self):
         for kind, port, key in ((socket.SOCK_DGRAM, self.ports.udp + 3, "udp.bind"), (socket.SOCK_STREAM, self.ports.tcp, "tcp.bind"),
                                 (socket.SOCK_STREAM, self.ports.monitor, "monitor.bind")):
@@ -73,43 +57,6 @@ class Start(harness.SystemTest):
         daemon.wait_for(lambda s: s["problem"] and text in s["problem"]["text"], "the name in /status")
         daemon.wait_to_say(f"output link: the name {name} (forward.to) has no address on this machine: ")
         self.assertEqual(daemon.stop(), 0)
-
-    def test_a_receiver_with_less_memory_than_it_may_need(self):
-        p = self.keep(harness.Program(["prlimit", f"--as={1 << 30}", harness.BIN / "koto-l3", "receive", "--bind",
-                                       f"tcp://{harness.HOST}:{self.ports.receiver}", "--out", self.store], self.folder / "receiver.log"))
-        p.wait_to_say("has 1024 MiB, which is less: the receiver may run out of memory when all peers send")
-        self.assertEqual(p.stop(), 0, p.said())
-
-    def test_another_receiver_with_an_empty_folder_takes_over(self):
-        """The first receiver's machine is lost: what it acknowledged is its own; the rest goes to the next."""
-        first, daemon, sent = self.start_receiver(), self.start_daemon(), self.make_events(200)
-        sender, events = self.udp_sender(daemon), list(sent.items())
-        self.send_events(sender, dict(events[:100]))
-        daemon.wait_for_stored(100)
-        first.kill()
-        self.start_receiver(store=self.folder / "second")
-        self.send_events(sender, dict(events[100:]))
-        daemon.wait_for_stored(200)
-        self.stop_daemon(daemon)
-        stored = [e for name in ("store", "second") for e in harness.store_reader.events_of(self.folder / name, whole=False)]
-        self.assertEqual(sorted((e.spill, e.number) for e in stored), sorted(sent))
-
-
-class Descriptors(harness.SystemTest):
-    """A process may have a limited number of them."""
-
-    def test_a_start_that_they_do_not_suffice_for_names_the_limit(self):
-        p = subprocess.run(["prlimit", "--nofile=8:8", harness.BIN / "koto-l3d", "--config", self.write_config()], capture_output=True,
-                           text=True, timeout=harness.PATIENCE)
-        self.assertEqual(p.returncode, 69, p.stderr)
-        self.assertIn("Too many open files: this process may have 8 at once; raise LimitNOFILE of its unit, or `ulimit -n`", p.stderr)
-
-    def test_a_daemon_that_had_none_for_a_sender_accepts_it_later(self):
-        daemon = self.start_daemon()
-        daemon.limit("nofile", 10)
-        with socket.create_connection((harness.HOST, self.ports.tcp), timeout=harness.PATIENCE):
-            daemon.limit("nofile", 1024)
-        self.stream_sender(run=7).connect()
 
 
 class AfterACrash(harness.SystemTest):
