@@ -80,45 +80,19 @@ class SilentNameServers(Names):
                 if b"WATCHDOG=1" in self.manager.recv(4096):
                     self.pings.append(time.monotonic())
 
-    def end_in_time(self, end, **run):
+    def test_the_daemon_ends(self):
         """The receiver had an address, and goes away with it."""
-        receiver, config = self.start_receiver(), self.write_config(forward={"to": f"tcp://{NAME}:{self.ports.receiver}"}, run=run)
-        daemon = self.keep(harness.Daemon(config, self.ports, self.folder, {"NOTIFY_SOCKET": str(self.folder / "notify")}))
-        daemon.wait_to_say("ready")
-        if run:
-            self.assertEqual(self.run_tool("run", "start", "--socket", run["control"])[0], 0)
-        daemon.ready()
+        receiver, config = self.start_receiver(), self.write_config(forward={"to": f"tcp://{NAME}:{self.ports.receiver}"})
+        daemon = self.keep(harness.Daemon(config, self.ports, self.folder, {"NOTIFY_SOCKET": str(self.folder / "notify")})).ready()
         daemon.wait_for(lambda s: "receiver_absent" not in s["state"]["degraded"], "the receiver")
         (self.folder / "hosts").write_text("")
         receiver.stop()
         daemon.wait_to_say("no name server answers (/etc/resolv.conf: 127.0.0.53)")
         begun, self.pings = time.monotonic(), []
-        end(daemon)
+        self.assertEqual(daemon.stop(), 0, daemon.said())
         seconds = time.monotonic() - begun
         self.assertLess(seconds, self.bar)
         self.assertLess(max((b - a for a, b in zip([begun, *self.pings], [*self.pings, begun + seconds]))), self.bar)
-        print(f"{seconds:.1f} s", end=" ", flush=True)
-        return daemon
-
-    def test_the_daemon_ends(self):
-        self.end_in_time(lambda daemon: self.assertEqual(daemon.stop(), 0, daemon.said()))
-
-    def test_a_run_ends(self):
-        control = str(self.folder / "control.sock")
-
-        def stop(daemon):
-            self.assertEqual(self.run_tool("run", "stop", "--socket", control)[0], 0)
-            daemon.wait_to_say("has ended")
-        self.assertEqual(self.end_in_time(stop, control=control, ledger=f"{self.folder}/ledgers/").stop(), 0)
-
-    def test_a_start(self):
-        """The address to listen at has a name: the start fails in time, and says why."""
-        begun = time.monotonic()
-        p = self.keep(harness.Program([harness.BIN / "koto-l3d", "--config", self.write_config(tcp={"bind": f"other.test:{self.ports.tcp}"})],
-                                      self.folder / "daemon.log"))
-        self.assertEqual(p.wait(), MISSING)
-        self.assertIn("other.test has no address on this machine: no name server answers (/etc/resolv.conf: 127.0.0.53)", p.said())
-        self.assertLess(time.monotonic() - begun, 2 * self.bar)
 
 
 @unittest.skipUnless(has_ipv6(), "this machine has no address ::1")
@@ -181,17 +155,6 @@ class OverIpv6(Names):
                 at = "127.0.0.1" if "127.0.0.1" in known else "::1"
                 harness.wait_until(lambda: status_at(at, self.ports.monitor)["events"]["forwarded"] == len(sent), "all events stored")
                 self.end_and_compare(daemon, receiver, sent)
-
-    def test_senders_that_are_not_listed(self):
-        self.start_receiver()
-        others = {"allow": ["2001:db8::/32", "127.0.0.0/8", "::2"]}
-        daemon = self.start_daemon(udp={"bind": f"[::1]:{self.ports.udp}", **others}, tcp={"bind": f"[::1]:{self.ports.tcp}", **others})
-        with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as sender:
-            for _ in range(3):
-                sender.sendto(bytes(12), ("::1", self.ports.udp))
-        with socket.create_connection(("::1", self.ports.tcp), harness.PATIENCE) as sender:
-            self.assertEqual(sender.recv(1), b"")
-        self.assertEqual(harness.nonzero(self.stop_daemon(daemon)["datagrams"]["malformed"]), {"source": 4})
 
     def test_listening_on_a_name_without_an_address(self):
         self.know("::1")
