@@ -25,6 +25,11 @@ def parts(help_text: str):
     return words, usage, lists
 
 
+def commands_of(lists):
+    """[(heading, [(command, text)])]; other lists have options, or what is no option."""
+    return [(heading, entries) for heading, entries in lists.items() if heading != "Positionals" and not entries[0][0].startswith("-")]
+
+
 def told(program: str, *command: str):
     done = subprocess.run([program, *command, "--help"], capture_output=True, text=True, check=True)
     return parts(done.stdout)

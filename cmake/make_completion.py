@@ -8,13 +8,14 @@ import re
 import sys
 
 sys.dont_write_bytecode = True
-from help_text import told  # noqa: E402
+from help_text import commands_of, told  # noqa: E402
 
 
 def options_of(lists):
     """(names, allowed values or None, help text) of each option."""
-    groups = [entries for heading, entries in lists.items() if heading not in ("Positionals", "Subcommands")]
-    for entry, text in itertools.chain(*groups):
+    for entry, text in itertools.chain(*lists.values()):
+        if not entry.startswith("-"):
+            continue
         names, _, rest = entry.partition(" ")
         values = re.search(r"\{([\w,-]+)\}", rest)
         takes = values[1].split(",") if values else [] if re.match(r"[A-Z]", rest) and not rest.startswith("Excludes") else None
@@ -24,7 +25,7 @@ def options_of(lists):
 def tree(program, *command):
     """{command words: (options, subcommands with their texts)}"""
     _, _, lists = told(program, *command)
-    below = lists.get("Subcommands", [])
+    below = [entry for _, entries in commands_of(lists) for entry in entries]
     found = {command: (list(options_of(lists)), below)}
     for name, _ in below:
         found |= tree(program, *command, name)

@@ -8,7 +8,7 @@ import re
 import sys
 
 sys.dont_write_bytecode = True
-from help_text import told  # noqa: E402
+from help_text import commands_of, told  # noqa: E402
 
 
 def roff(text: str) -> str:
@@ -29,9 +29,9 @@ def tagged(entries, but=()) -> list[str]:
 def help_of(program: str) -> list[str]:
     _, _, lists = told(program)
     lines = [".SH OPTIONS", *tagged(lists["Options"])]
-    if "Subcommands" in lists:
-        lines.append(".SH COMMANDS")
-        for name, _ in lists["Subcommands"]:
+    for heading, commands in commands_of(lists):
+        lines.append(".SH COMMANDS" + ("" if heading == "Commands" else f": {heading.upper()}"))
+        for name, _ in commands:
             words, usage, own = told(program, name)
             lines += [f".SS {roff(name)}", f"\\fB{roff(usage)}\\fR", ".PP", roff(words[0])]
             lines += tagged([*own.get("Positionals", []), *own["Options"]], ("-h,--help", "--version"))

@@ -98,20 +98,32 @@ int run_program(const std::string& name, const std::string& what, std::span<cons
   program.require_subcommand(1);
   program.failure_message(usage_mistake);
 
+  std::vector<const char*> words(argv, argv + argc);
+  if (words.size() > 1 && words[1] == std::string_view("help")) { // "help X" is "X --help"
+    words.erase(words.begin() + 1);
+    words.push_back("--help");
+  }
+
   // Creating options takes most of a program's start, so only the wanted command's are created.
-  const std::string asked = argc > 1 ? argv[1] : "";
+  const std::string asked = words.size() > 1 ? words[1] : "";
   const auto found = std::ranges::find(commands, asked, &command::name);
   command_body run;
+  const auto add = [&](const command& c) {
+    c.add(command_line(&program), run);
+    program.get_subcommands(nullptr).back()->group(c.group);
+  };
   if (found != commands.end()) {
-    found->add(command_line(&program), run);
+    add(*found);
     program.get_subcommands(nullptr).front()->set_version_flag("--version", version);
   } else if (!asked.empty() && asked[0] != '-') {
     return no_such_command(name, asked, commands);
   } else if (asked != "--version") {
-    for (const command& c : commands) c.add(command_line(&program), run);
+    for (const command& c : commands) add(c);
   }
 
   take_plain_numbers(program);
+  program.get_formatter()->label("SUBCOMMAND", "COMMAND");
+  program.footer(name + " help COMMAND shows the options of a command.");
 
   const auto failed = [&](const char* text, int code, bool in_lines = false) {
     if (in_lines)
@@ -121,7 +133,7 @@ int run_program(const std::string& name, const std::string& what, std::span<cons
     return code;
   };
   try {
-    program.parse(argc, argv);
+    program.parse(static_cast<int>(words.size()), words.data());
   } catch (const CLI::ParseError& e) {
     const int code = program.exit(e) == 0 ? 0 : exit_usage; // also prints help and version
     if (std::cout.flush()) return code;

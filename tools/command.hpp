@@ -22,6 +22,7 @@ using command_adder = void(command_line program, command_body& run);
 struct command {
   std::string_view name;
   command_adder* add;
+  const char* group = "Commands"; ///< its heading in --help
 };
 
 /// Parses a program's command line, creates only the wanted command, runs it, and returns the exit

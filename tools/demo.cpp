@@ -27,7 +27,7 @@ namespace json = boost::json;
 struct demo_options {
   workload data;
   std::string udp_rate = "400ev/s";
-  std::string tcp_rate = "max";
+  std::string tcp_rate = "unlimited";
   std::filesystem::path folder;
   bool keep = false;
   bool json = false;

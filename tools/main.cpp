@@ -6,34 +6,39 @@
 
 namespace l3 {
 
-// Each is in the source of its name.
-command_adder add_simulate, add_replay, add_keys, add_receive, add_verify, add_extract, add_pack,
-    add_unpack, add_cables, add_select, add_efficiency, add_evaluate, add_reprocess, add_demo,
-    add_info, add_inspect, add_run, add_status, add_histograms, add_doctor;
+// Each is in the source of its name; `unpack` is in pack.cpp.
+command_adder add_receive, add_run, add_status, add_doctor, add_keys, add_rerun, add_info,
+    add_inspect, add_histograms, add_verify, add_extract, add_pack, add_unpack, add_select,
+    add_evaluate, add_efficiency, add_reprocess, add_cables, add_demo, add_simulate, add_replay;
 
 } // namespace l3
 
 int main(int argc, char** argv) {
-  constexpr std::array<l3::command, 20> commands{{{"simulate", l3::add_simulate},
-                                                  {"replay", l3::add_replay},
-                                                  {"keys", l3::add_keys},
-                                                  {"receive", l3::add_receive},
-                                                  {"verify", l3::add_verify},
-                                                  {"extract", l3::add_extract},
-                                                  {"info", l3::add_info},
-                                                  {"inspect", l3::add_inspect},
-                                                  {"run", l3::add_run},
-                                                  {"status", l3::add_status},
-                                                  {"histograms", l3::add_histograms},
-                                                  {"doctor", l3::add_doctor},
-                                                  {"pack", l3::add_pack},
-                                                  {"unpack", l3::add_unpack},
-                                                  {"cables", l3::add_cables},
-                                                  {"select", l3::add_select},
-                                                  {"efficiency", l3::add_efficiency},
-                                                  {"evaluate", l3::add_evaluate},
-                                                  {"reprocess", l3::add_reprocess},
-                                                  {"demo", l3::add_demo}}};
-  return l3::run_program("koto-l3", "koto-l3: level-2 data made, sent, stored and checked",
-                         commands, argc, argv);
+  constexpr const char* operate = "Operate";
+  constexpr const char* data = "Data";
+  constexpr const char* selection = "Selection";
+  constexpr const char* try_it = "Try";
+  constexpr std::array<l3::command, 21> commands{{{"receive", l3::add_receive, operate},
+                                                  {"run", l3::add_run, operate},
+                                                  {"status", l3::add_status, operate},
+                                                  {"doctor", l3::add_doctor, operate},
+                                                  {"keys", l3::add_keys, operate},
+                                                  {"rerun", l3::add_rerun, operate},
+                                                  {"info", l3::add_info, data},
+                                                  {"inspect", l3::add_inspect, data},
+                                                  {"histograms", l3::add_histograms, data},
+                                                  {"verify", l3::add_verify, data},
+                                                  {"extract", l3::add_extract, data},
+                                                  {"pack", l3::add_pack, data},
+                                                  {"unpack", l3::add_unpack, data},
+                                                  {"select", l3::add_select, selection},
+                                                  {"evaluate", l3::add_evaluate, selection},
+                                                  {"efficiency", l3::add_efficiency, selection},
+                                                  {"reprocess", l3::add_reprocess, selection},
+                                                  {"cables", l3::add_cables, selection},
+                                                  {"demo", l3::add_demo, try_it},
+                                                  {"simulate", l3::add_simulate, try_it},
+                                                  {"replay", l3::add_replay, try_it}}};
+  return l3::run_program("koto-l3", "koto-l3: the tool of KOTO's level-3 trigger", commands, argc,
+                         argv);
 }

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3 replay`: sends a file of level-2 data like the electronics, or computes a daemon's
-// dumped batch again.
+// `koto-l3 replay`: sends a file of level-2 data like the electronics.
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -22,12 +20,10 @@
 #include "tools/print.hpp"
 #include "tools/progress.hpp"
 #include "tools/replay/file_fault.hpp"
-#include "tools/replay/rerun.hpp"
 #include "tools/replay/tcp_replay.hpp"
 #include "tools/replay/udp_replay.hpp"
 #include "tools/whole_number.hpp"
 #include "transport/accounting/ledger.hpp"
-#include "transport/file/batch_file.hpp"
 
 namespace l3 {
 namespace {
@@ -63,7 +59,6 @@ struct options {
   std::string file;
   std::vector<std::string> to;
   std::string by = "event";
-  std::string on;
   std::string rate;
   std::uint32_t loops = 1;
   std::string ledger;
@@ -126,9 +121,6 @@ void check_times(const options& o, const replay_source& source) {
 }
 
 int replay(const options& o) {
-  if (o.to.empty()) {
-    throw command_error("--to is required, or for an .l3batch file --on", exit_usage);
-  }
   const auto to = destinations(o.to);
   const auto share = o.by == "spill" ? replay_share::by_spill : replay_share::by_event;
   const auto rate = o.rate.empty() ? replay_rate{} : from_option("--rate", o.rate, parse_rate);
@@ -198,42 +190,21 @@ int replay(const options& o) {
                                                 : report.trouble));
 }
 
-const std::map<std::string, backend>& executors() {
-  static const std::map<std::string, backend> all{{"serial", backend::serial},
-                                                  {"pool", backend::pool},
-                                                  {"cuda", backend::cuda},
-                                                  {"hip", backend::hip},
-                                                  {"sycl", backend::sycl}};
-  return all;
-}
-
-/// With --on the file is a batch; with --to it is level-2 data.
-int replay_or_rerun(const options& o) {
-  if (o.on.empty()) return replay(o);
-  check_readable(o.file);
-  if (!is_batch_file(o.file))
-    throw command_error(o.file + " is not a .l3batch file; other files need a destination (--to)");
-  return rerun(o.file, {executors().at(o.on), 0}) ? 0 : exit_failure;
-}
-
 } // namespace
 
 void add_replay(command_line program, command_body& run) {
   auto o = std::make_shared<options>();
-  const auto c = program.add_subcommand(
-      "replay", "send a file of level-2 data like the electronics, or compute a kept batch again");
-  c.add_option("file", o->file, "a .l2raw file, or a .l3batch file with --on").required();
-  const option to =
-      c.add_option("--to", o->to,
-                   "udp://host:port+n (n ports in turn) or tcp://host:port; several times "
-                   "for daemons that take turns")
-          .allow_extra_args(false);
+  const auto c =
+      program.add_subcommand("replay", "send a file of level-2 data like the electronics");
+  c.add_option("file", o->file, "a .l2raw file").required();
+  c.add_option("--to", o->to,
+               "udp://host:port+n (n ports in turn) or tcp://host:port; several times for daemons "
+               "that take turns")
+      .required()
+      .allow_extra_args(false);
   c.add_option("--by", o->by, "unit that several daemons get in turn")
       .check(one_of({"event", "spill"}))
       .capture_default_str();
-  const option on = c.add_option("--on", o->on, "compute a .l3batch file again on this executor")
-                        .check(one_of(executors()));
-  to.excludes(on);
   c.add_option(
       "--rate", o->rate,
       "10000ev/s, 40Gb/s or unlimited; without it the file's own times and spill structure");
@@ -272,9 +243,9 @@ void add_replay(command_line program, command_body& run) {
         return good ? "" : text + " is not a number of seconds above 0, up to a million";
       })
       .capture_default_str();
-  add_skip_damaged_flag(c, o->skip_damaged).excludes(on);
+  add_skip_damaged_flag(c, o->skip_damaged);
   c.add_flag("--json", o->json, "report as JSON");
-  c.callback([o, &run] { run = [o] { return replay_or_rerun(*o); }; });
+  c.callback([o, &run] { run = [o] { return replay(*o); }; });
 }
 
 } // namespace l3

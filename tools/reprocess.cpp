@@ -118,7 +118,8 @@ void add_reprocess(command_line program, command_body& run) {
            "repeated.\nEnds with 0 only if every event was read and is kept or rejected.");
   c.add_option("in", o->in, "a complete file of a store, blocks-*.kl3").required();
   c.add_option("out", o->out, "the folder of the output").required();
-  c.add_option("--menu", o->by.how.files.lines, "cuts, counters and lines: a file, or built-in")
+  c.add_option("--selection", o->by.how.files.lines,
+               "cuts, counters and lines: a file, or built-in")
       .required();
   add_selecting_options(c, o->by.how);
   c.add_option_function(

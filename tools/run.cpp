@@ -105,7 +105,7 @@ void check_plain(std::string_view option, const std::string& text) {
 
 int start(const options& o) {
   check_plain("--comment", o.comment);
-  check_plain("--menu", o.menu);
+  check_plain("--selection", o.menu);
   json::object order;
   if (o.number) order["number"] = *o.number;
   if (o.again) order["again"] = true;
@@ -168,7 +168,7 @@ void add_run(command_line program, command_body& run) {
       .check(whole_number<std::uint32_t>);
   begin.add_flag("--again", o->again, "the number was used before, and that run continues");
   begin
-      .add_option("--menu", o->menu,
+      .add_option("--selection", o->menu,
                   "file of cuts, counters and lines for this run, on the daemon's machine; by "
                   "default selection.lines of its configuration")
       .check(refuse_no_name);

@@ -169,7 +169,7 @@ private:
   }
 
   void tcp(std::optional<double> limit) {
-    const auto r = rehearsed("tcp", way_in::tcp, "max");
+    const auto r = rehearsed("tcp", way_in::tcp, "unlimited");
     add({"TCP end to end, output unpaced", static_cast<double>(r.daemon.bytes.in) / r.seconds,
          limit, summary(r)});
   }

@@ -128,7 +128,7 @@ bool batch_dumps::write(const batch_file& batch) const {
       return false;
     }
     write_batch_file(folder_ / name_, batch);
-    log_warning("compute: the failed batch is kept in {}: `koto-l3 replay FILE --on serial`",
+    log_warning("compute: the failed batch is kept in {}: `koto-l3 rerun FILE`",
                 (folder_ / name_).string());
     return true;
   } catch (const std::exception& e) {

@@ -221,8 +221,8 @@ constexpr std::array kinds{
           "A packed event did not unpack to its input. The daemon found it before it was "
           "forwarded, and computed its frame again. Unchecked events since the last good check may "
           "be stored wrong: note run, spill and time from the log. Keep the `.l3batch` file: "
-          "`koto-l3 replay FILE --on serial` names the events that differ, `--on cuda` shows "
-          "whether the device repeats the error. The state ends when the device has computed a "
+          "`koto-l3 rerun FILE` names the events that differ, `--backend cuda` shows whether the "
+          "device repeats the error. The state ends when the device has computed a "
           "whole checked frame. If the log says \"on the CPU, and no other engine can compute "
           "it\", suspect the memory of the machine, or koto-l3: remove the node from the run.",
           "keep the files in compute.dumps, note run and time, and tell the experts", "0s", ""},

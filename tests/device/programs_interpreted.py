@@ -33,10 +33,10 @@ class Programs(unittest.TestCase):
     def test_the_selection_decides_as_on_the_cpu(self):
         file = self.folder / "events.l2raw"
         subprocess.run([PROGRAMS / "koto-l3", "simulate", file, "--events", "12"], check=True, capture_output=True)
-        expected = run("select", file, "--executor", "serial", "--json")
+        expected = run("select", file, "--backend", "serial", "--json")
         for name, schedule in SCHEDULES.items():
             with self.subTest(name):
-                got = run("select", file, "--executor", "cuda", "--json", schedule=schedule)
+                got = run("select", file, "--backend", "cuda", "--json", schedule=schedule)
                 for figures in (expected, got):
                     figures.pop("executor", None)
                 self.assertEqual(got, expected)

@@ -58,7 +58,7 @@ def check_runs(person):
     wait_until(lambda: " ready:" in person.podman("logs", "daemon"), "a daemon that is ready", 60)
     assert person.podman("exec", "daemon", "id", "-un").strip() == "koto-l3"
     person.podman("exec", "daemon", "koto-l3", "simulate", "sent.l2raw", "--events", EVENTS)
-    person.podman("exec", "daemon", "koto-l3", "replay", "sent.l2raw", "--to", "tcp://127.0.0.1:42100", "--rate", "max")
+    person.podman("exec", "daemon", "koto-l3", "replay", "sent.l2raw", "--to", "tcp://127.0.0.1:42100", "--rate", "unlimited")
     person.podman("stop", "--time", 30, "daemon")
     person.podman("stop", "--time", 30, "receiver")
     said = person.podman("run", "--rm", *shared, "--network", "none", "koto-l3", "sh", "-c",

@@ -120,7 +120,7 @@ class Tools(Ending):
         # Without a receiver and a disk it soon takes no more: replay waits for its acknowledgements.
         self.start_daemon(frames={"count": 2, "events": 16}, outbox={"memory": "2 MiB", "block": "64 KiB"}, spool={"folder": ""})
         peers["has no room"] = f"tcp://{harness.HOST}:{self.ports.tcp}"
-        for_ever = ("--rate", "max", "--timeout", "1000000", "--loop", "60")
+        for_ever = ("--rate", "unlimited", "--timeout", "1000000", "--loop", "60")
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as deaf:
             deaf.bind((harness.HOST, 0))
             self.start_all([(f"replay to a peer that {state}", CONNECTING, *self.replay(to, *for_ever)) for state, to in peers.items()])
@@ -200,7 +200,7 @@ class Daemon(Ending):
             if load:
                 p.wait_to_say("ready")
                 self.keep(harness.Program([harness.BIN / "koto-l3", "replay", self.file, "--to", f"tcp://{harness.HOST}:{self.ports.tcp}",
-                                           "--rate", "max", "--loop", "60", "--timeout", "1000000"], folder / "replay.log"))
+                                           "--rate", "unlimited", "--loop", "60", "--timeout", "1000000"], folder / "replay.log"))
 
     def all_end(self):
         """A SIGHUP ends no daemon that runs: it reads its configuration again."""

@@ -418,7 +418,7 @@ class SystemTest(Stage, unittest.TestCase):
         l2raw.write(self.folder / name, self.crates, spills)
         return self.folder / name
 
-    def start_replay(self, file, *more, to="tcp", rate="max"):
+    def start_replay(self, file, *more, to="tcp", rate="unlimited"):
         address = f"tcp://{HOST}:{self.ports.tcp}" if to == "tcp" else f"udp://{HOST}:{self.ports.udp}+{UDP_PORTS}"
         return self.start_tool("replay", file, "--to", address, "--rate", rate, *more)
 

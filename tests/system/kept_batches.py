@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A batch on which a device failed is kept, and `koto-l3 replay FILE --on EXECUTOR` computes it again and compares. The device is the fault
+"""A batch on which a device failed is kept, and `koto-l3 rerun FILE --backend BACKEND` computes it again and compares. The device is the fault
 executor (KOTO_L3_TEST_FAULT); which of its faults cost nothing is the row R12–14 of tests/fault."""
 import pathlib
 
@@ -23,17 +23,17 @@ class KeptBatches(harness.SystemTest):
         (file,) = dumps.iterdir()
         return file
 
-    def replay(self, file, on, code, *texts):
-        got, said = self.run_tool("replay", file, *on)
+    def rerun(self, file, on, code, *texts):
+        got, said = self.run_tool("rerun", file, *on)
         self.assertEqual(got, code, said)
         for text in texts:
             self.assertRegex(said, text)
 
     def test_a_wrong_bit_is_found_again(self):
         file = self.keep_a_batch("wrong_bit:at=2", 24)
-        self.replay(file, ("--on", "serial"), FAILED, r"the stored output: spill 1, event \d+ differs in 1 of \d+ bytes",
+        self.rerun(file, ("--backend", "serial"), FAILED, r"the stored output: spill 1, event \d+ differs in 1 of \d+ bytes",
                     r"the stored output: 1 of \d events differ from serial")
-        self.replay(file, ("--on", "pool"), FAILED, r"pool \(\d+ threads?\): the same as serial", "the stored output: 1 of ")
+        self.rerun(file, ("--backend", "pool"), FAILED, r"pool \(\d+ threads?\): the same as serial", "the stored output: 1 of ")
 
     def test_the_selection_of_then_is_in_it(self):
         """Its files may have gone since."""
@@ -45,7 +45,7 @@ class KeptBatches(harness.SystemTest):
         for file in files.values():
             file.unlink()
         for on in ("serial", "pool"):
-            self.replay(batch, ("--on", on), 0, "no output was stored")
+            self.rerun(batch, ("--backend", on), 0, "no output was stored")
 
 
 if __name__ == "__main__":

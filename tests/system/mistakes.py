@@ -58,13 +58,14 @@ TABLE = [
     ("koto-l3 verfy", USAGE, "no command 'verfy'; did you mean verify? see koto-l3 --help"),
     ("koto-l3", USAGE, "A subcommand is required; see koto-l3 --help"),
     ("koto-l3 replay sent.l2raw --rat 4Gb/s", USAGE, "no option --rat; did you mean --rate?"),
+    ("koto-l3 replay sent.l2raw --on serial", USAGE, "no option --on; did you mean koto-l3 rerun FILE --backend?"),
     ("koto-l3 info", USAGE, "path is required; see koto-l3 info --help"),
     ("koto-l3 info sent.l2raw text", USAGE, "not expected: text"),
     ("koto-l3 run strat --socket none", USAGE, "koto-l3 run: no command 'strat'; did you mean start?"),
     ("koto-l3 run start --comment beam at 100 kW", USAGE, "not expected: at 100 kW; quote a text with blanks; see"),
     ("koto-l3 run start --number 8 --number 9", USAGE, "koto-l3 run start: --number is given 2 times; give it once; see koto-l3 run start --help"),
     # Values of options; the numbers are in test_every_number_is_refused_with_its_option_and_its_range
-    ("koto-l3 replay sent.l2raw --to tcp://127.0.0.1:1 --rate 4GB/s", USAGE, "'4GB/s' is not a rate like 10000ev/s, 40Gb/s"),
+    ("koto-l3 replay sent.l2raw --to tcp://127.0.0.1:1 --rate 4GB/s", USAGE, "'4GB/s' is not a rate like 10000ev/s, 40Gb/s or unlimited"),
     ("koto-l3 replay sent.l2raw --to tcp://127.0.0.1:1 --window 64Mib", USAGE, "64Mib is not a number with a unit (B, kB, KiB"),
     ("koto-l3 replay sent.l2raw --to udp://127.0.0.1:1 --end-delay 1us", USAGE, "1us is not a whole number of ms"),
     ("koto-l3 replay sent.l2raw --to udp://127.0.0.1:1 --chunk 4001", USAGE, "--chunk must be a multiple of 4"),
@@ -85,7 +86,7 @@ TABLE = [
     ("koto-l3 inspect sent.l2raw --event 3/1 --config sent.l2raw", BAD_CONFIGURATION, "sent.l2raw"),
     ("koto-l3 run start --number 0x10", USAGE, "koto-l3 run start: --number: 0x10 is not a decimal number; see"),
     (("koto-l3", "run", "start", "--comment", "two\nlines"), USAGE, "--comment is not plain text: it contains \\u000a"),
-    (("koto-l3", "run", "start", "--menu", ""), USAGE, "koto-l3 run start: --menu: the name is empty"),
+    (("koto-l3", "run", "start", "--selection", ""), USAGE, "koto-l3 run start: --selection: the name is empty"),
     ("koto-l3 receive --config receive-no-key.toml", BAD_CONFIGURATION, "the name is empty"),
     ("koto-l3 status node1:x", USAGE, "'node1:x' is not an address like node1:9420"),
     ("koto-l3 status --interval soon node1", USAGE, "--interval: soon is not a time from"),
@@ -112,25 +113,25 @@ TABLE = [
     ("koto-l3 verify store sent.l2raw", FAILED, "store is a store, which `koto-l3 select` reads: give the .l2raw file first, then the store"),
     ("koto-l3 evaluate store", FAILED, "store is a store, which `koto-l3 select` reads: a .l2raw file is needed here"),
     ("koto-l3 select no-ledger.json", FAILED, "is a ledger, which `koto-l3 info` reads: a .l2raw file, a store or a spool is needed here"),
-    ("koto-l3 reprocess store new --menu built-in", FAILED, "which `koto-l3 select` reads: a complete file of a store is needed here"),
+    ("koto-l3 reprocess store new --selection built-in", FAILED, "which `koto-l3 select` reads: a complete file of a store is needed here"),
     ("koto-l3 pack sent.l2raw new", FAILED, "which `koto-l3 replay` reads: a file of bare samples is needed here"),
     ("koto-l3 select sent.l2raw --selection folder", MISSING, "folder is a folder, not a file"),
     ("koto-l3 replay text --to tcp://127.0.0.1:1 --skip-damaged", FAILED, "text is not an .l2raw file\n"),
     ("koto-l3 replay other.l2raw --to tcp://127.0.0.1:1", FAILED, "has version 2 of .l2raw files at offset 0, but this program reads"),
     ("koto-l3 replay late.l2raw --to udp://127.0.0.1:1+1", FAILED, "use --rate to ignore the file's times"),
-    ("koto-l3 replay sent.l2raw --on serial", FAILED, "is not a .l3batch file; other files need a destination (--to)"),
+    ("koto-l3 rerun sent.l2raw", FAILED, "sent.l2raw is not a .l3batch file"),
     ("koto-l3 select cut.l2raw --totals", FAILED, "ends within a record, at offset "),
     ("koto-l3 select flipped.l2raw --totals", FAILED, "stream_checksum"),
     ("koto-l3 select small.l2raw", BAD_CONFIGURATION, "built-in detector.toml: describes KOTO's readout"),
     ("koto-l3 unpack text new.u16", FAILED, "offset 0: a record of N = 84 bits; there are at most 16"),
     ("koto-l3 pack odd.u16 new.kr", FAILED, "offset 128: 1 bytes are left, not a whole waveform of 64 samples"),
-    ("koto-l3 reprocess store/blocks-000001.kl3 new --menu built-in", USAGE, "is not the name of a complete store file"),
-    (f"koto-l3 reprocess none/{COMPLETE} new --menu built-in", MISSING, "cannot read none/"),
-    (f"koto-l3 reprocess ended/{COMPLETE} ended --menu built-in", USAGE, "is the folder of the input"),
-    (f"koto-l3 reprocess ended/{COMPLETE} ended/{COMPLETE} --menu built-in", USAGE, "is a file: name a folder"),
-    (f"koto-l3 reprocess ended/{COMPLETE} new", USAGE, "--menu is required"),
-    (f"koto-l3 reprocess ended/{COMPLETE} folder --menu built-in", FAILED, "holds no block that can be read"),
-    (f"koto-l3 reprocess ended/{COMPLETE} new --menu payload.toml", BAD_CONFIGURATION, "remove payload from its lines"),
+    ("koto-l3 reprocess store/blocks-000001.kl3 new --selection built-in", USAGE, "is not the name of a complete store file"),
+    (f"koto-l3 reprocess none/{COMPLETE} new --selection built-in", MISSING, "cannot read none/"),
+    (f"koto-l3 reprocess ended/{COMPLETE} ended --selection built-in", USAGE, "is the folder of the input"),
+    (f"koto-l3 reprocess ended/{COMPLETE} ended/{COMPLETE} --selection built-in", USAGE, "is a file: name a folder"),
+    (f"koto-l3 reprocess ended/{COMPLETE} new --menu text", USAGE, "no option --menu; did you mean --selection?"),
+    (f"koto-l3 reprocess ended/{COMPLETE} folder --selection built-in", FAILED, "holds no block that can be read"),
+    (f"koto-l3 reprocess ended/{COMPLETE} new --selection payload.toml", BAD_CONFIGURATION, "remove payload from its lines"),
     # Configurations
     ("koto-l3d --config none --check-config", BAD_CONFIGURATION, "none: cannot be read: No such file or directory"),
     ("koto-l3d --config broken.toml --check-config", BAD_CONFIGURATION, "broken.toml:1"),
@@ -309,6 +310,8 @@ class Table(Mistakes):
     def commands(self):
         """(command, what its --help says) of koto-l3."""
         told = self.run_line("koto-l3 --help").stdout
+        self.assertEqual(re.findall(r"^(\w+):", told, re.MULTILINE), ["Usage", "Options", "Operate", "Data", "Selection", "Try"])
+        self.assertEqual(self.run_line("koto-l3 help replay").stdout, self.run_line("koto-l3 replay --help").stdout)
         for command in re.findall(r"^  ([a-z]+) {2}", told, re.MULTILINE):
             for whole in [f"run {c}" for c in ("start", "stop", "status")] if command == "run" else [command]:
                 p = self.run_line(f"koto-l3 {whole} --help")

@@ -136,7 +136,7 @@ class Payload(Selecting):
         out, spill_and_event = self.folder / "out.bin", next(key for key, event in stored.items() if event.payload.kept == "suppressed")
         by = ", ".join(said[spill_and_event]["asked_by"])
         left_out = f"left out: {count['suppressed']} events are suppressed, by line"
-        reprocess = "reprocess", harness.store_file(self.store), self.folder / "again", "--menu", "built-in"
+        reprocess = "reprocess", harness.store_file(self.store), self.folder / "again", "--selection", "built-in"
         for arguments, wanted, text in (
                 (("verify", self.file, self.store, "--selection", SUPPRESSED), 0, f"{count['suppressed']} events are suppressed, by line .*three_pi0 [(]"),
                 (("extract", self.store, out), FAILED, left_out + "(.|\n)*--skip-limited accepts that"),

@@ -135,7 +135,7 @@ class Whole(Reading):
         record = self.info(self.folder / "daemon-ledger.json.live")
         self.assertEqual((record["kind"], record["run"], record["ended_properly"]), ("run_record", 7, True))
         # The settings in a store say what was read out: a selection for another readout does not judge its events.
-        for command in (("select", self.store), ("reprocess", harness.store_file(self.store), self.folder / "out", "--menu", "built-in")):
+        for command in (("select", self.store), ("reprocess", harness.store_file(self.store), self.folder / "out", "--selection", "built-in")):
             self.says(78, "built-in detector.toml: describes KOTO's readout", *command)
 
 

@@ -54,14 +54,14 @@ class Recorded(Selecting):
         for e in said["events"]:
             summary = stored[e["run"], e["spill"], e["event"]].summary
             self.assertEqual((e["settings"], e["quantities"]), (summary.settings, summary.quantities))
-        self.assertEqual(self.again(self.store, "--executor", "serial", "--batch", "3"), said)
+        self.assertEqual(self.again(self.store, "--backend", "serial", "--batch", "3"), said)
         told = {b.run: b.settings for b in store_reader.read_store(self.store) if b.settings}
         self.assertEqual((told[RUN].mode, told[RUN].calibration, told[RUN].detector), ("select", CALIBRATION, DETECTOR))
         self.assertEqual((told[RUN + 1].mode, told[RUN + 1].selection, told[RUN + 1].calibration), ("record", SELECTION, None))
         self.assertEqual(len(told[RUN].crates), 18)
         self.assertTrue(all(t.software.startswith("koto-l3d ") for t in told.values()))
         out = self.folder / "out"  # what is made of a store holds its own settings, and is no unbiased sample
-        code, text = self.run_tool("reprocess", min(self.store.glob("blocks-*.kl3")), out, "--menu", "built-in")
+        code, text = self.run_tool("reprocess", min(self.store.glob("blocks-*.kl3")), out, "--selection", "built-in")
         self.assertEqual(code, 0, text)
         total = self.again(out)["total"]
         self.assertTrue(0 < total["events"] == total["as_stored"], total)

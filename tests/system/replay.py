@@ -143,7 +143,7 @@ class Tcp(Replay):
         self.assertEqual([r[:2] + r[3:] for r in records], [r[:2] + r[3:] for r in expected])
 
     def test_the_stream_is_the_file_and_replay_ends_when_all_is_acknowledged(self):
-        replay = self.replay(self.to, "--rate", "max")
+        replay = self.replay(self.to, "--rate", "unlimited")
         self.accept()
         records = self.records(1 + sum(SPILLS.values()) + 2 * len(SPILLS))
         self.assertEqual([r[2] for r in records], list(range(1, len(records) + 1)))
@@ -164,7 +164,7 @@ class Loops(Replay):
         self.start_receiver()
         daemon = self.start_daemon()
         ledger = self.folder / "replay-ledger.json"
-        code, said = self.run_tool("replay", self.file, "--to", f"tcp://{harness.HOST}:{self.ports.tcp}", "--rate", "max",
+        code, said = self.run_tool("replay", self.file, "--to", f"tcp://{harness.HOST}:{self.ports.tcp}", "--rate", "unlimited",
                                    "--loop", "3", "--ledger", ledger)
         self.assertEqual(code, 0, said)
         daemon.wait_for_stored(3 * len(self.sent))
@@ -199,7 +199,7 @@ class Again(Replay):
         return self.write(f"changed-{byte}.l2raw", {**self.sent, (511, 17): fragments})
 
     def send(self, file, known, refused=None):
-        code, said = self.run_tool("replay", file, "--to", f"tcp://{harness.HOST}:{self.ports.tcp}", "--rate", "max")
+        code, said = self.run_tool("replay", file, "--to", f"tcp://{harness.HOST}:{self.ports.tcp}", "--rate", "unlimited")
         self.assertEqual(code, 1 if refused else 0, said)
         if known:
             self.assertRegex(said, rf"already known +{known}\b")

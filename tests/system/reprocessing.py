@@ -50,7 +50,7 @@ class Reprocessing(Selecting):
         sent = self.simulate(events)
         self.start_receiver()
         daemon = self.start_daemon(frames=self.frames, outbox={"block": "128 KiB"}, building={"chunk_bytes": self.chunk_bytes})
-        code, said = self.run_tool("replay", sent, "--to", f"tcp://{harness.HOST}:{self.ports.tcp}", "--rate", "max")
+        code, said = self.run_tool("replay", sent, "--to", f"tcp://{harness.HOST}:{self.ports.tcp}", "--rate", "unlimited")
         self.assertEqual(code, 0, said)
         daemon.wait_for_stored(events)
         self.finish(daemon)
@@ -74,7 +74,7 @@ class Reprocessing(Selecting):
     def test_what_a_daemon_would_have_stored(self):
         sent, whole = self.stored_whole()
         out = self.folder / "out"
-        said = self.reprocess(whole, out, "--menu", "built-in")
+        said = self.reprocess(whole, out, "--selection", "built-in")
         kept = self.select(sent)["total"]["kept"]
         self.assertEqual(said["events"], {"in": self.EVENTS, "kept": kept, "rejected": self.EVENTS - kept, "limited": 0, "unreadable": 0})
         verdict = self.verify_reprocessed(sent, out)
@@ -91,22 +91,22 @@ class Reprocessing(Selecting):
 
         # Every tool reads it, and a reprocessing of it keeps all.
         self.assertEqual(self.run_tool("info", out)[0], 0)
-        said = self.reprocess(out / whole.name, self.folder / "twice", "--menu", "built-in")
+        said = self.reprocess(out / whole.name, self.folder / "twice", "--selection", "built-in")
         self.assertEqual((said["events"]["kept"], said["events"]["rejected"]), (kept, 0))
         self.assertTrue(store_reader.packed_events_of(self.folder / "twice") == again)
 
         # The bytes do not depend on where they were computed.
         for executor, batch in (("serial", 3), ("pool", 64)):
             other = self.folder / executor
-            self.reprocess(whole, other, "--menu", "built-in", "--executor", executor, "--batch", batch)
+            self.reprocess(whole, other, "--selection", "built-in", "--backend", executor, "--batch", batch)
             for file in out.iterdir():
                 self.assertEqual((other / file.name).read_bytes(), file.read_bytes(), file.name)
 
     def test_a_file_that_is_made_stays(self):
         _, whole = self.stored_whole(20)
         out, menu = self.folder / "out", self.write(SELECTION)
-        command = (whole, out, "--menu", menu)
-        killed = self.start_tool("reprocess", *command, "--executor", "serial")
+        command = (whole, out, "--selection", menu)
+        killed = self.start_tool("reprocess", *command, "--backend", "serial")
         harness.wait_until(lambda: list(out.glob("*.new")) or not killed.running(), "a file that is being written")
         killed.kill()
         made = out / whole.name
@@ -117,7 +117,7 @@ class Reprocessing(Selecting):
         before, time = made.read_bytes(), made.stat().st_mtime_ns
         self.assertFalse(self.reprocess(*command)["made"])
         self.assertEqual(made.stat().st_mtime_ns, time)
-        for other in (("--menu", "built-in"), ("--menu", menu, "--codec", "strong")):
+        for other in (("--selection", "built-in"), ("--selection", menu, "--codec", "strong")):
             self.assertIn("was not made from this file with these settings", self.reprocess(whole, out, *other, code=FAILED))
         made.write_bytes(before[:-1])
         self.assertIn("was not made from this file with these settings", self.reprocess(*command, code=FAILED))
@@ -133,7 +133,7 @@ class Reprocessing(Selecting):
         several = self.folder / "several" / "blocks-000001-several.kl3"
         several.parent.mkdir()
         several.write_bytes(whole.read_bytes()[:HEAD.size] + b"".join(of_another_run(*b, RUN + n % 2) for n, b in enumerate(blocks)))
-        self.reprocess(several, self.folder / "out", "--menu", menu)
+        self.reprocess(several, self.folder / "out", "--selection", menu)
         kept_of = {run: {(e["spill"], e["event"]) for e in self.select(self.simulate(20, f"{run}.l2raw", run), menu)["events"] if e["kept"]}
                    for run in (RUN, RUN + 1)}
         self.assertNotEqual(kept_of[RUN], kept_of[RUN + 1])
@@ -145,10 +145,10 @@ class Reprocessing(Selecting):
         lost = blocks[0][0][5]
         data[HEAD.size + BLOCK.size + 200] ^= 1
         whole.write_bytes(data)
-        self.assertIn("--skip-damaged accepts that", self.run_tool("reprocess", whole, out, "--menu", menu)[1])
+        self.assertIn("--skip-damaged accepts that", self.run_tool("reprocess", whole, out, "--selection", menu)[1])
         self.assertEqual(list(out.iterdir()), [])
         for made in (True, False):
-            said = self.reprocess(whole, out, "--menu", menu, "--skip-damaged")
+            said = self.reprocess(whole, out, "--selection", menu, "--skip-damaged")
             self.assertEqual(said["made"], made)
             if made:
                 self.assertEqual((said["events"]["in"], said["events"]["unreadable"]), (20, lost))
@@ -157,13 +157,13 @@ class Reprocessing(Selecting):
     def test_another_codec(self):
         sent, whole = self.stored_whole(20)
         stored, strong, back = (self.folder / name for name in ("stored", "strong", "back"))
-        self.reprocess(whole, stored, "--menu", "built-in")
-        said = self.reprocess(whole, strong, "--menu", "built-in", "--codec", "strong")
+        self.reprocess(whole, stored, "--selection", "built-in")
+        said = self.reprocess(whole, strong, "--selection", "built-in", "--codec", "strong")
         self.assertGreater(said["events"]["kept"], 0)
         self.assertEqual({fields[2] for fields, _, _ in blocks_in(strong / whole.name)}, {2})
         self.assertLess((strong / whole.name).stat().st_size, (stored / whole.name).stat().st_size)
         self.assertEqual(self.verify_reprocessed(sent, strong)["events"]["equal"], said["events"]["kept"])
-        self.reprocess(strong / whole.name, back, "--menu", "built-in", "--codec", "koto")
+        self.reprocess(strong / whole.name, back, "--selection", "built-in", "--codec", "koto")
         self.assertTrue(store_reader.packed_events_of(back) == store_reader.packed_events_of(stored))
 
 

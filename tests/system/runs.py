@@ -304,7 +304,7 @@ class Menus(Controlled, Selecting):
             status, answer = self.ask("POST", "/run/start", json.dumps({"menu": str(self.write(text, "menu.toml"))}))
             self.assertEqual(status, 409)
             self.assertRegex(answer["reasons"][0], reason)
-        said = self.tool("start", "--menu", "builtin")
+        said = self.tool("start", "--selection", "builtin")
         self.assertEqual(said.returncode, REFUSED, said.stderr)
         self.assertIn('builtin: cannot be read: No such file or directory; did you mean "built-in"?', said.stderr)
         used = int(re.search(r"VmSize:\s+(\d+) kB", pathlib.Path(f"/proc/{daemon.pid}/status").read_text())[1]) << 10

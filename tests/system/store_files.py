@@ -40,7 +40,7 @@ class StoreFiles(harness.SystemTest):
         events = {(spill, n): self.maker.fragments(spill, n) for n in range(1, EVENTS + 1)}
         file = self.folder / f"{spill}.l2raw"
         l2raw.write(file, self.crates, {spill: list(events.values())}, run=run)
-        code, said = self.run_tool("replay", file, "--to", f"tcp://{harness.HOST}:{self.node_ports[node].tcp}", "--rate", "max")
+        code, said = self.run_tool("replay", file, "--to", f"tcp://{harness.HOST}:{self.node_ports[node].tcp}", "--rate", "unlimited")
         self.assertEqual(code, 0, said)
         self.sent |= events
 

@@ -70,7 +70,7 @@ class Unread(Beside):
         self.config.write_text("[no]\nsuch = 1\n")
         self.assertEqual(self.run_beside("koto-l3d", "--config", self.config, stderr=pipe).wait(harness.PATIENCE), BAD)
         replay = ("replay", self.write_events(self.make_events(30)), "--to", "udp://127.0.0.1:9", "--rate")
-        self.assertEqual(self.run_beside("koto-l3", *replay, "max", stderr=pipe).wait(harness.PATIENCE), FAILED, "no program took them")
+        self.assertEqual(self.run_beside("koto-l3", *replay, "unlimited", stderr=pipe).wait(harness.PATIENCE), FAILED, "no program took them")
         tool = self.run_beside("koto-l3", *replay, "0.1ev/s", stdout=pipe, stderr=pipe)
         time.sleep(1)  # into its first event
         tool.terminate()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A kept batch is computed again with any stored results: they may be its fault.
-#include "tools/replay/rerun.hpp"
+#include "tools/rerun/rerun.hpp"
 
 #include <gtest/gtest.h>
 

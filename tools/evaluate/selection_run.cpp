@@ -20,20 +20,24 @@ std::uint64_t bytes_of(const input_batch& in, const event_entry& event) {
 
 } // namespace
 
-void add_selecting_options(command_line command, selection_options& o) {
-  static const std::map<std::string, backend> executors{
+void add_backend_option(command_line command, compute_settings& o) {
+  static const std::map<std::string, backend> backends{
       {"auto", backend::automatic}, {"serial", backend::serial}, {"pool", backend::pool},
       {"cuda", backend::cuda},      {"hip", backend::hip},       {"sycl", backend::sycl}};
+  command
+      .add_option_function(
+          "--backend", [&](const std::string& name) { o.where = backends.at(name); },
+          "where the kernels run; the results are the same")
+      .check(one_of(backends))
+      .default_str(o.where == backend::serial ? "serial" : "auto");
+}
+
+void add_selecting_options(command_line command, selection_options& o) {
   command.add_option("--detector", o.files.detector, "description of the detector")
       .capture_default_str();
   command.add_option("--calibration", o.files.calibration,
                      "table of the channels that differ from the description");
-  command
-      .add_option_function(
-          "--executor", [&](const std::string& name) { o.compute.where = executors.at(name); },
-          "where the kernels run; the decisions are the same")
-      .check(one_of(executors))
-      .default_str("auto");
+  add_backend_option(command, o.compute);
   command.add_option("--threads", o.compute.threads, "threads of the pool; 0: one per processor")
       .check(whole_number<decltype(o.compute.threads)>)
       .capture_default_str();

@@ -33,7 +33,10 @@ struct selection_options {
   std::uint32_t batch = 16;
 };
 
-/// --detector, --calibration, --executor, --threads and --batch; `o` must live as long as the
+/// --backend; `o` must live as long as the command.
+void add_backend_option(command_line command, compute_settings& o);
+
+/// --detector, --calibration, --backend, --threads and --batch; `o` must live as long as the
 /// command. Each command adds its own selection option, because some accept several.
 void add_selecting_options(command_line command, selection_options& o);
 /// Adds the data option and these.

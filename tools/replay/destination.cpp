@@ -127,7 +127,7 @@ socket_address resolve(const destination& d) {
 
 replay_rate parse_rate(std::string_view whole) {
   constexpr const char* wanted = "a rate like 10000ev/s, 40Gb/s or unlimited";
-  if (whole == "max" || whole == "unlimited") return {replay_rate::kind::unlimited, 0};
+  if (whole == "unlimited") return {replay_rate::kind::unlimited, 0};
   auto text = whole;
   const auto value = take_number(text);
   if (!value || *value <= 0) refuse(whole, wanted);

@@ -55,7 +55,7 @@ def flood(run):
     some = run.plan.pick(600, 20_000)
     quiet = time_for(run, some)
     lines, begun = len(run.daemon.said().splitlines()), time.monotonic()
-    bad = run.start_tool("replay", run.flood, *run.addresses("udp"), "--rate", "max", "--chunk", "4", "--loop", "1000000", "--ledger",
+    bad = run.start_tool("replay", run.flood, *run.addresses("udp"), "--rate", "unlimited", "--chunk", "4", "--loop", "1000000", "--ledger",
                          run.folder / "flood.json", space=run.network.sender)
     flooded = time_for(run, some)
     run.findings.check(bad.running(), "the flood had ended: this proves less than it says")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/replay/rerun.hpp"
+#include "tools/rerun/rerun.hpp"
 
 #include <algorithm>
 #include <cstdlib>
