@@ -18,6 +18,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto interval = 500ms;
+/// A receiver that stood still for so long, as at a slow disk, heard nobody: it listens first.
+constexpr auto own_pause = 1s;
 } // namespace
 
 receive_watch::receive_watch(const std::optional<internet_address>& at,
@@ -38,8 +40,10 @@ receive_watch::receive_watch(const std::optional<internet_address>& at,
 
 void receive_watch::look(time_point now, const std::string& ledger_error) {
   if (now < next_look_) return;
+  if (now >= next_look_ + own_pause) judges_from_ = now + node_presence::silence_limit;
   next_look_ = now + interval;
-  for (const std::string& text : presence_.look(receiver_.peers(), now)) log_warning("{}", text);
+  if (now >= judges_from_)
+    for (const std::string& text : presence_.look(receiver_.peers(), now)) log_warning("{}", text);
   receive_snapshot s = snapshot(now, ledger_error);
   board_.look(receive_troubles(), latest_, s, s.counters.blocks != latest_.counters.blocks, now,
               static_cast<double>(nanoseconds_since_1970()) / 1e9);

@@ -73,7 +73,8 @@ private:
   const std::chrono::nanoseconds patience_; ///< with the storing thread
   time_point started_ = steady_clock::now();
   double started_at_ = 0; ///< s since 1970-01-01 UTC
-  time_point next_look_{};
+  time_point next_look_ = started_;
+  time_point judges_from_{};                                       ///< who is missing
   std::optional<std::map<std::uint32_t, stored_counts>> at_start_; ///< by node, in the store
   std::map<std::uint32_t, node_counts> counts_;                    ///< by node
   node_presence presence_;

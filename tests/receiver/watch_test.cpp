@@ -68,6 +68,10 @@ public:
     return http_get(port(), page).status;
   }
   void look(time_point now) { watch_.look(now); }
+  /// Looks for as long as a silent daemon is missing after.
+  void look_on(time_point from) {
+    for (auto at = from; at <= from + 3s; at += 500ms) watch_.look(at);
+  }
 
 private:
   [[nodiscard]] std::uint16_t port() const {
@@ -131,7 +135,10 @@ TEST(receive_watch, names_what_is_missing_of_a_silent_daemon) {
   EXPECT_EQ(begun.at("daemons").at(0).at("name").as_string(), "address 127.0.0.1");
   near.send(link_message::block, 9, 1, block_of(9, 1, 3));
   far.take(2);
-  const auto silent = far.status(steady_clock::now() + 4s);
+  const auto woken = steady_clock::now() + 10s;
+  EXPECT_TRUE(far.status(woken).at("missing").as_array().empty()) << "the receiver stood still";
+  far.look_on(woken);
+  const auto silent = far.status(woken + 4s);
   const auto& daemon = silent.at("daemons").at(0);
   EXPECT_EQ(daemon.at("state").as_string(), "missing");
   EXPECT_EQ(silent.at("state").at("degraded").at(0).as_string(), "node_missing");
@@ -157,6 +164,7 @@ TEST(receive_watch, names_the_last_event_that_was_stored_before_its_start) {
   played_daemon near(far.endpoint());
   say_hello(near, 9, 3);
   far.take(1);
+  far.look_on(steady_clock::now());
   const auto silent = far.status(steady_clock::now() + 4s);
   EXPECT_EQ(silent.at("missing").at(0).at("after").at("event"), 9005);
   const auto& daemon = silent.at("daemons").at(0);
