@@ -234,10 +234,10 @@ void run_host::begin_ledger(const ledger& account) {
     log_warning("run.ledger: run number {} could not be recorded beside the ledgers: {}; without "
                 "its ledger a later start does not know that it was used",
                 account.run, error.message());
+  tell_of_crashes(); // before the record of this run, which a file system without locks cannot hold
   record_.emplace(ledger_place::record_beside(ledger_file_), record_of(account),
                   [](std::string_view text) { log_warning("{}", text); });
   if (record_->crashed()) tell_of(*record_->crashed());
-  tell_of_crashes();
 }
 
 /// Returns false if the ledger cannot be written.

@@ -212,6 +212,8 @@ def complete_files(run):
     names = sorted(f.name for f in run.store.glob("blocks-*.kl3"))
     run.findings.check(names and all("-run" in n for n in names), f"files without their complete name: {names}")
     run.findings.none([line for line in run.receiver.said().splitlines() + run.daemon.said().splitlines() if "cannot" in line or "flush" in line])
+    daemon = run.start_daemon(run.sections["environment"], run={"ledger": f"{run.folder}/ledgers/"}, spool={"folder": ""})
+    run.findings.equal("runs that a first start calls crashed", daemon.metrics()["koto_l3_last_run_crashed"], 0)
 
 
 def receiver_and_daemon_flush(run):
