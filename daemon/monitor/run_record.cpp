@@ -63,7 +63,7 @@ std::uint64_t in_memory(const run_record& r) {
 std::string describe_crash(const run_record& r) {
   return fmt::format(
       "the last run (session {:016x}, run {}) did not end properly, shortly after {}: of {} events "
-      "admitted, {} forwarded, {} rejected, {} shed, {} on disk (kept); up to {} were in memory: "
+      "admitted, {} forwarded, {} rejected, {} shed, {} written to disk; up to {} were in memory: "
       "lost if they came over UDP, sent again by senders over TCP; events of the last half second "
       "before that are not counted here",
       r.session, r.run, text_of_time(r.noted), r.admitted, r.forwarded, r.rejected, r.shed,

@@ -92,7 +92,7 @@ class AfterACrash(harness.SystemTest):
         daemon = self.start_daemon(**few)
         daemon.wait_to_say("ready: run 7")
         daemon.wait_to_say(f"the last run (session {before['session']}, run 7) did not end properly")
-        daemon.wait_to_say(f"of {admitted} events admitted, {forwarded} forwarded, {rejected} rejected, {shed} shed, {on_disk} on disk (kept); "
+        daemon.wait_to_say(f"of {admitted} events admitted, {forwarded} forwarded, {rejected} rejected, {shed} shed, {on_disk} written to disk; "
                            f"up to {in_memory} were in memory")
         harness.wait_until(lambda: daemon.metrics()["koto_l3_last_run_lost_events"] == in_memory, f"{in_memory} in the metric")
         self.start_receiver()
