@@ -52,7 +52,7 @@ class Page(InABrowser):
         self.wait_for_text("numbers", "\n4 in the last spill\n34 in the run\nstored\n")
         self.wait_for_text("numbers", "\n4 in the last spill\n34 in the run\nrejected\n")
         self.assertIn("lost in the last spill\n0\nno event of it\nnone in the run", self.text("numbers"))
-        self.assertIn("datagrams refused\n0\nnone in the run", self.text("numbers"))
+        self.assertIn("refused\n0\nno datagram of the run", self.text("numbers"))
         self.wait_for_text("spills-text", "2 spills, none of them with events that are incomplete or missing")
         self.assertEqual(self.bars(), [["stored"], ["stored"]])
         self.assertEqual(self.way(), {name: "good" for name in ("input", "building", "selection", "output", "receiver", "disk")})
