@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <ctime>
-#include <fstream>
 
 namespace l3::bench {
 namespace {
@@ -61,14 +60,6 @@ std::vector<timing> measure(std::span<const entrant> entrants, effort e) {
     all.back().right = right[i];
   }
   return all;
-}
-
-std::string processor_name() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
-  }
-  return "unknown processor";
 }
 
 } // namespace l3::bench

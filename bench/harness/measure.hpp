@@ -65,7 +65,4 @@ struct timing {
 /// Median and quartiles of at least one value.
 [[nodiscard]] timing summary(std::vector<double> seconds);
 
-/// The system's name of the processor.
-[[nodiscard]] std::string processor_name();
-
 } // namespace l3::bench

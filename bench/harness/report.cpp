@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "tools/command_error.hpp"
+#include "tools/rehearsal/rehearsal.hpp"
 
 namespace l3::bench {
 namespace {

@@ -69,14 +69,14 @@ class Programs(unittest.TestCase):
             self.assertTrue(chosen is None or said[0].startswith(f"# {chosen}"), said)
 
     def test_the_demo_verifies_every_event(self):
-        said = run("demo", "--events", "8", "--backend", "cuda", "--rate", "8ev/s", "--json", folder=self.folder)
+        said = run("demo", "--events", "8", "--backend", "cuda", "--rate", "8ev/s", "--selection", "none", "--json", folder=self.folder)
         self.assertIn("interpreted PTX", json.dumps(said))
         self.assertTrue(said["holds"])
         self.assertEqual([said[way]["events_stored"] for way in ("udp", "tcp")], [8, 8])
 
     def test_a_demo_whose_device_fails_is_none_of_the_device(self):
-        done = subprocess.run([PROGRAMS / "koto-l3", "demo", "--events", "2", "--backend", "cuda", "--rate", "8ev/s", "--json"], cwd=self.folder,
-                              capture_output=True, text=True, timeout=300, env=dict(os.environ, L3_DEVICE_ERRORS="cudaGraphLaunch=719:6"))
+        done = subprocess.run([PROGRAMS / "koto-l3", "demo", "--events", "2", "--backend", "cuda", "--rate", "8ev/s", "--selection", "none", "--json"],
+                              cwd=self.folder, capture_output=True, text=True, timeout=300, env=dict(os.environ, L3_DEVICE_ERRORS="cudaGraphLaunch=719:6"))
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         self.assertRegex(done.stdout, "the CPU computed [1-9][0-9]* frames in place of the device")
 

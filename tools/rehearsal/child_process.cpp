@@ -59,8 +59,9 @@ namespace {
   };
   sigset_t none;
   ::sigemptyset(&none);
+  // A terminal's Ctrl-C is for the parent, which ends its programs in order.
   const bool ready =
-      ::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 &&
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && ::setpgid(0, 0) == 0 &&
       ::pthread_sigmask(SIG_SETMASK, &none, nullptr) == 0 &&
       ::signal(SIGPIPE, SIG_DFL) != SIG_ERR && put("/dev/null", O_RDONLY, STDIN_FILENO) &&
       (output == nullptr || put(output, O_WRONLY | O_CREAT | O_APPEND, STDOUT_FILENO)) &&

@@ -103,8 +103,12 @@ private:
             static_cast<std::uint16_t>(p + udp_ports + 2)};
   }
 
+  [[nodiscard]] bool interrupted() const {
+    return !ending_ && plan_.interrupted && plan_.interrupted();
+  }
+
   void check_interrupt() const {
-    if (plan_.interrupted && plan_.interrupted()) throw command_error("interrupted");
+    if (interrupted()) throw command_error("interrupted");
   }
 
   /// Repeats until it is true or the time is over.
@@ -119,7 +123,7 @@ private:
   }
 
   std::optional<int> wait_for(child_process& child, std::chrono::milliseconds time_limit) const {
-    const auto code = child.wait(time_limit, plan_.interrupted);
+    const auto code = child.wait(time_limit, [&] { return interrupted(); });
     check_interrupt();
     return code;
   }
@@ -177,6 +181,7 @@ private:
     const bool show = !plan_.quiet && isatty(STDERR_FILENO) != 0;
     child_process client(arguments, report,
                          show ? child_process::errors::to_ours : child_process::errors::to_output);
+    if (plan_.watch) return watch(client);
     const auto code = wait_for(client, plan_.time_limit);
     if (!code) return problem("the replay client did not end in time");
     if (*code != 0)
@@ -186,6 +191,19 @@ private:
     if (error) return problem("the replay client did not report" + see_log(report));
     result_.seconds =
         said.at(plan_.way == way_in::udp ? "sending_seconds" : "seconds").to_number<double>();
+  }
+
+  void watch(child_process& client) {
+    const auto start = std::chrono::steady_clock::now();
+    plan_.watch(at_.monitor);
+    constexpr auto forever = std::chrono::hours(24);
+    (void)client.wait(forever,
+                      [&] { return interrupted() || !daemon_.running() || !receiver_.running(); });
+    ending_ = interrupted();
+    client.signal(SIGINT);
+    if (!wait_for(client, plan_.time_limit)) problem("the replay client did not end on request");
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    result_.seconds = took.count();
   }
 
   /// Waits until every event of the daemon is stored or counted. The daemon updates its counts
@@ -209,9 +227,12 @@ private:
       result_.backend = status->at_pointer("/device").as_string();
       result_.frames_bypassed = static_cast<std::uint64_t>(number("/engine/frames_bypassed"));
       const auto packed = number("/bytes/packed");
-      if (packed > 0)
-        result_.ratio =
-            static_cast<double>(number("/bytes/waveforms")) / static_cast<double>(packed);
+      const auto per_packed_byte = [&](const char* bytes) {
+        return packed == 0 ? 0 : static_cast<double>(number(bytes)) / static_cast<double>(packed);
+      };
+      result_.ratio = per_packed_byte("/bytes/waveforms");
+      result_.reduction = per_packed_byte("/bytes/computed");
+      read_lines(status->at("lines").as_array());
       result_.latency_median = status->at_pointer("/event_latency/median").to_number<double>();
       result_.latency_p99 = status->at_pointer("/event_latency/p99").to_number<double>();
       constexpr int stale = 1; // it may be from before the end of the replay
@@ -222,6 +243,18 @@ private:
     if (result_.frames_bypassed > 0)
       problem(fmt::format("the CPU computed {} frames in place of the device{}",
                           result_.frames_bypassed, see_log(log("daemon"))));
+  }
+
+  void read_lines(const json::array& lines) {
+    result_.lines.clear();
+    for (const json::value& l : lines) {
+      const auto kept = l.at("kept").to_number<std::uint64_t>();
+      line_account& to = result_.lines.emplace_back(std::string(l.at("line").as_string()), kept);
+      to.prescaled = l.at("fired").to_number<std::uint64_t>() - kept;
+      for (const auto& [reason, events] : l.at("refused").as_object())
+        to.refused += events.to_number<std::uint64_t>();
+      to.refused -= to.prescaled;
+    }
   }
 
   void end(child_process& child, const char* name, const char* its_log) {
@@ -283,11 +316,19 @@ private:
   const rehearsal_plan& plan_;
   addresses at_;
   rehearsal_result result_;
+  bool ending_ = false; ///< in order, after an interrupt
   child_process receiver_;
   child_process daemon_;
 };
 
 } // namespace
+
+std::string processor_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+  return "unknown processor";
+}
 
 rehearsal_result rehearse(const rehearsal_plan& plan) {
   std::filesystem::create_directories(plan.folder);

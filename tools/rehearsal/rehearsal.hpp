@@ -34,6 +34,18 @@ struct rehearsal_plan {
   bool quiet = false; ///< progress goes to the logs
   std::chrono::seconds time_limit{600};
   std::function<bool()> interrupted{}; ///< true: ends everything, and rehearse() throws
+  /// Called with the port of the daemon's page. The replay client then goes on until `interrupted`
+  /// returns true, and everything ends in order. With `may_lose` and without `verify`: the last
+  /// spill is cut off.
+  std::function<void(std::uint16_t)> watch{};
+};
+
+/// A trigger line's account of the events that it judged.
+struct line_account {
+  std::string name;
+  std::uint64_t kept = 0;
+  std::uint64_t prescaled = 0; ///< it fired, and its prescale did not keep the event
+  std::uint64_t refused = 0;   ///< it did not fire
 };
 
 struct rehearsal_result {
@@ -41,23 +53,32 @@ struct rehearsal_result {
   ledger daemon;
   ledger receiver;
   double seconds = 0;        ///< of sending; over TCP until every event was acknowledged
-  double ratio = 0;          ///< of fragment bytes to packed bytes
+  double ratio = 0;          ///< of fragment bytes to packed bytes, of the kept events
+  double reduction = 0;      ///< of fragment bytes of all events to packed bytes
   double latency_median = 0; ///< s, from an event's last fragment to its block's acknowledgement
   double latency_p99 = 0;
   std::uint64_t memory_planned = 0; ///< bytes, reported by the daemon
   std::uint64_t memory_peak = 0;    ///< largest resident size of the daemon
   std::string backend;
   std::uint64_t frames_bypassed = 0; ///< computed by the CPU in place of the device
+  std::vector<line_account> lines;   ///< of the selection
   bool verified = false;
   std::vector<std::string> problems; ///< empty: no problem
 
   [[nodiscard]] bool ok() const { return problems.empty(); }
+  /// Events of which fragments did not come.
+  [[nodiscard]] std::uint64_t never_admitted() const {
+    return replay.events.admitted - std::min(replay.events.admitted, daemon.events.admitted);
+  }
   /// Events that were sent but neither stored nor rejected.
   [[nodiscard]] std::uint64_t lost() const {
     const auto sent = replay.events.admitted;
     return sent - std::min(sent, receiver.events.forwarded + daemon.events.rejected);
   }
 };
+
+/// The model of this machine's processor.
+[[nodiscard]] std::string processor_name();
 
 /// Runs it. Throws command_error if a program cannot be started, does not become ready, or is
 /// interrupted; data errors are returned as problems.
