@@ -5,7 +5,6 @@
 #include <array>
 #include <set>
 #include <string>
-#include <string_view>
 
 #include "selection/detector/detector.hpp"
 #include "tests/error_of.hpp"
@@ -32,76 +31,6 @@ TEST(detector, default_has_the_crystals_of_koto) {
       EXPECT_LE(c.x * c.x + c.y * c.y, 918.0 * 918.0);
     }
   }
-}
-
-TEST(detector, vetoes_stand_on_their_crates) {
-  const auto d = default_detector();
-  std::size_t slow = 0;
-  std::size_t fast = 0;
-  for (const auto& v : d.vetoes())
-    for (const auto at : v.inputs) {
-      EXPECT_GE(at.crate, 11) << v.name;
-      (at.crate < 15 ? slow : fast) += 1;
-    }
-  EXPECT_EQ(slow, 892U);
-  EXPECT_EQ(fast, 152U);
-}
-
-TEST(detector, map_and_parts_agree) {
-  const auto d = default_detector();
-  std::size_t known = 0;
-  for (std::uint32_t n = 0; n < d.input_count(); ++n)
-    known += d.at(n).what != element::kind::none ? 1 : 0;
-  EXPECT_EQ(known, 2716U + 892U + 152U);
-  for (std::size_t i = 0; i < d.crystals().size(); ++i) {
-    const auto& e = d.at(d.number_of(d.crystals()[i].at));
-    EXPECT_EQ(e.what, element::kind::crystal);
-    EXPECT_EQ(e.index, i);
-  }
-  const auto& cbar = d.vetoes()[2];
-  const auto& e = d.at(d.number_of(cbar.inputs[2 * 5 + 1]));
-  EXPECT_EQ(d.name_of(e), "CBAR module 5 end 1");
-}
-
-const veto& named(const detector& d, std::string_view name) {
-  const auto at = std::ranges::find(d.vetoes(), name, &veto::name);
-  EXPECT_NE(at, d.vetoes().end()) << name;
-  return *at;
-}
-
-TEST(detector, counters_stand_as_in_the_experiment) {
-  const auto d = default_detector();
-  const auto& ncc = named(d, "NCC common").shape;
-  const auto& front_barrel = named(d, "FBAR").shape;
-  EXPECT_GT(ncc.z_from, front_barrel.z_from);
-  EXPECT_LT(ncc.z_from, front_barrel.z_to);
-  EXPECT_LE(ncc.outer, front_barrel.inner);
-  const auto& inner_barrel = named(d, "IB");
-  EXPECT_LT(named(d, "IBCV").shape.inner, inner_barrel.shape.inner);
-  EXPECT_EQ(inner_barrel.shape.z_to - inner_barrel.shape.z_from, inner_barrel.length);
-  const auto& charged = named(d, "MBCV").shape;
-  EXPECT_LT(charged.z_from, d.front());
-  EXPECT_GT(charged.z_to, d.front());
-  EXPECT_EQ(charged.z_to - charged.z_from, 1030); // since 2016; before, it lined all of CBAR
-  constexpr double module_length = 332;
-  const auto& bhpv = named(d, "BHPV");
-  EXPECT_GE(named(d, "BHGC").shape.z_from, bhpv.shape.z_from + bhpv.modules * module_length);
-}
-
-TEST(detector, counters_at_and_behind_the_calorimeter_have_the_time_of_the_flight) {
-  const auto d = default_detector();
-  constexpr double light_speed = 299.792458; // mm/ns
-  int compared = 0;
-  for (const auto& v : d.vetoes()) {
-    const auto& s = v.shape;
-    const bool lining = s.form == veto_shape::kind::barrel && s.z_from >= d.front();
-    const bool wall = s.form == veto_shape::kind::wall && s.z_from > d.front() - 1000;
-    if (!lining && !wall) continue;
-    const double z = lining ? (s.z_from + s.z_to) / 2 : s.z_from;
-    EXPECT_NEAR(v.t0, (z - d.front()) / light_speed, 0.06) << v.name;
-    ++compared;
-  }
-  EXPECT_EQ(compared, 11);
 }
 
 const char* const minimal = R"(dead = ["0/3/1"]

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <numeric>
 #include <set>
 
@@ -75,12 +74,6 @@ public:
   [[nodiscard]] double height(std::size_t n) const {
     const auto all = samples(n);
     return *std::ranges::max_element(all);
-  }
-  /// ns, of the highest sample, since where it is to be expected.
-  [[nodiscard]] double peak(std::size_t n) const {
-    const auto all = samples(n);
-    const auto at = static_cast<double>(std::ranges::max_element(all) - all.begin());
-    return 8 * at - electronics_.constants_of(inputs_[n]).time_offset;
   }
   /// ns, of the pulse's middle, since where it is to be expected.
   [[nodiscard]] double time(std::size_t n) const {
@@ -349,32 +342,6 @@ TEST(effect_sizes, of_inefficiency_and_backsplash) {
   EXPECT_NEAR(splashed.second, 2, 0.15);
 }
 
-TEST(effect_sizes, of_the_way_back_from_the_calorimeter) {
-  // No other hits: all photons are in the crystals.
-  event_maker maker(koto(), with(&fx::backsplash, 2));
-  random_source random(4);
-  true_event e;
-  std::set<std::string> seen;
-  std::vector<double> later;
-  for (int i = 0; i < 300; ++i) {
-    maker.make(event_type::six_cluster, false, random, e);
-    const auto first = std::ranges::min_element(e.photons, {}, &true_photon::time)->time;
-    for (const true_hit& h : e.hits) {
-      const veto_shape& s = koto().vetoes()[h.veto].shape;
-      const bool wall = s.form == veto_shape::kind::wall;
-      const double away = koto().front() - (wall ? s.z_from : (s.z_from + s.z_to) / 2 + h.z);
-      EXPECT_GE(away, 0);
-      EXPECT_LE(away, 1000);
-      EXPECT_GE(h.time - first, away / light_speed);
-      seen.insert(koto().vetoes()[h.veto].name);
-      later.push_back(h.time - first - away / light_speed);
-    }
-  }
-  EXPECT_TRUE(seen.contains("CBAR"));
-  EXPECT_TRUE(seen.contains("CV rear"));
-  EXPECT_NEAR(mean(later), 7.5, 1.5) << "5 ns of delay, and the way across";
-}
-
 TEST(effect_sizes, of_faults_of_inputs) {
   const auto samples = [](const simulated_effects& effects, bool pulses, std::uint32_t event = 1) {
     stand s(effects, pulses);
@@ -407,65 +374,6 @@ TEST(effect_sizes, of_faults_of_inputs) {
   const auto level = samples(quiet(&fx::recovering, 1), false);
   EXPECT_NEAR(level.front(), -50, 1);
   EXPECT_NEAR(level.back(), -50 * std::exp(-0.504), 1);
-}
-
-TEST(effect_sizes, of_none_are_a_pulse_where_it_should_be) {
-  stand s(quiet(&fx::full_scale, 1), true, 2000);
-  s.digitize(1);
-  for (std::size_t n = 0; n < s.size(); ++n) {
-    const auto samples = s.samples(n);
-    EXPECT_NEAR(s.height(n), 2000, 60);
-    EXPECT_NEAR(s.peak(n), 204, 8);
-    // Half height is 66 ns wide, 8 samples.
-    EXPECT_NEAR(std::ranges::count_if(samples, [](double v) { return v > 1000; }), 8, 1);
-  }
-}
-
-TEST(effect_sizes, have_a_name_each) {
-  std::set<std::string_view> names;
-  for (const auto& e : effect_options) {
-    EXPECT_TRUE(names.insert(e.name).second) << e.name;
-    const simulated_effects none;
-    EXPECT_GE(none.*e.size, e.least) << e.name;
-    EXPECT_LE(none.*e.size, e.most) << e.name;
-  }
-}
-
-/// The decays by name: which particles, and that they reach the calorimeter as two clusters.
-TEST(charged_decays, have_the_particles_of_their_name) {
-  using kind = true_charged::kind;
-  event_maker maker(koto());
-  random_source random(9);
-  true_event e;
-  const std::vector<std::pair<event_type, std::vector<kind>>> decays{
-      {event_type::ke3, {kind::pion, kind::electron}},
-      {event_type::kmu3, {kind::pion, kind::muon}},
-      {event_type::charged_3pi, {kind::pion, kind::pion}}};
-  for (const auto& [type, particles] : decays) {
-    for (int i = 0; i < 50; ++i) {
-      maker.make(type, false, random, e);
-      std::vector<kind> found;
-      std::ptrdiff_t clusters = 0;
-      for (const auto& p : e.charged) {
-        found.push_back(p.what);
-        clusters += p.deposit > 0 ? 1 : 0;
-        if (p.what == kind::muon) {
-          EXPECT_FALSE(p.showers);
-          EXPECT_LT(p.deposit, 2000) << "a muon only ionises";
-        }
-      }
-      EXPECT_EQ(found, particles) << name_of(type);
-      EXPECT_EQ(e.photons.size(), type == event_type::charged_3pi ? 2U : 0U) << name_of(type);
-      clusters +=
-          std::ranges::count(e.photons, true_photon::target::calorimeter, &true_photon::hit);
-      EXPECT_EQ(clusters, 2) << name_of(type);
-      EXPECT_TRUE(
-          std::ranges::any_of(
-              e.hits, [](const true_hit& h) { return koto().vetoes()[h.veto].charged > 0; }) ||
-          type == event_type::charged_3pi)
-          << name_of(type) << " passes the thin counters";
-    }
-  }
 }
 
 } // namespace

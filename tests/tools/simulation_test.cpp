@@ -5,12 +5,8 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cmath>
 #include <cstring>
-#include <map>
-#include <set>
 
 #include "tests/error_of.hpp"
 #include "tests/tools/temporary_folder.hpp"
@@ -71,68 +67,6 @@ TEST(simulation, same_seed_same_bytes_whatever_the_threads) {
   EXPECT_FALSE(contents(folder / "a") == contents(folder / "c"));
 }
 
-TEST(simulation, packs_as_koto_reports) {
-  const temporary_folder folder;
-  simulate(folder / "a", {40, 1, 1, 2, nullptr});
-  std::uint64_t packed = 0;
-  std::uint64_t records = 0;
-  for_each_event(folder / "a", [&](std::size_t, std::uint32_t, const event_view& e) {
-    for (const auto& f : e.fragments) {
-      const std::size_t channels = f.crate < 15 ? 16 : 4;
-      for (std::size_t b = 0; b < f.bytes.size() / 2072; ++b)
-        for (std::size_t r = 0; r < 16; ++r) {
-          unsigned low = 0xffff;
-          unsigned high = 0;
-          for (std::size_t s = 0; s < 64; ++s) {
-            const unsigned v = sample(f, b, r % channels, r / channels * 64 + s);
-            low = std::min(low, v);
-            high = std::max(high, v);
-          }
-          packed += 3 + 8 * static_cast<unsigned>(std::bit_width(high - low));
-          ++records;
-        }
-    }
-  });
-  const double ratio = 128.0 * static_cast<double>(records) / static_cast<double>(packed);
-  EXPECT_GE(ratio, 3.0);
-  EXPECT_LE(ratio, 3.3);
-}
-
-TEST(simulation, a_photons_energy_is_in_the_crystals_around_it) {
-  const front_end electronics(koto(), 1);
-  shower_maker showers(koto());
-  std::vector<std::byte> bytes(electronics.event_bytes());
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    random_source random(seed);
-    const double energy = random.uniform(300, 1000);
-    const double x = random.uniform(150, 450);
-    const double y = random.uniform(-450, 450);
-    true_event e;
-    showers.into_calorimeter(energy, x, y, 0, random, e.signals);
-    EXPECT_GE(e.signals.size(), 6U);
-    EXPECT_LE(e.signals.size(), 25U);
-    electronics.digitize(e, {{1, 1}, {}}, random, bytes);
-    const auto fragments = electronics.fragments_of(bytes);
-
-    double sum = 0;
-    double sum_x = 0;
-    for (const auto& hit : e.signals) {
-      const auto number = hit.input;
-      const auto& c = koto().crystals()[koto().at(number).index];
-      EXPECT_LT(std::hypot(c.x - x, c.y - y), 120);
-      const double pedestal = electronics.constants_of(number).pedestal;
-      double counts = 0;
-      for (std::size_t s = 0; s < 64; ++s)
-        counts += sample(fragments[c.at.crate], c.at.slot - 3U, c.at.channel, s) - pedestal + 0.5;
-      const double in_crystal = counts / electronics.slow_pulse().sum() / c.counts_per_mev;
-      sum += in_crystal;
-      sum_x += in_crystal * c.x;
-    }
-    EXPECT_NEAR(sum / energy, 1, 0.08) << "photon of " << energy << " MeV at " << x << ", " << y;
-    EXPECT_NEAR(sum_x / sum, x, 10);
-  }
-}
-
 TEST(simulated_effects, leave_the_particles_as_they_are) {
   simulated_effects loud;
   loud.noise_board = 5;
@@ -162,43 +96,6 @@ TEST(simulated_effects, that_begin_in_the_run_do_not_end_with_a_spill) {
     const bool differs = whole.substr(middle, 5000) != faulty.substr(middle, 5000);
     EXPECT_EQ(differs, event >= 3) << event;
   }
-}
-
-TEST(simulation, particles_reach_every_counter) {
-  event_maker maker(koto());
-  true_event e;
-  random_source random(6);
-  std::set<std::string> seen;
-  int both = 0;
-  for (int i = 0; i < 4000; ++i) {
-    maker.make(i % 2 == 0 ? event_type::minimum_bias : event_type::charged_3pi, false, random, e);
-    std::map<std::string, double> energy;
-    for (const auto& h : e.hits) energy[koto().vetoes()[h.veto].name] += h.energy;
-    for (const auto& [name, sum] : energy) seen.insert(name);
-    if (energy["BHGC"] == 0) continue; // it stands behind BHPV in the beam hole
-    EXPECT_NEAR(energy["BHGC"], 0.9 * energy["BHPV"], 1e-6 * energy["BHPV"]);
-    ++both;
-  }
-  for (const veto& v : koto().vetoes()) EXPECT_TRUE(seen.contains(v.name)) << v.name;
-  EXPECT_GT(both, 2);
-}
-
-TEST(simulation, showers_have_their_core) {
-  shower_maker showers(koto());
-  random_source random(5);
-  double near = 0;
-  double all = 0;
-  for (int i = 0; i < 200; ++i) {
-    true_event e;
-    // In the middle of a crystal of 25 mm: three by three of them reach 37.5 mm.
-    showers.into_calorimeter(5000, 212.5, 212.5, 0, random, e.signals);
-    for (const auto& hit : e.signals) {
-      const auto& c = koto().crystals()[koto().at(hit.input).index];
-      all += hit.height;
-      if (std::max(std::abs(c.x - 212.5), std::abs(c.y - 212.5)) < 30) near += hit.height;
-    }
-  }
-  EXPECT_NEAR(near / all, 0.95, 0.02);
 }
 
 /// One counter, whose signals come 40 ns late, and which sees much activity.
@@ -249,59 +146,6 @@ TEST(simulation, a_counters_cables_delay_its_signals_and_not_its_truth) {
   EXPECT_GT(found, 10U);
 }
 
-TEST(simulation, events_hold_what_their_type_says) {
-  event_maker maker(koto());
-  true_event e;
-  random_source random(3);
-  const auto in_calorimeter = [&] {
-    return std::count_if(e.photons.begin(), e.photons.end(), [](const true_photon& p) {
-      return p.hit == true_photon::target::calorimeter;
-    });
-  };
-  const auto expect = [&](event_type t, long photons) {
-    for (int i = 0; i < 20; ++i) {
-      maker.make(t, true, random, e);
-      EXPECT_EQ(in_calorimeter(), photons) << name_of(t);
-      EXPECT_EQ(e.trigger_bits & trigger_on_spill, trigger_on_spill);
-      EXPECT_NE(e.trigger_bits & ~trigger_on_spill, 0) << name_of(t);
-    }
-  };
-  expect(event_type::six_cluster, 6);
-  expect(event_type::five_cluster, 5);
-  expect(event_type::four_cluster, 4);
-  expect(event_type::two_gamma, 2);
-  expect(event_type::two_pi0_lost, 2);
-  expect(event_type::halo_neutron, 2);
-  expect(event_type::pi0nunu, 2);
-  expect(event_type::accidental, 0);
-  expect(event_type::clock, 0);
-
-  maker.make(event_type::clock, false, random, e);
-  EXPECT_TRUE(e.signals.empty()) << "no beam, no accidental pulses";
-  maker.make(event_type::led, false, random, e);
-  EXPECT_EQ(e.signals.size(), 2716U);
-}
-
-TEST(simulation, the_signals_photons_make_a_pion) {
-  event_maker maker(koto());
-  true_event e;
-  random_source random(4);
-  for (int i = 0; i < 50; ++i) {
-    maker.make(event_type::pi0nunu, true, random, e);
-    ASSERT_EQ(e.photons.size(), 2U);
-    const auto& a = e.photons[0];
-    const auto& b = e.photons[1];
-    const double z = koto().front() - e.vertex_z;
-    const double ax = a.x - e.vertex_x;
-    const double ay = a.y - e.vertex_y;
-    const double bx = b.x - e.vertex_x;
-    const double by = b.y - e.vertex_y;
-    const double cosine = (ax * bx + ay * by + z * z) /
-                          std::sqrt((ax * ax + ay * ay + z * z) * (bx * bx + by * by + z * z));
-    EXPECT_NEAR(std::sqrt(2 * a.energy * b.energy * (1 - cosine)), pion_mass, 0.01);
-  }
-}
-
 RC_GTEST_PROP(simulation, decays_keep_energy_and_momentum, (std::uint64_t seed)) {
   random_source random(seed);
   const double p = random.uniform(0, 5000);
@@ -318,14 +162,6 @@ RC_GTEST_PROP(simulation, decays_keep_energy_and_momentum, (std::uint64_t seed))
   }
   RC_ASSERT(std::abs(sum.energy - kaon.energy) < 1e-6);
   RC_ASSERT(std::abs(sum.x - kaon.x) + std::abs(sum.y - kaon.y) + std::abs(sum.z - kaon.z) < 1e-6);
-}
-
-TEST(simulation, arithmetic_is_right) {
-  for (double x = 0; x < 50; x += 0.0137)
-    EXPECT_NEAR(exp_of_minus(x) / std::exp(-x), 1, 1e-12) << x;
-  for (double x = 1e-9; x < 1e9; x *= 1.37) EXPECT_NEAR(natural_log(x), std::log(x), 1e-12) << x;
-  for (double a = 0.01; a < 6.28; a += 0.0173)
-    EXPECT_NEAR(turn_of(std::cos(a), std::sin(a)), a / (2 * std::acos(-1.0)), 1e-9) << a;
 }
 
 TEST(simulation, spills_have_their_structure) {
