@@ -3,7 +3,6 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstring>
 #include <optional>
@@ -95,14 +94,6 @@ TEST(packing, every_recording_comes_back) {
   }
 }
 
-TEST(packing, refuses_what_is_no_whole_waveform) {
-  const temporary_folder folder;
-  write_file(folder / "in.u16", std::vector<std::uint16_t>(64 * 3 + 1));
-  const auto error = error_of([&] { pack(folder / "in.u16", folder / "out", 128); });
-  EXPECT_NE(error.find("in.u16: offset 256: 130 bytes are left"), std::string::npos) << error;
-  EXPECT_FALSE(std::filesystem::exists(folder / "out"));
-}
-
 /// 4 MiB are read at a time: a record lies across the border.
 TEST(packing, goes_on_behind_each_4_mib) {
   const temporary_folder folder;
@@ -143,40 +134,6 @@ TEST(packing, refuses_broken_records_with_their_place) {
             "offset 0: a record with a sample beyond 65535");
   EXPECT_EQ(refusal(good.substr(0, 3), 128),
             "offset 0: the last waveform has 1 of 2 records of its 128 samples");
-}
-
-TEST(packing, leaves_an_earlier_output_alone_when_it_fails) {
-  const temporary_folder folder;
-  write_file(folder / "in", std::vector<char>{1}); // a record that is cut off
-  write_file(folder / "out", std::string("dear"));
-  std::filesystem::permissions(folder / "out", std::filesystem::perms{0640});
-  EXPECT_NE(error_of([&] { unpack(folder / "in", folder / "out", 64); }), "");
-  EXPECT_EQ(contents(folder / "out"), "dear");
-  EXPECT_FALSE(std::filesystem::exists(folder / "out.new"));
-
-  write_file(folder / "in", std::vector<std::uint16_t>(64, 7));
-  pack(folder / "in", folder / "out", 64);
-  EXPECT_EQ(contents(folder / "out"), std::string("\0\7\0", 3));
-  EXPECT_EQ(std::filesystem::status(folder / "out").permissions(), std::filesystem::perms{0640})
-      << "those of the earlier one";
-}
-
-TEST(packing, names_files_that_it_cannot_use) {
-  const temporary_folder folder;
-  write_file(folder / "in", std::vector<std::uint16_t>(64, 7));
-  std::filesystem::create_symlink("in", folder / "a link");
-  std::filesystem::create_hard_link(folder / "in", folder / "another name");
-  const auto before = contents(folder / "in");
-  for (const auto& [in, out, error] :
-       std::vector<std::array<const char*, 3>>{{"none", "out", "cannot read"},
-                                               {"in", "no/out", "cannot write"},
-                                               {"in", "in", "is the input"},
-                                               {"in", "a link", "is the input"},
-                                               {"in", "another name", "is the input"}}) {
-    EXPECT_NE(error_of([&] { pack(folder / in, folder / out, 64); }).find(error), std::string::npos)
-        << out;
-    EXPECT_EQ(contents(folder / "in"), before) << out;
-  }
 }
 
 /// Files of the strong codec.

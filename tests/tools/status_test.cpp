@@ -26,22 +26,6 @@ constexpr std::string_view daemon = R"({"program":"koto-l3d","run":7,"node":3,"u
             {"crate":"12","fault":null,"missing":900}],
   "events":{"admitted":100},"spool":{"seconds_left":7200,"room":5000000000}})";
 
-TEST(a_url, is_a_host_with_or_without_a_port) {
-  const auto text = [](std::string_view url) { return parse_url(url, "/status").text(); };
-  EXPECT_EQ(text("node1"), "http://node1:9420/status");
-  EXPECT_EQ(text("node1:1"), "http://node1:1/status");
-  EXPECT_EQ(text("http://10.1.0.1:9421"), "http://10.1.0.1:9421/status");
-  EXPECT_EQ(text("http://node1:9421/"), "http://node1:9421/status");
-  EXPECT_EQ(text("http://node1:9421/status"), "http://node1:9421/status");
-  EXPECT_EQ(text("[::1]:9421"), "http://[::1]:9421/status");
-  EXPECT_EQ(text("http://[::1]"), "http://[::1]:9420/status");
-  EXPECT_EQ(text("::1"), "http://[::1]:9420/status");
-  EXPECT_EQ(text("9421"), "http://127.0.0.1:9421/status");
-  for (const char* bad : {"", "http://", ":9420", "node1:", "node1:0", "node1:65536", "node1:x",
-                          "0", "65536", "https://node1", "node1/metrics", "a b", "a\nb"})
-    EXPECT_THROW((void)parse_url(bad, "/status"), std::invalid_argument) << bad;
-}
-
 TEST(the_answer, does_not_wait_for_a_name_that_is_looked_up_for_ever) {
   const std::array urls{parse_url("node1", "/status")};
   const auto begin = std::chrono::steady_clock::now();
@@ -82,31 +66,6 @@ TEST(the_status_of_a_daemon, that_waits_for_a_person_says_what_to_do) {
   EXPECT_NE(of_other_version.find("node1: warning, spool_full: Make room.; open its page\n"),
             std::string::npos)
       << of_other_version;
-}
-
-TEST(the_status, lists_the_troubles_of_all_nodes_the_most_urgent_first) {
-  const node_status far = read_status("store", R"({"program":"koto-l3 receive","troubles":[
-    {"name":"disk_low","severity":"warning","losing":"soon","seconds_left":180,"text":"t","action":"a"},
-    {"name":"ledger_fails","severity":"warning","losing":"no","text":"t","action":"a"}]})");
-  const std::vector<node_row> rows{
-      {no_answer("dead", "Connection refused"), {}}, {far, {}}, {read_status("node1", daemon), {}}};
-  const std::string text = table_of(rows);
-  EXPECT_NE(
-      text.find("node1: critical, crate_fault, losing 25 % of the events: crate 11 is silent; look "
-                "at its power\n"
-                "store: warning, disk_low, 3 min left: t; a\n"
-                "node1: warning, spool_fills_up, 2 h 0 min left: the disk fills; "
-                "make room\n"
-                "dead: critical, no_answer: Connection refused; check its service, its machine and "
-                "the network\n"
-                "store: warning, ledger_fails: t; a\n"),
-      std::string::npos)
-      << text;
-  const auto json = json_of(rows);
-  EXPECT_EQ(json.at("troubles").at(0).at("name"), "crate_fault");
-  EXPECT_EQ(json.at("troubles").at(1).at("url"), "store");
-  EXPECT_EQ(json.at("troubles").at(1).at("seconds_left").to_number<double>(), 180);
-  EXPECT_EQ(json.at("troubles").at(3).at("severity"), "critical");
 }
 
 TEST(the_status, is_good_with_notes_only) {
@@ -162,20 +121,6 @@ TEST(the_status_of_a_receiver, is_a_row) {
   EXPECT_EQ(s.state, "receiving, 1 of 2 daemons");
   EXPECT_TRUE(s.good());
   EXPECT_NE(table_of({{s, {}}}).find("2.0 GB"), std::string::npos);
-}
-
-TEST(the_status, of_another_program_is_a_failure) {
-  for (const char* body : {"", "no", "[]", "{}", R"({"program":"other"})", R"({"program":7})"}) {
-    const node_status s = read_status("node1:9420", body);
-    EXPECT_NE(s.failure, "") << body;
-    EXPECT_FALSE(s.good());
-    EXPECT_NE(table_of({{s, {}}}).find("no answer"), std::string::npos);
-  }
-  const node_status s = read_status("n", R"({"program":"koto-l3d","run":-1,"crates":7,"links":[1],
-    "state":{"now":"a\u001b[2J","ready":true,"degraded":[1,"x"]},"spool":null})");
-  EXPECT_EQ(s.failure, "");
-  EXPECT_FALSE(s.run);
-  EXPECT_EQ(s.state, "a?[2J") << "a terminal would obey it";
 }
 
 } // namespace

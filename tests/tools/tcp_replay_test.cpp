@@ -6,7 +6,6 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 
-#include <array>
 #include <atomic>
 #include <functional>
 #include <map>
@@ -50,17 +49,6 @@ public:
         sealed_header(type, 0, 0, static_cast<std::uint32_t>(body.size()), crc32c(body));
     ::send(socket_.get(), &header, sizeof header, MSG_NOSIGNAL);
     ::send(socket_.get(), body.data(), body.size(), MSG_NOSIGNAL);
-  }
-  void send_raw(const std::string& text) {
-    ::send(socket_.get(), text.data(), text.size(), MSG_NOSIGNAL);
-  }
-  void answer_damaged() {
-    const acknowledgement_body body{1, 0};
-    const auto bytes = std::as_bytes(std::span(&body, 1));
-    const auto header =
-        sealed_header(record_type::acknowledgement, 0, 0, sizeof body, crc32c(bytes) ^ 1);
-    ::send(socket_.get(), &header, sizeof header, MSG_NOSIGNAL);
-    ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
   }
   void acknowledge(std::uint64_t sequence, std::uint64_t known = 0) {
     const acknowledgement_body body{sequence, known};
@@ -235,25 +223,6 @@ TEST_F(tcp_replay_test, goes_on_over_broken_connections_as_long_as_the_peer_keep
   EXPECT_GE(report.reconnections, events);
 }
 
-TEST_F(tcp_replay_test, tells_how_many_events_the_daemon_had_taken_before) {
-  make_file(20, 1);
-  fake_daemon daemon([&](stream& s, int connection) {
-    std::uint64_t events = 0;
-    for (record r; s.read(r);) {
-      if (r.header.type == record_type::event) ++events;
-      s.acknowledge(r.header.sequence, events);
-      if (connection == 0 && events == 5) return true; // breaks off
-    }
-    return false;
-  });
-  const auto report = replay(daemon.where(), 1);
-  EXPECT_TRUE(report.finished) << report.trouble;
-  EXPECT_EQ(report.reconnections, 1U);
-  EXPECT_EQ(report.known, 20U) << "of both connections";
-  EXPECT_NE(to_table(report).find("already known"), std::string::npos);
-  EXPECT_NE(to_json(report).find("\"known\":"), std::string::npos);
-}
-
 // Several daemons.
 
 using event_name = std::pair<std::uint32_t, std::uint32_t>; // spill, number
@@ -306,70 +275,6 @@ protected:
     return tcp_replay(*source_, s).run({});
   }
 };
-
-TEST_F(several_daemons_test, take_events_or_spills_in_turn_and_are_told_their_number) {
-  make_file(30, 2);
-  for (const replay_share share : {replay_share::by_event, replay_share::by_spill}) {
-    std::array<taken_records, 2> taken;
-    replay_report report;
-    {
-      const fake_daemon a(takes_all(taken[0]));
-      const fake_daemon b(takes_all(taken[1]));
-      report = replay({a.where(), b.where()}, share);
-    }
-    EXPECT_TRUE(report.finished) << report.trouble;
-    EXPECT_EQ(report.acknowledged, 60U);
-    ASSERT_EQ(report.spills.size(), 2U);
-    EXPECT_EQ(report.spills[1], (spill_account{2, 30, 0, 30}));
-    std::set<event_name> all;
-    for (std::uint32_t n = 0; n < 2; ++n) {
-      EXPECT_GT(taken[n].events.size(), 10U) << "a busy one is passed over, but not for long";
-      EXPECT_EQ(report.nodes[n].acknowledged, taken[n].events.size());
-      EXPECT_EQ(taken[n].ended, taken[n].events_by_spill());
-      if (share == replay_share::by_spill) {
-        EXPECT_EQ(taken[n].ended[n + 1], 30U);
-      }
-      all.insert(taken[n].events.begin(), taken[n].events.end());
-    }
-    EXPECT_EQ(all.size(), 60U);
-  }
-}
-
-TEST_F(several_daemons_test, what_a_dead_one_has_not_acknowledged_goes_to_another) {
-  make_file(100, 2);
-  taken_records taken;
-  std::set<event_name> safe; // that the dead one acknowledged
-  std::vector<event_name> unsafe;
-  replay_report report;
-  {
-    const fake_daemon dies([&](stream& s, int) {
-      for (record r; s.read(r);) {
-        if (r.header.type != record_type::event) continue;
-        if (unsafe.size() == 5) return false; // and no program listens any more
-        if (safe.size() < 10) {
-          safe.insert(name_of(r));
-          s.acknowledge(r.header.sequence);
-        } else {
-          unsafe.push_back(name_of(r));
-        }
-      }
-      return false;
-    });
-    const fake_daemon lives(takes_all(taken));
-    report = replay({dies.where(), lives.where()});
-  }
-  EXPECT_TRUE(report.finished) << report.trouble;
-  EXPECT_EQ(report.events, 200U);
-  EXPECT_EQ(report.acknowledged, 200U);
-  EXPECT_EQ(safe.size() + taken.events.size(), 200U);
-  ASSERT_EQ(unsafe.size(), 5U);
-  for (const auto& e : unsafe) EXPECT_TRUE(taken.events.contains(e));
-  EXPECT_EQ(report.nodes[0].acknowledged, 10U);
-  EXPECT_GE(report.nodes[0].handed_on, 5U);
-  EXPECT_FALSE(report.nodes[0].there);
-  EXPECT_EQ(report.handed_on, report.nodes[0].handed_on);
-  EXPECT_EQ(taken.ended, taken.events_by_spill());
-}
 
 TEST_F(several_daemons_test, events_of_an_ended_spill_are_begun_and_ended_anew) {
   make_file(10, 1);
@@ -433,43 +338,6 @@ TEST_F(several_daemons_test, one_that_is_not_there_yet_is_waited_for_by_nobody) 
   EXPECT_NE(report.nodes[0].trouble.find("cannot connect"), std::string::npos);
   EXPECT_NE(to_table(report).find("gone: cannot connect"), std::string::npos) << to_table(report);
   EXPECT_THROW((void)tcp_replay(*source_, settings_for({closed, closed})), std::runtime_error);
-}
-
-/// What no daemon says, after it took a record.
-const std::array<std::pair<const char*, void (*)(stream&, const record&)>, 4> wrong_answers{
-    {{"its response is not a record",
-      [](stream& s, const record&) { s.send_raw(std::string(100, 'x')); }},
-     {"its response has a wrong checksum", [](stream& s, const record&) { s.answer_damaged(); }},
-     {"it acknowledged record 1000, but the last one sent is ",
-      [](stream& s, const record&) { s.acknowledge(1000); }},
-     {"it already had 9223372036854775808 events of ", [](stream& s, const record& r) {
-        s.acknowledge(r.header.sequence, std::uint64_t{1} << 63);
-      }}}};
-
-TEST_F(several_daemons_test, go_on_without_one_that_says_what_no_daemon_says) {
-  make_file(30, 2);
-  for (const auto& [words, say] : wrong_answers) {
-    std::atomic<int> connections = 0;
-    taken_records taken;
-    replay_report report;
-    {
-      const fake_daemon wrong([&](stream& s, int) {
-        ++connections;
-        record r;
-        if (s.read(r)) say(s, r);
-        while (s.read(r)) {
-        }
-        return true;
-      });
-      const fake_daemon lives(takes_all(taken));
-      report = replay({wrong.where(), lives.where()});
-    }
-    EXPECT_TRUE(report.finished) << words << ": " << report.trouble;
-    EXPECT_EQ(taken.events.size(), 60U) << words;
-    EXPECT_EQ(report.acknowledged, 60U) << words;
-    EXPECT_EQ(connections, 1) << "it is not connected to again: " << words;
-    EXPECT_NE(report.nodes[0].trouble.find(words), std::string::npos) << report.nodes[0].trouble;
-  }
 }
 
 } // namespace

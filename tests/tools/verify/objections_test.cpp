@@ -61,16 +61,6 @@ TEST(objections, tells_that_a_store_has_no_ledger) {
   EXPECT_TRUE(r.objections().empty()) << "nothing was ever acknowledged";
 }
 
-TEST(objections, tells_a_daemon_of_a_run_that_is_not_compared) {
-  run r;
-  r.runs_not_compared = {8};
-  EXPECT_TRUE(r.objections().empty());
-  r.stored.push_back({9, 8, 10, 0});
-  r.receiver.content.sessions.push_back(9);
-  r.more.push_back(of(daemon_program, 8, {9}));
-  r.expect(r.more[0].path + " is of run 8, which is not compared: leave it out");
-}
-
 TEST(objections, tells_a_ledger_of_another_program_in_the_place_of_the_receivers) {
   run r;
   r.more.push_back(r.replay);
@@ -88,26 +78,10 @@ TEST(objections, tells_a_replay_of_another_run_than_the_file) {
   EXPECT_TRUE(r.objections().empty()) << "written before the file was read";
 }
 
-TEST(objections, tells_a_daemon_of_another_run_than_its_blocks) {
-  run r;
-  r.node.content.run = 8;
-  r.expect("koto-l3d.json is of run 8, but its session 0000000000000005 is stored with run 7");
-  r.node.content.sessions = {9};
-  r.expect("koto-l3d.json is of run 8, but no block of run 8 is stored");
-}
-
 TEST(objections, takes_a_daemon_of_another_run_than_the_file_because_udp_does_not_say_it) {
   run r;
   r.stored[0].run = r.node.content.run = r.receiver.content.run = 8;
   EXPECT_TRUE(r.objections().empty());
-}
-
-TEST(objections, tells_a_start_of_a_daemon_that_is_given_twice) {
-  run r;
-  r.more.push_back(r.node);
-  r.more.back().content.sessions = {6};
-  r.expect("koto-l3d.json and koto-l3d.json are of the same start of a daemon, session "
-           "0000000000000006");
 }
 
 TEST(objections, tells_a_receiver_of_another_store) {
