@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rest of the code that docs/adding-a-column.md shows, and the comparison with the page.
 #include <algorithm>
-#include <filesystem>
 #include <stdexcept>
 
 #include <gtest/gtest.h>
 
 #include "gpu/columns/collection.hpp"
-#include "gpu/columns/file.hpp"
 #include "gpu/executors/serial.hpp"
 #include "tests/gpu/columns/columns_example.hpp"
 #include "tests/shown_code.hpp"
@@ -81,21 +79,6 @@ TEST(columns_example, check_ranges) {
   EXPECT_THROW(static_cast<void>(checked[10]), std::out_of_range);
   EXPECT_THROW(static_cast<void>(checked.energy[10]), std::out_of_range);
   // end
-}
-
-TEST(columns_example, save_and_load) {
-  host_columns<pulses> found(3);
-  found[2].energy = 77;
-  const auto folder = std::filesystem::path(testing::TempDir());
-  // show file
-  save_columns<pulses>(folder / "pulses.columns", found.view());
-  const host_columns<pulses> again = load_columns<pulses>(folder / "pulses.columns");
-  EXPECT_THROW(static_cast<void>(load_columns<gains>(folder / "pulses.columns")), // other columns
-               std::runtime_error);
-  // end
-  ASSERT_EQ(again.size(), 3U);
-  EXPECT_EQ(again[2].energy, 77);
-  std::filesystem::remove(folder / "pulses.columns");
 }
 
 TEST(columns_example, is_what_the_page_shows) {
