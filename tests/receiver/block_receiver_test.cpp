@@ -31,29 +31,6 @@ protected:
   played_daemon near{far.endpoint()};
 };
 
-TEST_F(a_receiver, takes_blocks_in_order_only) {
-  near.begin(session, 1, 0);
-  near.give(session, 1, block_of(1), 1);
-  near.give(session, 3, block_of(3), 1); // a gap
-  near.give(session, 1, block_of(1), 1); // a repeat
-  auto corrupt = block_of(2);
-  corrupt.back() ^= std::byte{1};
-  near.give(session, 2, corrupt, 1);
-  near.give(session, 2, block_of(7), 1); // not what was announced
-  near.give(session, 2, {}, 1);
-  near.give(session, 2, block_of(2), 2);
-  near.begin(session, 1, 2);
-  EXPECT_EQ(far.counters().duplicates.get(), 1U);
-  EXPECT_EQ(far.counters().gaps.get(), 1U);
-  EXPECT_EQ(far.counters().damaged.sum(), 3U);
-  EXPECT_EQ(far.counters().stored_blocks.get(), 2U);
-  far.kill();
-  store_reader reader(folder.path());
-  EXPECT_EQ(reader.next()->header.sequence, 1U);
-  EXPECT_EQ(reader.next()->header.sequence, 2U);
-  EXPECT_FALSE(reader.next());
-}
-
 TEST_F(a_receiver, counts_what_it_drops) {
   near.send(link_message::block, session, 1, block_of(1)); // no hello yet
   near.expect(link_message::refusal, 0);
@@ -84,19 +61,6 @@ TEST_F(a_receiver, counts_what_it_drops) {
   EXPECT_EQ(far.counters().gaps.get(), 1U);
   EXPECT_EQ(far.counters().damaged[block_fault::magic], 1U);
   EXPECT_EQ(far.counters().stored_blocks.get(), 0U);
-}
-
-TEST_F(a_receiver, serves_several_daemons) {
-  played_daemon& one = near;
-  played_daemon two(far.endpoint());
-  one.hello(1, 1);
-  two.hello(2, 5); // blocks 1 … 4 are stored elsewhere
-  one.expect(link_message::welcome, 0);
-  two.expect(link_message::welcome, 0);
-  two.send(link_message::block, 2, 5, block_of(5, 2));
-  one.send(link_message::block, 1, 1, block_of(1, 1));
-  two.expect(link_message::acknowledgement, 5);
-  one.expect(link_message::acknowledgement, 1);
 }
 
 TEST(block_receiver, does_not_count_what_the_disk_did_not_confirm) {
@@ -310,19 +274,6 @@ TEST_F(a_receiver, takes_a_frame_of_64_mib_and_none_that_is_longer) {
   EXPECT_EQ(far.counters().connections.accepted.get(), 1U);
   near.send(link_message::block, session, 1, bytes(most + 1));
   EXPECT_TRUE(eventually([&] { return far.counters().connections.accepted == 2; }));
-}
-
-TEST_F(a_receiver, says_that_its_address_is_taken) {
-  scratch_folder other;
-  receive_settings settings;
-  settings.bind = far.endpoint();
-  store_writer store({other.path()});
-  try {
-    const block_receiver second(settings, store, nullptr);
-    FAIL() << "bound twice";
-  } catch (const std::runtime_error& e) {
-    EXPECT_NE(std::string(e.what()).find("cannot listen on " + settings.bind), std::string::npos);
-  }
 }
 
 // A receiver that starts on a store in which a power cut, or a bad disk, has left a block damaged

@@ -151,55 +151,6 @@ TEST_F(two_of_one_number, are_told_and_do_not_hide_their_deaths) {
   EXPECT_EQ(f.presence().parts().size(), 2U);
 }
 
-TEST_F(a_farm, tells_two_daemons_of_one_machine_by_their_processes) {
-  f.hello(1, 3, "address 10.0.0.1", 1000);
-  f.hello(2, 3, "address 10.0.0.1", 1000);
-  for (int second = 0; second < 10; ++second) EXPECT_TRUE(f.after(1s, {1, 2}).empty());
-  f.goodbye(2);
-  f.hello(11, 3, "address 10.0.0.1", 2000); // one lane each
-  std::vector<std::string> said;
-  for (int second = 0; second < 10; ++second)
-    for (const std::string& line : f.after(1s, {1, 11})) said.push_back(line);
-  ASSERT_EQ(said.size(), 1U);
-  EXPECT_EQ(said[0].find("several daemons claim to be node 3 (address 10.0.0.1"), 0U);
-  EXPECT_TRUE(f.presence().said_by_several().contains(3));
-}
-
-TEST_F(a_farm, lets_a_node_go_that_says_goodbye) {
-  f.hello(1, 3);
-  f.hello(2, 3);
-  f.goodbye(1);
-  f.goodbye(2);
-  EXPECT_TRUE(f.after(1min).empty());
-  EXPECT_FALSE(f.presence().any_missing());
-}
-
-TEST_F(a_farm, misses_a_node_that_leaves_a_session_behind_at_its_end) {
-  f.hello(1, 3);
-  f.hello(2, 3);
-  f.goodbye(1);
-  EXPECT_EQ(f.after(3s).size(), 1U) << "of what is on its disk";
-}
-
-TEST_F(a_farm, says_where_the_missing_part_of_a_node_that_has_begun_anew_ends) {
-  f.hello(1, 3);
-  f.store(1, {5, 17});
-  EXPECT_EQ(f.after(3s).size(), 1U);
-  f.hello(2, 3, "address 10.0.0.1", 2000);
-  expect_news(f.after(1s, {2}),
-              "node 3 is back after 4.0 s, and has restarted: its events of run 7 after "
-              "event 17 of spill 5 are lost, except events on its disk and events "
-              "that senders over TCP send again");
-  EXPECT_FALSE(f.presence().is_missing(3));
-  f.store(2, {8, 1});
-  EXPECT_TRUE(f.after(1s, {2}).empty());
-  ASSERT_EQ(f.presence().parts().size(), 1U);
-  EXPECT_EQ(f.presence().parts()[0].before, (event_key{8, 1}));
-  EXPECT_TRUE(f.presence().parts()[0].back_at);
-  f.goodbye(2);
-  EXPECT_TRUE(f.after(1min).empty()) << "the session that died is told";
-}
-
 /// Its other lane may be one that the outage began.
 TEST_F(a_farm, knows_a_process_that_was_only_cut_off_by_its_mark) {
   f.hello(1, 3, "address 10.0.0.1", 1000);
@@ -300,28 +251,6 @@ TEST_F(a_farm, misses_a_node_that_leaves_one_of_its_silent_sessions_behind) {
   f.goodbye(1);
   EXPECT_TRUE(f.after(1s).empty());
   EXPECT_TRUE(f.presence().is_missing(3)) << "blocks are on its disk";
-}
-
-TEST_F(a_farm, notices_one_that_was_back_before_it_was_missed) {
-  f.hello(1, 3);
-  f.store(1, {5, 17});
-  EXPECT_TRUE(f.after(1s).empty());
-  f.hello(2, 3, "address 10.0.0.1", 2000);
-  EXPECT_TRUE(f.after(500ms, {2}).empty());
-  const auto news = f.after(1s, {2});
-  ASSERT_EQ(news.size(), 1U);
-  EXPECT_EQ(news[0].find("node 3 has restarted without a goodbye: its events of run 7 after event "
-                         "17 of spill 5 are lost"),
-            0U)
-      << news[0];
-  EXPECT_FALSE(f.presence().any_missing());
-  EXPECT_TRUE(f.after(1s, {2}).empty()) << "once";
-}
-
-TEST_F(a_farm, does_not_miss_a_session_beside_one_that_speaks) {
-  f.hello(1, 3);
-  f.hello(2, 3);
-  EXPECT_TRUE(f.after(1min, {2}).empty());
 }
 
 TEST_F(a_farm, says_few_lines_at_a_time_and_knows_few_nodes) {

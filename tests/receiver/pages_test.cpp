@@ -48,33 +48,6 @@ TEST(receive_metrics, stay_below_500_series_with_all_daemons) {
   EXPECT_LE(series, 500);
 }
 
-TEST(receive_status, names_what_is_missing_by_run_spill_and_node) {
-  const auto status = status_of(farm_receive_snapshot());
-  const auto& daemons = status.at("daemons").as_array();
-  EXPECT_EQ(daemons[0].at("state").as_string(), "sending");
-  EXPECT_EQ(daemons[0].at("name").as_string(), "key node<1>");
-  EXPECT_EQ(daemons[0].at("last_event").at("spill"), 6);
-  EXPECT_EQ(daemons[2].at("state").as_string(), "missing");
-  EXPECT_EQ(daemons[2].at("missing"), true);
-  const auto& missing = status.at("missing").as_array();
-  ASSERT_EQ(missing.size(), 2U);
-  EXPECT_EQ(missing[0].at("node"), daemons[0].at("node"));
-  EXPECT_EQ(missing[0].at("back_after"), 9.5);
-  EXPECT_EQ(missing[0].at("before").at("event"), 2);
-  EXPECT_EQ(missing[1].at("node"), daemons[2].at("node"));
-  EXPECT_EQ(missing[1].at("run"), 77);
-  EXPECT_EQ(missing[1].at("after").at("spill"), 5);
-  EXPECT_EQ(missing[1].at("after").at("event"), 17);
-  EXPECT_TRUE(missing[1].at("back_after").is_null());
-  const std::string text = metrics_of(farm_receive_snapshot());
-  EXPECT_NE(text.find("koto_l3_receive_daemon_lag_seconds{node=\"1\"} 0.125"), text.npos);
-  EXPECT_EQ(text.find("koto_l3_receive_daemon_lag_seconds{node=\"2\"}"), text.npos);
-  EXPECT_NE(text.find("koto_l3_receive_daemon_missing{node=\"3\"} 1"), text.npos);
-  EXPECT_NE(text.find("koto_l3_receive_daemon_missing{node=\"1\"} 0"), text.npos);
-  EXPECT_NE(text.find("koto_l3_receive_trouble{name=\"node_missing\",severity=\"critical\"} 1"),
-            text.npos);
-}
-
 TEST(receive_pages, show_all_nodes_and_what_is_missing) {
   const std::string page = render_page(farm_receive_snapshot());
   EXPECT_NE(page.find("class=\"state off\">missing: node 3 of run 77 after event 17 of "

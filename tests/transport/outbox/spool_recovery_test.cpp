@@ -127,18 +127,6 @@ TEST(spool_recovery, loses_nothing_to_a_damaged_head) {
   });
 }
 
-TEST(spool_recovery, loses_only_the_block_in_which_a_bit_flipped) {
-  // In the middle of the newest segment: all damage is found at the start.
-  const std::size_t begin = head_bytes + block_bytes;
-  flip_each(3, 1, places_in_block(begin), [&](spool& disk, std::size_t at) {
-    EXPECT_EQ(disk.found().damaged, 1U) << at;
-    EXPECT_EQ(disk.found().damaged_events, at < begin + sizeof(block_header) ? 0U : 3U) << at;
-    EXPECT_EQ(disk.found().blocks, 2U) << at;
-    EXPECT_EQ(drain(disk, 1), (drained{{1, 3}, {2}})) << at;
-    EXPECT_EQ(disk.totals().damaged, 1U) << at << ": not again";
-  });
-}
-
 TEST(spool_recovery, finds_damage_in_older_segments_when_it_reads) {
   const std::size_t begin = head_bytes + block_bytes;
   flip_each(6, 1, places_in_block(begin), [&](spool& disk, std::size_t at) {

@@ -59,23 +59,6 @@ TEST(spool, does_not_keep_a_block_that_was_released_before_it_was_written) {
   EXPECT_EQ(disk.totals().blocks, 1U);
 }
 
-TEST(spool, calls_nothing_safe_when_its_folder_is_another_one) {
-  const test::scratch_folder folder;
-  const std::string name = folder.path() + "/spool";
-  fs::create_directory(name);
-  spool disk(small_spool(name));
-  ASSERT_FALSE(disk.append(spool_block(1, 1)));
-  fs::rename(name, folder.path() + "/moved");
-  EXPECT_TRUE(disk.append(spool_block(1, 2))) << "as after umount of a disk";
-  EXPECT_TRUE(
-      disk.why_ended().ends_with("the folder has disappeared: it was removed, or its disk was "
-                                 "unmounted"));
-  fs::create_directory(name);
-  EXPECT_TRUE(disk.append(spool_block(1, 2)));
-  EXPECT_TRUE(fs::is_empty(name));
-  EXPECT_EQ(last_of(disk, 1), 1U);
-}
-
 TEST(spool, without_sync_reports_what_the_disk_did_not_keep_and_flushes_from_then_on) {
   const test::scratch_folder folder;
   spool_system system;
@@ -276,22 +259,6 @@ TEST(spool, leaves_no_half_file_and_no_half_block_when_it_cannot_write) {
     EXPECT_FALSE(disk.append(spool_block(1, stored + 1)));
     EXPECT_EQ(drain(disk, 1), (drained{numbers(1, stored + 1), {}}));
   }
-}
-
-TEST(spool, takes_no_want_of_descriptors_for_damage) {
-  const test::scratch_folder folder;
-  ASSERT_FALSE(spool(small_spool(folder.path())).append(spool_block(1, 1)));
-  spool disk(small_spool(folder.path()));
-  rlimit before{};
-  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
-  const rlimit none{0, before.rlim_max};
-  test::bytes block;
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
-  const auto result = disk.read(1, 1, block);
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
-  EXPECT_EQ(result.error, std::errc::too_many_files_open);
-  EXPECT_EQ(drain(disk, 1), (drained{{1}, {}}));
-  EXPECT_EQ(disk.totals().damaged, 0U);
 }
 
 } // namespace

@@ -15,50 +15,6 @@ namespace {
 
 using namespace test;
 
-TEST(store, cuts_a_torn_end_off_wherever_it_begins) {
-  scratch_folder made;
-  fill_store(made.path(), 3);
-  const auto whole = read_file(find_store_file(made.path(), 1));
-  const std::size_t last_at = whole.size() - block_of(3).size();
-  std::vector<std::size_t> cuts{0, 1, 15, 16, 17};
-  for (std::size_t i = 0; i <= 70; ++i)
-    cuts.push_back(last_at + i); // every byte of the header and some behind
-  for (std::size_t i = last_at + 71; i + 8 < whole.size(); i += 97) cuts.push_back(i);
-  for (std::size_t i = 8; i >= 1; --i) cuts.push_back(whole.size() - i);
-  for (const auto cut : cuts) {
-    scratch_folder folder;
-    write_file(find_store_file(folder.path(), 1), std::span(whole).first(cut));
-    const sequences before = contents(folder.path());
-    const std::size_t kept = cut >= last_at ? 2 : 0;
-    ASSERT_EQ(before.size(), kept) << cut;
-    {
-      store_writer store({folder.path()});
-      const bool torn = cut != last_at && cut != sizeof(store_file_header);
-      ASSERT_EQ(store.torn_ends(), torn ? 1U : 0U) << cut;
-      ASSERT_EQ(store.last_stored(session), kept) << cut;
-      ASSERT_FALSE(append(store, block_of(kept + 1))) << cut;
-    }
-    ASSERT_EQ(contents(folder.path()).size(), kept + 1) << cut;
-    ASSERT_EQ(store_writer({folder.path()}).torn_ends(), 0U) << cut << ": once is enough";
-  }
-}
-
-TEST(store, loses_only_the_block_in_which_a_bit_flipped) {
-  scratch_folder made;
-  fill_store(made.path(), 3);
-  const auto whole = read_file(find_store_file(made.path(), 1));
-  const std::size_t second_at = sizeof(store_file_header) + block_of(1).size();
-  const std::size_t third_at = second_at + block_of(2).size();
-  for (std::size_t at = second_at; at < third_at; at += at < second_at + 64 ? 1 : 131) {
-    scratch_folder folder;
-    write_file(find_store_file(folder.path(), 1), whole);
-    edit_file(find_store_file(folder.path(), 1), [&](bytes& file) { file[at] ^= std::byte{0x10}; });
-    std::uint64_t damaged = 0;
-    EXPECT_EQ(contents(folder.path(), &damaged), (sequences{{session, 1}, {session, 3}})) << at;
-    EXPECT_EQ(damaged, 1U) << at;
-  }
-}
-
 TEST(store, loses_no_block_to_a_damaged_head) {
   for (const std::size_t at : {0U, 8U}) {
     scratch_folder folder;

@@ -44,34 +44,6 @@ TEST(store, says_what_is_wrong_with_a_folder) {
   }
 }
 
-TEST(store, leaves_no_half_block_when_it_cannot_write) {
-  scratch_folder folder;
-  store_writer store({folder.path()});
-  ASSERT_FALSE(append(store, block_of(1, session, 8)));
-  const auto size = fs::file_size(find_store_file(folder.path(), 1));
-  const auto second = block_of(2, session, 8);
-  {
-    const file_size_limit limit(size + second.size() / 2);
-    EXPECT_TRUE(append(store, second)) << "half of it has room";
-    EXPECT_EQ(fs::file_size(find_store_file(folder.path(), 1)), size);
-    EXPECT_EQ(store.last_stored(session), 1U);
-  }
-  EXPECT_FALSE(append(store, second)) << "room again";
-  EXPECT_EQ(contents(folder.path()), (sequences{{session, 1}, {session, 2}}));
-}
-
-/// What was appended before is not acknowledged: the receiver ends.
-TEST(store, refuses_to_commit_to_a_file_that_was_removed) {
-  scratch_folder folder;
-  store_writer store({folder.path()});
-  ASSERT_FALSE(append(store, block_of(1)));
-  ASSERT_FALSE(store.commit());
-  ASSERT_FALSE(append(store, block_of(2)));
-  fs::remove(folder.path() + "/blocks-000001.kl3");
-  EXPECT_EQ(store.commit(), std::errc::no_such_file_or_directory);
-  EXPECT_EQ(store.last_stored(session), 1U);
-}
-
 TEST(store, makes_no_folder_again) {
   scratch_folder above;
   const fs::path folder = fs::path(above.path()) / "store";
@@ -80,33 +52,6 @@ TEST(store, makes_no_folder_again) {
   fs::remove(folder);
   EXPECT_EQ(append(store, block_of(1)), std::errc::no_such_file_or_directory);
   EXPECT_FALSE(fs::exists(folder));
-}
-
-TEST(store, takes_back_what_the_disk_did_not_confirm) {
-  scratch_folder folder;
-  disk_works = true;
-  store_writer store(on_doubtful_disk(folder.path()));
-  ASSERT_FALSE(append(store, block_of(1)));
-  EXPECT_EQ(store.committed().blocks, 0U) << "not yet";
-  ASSERT_FALSE(store.commit());
-  EXPECT_EQ(store.committed().blocks, 1U);
-
-  disk_works = false;
-  ASSERT_FALSE(append(store, block_of(2)));
-  ASSERT_FALSE(append(store, block_of(1, session + 1)));
-  EXPECT_EQ(store.commit(), std::errc::io_error);
-  EXPECT_EQ(store.committed().blocks, 1U);
-  EXPECT_EQ(store.committed().events, 1U);
-  EXPECT_EQ(store.last_stored(session), 1U);
-  ASSERT_EQ(store.sessions().size(), 1U) << "nothing of the other session is there";
-  EXPECT_EQ(store.sessions().at(session).events, 1U);
-  EXPECT_EQ(contents(folder.path()), (sequences{{session, 1}}));
-
-  disk_works = true;
-  ASSERT_FALSE(append(store, block_of(2)));
-  EXPECT_FALSE(store.commit());
-  EXPECT_EQ(store.committed().blocks, 2U);
-  EXPECT_EQ(contents(folder.path()), (sequences{{session, 1}, {session, 2}}));
 }
 
 TEST(store, gives_every_block_to_a_reader_that_keeps_up_with_the_writer) {
