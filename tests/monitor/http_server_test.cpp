@@ -20,7 +20,6 @@
 #include <memory>
 #include <stdexcept>
 #include <utility>
-#include <vector>
 
 #include "tests/tools/temporary_folder.hpp"
 
@@ -165,25 +164,6 @@ TEST(http_server, answers_each_request_with_its_status) {
       answer_to(server, "GET / HTTP/1.1\r\nHost: l3\r\n\r\nGET /busy" + close_after + "\r\n");
   EXPECT_NE(both.find("200 OK"), std::string::npos);
   EXPECT_NE(both.find("503 Service"), std::string::npos);
-}
-
-TEST(http_server, clients_that_ask_nothing_or_take_nothing_delay_no_other) {
-  std::vector<std::unique_ptr<client>> silent; // still connected when the server ends
-  const http_server server("127.0.0.1", 0, test_pages());
-  for (int i = 0; i < 5; ++i) silent.push_back(std::make_unique<client>(server));
-  silent.back()->send("GET / HT");
-  const client reads_nothing(server);
-  reads_nothing.send("GET /large HTTP/1.1\r\nHost: l3\r\n\r\n");
-  EXPECT_EQ(reads_nothing.take(15), "HTTP/1.1 200 OK");
-  EXPECT_EQ(status_line(get(server, "/")), "HTTP/1.1 200 OK");
-  try {
-    const http_server second("127.0.0.1", server.port(), test_pages());
-    FAIL() << "two servers on one port";
-  } catch (const std::runtime_error& e) {
-    EXPECT_EQ(std::string(e.what()),
-              "monitoring cannot listen on 127.0.0.1:" + std::to_string(server.port()) +
-                  ": Address already in use");
-  }
 }
 
 TEST(http_server, who_does_not_take_an_answer_is_cut) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/accounting/ledger.hpp"
 
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -103,21 +102,6 @@ std::string replaced(std::string text, std::string_view part, std::string_view b
   return text.replace(text.find(part), part.size(), by);
 }
 
-TEST(ledger, tells_the_crates_apart) {
-  ledger l = run_counters().account(2);
-  ASSERT_EQ(l.crates.size(), 18U);
-  EXPECT_EQ(l.crates[2].crate, 2U);
-  EXPECT_EQ(l.crates[2].seen, 40U);
-  EXPECT_EQ(l.crates[2].malformed.at("wrong_slot"), 3U);
-  EXPECT_EQ(l.crates[2].missing, 4U);
-  EXPECT_EQ(l.crates[3].seen, 0U);
-  EXPECT_EQ(ledger_from_json(to_json(l)), l);
-  const std::string many = std::to_string(std::uint64_t{1} << 60);
-  EXPECT_THROW((void)ledger_from_json(
-                   replaced(to_json(l), R"("crate":2,"seen":40)", R"("crate":2,"seen":)" + many)),
-               std::runtime_error);
-}
-
 TEST(ledger, is_made_of_the_counters) {
   const ledger l = run_counters().account(2);
   EXPECT_TRUE(l.balanced());
@@ -163,21 +147,6 @@ TEST(ledger, that_no_program_writes_is_refused) {
   EXPECT_NE(refusal_with(R"("admitted":15)", R"("admitted":16)"), "") << "it does not balance";
   EXPECT_NE(refusal_with(R"("balanced": true)", R"("balanced": false)"), "") << "it does";
   EXPECT_NE(refusal_with(R"("clean": false)", R"("clean": true)"), "") << "it has not ended";
-}
-
-TEST(ledger, is_written_and_read_as_a_file) {
-  const auto folder =
-      std::filesystem::temp_directory_path() / ("l3-ledger-" + std::to_string(::getpid()));
-  std::filesystem::create_directory(folder);
-  const ledger l = run_counters().account(2);
-  write_ledger(folder / "ledger.json", ledger{});
-  write_ledger(folder / "ledger.json", l);
-  EXPECT_EQ(read_ledger(folder / "ledger.json"), l);
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1)
-      << "a temporary file stays";
-  EXPECT_THROW(write_ledger(folder / "no such folder" / "ledger.json", l), std::system_error);
-  EXPECT_THROW((void)read_ledger(folder / "none.json"), std::runtime_error);
-  std::filesystem::remove_all(folder);
 }
 
 } // namespace

@@ -5,9 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <fstream>
-#include <utility>
 
 #include "transport/format/endian.hpp"
 
@@ -53,41 +51,6 @@ protected:
   std::vector<char> whole;
   std::vector<std::uint64_t> at; ///< hello, begin, two events, end of spill, the file's end
 };
-
-TEST_F(l2raw, comes_back_as_written) {
-  l2raw_reader r(file_);
-  for (int pass = 0; pass < 2; ++pass, r.rewind()) {
-    EXPECT_EQ(r.run(), 12U);
-    EXPECT_EQ(r.crates(), two_crates());
-    auto record = r.next();
-    ASSERT_TRUE(record);
-    EXPECT_EQ(record->header.type, record_type::begin_of_spill);
-    EXPECT_EQ(record->header.spill, 511U);
-    EXPECT_EQ(load<begin_of_spill_body>(record->body.data()).beam_on, 2000000000U);
-    event_view event;
-    record = r.next();
-    ASSERT_TRUE(record);
-    ASSERT_EQ(parse_event(record->body, r.crates(), event), std::nullopt);
-    EXPECT_EQ(event.number, 1U);
-    EXPECT_EQ(event.since_spill.count(), 5);
-    ASSERT_EQ(event.fragments.size(), 2U);
-    EXPECT_EQ(event.fragments[1].bytes.size(), 10U);
-    EXPECT_EQ(event.fragments[1].bytes[9], std::byte{1});
-    record = r.next();
-    ASSERT_TRUE(record);
-    ASSERT_EQ(parse_event(record->body, r.crates(), event), std::nullopt);
-    ASSERT_EQ(event.fragments.size(), 1U);
-    EXPECT_EQ(event.fragments[0].bytes.size(), l2::max_fragment_bytes);
-    record = r.next();
-    ASSERT_TRUE(record);
-    EXPECT_EQ(record->header.type, record_type::end_of_spill);
-    EXPECT_EQ(record->header.sequence, 5U);
-    EXPECT_EQ(load<end_of_spill_body>(record->body.data()).events, 2U);
-    EXPECT_FALSE(r.next());
-    EXPECT_FALSE(r.damage());
-    EXPECT_EQ(r.position(), r.size());
-  }
-}
 
 TEST_F(l2raw, cut_anywhere_is_damage_at_the_record_that_is_cut) {
   for (std::size_t border = 0; border + 1 < at.size(); ++border) {
@@ -170,30 +133,6 @@ TEST_F(l2raw, goes_on_where_records_are_missing_and_not_where_they_come_again) {
   EXPECT_EQ(read, 3U);
   EXPECT_FALSE(r.damage());
   EXPECT_EQ(r.records_left_out(), 1U);
-}
-
-TEST_F(l2raw, files_that_cannot_be_opened_are_exceptions_that_name_them) {
-  const std::filesystem::path nowhere = "/nonexistent/file.l2raw";
-  try {
-    l2raw_reader r(nowhere);
-    FAIL();
-  } catch (const std::runtime_error& e) {
-    EXPECT_NE(std::string(e.what()).find(nowhere), std::string::npos);
-  }
-  EXPECT_THROW(l2raw_writer(nowhere, 1, two_crates()), std::runtime_error);
-  EXPECT_THROW(l2raw_reader(std::filesystem::temp_directory_path()), std::runtime_error);
-}
-
-TEST_F(l2raw, a_full_disk_is_one_exception) {
-  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
-  l2raw_writer w("/dev/full", 1, two_crates());
-  w.begin_of_spill(1, 1s);
-  try {
-    w.close();
-    FAIL();
-  } catch (const std::runtime_error& e) {
-    EXPECT_STREQ(e.what(), "cannot write /dev/full: No space left on device");
-  }
 }
 
 } // namespace

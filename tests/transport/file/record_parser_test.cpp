@@ -16,15 +16,6 @@ readout two_crates() {
   return {{{7, 2, board_kind::sampling_125_mhz}, {9, 3, board_kind::sampling_500_mhz}}};
 }
 
-record_header good_header(std::span<const std::byte> body, record_type type = record_type::event) {
-  return sealed_header(type, 5, 3, static_cast<std::uint32_t>(body.size()), crc32c(body));
-}
-
-record_header resealed(record_header h) {
-  h.header_crc = header_crc(h);
-  return h;
-}
-
 std::vector<std::byte> event_bytes(std::uint32_t number,
                                    const std::vector<std::pair<std::uint16_t, std::size_t>>& f) {
   std::vector<std::byte> body(event_table_bytes(f.size()));
@@ -35,41 +26,6 @@ std::vector<std::byte> event_bytes(std::uint32_t number,
     body.resize(body.size() + round_up(f[i].second, 4), static_cast<std::byte>(i + 1));
   }
   return body;
-}
-
-TEST(record_header, tells_each_kind_of_wrong) {
-  std::vector<std::byte> body(64);
-  const auto good = good_header(body);
-  static_assert(max_record_body == 64 << 20);
-  const auto sealed = [&](auto change) {
-    record_header h = good;
-    change(h);
-    return check_header(resealed(h));
-  };
-  EXPECT_EQ(check_header(good), std::nullopt);
-  EXPECT_EQ(sealed([](auto& h) { h.magic[0] = 'X'; }), refused::stream_magic);
-  EXPECT_EQ(sealed([](auto& h) { h.version = 2; }), refused::stream_version);
-  EXPECT_EQ(sealed([](auto& h) { h.body_bytes = max_record_body; }), std::nullopt);
-  EXPECT_EQ(sealed([](auto& h) { h.body_bytes = max_record_body + 4; }), refused::stream_length);
-  EXPECT_EQ(sealed([](auto& h) { h.type = static_cast<record_type>(9); }), refused::stream_content);
-  EXPECT_EQ(sealed([](auto& h) { h.spill = 511; }), std::nullopt);
-  EXPECT_EQ(sealed([](auto& h) { h.spill = 512; }), refused::stream_content);
-  EXPECT_EQ(sealed([](auto& h) { h.type = record_type::begin_of_spill; }), refused::stream_length);
-  auto h = good;
-  h.body_bytes += 4;
-  EXPECT_EQ(check_header(h), refused::stream_checksum);
-
-  EXPECT_EQ(check_body(good, body), std::nullopt);
-  EXPECT_EQ(check_body(good, std::span(body).first(60)), refused::stream_length);
-  body[63] ^= std::byte{1};
-  EXPECT_EQ(check_body(good, body), refused::stream_checksum);
-}
-
-TEST(hello_record, comes_back_as_it_was_made) {
-  hello h;
-  ASSERT_EQ(parse_hello(hello_bytes(17, readout::koto()), h), std::nullopt);
-  EXPECT_EQ(h.run, 17U);
-  EXPECT_EQ(h.crates, readout::koto());
 }
 
 TEST(hello_record, refuses_what_no_readout_can_be) {

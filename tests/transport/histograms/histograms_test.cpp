@@ -2,7 +2,6 @@
 // Histograms as JSON and back, and the inputs that changed between two of them.
 #include <algorithm>
 #include <cstdint>
-#include <fstream>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -72,28 +71,6 @@ TEST(input_addresses, are_those_of_the_readout) {
   EXPECT_EQ(all[31], "3/4/15");
   EXPECT_EQ(all[35], "9/3/3");
   EXPECT_EQ(all[36], "") << "a board at 500 MHz has four";
-}
-
-TEST(histogram_json, reads_back_to_the_same) {
-  histogram_set set = usual_set();
-  set.spill = 17;
-  set.sums.channels[5].time = -123456;
-  const shown_histograms h = show(set, names());
-  EXPECT_EQ(h.histograms.size(), event_histograms);
-  EXPECT_EQ(h.counters.size(), 2U);
-  const shown_histograms again = read_histograms(to_json(h));
-  EXPECT_EQ(to_json(again), to_json(h));
-  EXPECT_EQ(again.channels, set.sums.channels);
-  EXPECT_EQ(again.spill, 17U);
-  EXPECT_EQ(again.settings, "000012ab");
-  EXPECT_EQ(again.events, 4 * waveforms);
-  const auto vertex = std::ranges::find(again.histograms, "vertex_z", &named_histogram::name);
-  ASSERT_NE(vertex, again.histograms.end());
-  EXPECT_EQ(vertex->low, -2000);
-  EXPECT_EQ(vertex->width, 100);
-  EXPECT_EQ(vertex->unit, "mm");
-  EXPECT_EQ(vertex->counts.front(), first_count(event_histogram::vertex_z));
-  EXPECT_EQ(again.counters[1].counts.front(), first_veto_count(1));
 }
 
 std::string why_not(const std::string& text) {
@@ -246,20 +223,6 @@ TEST(changed_channels, are_found_by_address) {
   EXPECT_EQ(found[0].input, "3/3/7");
 }
 
-TEST(changes_between, tell_inputs_that_one_of_both_only_has) {
-  const shown_histograms reference = show(usual_set(), names());
-  EXPECT_TRUE(changes_between(reference, reference).none());
-  auto other_names = names();
-  for (std::string& input : other_names.inputs)
-    if (input.starts_with("9/")) input.replace(0, 1, "8");
-  const run_changes found = changes_between(show(usual_set(), other_names), reference);
-  EXPECT_FALSE(found.none());
-  EXPECT_TRUE(found.inputs.empty());
-  EXPECT_EQ(by_crate(found.only_here), (std::vector<crate_inputs>{{"8", 4}}));
-  EXPECT_EQ(by_crate(found.only_in_reference), (std::vector<crate_inputs>{{"9", 4}}));
-  EXPECT_EQ(boost::json::parse("{" + members_of(found) + "}").at("only_here").at(0), "8/3/0");
-}
-
 /// Events whose energy is spread as e^(−E/mean), in MeV.
 shown_histograms made_energies(std::uint64_t events, double mean, unsigned seed) {
   constexpr double mega = 1000;
@@ -272,19 +235,6 @@ shown_histograms made_energies(std::uint64_t events, double mean, unsigned seed)
   for (std::uint64_t n = 0; n < events; ++n)
     from[axis_of(which).place_of(static_cast<std::int32_t>(mega * energy(random)))] += 1;
   return show(s, names());
-}
-
-TEST(changed_histograms, tell_a_loss_of_gain_with_both_means) {
-  const shown_histograms one = made_energies(1000, 1300, 1);
-  const auto found = changed_histograms(made_energies(1000, 800, 2), one);
-  ASSERT_EQ(found.size(), 1U);
-  EXPECT_EQ(found[0].name, "calorimeter_energy");
-  EXPECT_EQ(found[0].unit, "MeV");
-  EXPECT_NEAR(found[0].was, 1240, 100) << "one in a hundred is above the bins";
-  EXPECT_NEAR(found[0].is, 800, 60);
-  EXPECT_NEAR(found[0].distance, 0.18, 0.05);
-  EXPECT_FALSE(changes_between(made_energies(1000, 800, 2), one).none());
-  EXPECT_TRUE(changed_histograms(made_energies(100, 800, 2), one).empty()) << "too few to tell";
 }
 
 /// However many events tell it, a small change is none.
@@ -327,21 +277,6 @@ TEST(a_reference, of_another_binning_is_refused_with_what_to_do) {
             std::string::npos);
   reference.counters.pop_back(); // a counter that was not there yet is not compared
   EXPECT_EQ(wrong_reference(now, reference, "good.json"), "");
-}
-
-TEST(histograms, of_several_spills_add_up) {
-  histogram_set one = usual_set();
-  one.spill = 3;
-  histogram_set other = usual_set();
-  other.spill = 4;
-  other.sums.channels[5].time = -5;
-  shown_histograms sum = show(one, names());
-  EXPECT_EQ(add(sum, show(other, names())), "");
-  histogram_set both = one;
-  both.spill.reset();
-  both.left_out = one.left_out + other.left_out;
-  both.sums.add(other.sums);
-  EXPECT_EQ(to_json(sum), to_json(show(both, names())));
 }
 
 TEST(histograms, that_count_something_else_are_not_added) {

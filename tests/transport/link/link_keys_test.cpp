@@ -5,8 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <utility>
 
@@ -30,11 +28,6 @@ protected:
     EXPECT_EQ(::chmod(path(name).c_str(), mode), 0);
     return path(name);
   }
-  static mode_t mode_of(const std::string& file) {
-    struct stat is {};
-    EXPECT_EQ(::stat(file.c_str(), &is), 0);
-    return is.st_mode & 07777;
-  }
   /// What reading it says.
   template <class Read>
   static std::string complaint(Read read, const std::string& file) {
@@ -54,38 +47,6 @@ protected:
 private:
   scratch_folder folder_;
 };
-
-TEST_F(link_keys, a_pair_is_written_for_its_owner_and_read_back) {
-  const key_pair pair = make_key_pair();
-  EXPECT_NE(pair.secret, make_key_pair().secret);
-  write_key_pair(path("node1"), pair);
-  EXPECT_EQ(mode_of(path("node1.secret")), 0600U);
-  EXPECT_EQ(mode_of(path("node1.public")), 0644U);
-  EXPECT_EQ(read_secret_key(path("node1.secret")), pair.secret);
-  EXPECT_EQ(read_public_key(path("node1.public")), pair.public_half);
-  EXPECT_EQ(public_half_of(pair.secret), pair.public_half);
-}
-
-TEST_F(link_keys, a_pair_is_never_written_over_another) {
-  const key_pair first = make_key_pair();
-  write_key_pair(path("node1"), first);
-  EXPECT_THROW(write_key_pair(path("node1"), make_key_pair()), std::runtime_error);
-  EXPECT_EQ(read_secret_key(path("node1.secret")), first.secret);
-  // Half a pair is no pair: the secret that was just written is taken back.
-  write("node2.public", "somebody's", 0644);
-  EXPECT_THROW(write_key_pair(path("node2"), make_key_pair()), std::runtime_error);
-  EXPECT_FALSE(std::filesystem::exists(path("node2.secret")));
-}
-
-TEST_F(link_keys, a_secret_that_others_may_read_is_refused) {
-  const std::string file = write("s", text_of(make_key_pair().secret) + "\n");
-  for (const mode_t mode : {0640U, 0604U, 0620U, 0602U, 0644U}) {
-    ASSERT_EQ(::chmod(file.c_str(), mode), 0);
-    expect_complaint(read_secret_key, file, "by others");
-  }
-  ASSERT_EQ(::chmod(file.c_str(), 0400), 0);
-  EXPECT_EQ(complaint(read_secret_key, file), "");
-}
 
 /// With names, remarks and empty lines, as Unix ends lines and as Windows does.
 TEST_F(link_keys, an_allow_list_has_a_key_a_line) {
@@ -167,19 +128,6 @@ TEST_F(link_keys, a_credential_is_looked_for_where_the_service_manager_puts_it) 
   ASSERT_EQ(::chmod(path("line").c_str(), 0444), 0);
   expect_complaint(read_secret_key, "credential:line", "by others");
   ASSERT_EQ(::unsetenv("CREDENTIALS_DIRECTORY"), 0);
-}
-
-TEST_F(link_keys, the_setting_to_blame_is_named) {
-  forward_settings s;
-  EXPECT_EQ(wrong_with_keys(s), "");
-  write_key_pair(path("node1"), make_key_pair());
-  s.secret_key = path("node1.secret");
-  s.receiver_key = path("node1.public");
-  EXPECT_EQ(wrong_with_keys(s), "");
-  s.receiver_key = path("other");
-  EXPECT_TRUE(wrong_with_keys(s).starts_with("forward.receiver_key: ")) << wrong_with_keys(s);
-  s.secret_key = path("node1.public");
-  EXPECT_TRUE(wrong_with_keys(s).starts_with("forward.secret_key: ")) << wrong_with_keys(s);
 }
 
 } // namespace
