@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A farm on one machine: nodes with a daemon each, one receiver or two, and this process's machine, on which level 2 is played by one
 `koto-l3 replay`. All are network namespaces; level 2 has a cable to each of the others, and each node one to its receiver."""
-import http.client
 import json
 import re
 
@@ -28,12 +27,7 @@ class Receiver:
         return self
 
     def get(self, path):
-        connection = http.client.HTTPConnection(self.host, self.ports.monitor, timeout=harness.PATIENCE)
-        try:
-            connection.request("GET", path)
-            return connection.getresponse().read().decode()
-        finally:
-            connection.close()
+        return harness.http_get(self.host, self.ports.monitor, path)[1]
 
     def status(self):
         return json.loads(self.get("/status"))

@@ -4,7 +4,6 @@
 file that only this process sees, in mounts of its own; without the right to make these, the names are skipped. And the receiver's place on a
 machine where the daemon, too, runs."""
 import contextlib
-import http.client
 import json
 import pathlib
 import socket
@@ -30,12 +29,7 @@ def has_ipv6():
 
 
 def status_at(host, port):
-    connection = http.client.HTTPConnection(host, port, timeout=harness.PATIENCE)
-    try:
-        connection.request("GET", "/status")
-        return json.loads(connection.getresponse().read())
-    finally:
-        connection.close()
+    return json.loads(harness.http_get(host, port, "/status")[1])
 
 
 class Names(harness.SystemTest):

@@ -99,6 +99,15 @@ class Ports:
         self.tcp, self.monitor, self.receiver = base + 8, base + 9, base + 10
 
 
+def http_get(host, port, path, raw=False):
+    """(status, body)"""
+    with contextlib.closing(http.client.HTTPConnection(host, port, timeout=PATIENCE)) as connection:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        body = answer.read()
+        return answer.status, body if raw else body.decode()
+
+
 # Programs
 
 def failing(fault):
@@ -190,14 +199,7 @@ class Daemon(Program):
         super().__init__([BIN / "koto-l3d", "--config", config], folder / "daemon.log", environment, space)
 
     def get(self, path, raw=False):
-        connection = http.client.HTTPConnection(self.host, self.ports.monitor, timeout=PATIENCE)
-        try:
-            connection.request("GET", path)
-            answer = connection.getresponse()
-            body = answer.read()
-            return answer.status, body if raw else body.decode()
-        finally:
-            connection.close()
+        return http_get(self.host, self.ports.monitor, path, raw)
 
     def ready(self):
         def is_ready():

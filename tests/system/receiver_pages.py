@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a receiver shows of itself while a daemon sends to it, and of its log."""
 import contextlib
-import http.client
 import json
 import os
 import re
@@ -27,13 +26,7 @@ class Watched(harness.SystemTest):
         return receiver
 
     def get(self, path):
-        connection = http.client.HTTPConnection(harness.HOST, self.port, timeout=harness.PATIENCE)
-        try:
-            connection.request("GET", path)
-            answer = connection.getresponse()
-            return answer.status, answer.read().decode()
-        finally:
-            connection.close()
+        return harness.http_get(harness.HOST, self.port, path)
 
     def status(self):
         return json.loads(self.get("/status")[1])
