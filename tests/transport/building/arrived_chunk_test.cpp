@@ -145,22 +145,6 @@ TEST(chunk_summary, does_not_believe_what_is_no_header_of_this_event) {
   EXPECT_EQ(summary_of(std::span(f).first(15), 0, key.number, false).spill, std::nullopt);
 }
 
-/// Each bit of both ends of each board, of the first and the last word.
-TEST(chunk_summary, each_flipped_bit_at_a_border_ends_as_if_the_fragment_were_walked) {
-  const auto f = full_fragment(5);
-  for (const std::uint32_t chunk_bytes : {2080U, 8000U}) {
-    for (std::size_t at = 0; at < f.size(); ++at) {
-      if (at >= 24 && at + 24 < f.size() && (at + 20) % 2072 > 44) continue;
-      for (unsigned bit = 0; bit < 8; ++bit) {
-        auto other = f;
-        other[at] ^= std::byte{1} << bit;
-        const cut_fragment cut(other, chunk_bytes);
-        ASSERT_EQ(end(cut, chunk_bytes, false), end(cut, chunk_bytes, true)) << at << ' ' << bit;
-      }
-    }
-  }
-}
-
 RC_GTEST_PROP(chunk_summary, any_fragment_ends_as_if_it_were_walked, ()) {
   std::mt19937 generator(*rc::gen::arbitrary<std::uint32_t>());
   const auto random = [&] { return static_cast<std::uint32_t>(generator()); };

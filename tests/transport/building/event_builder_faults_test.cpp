@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every way in which an event can fail to arrive in order and whole: each is counted under its
 // name, and both conservation sums hold after it.
-#include <algorithm>
 #include <gtest/gtest.h>
 
 #include "tests/transport/building/records.hpp"
@@ -76,94 +75,6 @@ TEST_F(a_fault, late_chunks_of_an_event_that_was_given_up) {
   EXPECT_EQ(r.counters.events_incomplete, 1U);
 }
 
-TEST_F(a_fault, trailer_and_chunks_that_disagree) {
-  auto f = r.fragment({1, 1}, 0);
-  auto early = f;
-  early[3].chunk = 2; // after the chunks: one too many came
-  r.send(early + r.fragment({1, 1}, 1) + r.fragment({1, 1}, 2));
-  EXPECT_EQ(r.counters.fragments_malformed[malformed::chunk_count], 1U);
-  auto late = r.fragment({1, 2}, 1);
-  late[3].chunk = 5;
-  r.send(r.fragment({1, 2}, 0) + datagrams{late[3], late[0], late[1], late[2]} +
-         r.fragment({1, 2}, 2));
-  EXPECT_EQ(r.counters.fragments_malformed[malformed::chunk_count], 2U);
-  auto shorter = r.fragment({1, 3}, 0);
-  shorter[1].payload.resize(1000); // a short chunk before the last
-  r.send(shorter + r.fragment({1, 3}, 1) + r.fragment({1, 3}, 2));
-  EXPECT_EQ(r.counters.fragments_malformed[malformed::chunk_count], 3U);
-  EXPECT_EQ(r.counters.events_incomplete, 3U);
-  r.end();
-}
-
-TEST(faults, malformed_fragments_of_every_kind) {
-  const auto with = [](std::size_t byte, unsigned flip) {
-    return [=](bytes& f) { f[byte] ^= static_cast<std::byte>(flip); };
-  };
-  const std::vector<std::pair<malformed, std::function<void(bytes&)>>> damages{
-      {malformed::crate_header, with(0, 0x80)},
-      {malformed::wrong_l1a, with(3, 1)},
-      {malformed::wrong_l1a, with(4 + 2072 + 11, 1)},
-      {malformed::wrong_spill, with(4 + 2072 + 9, 0x40)},
-      {malformed::wrong_slot, with(4 + 2072 + 9, 0x07)},
-      {malformed::header_tag, with(4 + 2072, 0x40)},
-      {malformed::crate_trailer, with(4 + 2 * 2072, 0x24)},
-      {malformed::truncated, [](bytes& f) { f.erase(f.end() - 500, f.end()); }},
-      {malformed::trailing_bytes, [](bytes& f) { f.insert(f.end(), 8, std::byte{}); }},
-  };
-  rig_options o;
-  o.chunk_bytes =
-      8000; // one chunk a fragment: what does not name the spill of its event would be refused
-  rig r(o);
-  std::uint32_t number = 0;
-  for (const auto& [reason, damage] : damages) {
-    const event_key key{1, ++number};
-    auto f = make_fragment(key, 1, r.options.crates.crates[1]);
-    damage(f);
-    const auto before = r.counters.fragments_malformed[reason];
-    r.send(r.fragment(key, 0) + datagrams_of(f, key, 1, o.crates, o.chunk_bytes) +
-           r.fragment(key, 2));
-    EXPECT_EQ(r.counters.fragments_malformed[reason], before + 1) << name_of(reason);
-  }
-  EXPECT_EQ(r.counters.events_incomplete, damages.size());
-  EXPECT_EQ(r.counters.fragments_incomplete, 2 * damages.size());
-  r.end();
-  EXPECT_TRUE(r.pool.received.empty());
-}
-
-TEST(faults, refused_datagrams_touch_nothing) {
-  rig_options o;
-  o.max_events = 100;
-  rig r(o);
-  const auto good = r.fragment({1, 1}, 0);
-  const auto refuse = [&](refused reason, wire_datagram d) {
-    const auto before = r.input.refused[reason];
-    r.send(d);
-    EXPECT_EQ(r.input.refused[reason], before + 1) << name_of(reason);
-  };
-  const auto data = [&](std::uint32_t id, std::uint32_t chunk, std::uint32_t discriminator,
-                        std::size_t size) {
-    return wire_datagram{id, chunk, discriminator, bytes(size)};
-  };
-  refuse(refused::fragment_id, data(0, 0, 0, 100));
-  refuse(refused::fragment_id, data(301, 0, 0, 100));
-  refuse(refused::fragment_id, data(0xffffffff, 0, 0, 100));
-  refuse(refused::fragment_id, data(301, 4, discriminator(0, 1, 4), 0));
-  refuse(refused::chunk_index, data(1, 25, 0, 100));
-  refuse(refused::chunk_index, data(1, 0xffffffff, 0, 100));
-  refuse(refused::chunk_index, data(1, 26, discriminator(0, 1, 4), 0));
-  refuse(refused::chunk_index, data(1, 0, discriminator(0, 1, 4), 0));
-  refuse(refused::chunk_length, data(1, 0, 0, 99));
-  refuse(refused::chunk_length, data(1, 24, 0, 1400));
-  refuse(refused::discriminator, data(1, 0, 4, 100));
-  refuse(refused::discriminator, data(1, 4, discriminator(0, 1, 5), 0));
-  refuse(refused::discriminator, data(1, 4, discriminator(0, 1, 7), 0));
-  refuse(refused::discriminator, end_of_spill(1, 99, 5));
-  EXPECT_EQ(r.counters.fragments_seen, 0U);
-  EXPECT_EQ(r.builder.open_events(), 0U);
-  r.send(r.event({1, 1}));
-  r.end(1);
-}
-
 /// 100 events of 3 crates; a fragment of 16 boards with all that they may have is 34 216 bytes.
 TEST(faults, names_at_the_border_are_taken) {
   rig_options o;
@@ -203,33 +114,6 @@ TEST_F(a_fault, an_event_says_that_a_board_is_missing) {
   r.expect_balance();
 }
 
-TEST(faults, forwarding_carries_what_is_there_and_says_so) {
-  rig_options o;
-  o.incomplete = incomplete_events::forward;
-  rig r(o);
-  const auto whole = r.fragment({1, 1}, 0);
-  auto bad = make_fragment({1, 1}, 1, r.options.crates.crates[1]);
-  bad[4 + 2072] ^= std::byte{0x40};
-  r.send(whole + datagrams_of(bad, {1, 1}, 1, o.crates, 1400) + without(r.fragment({1, 1}, 2), 1));
-  r.send(without(r.fragment({1, 2}, 2), 1)); // nothing whole: nothing to forward
-  r.pass(1500ms);
-  r.drain();
-  ASSERT_EQ(r.pool.received.size(), 1U);
-  const auto& event = r.pool.received.at({1, 1});
-  EXPECT_EQ(event.flags, event_incomplete | event_damaged);
-  ASSERT_EQ(event.fragments.size(), 2U);
-  EXPECT_FALSE(event.fragments.at(0).raw);
-  EXPECT_TRUE(event.fragments.at(1).raw);
-  EXPECT_EQ(event.fragments.at(1).boards, 0U);
-  EXPECT_EQ(event.fragments.at(1).content, bad);
-  EXPECT_EQ(r.counters.fragments_admitted, 1U);
-  EXPECT_EQ(r.counters.fragments_incomplete, 2U);
-  EXPECT_EQ(r.counters.fragments_malformed[malformed::header_tag], 1U);
-  EXPECT_EQ(r.counters.events_incomplete, 2U);
-  EXPECT_EQ(r.counters.events_admitted, 1U);
-  r.expect_balance();
-}
-
 // What the event builder counts by crate: the crate with the fault stands out, and the others do
 // not.
 
@@ -256,17 +140,6 @@ TEST_F(crates, that_send_nothing_are_overdue_at_once_and_missing_in_the_end) {
   r.pass(1200ms);
   EXPECT_EQ(by_crate(r.counters.fragments_missing), counts({0, 4, 0}));
   EXPECT_EQ(by_crate(r.counters.fragments_incomplete), counts({4, 0, 4}));
-  r.end();
-}
-
-TEST_F(crates, are_not_missing_in_an_event_that_another_made_up) {
-  r.send(r.event({1, 1})); // proves the spill
-  r.send(r.fragment({1, 1000}, 1));
-  r.pass(2s);
-  EXPECT_EQ(r.counters.fragments_missing, 0U);
-  EXPECT_EQ(r.counters.fragments_overdue, 0U);
-  EXPECT_EQ(by_crate(r.counters.fragments_alone), counts({0, 1, 0}));
-  EXPECT_EQ(r.counters.latest[1], (event_key{1, 1000}));
   r.end();
 }
 

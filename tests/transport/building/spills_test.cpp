@@ -70,15 +70,6 @@ TEST_F(a_spill, stale_numbers_in_an_end_of_spill_do_not_matter) {
   EXPECT_EQ(r.summaries[0].expected, 1U);
 }
 
-TEST_F(a_spill, silence_ends_a_spill_whose_end_was_lost) {
-  r.send(r.event({3, 1}));
-  r.pass(999ms);
-  EXPECT_TRUE(r.summaries.empty());
-  r.pass(1ms);
-  ASSERT_EQ(r.summaries.size(), 1U);
-  EXPECT_EQ(r.summaries[0], (spill_summary{3, 1, 0, std::nullopt}));
-}
-
 TEST_F(a_spill, is_over_when_its_end_is_marked_or_after_a_long_silence) {
   EXPECT_TRUE(r.builder.between_spills());
   r.send(r.event({3, 1}));

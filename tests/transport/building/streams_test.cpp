@@ -210,7 +210,6 @@ TEST_F(stream_ends, that_come_again_count_once_whatever_came_between) {
 
 constexpr std::size_t first_fragment = 16 + 3 * 8; // in the body of a record with three
 constexpr std::size_t first_board = first_fragment + 4;
-constexpr std::size_t second_board = first_board + 2072;
 
 class repeats : public streams {
 protected:
@@ -239,18 +238,6 @@ protected:
     return body;
   }
 };
-
-TEST_F(repeats, with_another_byte_at_the_border_of_a_board_are_refused) {
-  const auto body = body_of({1, 1});
-  EXPECT_FALSE(send({1, 1}, body).known);
-  expect_conflict({1, 1}, flipped(body, first_board + 7));   // time stamp
-  expect_conflict({1, 1}, flipped(body, first_board + 13));  // first sample
-  expect_conflict({1, 1}, flipped(body, second_board + 15)); // second sample
-  expect_conflict({1, 1}, flipped(body, second_board - 13)); // last sample
-  expect_conflict({1, 1}, flipped(body, second_board - 1));  // footer
-  expect_duplicate({1, 1}, body);
-  r.end(1);
-}
 
 TEST_F(repeats, with_other_or_fewer_fragments_are_refused_and_in_another_order_are_known) {
   send({1, 1}, body_of({1, 1}));
@@ -315,25 +302,6 @@ TEST_F(repeats, from_long_ago_are_refused_until_their_spill_number_comes_around)
   expect_conflict({0, 1}, body_of({0, 1}));
   EXPECT_EQ(r.counters.events_admitted, 513U);
   r.drain();
-}
-
-/// Two senders with the same numbers: chunk by chunk neither fragment is taken, event by event the
-/// first one stays.
-TEST_F(repeats, of_datagrams_with_other_bytes_do_not_spoil_what_was_taken) {
-  const auto one = r.event({1, 1});
-  auto other = one;
-  for (auto& d : other)
-    if (!d.payload.empty()) d.payload.back() ^= std::byte{1};
-  for (std::size_t d = 0; d < one.size(); ++d) r.send({one[d], other[d]});
-  EXPECT_EQ(r.counters.fragments_malformed[malformed::conflicting_chunks], 3U);
-  EXPECT_EQ(r.counters.events_incomplete, 1U);
-  auto second = r.event({1, 2});
-  r.send(second);
-  for (auto& d : second)
-    if (!d.payload.empty()) d.payload.back() ^= std::byte{1};
-  r.send(second);
-  EXPECT_EQ(r.counters.fragments_duplicate, 3U);
-  r.end(1);
 }
 
 /// The events that were taken before: each by its numbers, with a mark of its bytes as long as

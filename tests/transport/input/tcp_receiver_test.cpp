@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cerrno>
 #include <string>
 #include <thread>
 
@@ -157,22 +156,6 @@ protected:
   std::optional<tcp_receiver> receiver;
 };
 
-TEST_F(tcp, a_whole_spill_arrives_and_is_acknowledged) {
-  client c(receiver->port());
-  c.hello(crates);
-  bytes body(16);
-  c.send(record(record_type::begin_of_spill, 3, ++c.sequence, body));
-  for (std::uint32_t n = 1; n <= 100; ++n) c.event({3, n}, crates);
-  store(body.data(), end_of_spill_body{100, 0, 0});
-  c.send(record(record_type::end_of_spill, 3, ++c.sequence, body));
-  EXPECT_EQ(c.wait_acknowledged(c.sequence), c.sequence);
-  EXPECT_EQ(receiver->input().datagrams, 103U);
-  stop();
-  EXPECT_EQ(r.pool.received.size(), 100U);
-  ASSERT_EQ(r.summaries.size(), 1U);
-  EXPECT_EQ(r.summaries[0], (spill_summary{3, 100, 0, 100}));
-}
-
 TEST_F(tcp, nothing_is_acknowledged_before_its_batch_is_safe) {
   safe = 0;
   client c(receiver->port());
@@ -223,27 +206,6 @@ constexpr const char* conflict_in_event_3 =
     "event 3 of spill 3 was received before with different bytes; it and all later records are "
     "refused: within run "
     "1 each event needs its own number; send other data under another run number (run.number)";
-
-TEST_F(tcp, an_event_that_comes_again_with_other_bytes_ends_the_stream) {
-  client first(receiver->port());
-  first.hello(crates);
-  first.event({3, 3}, crates);
-  EXPECT_EQ(first.wait_acknowledged(2), 2U);
-  client second(receiver->port());
-  second.hello(crates);
-  for (std::uint32_t n = 1; n <= 5; ++n)
-    second.send(record(record_type::event, 3, ++second.sequence, another_body({3, n}, crates)));
-  EXPECT_EQ(second.refusal(), conflict_in_event_3);
-  EXPECT_EQ(second.acknowledged, 3U) << "the hello and the two events before it";
-  EXPECT_EQ(refusals(refused::stream_conflict), 1U);
-  EXPECT_EQ(r.counters.events_admitted, 3U);
-  EXPECT_EQ(r.counters.fragments_seen, r.counters.fragments_admitted.get());
-  first.event({3, 4}, crates);
-  EXPECT_EQ(first.wait_acknowledged(3), 3U) << "the other stream goes on";
-  receiver.reset();
-  r.builder.drain(steady_clock::now());
-  r.expect_balance();
-}
 
 TEST_F(tcp, the_refusal_waits_for_the_acknowledgements_before_it) {
   client c(receiver->port());
@@ -311,29 +273,6 @@ TEST_F(tcp, a_stalled_peer_holds_neither_a_frame_nor_the_others) {
   EXPECT_EQ(r.pool.received.size(), 51U);
 }
 
-TEST_F(tcp, a_peer_killed_within_a_record_leaves_nothing_behind) {
-  const auto hello = record(record_type::hello, 0, 1, hello_bytes(1, crates));
-  const auto one = record(record_type::event, 3, 2, event_record_body({3, 1}, crates));
-  std::uint64_t sent = 0;
-  for (std::size_t i = 0; i < 20; ++i) {
-    client c(receiver->port());
-    const auto part = std::span(one).first(20 + 600 * i);
-    c.send(hello);
-    c.send(part);
-    sent += hello.size() + part.size();
-    wait_for(
-        [&] { return receiver->input().bytes == sent; }); // before that it may not be there yet
-    c.reset();
-    wait_for([&] { return receiver->connections() == 0; });
-  }
-  client c(receiver->port());
-  c.hello(crates);
-  c.event({3, 1}, crates);
-  EXPECT_EQ(c.wait_acknowledged(2), 2U);
-  stop();
-  EXPECT_EQ(r.pool.received.size(), 1U);
-}
-
 TEST_F(tcp, a_peer_that_breaks_the_format_is_told_and_counted) {
   const auto hello = record(record_type::hello, 0, 1, hello_bytes(1, crates));
   const auto event = [&](std::uint64_t sequence) {
@@ -380,24 +319,6 @@ TEST_F(tcp, a_peer_that_breaks_the_format_is_told_and_counted) {
   good.hello(crates);
   good.event({3, 1}, crates);
   EXPECT_EQ(good.wait_acknowledged(2), 2U);
-  stop();
-}
-
-TEST_F(tcp, more_connections_than_allowed_are_refused) {
-  std::vector<std::unique_ptr<client>> open;
-  for (std::size_t n = 1; n <= loopback().max_connections; ++n) {
-    open.push_back(std::make_unique<client>(receiver->port()));
-    wait_for([&] { return receiver->connections() == n; });
-  }
-  client fifth(receiver->port());
-  EXPECT_EQ(fifth.refusal(), no_place_left);
-  EXPECT_EQ(refusals(refused::connection_limit), 1U);
-  open.pop_back();
-  wait_for([&] { return receiver->connections() == 3; });
-  client again(receiver->port());
-  again.hello(crates);
-  again.event({3, 1}, crates);
-  EXPECT_EQ(again.wait_acknowledged(2), 2U);
   stop();
 }
 

@@ -2,8 +2,6 @@
 // Forwarder and receiver over loopback, with everything in between that can go wrong.
 #include <array>
 #include <atomic>
-#include <filesystem>
-#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -41,14 +39,6 @@ TEST(link, stores_everything_and_says_goodbye) {
   EXPECT_TRUE(eventually([&] { return far.counters().goodbyes == 1; }));
   for (const auto& [session, peer] : far.still_receiver().peers()) EXPECT_TRUE(peer.gone);
   expect_stored(folder.path(), 500);
-}
-
-bool has_ipv6() {
-  const file_descriptor s(::socket(AF_INET6, SOCK_STREAM, 0));
-  sockaddr_in6 own{};
-  own.sin6_family = AF_INET6;
-  own.sin6_addr = in6addr_loopback;
-  return s && ::bind(s.get(), reinterpret_cast<const sockaddr*>(&own), sizeof own) == 0;
 }
 
 sockaddr_in loopback(std::uint16_t port) {
@@ -131,35 +121,6 @@ TEST(link, survives_the_reset_of_a_connection_whose_messages_wait) {
   }));
 }
 
-TEST(link, carries_events_over_ipv6_and_again_after_the_receiver_was_killed) {
-  if (!has_ipv6()) GTEST_SKIP() << "this machine has no address ::1";
-  const scratch_folder folder;
-  receive_settings settings;
-  settings.bind = "tcp://[::1]:*";
-  receiving_end far(folder.path(), 8, settings);
-  sending_end near(link_to(far.endpoint()), 100);
-  ASSERT_TRUE(near.all_stored());
-  far.kill();
-  near.append(101, 200);
-  far.start();
-  ASSERT_TRUE(near.all_stored());
-  expect_stored(folder.path(), 200);
-}
-
-TEST(link, drains_after_a_stop) {
-  scratch_folder folder;
-  receiving_end far(folder.path());
-  far.kill();
-  sending_end near(link_to(far.endpoint()));
-  near.append(1, 50);
-  near.box.seal();
-  near.thread.request_stop(); // nothing could be sent yet
-  far.start();
-  near.thread.join();
-  EXPECT_EQ(near.box.events_waiting(), 0U);
-  expect_stored(folder.path(), 50);
-}
-
 TEST(link, gives_up_draining_at_its_deadline) {
   safe_batches safety;
   outbox box(small_blocks(), identity, safety);
@@ -172,47 +133,6 @@ TEST(link, gives_up_draining_at_its_deadline) {
   sender.run(stop.get_token(), 1ms);
   EXPECT_EQ(box.blocks_waiting(), 1U);
   EXPECT_FALSE(sender.connected());
-}
-
-TEST(link, loses_nothing_when_the_receiver_dies_again_and_again) {
-  scratch_folder folder;
-  receiving_end far(folder.path());
-  sending_end near(link_to(far.endpoint()));
-  std::uint32_t number = 0;
-  const auto reconnects = [&] { return near.sender.counters().reconnects.get(); };
-  for (unsigned i = 0; i < 5; ++i) {
-    const auto before = near.box.last_stored();
-    for (int n = 0; n < 150; ++n) near.append(++number);
-    // In the middle of the stream, with blocks under way. What the receiver before has acknowledged
-    // may come late: the one that is killed has welcomed the sender, too.
-    ASSERT_TRUE(eventually([&] { return reconnects() >= i && near.box.last_stored() > before; }));
-    far.kill();
-    near.append(++number);
-    far.start();
-  }
-  EXPECT_TRUE(near.all_stored());
-  EXPECT_GE(reconnects(), 5U);
-  expect_stored(folder.path(), number);
-}
-
-TEST(link, waits_out_a_store_that_cannot_be_written) {
-  scratch_folder folder;
-  receiving_end far(folder.path());
-  sending_end near(link_to(far.endpoint()));
-  near.append(1, 50);
-  ASSERT_TRUE(near.all_stored());
-  far.kill();
-  // The next file's name is taken by a folder: no file can be opened there.
-  const auto in_the_way = store_file_path(folder.path(), 2);
-  far.start();
-  std::filesystem::create_directory(in_the_way);
-  near.append(51, 100);
-  near.box.seal();
-  EXPECT_TRUE(eventually([&] { return near.reported("the store cannot be written"); }));
-  EXPECT_GE(near.sender.counters().refusals.get(), 1U);
-  std::filesystem::remove(in_the_way);
-  EXPECT_TRUE(near.all_stored());
-  expect_stored(folder.path(), 100);
 }
 
 // A daemon with several connections to its receiver: the blocks of a lane go over all of them, are

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <deque>
 #include <random>
-#include <stdexcept>
 #include <string>
 #include <thread>
 
@@ -68,16 +67,6 @@ protected:
   safe_batches safety;
   outbox o{small_settings(), identity, safety};
 };
-
-TEST(outbox, refuses_settings_that_cannot_work) {
-  safe_batches safety;
-  auto s = small_settings();
-  s.block = mebibytes(64);
-  EXPECT_THROW(outbox(s, identity, safety), std::invalid_argument);
-  s = small_settings();
-  s.memory = s.block;
-  EXPECT_THROW(outbox(s, identity, safety), std::invalid_argument);
-}
 
 TEST(outbox, puts_the_settings_behind_the_events_of_its_first_block_and_of_one_now_and_then) {
   safe_batches safety;
@@ -389,37 +378,6 @@ TEST_F(an_outbox, keeps_every_byte_over_many_laps) {
     }
   }
   EXPECT_EQ(o.events_stored() + o.events_waiting(), appended);
-}
-
-TEST_F(an_outbox, passes_events_between_threads) {
-  constexpr std::uint32_t events = 20'000;
-  std::jthread drain([&] {
-    std::mt19937 random(6);
-    for (std::uint32_t i = 0; i < events;) {
-      const auto e = event_of(32 + 8 * (random() % 300), i);
-      if (o.append(e, {})) {
-        if (++i % 64 == 0) o.batch_done(i / 64);
-      } else {
-        (void)o.wait_for_room(1s, e.size());
-      }
-    }
-    o.seal();
-  });
-  std::uint32_t seen = 0;
-  for (std::uint64_t next = 1; seen < events;) {
-    const auto block = o.hold(next);
-    if (!block) {
-      pollfd p{o.bell().descriptor(), POLLIN, 0};
-      ::poll(&p, 1, 1000);
-      o.bell().clear();
-      continue;
-    }
-    for (const auto content : contents_of(block.bytes, next)) ASSERT_EQ(content, seen++);
-    o.stored_up_to(next++, {});
-  }
-  EXPECT_EQ(o.events_stored(), events);
-  drain.join();
-  EXPECT_EQ(safety.up_to(), events / 64);
 }
 
 } // namespace

@@ -6,11 +6,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <mutex>
-#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -170,67 +168,6 @@ TEST(spilling_outbox, in_memory_waits_for_the_receiver_only_as_long_as_it_is_pat
   EXPECT_FALSE(w.out.spilling());
 }
 
-TEST(spilling_outbox, finds_after_a_crash_what_was_on_disk_and_sends_it_as_the_same_blocks) {
-  scratch_folder folder;
-  std::multiset<std::uint32_t> got;
-  {
-    way_out w(folder.path(), spool_use::always);
-    w.add(1, 100);
-    EXPECT_TRUE(eventually([&] { return w.safety.up_to() == 100; }));
-    // Of each lane the first blocks were stored.
-    for (block_source* s :
-         {static_cast<block_source*>(&w.memory), static_cast<block_source*>(&w.backlog)}) {
-      (void)s->next_lane();
-      const auto block = s->hold(1);
-      ASSERT_TRUE(block);
-      add_events_of(block.bytes, got);
-      s->stored_up_to(1, {});
-    }
-    EXPECT_TRUE(eventually([&] { return w.disk.lane(1) && w.disk.lane(1)->first == 2; }));
-  }
-  way_out again(folder.path(), spool_use::overflow, mebibytes(64), 11);
-  EXPECT_EQ(again.disk.found().lanes.size(), 2U);
-  again.add(101, 140);
-  ASSERT_TRUE(again.backlog.next_lane());
-  const auto lane = again.backlog.lane().identity;
-  EXPECT_TRUE(lane == (block_identity{1, 7, 3}) || lane == (block_identity{2, 7, 3}));
-  EXPECT_EQ(again.backlog.lane().stored, 1U);
-  EXPECT_TRUE(eventually([&] { return again.out.all_on_disk(); }));
-  take_all(again.backlog, got);
-  take_all(again.memory, got);
-  EXPECT_EQ(got, numbers(1, 140));
-  std::uint64_t delivered = 0;
-  for (const auto& l : again.backlog.found()) delivered += l.delivered;
-  EXPECT_EQ(delivered, again.disk.found().events);
-  EXPECT_TRUE(eventually([&] { return again.disk.totals().blocks == 0; }));
-}
-
-TEST(spilling_outbox, says_that_there_is_no_room_anywhere_and_goes_on_when_there_is) {
-  scratch_folder folder;
-  way_out w(folder.path(), spool_use::overflow, mebibytes(16));
-  std::uint32_t taken = 0;
-  while (taken < 2000 && w.add(taken + 1, 3s)) ++taken; // longer than a slow disk takes
-  ASSERT_LT(taken, 2000U);
-  EXPECT_TRUE(w.disk.full());
-  EXPECT_FALSE(w.out.disk_failing()) << "want of room is another state";
-  EXPECT_TRUE(eventually([&] { return w.reported().size() == 1; }));
-  EXPECT_GT(w.out.write_errors(), 1U) << "said once";
-  std::multiset<std::uint32_t> got;
-  take_all(w.memory, got);
-  take_all(w.backlog, got);
-  for (auto n = taken + 1; n <= taken + 40; ++n) ASSERT_TRUE(w.add(n)) << n;
-  w.out.seal();
-  EXPECT_TRUE(eventually([&] { return w.out.all_on_disk() || w.memory.events_waiting() < 32; }));
-  EXPECT_TRUE(eventually([&] {
-    take_all(w.memory, got);
-    take_all(w.backlog, got);
-    return got.size() == taken + 40;
-  }));
-  EXPECT_EQ(got, numbers(1, taken + 40));
-  EXPECT_FALSE(w.disk.full());
-  EXPECT_EQ(w.reported().size(), 2U);
-}
-
 TEST(spilling_outbox, says_at_once_that_the_disk_refuses_a_block_though_it_takes_the_next) {
   scratch_folder folder;
   way_out w(folder.path(), spool_use::always);
@@ -245,23 +182,6 @@ TEST(spilling_outbox, says_at_once_that_the_disk_refuses_a_block_though_it_takes
                            std::make_error_code(std::errc::file_too_large).message();
   const auto is_it = [&](const std::string& s) { return s.starts_with(text); };
   EXPECT_EQ(std::ranges::count_if(said, is_it), 1) << "not for each block";
-}
-
-TEST(spilling_outbox, brings_everything_to_disk_at_the_end) {
-  scratch_folder folder;
-  {
-    way_out w(folder.path());
-    w.add(1, 90);
-    w.out.copy_all();
-    w.out.finish(std::chrono::steady_clock::now() + patience);
-    EXPECT_EQ(w.out.events_on_disk(), 90U);
-    EXPECT_TRUE(w.out.all_on_disk());
-  }
-  way_out again(folder.path(), spool_use::overflow, mebibytes(64), 11);
-  EXPECT_EQ(again.disk.found().events, 90U);
-  std::multiset<std::uint32_t> got;
-  take_all(again.backlog, got);
-  EXPECT_EQ(got, numbers(1, 90));
 }
 
 TEST(spilling_outbox, plans_memory_for_longer_blocks_that_an_earlier_process_left) {
