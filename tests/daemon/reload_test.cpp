@@ -91,20 +91,6 @@ protected:
   std::string level_;
 };
 
-TEST_F(reloading, applies_what_is_live_and_says_what_waits) {
-  auto r = started_with("");
-  write("[log]\nlevel = \"error\"\n[frames]\ncount = 7\n");
-  r.reload();
-  EXPECT_EQ(level_, "error");
-  EXPECT_TRUE(said(R"(now log.level = "error")")) << log_.str();
-  EXPECT_TRUE(said("needs a restart: frames.count")) << log_.str();
-  EXPECT_EQ(r.applied(), 1U);
-  log_.str("");
-  r.reload();
-  EXPECT_TRUE(said("nothing changes")) << log_.str();
-  EXPECT_TRUE(said("needs a restart: frames.count")) << "it still does: " << log_.str();
-}
-
 TEST_F(reloading, says_that_the_reference_cannot_be_read) {
   const std::string reference = (folder_ / "reference.json").string();
   auto r = started_with("[histograms]\nreference = \"" + reference + "\"\n");
@@ -118,26 +104,6 @@ TEST_F(reloading, says_that_the_reference_cannot_be_read) {
   ASSERT_EQ(mkfifo(reference.c_str(), 0600), 0);
   r.reload();
   EXPECT_TRUE(said(reference + " is a pipe, not a regular file")) << log_.str();
-}
-
-TEST_F(reloading, takes_nothing_of_a_file_with_mistakes_and_says_the_first_ones) {
-  auto r = started_with("[log]\nlevel = \"warn\"\n");
-  std::filesystem::remove(file());
-  r.reload();
-  EXPECT_EQ(r.refused(), 1U);
-  std::string text = "[log]\nlevel = \"" + std::string(100'000, 'x') + "\"\n[run]\n";
-  for (int i = 0; i < 100; ++i) text += "key_" + std::to_string(i) + " = 1\n";
-  write(text);
-  log_.str("");
-  r.reload();
-  EXPECT_LT(log_.str().size(), 15'000U);
-  EXPECT_TRUE(said("and 91 more mistakes")) << log_.str();
-  EXPECT_EQ(r.refused(), 2U);
-  reloader without_a_file("", daemon_settings{}, [this](const daemon_settings&) { ++applied_; });
-  without_a_file.reload();
-  EXPECT_EQ(applied_, 0);
-  EXPECT_EQ(without_a_file.applied() + without_a_file.refused(), 0U);
-  EXPECT_TRUE(said("--config"));
 }
 
 TEST_F(reloading, reads_the_files_of_the_selection_too) {

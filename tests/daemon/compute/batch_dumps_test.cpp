@@ -55,25 +55,6 @@ protected:
   frame& f_;
 };
 
-TEST_F(a_computed_frame, is_kept_with_all_that_is_needed_to_compute_it_again) {
-  {
-    batch_dumps d(dumps_, origin());
-    d.offer("wrong", "because", f_);
-  } // the destructor writes it
-  ASSERT_EQ(files().size(), 1U);
-  EXPECT_TRUE(files()[0].filename().string().starts_with("run7-node3-"));
-  EXPECT_TRUE(files()[0].filename().string().ends_with("-wrong.l3batch"));
-  const batch_file b = read_batch_file(files()[0]);
-  EXPECT_NE(b.about.find(R"("reason":"because")"), std::string::npos) << b.about;
-  EXPECT_NE(b.about.find(R"("version":"1.2")"), std::string::npos) << b.about;
-  EXPECT_EQ(b.configuration, origin().configuration);
-  EXPECT_EQ(b.lines + b.detector + b.calibration, "linesdetectorcalibration");
-  EXPECT_EQ(b.events.size(), events.size());
-  EXPECT_EQ(b.results.size(), events.size());
-  EXPECT_TRUE(std::ranges::equal(b.output, f_.output));
-  EXPECT_TRUE(std::ranges::equal(b.input, f_.input.bytes.first(f_.input.used_bytes)));
-}
-
 TEST_F(a_computed_frame, is_skipped_so_soon_after_another_or_if_the_folder_holds_enough) {
   {
     batch_dumps d(dumps_, origin());

@@ -6,9 +6,6 @@
 namespace l3 {
 namespace {
 
-constexpr auto out_of_photons =
-    static_cast<std::uint8_t>(line_out_of_range + static_cast<unsigned>(quantity::photons));
-
 /// Of two lines: the first fired and was prescaled away, of the second only the reason is known.
 event_summary rejected(std::uint8_t reason) {
   event_summary s;
@@ -17,24 +14,6 @@ event_summary rejected(std::uint8_t reason) {
   s.reason[0] = line_prescale;
   s.reason[1] = reason;
   return s;
-}
-
-/// As koto-l3 select prints them: what one line refuses another may have kept.
-TEST(line_counts, have_the_reasons_of_every_event) {
-  line_counts counts;
-  counts.add(rejected(line_veto));
-  counts.add(rejected(out_of_photons));
-  event_summary kept; // by the first
-  kept.lines = 2;
-  kept.kept = kept.fired = kept.kept_by = 1;
-  kept.reason[1] = out_of_photons;
-  counts.add(kept);
-  EXPECT_EQ(counts.kept(0) + counts.refused(0, line_prescale), 3U);
-  EXPECT_EQ(counts.refused(1, line_veto), 1U);
-  EXPECT_EQ(counts.refused(1, out_of_photons), 2U);
-  EXPECT_EQ(counts.kept(1), 0U);
-  EXPECT_EQ(counts.fired(0), 3U);
-  EXPECT_EQ(counts.fired(1), 0U);
 }
 
 TEST(line_counts, have_room_for_the_last_line_and_the_last_reason) {

@@ -323,57 +323,6 @@ TEST(pipeline, gives_nothing_up_for_want_of_room_as_long_as_there_are_frames) {
   EXPECT_EQ(r.accounted(), 56U);
 }
 
-/// The numbers of all events in the outbox, in its order.
-std::vector<std::uint32_t> numbers_in(outbox& out) {
-  std::vector<std::uint32_t> numbers;
-  for (std::uint64_t n = 1; n <= out.last_sealed(); ++n) {
-    const auto block = out.hold(n);
-    for (std::size_t at = sizeof(block_header); at < block.bytes.size(); at += event_bytes)
-      numbers.push_back(load<std::uint32_t>(block.bytes.data() + at));
-  }
-  return numbers;
-}
-
-/// Some frames fail and others never end; the output is as if none did.
-TEST(pipeline, with_a_supervised_engine_loses_nothing_and_keeps_the_order) {
-  auto device = std::make_unique<fake_engine>(3, 1, event_bytes);
-  device->fails = [](const frame& f) { return f.input.serial % 2 == 0; };
-  device->hangs = [](const frame& f) { return f.input.serial == 1; };
-  supervision s;
-  s.time_limit = 20ms;
-  s.first_pause = s.longest_pause = 0ns;
-  s.verify_one_in = 0; // a fake engine packs no real events
-  std::atomic<int> failures = 0;
-  supervised_engine compute(
-      std::move(device), std::make_unique<fake_engine>(1, 1, event_bytes), s,
-      [&](engine_failure, std::string_view, const frame&) { ++failures; }, [](std::string_view) {});
-  frame_ring ring(compute.frames());
-  safe_batches safety;
-  outbox out({mebibytes(4), {256 << 10}, 1ms}, {1, 1, 0}, safety);
-  outcome_counters outcomes;
-  spilling_outbox way_out(out);
-  shedding sheds(1, {});
-  histogram_book histograms(0);
-  pipeline work(compute, ring, way_out, sheds, outcomes, histograms, [](std::string_view) {});
-  std::vector<std::uint32_t> numbers;
-  for (std::uint32_t n = 1; n <= 40; ++n) {
-    input_batch* b = nullptr;
-    wait_until([&] { return (b = ring.try_take()) != nullptr; });
-    b->events[0] = {.number = n};
-    b->used_events = 1;
-    ring.submit(*b);
-    numbers.push_back(n);
-  }
-  work.finish(steady_clock::now() + 1min);
-  EXPECT_EQ(numbers_in(out), numbers);
-  EXPECT_EQ(outcomes.events_shed.sum(), 0U);
-  EXPECT_EQ(work.failed_frames(), 0U);
-  EXPECT_EQ(compute.counters().failures[engine_failure::hang], 1U);
-  EXPECT_EQ(failures, static_cast<int>(compute.counters().failures.sum()));
-  out.stored_up_to(out.last_sealed(), steady_clock::now());
-  EXPECT_EQ(safety.up_to(), 40U);
-}
-
 RC_GTEST_PROP(pipeline, accounts_for_every_event, ()) {
   rig r(2);
   const auto batches = *rc::gen::container<std::vector<std::uint32_t>>(rc::gen::inRange(0U, 9U));

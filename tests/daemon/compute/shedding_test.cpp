@@ -85,40 +85,6 @@ TEST(shedding, leaves_alone_what_its_sender_keeps) {
   EXPECT_TRUE(r.s.keeps(waits, &summary, r.now));
 }
 
-TEST(shedding, prescales_are_counted_hashes_of_their_own) {
-  rig r;
-  r.steps(full, 2); // one in 8 of the lines 0 and 2
-  constexpr std::uint32_t events = 8000;
-  const std::uint32_t kept = r.kept_of(1, events);
-  EXPECT_NEAR(kept, events / 8, 150);
-  EXPECT_EQ(r.s.events_shed(0), events - kept);
-  EXPECT_EQ(r.kept_of(2, events), events);
-  EXPECT_EQ(r.s.events_shed(1), 0U);
-  // Independent of the line's own prescale: of the events that 1 in 8 of that left, 1 in 8 is left.
-  std::uint32_t own = 0, both = 0;
-  const auto summary = kept_by(1);
-  for (std::uint32_t n = 1; n <= events; ++n) {
-    if (!survives_prescale(run, 3, n, lines[0].id, 8)) continue;
-    ++own;
-    both += r.s.keeps(event(n), &summary, r.now) ? 1 : 0;
-  }
-  EXPECT_NEAR(both, own / 8, 50);
-  // The rule of docs/formats.md, by itself.
-  for (std::uint32_t n = 1; n <= 200; ++n)
-    EXPECT_EQ(r.s.keeps(event(n), &summary, r.now),
-              survives_prescale(run, 3, n, lines[0].id ^ 0x73686564U, 8));
-}
-
-TEST(shedding, an_event_goes_on_if_any_of_its_lines_wants_it) {
-  rig r;
-  r.steps(full, 4); // all of the lines 0 and 2
-  EXPECT_EQ(r.kept_of(1, 100), 0U);
-  EXPECT_EQ(r.kept_of(5, 100), 0U);
-  EXPECT_EQ(r.kept_of(7, 100), 100U);
-  EXPECT_EQ(r.s.events_shed(0), 200U);
-  EXPECT_EQ(r.s.events_shed(2), 100U);
-}
-
 TEST(shedding, gives_up_first_what_no_line_kept_and_is_only_recorded) {
   rig r;
   event_summary only_recorded = kept_by(0);

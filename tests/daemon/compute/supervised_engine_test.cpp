@@ -262,19 +262,6 @@ TEST(supervised_engine, starts_no_frame_whose_restart_failed) {
   EXPECT_EQ(r.counters().frames_bypassed.get(), 2U) << "it was restarted on the way";
 }
 
-TEST(supervised_engine, leaves_a_device_alone_that_is_lost_to_this_process) {
-  rig r(from(fault_kind::lost, 2));
-  for (int n = 0; n < 10; ++n) {
-    r.run();
-    r.now += 10min;
-  }
-  EXPECT_TRUE(r.engine->lost());
-  EXPECT_EQ(r.counters().restarts.get(), 0U);
-  EXPECT_EQ(r.counters().failures[engine_failure::error], 1U);
-  ASSERT_EQ(r.notes.size(), 1U);
-  EXPECT_NE(r.notes[0].find("only a restart of the daemon"), std::string::npos);
-}
-
 TEST(supervised_engine, says_that_the_device_may_still_read_a_frame) {
   rig r(at(fault_kind::stall, 1, 50ms)); // of real time
   r.run();
@@ -306,72 +293,6 @@ TEST(supervised_engine, waits_shortly_again_once_the_device_has_worked_for_a_min
   r.now += 1s;
   r.run();
   EXPECT_TRUE(r.engine->bypassed()) << "it failed at once";
-}
-
-/// Several devices, of which the first fails: the frames of the others go on there.
-struct several_devices {
-  explicit several_devices(fault_kind kind, std::size_t devices) {
-    compute_settings s{backend::serial, 0};
-    s.fault = {kind, 0, 0, 1, 0ns};
-    for (std::uint16_t d = 0; d < devices; ++d) s.devices.push_back(d);
-    engine_limits limits{capacity_for(events, 1400), 3};
-    auto made = make_engines(s, limits);
-    limits.frames = 1;
-    limits.own_input = false;
-    supervision v;
-    v.verify_one_in = 1;
-    v.now = [this] { return now; };
-    std::vector<std::unique_ptr<supervised_engine>> all;
-    for (auto& device : made) {
-      all.push_back(std::make_unique<supervised_engine>(
-          std::move(device), make_engine({backend::serial, 0}, limits), v,
-          [](engine_failure, std::string_view, const frame&) {}, [](std::string_view) {}));
-    }
-    for (const auto& one : all) parts.push_back(one.get());
-    engine.emplace(std::move(all));
-  }
-
-  void run(std::uint32_t index) {
-    frame& f = *engine->frames()[index];
-    fill(f, events, 1400, random);
-    engine->start(f);
-    frame_outcome outcome;
-    while ((outcome = engine->wait_for(f, 1ms)) == frame_outcome::not_yet) now += 100ms;
-    ASSERT_EQ(outcome, frame_outcome::done) << f.error;
-    expect_output(f, events, all);
-  }
-
-  time_point now{1000s};
-  std::vector<const supervised_engine*> parts;
-  std::optional<spread_engine> engine;
-  randomness random{1};
-};
-
-TEST(spread_engine, deals_the_frames_to_the_devices_in_turn) {
-  const several_devices r(fault_kind::error, 3);
-  ASSERT_EQ(r.engine->frames().size(), 9U);
-  for (std::uint32_t n = 0; n < 9; ++n) {
-    EXPECT_EQ(r.engine->frames()[n]->index, n);
-    EXPECT_EQ(r.engine->frames()[n], r.parts[n % 3]->frames()[n / 3]);
-  }
-}
-
-TEST(spread_engine, lets_each_device_fail_by_itself) {
-  for (const fault_kind kind : {fault_kind::error, fault_kind::lost, fault_kind::hang}) {
-    several_devices r(kind, 2);
-    for (std::uint32_t n = 0; n < 12; ++n) ASSERT_NO_FATAL_FAILURE(r.run(n % 6));
-    EXPECT_EQ(r.parts[0]->counters().frames_bypassed.get(), 6U);
-    EXPECT_EQ(r.parts[1]->counters().frames_bypassed.get(), 0U);
-    EXPECT_EQ(r.engine->counters().failures.sum(), 1U);
-    EXPECT_EQ(r.engine->lost(), kind == fault_kind::lost);
-    EXPECT_EQ(r.engine->hangs(), kind == fault_kind::hang);
-    EXPECT_FALSE(r.parts[1]->bypassed());
-  }
-  several_devices one(fault_kind::error, 1);
-  ASSERT_NO_FATAL_FAILURE(one.run(0));
-  EXPECT_EQ(one.engine->name(), one.parts[0]->name());
-  EXPECT_EQ(one.engine->memory_plan().size(), one.parts[0]->memory_plan().size());
-  EXPECT_TRUE(one.engine->bypassed());
 }
 
 // A device that comes back long after its frame was given up, played by a device whose streams are

@@ -47,19 +47,6 @@ protected:
   temporary_folder folder_;
 };
 
-TEST_F(ledger_places, a_folder_has_a_file_for_each_run_and_session) {
-  EXPECT_TRUE(place().is_folder());
-  EXPECT_EQ(place().file_of(account(123, 0xab)),
-            (folder_ / "ledgers/run000123-3-00000000000000ab.json").string());
-  EXPECT_EQ(place(0).file_of(account(4'294'967'295, 1)),
-            (folder_ / "ledgers/run4294967295-0-0000000000000001.json").string());
-  const ledger_place file("ledger.json", 3); // the ledger of every run
-  EXPECT_FALSE(file.is_folder());
-  EXPECT_EQ(file.file_of(account(1, 1)), "ledger.json");
-  EXPECT_EQ(file.file_of(account(2, 5)), "ledger.json");
-  EXPECT_TRUE(ledger_place("", 3).none());
-}
-
 TEST_F(ledger_places, a_file_that_no_daemon_wrote_stays) {
   const std::string file = (folder_ / "ledger.json").string();
   ledger of_receiver = account(7, 1);
@@ -73,18 +60,6 @@ TEST_F(ledger_places, a_file_that_no_daemon_wrote_stays) {
   ledger_place(file, 3).prepare();
   EXPECT_THROW(ledger_place(folder_.path().string(), 3).prepare(), std::runtime_error)
       << "a folder";
-}
-
-TEST_F(ledger_places, the_folder_is_made_but_none_above_it) {
-  place().prepare();
-  place().prepare();
-  EXPECT_TRUE(std::filesystem::is_directory(folder_ / "ledgers"));
-  EXPECT_TRUE(has("node3.lock"));
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_ / "ledgers"), {}), 1);
-  EXPECT_THROW(ledger_place((folder_ / "none/ledgers/").string(), 3).prepare(), std::runtime_error);
-  EXPECT_THROW(ledger_place((folder_ / "none/ledger.json").string(), 3).prepare(),
-               std::runtime_error);
-  EXPECT_THROW(ledger_place("/proc/ledgers/", 3).prepare(), std::runtime_error);
 }
 
 TEST_F(ledger_places, a_run_that_ended_leaves_no_record) {
@@ -193,18 +168,6 @@ protected:
   std::vector<std::string> reports_;
 };
 
-TEST_F(run_records, the_next_start_knows_what_a_run_had_noted_last) {
-  EXPECT_FALSE(start()->crashed()) << "there was none before";
-  run_record noted = record_of(whole_account());
-  crash(record_of(ledger{}));
-  crash(noted);
-  const auto next = start();
-  ASSERT_TRUE(next->crashed());
-  EXPECT_NE(next->crashed()->started, 0U);
-  noted.started = next->crashed()->started;
-  EXPECT_EQ(*next->crashed(), noted);
-}
-
 TEST_F(run_records, a_run_that_ended_or_that_goes_on_has_not_crashed) {
   run_record last = record_of(whole_account());
   last.ended = 1;
@@ -216,21 +179,6 @@ TEST_F(run_records, a_run_that_ended_or_that_goes_on_has_not_crashed) {
   ASSERT_EQ(reports_.size(), 1U);
   EXPECT_NE(reports_.front().find("belongs to another daemon"), std::string::npos)
       << reports_.front();
-}
-
-TEST_F(run_records, say_where_every_event_is) {
-  const run_record r = record_of(whole_account());
-  EXPECT_EQ(in_memory(r), 43U);
-  const std::string text = describe_crash(r);
-  for (const char* part :
-       {"(session 0123456789abcdef, run 12)", "of 1000 events admitted", "600 forwarded",
-        "50 rejected", "7 shed", "300 on disk", "up to 43 were in memory"})
-    EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
-  run_record more = r; // an event may be seen on disk and stored at once
-  more.forwarded = 900;
-  EXPECT_EQ(in_memory(more), 0U);
-  more.noted = 1'700'000'000'999'999'999U;
-  EXPECT_NE(describe_crash(more).find("2023-11-14 22:13:20 UTC"), std::string::npos);
 }
 
 TEST_F(run_records, a_file_that_is_none_says_nothing_and_is_replaced) {

@@ -12,10 +12,6 @@ run_order run(std::uint32_t number) { return {number, "", ""}; }
 
 class run_controls : public testing::Test {
 protected:
-  void begin(std::uint32_t number) {
-    start(number);
-    comes_into_force(number);
-  }
   void comes_into_force(std::uint32_t number) {
     EXPECT_TRUE(control_.comes_into_force(run(number)));
     control_.begun();
@@ -31,43 +27,6 @@ protected:
 
   run_control control_;
 };
-
-TEST_F(run_controls, the_latest_order_counts) {
-  EXPECT_FALSE(stop()) << "there is none";
-  start(7);
-  start(8);
-  EXPECT_EQ(control_.due().order, run(8));
-  EXPECT_TRUE(stop());
-  EXPECT_EQ(state(), run_state::configured);
-  begin(8);
-  start(9);
-  EXPECT_TRUE(stop());
-  EXPECT_EQ(control_.now().next, std::nullopt);
-  control_.draining();
-  start(10);
-  EXPECT_EQ(state(), run_state::draining);
-  control_.ended("no ledger");
-  EXPECT_EQ(control_.now().failure, "no ledger");
-  EXPECT_EQ(state(), run_state::armed);
-}
-
-TEST_F(run_controls, an_order_that_is_stopped_or_replaced_while_its_node_is_made_is_forgotten) {
-  start(7);
-  const run_control::due_step made = control_.due();
-  EXPECT_TRUE(stop()); // another thread, between the question and the deed
-  EXPECT_EQ(made.what, step::begin);
-  EXPECT_EQ(made.order, run(7));
-  EXPECT_FALSE(control_.comes_into_force(made.order));
-  EXPECT_EQ(state(), run_state::configured);
-  start(8);
-  EXPECT_FALSE(control_.comes_into_force(made.order));
-  control_.failed(made, "no memory");
-  EXPECT_EQ(state(), run_state::armed);
-  EXPECT_EQ(control_.due().order, run(8));
-  EXPECT_EQ(control_.now().failure, "no memory");
-  start(8);
-  EXPECT_EQ(control_.now().failure, "") << "until the next start";
-}
 
 TEST_F(run_controls, a_node_that_cannot_receive_leaves_no_run_in_force) {
   start(7);
@@ -115,18 +74,6 @@ TEST_F(run_controls, an_order_that_is_accepted_again_while_it_fails_waits) {
     EXPECT_EQ(control_.due().order, run(7));
     EXPECT_FALSE(control_.now().stopping);
   }
-}
-
-TEST_F(run_controls, nothing_begins_once_they_are_closed) {
-  start(7);
-  EXPECT_FALSE(control_.close_if_idle());
-  control_.close();
-  EXPECT_EQ(state(), run_state::configured);
-  EXPECT_EQ(due(), step::nothing);
-  EXPECT_FALSE(control_.start(run(8)));
-  run_control idle;
-  EXPECT_TRUE(idle.close_if_idle());
-  EXPECT_FALSE(idle.start(run(8)));
 }
 
 } // namespace

@@ -6,13 +6,8 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
-#include <memory>
-#include <thread>
 
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 
 #include "daemon/run/run_reasons.hpp"
 #include "daemon/words.hpp"
@@ -119,75 +114,6 @@ TEST_F(hosts_of_runs, the_number_of_a_run_that_begins_is_not_given_again) {
   EXPECT_TRUE(end().well);
 }
 
-/// Sends to a port of this machine that is free at first.
-class port_sender {
-public:
-  void send(std::uint32_t events_at_its_end, std::size_t bytes = 0) const {
-    std::vector<std::byte> d(l2::datagram_header_bytes + bytes);
-    const l2::trailer t{events_at_its_end, 7, 4};
-    l2::write_datagram_header(d.data(), {1, bytes == 0, bytes == 0 ? t.pack() : 0});
-    sockaddr_in to{};
-    to.sin_family = AF_INET;
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    to.sin_port = htons(port);
-    EXPECT_GT(
-        ::sendto(socket_.get(), d.data(), d.size(), 0, reinterpret_cast<sockaddr*>(&to), sizeof to),
-        0);
-  }
-
-  const std::uint16_t port = udp_socket("127.0.0.1", 0, kibibytes(64)).port();
-
-private:
-  file_descriptor socket_{::socket(AF_INET, SOCK_DGRAM, 0)};
-};
-
-TEST_F(hosts_of_runs, a_run_under_beam_begins_with_a_spill_that_is_whole) {
-  for (const std::uint64_t datagrams : {10U, 1000U}) { // which the port keeps, or not
-    const port_sender out;
-    daemon_settings s = settings();
-    s.udp.port = out.port;
-    s.udp.bind = "127.0.0.1";
-    make_host(s, [&] { // while the memory is made ready
-      for (std::uint64_t n = 0; n < datagrams; ++n) out.send(0, 1000);
-    });
-    host_->keep_ports();
-    ASSERT_TRUE(host_->start_beginning({7, "", ""}));
-    const bool kept = datagrams == 10;
-    for (int n = 0; !kept && host_->busy() && n < 100; ++n) { // the port may lose the spill's end
-      out.send(20);
-      std::this_thread::sleep_for(600ms); // a pause has 400
-    }
-    ASSERT_TRUE(test::eventually([&] { return !host_->busy(); }));
-    host_->finish_beginning();
-    EXPECT_EQ(host_->datagrams_without_run() >= datagrams, !kept);
-    const auto received = [&] { return host_->snapshot().account.datagrams.received; };
-    ASSERT_TRUE(test::eventually([&] { return received() == (kept ? datagrams : 0); }));
-    (void)end();
-    host_.reset();
-  }
-}
-
-TEST_F(hosts_of_runs, a_mistake_is_told_once_and_of_its_own_file) {
-  daemon_settings s = settings(); // of which the readout is not KOTO's
-  make_host(s);
-  const auto unread = reasons_against_menu({7, "/there/is/no/menu", ""}, s, *host_);
-  ASSERT_EQ(unread.size(), 1U);
-  EXPECT_TRUE(unread[0].starts_with("the menu: /there/is/no/menu: cannot be read")) << unread[0];
-  const auto other = reasons_against_menu({7, built_in, ""}, s, *host_);
-  ASSERT_EQ(other.size(), 1U);
-  EXPECT_TRUE(other[0].starts_with("the detector (selection.detector): built-in detector.toml: "))
-      << other[0];
-  s.building.crates = daemon_settings().building.crates;
-  s.selection.lines = s.selection.shadow = built_in;
-  s.selection.calibration = folder_.path() + "/cal.csv";
-  std::ofstream(s.selection.calibration) << "x";
-  const auto calibration = reasons_against_menu({7, "", ""}, s, *host_);
-  ASSERT_EQ(calibration.size(), 1U) << "and not once more of the shadow menu";
-  EXPECT_TRUE(calibration[0].starts_with("the calibration (selection.calibration): " +
-                                         s.selection.calibration))
-      << calibration[0];
-}
-
 /// Ledgers go to an archive between any two starts.
 TEST_F(hosts_of_runs, a_number_is_given_once) {
   const auto remove = [&](const char* extension) {
@@ -237,23 +163,6 @@ TEST_F(hosts_of_runs, a_number_is_given_once) {
   EXPECT_EQ(next_of_another_start(), last);
   run(last);
   EXPECT_EQ(host_->next_number({}), std::nullopt);
-}
-
-TEST_F(hosts_of_runs, a_crash_is_told_of_before_a_run_begins) {
-  make_host();
-  {
-    run_record crashed;
-    crashed.magic = run_record::right_magic;
-    crashed.run = 7;
-    crashed.admitted = 20;
-    crashed.forwarded = 17;
-    const run_record_file file((ledgers_ / "run000007-0-1234567812345678.json.live").string(),
-                               crashed, [](std::string_view) {});
-  }
-  EXPECT_FALSE(host_->snapshot().last_run_crashed);
-  host_->tell_of_crashes();
-  EXPECT_TRUE(host_->snapshot().last_run_crashed);
-  EXPECT_EQ(host_->snapshot().last_run_lost, 3U);
 }
 
 TEST(disk_shortages, say_sizes_in_the_unit_that_fits) {
