@@ -12,7 +12,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
@@ -84,13 +83,6 @@ public:
     char part[4096];
     for (ssize_t n; (n = recv(socket_, part, sizeof part, 0)) > 0;)
       all.append(part, static_cast<std::size_t>(n));
-    return all;
-  }
-  /// The next so many bytes.
-  [[nodiscard]] std::string take(std::size_t bytes) const {
-    std::string all(bytes, '\0');
-    all.resize(static_cast<std::size_t>(
-        std::max<ssize_t>(0, recv(socket_, all.data(), bytes, MSG_WAITALL))));
     return all;
   }
 

@@ -80,19 +80,6 @@ std::vector<event_summary> judge(Queue queue, const std::vector<line_entry>& lin
   return {out.host().all.data(), out.host().all.data() + n};
 }
 
-TEST(prescale, is_what_it_is_defined_to_be) {
-  // docs/formats.md, section 7; another program computed these values.
-  EXPECT_EQ(mix_bits(1), 0x5692161d100b05e5U);
-  std::vector<std::uint32_t> survivors;
-  for (std::uint32_t number = 1; number < 60; ++number)
-    if (survives_prescale(7, 3, number, 99, 10)) survivors.push_back(number);
-  EXPECT_EQ(survivors, (std::vector<std::uint32_t>{3, 37, 45, 49, 57}));
-  std::uint32_t kept = 0;
-  for (std::uint32_t number = 1; number <= 100000; ++number)
-    kept += survives_prescale(run, spill, number, 99, 10) ? 1 : 0;
-  EXPECT_NEAR(kept, 10000, 4 * std::sqrt(9000)); // four standard deviations
-}
-
 TEST(prescale, of_two_lines_do_not_go_together) {
   std::uint32_t both = 0;
   for (std::uint32_t number = 1; number <= 100000; ++number)

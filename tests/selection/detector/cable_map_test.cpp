@@ -61,12 +61,6 @@ std::uint32_t settings_of(const detector& d) {
   return make_tables(d, nominal_calibration(d), default_selection(), 1).constants.settings;
 }
 
-TEST(cable_map, of_a_description_makes_the_same_detector) {
-  const detector by_map = with(map_of_koto());
-  EXPECT_EQ(to_table(by_map), map_of_koto());
-  EXPECT_EQ(settings_of(by_map), settings_of(default_detector()));
-}
-
 TEST(cable_map, may_have_its_lines_in_any_order) {
   auto lines = lines_of(map_of_koto());
   std::mt19937 random(1);

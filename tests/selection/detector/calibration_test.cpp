@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <stdexcept>
 #include <string>
 
@@ -25,36 +24,6 @@ std::string refusal(const std::string& text) {
     return e.what();
   }
   return "";
-}
-
-TEST(calibration, nominal_one_follows_from_the_detector) {
-  const auto c = nominal_calibration(koto());
-  ASSERT_EQ(c.size(), koto().input_count());
-  const auto crystal = koto().number_of({0, 3, 0});
-  EXPECT_DOUBLE_EQ(c[crystal].gain, 1 / 11.8);
-  // Four times the noise of this input, and never below 5 counts.
-  const double noise = draw_input_constants(koto())[crystal].noise;
-  EXPECT_EQ(c[crystal].least_height, static_cast<std::uint32_t>(std::ceil(4 * noise)));
-  for (const auto& channel : c) EXPECT_GE(channel.least_height, channel.dead ? 0U : 5U);
-  EXPECT_FALSE(c[crystal].dead);
-  const auto cbar = koto().number_of({12, 3, 0});
-  EXPECT_DOUBLE_EQ(c[cbar].gain, 1 / 30.0);
-  const auto nothing = koto().number_of({10, 18, 15});
-  EXPECT_TRUE(c[nothing].dead);
-  EXPECT_EQ(c[nothing].gain, 0);
-}
-
-TEST(calibration, nominal_times_are_those_drawn_for_the_inputs_and_the_counters_own) {
-  const auto c = nominal_calibration(koto());
-  const auto drawn = draw_input_constants(koto());
-  double squares = 0;
-  for (std::size_t n = 0; n < c.size(); ++n) {
-    const auto& e = koto().at(static_cast<std::uint32_t>(n));
-    const double t0 = e.what == element::kind::veto ? koto().vetoes()[e.index].t0 : 0;
-    EXPECT_EQ(c[n].time, drawn[n].time + t0);
-    squares += drawn[n].time * drawn[n].time;
-  }
-  EXPECT_NEAR(std::sqrt(squares / static_cast<double>(c.size())), 5.0, 0.2);
 }
 
 TEST(calibration, times_of_a_counter_hold_the_flight_to_it_and_its_cables) {

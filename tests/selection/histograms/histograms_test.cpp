@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include "selection/histograms/in_sequence.hpp"
-#include "selection/histograms/noise_log.hpp"
 #include "selection/histograms/pion_pairs.hpp"
 #include "tests/gpu/executors/cpu_executors.hpp"
 #include "tests/selection/histograms/counting_cases.hpp"
@@ -90,32 +89,6 @@ TEST(histograms, without_vetoes_have_no_times_of_counters) {
   EXPECT_EQ(with.channels, without.channels);
   for (std::uint32_t i = 0; i < event_counts; ++i)
     EXPECT_EQ(without.counts[i], i < first_veto_count(0) ? with.counts[i] : 0) << i;
-}
-
-TEST(noise_log, is_the_logarithm_within_a_hundredth_of_an_octave) {
-  double sum = 0;
-  std::uint32_t n = 0;
-  for (std::uint64_t v = 1; v < 0xffffffff; v += 1 + v / 1000, ++n) {
-    const auto variance = static_cast<std::uint32_t>(v);
-    const double off = noise_log_of(variance) - noise_log_unit * std::log2(variance);
-    EXPECT_NEAR(off, 0, 0.0101 * noise_log_unit) << variance;
-    sum += off;
-  }
-  EXPECT_NEAR(sum / n, 0, 0.001 * noise_log_unit);
-  EXPECT_EQ(noise_log_of(0), 0U);
-  EXPECT_EQ(noise_log_of(1), 0U);
-  EXPECT_EQ(noise_log_of(0xffffffff), most_noise_log);
-}
-
-TEST(histogram_axis, gives_each_value_its_bin) {
-  const histogram_axis axis{-10, 5, 4};
-  const std::vector<std::pair<std::int32_t, std::uint32_t>> places{
-      {INT32_MIN, 0}, {-11, 0}, {-10, 1}, {-6, 1}, {-5, 2},       {0, 3},
-      {5, 4},         {9, 4},   {10, 5},  {11, 5}, {INT32_MAX, 5}};
-  for (const auto& [value, place] : places) {
-    EXPECT_EQ(axis.place_of(value), place) << value;
-    EXPECT_EQ(textbook_bin(axis, value), place) << value;
-  }
 }
 
 TEST(histogram_axis, takes_one_event_in_so_many) {

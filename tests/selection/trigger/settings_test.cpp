@@ -92,14 +92,6 @@ TEST(settings, a_menu_that_limits_payloads_ends_with_the_step_that_does) {
   EXPECT_EQ(last("payload = \"summary\"\n"), "keep_waveforms");
 }
 
-TEST(settings, the_built_in_file_has_the_lines_of_the_experiment) {
-  const auto s = default_selection();
-  std::string names;
-  for (const auto& line : s.lines) names += line.name.value + ' ';
-  EXPECT_EQ(names, "pi0nunu klpi0pi0 five_photon three_pi0 two_gamma minimum_bias accidental "
-                   "calibration pass_through opaque overfull ");
-}
-
 /// What the struct has by default is what a file without keys gives, and what the built-in file
 /// explains.
 TEST(settings, what_is_left_out_has_its_default) {

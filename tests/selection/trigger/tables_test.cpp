@@ -82,54 +82,6 @@ TEST(tables, cuts_are_in_the_units_of_events) {
   EXPECT_EQ(k.lines, 1);
 }
 
-TEST(tables, boards_are_counted_over_the_crates) {
-  const auto t = tables_of(one_line);
-  ASSERT_EQ(t.first_board.size(), 19U);
-  EXPECT_EQ(t.first_board[0], 0);
-  EXPECT_EQ(t.first_board[11], 176);
-  EXPECT_EQ(t.first_board[12], 188);
-  EXPECT_EQ(t.first_board[18], 284);
-  ASSERT_EQ(t.board_vetoes.size(), 284U);
-  EXPECT_EQ(t.board_vetoes[0], calorimeter_unknown);
-  EXPECT_EQ(t.board_vetoes[188], 1U << veto_named("CBAR"));
-  // NCC single ends where NCC common begins, on boards of their own; LCV has 4 of a board's 16.
-  EXPECT_EQ(t.board_vetoes[176], 1U << veto_named("NCC single"));
-  EXPECT_EQ(t.board_vetoes[185], 1U << veto_named("NCC common"));
-  EXPECT_EQ(t.board_vetoes[283], 0U); // BHPV has 32 of the crate's 64 inputs
-}
-
-TEST(tables, a_pulse_has_its_energy_and_its_time) {
-  const auto t = tables_of(one_line);
-  const auto slow = response_of(board_kind::sampling_125_mhz);
-  // σ of 27.8 ns at samples every 8 ns; three times the middle 8 samples less all 24, and the skew.
-  const auto part = [](double from, double to) { // of a bell, in samples since its peak
-    const double width = 27.8 / 8 * std::sqrt(2);
-    return 27.8 / 8 * std::sqrt(M_PI / 2) * (std::erf(to / width) - std::erf(from / width));
-  };
-  EXPECT_NEAR(slow.sum, 3 * part(-3.5, 4.5) - part(-11.5, 12.5), 0.15);
-  EXPECT_NEAR(slow.lead, 30.2, 0.3); // 1.177 σ, and less before the peak than behind it
-
-  const auto& crystal = input(t, {0, 3, 0});
-  EXPECT_EQ(crystal.kind, input_kind::crystal);
-  EXPECT_EQ(crystal.time_shift, 2);
-  const auto sum = static_cast<std::int32_t>(std::lround(4 * slow.sum * 11.8 * 100));
-  EXPECT_NEAR(crystal.energy_of(sum), 100'000, 10);
-  // Its half height is at sample (204 − lead) / 8: no time at all.
-  const auto edge = static_cast<std::uint16_t>(std::lround((204 - slow.lead) / 8 * 256));
-  EXPECT_NEAR(crystal.time_of(edge), 0, 4);
-  EXPECT_NEAR(crystal.time_of(static_cast<std::uint16_t>(edge + 256)), 8 * 128, 4);
-
-  const auto fast = response_of(board_kind::sampling_500_mhz);
-  EXPECT_NEAR(fast.lead, 1.1774 * (4.2 + 8.5 + 12.7) / 3, 0.1);
-  const auto& bhpv = input(t, {17, 3, 0});
-  EXPECT_EQ(bhpv.kind, input_kind::veto);
-  EXPECT_EQ(bhpv.time_shift, 0);
-  EXPECT_NEAR(bhpv.time_of(static_cast<std::uint16_t>(std::lround((204 - fast.lead) / 2 * 256))), 0,
-              2);
-  const auto three = static_cast<std::int32_t>(std::lround(4 * fast.sum * 20 * 3));
-  EXPECT_NEAR(bhpv.energy_of(three), 3000, 2);
-}
-
 TEST(tables, a_late_input_counts_from_later_on) {
   auto c = without_offsets(koto());
   const auto settings = parse_selection(one_line, "s.toml");
@@ -161,22 +113,6 @@ TEST(tables, pulses_are_looked_at_from_half_their_threshold_on) {
   EXPECT_EQ(input(low, {0, 3, 0}).least_height, 5);
 }
 
-TEST(tables, modules_are_numbered_over_all_counters) {
-  const auto t = tables_of(one_line);
-  EXPECT_EQ(t.modules.size(), 788U);
-  const auto cbar = veto_named("CBAR");
-  const auto first = t.vetoes[cbar].first_module;
-  EXPECT_EQ(first, 144 + 48);
-  EXPECT_EQ(t.vetoes[cbar].modules, 64);
-  EXPECT_EQ(t.modules[first + 5].veto, cbar);
-  EXPECT_EQ(t.modules[first + 5].ends, 2);
-  EXPECT_EQ(t.modules[first + 5].alive, 3);
-  EXPECT_EQ(t.modules[0].ends, 1);
-  EXPECT_EQ(t.modules[0].alive, 1);
-  const auto at = koto().vetoes()[cbar].inputs[2 * 5 + 1];
-  EXPECT_EQ(input(t, at).index, 2 * (first + 5) + 1);
-}
-
 TEST(tables, dead_inputs_carry_nothing) {
   auto c = without_offsets(koto());
   const auto& cbar = koto().vetoes()[veto_named("CBAR")];
@@ -192,12 +128,6 @@ TEST(tables, dead_inputs_carry_nothing) {
   for (const auto at : cbar.inputs) c[koto().number_of(at)].dead = true;
   EXPECT_EQ(make_tables(koto(), c, parse_selection(one_line, "s.toml"), 7).constants.dead_vetoes,
             1U << veto_named("CBAR"));
-}
-
-TEST(tables, the_trigger_board_is_missed_when_it_is_not_there) {
-  const auto t = tables_of(one_line);
-  for (std::uint32_t board = 0; board < t.board_vetoes.size(); ++board)
-    EXPECT_EQ((t.board_vetoes[board] & trigger_unknown) != 0, board == t.constants.trigger_board);
 }
 
 TEST(tables, vetoes_are_those_of_the_detector_unless_told_otherwise) {
@@ -228,28 +158,6 @@ TEST(tables, vetoes_are_those_of_the_detector_unless_told_otherwise) {
   EXPECT_EQ(bhpv.within, 1280);
   EXPECT_EQ(bhpv.tolerance, 1280);
   EXPECT_EQ(t.vetoes[veto_named("FBAR")].tolerance, 0);
-}
-
-TEST(tables, attenuation_reaches_to_the_end_of_the_longest_module) {
-  const auto t = tables_of(one_line);
-  ASSERT_EQ(t.attenuation.size(), 2750U / 16 + 1);
-  for (std::size_t i = 0; i < t.attenuation.size(); ++i) {
-    const double z = 16.0 * static_cast<double>(i) + 8;
-    EXPECT_NEAR(t.attenuation[i].grown, 65536 * std::exp(z / 2700), 1);
-    EXPECT_NEAR(t.attenuation[i].shrunk, 65536 * std::exp(-z / 2700), 1);
-  }
-}
-
-TEST(tables, crystals_know_their_places_and_neighbours) {
-  const auto t = tables_of(one_line);
-  ASSERT_EQ(t.crystals.size(), 2717U);
-  EXPECT_EQ(t.crystals[0].x, -5875);
-  EXPECT_EQ(t.crystals[0].y, -5875);
-  EXPECT_EQ(t.crystals[2716].first_neighbour, t.neighbours.size());
-  // 70 mm reach two crystals of 25 mm, so that most have 24 neighbours, 12 of them lower.
-  EXPECT_GT(t.neighbours.size(), 2240U * 10);
-  const auto narrow = tables_of("[clusters]\nneighbour_distance = 20.0\n" + one_line);
-  EXPECT_TRUE(narrow.neighbours.empty());
 }
 
 TEST(tables, lines_are_whole_numbers_and_bits) {
@@ -315,12 +223,6 @@ overfull = true
   EXPECT_EQ(t.constants.overfull_lines, 1);
 }
 
-TEST(tables, names_are_hashed_as_fnv_1a) {
-  EXPECT_EQ(line_id(""), 0x811c9dc5U);
-  EXPECT_EQ(line_id("a"), 0xe40c292cU);
-  EXPECT_EQ(line_id("foobar"), 0xbf9cf968U);
-}
-
 TEST(tables, the_settings_have_a_number_that_changes_with_every_cut) {
   const auto id = [](const std::string& text) { return tables_of(text).constants.settings; };
   const auto same = id(one_line);
@@ -361,32 +263,6 @@ TEST(tables, the_settings_have_a_number_that_changes_with_every_cut) {
                         selection_mode::record)
                 .constants.settings,
             same);
-}
-
-TEST(tables, levels_follow_from_pedestal_and_noise) {
-  auto c = without_offsets(koto());
-  const std::uint32_t crystal = koto().number_of({0, 3, 5});
-  c[crystal].pedestal = 500.25;
-  c[crystal].noise = 2.5;
-  c[crystal + 1].noise = 0; // not known
-  c[crystal + 2].dead = true;
-  const auto t = make_tables(
-      koto(), c,
-      parse_selection("[suppression]\nsigma = 4.0\nseed_sigma = 20.0\nexempt = [\"CV front\"]\n" +
-                          one_line + "payload = \"suppressed\"\ncontrol = 9\n",
-                      "s.toml"),
-      7);
-  ASSERT_EQ(t.levels.size(), koto().input_count() + 1);
-  EXPECT_EQ(t.levels[crystal].low, 491);  // 500.25 − 10, rounded up
-  EXPECT_EQ(t.levels[crystal].high, 510); // 500.25 + 10, rounded down
-  EXPECT_EQ(t.levels[crystal].seed, 551); // 500.25 + 50, rounded up
-  EXPECT_GT(t.levels[crystal + 1].low, t.levels[crystal + 1].high);
-  EXPECT_EQ(t.levels[crystal + 2].seed, 0xffff) << "a dead input seeds no neighbours";
-  const auto front = koto().vetoes()[veto_named("CV front")].inputs[7];
-  EXPECT_GT(t.levels[koto().number_of(front)].low, t.levels[koto().number_of(front)].high);
-  ASSERT_EQ(t.packed_payloads.size(), 1U);
-  EXPECT_EQ(t.packed_payloads[0].payload, event_payload::suppressed);
-  EXPECT_EQ(t.packed_payloads[0].control, 9U);
 }
 
 TEST(tables, the_calorimeter_may_be_exempt) {
