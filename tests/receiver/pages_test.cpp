@@ -18,23 +18,6 @@ boost::json::value status_of(const receive_snapshot& s) {
 
 std::string metrics_of(const receive_snapshot& s) { return render_metrics(families_of(s)); }
 
-TEST(receive_status, says_what_came_and_what_became_of_it) {
-  const auto status = status_of(sample_receive_snapshot());
-  EXPECT_EQ(status.at("program").as_string(), "koto-l3 receive");
-  EXPECT_EQ(status.at("state").at("ready"), true);
-  EXPECT_TRUE(status.at("state").at("degraded").as_array().empty());
-  const auto& blocks = status.at("blocks").as_object();
-  std::uint64_t sum = 0;
-  for (const auto& [outcome, n] : blocks) sum += n.to_number<std::uint64_t>();
-  EXPECT_EQ(sum, 900U);
-  EXPECT_EQ(status.at("damaged").at("payload_checksum"), 2);
-  EXPECT_EQ(status.at("store").at("events"), 60'000);
-  EXPECT_EQ(status.at("disk").at("seconds_left"), 7'500.0);
-  const auto& away = status.at("daemons").at(1);
-  EXPECT_EQ(away.at("run"), 76);
-  EXPECT_TRUE(away.at("silent").is_null() && away.at("lag").is_null());
-}
-
 TEST(receive_metrics, stay_below_500_series_with_all_daemons) {
   receive_snapshot s = sample_receive_snapshot();
   const daemon_snapshot one = s.daemons.front();

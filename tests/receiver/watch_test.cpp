@@ -85,34 +85,6 @@ private:
   receive_watch watch_;
 };
 
-TEST(receive_watch, tells_who_is_there_and_what_came) {
-  scratch_folder folder;
-  watched_receiver far(folder.path());
-  played_daemon one(far.endpoint());
-  played_daemon other(far.endpoint());
-  one.hello(9, 1);
-  other.hello(8, 1);
-  far.take(2);
-  one.send(link_message::block, 9, 1, block_of(9, 1, 3));
-  other.send(link_message::block, 8, 1, block_of(8, 1, 4));
-  other.send(link_message::block, 8, 2, block_of(8, 2, 4));
-  far.take(5);
-  other.send(link_message::goodbye, 8, 2);
-  far.take(6);
-  const auto status = far.status(steady_clock::now() + 1s);
-  const auto& daemons = status.at("daemons").as_array();
-  ASSERT_EQ(daemons.size(), 2U);
-  EXPECT_EQ(daemons[0].at("node").as_string(), "3");
-  EXPECT_EQ(daemons[0].at("connected"), true);
-  EXPECT_EQ(daemons[0].at("run"), 77);
-  EXPECT_EQ(daemons[0].at("blocks"), 1);
-  EXPECT_TRUE(daemons[0].at("lag").is_number());
-  EXPECT_EQ(daemons[1].at("connected"), false) << "it said goodbye";
-  EXPECT_EQ(daemons[1].at("events"), 2);
-  EXPECT_EQ(status.at("blocks").at("stored"), 3);
-  EXPECT_GT(status.at("disk").at("free").to_number<std::uint64_t>(), 0U);
-}
-
 TEST(receive_watch, knows_clocks_that_differ_and_blocks_that_waited) {
   constexpr std::uint64_t hour = 3'600'000'000'000;
   constexpr std::uint64_t now = 1'700'000'000ULL * 1'000'000'000;

@@ -119,20 +119,4 @@ TEST(replay_report, has_no_quantile_above_the_longest_delay) {
   }
 }
 
-TEST(replay_report, makes_a_ledger_that_balances) {
-  replay_report r;
-  r.run = 9;
-  r.events = 10;
-  r.fragments = 180;
-  r.acknowledged = 7;
-  const auto tcp = ledger_of(r, true, true);
-  EXPECT_EQ(tcp.program, "replay");
-  EXPECT_EQ(tcp.events.forwarded, 7U);
-  EXPECT_EQ(tcp.events.in_flight, 3U);
-  EXPECT_FALSE(tcp.clean);
-  EXPECT_TRUE(tcp.balanced());
-  EXPECT_TRUE(ledger_of(r, false, true).balanced());
-  EXPECT_EQ(ledger_of(r, false, true).events.in_flight, 10U);
-}
-
 } // namespace
