@@ -139,7 +139,7 @@ TEST(protocol_model, finds_what_each_rule_is_for) {
        of([](faults& f) { f.moves = 1; }), "no way to the end"},
       {"answer strangers", [](rules& r) { r.answer_strangers = false; },
        of([](faults& f) { f.forgets = 1; }), "no way to the end"},
-      {"count nothing behind a gap", [](rules& r) { r.count_nothing_behind_a_gap = false; },
+      {"count nothing after a gap", [](rules& r) { r.count_nothing_behind_a_gap = false; },
        of([](faults& f) { f.crashes = 1; }), "acknowledged and not stored"},
       {"count what the daemon let go", [](rules& r) { r.count_what_the_daemon_let_go = false; },
        of([](faults& f) { f.rots = 1; }), "stored twice"},
