@@ -3,7 +3,10 @@
 # runs in every build, it writes FILE if the commit has changed: cmake -D SOURCE=… -D FILE=… -P commit.cmake
 if(CMAKE_SCRIPT_MODE_FILE)
   cmake_policy(VERSION 3.25)
-  set(commit unknown)
+  string(SUBSTRING "$Format:%H$" 0 12 commit) # git archive puts the commit here
+  if(NOT commit MATCHES "^[0-9a-f]+$")
+    set(commit unknown)
+  endif()
   if(EXISTS ${SOURCE}/.git)
     execute_process(COMMAND git -c safe.directory=* describe --always --dirty --exclude=* --abbrev=12 WORKING_DIRECTORY ${SOURCE}
       OUTPUT_VARIABLE described OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)

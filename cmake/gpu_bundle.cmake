@@ -41,7 +41,7 @@ install(PROGRAMS ${PROJECT_SOURCE_DIR}/deploy/gpu-check DESTINATION . COMPONENT 
 install(CODE "
   execute_process(COMMAND git describe --always --dirty WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
     OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
-  file(WRITE \${CMAKE_INSTALL_PREFIX}/VERSION \"koto-l3 ${PROJECT_VERSION} \${commit}\\n\")" COMPONENT gpu-bundle EXCLUDE_FROM_ALL)
+  file(WRITE \${CMAKE_INSTALL_PREFIX}/VERSION \"koto-l3 ${L3_VERSION} \${commit}\\n\")" COMPONENT gpu-bundle EXCLUDE_FROM_ALL)
 
 add_custom_target(gpu-bundle
   COMMAND ${CMAKE_COMMAND} -E rm -rf ${L3_GPU_BUNDLE}

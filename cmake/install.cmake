@@ -14,7 +14,7 @@ function(l3_install_program program section component)
     set(make ${PROJECT_SOURCE_DIR}/cmake/make_man_page.py)
     file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/man)
     add_custom_command(OUTPUT ${page}
-      COMMAND ${Python3_EXECUTABLE} ${make} $<TARGET_FILE:${program}> ${PROJECT_VERSION} ${template} > ${page}
+      COMMAND ${Python3_EXECUTABLE} ${make} $<TARGET_FILE:${program}> ${L3_VERSION} ${template} > ${page}
       DEPENDS ${program} ${template} ${make} ${PROJECT_SOURCE_DIR}/cmake/help_text.py VERBATIM)
     set(completions)
     foreach(shell IN ITEMS bash zsh)

@@ -3,9 +3,9 @@
 # koto-l3-bench. docs/installing.md says how far they were tested. Debian's packages are made by debian/, not by this.
 set(CPACK_GENERATOR RPM)
 set(CPACK_PACKAGE_NAME koto-l3)
-set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+set(CPACK_PACKAGE_VERSION ${L3_DEBIAN_VERSION})
 set(CPACK_PACKAGE_VENDOR "koto-l3 maintainers")
-set(CPACK_PACKAGE_CONTACT "koto-l3 maintainers <koto-l3@example.org>")
+set(CPACK_PACKAGE_CONTACT "koto-l3 maintainers")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
@@ -13,11 +13,10 @@ set(CPACK_RPM_COMPONENT_INSTALL ON)
 set(CPACK_COMPONENTS_ALL daemon tools doc receive monitoring bench)
 set(CPACK_COMPONENTS_GROUPING ONE_PER_GROUP)
 set(CPACK_RPM_PACKAGE_LICENSE Apache-2.0)
-set(CPACK_RPM_PACKAGE_URL https://example.org/koto-l3)
 set(CPACK_RPM_FILE_NAME RPM-DEFAULT)
 set(CPACK_RPM_PACKAGE_AUTOREQ ON)
 set(CPACK_PACKAGE_RELOCATABLE OFF) # a unit contains paths
-set(CPACK_RPM_SPEC_MORE_DEFINE "%define packager koto-l3 maintainers <koto-l3@example.org>")
+set(CPACK_RPM_SPEC_MORE_DEFINE "%define packager koto-l3 maintainers")
 # Folders of the system, which a package must not own.
 set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /etc /usr/lib/systemd /usr/lib/systemd/system /usr/lib/sysusers.d /usr/lib/tmpfiles.d
   /usr/lib/sysctl.d /usr/share/man /usr/share/man/man1 /usr/share/man/man8 /usr/share/bash-completion
@@ -35,7 +34,7 @@ l3_rpm(koto-l3 "tools")
 l3_rpm(koto-l3-receive "receiver as a service")
 l3_rpm(koto-l3-monitoring "alerts and dashboards")
 l3_rpm(koto-l3-bench "measurements")
-set(CPACK_RPM_KOTO-L3-RECEIVE_PACKAGE_REQUIRES "koto-l3 = ${PROJECT_VERSION}")
+set(CPACK_RPM_KOTO-L3-RECEIVE_PACKAGE_REQUIRES "koto-l3 = ${L3_DEBIAN_VERSION}")
 set(CPACK_RPM_KOTO-L3-RECEIVE_PACKAGE_ARCHITECTURE noarch)
 set(CPACK_RPM_KOTO-L3-MONITORING_PACKAGE_ARCHITECTURE noarch)
 set(CPACK_RPM_KOTO-L3D_USER_FILELIST "%config(noreplace) /etc/koto-l3/l3.toml")

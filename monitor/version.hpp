@@ -7,7 +7,7 @@
 
 namespace l3 {
 
-/// "0.2.0".
+/// "1.0.0-rc1".
 [[nodiscard]] std::string_view version();
 
 /// The commit of the sources, with "-dirty" if they were modified. It is "unknown" outside a

@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Spack recipe. Put it into a repository of your own: packages/koto-l3/package.py. docs/installing.md says how far it was tried."""
+"""A Spack recipe. Put it into a repository of your own: packages/koto-l3/package.py. It names no place to download from:
+`spack dev-build koto-l3@main` builds a checkout or an unpacked source archive. docs/installing.md says how far it was tried."""
 from spack.package import *
 
 
 class KotoL3(CMakePackage):
     """Level-3 trigger of the KOTO experiment: daemon, tools, receiver."""
 
-    homepage = "https://example.org/koto-l3"
-    git = "https://example.org/koto-l3.git"
-
     license("Apache-2.0")
 
-    version("main", branch="main")
+    version("main")
 
     variant("cuda", default=False, description="the cuda executor")
 
