@@ -278,7 +278,8 @@ void add_demo(command_line program, command_body& run) {
   c.add_flag("--keep", o->keep, "keep the temporary folder");
   const option as_json = c.add_flag("--json", o->json, "report as JSON");
   c.add_flag("--watch", o->watch,
-             "send the spills over UDP, in their own time, again and again until Ctrl-C")
+             "send the spills over UDP, in their own time, again and again until Ctrl-C; takes up "
+             "to 4 GB of the temporary folder")
       .excludes(udp_rate)
       .excludes(tcp_rate)
       .excludes(as_json);
