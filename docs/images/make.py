@@ -44,9 +44,9 @@ def bench(what, *arguments):
 
 @functools.cache
 def machine():
-    """Of two lines: what it is; how busy it is, and when."""
+    """What this machine is, how busy it is, and when."""
     info = pathlib.Path("/proc/cpuinfo").read_text()
-    name = (re.search(r"model name\s*: (.*)", info) or [None, platform.machine()])[1]
+    name = re.sub(r"\((R|TM)\)| CPU| @.*", "", (re.search(r"model name\s*: (.*)", info) or [None, platform.machine()])[1])
     memory = int(re.search(r"MemTotal:\s+(\d+)", pathlib.Path("/proc/meminfo").read_text())[1]) / 2 ** 20
     best = next((f.upper() for f in ("avx512_vbmi", "avx512bw", "avx2") if f in info), "no AVX2").replace("_", " ")
     return f"{os.cpu_count()} processors {name} ({best}), {memory:.0f} GiB; load {os.getloadavg()[0]:.1f} at the start; {datetime.date.today()}"

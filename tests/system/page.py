@@ -52,11 +52,11 @@ class Page(InABrowser):
         self.wait_for_text("numbers", "\n4 in the last spill\n34 in the run\nstored\n")
         self.wait_for_text("numbers", "\n4 in the last spill\n34 in the run\nrejected\n")
         self.assertIn("lost\n0\nin the last spill\nnone in the run", self.text("numbers"))
-        self.assertIn("refused\n0\ndatagrams in the run", self.text("numbers"))
+        self.assertIn("refused\n0\nof all datagrams", self.text("numbers"))
         self.wait_for_text("spills-text", "2 spills, none of them with events that are incomplete or missing")
         self.assertEqual(self.bars(), [["stored"], ["stored"]])
         self.assertEqual(self.way(), {name: "good" for name in ("input", "building", "selection", "output", "receiver", "disk")})
-        self.wait_for_text("rates", "events kept a second")
+        self.wait_for_text("rates", "events kept and not shed")
         self.assertTrue(self.browser.run("return document.getElementById('problem').hidden"))
         self.assert_readable("quiet")
         asked = self.browser.run("return performance.getEntries().filter(e => e.name.startsWith('http')).map(e => e.name)")
@@ -118,7 +118,7 @@ class Page(InABrowser):
         self.assertEqual([self.way(show)[station] for station in ("input", "selection", "disk")], ["good", "critical", "warning"])
         # The next spill has begun, and has lost nothing yet.
         status |= {"troubles": [told[0] | {"losing": "now"}], "this_spill": {"ended": False, "admitted": 5, "incomplete": 0, "stored": 0, "rejected": 0, "shed": 0}}
-        self.assertIn("lost\n20\nin the last spill: 20 %, 10 shed\n", self.browser.run(f"showNumbers({json.dumps(status)}); return document.getElementById('numbers').innerText"))
+        self.assertIn("lost\n20\n20 % of the last spill, 10 shed\n", self.browser.run(f"showNumbers({json.dumps(status)}); return document.getElementById('numbers').innerText"))
 
     def test_without_a_run_it_says_so_also_in_a_small_window_with_large_text_and_long_words(self):
         """320 px is a page of 1280 px at a zoom of 400 %, which WCAG 2.1 asks for; text alone may be twice as large."""
