@@ -114,7 +114,8 @@ READY = """const now = earlier.at(-1)?.this_spill; return event && !document.get
   && document.querySelectorAll('#rates path').length > 0 && !document.getElementById('crates').innerText.includes('–')
   && now && now.admitted > 5 && now.stored + now.rejected > now.admitted / 2"""
 PARTS = {"page": "[0, document.getElementById('crates').getBoundingClientRect().bottom + 16]",
-         "event": "[document.getElementById('event').getBoundingClientRect().top, document.getElementById('go-on').parentElement.getBoundingClientRect().bottom]"}
+         "event": "[document.getElementById('event').getBoundingClientRect().top, " +
+                  "Math.max(...[...document.querySelectorAll('.event > div > :not(button)')].map(e => e.getBoundingClientRect().bottom)) + 16]"}
 
 
 def page(short):
