@@ -65,7 +65,7 @@ class Node(harness.Stage):
         daemon = self.start_daemon(selection={"lines": "built-in"}, frames={"count": 16, "events": 8}, outbox={"memory": "256 MiB"},
                                    run={"number": 412, "node": 1}, udp={"socket_buffer": "64 MiB"})
         to = f"tcp://{harness.HOST}:{self.ports.tcp}" if short else f"udp://{harness.HOST}:{self.ports.udp}+{harness.UDP_PORTS}"
-        replay = self.start_tool("replay", file, "--to", to, "--loop", 1000, *(("--rate", "60ev/s") if short else ()))
+        replay = self.start_tool("replay", file, "--to", to, "--loop", 1000, *(("--rate", "20ev/s") if short else ()))
         # A chart of the rates has a point every 5 s.
         harness.wait_until(lambda: not replay.running() or len(daemon.status()["latest_spills"]) >= (2 if short else 24), "spills", 600)
         assert replay.running(), replay.said()
@@ -110,7 +110,7 @@ def png(width, height, colours, indices):
             part(b"PLTE", b"".join(c.to_bytes(3, "little") for c in colours)) + part(b"IDAT", zlib.compress(rows, 9)) + part(b"IEND", b""))
 
 
-READY = """const now = earlier.at(-1)?.this_spill; return event && !document.getElementById('waveform-plot').hidden
+READY = """const now = earlier.at(-1)?.this_spill; return event && document.getElementById('state').className === '' && !document.getElementById('waveform-plot').hidden
   && document.querySelectorAll('#rates path').length > 0 && !document.getElementById('crates').innerText.includes('–')
   && now && now.admitted > 5 && now.stored + now.rejected > now.admitted / 2"""
 PARTS = {"page": "[0, document.getElementById('crates').getBoundingClientRect().bottom + 16]",
@@ -127,7 +127,6 @@ def page(short):
             b.open(f"http://{harness.HOST}:{node.ports.monitor}/")
             ready = READY if short else READY + " && ['pi0nunu', 'klpi0pi0'].some(line => event.lines.includes(line))"
             harness.wait_until(lambda: b.run(ready), lambda: f"{ready}: {b.run('return document.body.innerText')}", 600)
-            assert b.run("return document.getElementById('state').className") == "", b.run("return document.querySelector('header').innerText")
             for dark in (False, True):
                 b.look((WIDE, 1000), dark)
                 for name, part in PARTS.items():
