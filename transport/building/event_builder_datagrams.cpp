@@ -130,6 +130,7 @@ void event_builder::on_end_of_spill(const l2::datagram_header& h, input_counters
   const auto crate = std::find_if(crates.begin(), crates.end(),
                                   [&](const auto& c) { return c.number == t.crate; });
   if (crate == crates.end()) return input.refused.add(refused::discriminator);
+  if (spills_.is_past(t.spill)) return counters_.ends_of_spill.add(); // it began no new spill
   spill_table* spill = resolver_.resolve_end(h, now_);
   if (spill == nullptr) return input.refused.add(refused::wrong_spill);
   counters_.ends_of_spill.add();

@@ -30,6 +30,10 @@ struct building_settings {
   [[nodiscard]] constexpr std::uint32_t max_chunks() const {
     return (l2::max_fragment_bytes + chunk_bytes - 1) / chunk_bytes;
   }
+  /// Datagrams of an event with the longest fragments, with their trailers.
+  [[nodiscard]] constexpr std::uint32_t most_datagrams() const {
+    return (max_chunks() + 1) * static_cast<std::uint32_t>(crates.crates.size());
+  }
 };
 
 } // namespace l3

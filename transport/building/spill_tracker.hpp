@@ -57,6 +57,10 @@ public:
   }
   /// The spill, if it is one of the four.
   [[nodiscard]] spill_table* find(std::uint32_t spill);
+  /// Whether the spill was over before the last ones: its ends come too late to count.
+  [[nodiscard]] bool is_past(std::uint32_t spill) {
+    return is_older(spill) && find(spill) == nullptr;
+  }
 
   /// Call it when an event of the spill has arrived whole, which confirms and proves the spill.
   void confirm_by(spill_table& table, std::uint32_t event_number);

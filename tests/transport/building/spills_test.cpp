@@ -70,6 +70,17 @@ TEST_F(a_spill, stale_numbers_in_an_end_of_spill_do_not_matter) {
   EXPECT_EQ(r.summaries[0].expected, 1U);
 }
 
+TEST_F(a_spill, an_end_that_comes_two_spills_late_begins_no_other_one) {
+  for (const std::uint32_t spill : {3U, 4U, 5U}) r.send(r.whole_spill(spill, 2));
+  r.pass(1ms);
+  r.send(end_of_spill(3, r.options.crates.crates[0].number, 2));
+  r.pass(2s);
+  r.send(r.whole_spill(6, 2));
+  r.pass(1ms);
+  EXPECT_EQ(r.summaries.size(), 4U) << r.counted();
+  EXPECT_EQ(r.input.refused.sum(), 0U);
+}
+
 TEST_F(a_spill, is_over_when_its_end_is_marked_or_after_a_long_silence) {
   EXPECT_TRUE(r.builder.between_spills());
   r.send(r.event({3, 1}));
