@@ -246,7 +246,9 @@ void node::parts::watch_threads() {
   progress.add("drain", [this] { return work.drain_turns(); });
   progress.add("forwarder", [this] { return fresh.turns(); });
   for (std::size_t n = 0; udp && n < udp->inputs(); ++n)
-    progress.add("udp", [this, n] { return udp->turns(n); });
+    progress.add(
+        "udp", [this, n] { return udp->turns(n) + udp->input(n).datagrams; },
+        [this, n] { return udp->has_waiting(n); });
   if (tcp) progress.add("tcp", [this] { return tcp->turns(); });
 }
 

@@ -75,7 +75,7 @@ struct node::parts {
 
   spill_list spills;
   spill_lines spills_told;
-  progress_watch progress{std::chrono::seconds(5)};
+  progress_watch progress;
   spill_pause pause; // for the thread of look_around()
   mutable std::mutex look_mutex;
   // As of the last look_around(), guarded by the mutex.

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds stuck threads. Each watched thread counts its turns, at least one a second even without
-// work. A count that does not change for some seconds means that the thread hangs on a device or a
-// lock. For one thread, which passes the time.
+// work. A count that does not change for five seconds means that the thread hangs on a device or a
+// lock. Two seconds are enough where work is seen to wait. The time in which this watch itself was
+// stopped does not count. For one thread, which passes the time.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -17,24 +20,29 @@ namespace l3 {
 
 class progress_watch {
 public:
-  explicit progress_watch(std::chrono::nanoseconds patience) : patience_(patience) {}
+  static constexpr std::chrono::seconds patience{5};
+  static constexpr std::chrono::seconds patience_with_work{2};
 
-  void add(std::string name, std::function<std::uint64_t()> turns) {
-    watched_.push_back({std::move(name), std::move(turns), 0, {}});
+  /// `waits`: whether work waits for the thread; asked only while it makes no turns.
+  void add(
+      std::string name, std::function<std::uint64_t()> turns,
+      std::function<bool()> waits = [] { return false; }) {
+    watched_.push_back({std::move(name), std::move(turns), std::move(waits)});
   }
 
-  /// The first thread whose count has not changed for longer than the patience; empty if there is
-  /// none.
+  /// The first thread that stands still; empty if there is none. Call it twice a second.
   [[nodiscard]] std::string stuck(time_point now) {
+    constexpr std::chrono::nanoseconds longest = std::chrono::seconds(1);
+    const auto passed = std::min(looked_at_ ? now - *looked_at_ : longest, longest);
+    looked_at_ = now;
     std::string found;
     for (watched& w : watched_) {
       const std::uint64_t turns = w.turns();
-      if (turns != w.seen || !w.moved_at) {
-        w.seen = turns;
-        w.moved_at = now;
-      } else if (found.empty() && now - *w.moved_at > patience_) {
+      const bool moved = std::exchange(w.seen, turns) != turns;
+      w.still_for = moved ? std::chrono::nanoseconds() : w.still_for + passed;
+      w.waited_for = !moved && w.waits() ? w.waited_for + passed : std::chrono::nanoseconds();
+      if (found.empty() && (w.still_for > patience || w.waited_for > patience_with_work))
         found = w.name;
-      }
     }
     return found;
   }
@@ -43,12 +51,14 @@ private:
   struct watched {
     std::string name;
     std::function<std::uint64_t()> turns;
-    std::uint64_t seen;
-    std::optional<time_point> moved_at;
+    std::function<bool()> waits;
+    std::optional<std::uint64_t> seen{};
+    std::chrono::nanoseconds still_for{};
+    std::chrono::nanoseconds waited_for{};
   };
 
-  std::chrono::nanoseconds patience_;
   std::vector<watched> watched_;
+  std::optional<time_point> looked_at_;
 };
 
 } // namespace l3

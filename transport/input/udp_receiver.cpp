@@ -57,4 +57,6 @@ const input_counters& udp_receiver::input(std::size_t thread) const {
 
 std::uint64_t udp_receiver::turns(std::size_t thread) const { return threads_[thread]->turns(); }
 
+bool udp_receiver::has_waiting(std::size_t thread) const { return threads_[thread]->has_waiting(); }
+
 } // namespace l3

@@ -51,6 +51,8 @@ public:
   [[nodiscard]] const input_counters& input(std::size_t thread) const;
   /// Increases many times a second, with or without work. Any thread.
   [[nodiscard]] std::uint64_t turns(std::size_t thread) const;
+  /// Whether datagrams wait in a socket of the thread. Any thread.
+  [[nodiscard]] bool has_waiting(std::size_t thread) const;
 
 private:
   std::vector<std::unique_ptr<udp_thread>> threads_;

@@ -9,6 +9,8 @@
 #include <system_error>
 #include <utility>
 
+#include <sys/ioctl.h>
+
 #include "transport/input/settings.hpp"
 #include "transport/system/threads.hpp"
 
@@ -241,6 +243,13 @@ void udp_thread::tick(time_point now) {
 /// No open event has a timeout shorter than one second.
 bool udp_thread::is_quiet(time_point now) const {
   return now - received_at_ >= silence && builder_.is_quiet();
+}
+
+bool udp_thread::has_waiting() const {
+  return std::ranges::any_of(ports_, [](const udp_socket& p) {
+    int bytes = 0;
+    return ::ioctl(p.descriptor(), FIONREAD, &bytes) == 0 && bytes > 0;
+  });
 }
 
 void udp_thread::count_drops() {

@@ -97,6 +97,7 @@ public:
   void join();
   [[nodiscard]] const input_counters& input() const { return input_; }
   [[nodiscard]] std::uint64_t turns() const { return turns_; }
+  [[nodiscard]] bool has_waiting() const; ///< datagrams in a socket
 
 private:
   void watch(int descriptor, std::uint32_t number) const;

@@ -23,23 +23,28 @@ TEST(daemon_state, goes_from_configured_to_stopped_and_is_ready_while_it_compute
   EXPECT_DEATH(s.enter(phase::receiving), "") << "it never goes back";
 }
 
-TEST(progress_watch, names_the_thread_that_does_not_move) {
+TEST(progress_watch, names_the_thread_that_does_not_move_and_sooner_if_it_has_work) {
   std::uint64_t fast = 0;
   std::uint64_t slow = 0;
-  progress_watch watch(5s);
+  bool waits = false;
+  progress_watch watch;
   watch.add("fast", [&] { return fast; });
-  watch.add("slow", [&] { return slow; });
+  watch.add(
+      "slow", [&] { return slow; }, [&] { return waits; });
   time_point now{1h};
-  EXPECT_EQ(watch.stuck(now), "");
-  for (int i = 0; i < 5; ++i) {
+  const auto look = [&](std::chrono::nanoseconds later = 500ms) {
     ++fast;
-    EXPECT_EQ(watch.stuck(now += 1s), "") << i;
-  }
-  ++fast;
-  EXPECT_EQ(watch.stuck(now += 1s), "slow");
+    return watch.stuck(now += later);
+  };
+  for (int i = 0; i <= 10; ++i) EXPECT_EQ(look(), "") << i;
+  EXPECT_EQ(look(), "slow");
   ++slow;
-  EXPECT_EQ(watch.stuck(now += 1s), "");
-  EXPECT_EQ(watch.stuck(now += 6s), "fast");
+  waits = true;
+  for (int i = 0; i <= 4; ++i) EXPECT_EQ(look(), "") << i;
+  EXPECT_EQ(look(), "slow");
+  ++slow;
+  EXPECT_EQ(look(), "");
+  EXPECT_EQ(look(1min), "") << "the process was stopped, with all its threads";
 }
 
 } // namespace
