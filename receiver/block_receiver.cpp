@@ -34,8 +34,8 @@ constexpr int messages_in_a_step = 256;
 /// acknowledgement waits little longer than this.
 constexpr auto longest_step = 5ms;
 constexpr int link_silence_ms = 3000;
-/// The kernel probes a silent connection after two seconds, then once a second.
-constexpr int asked_after_s = 2;
+/// The kernel probes a silent connection every second.
+constexpr int asked_after_s = 1;
 constexpr int asked_again_s = 1;
 constexpr int asked_times = 2;
 constexpr int linger_ms = 200;
@@ -50,6 +50,10 @@ constexpr auto retry_time = 1s; ///< after a store error
 /// Time between two checks for finished files.
 constexpr auto completion_interval = 500ms;
 constexpr auto hearing_interval = 1s; ///< of a daemon's heartbeats
+/// A machine that has not answered the kernel's probes for so long is away.
+constexpr auto longest_of_probes = 1500ms;
+constexpr auto slow_write = 1s;
+constexpr auto shortest_stop = 500ms;
 
 /// The sender's key name, or its address.
 std::string sender_of(const zmq::message_t& frame) {
@@ -159,6 +163,7 @@ bool block_receiver::step(std::chrono::milliseconds wait) {
   zmq_pollitem_t items[] = {{link_->socket.handle(), 0, ZMQ_POLLIN, 0}, questions, events};
   (void)zmq_poll(items, static_cast<int>(std::size(items)), wait.count());
   const time_point now = steady_clock::now();
+  note_time(now);
   guard.attend(now);
   if (items[0].revents == 0) {
     complete_files(now);
@@ -168,9 +173,22 @@ bool block_receiver::step(std::chrono::milliseconds wait) {
     if (!take_message(now)) break;
   }
   commit(now);
+  const time_point end = steady_clock::now();
+  note_time(end);
+  if (end - now >= slow_write) {
+    counters_.slow_writes.add();
+    counters_.slow_write_milliseconds.add(static_cast<std::uint64_t>((end - now) / 1ms));
+  }
   answer_all();
-  complete_files(now);
+  complete_files(end);
   return true;
+}
+
+/// Time in which the receiver was stopped, or waited for its disk, is no silence of a daemon.
+void block_receiver::note_time(time_point now) {
+  const auto passed = now - std::exchange(read_at_, now);
+  if (passed < shortest_stop) return;
+  for (auto& [session, from] : peers_) from.heard_at += passed;
 }
 
 bool block_receiver::take_message(time_point now) {
@@ -326,15 +344,17 @@ void block_receiver::take_block(link_peer& from, const link_header& header, zmq:
   recovering_ = static_cast<bool>(store_error_);
 }
 
-/// On a slow line a block takes longer than a daemon may be silent: then its bytes are its life.
+/// On a slow line a block takes longer than a daemon may be silent: then its bytes are its life. A
+/// daemon that is stopped for a while is silent, but its machine answers.
 void block_receiver::hear_bytes(time_point now) {
   for (auto& [session, from] : peers_) {
     if (from.gone || now < from.heard_at + hearing_interval) continue;
     tcp_info info{};
     socklen_t length = sizeof info;
-    if (from.port == 0 || port_behind(from.socket) != from.port ||
-        ::getsockopt(from.socket, IPPROTO_TCP, TCP_INFO, &info, &length) != 0)
-      continue;
+    from.is_open = from.port != 0 && port_behind(from.socket) == from.port &&
+                   ::getsockopt(from.socket, IPPROTO_TCP, TCP_INFO, &info, &length) == 0;
+    if (!from.is_open) continue;
+    from.is_open = std::chrono::milliseconds(info.tcpi_last_ack_recv) < longest_of_probes;
     const std::uint64_t before = std::exchange(from.bytes, info.tcpi_bytes_received);
     if (before != 0 && from.bytes > before) from.heard_at = now;
   }
@@ -369,7 +389,6 @@ void block_receiver::commit(time_point now) {
   if (std::exchange(recovering_, false)) {
     store_error_.clear();
     failing_since_.reset();
-    report_once("the store can be written again");
   }
   const auto& all = store_.committed();
   counters_.stored_blocks.add(all.blocks - before_.blocks - counters_.stored_blocks);
@@ -395,7 +414,6 @@ void block_receiver::store_failed(const std::error_code& error, time_point now) 
   store_error_ = error;
   recovering_ = false;
   retry_at_ = now + retry_time;
-  report_once("the store cannot be written: " + error.message());
 }
 
 void block_receiver::answer_all() {
@@ -439,12 +457,6 @@ void block_receiver::send(const std::string& address, link_message type, std::ui
   (void)socket.send(zmq::buffer(&head, sizeof head),
                     zmq::send_flags::sndmore | zmq::send_flags::dontwait);
   (void)socket.send(zmq::buffer(body), zmq::send_flags::dontwait);
-}
-
-void block_receiver::report_once(std::string text) {
-  if (text == last_report_) return;
-  last_report_ = std::move(text);
-  if (report_) report_(last_report_);
 }
 
 void block_receiver::report(occasional& kind, time_point now, const std::string& text) {

@@ -71,6 +71,8 @@ struct receive_counters {
   counter strangers;       ///< blocks of a session without a hello on their connection
   counter garbage;         ///< messages that do not belong to the link
   counter store_errors;
+  counter slow_writes;                  ///< that took a second or longer
+  counter slow_write_milliseconds;      ///< in all
   counter goodbyes;                     ///< daemons that ended with everything stored
   reason_counters<block_fault> damaged; ///< invalid blocks
   connection_counters connections;
@@ -143,7 +145,7 @@ private:
   [[nodiscard]] std::uint32_t credit_of(std::uint64_t session) const;
   void send(const std::string& address, link_message type, std::uint64_t session,
             std::uint64_t sequence, std::string_view body = {});
-  void report_once(std::string text);
+  void note_time(time_point now);
   void report(occasional& kind, time_point now, const std::string& text);
 
   const std::uint32_t mark_; ///< identifies this receiver to daemons
@@ -170,7 +172,7 @@ private:
   time_point retry_at_;
   bool recovering_ = false; ///< a block was written after an error and is not yet committed
   receive_counters counters_;
-  std::string last_report_;
+  time_point read_at_ = steady_clock::now(); ///< when messages were last read, or might have been
   occasional wrong_counts_told_{std::chrono::seconds(10)};
 };
 

@@ -146,7 +146,7 @@ std::vector<family> families_of(const receive_snapshot& s) {
       {"daemons[node].name", "Its key in the allow-list, or its address; empty: it was not heard.",
        each_daemon(s, [](const auto& d) { return json::value(d.name); })},
       {"daemons[node].state",
-       "`sending` (events were stored in the last 10 s), `idle`, `missing` (silent for 2 s without "
+       "`sending` (events were stored in the last 10 s), `idle`, `missing` (silent without "
        "a goodbye), `ended` (it said goodbye), `unknown` (not heard since the receiver's start).",
        each_daemon(s, [](const auto& d) { return json::value(std::string(name_of(d.state))); })},
       {gauge, "receive_daemon_missing{node}", "daemons[node].missing",

@@ -45,7 +45,8 @@ namespace l3 {
 }
 
 struct link_peer {
-  /// A daemon sends a heartbeat every second; after this silence it counts as absent.
+  /// A daemon sends a heartbeat every second. After this silence it counts as absent, although its
+  /// machine may answer.
   static constexpr std::chrono::seconds silence_limit{5};
 
   std::vector<std::string> connections; ///< ZeroMQ's names; the latest is last
@@ -61,6 +62,7 @@ struct link_peer {
   int socket = -1;         ///< over which it was heard last; ZeroMQ owns it
   std::uint32_t port = 0;  ///< of the peer there, to recognise another connection's socket
   std::uint64_t bytes = 0; ///< that came over it, when last asked after a silence
+  bool is_open = false;    ///< the machine at its other end answered lately
   std::optional<time_point> stored_at;         ///< when its last block was stored
   std::optional<event_key> first_event;        ///< of those stored since known_since
   std::optional<event_key> last_event;         ///< in the store; nothing: none or unknown

@@ -117,20 +117,12 @@ std::vector<std::string> node_presence::look(const link_peers& peers, time_point
   auto nodes = sort(peers, now);
   std::erase_if(several_, [&](const auto& s) { return !nodes.contains(s.first); });
   for (auto& [node, its] : nodes) {
-    if (news_.size() >= most_parts) break;
     look_at_absent(node, its, now);
     look_at_number(node, its, now);
     look_at_one_there(node, its, now);
   }
   note_first_events(peers);
-  return next_news();
-}
-
-std::vector<std::string> node_presence::next_news() {
-  const auto end = news_.begin() + static_cast<std::ptrdiff_t>(std::min(most_news, news_.size()));
-  std::vector<std::string> next(news_.begin(), end);
-  news_.erase(news_.begin(), end);
-  return next;
+  return std::exchange(news_, {});
 }
 
 std::map<std::uint32_t, node_presence::node_sessions> node_presence::sort(const link_peers& peers,
@@ -140,7 +132,7 @@ std::map<std::uint32_t, node_presence::node_sessions> node_presence::sort(const 
   for (const auto& [session, peer] : peers) {
     if (peer.gone) {
       nodes[peer.node].ended[session] = &peer;
-    } else if (now < peer.heard_at + silence_limit) {
+    } else if (now < peer.heard_at + (peer.is_open ? peer.silence_limit : silence_limit)) {
       settled_.erase(session);
       nodes[peer.node].there[session] = &peer;
     } else if (!settled_.contains(session)) {
@@ -166,23 +158,15 @@ void node_presence::look_at_number(std::uint32_t node, const node_sessions& its,
   }
   several_daemons& all = found->second;
   if (!all.told) {
-    if (!speak) {
+    if (!speak)
       several_.erase(found);
-    } else if (now >= all.since + patience_with_several) {
+    else if (now >= all.since + patience_with_several)
       all = {all.since, peers_of(its.there), true};
-      news_.push_back(fmt::format(
-          "several daemons claim to be node {} ({}): give each a number of its own in `run.node`; "
-          "until then their counts are added up, and a dead one cannot be named",
-          node, all.who));
-    }
     return;
   }
   sessions known = its.there;
   known.insert(its.silent.begin(), its.silent.end());
-  if (are_of_several(known)) return;
-  if (!known.empty())
-    news_.push_back(fmt::format("only one daemon now claims to be node {}", node));
-  several_.erase(found);
+  if (!are_of_several(known)) several_.erase(found);
 }
 
 void node_presence::look_at_one_there(std::uint32_t node, const node_sessions& its,
@@ -195,10 +179,6 @@ void node_presence::look_at_one_there(std::uint32_t node, const node_sessions& i
     const auto first =
         std::ranges::min_element(its.silent, {}, [](const auto& s) { return s.second->heard_at; });
     if (one_of_several && now < first->second->heard_at + silence_of_one_of_several) return;
-    news_.push_back(fmt::format(
-        "{}node {} is missing: silent for {:.1f} s without a goodbye; {} are not in the store",
-        one_of_several ? "one of the daemons that claim to be " : "", node,
-        in_seconds(now - part.silent_since), what_is_missing(part)));
     absence begun{part, {}, {}};
     begun.own.add(its.silent);
     begun.others.add(its.there);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the missing nodes of a farm. A daemon that ends says goodbye, and a living one speaks at
-// least once a second. A node that is silent for two seconds without a goodbye has died or lost its
-// link, and its events after the last stored one are missing. The receiver reports run, spill and
-// node, and the outcome when the node is back. Daemons with the same node number would hide each
-// other's death, so they are distinguished and reported. It uses no socket and no clock.
+// least once a second. A node that is silent for two seconds without a goodbye, or for five while
+// its machine answers, has died or lost its link, and its events after the last stored one are
+// missing. The receiver reports run, spill and node, and the outcome when the node is back. Daemons
+// with the same node number would hide each other's death, so they are distinguished and reported.
+// It uses no socket and no clock.
 #pragma once
 
 #include <chrono>
@@ -47,10 +48,9 @@ public:
   /// Limit for parts of nodes that are back, of which the oldest is forgotten first. Also the limit
   /// for nodes missing at the same time; further ones are not reported.
   static constexpr std::size_t most_parts = 64;
-  /// Log lines per call; the next call returns more. What is missing is known at once.
-  static constexpr std::size_t most_news = 8;
 
-  /// Call it a few times a second. Returns news as log lines.
+  /// Call it a few times a second. Returns log lines about nodes that are back; troubles.cpp names
+  /// the missing ones.
   [[nodiscard]] std::vector<std::string> look(const link_peers& peers, time_point now);
 
   [[nodiscard]] bool is_missing(std::uint32_t node) const { return absent_.contains(node); }
@@ -98,14 +98,13 @@ private:
   [[nodiscard]] bool is_said_by_several(std::uint32_t node) const;
   void add_past(const absence& from);
   void settle(const sessions& silent);
-  [[nodiscard]] std::vector<std::string> next_news();
   void note_first_events(const link_peers& peers);
 
   std::multimap<std::uint32_t, absence> absent_;     ///< by node
   std::map<std::uint32_t, several_daemons> several_; ///< likewise
   std::deque<absence> past_;
   std::set<std::uint64_t> settled_; ///< reported sessions that are still silent
-  std::deque<std::string> news_;    ///< few more than `most_parts`
+  std::vector<std::string> news_;
 };
 
 /// "after event 17 of spill 5", or another description of the place.

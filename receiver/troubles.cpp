@@ -43,6 +43,17 @@ sign look_at_disk(const receive_snapshot& /*before*/, const receive_snapshot& s)
   return f;
 }
 
+sign look_at_speed(const receive_snapshot& before, const receive_snapshot& s) {
+  const std::uint64_t n = s.counters.slow_writes - before.counters.slow_writes;
+  if (n == 0) return std::nullopt;
+  const std::uint64_t all =
+      s.counters.slow_write_milliseconds - before.counters.slow_write_milliseconds;
+  return finding{.text = fmt::format("the disk of {} took {:.1f} s for a write; the daemons had no "
+                                     "answer meanwhile",
+                                     s.folder,
+                                     static_cast<double>(all) / static_cast<double>(n) / 1e3)};
+}
+
 sign look_at_nodes(const receive_snapshot& /*before*/, const receive_snapshot& s) {
   finding f{.how_bad = severity::critical, .text = {}, .loses = losing::now};
   for (const missing_snapshot& m : s.missing) {
@@ -143,6 +154,12 @@ const std::array<trouble_kind<receive_snapshot>, receive_trouble_kinds>& receive
         "with another disk",
         "10s", "10s"},
        look_at_disk},
+      {{"disk_slow", with_data, shift,
+        "The disk of the receiver takes a second or longer for a write. The receiver answers no "
+        "daemon meanwhile, so daemons show receiver_absent; they keep their events.",
+        "find out what else uses that disk, and look at its health (iostat, dmesg, smartctl)", "",
+        "30s"},
+       look_at_speed},
       {{"node_missing", at_once, shift,
         "A node fell silent without a goodbye: it died, or is cut off. Its events since the last "
         "stored one are missing; those on its disk arrive when it is back, and senders over TCP "

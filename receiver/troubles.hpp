@@ -9,7 +9,7 @@
 
 namespace l3 {
 
-inline constexpr std::size_t receive_trouble_kinds = 7;
+inline constexpr std::size_t receive_trouble_kinds = 8;
 [[nodiscard]] const std::array<trouble_kind<receive_snapshot>, receive_trouble_kinds>&
 receive_troubles();
 

@@ -10,7 +10,7 @@ import namespaces
 
 RUN = 7
 SLOW, FAST = "100kbit", "1gbit"  # a node's cable to its receiver; the first is a third of what it has to send
-NAMED = re.compile(r"node (\d+) is missing: silent for [\d.]+ s without a goodbye; its events of run (\d+) after event (\d+) of spill (\d+)")
+NAMED = re.compile(r"node (\d+) of run (\d+) after event (\d+) of spill (\d+)")
 
 
 class Receiver:

@@ -86,6 +86,12 @@ TEST_F(a_receiver_in_trouble, that_refuses_daemons_says_why) {
   expect_in(only("blocks_refused").text, "2 messages of another program or version");
 }
 
+TEST_F(a_receiver_in_trouble, whose_disk_is_slow_says_how_slow) {
+  now_.counters.slow_writes.add(2);
+  now_.counters.slow_write_milliseconds.add(7000);
+  expect_in(only("disk_slow").text, "took 3.5 s for a write");
+}
+
 TEST_F(a_receiver_in_trouble, names_the_nodes) {
   now_.missing = {{1, 77, event_key{2, 9}, event_key{4, 2}, 300, 9.5}};
   expect_none();

@@ -30,7 +30,11 @@ constexpr auto ask_time = 250ms;        ///< between two checks whether a connec
 /// After this silence the receiver counts as absent. The status that reports it is at most half a
 /// second old: 3 s in all.
 constexpr auto silence_limit = 2400ms;
+/// A receiver that was silent so long is slow for a while: the disk that it waits for makes it
+/// silent again and again.
+constexpr auto slow_for = 3200ms;
 constexpr std::chrono::nanoseconds longest_wait = 1s;
+constexpr auto shortest_stop = 500ms; ///< of this thread or its process
 /// The forwarder takes this many messages from a connection and then does other work, because a
 /// receiver may send without a pause.
 constexpr int messages_in_a_turn = 256;
@@ -103,7 +107,8 @@ void forwarder::connect_once() {
 bool forwarder::connected() const { return window_.is_welcome() && answers(); }
 
 bool forwarder::answers() const {
-  return steady_clock::now() < window_.answered_at() + silence_limit;
+  const time_point read_up_to = turned_at_.load() + longest_wait; // not later if it was stopped
+  return std::min(steady_clock::now(), read_up_to) < window_.answered_at() + silence_limit;
 }
 
 void forwarder::run(const std::stop_token& stop, std::chrono::nanoseconds drain_time_limit) {
@@ -112,6 +117,8 @@ void forwarder::run(const std::stop_token& stop, std::chrono::nanoseconds drain_
   while (true) {
     const time_point now = steady_clock::now();
     turns_.add();
+    const auto passed = now - turned_at_.exchange(now);
+    if (passed > longest_wait + shortest_stop && turns_ != 1) window_.was_stopped(passed);
     take_news(now);
     if (stop.stop_requested()) {
       if (deadline == never) deadline = std::min(now + drain_time_limit, drain_until_.load());
@@ -178,6 +185,8 @@ bool forwarder::others_are_welcome(const way& than) const {
 
 void forwarder::take(way& from, const link_header& header, std::string_view body, time_point now) {
   if (header.session != source_.lane().identity.session) return;
+  if (window_.is_welcome() && now >= window_.answered_at() + silence_limit)
+    slow_until_ = now + slow_for;
   const bool one_more = window_.is_welcome() && others_are_welcome(from);
   const auto answer = read_answer(std::as_bytes(std::span(body)));
   const std::uint32_t receiver = answer ? answer->receiver : 0;

@@ -51,6 +51,10 @@ public:
 
   /// Whether the receiver has welcomed the lane and answered within the last seconds. Any thread.
   [[nodiscard]] bool connected() const;
+  /// Whether the receiver is connected, but silent. Any thread.
+  [[nodiscard]] bool is_silent() const { return window_.is_welcome() && !answers(); }
+  /// Whether the receiver answered lately after such a silence. Any thread.
+  [[nodiscard]] bool is_slow() const { return steady_clock::now() < slow_until_.load(); }
   /// Whether an answering receiver stores nothing: it does not store blocks or does not welcome
   /// this daemon and gave a reason, or it does not take a repeatedly sent block. Any thread.
   [[nodiscard]] bool refused() const { return answers() && window_.is_refused(); }
@@ -101,6 +105,8 @@ private:
   std::optional<unknown_receiver> unknown_;
 
   time_point last_sent_at_;
+  std::atomic<time_point> turned_at_{};
+  std::atomic<time_point> slow_until_{};
   std::atomic<time_point> drain_until_{never};
 };
 

@@ -53,6 +53,11 @@ public:
     answered_at_ = now;
     progress_at_ = std::max(progress_at_, now);
   }
+  /// The forwarder was stopped for so long: no silence of the receiver.
+  void was_stopped(std::chrono::nanoseconds time) {
+    answered_at_ = answered_at_.load() + time;
+    progress_at_ += time;
+  }
   /// Another connection was welcomed.
   void joined(const link_header& header, std::string_view body, time_point now);
   /// With several connections, one without answers while the others get some is not used until it

@@ -175,9 +175,9 @@ def flushes_fail(run):
     store, once."""
     for _ in range(run.plan.pick(2, 10)):
         run.wait_for_growth()
-        complaints, errors = run.receiver.said().count("cannot be written"), run.daemon.status()["spool"]["write_errors"]
+        complaints, errors = run.receiver.said().count("nothing is stored in"), run.daemon.status()["spool"]["write_errors"]
         run.machine.set(FLUSH_ERROR, errno.EIO)
-        harness.wait_until(lambda: run.receiver.said().count("cannot be written") > complaints, "the receiver to be told")
+        harness.wait_until(lambda: run.receiver.said().count("nothing is stored in") > complaints, "the receiver to be told")
         run.wait_for(lambda s: s["spool"]["write_errors"] > errors, "the spool to be told")
         run.machine.set(FLUSH_ERROR, 0)
         run.findings.time("flowing after a flush that failed", run.wait_for_growth(), 3)
