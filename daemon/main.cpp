@@ -169,6 +169,7 @@ struct bookkeeping {
     s.run.state = name_of(control.now().state);
     if (farm != nullptr) s.farm = farm->now();
     const time_point now = steady_clock::now();
+    s.run.waits = in_seconds(steps.waits(now));
     history.fill(s, now);
     troubles.look(s, now, 1e-9 * static_cast<double>(nanoseconds_since_1970()));
     return s;
@@ -216,6 +217,10 @@ private:
 
   void tick() {
     const time_point now = steady_clock::now();
+    // After a stop of the process its threads first read what waits, then it is judged.
+    const auto passed = now - std::exchange(ticked_at_, now);
+    was_stopped_ = !was_stopped_ && passed > 3 * interval;
+    if (was_stopped_) return tick_later();
     books_.runs.tick();
     if (books_.farm != nullptr) books_.farm->beam(books_.runs.pauses());
     metrics_snapshot now_is = books_.snapshot();
@@ -226,6 +231,10 @@ private:
     if (!ends() && renewal_is_due(now)) makes_way_ = true;
     if (!ends()) why_ended_ = books_.runs.why_ended();
     advance();
+    tick_later();
+  }
+
+  void tick_later() {
     timer_.expires_after(interval);
     timer_.async_wait([this](const boost::system::error_code& error) {
       if (!error) tick();
@@ -267,6 +276,8 @@ private:
   latest_snapshot& latest_;
   bool controlled_;
   time_point earliest_renewal_;
+  time_point ticked_at_ = steady_clock::now();
+  bool was_stopped_ = false;
   bool makes_way_ = false; // for a new process, which alone can use the device again
   std::string why_ended_;  // empty: no other reason to end
   bool said_ = false;

@@ -156,6 +156,8 @@ metrics_snapshot node::snapshot() const {
 part_states node::parts::states() const {
   part_states s;
   s.receiver_absent = !links_end && !fresh.connected(); // an ending forwarder is no trouble
+  s.receiver_silent = fresh.is_silent();
+  s.receiver_slow = fresh.is_slow();
   s.receiver_refuses = fresh.refused() || (old && old->refused());
   s.receiver_wrong = fresh.is_wrong() || (old && old->is_wrong());
   s.spilling = spilling->spilling();
@@ -169,7 +171,7 @@ part_states node::parts::states() const {
 }
 
 named_settings node::parts::names() const {
-  return {settings.building.chunk_bytes, settings.building.max_events_per_spill,
+  return {settings.building.chunk_bytes, settings.building.most_datagrams(),
           settings.building.incomplete == incomplete_events::forward, settings.histograms.hot_above,
           settings.histograms.reference};
 }

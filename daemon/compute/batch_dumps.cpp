@@ -120,7 +120,6 @@ void batch_dumps::write_until_stopped(const std::stop_token& stop) {
 
 bool batch_dumps::write(const batch_file& batch) const {
   try {
-    std::filesystem::create_directory(folder_);
     if (is_full()) {
       log_warning("compute: a failed batch is not kept: {} already holds the maximum number of "
                   "batches; move them away",

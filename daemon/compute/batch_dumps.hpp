@@ -44,7 +44,7 @@ struct dump_origin {
 
 class batch_dumps {
 public:
-  /// The folder is created with the first file; an empty name keeps no batches.
+  /// Makes no folder: without one no batch is kept, nor with an empty name.
   batch_dumps(std::string folder, dump_origin origin, dump_limits limits = {});
   ~batch_dumps(); ///< writes the batch that was handed over
   batch_dumps(const batch_dumps&) = delete;

@@ -117,11 +117,14 @@ struct run_view {
   std::uint64_t datagrams_without_run = 0;
   std::vector<std::uint32_t> crates_without_run; ///< that sent lately
   double beam_without_run = 0; ///< s for which crates have sent without a pause and without a run
+  double waits = 0;            ///< s for which a run has waited for a pause to begin or to end
 };
 
 /// States of a node's parts that are no figures.
 struct part_states {
   bool receiver_absent = false;
+  bool receiver_silent = false; ///< absent, but connected
+  bool receiver_slow = false;   ///< it was lately
   bool receiver_refuses = false;
   bool receiver_wrong = false; ///< it claims to have blocks that were never sent to it
   bool spilling = false;
@@ -137,7 +140,7 @@ struct part_states {
 /// Settings that the texts of troubles name.
 struct named_settings {
   std::uint32_t chunk_bytes = 0;
-  std::uint32_t max_events_per_spill = 0;
+  std::uint32_t most_datagrams = 0; ///< of an event with the longest fragments
   bool incomplete_are_kept = false; ///< building.incomplete = "forward"
   std::uint32_t hot_above = 0;      ///< in percent
   std::string reference;
@@ -186,6 +189,7 @@ struct metrics_snapshot {
   bool last_run_crashed = false;   ///< the previous run did not end properly
   std::uint64_t last_run_lost = 0; ///< upper limit: in memory when the previous run crashed
   ended_run_view ended_run;
+  std::string ledger_error; ///< why the run that ended last has no final ledger; empty: it has one
   std::uint64_t reloads_applied = 0;
   std::uint64_t reloads_refused = 0;
   bool last_reload_refused = false;

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
+#include "daemon/run/run_steps.hpp"
 #include "daemon/words.hpp"
 #include "monitor/log.hpp"
 #include "monitor/pages.hpp"
@@ -27,7 +28,6 @@ namespace l3 {
 namespace {
 
 constexpr auto silence = std::chrono::seconds(10);
-constexpr auto longest_wait_for_a_pause = std::chrono::seconds(60);
 
 /// Locks the pages touched so far (frames, outbox, tables) in memory if the user's limits allow it.
 /// Untouched pages, such as most of each thread's stack, are not faulted in.
@@ -81,12 +81,19 @@ run_host::run_host(const daemon_settings& settings, render_function renders, mem
     : settings_(settings), renders_(std::move(renders)), guard_(std::move(guard)),
       stop_(std::move(stop)), ledgers_(settings.run.ledger, settings.run.node),
       job_(std::move(done)) {
+  const auto why_no = [](const std::string& folder) {
+    std::string why = folder.empty() ? "" : why_bare(folder);
+    return folder.empty() || !why.empty() ? why : why_not_made(folder, is_a_service());
+  };
   const std::string& spool = settings.spool.folder;
-  std::string why = spool.empty() ? "" : why_bare(spool);
-  if (why.empty() && !spool.empty()) why = why_not_made(spool, is_a_service());
-  if (!why.empty())
+  if (const std::string why = why_no(spool); !why.empty())
     throw std::runtime_error(fmt::format("spool.folder: cannot use {}: {}", spool, why));
-  if (!ledgers_.none()) ledgers_.prepare();
+  if (!ledgers_.none()) {
+    ledgers_.prepare();
+    ledger_folder_.emplace("." / std::filesystem::path(settings.run.ledger).parent_path());
+  }
+  if (const std::string why = why_no(settings.compute.dumps); !why.empty())
+    log_warning("compute.dumps: failed batches are not kept: {}", why);
   disks_.emplace(settings);
 }
 
@@ -121,9 +128,10 @@ void run_host::stop_going_without_run() {
   without_run_.reset();
 }
 
-bool run_host::start_beginning(const run_order& order, std::function<void()> take_up) {
+bool run_host::start_beginning(const run_order& order, std::function<void()> take_up, bool cuts) {
   if (without_run_) without_run_->stop();
-  const bool quiet = pauses(); // until the ports keep incoming data
+  const bool quiet = cuts || pauses(); // until the ports keep incoming data
+  cuts_ = cuts;
   stop_going_without_run();
   if (!quiet) {
     go_without_run(true);
@@ -176,7 +184,7 @@ void run_host::make_node(const std::function<void()>& take_up) {
 void run_host::skip_cut_spill() {
   std::uint64_t lost = 0;
   for (const udp_socket& p : ports_) lost += p.take_dropped();
-  if (lost == 0) return;
+  if (lost == 0 || cuts_) return;
   unattended_ports rest(ports_, settings_.udp.allow, settings_.building,
                         unattended_ports::shortest_pause, true);
   const time_point deadline = steady_clock::now() + longest_wait_for_a_pause;
@@ -229,7 +237,7 @@ void run_host::announce() {
 /// After a crash the ledger on disk must not be an earlier run's. Crashes are reported, and their
 /// records taken, once the ledger exists: a failed start leaves them to the next one.
 void run_host::begin_ledger(const ledger& account) {
-  write_ledger(ledger_file_, account);
+  write(account);
   if (const auto error = ledgers_.note_run(*used_numbers_.rbegin()))
     log_warning("run.ledger: run number {} could not be recorded beside the ledgers: {}; without "
                 "its ledger a later start does not know that it was used",
@@ -240,17 +248,25 @@ void run_host::begin_ledger(const ledger& account) {
   if (record_->crashed()) tell_of(*record_->crashed());
 }
 
+/// Never in another folder than that of the start, such as the bare place of its disk.
+void run_host::write(const ledger& account) {
+  if (const std::string gone = ledger_folder_->why_gone(); !gone.empty())
+    throw std::runtime_error(gone);
+  write_ledger(ledger_file_, account);
+  ledger_error_.clear();
+}
+
 /// Returns false if the ledger cannot be written.
 bool run_host::end_ledger(const ledger& account) {
   if (ledgers_.none()) return true;
-  bool written = true;
   try {
-    write_ledger(ledger_file_, account);
+    write(account);
     log_info("ledger written to {}", ledger_file_);
   } catch (const std::exception& e) {
-    log_error("the ledger of run {} could not be written: {}", account.run, reason_of(e));
-    written = false;
+    ledger_error_ = fmt::format("run {} has no final ledger: {}", account.run, reason_of(e));
+    log_error("{}", ledger_error_);
   }
+  const bool written = ledger_error_.empty();
   if (!record_) return written;
   run_record last = record_of(account);
   last.ended = 1;
@@ -311,6 +327,7 @@ metrics_snapshot run_host::snapshot() const {
     s.commit = commit();
     s.node = settings_.run.node;
     s.receiver = settings_.forward.to;
+    s.named.most_datagrams = settings_.building.most_datagrams();
     s.process = usage_of_this_process();
     if (const auto on_disk = disks_->spool()) s.spool = {on_disk->totals, on_disk->room};
   }
@@ -320,6 +337,7 @@ metrics_snapshot run_host::snapshot() const {
   s.last_run_crashed = crashed_;
   s.last_run_lost = lost_by_crashes_;
   s.ended_run = lost_;
+  s.ledger_error = ledger_error_;
   s.run.datagrams_without_run = datagrams_without_run();
   s.run.beam_without_run = in_seconds(beam_without_run());
   s.output_rate = settings_.forward.rate.bits_per_second / 8;

@@ -108,14 +108,15 @@ public:
   /// already does. `in_a_spill`: data of a spill came before.
   void go_without_run(bool in_a_spill = false);
   /// Starts to create the node of a run, which receives all data from now on. `take_up`: see node.
-  /// Returns false if the beam has come back, so no run can begin.
-  [[nodiscard]] bool start_beginning(const run_order& order, std::function<void()> take_up = {});
+  /// Returns false if the beam has come back, so no run can begin, unless the run `cuts` a spill.
+  [[nodiscard]] bool start_beginning(const run_order& order, std::function<void()> take_up = {},
+                                     bool cuts = false);
   /// Call it when that is done. Throws as node and `take_up` do; then no run is active.
   void finish_beginning();
   /// Calls start_beginning() and finish_beginning().
   void begin(const run_order& order);
   /// Call it after a successful start: writes the run's first ledger, begins its record, and logs
-  /// that it is ready. Throws std::system_error.
+  /// that it is ready. Throws std::runtime_error.
   void announce();
   /// Begins to drain the active run.
   void start_ending(sockets_hold what);
@@ -166,6 +167,7 @@ private:
   void take_node();
   [[nodiscard]] ledger account() const;
   void begin_ledger(const ledger& account);
+  void write(const ledger& account);
   [[nodiscard]] bool end_ledger(const ledger& account);
   void tell_of(const run_record& crashed);
 
@@ -179,11 +181,14 @@ private:
   std::optional<disk_watch> disks_; // of the folders that the start made or found
   std::string ledger_file_;         // of the active run
   std::string comment_;             // likewise
+  std::optional<known_folder> ledger_folder_;
+  std::string ledger_error_; // why the run that ended last has no ledger, until one begins
   std::optional<run_record_file> record_;
   bool crashed_ = false;              // an earlier run did not end properly
   std::uint64_t lost_by_crashes_ = 0; // upper limit of events, of runs before this start
   std::vector<udp_socket> ports_;     // empty: each node binds its own
   bool device_lost_ = false;          // in an earlier run
+  bool cuts_ = false;                 // the next run begins within a spill
   daemon_settings of_next_;           // of the next run
   std::unique_ptr<node> made_;        // its node
   bool drained_clean_ = false;        // of the run that ends

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -25,6 +26,9 @@
 #include "transport/system/reason_of.hpp"
 
 namespace l3 {
+
+/// A beam that never pauses does not hold up a run for longer.
+constexpr auto longest_wait_for_a_pause = std::chrono::seconds(60);
 
 struct run_step_limits {
   std::chrono::nanoseconds begin{};
@@ -54,6 +58,10 @@ public:
   [[nodiscard]] bool overdue(time_point now) const {
     return doing_ != deed::nothing && now > deadline_;
   }
+  /// How long a run has waited for a pause to begin or to end.
+  [[nodiscard]] std::chrono::nanoseconds waits(time_point now) const {
+    return waits_since_ ? now - *waits_since_ : std::chrono::nanoseconds();
+  }
   /// Whether a run did not end well.
   [[nodiscard]] bool failed() const { return failed_; }
   /// Whether the device holds work of the last run, so that releasing its memory would wait.
@@ -75,12 +83,20 @@ private:
       return end(sockets_hold::what_to_take, now); // no other node reads the sockets afterwards
     }
     const run_control::due_step due = control_.due();
-    if (due.what == run_control::step::nothing || !host_.pauses()) {
+    const bool is_due = due.what != run_control::step::nothing;
+    if (!is_due || !waits_since_) waits_since_ = is_due ? std::optional(now) : std::nullopt;
+    const bool cuts = is_due && !host_.pauses() && waits(now) >= longest_wait_for_a_pause;
+    if (cuts)
+      log_warning("the beam has not paused for {} s: a run {} within a spill, which is cut in two",
+                  longest_wait_for_a_pause.count(),
+                  due.what == run_control::step::end ? "ends" : "begins");
+    if (!is_due || (!cuts && !host_.pauses())) {
       if (host_.in_force() == nullptr) host_.go_without_run();
     } else if (due.what == run_control::step::end) {
       control_.draining();
       end(sockets_hold::what_to_leave, now);
-    } else if (host_.start_beginning(due.order, take_up(due.order))) {
+    } else if (host_.start_beginning(due.order, take_up(due.order), cuts)) {
+      waits_since_.reset();
       begun_ = due;
       deadline_ = now + limits_.begin;
       doing_ = deed::beginning;
@@ -97,6 +113,7 @@ private:
   }
 
   void end(sockets_hold what, time_point now) {
+    waits_since_.reset();
     host_.start_ending(what);
     deadline_ = now + limits_.end;
     doing_ = deed::ending;
@@ -137,8 +154,9 @@ private:
   run_step_limits limits_;
   deed doing_ = deed::nothing;
   time_point deadline_{};
-  run_control::due_step begun_; // the step that begins
-  std::string failure_;         // why the run that ends could not begin
+  std::optional<time_point> waits_since_; // for a pause
+  run_control::due_step begun_;           // the step that begins
+  std::string failure_;                   // why the run that ends could not begin
   bool failed_ = false;
   bool hangs_ = false;
 };

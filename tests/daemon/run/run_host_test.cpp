@@ -34,6 +34,7 @@ protected:
     s.tcp.bind.clear();
     s.frames = {.count = 2, .events = 2, .age = 5ms};
     s.compute.where = backend::serial;
+    s.compute.dumps = folder_.path() + "/dumps";
     s.outbox = {kibibytes(256), {64 << 10}, 1ms};
     s.spool.folder.clear();
     s.forward = test::link_to("tcp://127.0.0.1:1");
@@ -53,7 +54,7 @@ protected:
   void make_host() { make_host(settings()); }
   void lose_disk() { // a user who may do everything could write to a folder without permissions
     std::filesystem::rename(ledgers_, ledgers_.string() + ".moved"); // a ledger may be in writing
-    std::ofstream(ledgers_) << "no folder";
+    std::filesystem::create_directory(ledgers_);                     // as a bare place is left
   }
   run_host::ended_run end() {
     host_->start_ending(sockets_hold::what_to_leave);
@@ -69,16 +70,19 @@ protected:
 TEST_F(hosts_of_runs, a_run_ends_though_its_ledger_cannot_be_written) {
   for (const bool at_the_end : {true, false}) {
     make_host();
+    EXPECT_TRUE(std::filesystem::is_directory(folder_.path() + "/dumps")) << "made at the start";
     EXPECT_TRUE(host_->device().settled);
     host_->begin({7, "", ""});
     if (at_the_end) host_->announce();
     lose_disk();
     if (!at_the_end) {
-      EXPECT_THROW(host_->announce(), std::system_error);
+      EXPECT_THROW(host_->announce(), std::runtime_error);
     }
     const auto ended = end();
     EXPECT_FALSE(ended.well);
     EXPECT_EQ(ended.ledger, "");
+    EXPECT_NE(host_->snapshot().ledger_error.find("run 7 has no final ledger"), std::string::npos);
+    EXPECT_TRUE(std::filesystem::is_empty(ledgers_));
     EXPECT_EQ(host_->in_force(), nullptr);
     EXPECT_EQ(host_->last()->number, 7U);
     std::filesystem::remove(ledgers_);

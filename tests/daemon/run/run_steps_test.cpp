@@ -31,8 +31,9 @@ public:
     if (!without) did.emplace_back("without");
     without = true;
   }
-  [[nodiscard]] bool start_beginning(const run_order& order, std::function<void()> take_up) {
-    if (beam_comes) return false;
+  [[nodiscard]] bool start_beginning(const run_order& order, std::function<void()> take_up,
+                                     bool cuts) {
+    if (beam_comes && !cuts) return false;
     takes_up = std::move(take_up);
     without = false;
     did.push_back("begin " + std::to_string(order.number));
@@ -185,6 +186,28 @@ TEST_F(steps_of_runs, a_run_whose_ledger_cannot_be_written_is_drained) {
   EXPECT_EQ(control_.now().failure, "no room");
   EXPECT_EQ(host_.did, (deeds{"begin 7", "end", "without"}));
   EXPECT_TRUE(steps_.failed());
+}
+
+TEST_F(steps_of_runs, a_beam_that_never_pauses_holds_up_no_run_for_longer_than_a_minute) {
+  host_.pause = false;
+  host_.beam_comes = true;
+  ask_for(7);
+  EXPECT_TRUE(step());
+  now_ += 59s;
+  EXPECT_TRUE(step());
+  EXPECT_EQ(state(), run_state::armed);
+  now_ += 1s;
+  EXPECT_TRUE(step());
+  EXPECT_TRUE(done());
+  EXPECT_EQ(state(), run_state::running);
+  now_ += 1h;
+  ASSERT_TRUE(control_.stop());
+  EXPECT_TRUE(step());
+  EXPECT_EQ(state(), run_state::running);
+  now_ += 60s;
+  EXPECT_TRUE(step());
+  EXPECT_TRUE(done());
+  EXPECT_EQ(host_.did, (deeds{"without", "begin 7", "end", "without"}));
 }
 
 TEST_F(steps_of_runs, what_takes_too_long_is_not_called_alive) {
