@@ -30,11 +30,12 @@ void trouble_board::look(std::span<const std::optional<finding>> found, bool dat
   list_.now.clear();
   for (std::size_t n = 0; n < entries_.size(); ++n) {
     entry& e = entries_[n];
-    if (found[n] && (e.is || !found[n]->only_lasts)) {
+    const bool is_said = found[n] && found[n]->is_said;
+    if (found[n] && !is_said && (e.is || !found[n]->only_lasts)) {
       take(e, *found[n], passed, now, wall);
     } else if (e.is) {
       if (data) e.data_without_sign += passed;
-      if (e.row.when == ends::at_once || e.data_without_sign >= hold_with_data ||
+      if (is_said || e.row.when == ends::at_once || e.data_without_sign >= hold_with_data ||
           now - e.sign_at >= longest_hold) {
         std::string text = fmt::format("is over after {}", in_words(in_seconds(now - e.began_at)));
         if (e.is->events != 0) text += fmt::format(": {} events were lost", e.is->events);

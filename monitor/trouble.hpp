@@ -34,7 +34,7 @@ enum class losing : std::uint8_t { no, soon, now, count_ };
 /// The sign of a trouble in two consecutive snapshots.
 struct finding {
   severity how_bad = severity::warning;
-  std::string text; ///< one sentence with numbers
+  std::string text{}; ///< one sentence with numbers
   losing loses = losing::no;
   double share = 0;                     ///< of the events, that are lost now: 0 … 1
   std::optional<double> seconds_left{}; ///< until events are lost
@@ -42,6 +42,7 @@ struct finding {
   std::string action{};                 ///< empty: that of the kind
   std::string what{};                   ///< another value is worth another line in the log
   bool only_lasts = false;              ///< does not begin a trouble, but prolongs it
+  bool is_said = false;                 ///< by another trouble, so this one ends
 };
 
 /// A trouble that is there, for /status and the pages.

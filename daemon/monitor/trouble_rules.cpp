@@ -48,6 +48,11 @@ finding warning(std::string text) {
 finding critical(std::string text) {
   return {.how_bad = severity::critical, .text = std::move(text)};
 }
+finding lasting() {
+  finding f;
+  f.only_lasts = true;
+  return f;
+}
 finding note(std::string text) { return {.how_bad = severity::note, .text = std::move(text)}; }
 
 bool runs(const snap& s) { return !s.account.sessions.empty(); }
@@ -100,6 +105,8 @@ constexpr std::array causes{
           begin_anew},
     cause{"late", "fragments came after their events had ended",
           "a sender is out of step, or level 2's counters went back", begin_anew},
+    cause{"incomplete", "fragments are of events that lack others",
+          "crates or the network lose datagrams", "check crates and switches"},
     cause{"wrong_spill", "datagrams are of a spill far from the current one",
           "level 2 was reset, or the spill counter of crates is wrong", begin_anew},
     cause{"malformed", "fragments have wrong content",
@@ -188,12 +195,17 @@ bool is_much_dropped(const ledger& before, const ledger& now) {
          (others != 0 && 4 * others >= rise(before.datagrams.received, now.datagrams.received));
 }
 
+/// "1320 fragments repeat event numbers of this run".
+std::string sign_of(const dropped& d) {
+  const cause c = cause_of(d.reason);
+  return fmt::format("{} {}{}", d.count, c.said,
+                     c.reason.empty() ? fmt::format(" ({})", d.reason) : "");
+}
+
 /// "1320 fragments repeat …; likely cause: …".
 std::string text_of(const dropped& d, const snap& s) {
   const cause c = cause_of(d.reason);
-  std::string text = fmt::format("{} {}", d.count, c.said);
-  if (c.reason.empty()) text += fmt::format(" ({})", d.reason);
-  text += fmt::format("; likely cause: {}", c.why);
+  std::string text = fmt::format("{}; likely cause: {}", sign_of(d), c.why);
   const bool about_size = c.action == compare_sizes || c.reason == "malformed";
   std::uint64_t longest = 0;
   for (const input_snapshot& i : s.inputs) longest = std::max<std::uint64_t>(longest, i.longest);
@@ -207,8 +219,17 @@ std::string text_of(const dropped& d, const snap& s) {
 std::string action_of(const std::vector<dropped>& all) {
   std::string text(cause_of(all[0].reason).action);
   for (std::size_t n = 1; n < std::min<std::size_t>(all.size(), 4); ++n)
-    text += fmt::format("{}{} {}", n == 1 ? "; other signs: " : ", ", all[n].count, all[n].reason);
+    text += (n == 1 ? "; other signs: " : ", ") + sign_of(all[n]);
   return text;
+}
+
+/// About the number of events that so many datagrams are: as many for each as this run has needed
+/// so far, or as the longest ones need.
+std::uint64_t events_in(std::uint64_t datagrams, const ledger& so_far, const snap& s) {
+  const std::uint64_t each = so_far.events.admitted == 0
+                                 ? s.named.most_datagrams
+                                 : so_far.datagrams.received / so_far.events.admitted;
+  return datagrams / std::max<std::uint64_t>(each, 1);
 }
 
 struct spill_loss {
@@ -244,21 +265,25 @@ std::string text_of(const spill_loss& l, const snap& s) {
 }
 
 struct missing_fragments {
-  std::string text; ///< "crate 11 in 58, crate 3 in 2"
-  std::string most; ///< the crate that has most of them by far
+  std::string text;       ///< "crate 11 in 58, crate 3 in 2"
+  std::string most;       ///< the crate that has most of them by far
+  bool explained = false; ///< every crate that has many of them has a fault, which says it
 };
 
 /// Whose fragments were missing or malformed lately.
 missing_fragments missing_lately(const snap& s) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> all; // events, crate
+  std::uint64_t most_of_good = 0;
   for (std::size_t c = 0; c < s.account.crates.size(); ++c) {
     const crate_account& is = s.account.crates[c];
     const crate_account was = c < s.lately.crates.size() ? s.lately.crates[c] : crate_account();
-    if (const auto n = rise(was.missing + sum_of(was.malformed), is.missing + sum_of(is.malformed)))
-      all.emplace_back(n, is.crate);
+    const auto n = rise(was.missing + sum_of(was.malformed), is.missing + sum_of(is.malformed));
+    if (n != 0) all.emplace_back(n, is.crate);
+    if (!s.crates[c].fault) most_of_good = std::max(most_of_good, n);
   }
   std::ranges::stable_sort(all, std::ranges::greater());
   missing_fragments m;
+  m.explained = !all.empty() && 2 * most_of_good < all[0].first;
   constexpr std::size_t most_named = 3;
   for (std::size_t n = 0; n < std::min(all.size(), most_named); ++n)
     m.text += fmt::format("{}crate {} in {}", n == 0 ? "" : ", ", all[n].second, all[n].first);
@@ -292,9 +317,11 @@ found nothing_admitted(const snap& before, const snap& now) {
   if (rise(before.account.events.admitted, now.account.events.admitted) != 0) return std::nullopt;
   const auto all = dropped_between(now.at_admission, now.account);
   const auto latest = dropped_between(before.account, now.account);
+  // A fragment that is repeated once more is counted by its chunks only.
+  const bool goes_on = !latest.empty() || before.building.late_chunks != now.building.late_chunks;
   // Two looks in a row: a few stray data after the last event are no trouble. Events that lack
   // fragments are a trouble of their own, and their other fragments come late.
-  if (latest.empty() || total_of(all) < 2 * few || total_of(all) == total_of(latest) ||
+  if (!goes_on || total_of(all) < 2 * few || total_of(all) == total_of(latest) ||
       all[0].reason == "incomplete" ||
       (all[0].reason == "late" &&
        now.account.fragments.incomplete > now.at_admission.fragments.incomplete) ||
@@ -306,6 +333,8 @@ found nothing_admitted(const snap& before, const snap& now) {
   f.share = 1;
   f.action = action_of(all);
   f.what = all[0].reason;
+  f.events = events_in(rise(before.account.datagrams.received, now.account.datagrams.received),
+                       now.at_admission, now);
   return f;
 }
 
@@ -338,20 +367,19 @@ found crate_fault(const snap&, const snap& now) {
 found events_incomplete(const snap& before, const snap& now) {
   const std::uint64_t more =
       rise(before.building.events_incomplete, now.building.events_incomplete);
+  const missing_fragments missing = missing_lately(now);
+  if (missing.explained) return finding{.is_said = true};
   if (more == 0) {
-    finding f;
-    f.only_lasts = true;
     const auto overdue = [](const snap& s) {
       return std::transform_reduce(s.account.crates.begin(), s.account.crates.end(),
                                    std::uint64_t{0}, std::plus(),
                                    [](const crate_account& c) { return c.overdue; });
     };
-    return rise(overdue(before), overdue(now)) == 0 ? std::nullopt : found(f);
+    return rise(overdue(before), overdue(now)) == 0 ? std::nullopt : found(lasting());
   }
   const spill_loss l = loss_in(now);
   finding f;
   f.how_bad = severity_of(l.share(), l.all);
-  const missing_fragments missing = missing_lately(now);
   f.what = missing.most;
   f.text = fmt::format("{}: they lack fragments{}", text_of(l, now),
                        missing.text.empty() ? "" : fmt::format(" ({})", missing.text));
@@ -370,7 +398,7 @@ found events_incomplete(const snap& before, const snap& now) {
   if (!causes.empty() && 2 * total_of(causes) > more) {
     f.text += "; " + text_of(causes[0], now);
     f.action = action_of(causes);
-  } else if (worst_of(now.crates) == nullptr && missing.most.empty()) {
+  } else if (missing.most.empty()) {
     f.text += "; no crate stands out, and nothing was dropped here; likely cause: the network "
               "between level 2 and this node loses datagrams";
     f.action = "check what all crates share: the switch, its uplink and this node's network card";
@@ -397,6 +425,18 @@ found events_missing(const snap& before, const snap& now) {
   f.share = share;
   f.events = rise(before.ended_spills.missing, now.ended_spills.missing);
   return f;
+}
+
+found no_ends_of_spill(const snap&, const snap& now) {
+  constexpr std::size_t enough = 2;
+  const auto& spills = now.latest_spills;
+  if (now.account.datagrams.data == 0 || spills.size() < enough) return std::nullopt;
+  const bool any = std::any_of(spills.end() - enough, spills.end(), [](const spill_account& s) {
+    return s.expected || s.admitted + s.incomplete == 0;
+  });
+  if (any) return std::nullopt;
+  return warning("no crate sends an end of spill: events of which no datagram comes cannot be "
+                 "counted as missing");
 }
 
 found datagrams_refused(const snap& before, const snap& now) {
@@ -456,21 +496,24 @@ found duplicates(const snap& before, const snap& now) {
           "{} fragments of events that were already accepted came again and were dropped", n)};
 }
 
-found data_without_run(const snap&, const snap& now) {
+found data_without_run(const snap& before, const snap& now) {
   if (runs(now) || now.run.state != "configured" || now.run.beam_without_run <= 0)
     return std::nullopt;
   finding f = critical(fmt::format("data arrive, but no run is active: {} datagrams were dropped",
                                    now.run.datagrams_without_run));
   f.loses = losing::now;
   f.share = 1;
+  f.events = events_in(rise(before.run.datagrams_without_run, now.run.datagrams_without_run),
+                       before.account, now);
   return f;
 }
 
 found no_pause(const snap&, const snap& now) {
   constexpr double longest = 10; // s
-  if (runs(now) || now.run.beam_without_run < longest) return std::nullopt;
-  finding f =
-      warning("crates send without a pause of 0.4 s, and no run can begin before they pause");
+  if (std::max(runs(now) ? 0 : now.run.beam_without_run, now.run.waits) < longest)
+    return std::nullopt;
+  finding f = warning("crates send without a pause of 0.4 s: a run waits for one for a minute, and "
+                      "then begins or ends within a spill");
   if (now.run.state == "armed") {
     f.how_bad = severity::critical;
     f.loses = losing::now;
@@ -600,8 +643,20 @@ found lost_at_run_end(const snap&, const snap& now) {
   return f;
 }
 
+found ledger_missing(const snap&, const snap& now) {
+  return now.ledger_error.empty() ? std::nullopt : found(warning(now.ledger_error));
+}
+
 found receiver_absent(const snap&, const snap& now) {
-  if (!now.parts.receiver_absent) return std::nullopt;
+  if (!now.parts.receiver_absent) return now.parts.receiver_slow ? found(lasting()) : std::nullopt;
+  if (now.parts.receiver_silent) {
+    finding f = warning(fmt::format("the receiver at {} is connected, but has not answered for two "
+                                    "seconds or longer; events wait in memory{}; likely cause: its "
+                                    "disk is slow",
+                                    now.receiver, now.spool ? ", then on disk" : ""));
+    f.action = "look at the receiver's page and the disk of its store; it may also be stopped";
+    return fills(f, now, true);
+  }
   if (now.unknown) {
     finding f = warning(fmt::format("the name in {} ({}) has no address on this machine: {}",
                                     now.unknown->endpoint, now.unknown->key, now.unknown->why));
@@ -617,7 +672,9 @@ found receiver_absent(const snap&, const snap& now) {
 found spool_fills_up(const snap&, const snap& now) {
   constexpr double soon = 1800;     // s
   constexpr double very_soon = 600; // s
-  if (!now.spool || !now.spool->seconds_left || *now.spool->seconds_left >= soon)
+  const part_states& p = now.parts; // the cause has a trouble of its own, with the time left
+  const bool is_said = p.receiver_absent || p.receiver_refuses || p.receiver_wrong || p.spool_full;
+  if (is_said || !now.spool || !now.spool->seconds_left || *now.spool->seconds_left >= soon)
     return std::nullopt;
   finding f = warning(fmt::format("the disk of the spool will be full in {}, with {} events on it",
                                   in_words(*now.spool->seconds_left), now.spool->events));

@@ -34,7 +34,8 @@ constexpr std::array kinds{
     kind{{"data_without_run", with_data, shift,
           "Crates send, but no run is active: all data are dropped and counted "
           "(`koto_l3_no_run_datagrams_total`). The daemon was restarted, or no run was started.",
-          "begin a run: `koto-l3 run start`; it begins with the next pause of the beam", "0s", ""},
+          "begin a run: `koto-l3 run start`; it begins with the next pause of the beam", "0s", "",
+          true},
          rules::data_without_run},
     kind{{"nothing_admitted", with_data, shift,
           "Data arrive, but no event is admitted: everything is lost. The text names the likeliest "
@@ -46,7 +47,7 @@ constexpr std::array kinds{
           "list the senders.\n* `fragment_id`, `discriminator`: event or crate numbers that the "
           "configuration does not allow.\n* `stream_content`: a sender over TCP has another run "
           "number or readout.\n* `kernel_drops`: this machine does not keep up.",
-          "look at refused datagrams and fragments on the page", "0s", ""},
+          "look at refused datagrams and fragments on the page", "0s", "", true},
          rules::nothing_admitted},
     kind{{"crate_fault", at_once, level_2,
           "A crate behaves differently from the other crates. The page, the log and `crates[]` of "
@@ -91,6 +92,14 @@ constexpr std::array kinds{
           "event to this node",
           "0s", "0s", true},
          rules::events_missing},
+    kind{{"no_ends_of_spill", at_once, level_2,
+          "No crate has sent an end of spill in the last two spills, so it is unknown how many "
+          "events level 2 sent. Events of which no datagram comes are lost unseen: "
+          "events_missing, `expected` and the ledger do not know them. Events of which some "
+          "datagrams come still show as incomplete. The ends of spill are in "
+          "[formats.md](formats.md), section 3.",
+          "let every crate send its number of events at the end of a spill", "", "30s"},
+         rules::no_ends_of_spill},
     kind{{"outbox_full", at_once, shift,
           "Neither memory nor disk has room, and frames wait. TCP senders wait and lose nothing. "
           "Over UDP the daemon sheds events as soon as no frame is free; then the trouble is "
@@ -211,10 +220,11 @@ constexpr std::array kinds{
          "0s", ""},
         rules::receiver_wrong},
     kind{{"no_pause", at_once, level_2,
-          "No run is active, and crates have sent for ten seconds without a pause of 0.4 s, so no "
-          "run can begin. It is critical while a run waits. Either a trigger without pauses is on, "
-          "or a crate sends without a beam: find it with its expert, or keep its address out "
-          "(`udp.allow`, a restart).",
+          "Crates have sent for ten seconds without a pause of 0.4 s, and no run is active, or one "
+          "waits for a pause to end. It is critical while one waits to begin. After a minute it "
+          "begins or ends within a spill, and a part of that spill is in no run. Either a trigger "
+          "without pauses is on, or a crate sends without a beam: find it with its expert, or keep "
+          "its address out (`udp.allow`, a restart).",
           "find the crate or the trigger that never pauses", "0s", "30s"},
          rules::no_pause},
     kind{{"wrong_results", at_once, node_expert,
@@ -234,6 +244,14 @@ constexpr std::array kinds{
           "set spool.folder, or stop runs when the receiver has stored everything; note the run",
           "", "0s"},
          rules::lost_at_run_end},
+    kind{{"ledger_missing", at_once, shift,
+          "The final ledger of the latest run could not be written. Its folder (`run.ledger`) is "
+          "gone, on another disk or full; the daemon makes no folder again. Its first ledger says "
+          "that the run has not ended. The trouble stays until the next run begins.",
+          "mount the disk of run.ledger or make room, then begin a run; note the run and its sums "
+          "in the log",
+          "", "0s"},
+         rules::ledger_missing},
     kind{{"device_lost", at_once, node_expert,
           "The process has lost the device's context for good: an illegal address, a failed "
           "launch, an uncorrectable memory error. The CPU computes, with the same results. Under a "

@@ -63,6 +63,7 @@ kill_receiver, stop_receiver, begin_receiver = lambda s: s.receiver.kill(), lamb
 freeze_receiver, thaw_receiver = lambda s: s.receiver.signal(signal.SIGSTOP), lambda s: s.receiver.signal(signal.SIGCONT)
 ledger_is_a_folder = lambda s: ((s.store / "ledger.json").unlink(missing_ok=True), (s.store / "ledger.json").mkdir())
 ledger_is_no_folder = lambda s: (s.store / "ledger.json").rmdir()
+stop_for_3_s = lambda program: lambda s: (program(s).signal(signal.SIGSTOP), time.sleep(3), program(s).signal(signal.SIGCONT))
 make_room = lambda s: (s.disk / "other").unlink()
 undo = lambda s: s.undoing.pop()()
 # What a crate sends in place of the datagrams of whole()
@@ -74,6 +75,8 @@ damaged_copies = lambda *x: [copy for d in whole(*x) for copy in ((d, d[:-4] + b
 numbered_otherwise = lambda *x: [d[:11] + bytes([d[11] + 20]) if len(d) == 12 else d for d in whole(*x)]
 late = lambda b, s, n, p: b.later.append((time.monotonic() + 2, whole(b, s, n, p))) or [] if n else whole(b, s, n, p)
 thinned = lambda b, s, n, p: [d for d in whole(b, s, n, p) if n is None or random.random() >= 0.04]
+late_ends = lambda b, s, n, p: b.later.append((time.monotonic() + 2, whole(b, s, n, p))) or [] if n is None else whole(b, s, n, p)
+no_ends = lambda b, s, n, p: [] if n is None else whole(b, s, n, p)
 stalls = lambda b, s, n, p: (time.sleep(0.8) if n == 20 and p == 3 else None, whole(b, s, n, p))[1]
 one_in_100 = lambda b, s, n, p: [] if n == s % 100 and p == s % 7 else whole(b, s, n, p)
 garbage = lambda: [random.randbytes(random.randrange(12)) if i % 2 else struct.pack(">III", 0xF0000000 | i, 0, 0) + bytes(100) for i in range(40)]
@@ -270,6 +273,7 @@ SYSTEMS = {
         row("garbage comes beside good data", (beam(beside=garbage), "datagrams_refused warning"), (repaired, None))]),
     "machine": ({}, [
         row("whole events do not come", (beam(sent=lambda n: n % 3), "events_missing critical", r"\d+ of \d+ events"), (repaired, None)),
+        row("no crate sends an end of spill", (crates(*range(7), does=no_ends), "no_ends_of_spill warning"), (repaired, None)),
         row("the kernel drops datagrams", (stutter, "kernel_drops critical"), (runs_freely, None), may=("events_incomplete", "events_missing")),
         row("a thread stands still", (a_thread_stands, "stuck critical", "drain"), (undo, None), may=("no_frame", "events_incomplete")),
         row("a bad configuration is reloaded", (reload_with("[no]\nsuch = 1\n"), "reload_refused warning"), (reload_with(""), None)),
@@ -325,6 +329,8 @@ SYSTEMS = {
     "healthy": ({}, [
         row("the sender stalls", (beam(of_crate=stalls), None)),
         row("the beam pauses", (beam(on=False), None)),
+        row("the ends of spill of a crate are 2 s late", (crates(2, does=late_ends), None)),
+        row("the daemon is stopped for 3 s", (both(beam(holds=False), stop_for_3_s(lambda s: s.daemon)), None)),
         row("1 % of events are incomplete, of all crates alike", (beam(of_crate=one_in_100), None), may=("events_incomplete",)),
         row("the processors are busy", (both(repaired, busy), None)),
         row("the sender starts again inside a run", (begins_again, NOTHING, "restarted"), (goes_on, None), may=MILDER),

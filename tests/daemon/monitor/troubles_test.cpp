@@ -32,7 +32,7 @@ looks healthy() {
     s->crates.resize(18);
     s->inputs = {{{}, "udp0"}};
     s->inputs[0].longest.add(8000);
-    s->named = {8000, 131072, false, 50, "good.json"};
+    s->named = {8000, 108, false, 50, "good.json"};
     s->frames = {2, 1, 1, 0, 0};
     s->receiver = "tcp://10.0.0.1:42200";
     s->latest_spills = {{6, 1000, 0, 1000, 0}};
@@ -125,7 +125,8 @@ const row rows[] = {
          a.fragments.late += 50;
        });
      },
-     severity::critical, losing::now, "; other signs: 100 late"},
+     severity::critical, losing::now,
+     "; other signs: 100 fragments came after their events had ended"},
     {"nothing_admitted",
      [](looks& l) {
        nothing_is_admitted(l, [](ledger& a) { a.datagrams.malformed["too_long"] += 1000; });
@@ -215,6 +216,12 @@ const row rows[] = {
        l.now.latest_spills = {{35, 1399, 0, 1400, 1}};
      },
      severity::warning, losing::now, "1 of 1400 events"},
+    {"no_ends_of_spill",
+     [](looks& l) {
+       l.now.account.datagrams.data = 1;
+       l.now.latest_spills = {{34, 1000, 0, 1000, 0}, {35, 900, 0, {}, 0}, {36, 900, 1, {}, 0}};
+     },
+     severity::warning, losing::no, "no crate sends an end of spill"},
     {"datagrams_refused",
      [](looks& l) {
        l.now.account.datagrams.malformed["discriminator"] += 200;
@@ -252,13 +259,15 @@ const row rows[] = {
        l.now.run.beam_without_run = 10;
        l.now.run.state = "armed";
      },
-     severity::critical, losing::now, "no run can begin before they pause"},
+     severity::critical, losing::now, "a run waits for one for a minute"},
     {"no_pause",
      [](looks& l) {
        without_run(l);
        l.now.run.beam_without_run = 10;
      },
      severity::warning, losing::no, "without a pause of 0.4 s"},
+    {"no_pause", [](looks& l) { l.now.run.waits = 10; }, severity::warning, losing::no,
+     "then begins or ends within a spill"},
     {"no_data", [](looks& l) { l.now.data_age = 301; }, severity::note, losing::no,
      "no data have come for 5 min"},
     {"no_frame",
@@ -348,8 +357,13 @@ const row rows[] = {
        l.now.ended_run = {7, {{"drain", 50}, {"priority", 3}}};
      },
      severity::warning, losing::no, "50 events of run 7 were shed at its end"},
+    {"ledger_missing", [](looks& l) { l.now.ledger_error = "run 7 has no final ledger: full"; },
+     severity::warning, losing::no, "run 7 has no final ledger"},
     {"receiver_absent", [](looks& l) { l.now.parts.receiver_absent = true; }, severity::warning,
      losing::no, "no receiver answers at tcp://10.0.0.1:42200"},
+    {"receiver_absent",
+     [](looks& l) { l.now.parts.receiver_absent = l.now.parts.receiver_silent = true; },
+     severity::warning, losing::no, "is connected, but has not answered"},
     {"receiver_absent",
      [](looks& l) {
        l.now.parts.receiver_absent = true;
@@ -549,12 +563,28 @@ TEST(daemon_troubles, name_the_cause_of_most_losses_first) {
   std::vector<std::string_view> names;
   for (const trouble& t : l.now.troubles.now) names.push_back(t.name);
   EXPECT_EQ(names,
-            (std::vector<std::string_view>{"crate_fault", "events_incomplete", "receiver_absent",
-                                           "spool_fills_up", "wrong_results"}));
-  EXPECT_EQ(state_text(l.now), "receiving; critical: crate_fault events_incomplete receiver_absent "
-                               "spool_fills_up wrong_results");
+            (std::vector<std::string_view>{"crate_fault", "receiver_absent", "wrong_results"}))
+      << "incomplete events and a disk that fills up are said with their causes";
+  EXPECT_EQ(state_text(l.now), "receiving; critical: crate_fault receiver_absent wrong_results");
   EXPECT_EQ(l.now.changes.size(), 2U);
   EXPECT_EQ(l.now.changes.back().text, state_text(l.now));
+}
+
+TEST(daemon_troubles, stay_while_repeats_are_counted_by_their_chunks_only) {
+  looks l = healthy();
+  nothing_is_admitted(l, [](ledger& a) { a.fragments.duplicate += 900; });
+  EXPECT_EQ(found("nothing_admitted", l)->events, 100U) << "2000 datagrams, 20 for each";
+  l.before.account = l.now.account;
+  EXPECT_FALSE(found("nothing_admitted", l)) << "no data come";
+  l.now.account.datagrams.received += 2000;
+  l.now.building.late_chunks.add(1900);
+  EXPECT_EQ(found("nothing_admitted", l)->events, 100U);
+}
+
+TEST(daemon_troubles, last_while_the_receiver_answers_now_and_then) {
+  looks l = healthy();
+  l.now.parts.receiver_slow = true;
+  EXPECT_TRUE(found("receiver_absent", l)->only_lasts);
 }
 
 TEST(trouble_watch, counts_from_zero_in_another_run) {
