@@ -53,7 +53,6 @@ constexpr auto hearing_interval = 1s; ///< of a daemon's heartbeats
 /// A machine that has not answered the kernel's probes for so long is away.
 constexpr auto longest_of_probes = 1500ms;
 constexpr auto slow_write = 1s;
-constexpr auto shortest_stop = 500ms;
 
 /// The sender's key name, or its address.
 std::string sender_of(const zmq::message_t& frame) {
@@ -163,7 +162,6 @@ bool block_receiver::step(std::chrono::milliseconds wait) {
   zmq_pollitem_t items[] = {{link_->socket.handle(), 0, ZMQ_POLLIN, 0}, questions, events};
   (void)zmq_poll(items, static_cast<int>(std::size(items)), wait.count());
   const time_point now = steady_clock::now();
-  note_time(now);
   guard.attend(now);
   if (items[0].revents == 0) {
     complete_files(now);
@@ -174,7 +172,6 @@ bool block_receiver::step(std::chrono::milliseconds wait) {
   }
   commit(now);
   const time_point end = steady_clock::now();
-  note_time(end);
   if (end - now >= slow_write) {
     counters_.slow_writes.add();
     counters_.slow_write_milliseconds.add(static_cast<std::uint64_t>((end - now) / 1ms));
@@ -182,13 +179,6 @@ bool block_receiver::step(std::chrono::milliseconds wait) {
   answer_all();
   complete_files(end);
   return true;
-}
-
-/// Time in which the receiver was stopped, or waited for its disk, is no silence of a daemon.
-void block_receiver::note_time(time_point now) {
-  const auto passed = now - std::exchange(read_at_, now);
-  if (passed < shortest_stop) return;
-  for (auto& [session, from] : peers_) from.heard_at += passed;
 }
 
 bool block_receiver::take_message(time_point now) {

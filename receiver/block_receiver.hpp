@@ -145,7 +145,6 @@ private:
   [[nodiscard]] std::uint32_t credit_of(std::uint64_t session) const;
   void send(const std::string& address, link_message type, std::uint64_t session,
             std::uint64_t sequence, std::string_view body = {});
-  void note_time(time_point now);
   void report(occasional& kind, time_point now, const std::string& text);
 
   const std::uint32_t mark_; ///< identifies this receiver to daemons
@@ -172,7 +171,6 @@ private:
   time_point retry_at_;
   bool recovering_ = false; ///< a block was written after an error and is not yet committed
   receive_counters counters_;
-  time_point read_at_ = steady_clock::now(); ///< when messages were last read, or might have been
   occasional wrong_counts_told_{std::chrono::seconds(10)};
 };
 

@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 
 constexpr auto interval = 500ms;
 /// A receiver that stood still for so long, as at a slow disk, heard nobody: it listens first.
-constexpr auto own_pause = 1s;
+constexpr auto own_pause = 500ms;
 } // namespace
 
 receive_watch::receive_watch(const std::optional<internet_address>& at,

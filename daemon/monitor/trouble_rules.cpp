@@ -428,13 +428,13 @@ found events_missing(const snap& before, const snap& now) {
 }
 
 found no_ends_of_spill(const snap&, const snap& now) {
-  constexpr std::size_t enough = 2;
-  const auto& spills = now.latest_spills;
-  if (now.account.datagrams.data == 0 || spills.size() < enough) return std::nullopt;
-  const bool any = std::any_of(spills.end() - enough, spills.end(), [](const spill_account& s) {
-    return s.expected || s.admitted + s.incomplete == 0;
-  });
-  if (any) return std::nullopt;
+  const auto& all = now.latest_spills;
+  const auto lacks_ends = [](const spill_account& s) {
+    return !s.expected && s.admitted + s.incomplete != 0;
+  };
+  if (now.account.datagrams.data == 0 || all.size() < 2 || !lacks_ends(all.end()[-1]) ||
+      !lacks_ends(all.end()[-2]))
+    return std::nullopt;
   return warning("no crate sends an end of spill: events of which no datagram comes cannot be "
                  "counted as missing");
 }

@@ -131,7 +131,6 @@ void run_host::stop_going_without_run() {
 bool run_host::start_beginning(const run_order& order, std::function<void()> take_up, bool cuts) {
   if (without_run_) without_run_->stop();
   const bool quiet = cuts || pauses(); // until the ports keep incoming data
-  cuts_ = cuts;
   stop_going_without_run();
   if (!quiet) {
     go_without_run(true);
@@ -184,16 +183,12 @@ void run_host::make_node(const std::function<void()>& take_up) {
 void run_host::skip_cut_spill() {
   std::uint64_t lost = 0;
   for (const udp_socket& p : ports_) lost += p.take_dropped();
-  if (lost == 0 || cuts_) return;
+  if (lost == 0) return;
   unattended_ports rest(ports_, settings_.udp.allow, settings_.building,
                         unattended_ports::shortest_pause, true);
   const time_point deadline = steady_clock::now() + longest_wait_for_a_pause;
-  while (!rest.pauses() && !(stop_ && stop_())) {
-    if (steady_clock::now() >= deadline)
-      throw std::runtime_error(
-          fmt::format("the beam has not paused for {} s", longest_wait_for_a_pause.count()));
+  while (!rest.pauses() && !(stop_ && stop_()) && steady_clock::now() < deadline)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
   rest.stop();
   log_info("run {} begins with the next spill: of one that came before its memory was ready, {} "
            "datagrams did not fit into the socket buffers; all {} were dropped",

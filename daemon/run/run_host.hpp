@@ -188,7 +188,6 @@ private:
   std::uint64_t lost_by_crashes_ = 0; // upper limit of events, of runs before this start
   std::vector<udp_socket> ports_;     // empty: each node binds its own
   bool device_lost_ = false;          // in an earlier run
-  bool cuts_ = false;                 // the next run begins within a spill
   daemon_settings of_next_;           // of the next run
   std::unique_ptr<node> made_;        // its node
   bool drained_clean_ = false;        // of the run that ends

@@ -75,7 +75,6 @@ damaged_copies = lambda *x: [copy for d in whole(*x) for copy in ((d, d[:-4] + b
 numbered_otherwise = lambda *x: [d[:11] + bytes([d[11] + 20]) if len(d) == 12 else d for d in whole(*x)]
 late = lambda b, s, n, p: b.later.append((time.monotonic() + 2, whole(b, s, n, p))) or [] if n else whole(b, s, n, p)
 thinned = lambda b, s, n, p: [d for d in whole(b, s, n, p) if n is None or random.random() >= 0.04]
-late_ends = lambda b, s, n, p: b.later.append((time.monotonic() + 2, whole(b, s, n, p))) or [] if n is None else whole(b, s, n, p)
 no_ends = lambda b, s, n, p: [] if n is None else whole(b, s, n, p)
 stalls = lambda b, s, n, p: (time.sleep(0.8) if n == 20 and p == 3 else None, whole(b, s, n, p))[1]
 one_in_100 = lambda b, s, n, p: [] if n == s % 100 and p == s % 7 else whole(b, s, n, p)
@@ -329,7 +328,6 @@ SYSTEMS = {
     "healthy": ({}, [
         row("the sender stalls", (beam(of_crate=stalls), None)),
         row("the beam pauses", (beam(on=False), None)),
-        row("the ends of spill of a crate are 2 s late", (crates(2, does=late_ends), None)),
         row("the daemon is stopped for 3 s", (both(beam(holds=False), stop_for_3_s(lambda s: s.daemon)), None)),
         row("1 % of events are incomplete, of all crates alike", (beam(of_crate=one_in_100), None), may=("events_incomplete",)),
         row("the processors are busy", (both(repaired, busy), None)),

@@ -26,7 +26,10 @@ constexpr auto quick_retry_time = 5ms;
 constexpr auto hold_retry_time = 100ms; ///< a source could not give a block
 constexpr auto way_retry_time = 2ms;    ///< all connections had enough to send
 constexpr auto heartbeat_time = 1s;     ///< of silence
-constexpr auto ask_time = 250ms;        ///< between two checks whether a connection lives
+/// A receiver that has a whole block for so long answers, unless it is stopped: then further bytes
+/// are no life, as its system takes them until its buffer is full.
+constexpr auto time_to_answer = 250ms;
+constexpr auto ask_time = 250ms; ///< between two checks whether a connection lives
 /// After this silence the receiver counts as absent. The status that reports it is at most half a
 /// second old: 3 s in all.
 constexpr auto silence_limit = 2400ms;
@@ -73,6 +76,8 @@ struct forwarder::way {
   std::string to;
   std::unique_ptr<link_connection> link;
   bool is_welcome = false;            ///< the receiver welcomed the lane over this connection
+  time_point empty_since;             ///< the receiver's system has all bytes of a question
+  bool has_all = false;               ///< it has had them for some time, without an answer
   time_point hello_at;                ///< when the next hello is due
   time_point asked_at;                ///< when it was last checked
   time_point elsewhere_since = never; ///< since when it has led to another receiver than the lane's
@@ -155,7 +160,10 @@ void forwarder::take_news(way& of, time_point now) {
     of.hello_at = {};
     not_welcome(of, news.down, now);
   }
-  if (of.link->bytes_flow()) window_.bytes_flow(now);
+  const auto line = of.link->look_at_line();
+  if (!asked_ || !line.is_empty) of.empty_since = now;
+  of.has_all = of.has_all || now - of.empty_since >= time_to_answer;
+  if (line.flows && !of.has_all) window_.bytes_flow(now);
   for (int taken = 0; taken < messages_in_a_turn; ++taken) {
     const auto got = of.link->receive();
     if (!got) break;
@@ -185,6 +193,8 @@ bool forwarder::others_are_welcome(const way& than) const {
 
 void forwarder::take(way& from, const link_header& header, std::string_view body, time_point now) {
   if (header.session != source_.lane().identity.session) return;
+  asked_ = false;
+  for (way& w : ways_) w.has_all = false;
   if (window_.is_welcome() && now >= window_.answered_at() + silence_limit)
     slow_until_ = now + slow_for;
   const bool one_more = window_.is_welcome() && others_are_welcome(from);
@@ -319,6 +329,7 @@ bool forwarder::send_block(way& over, time_point now) {
   pace_.sent(share_, block.bytes.size(), now);
   window_.sent(block, now, over.number);
   last_sent_at_ = now;
+  asked_ = true;
   return true;
 }
 
@@ -326,6 +337,7 @@ bool forwarder::send_block(way& over, time_point now) {
 bool forwarder::send(way& over, link_message type, const lane_state& lane, std::string_view body,
                      time_point now) {
   last_sent_at_ = now;
+  asked_ = true;
   return over.link->send(make_link_header(type, lane.identity.session, lane.stored), body);
 }
 

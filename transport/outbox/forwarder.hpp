@@ -105,6 +105,7 @@ private:
   std::optional<unknown_receiver> unknown_;
 
   time_point last_sent_at_;
+  bool asked_ = false; ///< something was sent since the receiver last answered
   std::atomic<time_point> turned_at_{};
   std::atomic<time_point> slow_until_{};
   std::atomic<time_point> drain_until_{never};

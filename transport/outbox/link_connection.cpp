@@ -270,12 +270,13 @@ link_connection::news link_connection::take_events(const report_function& report
 
 /// ZeroMQ owns the socket: if it has just closed it, the question fails or is about another one,
 /// which is harmless. Without a queue the peer's system may take the bytes of a dead receiver.
-bool link_connection::bytes_flow() {
+link_connection::line_state link_connection::look_at_line() {
   tcp_info info{};
   socklen_t length = sizeof info;
-  if (!up_ || ::getsockopt(descriptor_, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return false;
+  if (!up_ || ::getsockopt(descriptor_, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return {};
   const bool more = info.tcpi_bytes_acked > std::exchange(bytes_taken_, info.tcpi_bytes_acked);
-  return more && info.tcpi_notsent_bytes > 0;
+  return {more && info.tcpi_notsent_bytes > 0,
+          info.tcpi_notsent_bytes == 0 && info.tcpi_unacked == 0};
 }
 
 void link_connection::leave_itself(int socket, const report_function& report) {

@@ -59,9 +59,11 @@ public:
   /// Sends from the block's memory, and holds the block until it has been sent.
   bool send(const link_header& head, const held_block& block);
 
-  /// Whether the peer's system has taken bytes since the last call and more are waiting: a block on
-  /// a slow line is on its way.
-  [[nodiscard]] bool bytes_flow();
+  struct line_state {
+    bool flows = false;    ///< the peer's system has taken bytes since the last call; more wait
+    bool is_empty = false; ///< the peer's system has taken all bytes
+  };
+  [[nodiscard]] line_state look_at_line();
 
   /// Waits until one of them has work (a message, an event, or room for a blocked message) or the
   /// descriptor is readable. Returns true if it is readable.
