@@ -17,6 +17,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -218,9 +219,7 @@ private:
   void tick() {
     const time_point now = steady_clock::now();
     // After a stop of the process its threads first read what waits, then it is judged.
-    const auto passed = now - std::exchange(ticked_at_, now);
-    was_stopped_ = !was_stopped_ && passed > 3 * interval;
-    if (was_stopped_) return tick_later();
+    if (now - std::exchange(ticked_at_, now) > 3 * interval) std::this_thread::sleep_for(interval);
     books_.runs.tick();
     if (books_.farm != nullptr) books_.farm->beam(books_.runs.pauses());
     metrics_snapshot now_is = books_.snapshot();
@@ -231,10 +230,6 @@ private:
     if (!ends() && renewal_is_due(now)) makes_way_ = true;
     if (!ends()) why_ended_ = books_.runs.why_ended();
     advance();
-    tick_later();
-  }
-
-  void tick_later() {
     timer_.expires_after(interval);
     timer_.async_wait([this](const boost::system::error_code& error) {
       if (!error) tick();
@@ -277,7 +272,6 @@ private:
   bool controlled_;
   time_point earliest_renewal_;
   time_point ticked_at_ = steady_clock::now();
-  bool was_stopped_ = false;
   bool makes_way_ = false; // for a new process, which alone can use the device again
   std::string why_ended_;  // empty: no other reason to end
   bool said_ = false;

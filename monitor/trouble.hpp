@@ -107,9 +107,9 @@ struct trouble_row {
   /// How long the trouble must last until the alert: "0s". Empty: it never has this severity.
   std::string_view critical_for;
   std::string_view warning_for;
-  bool counts = false; ///< whether it counts the events that are lost to it
-  /// The alert names the values of a label of this metric that are 1: "koto_l3_crate_fault{crate}".
-  std::string_view named_by{};
+  bool counts = false;         ///< whether it counts the events that are lost to it
+  std::string_view named_by{}; ///< the alert names the series of this metric that are 1,
+  std::string_view label{};    ///< by this label
 };
 
 template <class Snapshot>

@@ -7,7 +7,6 @@
 #include <fstream>
 #include <iterator>
 #include <sstream>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -65,13 +64,6 @@ std::string query_of(std::string_view query, std::string_view shown) {
                      shown);
 }
 
-/// What `named_by` consists of.
-std::pair<std::string_view, std::string_view> metric_and_label(const trouble_row& row) {
-  const std::size_t at = row.named_by.find('{');
-  if (at == row.named_by.npos) return {};
-  return {row.named_by.substr(0, at), row.named_by.substr(at + 1, row.named_by.size() - at - 2)};
-}
-
 std::string action_of(const trouble_row& row) {
   return fmt::format("{} Who acts: {}.", sentence(row.action), row.who);
 }
@@ -125,11 +117,10 @@ std::string alert_rules(const trouble_table& t) {
               ? ""
               : query_of(fmt::format("{}{{name='{}',instance='%s'}}", t.events, row.name),
                          "{{ . | value }}");
-      const auto [metric, label] = metric_and_label(row);
-      const std::string names = metric.empty()
-                                    ? ""
-                                    : query_of(fmt::format("{}{{instance='%s'}} == 1", metric),
-                                               fmt::format(" {0} {{{{ .Labels.{0} }}}}", label));
+      const std::string names =
+          row.named_by.empty() ? ""
+                               : query_of(fmt::format("{}{{instance='%s'}} == 1", row.named_by),
+                                          fmt::format(" {0} {{{{ .Labels.{0} }}}}", row.label));
       text +=
           fmt::format(R"(
       - alert: {}
@@ -163,12 +154,11 @@ std::string alert_tests(const trouble_table& t) {
         text += fmt::format(
             "      - {{series: '{}{{instance=\"n\", name=\"{}\"}}', values: 0 7x200}}\n", t.events,
             row.name);
-      const auto [metric, label] = metric_and_label(row);
-      if (!metric.empty())
+      if (!row.named_by.empty())
         text +=
             fmt::format("      - {{series: '{0}{{instance=\"n\", {1}=\"7\"}}', values: 1x200}}\n"
                         "      - {{series: '{0}{{instance=\"n\", {1}=\"8\"}}', values: 0x200}}\n",
-                        metric, label);
+                        row.named_by, row.label);
       text += fmt::format(
           R"(    alert_rule_test:
       - {{alertname: {0}, eval_time: {1}s}}
@@ -183,7 +173,7 @@ std::string alert_tests(const trouble_table& t) {
 )",
           alert_of(row), seconds_of(duration), seconds_of(duration) + 5, severity, row.name,
           in_quotes(summary_of(row, "n", t.events.empty() ? "" : "7",
-                               metric.empty() ? "" : fmt::format(" {} 7", label))),
+                               row.named_by.empty() ? "" : fmt::format(" {} 7", row.label))),
           in_quotes(action_of(row)));
     });
   return text;

@@ -172,10 +172,8 @@ bool block_receiver::step(std::chrono::milliseconds wait) {
   }
   commit(now);
   const time_point end = steady_clock::now();
-  if (end - now >= slow_write) {
-    counters_.slow_writes.add();
-    counters_.slow_write_milliseconds.add(static_cast<std::uint64_t>((end - now) / 1ms));
-  }
+  if (end - now >= slow_write)
+    counters_.slow_milliseconds.add(static_cast<std::uint64_t>((end - now) / 1ms));
   answer_all();
   complete_files(end);
   return true;

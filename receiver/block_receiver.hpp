@@ -71,8 +71,7 @@ struct receive_counters {
   counter strangers;       ///< blocks of a session without a hello on their connection
   counter garbage;         ///< messages that do not belong to the link
   counter store_errors;
-  counter slow_writes;                  ///< that took a second or longer
-  counter slow_write_milliseconds;      ///< in all
+  counter slow_milliseconds;            ///< of writes that took a second or longer
   counter goodbyes;                     ///< daemons that ended with everything stored
   reason_counters<block_fault> damaged; ///< invalid blocks
   connection_counters connections;

@@ -44,14 +44,12 @@ sign look_at_disk(const receive_snapshot& /*before*/, const receive_snapshot& s)
 }
 
 sign look_at_speed(const receive_snapshot& before, const receive_snapshot& s) {
-  const std::uint64_t n = s.counters.slow_writes - before.counters.slow_writes;
-  if (n == 0) return std::nullopt;
-  const std::uint64_t all =
-      s.counters.slow_write_milliseconds - before.counters.slow_write_milliseconds;
-  return finding{.text = fmt::format("the disk of {} took {:.1f} s for a write; the daemons had no "
-                                     "answer meanwhile",
-                                     s.folder,
-                                     static_cast<double>(all) / static_cast<double>(n) / 1e3)};
+  const std::uint64_t slow = s.counters.slow_milliseconds - before.counters.slow_milliseconds;
+  if (slow == 0) return std::nullopt;
+  return finding{.text =
+                     fmt::format("the disk of {} took {:.1f} s for a write, and the daemons had "
+                                 "no answer meanwhile",
+                                 s.folder, static_cast<double>(slow) / 1e3)};
 }
 
 sign look_at_nodes(const receive_snapshot& /*before*/, const receive_snapshot& s) {
@@ -166,7 +164,7 @@ const std::array<trouble_kind<receive_snapshot>, receive_trouble_kinds>& receive
         "send theirs to other nodes. If a node was removed for good, `systemctl restart "
         "koto-l3-receive` forgets it and loses nothing.",
         "check that node: its service, its machine, its cable", "0s", "", false,
-        "koto_l3_receive_daemon_missing{node}"},
+        "koto_l3_receive_daemon_missing", "node"},
        look_at_nodes},
       {{"blocks_damaged", with_data, expert,
         "Blocks arrive damaged at the receiver. It drops them and the daemon sends them again, so "

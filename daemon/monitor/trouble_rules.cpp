@@ -48,11 +48,6 @@ finding warning(std::string text) {
 finding critical(std::string text) {
   return {.how_bad = severity::critical, .text = std::move(text)};
 }
-finding lasting() {
-  finding f;
-  f.only_lasts = true;
-  return f;
-}
 finding note(std::string text) { return {.how_bad = severity::note, .text = std::move(text)}; }
 
 bool runs(const snap& s) { return !s.account.sessions.empty(); }
@@ -223,8 +218,7 @@ std::string action_of(const std::vector<dropped>& all) {
   return text;
 }
 
-/// About the number of events that so many datagrams are: as many for each as this run has needed
-/// so far, or as the longest ones need.
+/// About how many events so many datagrams are, by the needs of this run or of the longest events.
 std::uint64_t events_in(std::uint64_t datagrams, const ledger& so_far, const snap& s) {
   const std::uint64_t each = so_far.events.admitted == 0
                                  ? s.named.most_datagrams
@@ -375,7 +369,8 @@ found events_incomplete(const snap& before, const snap& now) {
                                    std::uint64_t{0}, std::plus(),
                                    [](const crate_account& c) { return c.overdue; });
     };
-    return rise(overdue(before), overdue(now)) == 0 ? std::nullopt : found(lasting());
+    return rise(overdue(before), overdue(now)) == 0 ? std::nullopt
+                                                    : found(finding{.only_lasts = true});
   }
   const spill_loss l = loss_in(now);
   finding f;
@@ -442,6 +437,7 @@ found no_ends_of_spill(const snap&, const snap& now) {
 found datagrams_refused(const snap& before, const snap& now) {
   const auto all = refused_between(before.account, now.account);
   if (all.empty()) return std::nullopt;
+  if (nothing_admitted(before, now)) return finding{.is_said = true};
   const std::uint64_t came =
       rise(before.account.datagrams.received, now.account.datagrams.received);
   const bool turned_away =
@@ -489,6 +485,7 @@ found duplicates(const snap& before, const snap& now) {
   const fragment_account& is = now.account.fragments;
   const std::uint64_t n = rise(was.duplicate, is.duplicate);
   if (n == 0) return std::nullopt;
+  if (nothing_admitted(before, now)) return finding{.is_said = true};
   const double share = ratio(n, rise(was.seen, is.seen));
   return finding{
       .how_bad = share < 0.1 ? severity::note : severity::warning,
@@ -648,25 +645,22 @@ found ledger_missing(const snap&, const snap& now) {
 }
 
 found receiver_absent(const snap&, const snap& now) {
-  if (!now.parts.receiver_absent) return now.parts.receiver_slow ? found(lasting()) : std::nullopt;
-  if (now.parts.receiver_silent) {
-    finding f = warning(fmt::format("the receiver at {} is connected, but has not answered for two "
-                                    "seconds or longer; events wait in memory{}; likely cause: its "
-                                    "disk is slow",
-                                    now.receiver, now.spool ? ", then on disk" : ""));
-    f.action = "look at the receiver's page and the disk of its store; it may also be stopped";
-    return fills(f, now, true);
-  }
+  if (!now.parts.receiver_absent)
+    return now.parts.receiver_slow ? found(finding{.only_lasts = true}) : std::nullopt;
   if (now.unknown) {
     finding f = warning(fmt::format("the name in {} ({}) has no address on this machine: {}",
                                     now.unknown->endpoint, now.unknown->key, now.unknown->why));
     f.action = "correct the name, or the machine's name service (/etc/hosts, DNS)";
     return fills(f, now, true);
   }
-  return fills(warning(fmt::format(
-                   "no receiver answers at {}, or it refuses this daemon; events wait in memory{}",
-                   now.receiver, now.spool ? ", then on disk" : "")),
-               now, true);
+  const bool silent = now.parts.receiver_silent;
+  const std::string why =
+      silent ? "the receiver at " + now.receiver + " is connected, but has not answered for two " +
+                   "seconds or longer: its disk is slow, or it is stopped"
+             : "no receiver answers at " + now.receiver + ", or it refuses this daemon";
+  finding f = warning(why + "; events wait in memory" + (now.spool ? ", then on disk" : ""));
+  if (silent) f.action = "look at the page of the receiver and at the disk of its store";
+  return fills(f, now, true);
 }
 
 found spool_fills_up(const snap&, const snap& now) {

@@ -72,7 +72,7 @@ constexpr std::array kinds{
           "the same amount, or at four if they run away | its clock, or a counter that jumped by a "
           "few events |",
           "check that crate, its fibre and its switch, and tell the level-2 expert its number",
-          "0s", "0s", true, "koto_l3_crate_fault{crate}"},
+          "0s", "0s", true, "koto_l3_crate_fault", "crate"},
          rules::crate_fault},
     kind{
         {"events_incomplete", with_data, level_2,

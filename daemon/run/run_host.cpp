@@ -81,19 +81,18 @@ run_host::run_host(const daemon_settings& settings, render_function renders, mem
     : settings_(settings), renders_(std::move(renders)), guard_(std::move(guard)),
       stop_(std::move(stop)), ledgers_(settings.run.ledger, settings.run.node),
       job_(std::move(done)) {
-  const auto why_no = [](const std::string& folder) {
-    std::string why = folder.empty() ? "" : why_bare(folder);
-    return folder.empty() || !why.empty() ? why : why_not_made(folder, is_a_service());
-  };
   const std::string& spool = settings.spool.folder;
-  if (const std::string why = why_no(spool); !why.empty())
+  std::string why = spool.empty() ? "" : why_bare(spool);
+  if (why.empty() && !spool.empty()) why = why_not_made(spool, is_a_service());
+  if (!why.empty())
     throw std::runtime_error(fmt::format("spool.folder: cannot use {}: {}", spool, why));
   if (!ledgers_.none()) {
     ledgers_.prepare();
     ledger_folder_.emplace("." / std::filesystem::path(settings.run.ledger).parent_path());
   }
-  if (const std::string why = why_no(settings.compute.dumps); !why.empty())
-    log_warning("compute.dumps: failed batches are not kept: {}", why);
+  const std::string& dumps = settings.compute.dumps;
+  if (!dumps.empty()) why = why_not_made(dumps, is_a_service());
+  if (!why.empty()) log_warning("compute.dumps: failed batches are not kept: {}", why);
   disks_.emplace(settings);
 }
 

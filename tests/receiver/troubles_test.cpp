@@ -87,8 +87,7 @@ TEST_F(a_receiver_in_trouble, that_refuses_daemons_says_why) {
 }
 
 TEST_F(a_receiver_in_trouble, whose_disk_is_slow_says_how_slow) {
-  now_.counters.slow_writes.add(2);
-  now_.counters.slow_write_milliseconds.add(7000);
+  now_.counters.slow_milliseconds.add(3500);
   expect_in(only("disk_slow").text, "took 3.5 s for a write");
 }
 

@@ -26,16 +26,13 @@ constexpr auto quick_retry_time = 5ms;
 constexpr auto hold_retry_time = 100ms; ///< a source could not give a block
 constexpr auto way_retry_time = 2ms;    ///< all connections had enough to send
 constexpr auto heartbeat_time = 1s;     ///< of silence
-/// A receiver that has a whole block for so long answers, unless it is stopped: then further bytes
-/// are no life, as its system takes them until its buffer is full.
+/// A receiver that runs answers in this time. The system of one that is stopped takes bytes, too.
 constexpr auto time_to_answer = 250ms;
 constexpr auto ask_time = 250ms; ///< between two checks whether a connection lives
 /// After this silence the receiver counts as absent. The status that reports it is at most half a
 /// second old: 3 s in all.
 constexpr auto silence_limit = 2400ms;
-/// A receiver that was silent so long is slow for a while: the disk that it waits for makes it
-/// silent again and again.
-constexpr auto slow_for = 3200ms;
+constexpr auto slow_for = 3200ms; ///< after a silence: a slow disk causes the next one
 constexpr std::chrono::nanoseconds longest_wait = 1s;
 constexpr auto shortest_stop = 500ms; ///< of this thread or its process
 /// The forwarder takes this many messages from a connection and then does other work, because a
@@ -123,7 +120,7 @@ void forwarder::run(const std::stop_token& stop, std::chrono::nanoseconds drain_
     const time_point now = steady_clock::now();
     turns_.add();
     const auto passed = now - turned_at_.exchange(now);
-    if (passed > longest_wait + shortest_stop && turns_ != 1) window_.was_stopped(passed);
+    if (passed > longest_wait + shortest_stop && turns_ != 1) window_.bytes_flow(now);
     take_news(now);
     if (stop.stop_requested()) {
       if (deadline == never) deadline = std::min(now + drain_time_limit, drain_until_.load());

@@ -48,15 +48,10 @@ public:
   void lost(std::size_t way);
   /// A message came over it, so it is alive.
   void heard(std::size_t way) { ways_[way].is_suspect = false; }
-  /// Bytes of a queue flow: the receiver cannot answer before it has a whole block.
+  /// A block is on its way, or the forwarder itself was stopped: no silence of the receiver.
   void bytes_flow(time_point now) {
     answered_at_ = now;
     progress_at_ = std::max(progress_at_, now);
-  }
-  /// The forwarder was stopped for so long: no silence of the receiver.
-  void was_stopped(std::chrono::nanoseconds time) {
-    answered_at_ = answered_at_.load() + time;
-    progress_at_ += time;
   }
   /// Another connection was welcomed.
   void joined(const link_header& header, std::string_view body, time_point now);

@@ -574,6 +574,7 @@ TEST(daemon_troubles, stay_while_repeats_are_counted_by_their_chunks_only) {
   looks l = healthy();
   nothing_is_admitted(l, [](ledger& a) { a.fragments.duplicate += 900; });
   EXPECT_EQ(found("nothing_admitted", l)->events, 100U) << "2000 datagrams, 20 for each";
+  EXPECT_TRUE(found("duplicates", l)->is_said);
   l.before.account = l.now.account;
   EXPECT_FALSE(found("nothing_admitted", l)) << "no data come";
   l.now.account.datagrams.received += 2000;
