@@ -92,12 +92,6 @@ public:
     if (socket_ >= 0) ::close(socket_);
     socket_ = -1;
   }
-  /// Closes like a killed process whose data was not read.
-  void reset() {
-    const linger now{1, 0};
-    ::setsockopt(socket_, SOL_SOCKET, SO_LINGER, &now, sizeof now);
-    hang_up();
-  }
 
   std::uint64_t sequence = 0;
   std::uint64_t acknowledged = 0;
@@ -155,45 +149,6 @@ protected:
   std::atomic<std::uint64_t> safe = everything;
   std::optional<tcp_receiver> receiver;
 };
-
-TEST_F(tcp, nothing_is_acknowledged_before_its_batch_is_safe) {
-  safe = 0;
-  client c(receiver->port());
-  c.hello(crates);
-  for (std::uint32_t n = 1; n <= 8; ++n) c.event({3, n}, crates); // two batches of four
-  wait_for([&] { return r.pool.events() == 8; });
-  safe = 1;
-  EXPECT_EQ(c.wait_acknowledged(5), 5U) << "the hello and four events";
-  safe = 2;
-  EXPECT_EQ(c.wait_acknowledged(9), 9U);
-  stop();
-}
-
-TEST_F(tcp, after_a_break_what_is_sent_again_counts_once) {
-  client first(receiver->port());
-  first.hello(crates);
-  for (std::uint32_t n = 1; n <= 10; ++n) first.event({3, n}, crates);
-  wait_for([&] { return r.counters.events_admitted == 10; });
-  const auto half =
-      record(record_type::event, 3, ++first.sequence, event_record_body({3, 11}, crates));
-  first.send(std::span(half).first(half.size() / 2));
-  first.reset();
-  wait_for([&] { return receiver->connections() == 0; });
-
-  client second(receiver->port());
-  second.sequence = 12;
-  second.hello(crates); // 13: the next unused number
-  second.sequence = 5;
-  for (std::uint32_t n = 5; n <= 11; ++n) second.event({3, n}, crates); // 6 to 12: the old ones
-  EXPECT_EQ(second.wait_acknowledged(13), 13U) << "the hello with the last record before it";
-  EXPECT_EQ(second.known, 6U);
-  second.sequence = 13;
-  for (std::uint32_t n = 12; n <= 20; ++n) second.event({3, n}, crates);
-  EXPECT_EQ(second.wait_acknowledged(second.sequence), second.sequence);
-  stop();
-  EXPECT_EQ(r.pool.received.size(), 20U);
-  EXPECT_EQ(r.counters.fragments_duplicate, 3 * 6U);
-}
 
 /// The body of an event with another time stamp in its first board.
 bytes another_body(event_key key, const readout& crates) {
