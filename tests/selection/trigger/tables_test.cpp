@@ -160,6 +160,16 @@ TEST(tables, vetoes_are_those_of_the_detector_unless_told_otherwise) {
   EXPECT_EQ(t.vetoes[veto_named("FBAR")].tolerance, 0);
 }
 
+TEST(tables, attenuation_reaches_to_the_end_of_the_longest_module) {
+  const auto t = tables_of(one_line);
+  ASSERT_EQ(t.attenuation.size(), 2750U / 16 + 1);
+  for (std::size_t i = 0; i < t.attenuation.size(); ++i) {
+    const double z = 16.0 * static_cast<double>(i) + 8;
+    EXPECT_NEAR(t.attenuation[i].grown, 65536 * std::exp(z / 2700), 1);
+    EXPECT_NEAR(t.attenuation[i].shrunk, 65536 * std::exp(-z / 2700), 1);
+  }
+}
+
 TEST(tables, lines_are_whole_numbers_and_bits) {
   const auto t = tables_of(R"([[line]]
 name = "first"
