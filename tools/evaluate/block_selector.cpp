@@ -54,8 +54,7 @@ bool block_selector::add(const packed_event_view& event) {
   const auto added = batch.fragments.subspan(entry.first_fragment, entry.fragments);
   if (std::ranges::count(added, 1, &fragment_entry::raw) != raw)
     throw wrong("its crates have different boards than the readout");
-  entry.flags = (entry.flags & ~std::uint32_t{event_incomplete}) |
-                (event.header().flags & std::uint32_t{event_incomplete});
+  entry.flags = event.header().flags & std::uint32_t{event_incomplete};
   entry.reference_time = event.header().reference_time;
   return true;
 }

@@ -31,10 +31,9 @@ event_entry& batch_filler::add(input_batch& batch, event_key key,
   event.first_fragment = batch.used_fragments;
   event.fragments = static_cast<std::uint32_t>(fragments.size());
   event.first_board = batch.used_boards;
-  if (fragments.size() < crates_.size()) event.flags |= event_incomplete;
   std::optional<std::uint32_t> time;
   for (const crate_fragment& f : fragments) {
-    const auto of_fragment = add_fragment(batch, key, f, event);
+    const auto of_fragment = add_fragment(batch, key, f);
     if (!time) time = of_fragment;
   }
   event.reference_time = time.value_or(0);
@@ -44,8 +43,7 @@ event_entry& batch_filler::add(input_batch& batch, event_key key,
 }
 
 std::optional<std::uint32_t> batch_filler::add_fragment(input_batch& batch, event_key key,
-                                                        const crate_fragment& fragment,
-                                                        event_entry& event) const {
+                                                        const crate_fragment& fragment) const {
   const auto n = static_cast<std::uint32_t>(fragment.bytes.size());
   const auto piece = static_cast<piece_offset>(batch.used_bytes);
   std::memcpy(batch.bytes.data() + piece, fragment.bytes.data(), n);
@@ -65,10 +63,8 @@ std::optional<std::uint32_t> batch_filler::add_fragment(input_batch& batch, even
                      crate, key, boards);
   if (found.problem) {
     entry.raw = 1;
-    event.flags |= event_damaged;
   } else {
     entry.boards = found.boards;
-    if (found.boards < crate.boards) event.flags |= event_incomplete;
     for (board_entry& b : boards.first(found.boards)) {
       b.event = batch.used_events;
       b.fragment = batch.used_fragments;

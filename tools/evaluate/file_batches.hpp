@@ -33,15 +33,14 @@ public:
   [[nodiscard]] batch_capacity capacity(std::uint32_t events) const;
 
   /// Adds an event to a batch that has room for it. The fragments are sorted by crate place, as in
-  /// the readout. Returns the entry in the batch.
+  /// the readout. Returns the entry in the batch, whose flags are unknown to a file and not set.
   event_entry& add(input_batch& batch, event_key key,
                    std::span<const crate_fragment> fragments) const;
 
 private:
   /// Returns the time stamp of its first board that is not opaque.
   std::optional<std::uint32_t> add_fragment(input_batch& batch, event_key key,
-                                            const crate_fragment& fragment,
-                                            event_entry& event) const;
+                                            const crate_fragment& fragment) const;
 
   readout crates_;
 };
