@@ -63,14 +63,10 @@ std::string peers_of(const sessions& all) {
   return fmt::format("{}", fmt::join(peers, ", "));
 }
 
-std::string what_is_missing(const missing_part& part) {
-  return fmt::format("its events of run {} {}", part.run, where_it_breaks_off(part));
-}
-
 std::string begun_anew(const missing_part& part) {
-  return fmt::format(
-      "{} are lost, except events on its disk and events that senders over TCP send again",
-      what_is_missing(part));
+  return fmt::format("its events of run {} {} are lost, except events on its disk and events that "
+                     "senders over TCP send again",
+                     part.run, where_it_breaks_off(part));
 }
 
 } // namespace

@@ -52,8 +52,8 @@ class ReceiverPages(Watched):
             while time.monotonic() < until:
                 peer.send_raw(bytes(2 << 10))
                 time.sleep(0.05)
-            self.assertNotIn("is missing", receiver.said())
-            receiver.wait_to_say("node 3 is missing")  # it sends no more
+            self.assertNotIn("missing: node 3", receiver.said())
+            receiver.wait_to_say("missing: node 3")  # it sends no more
 
     def test_each_option_may_stand_in_a_file(self):
         """The service's file, with every key in force; the command line comes first."""
