@@ -490,6 +490,7 @@ int main(int argc, char** argv) {
   } catch (const std::exception& e) {
     const std::string reason = reason_of(e);
     say_last(plain_line(fmt::format("koto-l3d: {}{}", reason, remedy_for(reason))));
+    wait_for_a_later_start();
     return exit_missing_resource;
   }
 }

@@ -7,9 +7,13 @@
 
 #include <algorithm>
 #include <charconv>
+#include <csignal>
 #include <cstddef>
 #include <cstdlib>
 #include <string>
+#include <thread>
+
+#include "transport/system/known_folder.hpp"
 
 namespace l3 {
 namespace {
@@ -27,6 +31,17 @@ std::optional<long long> number(std::string_view text) {
 }
 
 } // namespace
+
+void wait_for_a_later_start() {
+  constexpr std::chrono::seconds pause(12);
+  if (!is_a_service()) return;
+  sigset_t stop{}; // ends the wait
+  ::sigemptyset(&stop);
+  ::sigaddset(&stop, SIGTERM);
+  (void)std::signal(SIGTERM, SIG_DFL);
+  ::pthread_sigmask(SIG_UNBLOCK, &stop, nullptr);
+  std::this_thread::sleep_for(pause);
+}
 
 service_manager service_manager::from_environment() {
   std::optional<std::chrono::microseconds> watchdog;

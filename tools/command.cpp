@@ -16,6 +16,7 @@
 
 #include "config/toml/complaints.hpp"
 #include "config/usage_mistake.hpp"
+#include "monitor/service_manager.hpp"
 #include "monitor/version.hpp"
 #include "tools/whole_number.hpp"
 #include "transport/system/reason_of.hpp"
@@ -130,6 +131,7 @@ int run_program(const std::string& name, const std::string& what, std::span<cons
       print_error("{} {}: {}\n", name, asked, text_lines{text});
     else
       print_error("{} {}: {}\n", name, asked, text);
+    if (code == exit_missing_resource) wait_for_a_later_start();
     return code;
   };
   try {
