@@ -111,6 +111,16 @@ class OnADisk(harness.SystemTest):
             self.assertGreater(time.monotonic() - begun, 60 / 5)
         self.assertEqual(list(self.disk.iterdir()), [])
 
+    def test_a_start_without_a_disk_that_the_machine_should_have_is_refused(self):
+        table = self.folder / "fstab"
+        table.write_text(f"# disks\n/dev/none {self.disk} ext4 nofail 0 2\n")
+        own_space.mount_file(table, "/etc/fstab")
+        self.addCleanup(own_space.unmount, "/etc/fstab")
+        for name in "store", "spool", "ledgers":
+            (self.disk / name).mkdir()
+        for arguments in self.starts():
+            self.assertIn(f"{self.disk} is not mounted, although /etc/fstab lists it", self.refused(*arguments))
+
     def test_a_daemon_ends_when_the_disk_goes(self):
         for name, sections in self.sections():
             for change, sentence in ((lambda: own_space.unmount(self.disk), "the folder has disappeared"),

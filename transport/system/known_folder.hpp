@@ -54,12 +54,7 @@ namespace l3 {
   const std::filesystem::path above = folder.parent_path();
   std::error_code error;
   if (above.empty() || std::filesystem::is_directory(folder, error)) return {};
-  struct stat here {};
-  struct stat parent {};
-  const bool is_mounted = ::stat(above.c_str(), &here) == 0 &&
-                          ::stat((above / "..").c_str(), &parent) == 0 &&
-                          here.st_dev != parent.st_dev;
-  if (is_mounted || !std::filesystem::is_empty(above, error)) return {};
+  if (is_mounted(above) || !std::filesystem::is_empty(above, error)) return {};
   return above.string() +
          " is empty, as the place of a disk that is not mounted: mount it, or make "
          "the folder with mkdir";
@@ -70,8 +65,8 @@ namespace l3 {
 [[nodiscard]] inline std::string why_not_made(std::filesystem::path folder, bool by_service) {
   if (!folder.has_filename()) folder = folder.parent_path();
   std::error_code error;
-  if (std::filesystem::is_directory(folder, error)) return {};
   if (std::string why = why_no_folder_of(folder); !why.empty()) return why;
+  if (std::filesystem::is_directory(folder, error)) return {};
   if (std::string why = why_no_folder(folder); !why.empty()) return why;
   if (by_service)
     return "it does not exist, and a service makes no folder: mount its disk, or make it with "
