@@ -158,7 +158,8 @@ std::vector<family> families_of(const metrics_snapshot& s) {
        s.last_run_lost},
       {gauge, "ended_run_lost_events{reason}", "ended_run.lost.{reason}",
        "Events that the run which ended last has lost: shed, incomplete (and not stored) or "
-       "missing. The counters of a run begin at 0, so this also shows what was lost after its last "
+       "missing; after a start, those shed by the run of the last ledger. The counters of a run "
+       "begin at 0, so this also shows what was lost after its last "
        "scrape.",
        s.ended_run.lost},
       {counter, "reloads_total{outcome}", "",

@@ -150,7 +150,9 @@ std::vector<run_record> ledger_place::take_crashed() const {
 
 std::optional<std::uint32_t> ledger_place::highest_run() const {
   std::optional<std::uint32_t> highest = noted_run();
-  for_each_run([&](std::uint32_t run) { highest = std::max(highest.value_or(0), run); });
+  for_each_run([&](std::uint32_t run, const std::filesystem::path& /*file*/) {
+    highest = std::max(highest.value_or(0), run);
+  });
   return highest;
 }
 
@@ -179,11 +181,31 @@ std::error_code ledger_place::note_run(std::uint32_t number) const {
 
 bool ledger_place::has_run(std::uint32_t number) const {
   bool found = false;
-  for_each_run([&](std::uint32_t run) { found = found || run == number; });
+  for_each_run([&](std::uint32_t run, const std::filesystem::path& /*file*/) {
+    found = found || run == number;
+  });
   return found;
 }
 
-void ledger_place::for_each_run(const std::function<void(std::uint32_t)>& tell) const {
+std::optional<ledger> ledger_place::latest() const {
+  std::filesystem::path latest = is_folder() ? "" : setting_;
+  std::filesystem::file_time_type written;
+  for_each_run([&](std::uint32_t /*run*/, const std::filesystem::path& file) {
+    std::error_code error;
+    const auto time = std::filesystem::last_write_time(file, error);
+    if (error || file.extension() != ".json" || (!latest.empty() && time < written)) return;
+    latest = file;
+    written = time;
+  });
+  try {
+    return read_ledger(latest);
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+}
+
+void ledger_place::for_each_run(
+    const std::function<void(std::uint32_t, const std::filesystem::path&)>& tell) const {
   if (!is_folder()) return;
   std::error_code error;
   for (std::filesystem::directory_iterator at(setting_, error), end; !error && at != end;
@@ -193,7 +215,7 @@ void ledger_place::for_each_run(const std::function<void(std::uint32_t)>& tell) 
     std::uint32_t run = 0;
     const auto [behind, wrong] =
         std::from_chars(&name[run_word.size()], &name[name.find('-')], run);
-    if (wrong == std::errc{} && *behind == '-') tell(run);
+    if (wrong == std::errc{} && *behind == '-') tell(run, at->path());
   }
 }
 

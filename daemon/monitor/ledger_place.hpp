@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
@@ -52,6 +53,8 @@ public:
   /// In a folder: notes that this node used this run number. The note keeps the highest known
   /// number.
   [[nodiscard]] std::error_code note_run(std::uint32_t number) const;
+  /// The ledger of this node that was written last; nothing if none can be read.
+  [[nodiscard]] std::optional<ledger> latest() const;
   /// Whether this run of this node has a ledger in the folder.
   [[nodiscard]] bool has_run(std::uint32_t number) const;
   /// Call it when the run has ended properly and its ledger says so: removes its record in a
@@ -61,7 +64,8 @@ public:
 private:
   [[nodiscard]] std::string last_run_file() const;
   [[nodiscard]] std::optional<std::uint32_t> noted_run() const;
-  void for_each_run(const std::function<void(std::uint32_t)>& tell) const;
+  void
+  for_each_run(const std::function<void(std::uint32_t, const std::filesystem::path&)>& tell) const;
   void take();
   [[nodiscard]] std::string wrong() const;
   [[nodiscard]] std::string lock_file() const;

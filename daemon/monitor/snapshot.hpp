@@ -154,6 +154,7 @@ struct ended_run_view {
     none["incomplete"] = none["missing"] = 0;
     return none;
   }();
+  bool before_start = false; ///< by its ledger, which an earlier process wrote
 };
 
 struct metrics_snapshot {

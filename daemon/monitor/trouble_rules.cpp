@@ -24,6 +24,7 @@ using rules::snap;
 constexpr double warning_share = 0.01;
 constexpr double critical_share = 0.25;
 /// Fewer events or datagrams do not make a share.
+constexpr double told_for = 600; ///< s, of what was before this start
 constexpr std::uint64_t few = 10;
 
 std::uint64_t rise(std::uint64_t before, std::uint64_t now) { return now - std::min(now, before); }
@@ -632,7 +633,7 @@ found shedding(const snap& before, const snap& now) {
 
 found lost_at_run_end(const snap&, const snap& now) {
   const std::uint64_t events = count_in(now.ended_run.lost, name_of(shed::drain));
-  if (events == 0) return std::nullopt;
+  if (events == 0 || (now.ended_run.before_start && now.uptime >= told_for)) return std::nullopt;
   finding f = warning(fmt::format(
       "{} events of run {} were shed at its end, because the receiver had not stored them", events,
       now.ended_run.run));
@@ -708,7 +709,6 @@ found spool_missing(const snap& before, const snap& now) {
 // --- the process and its farm ---
 
 found crashed_before(const snap&, const snap& now) {
-  constexpr double told_for = 600; // s
   if (!now.last_run_crashed || now.uptime >= told_for) return std::nullopt;
   finding f = note(fmt::format(
       "the daemon was started after a crash: up to {} events were in memory", now.last_run_lost));

@@ -240,7 +240,7 @@ constexpr std::array kinds{
     kind{{"lost_at_run_end", at_once, shift,
           "Events were shed at the end of the latest run, because the receiver had not stored them "
           "in time. The trouble, and `koto_l3_ended_run_lost_events`, stay until the next run has "
-          "ended.",
+          "ended. If another process had that run, the trouble stays for ten minutes.",
           "set spool.folder, or stop runs when the receiver has stored everything; note the run",
           "", "0s"},
          rules::lost_at_run_end},

@@ -93,6 +93,8 @@ run_host::run_host(const daemon_settings& settings, render_function renders, mem
   const std::string& dumps = settings.compute.dumps;
   if (!dumps.empty()) why = why_not_made(dumps, is_a_service());
   if (!why.empty()) log_warning("compute.dumps: failed batches are not kept: {}", why);
+  if (const auto last = ledgers_.latest(); last && last->ended)
+    lost_ = {last->run, last->events.shed, true};
   disks_.emplace(settings);
 }
 
@@ -208,7 +210,7 @@ void run_host::take_node() {
 
 ended_run_view run_host::losses() const {
   const metrics_snapshot s = node_->snapshot();
-  ended_run_view v{s.account.run, s.account.events.shed};
+  ended_run_view v{s.account.run, s.account.events.shed, false};
   const bool stored = settings_.building.incomplete == incomplete_events::forward;
   v.lost["incomplete"] = stored ? 0 : s.building.events_incomplete.get();
   v.lost["missing"] = s.ended_spills.missing;

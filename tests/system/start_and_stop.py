@@ -105,6 +105,19 @@ class AfterACrash(harness.SystemTest):
         daemon.wait_to_say("ready: run 7")
         self.assertNotIn("did not end properly", daemon.said())
 
+    def test_a_start_after_a_stop_that_lost_events_tells_of_them(self):
+        """No scrape of the process that lost them has seen it."""
+        for ledger in self.folder / "ledger.json", f"{self.folder}/ledgers/":
+            how = {"run": {"ledger": str(ledger), "drain_time_limit": "100 ms"}, "spool": {"folder": ""}}
+            daemon = self.start_daemon(**how)
+            self.send_events(self.udp_sender(daemon), self.make_events(50))
+            daemon.wait_for(lambda s: s["events"]["admitted"] == 50, "all events")
+            self.assertEqual(daemon.stop(), 1)
+            daemon = self.start_daemon(**how)
+            daemon.wait_for(lambda s: "lost_at_run_end" in s["state"]["degraded"], "the trouble")
+            self.assertEqual(daemon.metrics()['koto_l3_ended_run_lost_events{reason="drain"}'], 50)
+            self.assertEqual(daemon.stop(), 0)
+
     def test_a_start_that_fails_at_its_ledger_leaves_the_crash_to_the_next_one(self):
         """No file may grow beyond 300 bytes, as on a full disk: a record fits, a ledger does not."""
         ledgers = self.folder / "ledgers"
