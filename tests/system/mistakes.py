@@ -338,7 +338,7 @@ class Table(Mistakes):
     def test_version(self):
         commit = r"[0-9a-f]{12}(-dirty)?" if (SOURCE / ".git").exists() else "unknown"
         for line in ("koto-l3 --version", "koto-l3 replay --version", "koto-l3d --version", "koto-l3-bench --version"):
-            self.assertRegex(self.run_line(line).stdout, rf"^{line.split()[0]} \d+\.\d+\.\d+ \(commit {commit}\)\n$")
+            self.assertRegex(self.run_line(line).stdout, rf"^{line.split()[0]} \d+\.\d+\.\d+(-rc\d+)? \(commit {commit}\)\n$")
 
 
 class WhatTheSystemRefuses(Mistakes):
