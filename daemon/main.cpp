@@ -448,17 +448,16 @@ int main(int argc, char** argv) {
       .add_option("--config", file,
                   "Configuration file (TOML); without it every key has its default")
       ->check(refuse_no_name);
-  auto* const checks = program.add_flag(
-      "--check-config", check,
-      "Check the configuration and whether this user can start with it on this machine, and exit");
+  auto* const checks = program.add_flag("--check-config", check,
+                                        "Check the configuration, and whether this user can start "
+                                        "the daemon with it here; then exit");
   program
-      .add_flag(
-          "--elsewhere", elsewhere,
-          "The configuration is another machine's: leave out addresses, folders, keys, memory "
-          "and devices")
+      .add_flag("--elsewhere", elsewhere,
+                "The configuration is for another machine: do not check addresses, folders, keys, "
+                "memory and devices")
       ->needs(checks);
   program.add_flag("--print-config", print_all,
-                   "Print the effective configuration and where each value comes from, and exit");
+                   "Print the effective configuration and where each value comes from, then exit");
   program.set_version_flag("--version", version_line("koto-l3d"));
   try {
     program.parse(argc, argv);

@@ -219,7 +219,7 @@ void add_options_file(command_line of) {
               throw command_error(e, exit_bad_configuration);
             }
           },
-          "TOML file with options, as `secret_key = \"FILE\"` for --secret-key")
+          "TOML file with options; `secret_key = \"FILE\"` sets --secret-key")
       ->check(refuse_no_name);
 }
 

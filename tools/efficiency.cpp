@@ -275,19 +275,18 @@ int efficiency(const options& o) {
 void add_efficiency(command_line program, command_body& run) {
   auto o = std::make_shared<options>();
   const auto c = program.add_subcommand(
-      "efficiency", "show on which share of unbiased stored events each line fires");
-  c.footer(
-      "Intervals are one standard deviation, after Wilson. Prescales do not matter: a line\nfires "
-      "before its prescale. \"link\" counts all stored events that a line kept. The sample of a "
-      "run whose selection records is all its events.\nNames of lines are those of the settings in "
-      "the store. --reference is refused where no\nline of the store has the name.");
+      "efficiency", "show for what fraction of unbiased stored events each line fires");
+  c.footer("Intervals are one standard deviation (Wilson). Prescales do not matter, because a "
+           "line\nfires before its prescale. \"link\" counts all stored events that a line kept. "
+           "If a run\nrecorded every event, all its events are the sample. Names of lines are "
+           "those of the\nsettings in the store; --reference with another name is refused.");
   c.add_option("store", o->store, "the folder that `receive` wrote, or a spool").required();
   c.add_option("--reference", o->references,
                "lines that keep events unconditionally, or by level-1 bits alone")
       .default_str(fmt::format("{}", fmt::join(usual_references, " ")));
   c.add_option("--ledger", o->ledgers,
                "ledger of a daemon that sent these events; refused if the daemon shed events by "
-               "priority, because the rest is a biased sample; may be repeated");
+               "priority, which biases the sample; may be repeated");
   add_skip_damaged_flag(c, o->skip_damaged);
   c.add_flag("--json", o->json, "report as JSON");
   c.callback([o, &run] { run = [o] { return efficiency(*o); }; });

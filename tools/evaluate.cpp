@@ -122,35 +122,38 @@ void add_evaluate(command_line program, command_body& run) {
   auto o = std::make_shared<options>();
   const auto c =
       program.add_subcommand("evaluate", "measure how good a selection is on simulated events");
-  c.footer("Percentages refer to the events of a true type; errors are one standard deviation, "
-           "binomial (Wilson). Needs events of `simulate`, with their truth beside them.");
+  c.footer(
+      "Percentages are of the events of a true type. Errors are one standard deviation of a "
+      "binomial (Wilson). The events must come from `simulate`, with their truth beside them.");
   const option in = c.add_option("in", o->run.in, "the .l2raw file");
   add_selecting_options(c, o->run);
   c.add_option("--selection", o->selections,
                "cuts, counters and lines; several are compared with the first")
       .capture_default_str();
-  c.add_option("--truth", o->truth, "instead of IN.truth.jsonl");
+  c.add_option("--truth", o->truth, "the truth of the events; by default IN.truth.jsonl");
   c.add_option("--signal-line", o->signal_line, "the line that should keep the signal")
       .capture_default_str();
   const option stress =
       c.add_flag("--stress", o->stress,
                  "simulate signal and mixture with each effect that the selection does not know, "
-                 "and print how much it keeps; fails below a floor")
+                 "and show how much it keeps; exits with 1 below a floor")
           .excludes(in);
-  c.add_option("--rows", o->rows.rows, "only these rows of the table").delimiter(',').needs(stress);
-  c.add_flag("--list", o->list, "list the rows only; with --json also their effects and floors")
+  c.add_option("--rows", o->rows.rows, "rows of the table, separated by commas; by default all")
+      .delimiter(',')
+      .needs(stress);
+  c.add_flag("--list", o->list, "only list the rows; with --json also their effects and floors")
       .needs(stress);
   c.add_option("--signal-events", o->rows.signal_events,
-               "of a row, which pass the offline cuts on photons, with effects that add hits also "
-               "those on counters")
+               "signal events per row; they pass the offline cuts on photons, and with effects "
+               "that add hits also those on counters")
       .check(in_range(1U, most_stress_events))
       .capture_default_str()
       .needs(stress);
-  c.add_option("--mixture-events", o->rows.mixture_events, "of a row")
+  c.add_option("--mixture-events", o->rows.mixture_events, "mixture events per row")
       .check(in_range(0U, most_stress_events))
       .capture_default_str()
       .needs(stress);
-  c.add_option("--seed", o->rows.seed, "of the simulation")
+  c.add_option("--seed", o->rows.seed, "seed of the simulation")
       .check(whole_number<std::uint64_t>)
       .capture_default_str()
       .needs(stress);

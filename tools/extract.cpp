@@ -86,14 +86,14 @@ void add_extract(command_line program, command_body& run) {
   auto o = std::make_shared<options>();
   const auto c =
       program.add_subcommand("extract", "write the original fragments of all stored events");
-  c.footer("Fragments are written in rising (spill, event number, crate) order.");
+  c.footer("Fragments are written in ascending order of spill, event number and crate.");
   c.add_option("folder", o->folder,
                "the store that `receive` wrote, or the spool that a daemon left behind")
       .required();
   c.add_option("out", o->out, "the file to write").required();
   add_skip_damaged_flag(c, o->skip_damaged);
   c.add_flag("--skip-limited", o->skip_limited,
-             "end with 0 even if events without all their waveforms are skipped");
+             "exit with 0 even if events were skipped that lack waveforms");
   c.add_flag("--json", o->json, "report as JSON");
   c.callback([o, &run] { run = [o] { return extract_store(*o); }; });
 }

@@ -217,26 +217,26 @@ void add_histograms(command_line program, command_body& run) {
   auto o = std::make_shared<options>();
   const auto c = program.add_subcommand(
       "histograms", "show the histograms of a run, and what changed since a reference");
-  c.footer("Exit code 1 if inputs or histograms of events changed, or if a part of a store that "
-           "may hold histograms cannot be read or is not there, or if the address is not that of a "
-           "daemon with histograms; 69 if nothing answers there. It reads only the headers of "
-           "other blocks. A file of --save can be the reference of later runs.");
+  c.footer("Exits with 1 if inputs or histograms changed since the reference, if a part of the "
+           "store that may hold histograms is damaged or missing, or if the address is not that of "
+           "a daemon with histograms. Exits with 69 if nothing answers there. A file written by "
+           "--save can be the reference for later runs.");
   c.add_option("from", o->from,
-               "a store, a file of one, a file that --save has written, or the monitoring address "
+               "a store or one of its files, a file written by --save, or the monitoring address "
                "of a daemon")
       .capture_default_str();
   c.add_option("--reference", o->reference, "a file or store of a good run to compare with")
       .check(refuse_no_name);
   c.add_option("--run", o->choice.run, "from a store: only the histograms of this run")
       .check(whole_number<std::uint32_t>);
-  c.add_option("--node", o->choice.node, "from a store: only those of this node")
+  c.add_option("--node", o->choice.node, "from a store: only the histograms of this node")
       .check(whole_number<std::uint32_t>);
-  c.add_option("--spill", o->choice.spill, "from a store: only those of this spill")
+  c.add_option("--spill", o->choice.spill, "from a store: only the histograms of this spill")
       .check(whole_number<std::uint32_t>);
-  c.add_option("--save", o->save, "write the histograms as JSON into this file")
+  c.add_option("--save", o->save, "write the histograms as JSON to this file")
       .check(refuse_no_name);
   add_skip_damaged_flag(c, o->skip_damaged);
-  c.add_flag("--json", o->json, "as JSON, with the changes");
+  c.add_flag("--json", o->json, "report as JSON, with the changes");
   c.callback([o, &run] { run = [o] { return show_them(*o); }; });
 }
 

@@ -43,13 +43,13 @@ void add_info(command_line program, command_body& run) {
   auto o = std::make_shared<options>();
   const auto c =
       program.add_subcommand("info", "show what a stored file or folder is, and what it holds");
-  c.footer("It knows every format of docs/formats.md that has a magic number: level-2 "
-           "files,\nstores and spools with each of their files, ledgers, records of a run, kept "
-           "batches,\nwaveforms of the strong codec.\nIt reads the whole file and changes nothing. "
-           "Exit code 1: the file is damaged, of\nanother version, or of another kind; 69: it is "
-           "missing, or a folder of another kind.");
+  c.footer(
+      "Knows every format of docs/formats.md that has a magic number: level-2 files, stores "
+      "and\nspools with each of their files, ledgers, records of a run, kept batches, waveforms of "
+      "the\nstrong codec. Reads the whole file and changes nothing. Exits with 1 if the file "
+      "is\ndamaged or of another version or kind, with 69 if it is missing or not such a folder.");
   c.add_option("path", o->path, "the file, or the folder of a store or a spool").required();
-  c.add_flag("--json", o->json, "as JSON");
+  c.add_flag("--json", o->json, "report as JSON");
   c.callback([o, &run] { run = [o] { return tell_information(*o); }; });
 }
 

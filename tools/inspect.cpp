@@ -108,26 +108,28 @@ int inspect(options o) {
 void add_inspect(command_line program, command_body& run) {
   auto o = std::make_shared<options>();
   const auto c = program.add_subcommand("inspect", "show an event with its summary and waveforms");
-  c.footer("Text is in MeV, mm and ns; JSON has the whole numbers of docs/formats.md, section 7\n"
-           "(keV, 0.1 mm, 1/128 ns). Without --channel the highest pulses are shown. Names of\n"
-           "lines and counters come from the selection that is given, built-in by default.");
+  c.footer("The text is in MeV, mm and ns; JSON has the integers of docs/formats.md, section 7 "
+           "(keV,\n0.1 mm, 1/128 ns).");
   c.add_option("path", o->path, "a .l2raw file, a store, a spool, or a file of these").required();
   c.add_option("--event", o->event, "SPILL/EVENT, such as 3/17").required();
-  c.add_option("--run", o->run, "run of the event, if a store holds several")
+  c.add_option("--run", o->run, "run of the event, if the store holds several runs")
       .check(whole_number<std::uint32_t>);
   c.add_option("--channel", o->channels,
                "CRATE, CRATE/SLOT, CRATE/SLOT/CHANNEL or a name such as \"crystal 17\" or CBAR; "
-               "more than one with commas")
+               "separate several by commas")
       .delimiter(',');
-  c.add_option("--highest", o->highest, "without --channel: number of the highest pulses to show")
+  c.add_option("--highest", o->highest,
+               "without --channel: number of pulses to show, the highest first")
       .check(in_range(0U, 10'000U))
       .capture_default_str();
-  c.add_option("--config", o->config, "the daemon's configuration: its readout and its selection");
-  c.add_option("--selection", o->files.lines, "lines and cuts, for names").capture_default_str();
-  c.add_option("--detector", o->files.detector, "description of the detector, for names")
+  c.add_option("--config", o->config, "the daemon's configuration, for its readout and selection");
+  c.add_option("--selection", o->files.lines, "the selection, for the names of lines")
       .capture_default_str();
-  c.add_option("--calibration", o->files.calibration, "the calibration with which the daemon ran");
-  c.add_flag("--json", o->json, "as JSON, with all samples");
+  c.add_option("--detector", o->files.detector,
+               "description of the detector, for the names of channels")
+      .capture_default_str();
+  c.add_option("--calibration", o->files.calibration, "the calibration that the daemon used");
+  c.add_flag("--json", o->json, "report as JSON, with all samples");
   c.callback([o, &run] { run = [o] { return inspect(*o); }; });
 }
 

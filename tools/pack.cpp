@@ -139,10 +139,10 @@ void add(command_line program, command_body& run, const char* name, const char* 
       .check(one_of({"koto", "strong"}))
       .option_text("koto|strong [koto]");
   if (!packs)
-    c.footer("A file of the strong codec states the number of samples of a waveform: --samples "
-             "must agree.");
+    c.footer(
+        "A file of the strong codec states its samples per waveform, and --samples must agree.");
   c.add_flag("--json", o->json,
-             "report as JSON; on standard error if the output goes to standard output");
+             "report as JSON; on standard error if standard output has the data");
   c.callback([o, &run, name, packs, samples] {
     o->samples_given = samples.count() > 0;
     run = [o, name, packs] { return convert(*o, name, packs); };
@@ -152,16 +152,15 @@ void add(command_line program, command_body& run, const char* name, const char* 
 } // namespace
 
 void add_pack(command_line program, command_body& run) {
-  add(program, run, "pack",
-      "turn bare waveforms into bare KOTO records, or a file of the strong codec",
-      "samples, little-endian u16, waveform by waveform; - for standard input",
-      "the records, nothing else, or the strong codec's file; - for standard output", true);
+  add(program, run, "pack", "pack bare waveforms as KOTO records, or with the strong codec",
+      "samples as little-endian u16, one waveform after the other; - for standard input",
+      "KOTO records without a header, or a file of the strong codec; - for standard output", true);
 }
 
 void add_unpack(command_line program, command_body& run) {
-  add(program, run, "unpack", "turn the output of `pack` back into bare waveforms",
-      "records, or a file of the strong codec, as `pack` writes them; - for standard input",
-      "samples, little-endian u16; - for standard output", false);
+  add(program, run, "unpack", "turn the output of `pack` back into waveforms",
+      "the output of `pack`; - for standard input",
+      "samples as little-endian u16; - for standard output", false);
 }
 
 } // namespace l3

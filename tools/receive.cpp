@@ -425,7 +425,7 @@ void add_receive(command_line program, command_body& run) {
   auto o = std::make_shared<options>();
   const auto c =
       program.add_subcommand("receive", "store blocks of daemons, and acknowledge stored blocks");
-  c.footer("Runs until SIGINT, SIGTERM or SIGHUP. A folder belongs to one receiver at a time.");
+  c.footer("Runs until SIGINT, SIGTERM or SIGHUP. Only one receiver at a time can use a folder.");
   add_options_file(c);
   c.add_option("--bind", o->receiver.bind,
                "address to listen on, such as tcp://host:port; IPv6 in brackets")
@@ -433,15 +433,17 @@ void add_receive(command_line program, command_body& run) {
         return is_endpoint(text) ? "" : text + " is not an endpoint like tcp://127.0.0.1:42200";
       })
       .capture_default_str();
-  c.add_option("--out", o->store.folder, "folder of the store; a service does not create it")
+  c.add_option("--out", o->store.folder,
+               "folder of the store; it is created if missing, except by a service")
       .required()
       .check(refuse_no_name)
       .check(refuse_no_path);
   c.add_option("--ledger", o->ledger, "ledger to write; by default ledger.json in the store")
       .check(refuse_no_path);
   const option secret =
-      c.add_option("--secret-key", o->receiver.secret_key,
-                   "file with the receiver's own key; only daemons with keys are accepted then")
+      c.add_option(
+           "--secret-key", o->receiver.secret_key,
+           "file with the receiver's secret key; only daemons with listed keys are then accepted")
           .check(refuse_no_name);
   const option allow =
       c.add_option("--allow", o->receiver.allow,
@@ -450,7 +452,7 @@ void add_receive(command_line program, command_body& run) {
   secret.needs(allow);
   allow.needs(secret);
   c.add_flag("--insecure", o->insecure,
-             "accept daemons of other machines without keys: everybody on the network may send");
+             "accept daemons on other machines without keys: anyone on the network may send");
   c.add_option_function(
        "--monitor", [o](const std::string& text) { o->monitor = read_address(text); },
        "address for /metrics, /healthz, /readyz, /status and a page, such as 127.0.0.1:9421")
@@ -460,12 +462,11 @@ void add_receive(command_line program, command_body& run) {
       });
   c.add_flag("--sync", o->store.sync, "acknowledge a block only after the disk has confirmed it");
   c.add_flag("--json", o->json, "report as JSON at the end");
-  const option checks =
-      c.add_flag("--check-config", o->check,
-                 "check the options and whether this user can start with them on this machine, and "
-                 "exit");
+  const option checks = c.add_flag(
+      "--check-config", o->check,
+      "check the options, and whether this user can start the receiver with them here; then exit");
   c.add_flag("--elsewhere", o->elsewhere,
-             "the options are another machine's: leave out its addresses, folders and keys")
+             "the options are for another machine: do not check addresses, folders and keys")
       .needs(checks);
   c.callback([o, c, &run] {
     const option file = c.get_option("--config");

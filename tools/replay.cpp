@@ -198,44 +198,42 @@ void add_replay(command_line program, command_body& run) {
       program.add_subcommand("replay", "send a file of level-2 data like the electronics");
   c.add_option("file", o->file, "a .l2raw file").required();
   c.add_option("--to", o->to,
-               "udp://host:port+n (n ports in turn) or tcp://host:port; several times for daemons "
-               "that take turns")
+               "udp://host:port+n (n ports in turn) or tcp://host:port; may be repeated for "
+               "daemons that take turns")
       .required()
       .allow_extra_args(false);
-  c.add_option("--by", o->by, "unit that several daemons get in turn")
+  c.add_option("--by", o->by, "what several daemons get in turn")
       .check(one_of({"event", "spill"}))
       .capture_default_str();
-  c.add_option(
-      "--rate", o->rate,
-      "10000ev/s, 40Gb/s or unlimited; without it the file's own times and spill structure");
-  c.add_option("--loop", o->loops, "how often to send the file; spill numbers go on")
+  c.add_option("--rate", o->rate,
+               "10000ev/s, 40Gb/s or unlimited; by default the file's own times and spills");
+  c.add_option("--loop", o->loops, "how often to send the file; spill numbers continue")
       .check(in_range(1U, 1'000'000U))
       .capture_default_str();
-  c.add_option("--ledger", o->ledger, "write what was sent to this file");
-  c.add_option("--chunk", o->chunk, "UDP: payload of a datagram, such as 8000 or \"8 kB\"")
+  c.add_option("--ledger", o->ledger, "file for the account of what was sent");
+  c.add_option("--chunk", o->chunk, "UDP: bytes of payload per datagram, such as 8000 or \"8 kB\"")
       .transform(in_unit({dimension::size, 1, "bytes"}))
       .check(in_range(4U, largest_chunk))
       .capture_default_str();
-  c.add_option("--drop", o->drop, "UDP: drop datagrams with this probability")
+  c.add_option("--drop", o->drop, "UDP: drop datagrams with this probability, such as 1%")
       .capture_default_str();
   c.add_option("--duplicate", o->duplicate, "UDP: send datagrams twice with this probability")
       .capture_default_str();
   c.add_option("--end-delay", o->end_delay_ms,
-               "UDP with --rate: time between the last event of a spill and its end, such as \"200 "
+               "UDP with --rate: time from the last event of a spill to its end, such as \"200 "
                "ms\"; a bare number is in ms")
       .transform(in_unit({dimension::duration, 1'000'000, "ms"}))
       .check(in_range(0U, 100'000U))
       .capture_default_str();
   c.add_option(
        "--window", o->window,
-       "TCP: most bytes sent without acknowledgement, such as \"256 MiB\"; a bare number is in MiB")
+       "TCP: maximum number of unacknowledged bytes, such as \"256 MiB\"; a bare number is in MiB")
       .transform(in_unit({dimension::size, 1U << 20, "MiB"}))
       .check(in_range(1U, 1U << 20))
       .capture_default_str();
-  c.add_option(
-       "--timeout", o->timeout,
-       "TCP: give up after this time without an acknowledgement, for instance from a peer that "
-       "does not read or breaks connections, such as \"30 s\"; a bare number is in seconds")
+  c.add_option("--timeout", o->timeout,
+               "TCP: give up after this time without an acknowledgement, such as \"30 s\"; a bare "
+               "number is in seconds")
       .transform(in_unit({dimension::duration, 1'000'000'000, "seconds", true}))
       .check([](const std::string& text) -> std::string {
         const auto seconds = read_real_number(text);

@@ -112,10 +112,11 @@ int reprocess(const options& o) {
 
 void add_reprocess(command_line program, command_body& run) {
   auto o = std::make_shared<options>();
-  const auto c = program.add_subcommand("reprocess", "decide and pack a store file again");
-  c.footer("The output has the name of the input. It is written completely or not at all. "
-           "An\noutput of the same settings is left alone, so the same command may be "
-           "repeated.\nEnds with 0 only if every event was read and is kept or rejected.");
+  const auto c =
+      program.add_subcommand("reprocess", "decide and pack the events of a store file again");
+  c.footer("The output has the name of the input, and is written completely or not at all. If "
+           "it\nexists and was made with the same settings, nothing is done, so a command may be "
+           "repeated.\nExits with 0 only if every event was read, and kept or rejected.");
   c.add_option("in", o->in, "a complete file of a store, blocks-*.kl3").required();
   c.add_option("out", o->out, "the folder of the output").required();
   c.add_option("--selection", o->by.how.files.lines,
@@ -132,7 +133,7 @@ void add_reprocess(command_line program, command_body& run) {
   add_skip_damaged_flag(c, o->skip_damaged);
   c.add_flag(
       "--skip-limited", o->skip_limited,
-      "make the output even if events without all their waveforms are skipped, and say how many");
+      "write the output even if events were skipped that lack waveforms, and report how many");
   c.add_flag("--json", o->json, "report as JSON");
   c.callback([o, &run] {
     run = [o] {

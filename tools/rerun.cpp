@@ -27,7 +27,7 @@ int rerun(const options& o) {
 void add_rerun(command_line program, command_body& run) {
   auto o = std::make_shared<options>();
   const auto c = program.add_subcommand("rerun", "compute a batch again on which a device failed");
-  c.footer("Ends with 0 only if this backend, the serial one and the stored output agree.");
+  c.footer("Exits with 0 only if this backend, the serial one and the stored output agree.");
   c.add_option("file", o->file, "a .l3batch file from the daemon's compute.dumps").required();
   add_backend_option(c, o->compute);
   c.callback([o, &run] { run = [o] { return rerun(*o); }; });

@@ -148,25 +148,25 @@ int stop(const options& o) {
 void add_run(command_line program, command_body& run) {
   auto o = std::make_shared<options>();
   const auto c = program.add_subcommand("run", "begin and end runs of a daemon");
-  c.footer("For a daemon whose configuration has run.control; its page is "
-           "docs/run-control.md.\nExit code 1 if the daemon refuses, with its reasons, or if "
-           "another program answers; 69 if nothing answers.");
+  c.footer("The daemon's configuration must have run.control (docs/run-control.md). Exits with 1 "
+           "if\nthe daemon refuses, and shows its reasons, or if another program answers; with 69 "
+           "if\nnothing answers.");
   c.require_subcommand();
   const auto add = [&](const char* name, const char* text, int (*body)(const options&)) {
     const auto s = c.add_subcommand(name, text);
-    s.add_option("--socket", o->socket, "run.control of the daemon")
+    s.add_option("--socket", o->socket, "socket of the daemon, its run.control")
         .capture_default_str()
         .check(refuse_no_name);
     s.add_flag("--json", o->as_json, "print the daemon's answer as JSON");
     s.callback([o, body, &run] { run = [o, body] { return understand(*o, body); }; });
     return s;
   };
-  const command_line begin = add("start", "begin a run when the beam pauses next", start);
+  const command_line begin = add("start", "begin a run at the next pause of the beam", start);
   begin
       .add_option("--number", o->number,
                   "number of the run; by default one above the highest used on the node")
       .check(whole_number<std::uint32_t>);
-  begin.add_flag("--again", o->again, "the number was used before, and that run continues");
+  begin.add_flag("--again", o->again, "continue a run whose number was used before");
   begin
       .add_option("--selection", o->menu,
                   "file of cuts, counters and lines for this run, on the daemon's machine; by "
@@ -175,14 +175,14 @@ void add_run(command_line program, command_body& run) {
   begin.add_option("--comment", o->comment, "comment for the ledger, at most 1000 characters");
   begin
       .add_option("--without", o->without,
-                  "missing nodes of the farm, without which the run begins")
+                  "begin without these nodes of the farm, which are missing")
       .check(whole_number<std::uint32_t>);
   const auto here = [&](command_line s) {
-    s.add_flag("--here", o->here, "on this node only, not on all nodes of its farm");
+    s.add_flag("--here", o->here, "only on this node, not on all nodes of its farm");
   };
   here(begin);
   begin.add_flag("--wait", o->wait, "wait until the run has begun, in a farm on all nodes");
-  const command_line end = add("stop", "end the run when the beam pauses next", stop);
+  const command_line end = add("stop", "end the run at the next pause of the beam", stop);
   here(end);
   end.add_flag("--wait", o->wait, "wait until every event is stored or on disk");
   add("status", "show the active run",

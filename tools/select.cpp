@@ -289,17 +289,16 @@ int select(const options& o) {
 void add_select(command_line program, command_body& run) {
   auto o = std::make_shared<options>();
   const auto c =
-      program.add_subcommand("select", "show what the selection decides on each event, and why");
+      program.add_subcommand("select", "show what the selection decides about each event, and why");
   c.footer("Energies are in keV, lengths in 0.1 mm, times in 1/128 ns (docs/selection.md).");
   add_selection_options(c, o->run);
   const option selection =
       c.add_option("--selection", o->run.files.lines, "cuts, counters and lines")
           .capture_default_str();
   const option as_recorded =
-      c.add_flag(
-           "--as-recorded", o->as_recorded,
-           "decide each stored event by the settings that are stored with it, and compare with "
-           "what was decided then; ends with 0 only if all are equal")
+      c.add_flag("--as-recorded", o->as_recorded,
+                 "decide each stored event by the settings stored with it, and compare with the "
+                 "stored decision; exits with 0 only if all are equal")
           .excludes(selection);
   add_record_flag(c, o->run.files);
   for (const char* other : {"--detector", "--calibration"})

@@ -146,7 +146,7 @@ void add_simulate(command_line program, command_body& run) {
   const auto c = program.add_subcommand("simulate", "write level-2 data with known truth");
   c.footer("Footer words are all 0x6000: the sums of the older trigger are zero.");
   c.add_option("out", o->out,
-               "the .l2raw file to write; truth goes to OUT.truth.jsonl, but not beside a pipe")
+               "the .l2raw file to write; the truth goes to OUT.truth.jsonl, unless OUT is a pipe")
       .required();
   c.add_option("--events", o->settings.events, "events in all spills together")
       .check(in_range(1U, most_spills * most_events_per_spill))
@@ -164,13 +164,14 @@ void add_simulate(command_line program, command_body& run) {
       c.add_option("--type", o->type, "only events of this true type, not the mixture");
   const option file =
       c.add_option("--waveforms", o->waveforms,
-                   "recorded waveforms (u16, little-endian) that the inputs carry instead");
-  c.add_option("--samples", o->samples, "samples of a recorded waveform")
+                   "recorded waveforms (little-endian u16) instead of simulated ones");
+  c.add_option("--samples", o->samples, "samples per recorded waveform")
       .check(one_of({"64", "256"}))
       .capture_default_str()
       .needs(file);
   file.excludes(type);
-  c.add_option("--detector", o->detector_file, "description to use instead of the built-in one");
+  c.add_option("--detector", o->detector_file,
+               "description of the detector; by default the built-in one");
   const auto whole = [](const std::string& text) {
     const auto size = read_real_number(text);
     return size && *size == std::floor(*size) ? std::string() : text + " is not a whole number";
@@ -184,7 +185,7 @@ void add_simulate(command_line program, command_body& run) {
             .excludes(file);
     if (e.whole) effect.check(whole);
   }
-  c.add_option("--threads", o->settings.threads, "0: one per processor")
+  c.add_option("--threads", o->settings.threads, "threads of the simulation; 0: one per processor")
       .check(in_range(0U, 256U))
       .capture_default_str();
   c.add_flag("--json", o->json, "report as JSON");

@@ -141,17 +141,17 @@ int tell_status(const options& o) {
 void add_status(command_line program, command_body& run) {
   auto o = std::make_shared<options>();
   const auto c = program.add_subcommand("status", "show the state of daemons and receivers");
-  c.footer("Reads the /status of each twice, and shows rates between the two answers. Exit code "
-           "1\nif one does not answer or is not ready, or has a trouble that is critical or a "
-           "warning;\nwith --watch judged by the last table, at SIGINT or SIGTERM.");
+  c.footer("Reads /status of each program twice, and shows the rates between the two answers. "
+           "Exits\nwith 1 if a program does not answer, is not ready, or has a warning or a "
+           "critical trouble.\nWith --watch the last table before SIGINT or SIGTERM decides.");
   c.add_option("url", o->urls,
-               "monitoring addresses, as node1:9420 or http://[::1]:9421; the default port is "
+               "monitoring addresses, such as node1:9420 or http://[::1]:9421; the default port is "
                "9420; a port alone means this machine")
       .capture_default_str();
   c.add_flag("--watch", o->watch, "repeat until a signal arrives");
-  c.add_option("--interval", o->interval, "between two answers, such as \"500 ms\"")
+  c.add_option("--interval", o->interval, "time between two requests, such as \"500 ms\"")
       .capture_default_str();
-  c.add_flag("--json", o->json, "as JSON; with --watch a line each time");
+  c.add_flag("--json", o->json, "report as JSON; with --watch one line each time");
   c.callback([o, &run] { run = [o] { return tell_status(*o); }; });
 }
 

@@ -337,41 +337,41 @@ int verify(const options& o) {
 void add_verify(command_line program, command_body& run) {
   auto o = std::make_shared<options>();
   const auto c = program.add_subcommand("verify", "compare what was sent with what was stored");
-  c.footer(
-      "Ends with 0 only if every event is stored as it was sent and no ledger is wrong: a ledger "
-      "is wrong if its sums do not balance or contradict its own statement, if its figures differ "
-      "from the other ledgers' or from the content of the folder, if it belongs to another run or "
-      "store, or if two are of the same start of a daemon; a store must have its receiver's "
-      "ledger. A ledger that is not final and a session without a ledger are reported, but are not "
-      "faults. An event that was sent again to a restarted daemon and stored twice counts as "
-      "repeated, not as a difference. If an event lacks waveforms, all present bytes are compared; "
-      "missing waveforms, and the pulses in their place, are checked only with --selection.");
+  c.footer("Exits with 0 only if every event is stored as it was sent and no ledger is wrong. A "
+           "ledger is wrong if its sums do not balance or it says so falsely, if its figures "
+           "differ from those of other ledgers or from the content of the folder, if it belongs to "
+           "another run or store, or if another ledger is of the same start of the daemon. A store "
+           "must have its receiver's ledger. Ledgers that are not final and sessions without a "
+           "ledger are reported, but are not faults. An event that was sent again to a restarted "
+           "daemon and stored twice counts as repeated, not as different. If an event lacks "
+           "waveforms, all bytes that are present are compared; missing waveforms, and the pulses "
+           "stored instead, are checked only with --selection.");
   c.add_option("sent", o->sent, "the .l2raw file that was sent").required();
   c.add_option("folder", o->folder,
                "the store that `receive` wrote, or the spool that a daemon left behind")
       .required();
-  c.add_option("--ledger", o->ledgers,
-               "ledgers of replay client and daemon; the receiver's is found in the store");
+  c.add_option(
+      "--ledger", o->ledgers,
+      "ledgers of the replay client and the daemon; the receiver's ledger is in the store");
   c.add_option("--run", o->runs,
                "the run that was sent, if the store has several; may be repeated (default: the "
-               "runs of the given ledgers, else all)")
+               "runs of the given ledgers, or else all)")
       .check(whole_number<std::uint32_t>);
-  c.add_option("--loop", o->loops, "how often the file was sent: the number of `replay --loop`")
+  c.add_option("--loop", o->loops, "how often the file was sent, as with `replay --loop`")
       .check(in_range(1U, spill_numbers))
       .capture_default_str();
   o->selection.files.lines.clear();
-  const option selection = c.add_option(
-      "--selection", o->selection.files.lines,
-      "the selection that the daemon ran (built-in, or its file): what it rejects must not "
-      "be stored");
+  const option selection = c.add_option("--selection", o->selection.files.lines,
+                                        "the selection that the daemon used (built-in, or a file): "
+                                        "events that it rejects must not be stored");
   c.add_option("--detector", o->selection.files.detector,
-               "the description of the detector with which the daemon ran")
+               "the description of the detector that the daemon used")
       .capture_default_str();
   c.add_option("--calibration", o->selection.files.calibration,
-               "the calibration with which the daemon ran");
+               "the calibration that the daemon used");
   add_record_flag(c, o->selection.files).needs(selection);
   c.add_flag("--skip-damaged", o->skip_damaged,
-             "skip damaged places, report how many, and judge the rest")
+             "skip damaged data, report how much, and compare the rest")
       .excludes(selection);
   c.add_flag("--json", o->json, "report as JSON");
   c.callback([o, &run] { run = [o] { return verify(*o); }; });

@@ -27,7 +27,7 @@ void add_backend_option(command_line command, compute_settings& o) {
   command
       .add_option_function(
           "--backend", [&](const std::string& name) { o.where = backends.at(name); },
-          "where the kernels run; the results are the same")
+          "where the kernels run; every backend gives the same results")
       .check(one_of(backends))
       .default_str(o.where == backend::serial ? "serial" : "auto");
 }
@@ -42,7 +42,7 @@ void add_selecting_options(command_line command, selection_options& o) {
       .check(whole_number<decltype(o.compute.threads)>)
       .capture_default_str();
   constexpr std::uint32_t most_events = 4096;
-  command.add_option("--batch", o.batch, "events that are computed together")
+  command.add_option("--batch", o.batch, "events computed together")
       .check(in_range(1U, most_events))
       .capture_default_str();
 }
@@ -55,7 +55,7 @@ void add_selection_options(command_line command, selection_options& o) {
 option add_record_flag(command_line command, selection_files& files) {
   return command.add_flag_function(
       "--record", [&files] { files.mode = selection_mode::record; },
-      "every event is kept, as with selection.mode = \"record\"");
+      "keep every event, as with selection.mode = \"record\"");
 }
 
 loaded_selection load_selection(const selection_options& o, const readout& crates,

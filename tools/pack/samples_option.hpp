@@ -15,7 +15,7 @@
 namespace l3 {
 
 inline option add_samples(command_line command, std::uint32_t& samples) {
-  return command.add_option("--samples", samples, "samples of a waveform: a multiple of 64")
+  return command.add_option("--samples", samples, "samples per waveform: a multiple of 64")
       .check([](const std::string& text) -> std::string {
         constexpr std::uint32_t least = l2::waveform_samples;
         constexpr auto most = std::numeric_limits<std::uint32_t>::max() / least * least;

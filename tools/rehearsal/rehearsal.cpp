@@ -351,7 +351,7 @@ void add_workload_options(command_line command, workload& to) {
       .check(whole_number<std::uint64_t>);
   command.add_option("--waveforms", to.waveforms,
                      "recorded waveforms (little-endian u16) in place of simulated ones");
-  command.add_option("--samples", to.samples, "samples of a recorded waveform")
+  command.add_option("--samples", to.samples, "samples per recorded waveform")
       .capture_default_str()
       .check(one_of({"64", "256"}));
   command.add_option("--backend", to.backend, "where the daemon's kernels run")

@@ -46,7 +46,7 @@ struct left_out {
 
 inline option add_skip_damaged_flag(command_line command, bool& skips) {
   return command.add_flag("--skip-damaged", skips,
-                          "end with 0 even if damaged places are skipped, and say how many");
+                          "exit with 0 even if damaged data were skipped, and report how much");
 }
 
 [[nodiscard]] constexpr at_damage with_flag(bool skips) {
