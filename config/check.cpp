@@ -88,11 +88,12 @@ void check_insecure(const daemon_settings& s, std::vector<conflict>& found) {
   if (!s.forward.secret_key.empty() || s.forward.insecure) return;
   for (const link_way& way : ways_of(s.forward)) {
     if (is_on_this_machine(way.to)) continue;
-    found.push_back({{key_of(way, s.forward), "forward.secret_key"},
-                     fmt::format("the link to {} has no keys: set forward.secret_key and "
-                                 "forward.receiver_key (koto-l3 keys), or, on a network where "
-                                 "everybody may read and send, forward.insecure = \"on\"",
-                                 way.to)});
+    found.push_back(
+        {{key_of(way, s.forward), "forward.secret_key"},
+         fmt::format(
+             "the link to {} has no keys: set forward.secret_key and forward.receiver_key (koto-l3 "
+             "keys), or forward.insecure = \"on\" if everyone on the network may read and send",
+             way.to)});
     return;
   }
 }

@@ -292,12 +292,12 @@ const std::vector<key>& keys() {
       file_name(
           "run.ledger", [](auto& s) -> auto& { return s.run.ledger; },
           "Where the ledger of a run is written: a folder, with \"/\" at its end, in which each "
-          "start and run has a file of its own, or a file that each start overwrites if a daemon "
-          "wrote it. Its name must not be one that a store or a spool gives (blocks-0…, spool-0…, "
+          "start and run has its own file; or a file, which each start overwrites if a daemon "
+          "wrote it. The name must not be that of a file in a store or spool (blocks-0…, spool-0…, "
           "….kl3…)."),
       file_name(
           "run.control", [](auto& s) -> auto& { return s.run.control; },
-          "Unix socket at which `koto-l3 run` begins and ends runs, as "
+          "Unix socket through which `koto-l3 run` begins and ends runs, such as "
           "\"/run/koto-l3/control.sock\"; without one the daemon is in run.number from its start "
           "to its end."),
       duration(
@@ -320,8 +320,9 @@ const std::vector<key>& keys() {
       duration(
           "building.event_time_limit", [](auto& s) -> auto& { return s.building.event_time_limit; },
           1ms, 1min,
-          "An event that is not complete this long after its first fragment is incomplete; the "
-          "oldest one sooner, when more are open than frames.events + building.parked_events."),
+          "An event that is not complete this long after its first fragment ends as incomplete. "
+          "The oldest open event ends sooner if more than frames.events + building.parked_events "
+          "are open."),
       duration(
           "building.spill_time_limit", [](auto& s) -> auto& { return s.building.spill_time_limit; },
           1ms, 1min, "Silence that ends a spill whose end-of-spill trailers were lost."),
@@ -345,7 +346,7 @@ const std::vector<key>& keys() {
           "Number of ports, counted up from the first; senders use them in turn."),
       integer(
           "udp.threads", [](auto& s) -> auto& { return s.udp.threads; }, 1, 16,
-          "Receive threads; ports are dealt to them in turn."),
+          "Receive threads; the ports are distributed among them."),
       size(
           "udp.socket_buffer", [](auto& s) -> auto& { return s.udp.socket_buffer; }, kibibytes(64),
           kibibytes(1 << 20),
@@ -370,9 +371,8 @@ const std::vector<key>& keys() {
       integer_or_auto(
           "frames.count", [](auto& s) -> auto& { return s.frames.count; },
           [](auto& s) -> auto& { return s.frames.any_count; }, 2, 64,
-          "Frames that circulate, for each device; each holds its input, output and tables. auto: "
-          "4 on processors, 6 on a GPU, fewer if they would need more than a quarter of the "
-          "memory."),
+          "Frames per device; each holds its input, output and tables. auto: 4 on processors, 6 on "
+          "a GPU, fewer if they would need more than a quarter of the memory."),
       integer_or_auto(
           "frames.events", [](auto& s) -> auto& { return s.frames.events; },
           [](auto& s) -> auto& { return s.frames.any_events; }, 1, 4096,
@@ -389,12 +389,11 @@ const std::vector<key>& keys() {
                       {"cuda", backend::cuda},
                       {"hip", backend::hip},
                       {"sycl", backend::sycl}},
-          "Executor of the kernels; auto takes NVIDIA's GPU if there is one, else the thread pool; "
-          "hip (AMD's GPUs) and sycl need a program built with L3_HIP or L3_SYCL."),
+          "Where the kernels run. auto uses an NVIDIA GPU if there is one, else the thread pool. "
+          "hip (AMD GPUs) and sycl need a program built with L3_HIP or L3_SYCL."),
       {"compute.devices",
-       "The GPUs that compute, by the driver's numbers; the frames are dealt to them, and each "
-       "fails "
-       "by itself.",
+       "The GPUs that compute, by the driver's numbers. Frames are distributed among them; a GPU "
+       "that fails does not affect the others.",
        "list", R"("all" or a list of numbers in 0..15)", set_devices, show_devices},
       integer(
           "compute.threads", [](auto& s) -> auto& { return s.compute.threads; }, 0, 1024,
@@ -410,19 +409,19 @@ const std::vector<key>& keys() {
           "none."),
       file_name(
           "compute.dumps", [](auto& s) -> auto& { return s.compute.dumps; },
-          "Folder for the batches on which the device failed, for `koto-l3 replay`; at most 16 "
+          "Folder for the batches on which the device failed, for `koto-l3 rerun`; at most 16 "
           "files."),
       file_name(
           "selection.lines", [](auto& s) -> auto& { return s.selection.lines; },
-          "Cuts, counters and trigger lines, as deploy/selection.toml; \"built-in\" is that file; "
-          "without a file every event is kept."),
+          "File of cuts, counters and trigger lines; \"built-in\" is deploy/selection.toml. "
+          "Without a file every event is kept."),
       file_name(
           "selection.detector", [](auto& s) -> auto& { return s.selection.detector; },
           "Channel map and geometry; \"built-in\" is deploy/detector.toml."),
       file_name(
           "selection.calibration", [](auto& s) -> auto& { return s.selection.calibration; },
-          "Gains, times and dead channels of the inputs that differ from the description, if "
-          "needed by run."),
+          "Table of the inputs whose gain, time or state differs from the description, for all "
+          "runs or for some."),
       choice<>(
           "selection.mode", [](auto& s) -> auto& { return s.selection.mode; },
           std::vector{std::pair{"select", selection_mode::select},
@@ -431,22 +430,20 @@ const std::vector<key>& keys() {
           "decision of the lines is stored with it and counted."),
       file_name(
           "selection.shadow", [](auto& s) -> auto& { return s.selection.shadow; },
-          "A second menu, of the form of selection.lines, that is judged beside it on the same "
-          "batches and decides nothing: metrics and page show what it would do."),
+          "A second menu, written like selection.lines. It judges the same batches and decides "
+          "nothing; metrics and page show what it would do."),
       integer(
           "selection.shadow_one_in", [](auto& s) -> auto& { return s.selection.shadow_one_in; }, 1,
           1'000'000,
-          "One batch in so many is judged by the shadow menu, on processors, as long as frames are "
-          "not scarce."),
+          "The shadow menu judges one batch in so many, on processors, unless frames are scarce."),
       integer(
           "histograms.one_in", [](auto& s) -> auto& { return s.histograms.one_in; }, 0, 1'000'000,
-          "Histograms of all events are made where a selection runs, with pedestal, noise, "
-          "occupancy "
-          "and time of the inputs of one event in so many; 0: no histograms."),
+          "While a selection runs, histograms are filled from all events, and pedestal, noise, "
+          "occupancy and time of the inputs from one event in so many; 0: no histograms."),
       integer(
           "histograms.hot_above", [](auto& s) -> auto& { return s.histograms.hot_above; }, 1, 100,
           "An input is hot if more than this percentage of its waveforms in a spill have a pulse, "
-          "and five times the share of its counter's median input; 100: never."),
+          "and at least five times as many as those of its counter's median input; 100: never."),
       file_name(
           "histograms.reference", [](auto& s) -> auto& { return s.histograms.reference; },
           "Histograms of a good run, as koto-l3 histograms --save writes them: inputs that differ "
@@ -481,10 +478,10 @@ const std::vector<key>& keys() {
           "it counts as safe."),
       size(
           "spool.size", [](auto& s) -> auto& { return s.spool.size; }, mebibytes(64),
-          mebibytes(1 << 24), "Maximum size of all its files together."),
+          mebibytes(1 << 24), "Maximum size of all files of the spool together."),
       size(
           "spool.floor", [](auto& s) -> auto& { return s.spool.floor; }, mebibytes(0),
-          mebibytes(1 << 24), "Free space that it leaves on the file system."),
+          mebibytes(1 << 24), "Free space that the spool leaves on the file system."),
       size(
           "spool.segment", [](auto& s) -> auto& { return s.spool.segment; }, mebibytes(1),
           mebibytes(1 << 16),
@@ -515,24 +512,24 @@ const std::vector<key>& keys() {
           "Blocks that are not acknowledged in this time are sent again."),
       file_name(
           "forward.secret_key", [](auto& s) -> auto& { return s.forward.secret_key; },
-          "This daemon's own key, made with `koto-l3 keys`; \"credential:NAME\" is one that the "
-          "service manager hands over. A link to another machine needs keys, or forward.insecure."),
+          "This daemon's secret key, made with `koto-l3 keys`; \"credential:NAME\" is a key that "
+          "the service manager passes. A link to another machine needs keys, or forward.insecure."),
       file_name(
           "forward.receiver_key", [](auto& s) -> auto& { return s.forward.receiver_key; },
           "The receiver's public key; only that receiver gets data."),
       choice<>(
           "forward.insecure", [](auto& s) -> auto& { return s.forward.insecure; },
           std::vector{std::pair{"off", false}, {"on", true}},
-          "On: a link to another machine may be without keys. Then everybody on the network can "
-          "read it, and send to the receiver in this daemon's place."),
+          "On: a link to another machine may be without keys. Then anyone on the network can read "
+          "it, and can send to the receiver in place of this daemon."),
 
       {"farm.etcd",
-       "Addresses of etcd, by which one `koto-l3 run start` reaches all nodes or none; [] for a "
+       "Addresses of etcd, through which `koto-l3 run start` reaches all nodes or none; [] for a "
        "node without a farm. Needs run.control. The connection is not encrypted: keep it on the "
        "farm's network.",
        "list", "up to 5 of \"http://host:port\"", set_etcd,
        [](const daemon_settings& s) { return show_list(s.farm.etcd); }},
-      {"farm.prefix", "Where the farm's keys lie in etcd: each farm has its own.", "text",
+      {"farm.prefix", "Prefix of the farm's keys in etcd; each farm needs its own.", "text",
        "\"/\" at both ends, up to 100 letters, digits, \"-\", \"_\" and \"/\"", set_prefix,
        [](const daemon_settings& s) { return quote(s.farm.prefix); }},
       {"farm.user", "User in etcd, if etcd asks for one.", "text", R"(any, or "" for none)",
@@ -540,7 +537,7 @@ const std::vector<key>& keys() {
       file_name(
           "farm.password", [](auto& s) -> auto& { return s.farm.password; },
           "File with that user's password, one line that others may not read; \"credential:NAME\" "
-          "is one that the service manager hands over."),
+          "is a file that the service manager passes."),
 
       address(
           "monitor.bind", [](auto& s) -> auto& { return s.monitor.bind; },

@@ -57,7 +57,7 @@ std::variant<std::vector<crate_readout>, std::string> read_crates(std::string_vi
   const auto megahertz = s.number();
   if (!megahertz || !s.word("MHz") || !s.at_end()) return shape;
 
-  if (*last < *first) return "has its crates in falling order";
+  if (*last < *first) return "lists its crates in descending order";
   if (*last > largest_crate) return fmt::format("names crate {}; crates are 0..255", *last);
   if (*boards < 1 || *boards > l2::max_boards)
     return fmt::format("has {} boards; a crate has 1..{}", *boards, l2::max_boards);

@@ -104,7 +104,7 @@ std::string wrong_with_socket(const std::filesystem::path& name) {
   if (why.empty()) why = why_not_writable("." / name.parent_path());
   if (why.empty() && std::filesystem::exists(name, error) &&
       !std::filesystem::is_socket(name, error))
-    why = "it exists and is no socket";
+    why = "it exists and is not a socket";
   if (name.native().size() > longest)
     why = fmt::format("the name of a socket has at most {} bytes", longest);
   return why.empty() ? why : fmt::format("run.control = {}: {}", name.string(), why);

@@ -125,7 +125,7 @@ private:
     if (contents_.action_of(request) != nullptr) {
       read_body();
     } else if (has_body && only_reads(request)) {
-      write(refusal(400, "requests here have no body"), request, true);
+      write(refusal(400, "a request to this address has no body"), request, true);
     } else {
       write(answer_for(contents_, request), request, has_body || !request.keep_alive());
     }

@@ -143,7 +143,8 @@ std::vector<family> families_of(const receive_snapshot& s) {
        "1 if the daemon has said hello but not goodbye, is not missing, and was heard in the last "
        "5 s.",
        each_daemon(s, [](const auto& d) { return json::value(d.connected); })},
-      {"daemons[node].name", "Its key in the allow-list, or its address; empty: it was not heard.",
+      {"daemons[node].name",
+       "The daemon's key in the allow-list, or its address; empty if it was not heard.",
        each_daemon(s, [](const auto& d) { return json::value(d.name); })},
       {"daemons[node].state",
        "`sending` (events were stored in the last 10 s), `idle`, `missing` (silent without "

@@ -48,7 +48,7 @@ void check_disks(const options& o, const daemon_settings& s, findings& to) {
 void print_text(const findings& all) {
   for (const health_finding& f : all) {
     print_plain("{:<8} {:<24} {}\n", name_of(f.how), f.what, f.text);
-    if (!f.remedy.empty()) print_plain("{:<8} {:<24}   mend: {}\n", "", "", f.remedy);
+    if (!f.remedy.empty()) print_plain("{:<8} {:<24}   fix: {}\n", "", "", f.remedy);
   }
   const auto count = [&](health h) { return std::ranges::count(all, h, &health_finding::how); };
   print_plain("{} ok, {} warnings, {} bad\n", count(health::ok), count(health::warning),

@@ -137,8 +137,8 @@ public:
         not_final_.push_back(file);
       const auto shed = l.events.shed.find("priority");
       if (shed != l.events.shed.end() && shed->second > 0)
-        throw command_error(fmt::format("{}: {} events were shed by priority; the remaining ones "
-                                        "are a biased sample, so no efficiency follows from them",
+        throw command_error(fmt::format("{}: {} events were shed by priority; the remaining events "
+                                        "are a biased sample and give no efficiency",
                                         file, shed->second),
                             exit_failure);
     }
@@ -178,10 +178,9 @@ void print_text(const decided_by& how, const settings_efficiency& s) {
   else if (s.samples().empty())
     print_plain("  no unbiased sample: the selection has no reference line and does not record\n");
   for (const reference_sample& of : s.samples()) {
-    print_plain("\n{}: {} events, one in {} of what it stands for\n", of.name, of.events,
-                of.one_in);
-    print_plain("{:<16} {:>9} {:>9}  {:>24}  {:>24}   refused for, most often first\n", "line",
-                "prescale", "link, MB", "fires on", "of its level-1 bits");
+    print_plain("\n{}: {} events, a sample of one in {}\n", of.name, of.events, of.one_in);
+    print_plain("{:<16} {:>9} {:>9}  {:>24}  {:>24}   reasons of refusal, most frequent first\n",
+                "line", "prescale", "link, MB", "fires on", "of its level-1 bits");
     for (std::size_t n = 0; n < of.lines.size(); ++n) {
       const line_efficiency& l = of.lines[n];
       std::vector<std::string> reasons;

@@ -51,8 +51,8 @@ void print_comparison(const std::vector<evaluated_file>& all) {
       only_first += all[0].kept[e] && !all[i].kept[e] ? 1 : 0;
       only_other += !all[0].kept[e] && all[i].kept[e] ? 1 : 0;
     }
-    print_plain("{} keeps {} events that {} does not, and rejects {} that it keeps\n", all[i].name,
-                only_other, all[0].name, only_first);
+    print_plain("{0} keeps {1} events that {2} rejects, and rejects {3} events that {2} keeps\n",
+                all[i].name, only_other, all[0].name, only_first);
   }
 }
 

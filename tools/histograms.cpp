@@ -86,7 +86,7 @@ std::string inputs_of(const run_changes& changes, std::size_t most) {
 
 std::string table_of(const shown_histograms& h) {
   std::string text = fmt::format(
-      "run {}, {}: {} events, of {} of them the inputs{}\n", h.run,
+      "run {}, {}: {} events, {} of them with a sample of the inputs{}\n", h.run,
       h.spill ? fmt::format("spill {}", *h.spill) : std::string("all spills"), h.events, h.sampled,
       h.left_out == 0 ? "" : fmt::format("; {} events left out for lack of room", h.left_out));
   append(text, "\n{:<28} {:>10} {:>10} {:>10} {:>8} {:>8}\n", "histogram", "entries", "mean", "rms",

@@ -72,7 +72,7 @@ private:
   }
   /// Never waits for a reader of the log, or for a lock of another thread.
   static void end_now(int /*signal*/) {
-    constexpr std::string_view why = "koto-l3: not ended 10 s after a signal: it ends now\n";
+    constexpr std::string_view why = "koto-l3: still running 10 s after a signal: it ends now\n";
     pollfd log{STDERR_FILENO, POLLOUT, 0};
     if (::poll(&log, 1, 0) == 1) (void)!::write(STDERR_FILENO, why.data(), why.size());
     std::_Exit(EXIT_FAILURE);

@@ -174,10 +174,10 @@ void raise_descriptor_limit() {
 void refuse_no_keys(const options& o) {
   if (!o.receiver.secret_key.empty() || o.insecure || is_on_this_machine(o.receiver.bind)) return;
   throw command_error(
-      fmt::format("other machines reach {}, and the link has no keys: make keys with `koto-l3 "
-                  "keys` and give --secret-key and --allow, or, on a network where everybody may "
-                  "send, --insecure",
-                  o.receiver.bind),
+      fmt::format(
+          "other machines can reach {}, and the link has no keys: make keys with `koto-l3 keys` "
+          "and give --secret-key and --allow, or --insecure if everyone on the network may send",
+          o.receiver.bind),
       exit_usage);
 }
 
@@ -201,7 +201,8 @@ void refuse_other_folder(const std::filesystem::path& folder) {
     if (name == ledger_name || is_name_of_stored_data(name)) return;
     if (!name.starts_with('.') && name != "lost+found") other = name;
   }
-  if (!other.empty()) refuse(fmt::format("is no store and holds other files, such as {}", other));
+  if (!other.empty())
+    refuse(fmt::format("is not a store and holds other files, such as {}", other));
 }
 
 /// Only the last part of the path may be new; otherwise the path is probably mistyped. Creates

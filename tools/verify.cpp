@@ -64,7 +64,7 @@ void print_table(const std::string& sent, const comparison& c, const boost::json
     print_plain("  {:<52} {:12} {:12}  {}\n", a.what, a.one, a.other,
                 !a.holds()         ? "DIFFER"
                 : a.one == a.other ? "agree"
-                                   : "agree: the daemon had not heard of all");
+                                   : "agree: the daemon did not know about all of them");
 }
 
 /// The state of the receiver's ledger, if there is one: a ledger that is not final may be older
@@ -95,15 +95,14 @@ void print_remarks(const remarks& r) {
     print_plain("compared with {}; {} also stored, not compared\n", words_of(r.runs),
                 words_of(r.not_compared) + (r.not_compared.size() == 1 ? " is" : " are"));
   if (!r.runs.empty() && !r.runs.contains(r.run_sent))
-    print_plain("the file is of run {}, and compared with {}\n", r.run_sent, words_of(r.runs));
+    print_plain("the file is of run {}, but is compared with {}\n", r.run_sent, words_of(r.runs));
   for (const auto& end : r.torn_ends) print_plain("{}\n", end);
   if (r.receiver_final == false)
-    print_plain(
-        "the receiver's ledger is not final: the receiver still runs or was killed; it may say "
-        "less than is stored\n");
+    print_plain("the receiver's ledger is not final: the receiver still runs or was killed; the "
+                "ledger may count less than is stored\n");
   for (const auto& path : r.not_final)
-    print_plain("{} is not final: the daemon still runs or was killed; it may say less than is "
-                "stored, and sent events are not compared with admitted ones\n",
+    print_plain("{} is not final: the daemon still runs or was killed; the ledger may count less "
+                "than is stored, and sent events are not compared with admitted ones\n",
                 path);
   for (const auto& path : r.unfinished)
     print_plain("{} is of a replay that did not send everything, or still runs\n", path);
@@ -152,8 +151,8 @@ std::string verdict_on(const comparison& c, bool damage_skipped, bool selected) 
                     : "every event that was sent is stored, byte for byte";
   std::string text = !limited ? "all readable events are stored as they were sent"
                      : damage_skipped
-                         ? "all readable events are, as far as they were kept, as they were sent"
-                         : "every stored event is, as far as it was kept, as it was sent";
+                         ? "the kept parts of all readable events are as they were sent"
+                         : "the kept parts of every stored event are as they were sent";
   text += limited ? ", byte for byte; some events lack waveforms on purpose" : ", byte for byte";
   if (damage_skipped) text += "; the rest is damaged, and was left out";
   return text;
@@ -247,8 +246,9 @@ std::vector<expected_event> decide_for(std::uint32_t run, const options& o, inte
 expected_events decide_all(const options& o, std::uint32_t run_sent,
                            std::span<const event_index::session> stored, interrupt& signals) {
   if (o.loops != 1)
-    throw command_error("--loop and --selection exclude each other: prescales go by spill numbers",
-                        exit_usage);
+    throw command_error(
+        "--loop and --selection exclude each other, because prescales depend on spill numbers",
+        exit_usage);
   std::set<std::uint32_t> runs;
   for (const event_index::session& s : stored) runs.insert(s.run);
   if (runs.empty()) runs.insert(run_sent);

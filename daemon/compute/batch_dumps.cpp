@@ -127,7 +127,7 @@ bool batch_dumps::write(const batch_file& batch) const {
       return false;
     }
     write_batch_file(folder_ / name_, batch);
-    log_warning("compute: the failed batch is kept in {}: `koto-l3 rerun FILE`",
+    log_warning("compute: the failed batch is kept in {}: `koto-l3 rerun FILE` computes it again",
                 (folder_ / name_).string());
     return true;
   } catch (const std::exception& e) {

@@ -135,9 +135,9 @@ std::string farm_node::why_other_selection(const farm_order& order, const std::s
 std::vector<std::string> farm_node::reasons_against(const farm_order& order) const {
   std::vector<std::string> reasons;
   if (!order.again && host_.was_used(order.number, control_.now()))
-    reasons.push_back(fmt::format("run number {} was already used on it: choose another, or say "
-                                  "that this run continues (again)",
-                                  order.number));
+    reasons.push_back(fmt::format(
+        "run number {} was already used on it: choose another, or continue that run (again)",
+        order.number));
   for (std::string& r : reasons_against_node(settings_, latest_(), host_))
     reasons.push_back(std::move(r));
   std::string menu = order.menu;

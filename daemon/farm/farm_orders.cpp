@@ -151,7 +151,7 @@ bool farm_member::pursue(const farm_view& v, time_point now) {
     given_up = std::exchange(given_up_, false);
   }
   if (!own_) return true;
-  if (given_up) own_->over = {"its requester was answered that nothing happens"};
+  if (given_up) own_->over = {"its requester was told that nothing changes"};
   if (v.run && v.run->value == own_->order) { // it was committed, but the response was lost
     own_.reset();
     return false;

@@ -157,7 +157,7 @@ std::vector<family> families_of(const metrics_snapshot& s) {
        "properly, including older such runs that no start had reported; 0 if it ended properly.",
        s.last_run_lost},
       {gauge, "ended_run_lost_events{reason}", "ended_run.lost.{reason}",
-       "Events that the run which ended last has lost: shed, incomplete (and not stored) or "
+       "Events that the latest ended run lost: shed, incomplete (and not stored) or "
        "missing; after a start, those shed by the run of the last ledger. The counters of a run "
        "begin at 0, so this also shows what was lost after its last "
        "scrape.",
@@ -234,9 +234,9 @@ std::vector<family> families_of(const metrics_snapshot& s) {
        "`stored`, `rejected` and `shed` as in `this_spill`.",
        spills_in(s)},
       {"rates",
-       "Rates in the last 15 s, from the begin of a spill to the begin of another, so that pauses "
-       "do not show: `datagrams`, of these `refused`; `kernel_drops`, `without_run`; `bytes_in`; "
-       "events `admitted`, `kept`, `stored`, `shed_at_selection`, `shed_at_output`; "
+       "Rates over the last 15 s, from the begin of one spill to the begin of another, so that "
+       "pauses do not count: `datagrams`, of these `refused`; `kernel_drops`, `without_run`; "
+       "`bytes_in`; events `admitted`, `kept`, `stored`, `shed_at_selection`, `shed_at_output`; "
        "`bytes_computed`, `bytes_packed`, `bytes_sent`.",
        json::object(s.rates.begin(), s.rates.end())},
 
@@ -269,8 +269,8 @@ std::vector<family> families_of(const metrics_snapshot& s) {
                     {"late", f.late},
                     {"duplicate", f.duplicate}}},
       {counter, "fragments_conflicting_total", "fragments.conflicting",
-       "Of the duplicate ones, those of events whose number an event with other bytes had before: "
-       "level 2 was reset within the run, or two senders use the same numbers.",
+       "Duplicate fragments of events whose number an earlier event with other bytes had: level 2 "
+       "was reset within the run, or two senders use the same numbers.",
        built.fragments_conflicting},
       {counter, "fragments_malformed_total{reason}", "fragments.malformed.{reason}",
        "Fragments whose content was wrong.", f.malformed},
@@ -309,7 +309,8 @@ std::vector<family> families_of(const metrics_snapshot& s) {
        each(a.crates, &crate_account::alone)},
       {"crates[crate].astray", "Datagrams of a crate that were refused as `wrong_spill`.",
        each(a.crates, &crate_account::astray)},
-      {"crates[crate].admitted", "This and the following three: a crate's part of `fragments`.",
+      {"crates[crate].admitted",
+       "Here and in the next three keys: the crate's part of `fragments`.",
        each(a.crates, &crate_account::admitted)},
       {"crates[crate].incomplete", "The same.", each(a.crates, &crate_account::incomplete)},
       {"crates[crate].late", "The same.", each(a.crates, &crate_account::late)},
@@ -335,7 +336,7 @@ std::vector<family> families_of(const metrics_snapshot& s) {
       {counter, "events_incomplete_total", "events.incomplete",
        "Events that lacked fragments at their time limit.", built.events_incomplete},
       {counter, "events_missing_total", "events.missing",
-       "Events of which nothing came, although crates have counted them in their ends of spill.",
+       "Events of which nothing arrived, although the crates counted them at the end of the spill.",
        s.ended_spills.missing},
       {counter, "events_parked_total", "events.parked",
        "Events that left the frame in which they began before they ended.", built.parked},
@@ -395,7 +396,7 @@ std::vector<family> families_of(const metrics_snapshot& s) {
       {"shadow.one_in", "One batch in so many is judged by the shadow menu.",
        s.shadow ? json::value(s.shadow->one_in) : json::value()},
       {counter, "shadow_batches_total{outcome}", "shadow.batches.{outcome}",
-       "Batches whose turn it was: judged by the shadow menu, or skipped because frames were "
+       "Batches that the shadow menu was due to judge: judged, or skipped because frames were "
        "scarce.",
        s.shadow ? json::value{{"judged", s.shadow->batches_judged},
                               {"skipped", s.shadow->batches_skipped}}

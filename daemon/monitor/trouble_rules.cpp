@@ -130,7 +130,7 @@ constexpr std::array causes{
     cause{"stream_content", "records do not fit the run or the readout",
           "the sender sends for another run number, or for another readout",
           "compare run number and readout of sender and daemon"},
-    cause{"stream_conflict", "events have used numbers, but other bytes",
+    cause{"stream_conflict", "events have numbers of earlier events, but other bytes",
           "two senders use the same numbers, or a file of another run is sent as this run",
           "stop one of the senders, or send it under another run number"},
 };
@@ -415,8 +415,9 @@ found events_missing(const snap& before, const snap& now) {
   const double share = ratio(missing, sent);
   finding f;
   f.how_bad = std::max(severity_of(share, sent), severity::warning);
-  f.text = fmt::format("{} of {} events of spill {} did not arrive at all, by the ends of spill",
-                       missing, sent, last.spill);
+  f.text = fmt::format(
+      "{} of {} events of spill {} did not arrive at all, according to the ends of spill", missing,
+      sent, last.spill);
   f.loses = losing::now;
   f.share = share;
   f.events = rise(before.ended_spills.missing, now.ended_spills.missing);
@@ -524,7 +525,7 @@ found no_data(const snap&, const snap& now) {
   constexpr double long_ago = 300; // s
   const double age = now.data_age.value_or(now.uptime);
   if (!runs(now) || !now.state.ready() || age < long_ago) return std::nullopt;
-  return note(fmt::format("no data have come for {}", in_words(age)));
+  return note(fmt::format("no data have arrived for {}", in_words(age)));
 }
 
 // --- computing ---

@@ -52,25 +52,25 @@ constexpr std::array kinds{
     kind{{"crate_fault", at_once, level_2,
           "A crate behaves differently from the other crates. The page, the log and `crates[]` of "
           "`/status` name the crate and its fault. It is critical if events are lost because of "
-          "it, as `building.incomplete` says. Few fragments, and a stall of all crates together, "
-          "are no crate's fault.\n\n| fault | the crate … | most often |\n| --- | --- | --- |\n| "
-          "`other_spill` | sends another spill than the others; its fragments are late, or refused "
-          "as `wrong_spill` | it missed a spill signal: reset its spill counter |\n| `jumped` | "
-          "sends other event numbers than the others at the same time | it missed or doubled a "
-          "trigger: reset its event counter |\n| `repeats` | repeats fragments, and the others do "
-          "not | its event counter is stuck, or a switch doubles its packets |\n| `malformed` | "
-          "sends fragments whose content is wrong; `crates[].malformed` has the reasons "
-          "([formats.md](formats.md), section 10) | its firmware, or a bad link; `wrong_l1a`: a "
-          "board's event counter is off; `conflicting_chunks`: another crate uses its number |\n| "
-          "`silent` | has sent nothing of the last ten events or more | power, fibre, switch port "
-          "|\n| `loses` | loses more fragments than the others: events have ended without them | a "
-          "switch or a fibre; if all crates lose, no crate is named |\n| `overdue` | is late with "
-          "more fragments than the others: events have waited for them for more than 250 ms, and "
-          "are whole if they still come. If they do not, it is `loses` after "
-          "`building.event_time_limit` | its sender stalls now and then; else as `loses` |\n| "
-          "`drifts` | has time stamps more than 1 µs from the others', at two looks in a row by "
-          "the same amount, or at four if they run away | its clock, or a counter that jumped by a "
-          "few events |",
+          "it, as `building.incomplete` says. A few lost fragments, or a stall of all crates "
+          "together, are not blamed on a crate.\n\n| fault | the crate … | most often |\n| --- | "
+          "--- | --- |\n| `other_spill` | sends another spill than the others; its fragments are "
+          "late, or refused as `wrong_spill` | it missed a spill signal: reset its spill counter "
+          "|\n| `jumped` | sends other event numbers than the others at the same time | it missed "
+          "or doubled a trigger: reset its event counter |\n| `repeats` | repeats fragments, and "
+          "the others do not | its event counter is stuck, or a switch doubles its packets |\n| "
+          "`malformed` | sends fragments whose content is wrong; `crates[].malformed` has the "
+          "reasons ([formats.md](formats.md), section 10) | its firmware, or a bad link; "
+          "`wrong_l1a`: a board's event counter is off; `conflicting_chunks`: another crate uses "
+          "its number |\n| `silent` | has sent nothing of the last ten events or more | power, "
+          "fibre, switch port |\n| `loses` | loses more fragments than the others: events have "
+          "ended without them | a switch or a fibre; if all crates lose, no crate is named |\n| "
+          "`overdue` | is late with more fragments than the others: events have waited for them "
+          "for more than 250 ms, and are whole if they still come. If they do not, it is `loses` "
+          "after `building.event_time_limit` | its sender stalls now and then; else as `loses` "
+          "|\n| `drifts` | has time stamps more than 1 µs from the others', at two looks in a row "
+          "by the same amount, or at four if they run away | its clock, or a counter that jumped "
+          "by a few events |",
           "check that crate, its fibre and its switch, and tell the level-2 expert its number",
           "0s", "0s", true, "koto_l3_crate_fault", "crate"},
          rules::crate_fault},
@@ -85,7 +85,7 @@ constexpr std::array kinds{
         rules::events_incomplete},
     kind{{"events_missing", at_once, level_2,
           "Events did not arrive at all, by the numbers that the crates send at the end of a spill "
-          "(`expected` of `latest_spills`). Nothing else shows this loss: the cable or the switch "
+          "(`expected` in `latest_spills`). Nothing else shows this loss: the cable or the switch "
           "lost all their datagrams, or they were refused. The trouble ends with the next whole "
           "spill.",
           "check the network between level 2 and this node, and whether every crate sends each "
@@ -111,10 +111,10 @@ constexpr std::array kinds{
     kind{
         {"no_frame", with_data, node_expert,
          "Every frame is busy. TCP senders wait; events that begin over UDP are shed "
-         "(`koto_l3_events_shed_total{reason=\"no_frame\"}`), and the trouble is critical. With "
-         "outbox_full, do as said there. Alone, it means that the kernels are too slow for the "
-         "input: look at `koto_l3_stage_duration_seconds`, at engine_bypassed, and at other load "
-         "on the node. `frames.count` helps only against bursts.",
+         "(`koto_l3_events_shed_total{reason=\"no_frame\"}`), and the trouble is critical. If "
+         "outbox_full is shown, too, follow its section. Otherwise the kernels are too slow for "
+         "the input: look at `koto_l3_stage_duration_seconds`, at engine_bypassed, and at other "
+         "load on the node. `frames.count` helps only against bursts.",
          "look for outbox_full, engine_bypassed, other load, or a compute.backend that is too slow",
          "0s", "30s", true},
         rules::no_frame},
@@ -213,9 +213,9 @@ constexpr std::array kinds{
         {"receiver_wrong", at_once, node_expert,
          "The receiver claims to have blocks that the daemon never sent (`the receiver claims to "
          "have blocks up to …` in the log). The daemon ignores the claim and keeps its blocks. "
-         "Another program listens at `forward.to`, or one in between changes messages: find it. "
-         "The state ends with the first possible claim, three seconds after the last impossible "
-         "one.",
+         "Another program listens at `forward.to`, or a program in between changes messages: find "
+         "it. The state ends with the first possible claim, three seconds after the last "
+         "impossible one.",
          "check that forward.to names the right receiver, and that no other program uses its store",
          "0s", ""},
         rules::receiver_wrong},
@@ -345,7 +345,7 @@ constexpr std::array kinds{
           "Fragments of events that were already accepted came again, and were dropped: a sender "
           "connected again, a file was given twice, or another sender uses the same numbers. With "
           "the same bytes nothing is lost.",
-          "if no sender broke off, find out which senders are in the run", "", "30s"},
+          "if no sender was interrupted, find out which senders are in the run", "", "30s"},
          rules::duplicates},
     kind{{"crashed_before", at_once, node_expert,
           "The run before this start did not end properly: see \"After a crash\". Shown for ten "

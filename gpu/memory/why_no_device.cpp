@@ -61,12 +61,12 @@ std::string why_no_device(const refused_device& refused, const device_files& fil
     return "there is no CUDA driver on this machine: install NVIDIA's driver " +
            driver_for(refused.runtime) + R"( or newer, or set compute.backend = "pool")";
   case device_refusal::old_driver:
-    return "the driver knows CUDA " + version(refused.driver) + " and this program needs " +
+    return "the driver supports CUDA " + version(refused.driver) + " and this program needs " +
            version(refused.runtime) + ": install NVIDIA's driver " + driver_for(refused.runtime) +
            " or newer";
   case device_refusal::in_use:
-    return "another process has the CUDA device for itself alone: `nvidia-smi` names it; end it, "
-           "or let several use the device (`nvidia-smi -c DEFAULT` as root)";
+    return "another process uses the CUDA device exclusively: `nvidia-smi` names it; end it, or "
+           "let several use the device (`nvidia-smi -c DEFAULT` as root)";
   case device_refusal::no_code:
     return "this program has no code for the CUDA device (" + refused.words +
            "): build it with the device's number in CMAKE_CUDA_ARCHITECTURES";

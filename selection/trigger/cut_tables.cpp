@@ -171,7 +171,7 @@ private:
         wrong_.add(
             line.name.place,
 
-            "the stream would call {} and {} by the same number; change one of the two names",
+            "{} and {} would have the same number in the stream; change one of the two names",
             quote(line.name.value), quote(s_.lines[other].name.value));
     e.prescale = line.prescale;
     e.trigger_any = line.trigger_any;

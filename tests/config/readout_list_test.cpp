@@ -22,7 +22,7 @@ TEST(readout_list, shows_the_experiments_readout_in_four_entries) {
 TEST(readout_list, says_what_is_wrong_with_an_entry) {
   EXPECT_EQ(complaint_about("11: 17 x 125 MHz"), "has 17 boards; a crate has 1..16");
   EXPECT_EQ(complaint_about("11: 0 x 125 MHz"), "has 0 boards; a crate has 1..16");
-  EXPECT_EQ(complaint_about("5-3: 16 x 125 MHz"), "has its crates in falling order");
+  EXPECT_EQ(complaint_about("5-3: 16 x 125 MHz"), "lists its crates in descending order");
   EXPECT_EQ(complaint_about("250-256: 16 x 125 MHz"), "names crate 256; crates are 0..255");
   EXPECT_EQ(complaint_about("1: 16 x 250 MHz"),
             "samples at 250 MHz; boards sample at 125 or 500 MHz");

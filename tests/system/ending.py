@@ -22,7 +22,7 @@ OF_THE_DAEMON = (DRAIN + BESIDE_IT) * SLOWER
 
 INTERRUPTED = {FAILED}, "interrupted"
 CONNECTING = {FAILED}, "interrupted|cannot connect"
-AT_THE_LIMIT = {FAILED}, "interrupted|not ended 10 s after a signal: it ends now"
+AT_THE_LIMIT = {FAILED}, "interrupted|still running 10 s after a signal: it ends now"
 DONE = {0}, "blocks stored"
 BY_THE_SIGNAL = {-s for s in (TERM, INT, HUP)}, ""
 STORED_OR_ON_DISK = {0}, "draining"

@@ -93,7 +93,7 @@ class OnADisk(harness.SystemTest):
     def test_a_start_in_a_bare_place_is_refused(self):
         _, sections = next(self.sections())
         said = self.refused(harness.BIN / "koto-l3d", "--config", self.write_config("bare.toml", **sections))
-        self.assertIn(f"{self.disk} is empty, as the place of a disk that is not mounted", said)
+        self.assertIn(f"{self.disk} is empty, like the place of a disk that is not mounted", said)
         self.assertEqual(list(self.disk.iterdir()), [])
 
     def starts(self):

@@ -82,7 +82,7 @@ TEST(an_answer_of_a_farm, tells_what_became_of_a_start_on_all_nodes) {
   EXPECT_EQ(start(holds, R"({"stands": "apart", "failure": "no room"})"),
             "run 8 has begun, but node 2 does not follow: no room");
   EXPECT_EQ(start(holds, R"({"stands": "missing", "state": "", "run": null})"),
-            "run 8 has begun, but node 2 is missing: it follows when it is back");
+            "run 8 has begun, but node 2 is missing: it follows the farm when it is back");
   EXPECT_EQ(start(R"({"failure": "run 8: node 2 has left"})"),
             "run 8: node 2 has left: it did not begin on any node");
   const std::string again = R"({"run": {"number": 8}, "order": {"number": 8}})";
@@ -116,7 +116,7 @@ TEST(an_answer_of_a_farm, tells_what_became_of_a_stop_on_all_nodes) {
   EXPECT_EQ(run_of_farm(of_farm(R"({"run": {"number": 0}})", "{}", "{}")), 0U);
   EXPECT_EQ(stop("{}", R"({"not_well": null})"), "");
   EXPECT_EQ(stop("{}", R"({"stands": "missing"})"),
-            "the run has ended, but node 2 is missing: it follows when it is back");
+            "the run has ended, but node 2 is missing: it follows the farm when it is back");
   const std::string table = table_of(of_farm(R"({"failure": "run 8: \u001b[2J"})", "{}", "{}"));
   EXPECT_NE(table.find("node 2 n2: running, run 8\n"), table.npos) << table;
   EXPECT_NE(table.find("run 8: ?[2J"), table.npos) << table;

@@ -79,16 +79,16 @@ void check_disk(const disk_use& use, findings& to) {
   const std::string what = "disk.room." + use.what;
   if (const std::string why = why_not_writable(use.folder); !why.empty()) {
     to.push_back({health::bad, what, fmt::format("{}: {}", use.what, why),
-                  fmt::format("chown USER {}, USER being the daemon's, or run the doctor as it",
+                  fmt::format("chown USER {} for the daemon's user, or run the doctor as that user",
                               there.string())});
     return;
   }
   struct statvfs disk {};
   if (::statvfs(there.c_str(), &disk) != 0) {
-    to.push_back(
-        {health::warning, what,
-         fmt::format("{} does not tell its free space: {}", there.string(), last_error().message()),
-         fmt::format("df {}", there.string())});
+    to.push_back({health::warning, what,
+                  fmt::format("the free space of {} cannot be read: {}", there.string(),
+                              last_error().message()),
+                  fmt::format("df {}", there.string())});
   } else {
     constexpr double giga = 1e9;
     const auto room = static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize);

@@ -30,14 +30,14 @@ void check_card(const host& h, const daemon_settings& s, const std::string& card
   const auto mtu = h.number("sys/class/net/" + card + "/mtu");
   if (mtu && *mtu < datagram)
     to.push_back({health::warning, "network.mtu." + card,
-                  fmt::format("{} carries {} bytes a packet, but a level-2 datagram has up to {}: "
-                              "each is fragmented, and lost if one fragment is lost",
+                  fmt::format("{} carries {} bytes per packet, but a level-2 datagram has up to "
+                              "{}: each is fragmented, and lost if a fragment is lost",
                               card, *mtu, datagram),
                   fmt::format("ip link set dev {} mtu 9000", card)});
   else if (mtu)
     to.push_back(
         {health::ok, "network.mtu." + card,
-         fmt::format("{} carries {} bytes a packet, enough for a level-2 datagram", card, *mtu),
+         fmt::format("{} carries {} bytes per packet, enough for a level-2 datagram", card, *mtu),
          ""});
   const auto rings = h.rings ? h.rings(card) : std::nullopt;
   if (rings && rings->now < rings->most)
@@ -96,7 +96,7 @@ void check_ports(const host& h, const daemon_settings& s, findings& to) {
     return to.push_back({health::ok, what, "no outgoing connection uses the daemon's ports", ""});
   to.push_back({health::warning, what,
                 fmt::format("ports {} are in the range of outgoing connections ({} to {}): one may "
-                            "be in use at a start",
+                            "be taken when the daemon starts",
                             open, outgoing.first, outgoing.last),
                 fmt::format("sysctl -w net.ipv4.ip_local_reserved_ports={0} && echo "
                             "net.ipv4.ip_local_reserved_ports={0} >>/etc/sysctl.d/koto-l3.conf",

@@ -43,7 +43,7 @@ void check_numa(const host& h, findings& to) {
   for (const std::string& name : h.names("sys/devices/system/node"))
     if (is_numbered(name, "node")) nodes.push_back(name);
   if (nodes.size() < 2)
-    return to.push_back({health::ok, what, "all processors are equally near to the memory", ""});
+    return to.push_back({health::ok, what, "all processors are equally close to the memory", ""});
   if (h.number("proc/sys/kernel/numa_balancing").value_or(0) != 0)
     return to.push_back({health::warning, what,
                          fmt::format("{} NUMA nodes, and the kernel moves pages between them while "

@@ -43,7 +43,7 @@ bool block_selector::add(const packed_event_view& event) {
   for (std::uint32_t i = 0; i < n; ++i) {
     const packed_fragment f = event.fragment(i);
     if (f.crate >= filler_.crates().size())
-      throw wrong(fmt::format("it has a fragment of place {} of the readout, which has {} crates",
+      throw wrong(fmt::format("it has a fragment for crate place {}, but the readout has {} crates",
                               f.crate, filler_.crates().size()));
     raw += f.form == fragment_form::raw ? 1U : 0U;
     if (!rebuild_fragment(event, i, fragments_[i], strong::decode_all)) return false;

@@ -23,8 +23,8 @@ const true_event& truth_beside::of(const decided_event& next) {
   while (found && may_lack_ && !is_it()) found = reader_.next(event_, key_);
   if (!found || !is_it())
     throw command_error(
-        fmt::format("{} is not the truth of {}: spill {} event {} is not at its place", name_,
-                    data_, entry.spill, entry.number));
+        fmt::format("{} is not the truth of {}: spill {} event {} is missing where it should be",
+                    name_, data_, entry.spill, entry.number));
   const bool knows_trigger = (next.summary.unknown & trigger_unknown) == 0;
   if (event_.since_spill != next.since_spill ||
       (knows_trigger && next.summary.trigger != (event_.trigger_bits & l2::payload_mask)))

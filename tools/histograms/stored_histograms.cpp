@@ -62,7 +62,7 @@ private:
     if (others_ > 0) return "holds no histograms of that spill, only of others";
     if (choice_.run || choice_.node) return "holds no histograms of that run and node";
     return "holds no histograms: no selection ran, histograms.one_in was 0, the spills had not "
-           "ended, or a version before them wrote it";
+           "ended, or an older version wrote it";
   }
 
   void take(const block_header& block, std::string_view text) {

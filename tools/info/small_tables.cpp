@@ -84,7 +84,7 @@ void describe_run_record(const fs::path& file, information& to) {
   to.facts["bytes"] = text.size();
   if (text.size() < sizeof(run_record)) {
     to.damage.push_back(
-        fmt::format("it has {} bytes in place of {}", text.size(), sizeof(run_record)));
+        fmt::format("it has {} bytes instead of {}", text.size(), sizeof(run_record)));
     return;
   }
   const auto r = load<run_record>(reinterpret_cast<const std::byte*>(text.data()));

@@ -182,7 +182,7 @@ found_event find_in_level2(const fs::path& path, const wanted_event& wanted, con
     return found;
   }
   if (reader.damage())
-    throw command_error(fmt::format("{} is damaged, {}, and has no such event before that",
+    throw command_error(fmt::format("{} is damaged, {}, and has no such event before the damage",
                                     path.string(), reader.damage()->text()));
   refuse_absent(path, wanted, seen);
 }

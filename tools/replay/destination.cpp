@@ -133,7 +133,7 @@ replay_rate parse_rate(std::string_view whole) {
   if (!value || *value <= 0) refuse(whole, wanted);
   const auto bounded = [&](replay_rate::kind how, double per_second) {
     if (per_second < lowest_rate || per_second > highest_rate)
-      refuse(whole, "a rate between 0.1 and 10^15 a second");
+      refuse(whole, "a rate between 0.1 and 10^15 per second");
     return replay_rate{how, per_second};
   };
   if (text == "ev/s") return bounded(replay_rate::kind::events, *value);

@@ -185,7 +185,7 @@ bool rerun(const std::string& file, const compute_settings& where) {
     same = compare(compute(b, where, codec, selection), reference, b);
   }
   if (b.results.empty()) {
-    print_plain("no output was stored: there was none\n");
+    print_plain("no output was stored: the device gave none\n");
   } else {
     same = compare(stored(b), reference, b) && same;
   }

@@ -37,7 +37,7 @@ std::string nodes_apart(const json::object& farm, bool& waits) {
     if (stands == "in_order") continue;
     std::string why;
     if (stands == "missing")
-      why = "is missing: it follows when it is back";
+      why = "is missing: it follows the farm when it is back";
     else if (!failure.empty())
       why = "does not follow: " + failure;
     else

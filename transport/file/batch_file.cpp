@@ -282,7 +282,7 @@ batch_file read_batch_file(const std::filesystem::path& name) {
   const auto head = in.header<file_header>("the header");
   if (head.version != version || head.sections != sections)
     fail(name, "has version {}, which this program cannot read", head.version);
-  if (head.bytes != in.size()) fail(name, "has {} bytes in place of {}", in.size(), head.bytes);
+  if (head.bytes != in.size()) fail(name, "has {} bytes instead of {}", in.size(), head.bytes);
   batch_file batch;
   std::uint32_t kind = 0;
   std::apply([&](auto&... rows) { (read_section(in, name, ++kind, rows), ...); },

@@ -74,8 +74,8 @@ std::string content_of(const std::string& path, mode_t forbidden) {
   if (forbidden != public_forbidden && in.text.find(public_remark) != in.text.npos)
     fail(path + " holds a public key; a secret key is needed here");
   if ((in.mode & forbidden) != 0) {
-    fail(path + " may be read or written by others: chmod 600, and new keys if others had a chance "
-                "to read it");
+    fail(path + " may be read or written by others: chmod 600, and make new keys if others may "
+                "have read it");
   }
   return std::move(in.text);
 }

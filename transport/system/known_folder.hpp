@@ -56,8 +56,8 @@ namespace l3 {
   if (above.empty() || std::filesystem::is_directory(folder, error)) return {};
   if (is_mounted(above) || !std::filesystem::is_empty(above, error)) return {};
   return above.string() +
-         " is empty, as the place of a disk that is not mounted: mount it, or make "
-         "the folder with mkdir";
+         " is empty, like the place of a disk that is not mounted: mount the disk, or make the "
+         "folder with mkdir";
 }
 
 /// Makes the last folder of the path, unless a service runs. Returns why there is no folder; empty

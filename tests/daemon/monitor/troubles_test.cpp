@@ -210,7 +210,7 @@ const row rows[] = {
        l.now.latest_spills = {{35, 920, 0, 1400, 480}};
      },
      severity::critical, losing::now,
-     "480 of 1400 events of spill 35 did not arrive at all, by the ends of spill"},
+     "480 of 1400 events of spill 35 did not arrive at all, according to the ends of spill"},
     {"events_missing",
      [](looks& l) {
        l.now.latest_spills = {{35, 1399, 0, 1400, 1}};
@@ -269,7 +269,7 @@ const row rows[] = {
     {"no_pause", [](looks& l) { l.now.run.waits = 10; }, severity::warning, losing::no,
      "then begins or ends within a spill"},
     {"no_data", [](looks& l) { l.now.data_age = 301; }, severity::note, losing::no,
-     "no data have come for 5 min"},
+     "no data have arrived for 5 min"},
     {"no_frame",
      [](looks& l) {
        l.now.account.events.shed["no_frame"] = 30;

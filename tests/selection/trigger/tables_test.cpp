@@ -332,7 +332,7 @@ TEST(tables, what_does_not_fit_the_detector_is_told_where_it_stands) {
   const std::pair<std::string, std::string> cases[] = {
       // Two names whose hashes collide.
       {"[[line]]\nname = \"costarring\"\n[[line]]\nname = \"liquid\"\n",
-       "4:8: the stream would call \"liquid\" and \"costarring\" by the same number"},
+       "4:8: \"liquid\" and \"costarring\" would have the same number in the stream"},
       {one_line + "vetoes = [\"CBAR\", \"CBRA\"]\n",
        "3:19: the detector has no counter \"CBRA\"; did you mean CBAR?"},
       {"[[counter]]\nname = \"X\"\n" + one_line, "2:8: the detector has no counter \"X\""},

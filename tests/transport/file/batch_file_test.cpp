@@ -114,7 +114,7 @@ TEST_F(batch_files, are_refused_cut_off_or_grown) {
   auto longer = good;
   longer.resize(good.size() + 8);
   replace(longer);
-  EXPECT_NE(read().find("in place of"), std::string::npos);
+  EXPECT_NE(read().find("instead of"), std::string::npos);
 }
 
 TEST_F(batch_files, that_cannot_be_written_leave_nothing) {
