@@ -19,11 +19,6 @@
 #include "tools/evaluate/file_batches.hpp"
 #include "tools/interrupt.hpp"
 
-namespace CLI {
-class App;
-class Option;
-} // namespace CLI
-
 namespace l3 {
 
 struct selection_options {
