@@ -123,7 +123,7 @@ struct run_view {
 /// States of a node's parts that are no figures.
 struct part_states {
   bool receiver_absent = false;
-  bool receiver_silent = false; ///< absent, but connected
+  bool receiver_silent = false; ///< absent, and was connected
   bool receiver_slow = false;   ///< it was lately
   bool receiver_refuses = false;
   bool receiver_wrong = false; ///< it claims to have blocks that were never sent to it

@@ -657,11 +657,11 @@ found receiver_absent(const snap&, const snap& now) {
   }
   const bool silent = now.parts.receiver_silent;
   const std::string why =
-      silent ? "the receiver at " + now.receiver + " is connected, but has not answered for two " +
-                   "seconds or longer: its disk is slow, or it is stopped"
+      silent ? "the receiver at " + now.receiver + " was connected, but has not answered for two " +
+                   "seconds or longer: its disk is slow, it is stopped, or the line is cut"
              : "no receiver answers at " + now.receiver + ", or it refuses this daemon";
   finding f = warning(why + "; events wait in memory" + (now.spool ? ", then on disk" : ""));
-  if (silent) f.action = "look at the page of the receiver and at the disk of its store";
+  if (silent) f.action = "look at the page of the receiver, the disk of its store and the network";
   return fills(f, now, true);
 }
 

@@ -63,7 +63,6 @@ kill_receiver, stop_receiver, begin_receiver = lambda s: s.receiver.kill(), lamb
 freeze_receiver, thaw_receiver = lambda s: s.receiver.signal(signal.SIGSTOP), lambda s: s.receiver.signal(signal.SIGCONT)
 ledger_is_a_folder = lambda s: ((s.store / "ledger.json").unlink(missing_ok=True), (s.store / "ledger.json").mkdir())
 ledger_is_no_folder = lambda s: (s.store / "ledger.json").rmdir()
-stop_for_3_s = lambda program: lambda s: (program(s).signal(signal.SIGSTOP), time.sleep(3), program(s).signal(signal.SIGCONT))
 make_room = lambda s: (s.disk / "other").unlink()
 undo = lambda s: s.undoing.pop()()
 # What a crate sends in place of the datagrams of whole()
@@ -125,6 +124,40 @@ def runs_freely(s):
     s.beam.set()
     s.stuttering.join()
     s.restart()
+
+
+def stop_for_3_s(s):
+    told = s.receiver.said().count("node_missing")
+    s.daemon.signal(signal.SIGSTOP)
+    time.sleep(3)
+    s.daemon.signal(signal.SIGCONT)
+    assert s.receiver.said().count("node_missing") == told, s.receiver.said()
+
+
+def slow_disk(s):
+    """A receiver that answers only now and then, as one that waits for its disk."""
+    s.is_slow = True
+
+    def stop_and_go():
+        while s.is_slow:
+            s.receiver.signal(signal.SIGSTOP)
+            time.sleep(4)
+            s.receiver.signal(signal.SIGCONT)
+            time.sleep(0.3)
+    s.stuttering = threading.Thread(target=stop_and_go, daemon=True)
+    s.stuttering.start()
+
+
+def stays_absent(s):
+    until = time.monotonic() + 9
+    while time.monotonic() < until:
+        assert s.headline()[0] == "receiver_absent", s.last
+        time.sleep(0.1)
+
+
+def fast_disk(s):
+    s.is_slow = False
+    s.stuttering.join()
 
 
 def a_thread_stands(s):
@@ -283,6 +316,7 @@ SYSTEMS = {
     "link": ({}, [
         row("the receiver is killed", (kill_receiver, ABSENT), (pause, "receiver:receiver_down critical"), (begin_receiver, None)),
         row("the receiver stands still", (freeze_receiver, ABSENT), (thaw_receiver, None)),
+        row("the disk of the receiver is slow", (slow_disk, ABSENT, "disk is slow"), (stays_absent, ABSENT), (fast_disk, None)),
         row("the receiver does not know the daemon's key", (with_keys, ABSENT), (both(kill_receiver, begin_receiver, back), None)),
         row("the receiver's name has no address", (restart(forward={"to": "tcp://no.such.invalid:1"}), ABSENT, "no.such.invalid"), (back, None)),
         row("a crate is silent and the receiver is away, then only that", (both(crates(3, does=silent), kill_receiver), CRATE, "crate 3 "),
@@ -328,7 +362,7 @@ SYSTEMS = {
     "healthy": ({}, [
         row("the sender stalls", (beam(of_crate=stalls), None)),
         row("the beam pauses", (beam(on=False), None)),
-        row("the daemon is stopped for 3 s", (both(beam(holds=False), stop_for_3_s(lambda s: s.daemon)), None)),
+        row("the daemon is stopped for 3 s", (both(beam(holds=False), stop_for_3_s), None)),
         row("1 % of events are incomplete, of all crates alike", (beam(of_crate=one_in_100), None), may=("events_incomplete",)),
         row("the processors are busy", (both(repaired, busy), None)),
         row("the sender starts again inside a run", (begins_again, NOTHING, "restarted"), (goes_on, None), may=MILDER),

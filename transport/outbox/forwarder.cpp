@@ -180,6 +180,8 @@ void forwarder::not_welcome(way& any_more, bool broke, time_point now) {
                           now);
     return window_.lost(any_more.number);
   }
+  const bool is_late = now >= window_.answered_at() + silence_limit;
+  if (broke && window_.is_welcome() && is_late) stalled_ = true;
   window_.connection_changed(broke, now);
 }
 
@@ -192,8 +194,8 @@ void forwarder::take(way& from, const link_header& header, std::string_view body
   if (header.session != source_.lane().identity.session) return;
   asked_ = false;
   for (way& w : ways_) w.has_all = false;
-  if (window_.is_welcome() && now >= window_.answered_at() + silence_limit)
-    slow_until_ = now + slow_for;
+  const bool was_silent = stalled_.exchange(false) || window_.is_welcome();
+  if (was_silent && now >= window_.answered_at() + silence_limit) slow_until_ = now + slow_for;
   const bool one_more = window_.is_welcome() && others_are_welcome(from);
   const auto answer = read_answer(std::as_bytes(std::span(body)));
   const std::uint32_t receiver = answer ? answer->receiver : 0;

@@ -51,8 +51,8 @@ public:
 
   /// Whether the receiver has welcomed the lane and answered within the last seconds. Any thread.
   [[nodiscard]] bool connected() const;
-  /// Whether the receiver is connected, but silent. Any thread.
-  [[nodiscard]] bool is_silent() const { return window_.is_welcome() && !answers(); }
+  /// Whether the receiver fell silent while it was connected. Any thread.
+  [[nodiscard]] bool is_silent() const { return (window_.is_welcome() || stalled_) && !answers(); }
   /// Whether the receiver answered lately after such a silence. Any thread.
   [[nodiscard]] bool is_slow() const { return steady_clock::now() < slow_until_.load(); }
   /// Whether an answering receiver stores nothing: it does not store blocks or does not welcome
@@ -105,7 +105,8 @@ private:
   std::optional<unknown_receiver> unknown_;
 
   time_point last_sent_at_;
-  bool asked_ = false; ///< something was sent since the receiver last answered
+  bool asked_ = false;                ///< something was sent since the receiver last answered
+  std::atomic<bool> stalled_ = false; ///< the connection broke after a silence
   std::atomic<time_point> turned_at_{};
   std::atomic<time_point> slow_until_{};
   std::atomic<time_point> drain_until_{never};

@@ -363,7 +363,7 @@ const row rows[] = {
      losing::no, "no receiver answers at tcp://10.0.0.1:42200"},
     {"receiver_absent",
      [](looks& l) { l.now.parts.receiver_absent = l.now.parts.receiver_silent = true; },
-     severity::warning, losing::no, "is connected, but has not answered"},
+     severity::warning, losing::no, "was connected, but has not answered"},
     {"receiver_absent",
      [](looks& l) {
        l.now.parts.receiver_absent = true;
