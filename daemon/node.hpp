@@ -4,7 +4,6 @@
 // admitted events. Any thread can read its counters at any time, without waiting for the data path.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>

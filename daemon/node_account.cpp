@@ -3,7 +3,6 @@
 #include "daemon/node_parts.hpp"
 
 #include <algorithm>
-#include <optional>
 
 #include <fmt/format.h>
 

@@ -2,7 +2,6 @@
 #include "daemon/node_parts.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <iterator>
 #include <random>
 #include <span>

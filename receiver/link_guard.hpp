@@ -6,8 +6,6 @@
 #pragma once
 
 #include <array>
-#include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `l3-receiver-metrics-reference` prints docs/receiver-metrics.md.
 #include <cstdio>
-#include <string>
 
 #include "monitor/trouble_reference.hpp"
 #include "receiver/troubles.hpp"

@@ -5,7 +5,6 @@
 #include <tuple>
 #include <utility>
 
-#include <fmt/format.h>
 #include <sys/statvfs.h>
 
 #include "monitor/log.hpp"

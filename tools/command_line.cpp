@@ -10,7 +10,6 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
 
 #include "config/toml/complaints.hpp"
 #include "config/toml/value.hpp"

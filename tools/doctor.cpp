@@ -4,7 +4,6 @@
 #include <memory>
 
 #include <boost/json.hpp>
-#include <fmt/format.h>
 
 #include "config/load.hpp"
 #include "selection/engine/engine.hpp"

@@ -5,7 +5,6 @@
 #include <memory>
 
 #include <boost/json.hpp>
-#include <fmt/format.h>
 
 #include "tools/command.hpp"
 #include "tools/evaluate/evaluated_file.hpp"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // `koto-l3 extract`: writes the original fragments of a store, or of a spool that no daemon uses.
-#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>

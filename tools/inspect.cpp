@@ -3,8 +3,6 @@
 #include <charconv>
 #include <memory>
 
-#include <fmt/format.h>
-
 #include "config/load.hpp"
 #include "tools/command.hpp"
 #include "tools/inspect/event_report.hpp"

@@ -3,8 +3,6 @@
 #include <memory>
 #include <string>
 
-#include <fmt/format.h>
-
 #include "tools/command.hpp"
 #include "tools/print.hpp"
 #include "transport/link/link_keys.hpp"

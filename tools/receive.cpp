@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `koto-l3 receive`: the receiving end of the output link. Stores blocks and acknowledges them.
 #include <algorithm>
-#include <cerrno>
 #include <filesystem>
 #include <memory>
 #include <system_error>

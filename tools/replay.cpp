@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `koto-l3 replay`: sends a file of level-2 data like the electronics.
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <system_error>

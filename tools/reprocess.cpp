@@ -2,11 +2,9 @@
 // `koto-l3 reprocess`: decides and packs the events of one store file again, into a file of the
 // same name in another folder. Existing results are not made again.
 #include <memory>
-#include <optional>
 #include <string>
 
 #include <boost/json.hpp>
-#include <fmt/format.h>
 
 #include "monitor/version.hpp"
 #include "tools/command.hpp"

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // `koto-l3 verify`: compares the sent events with the stored ones, and both with the ledgers.
-#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
-#include <utility>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <new>
-#include <stdexcept>
-#include <system_error>
 #include <utility>
 
 #include <boost/json.hpp>

@@ -2,7 +2,6 @@
 #include "daemon/compute/pipeline.hpp"
 
 #include <algorithm>
-#include <exception>
 
 #include "gpu/memory/numa.hpp"
 #include "transport/format/time.hpp"

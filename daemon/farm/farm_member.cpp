@@ -6,7 +6,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "monitor/log.hpp"
 #include "transport/link/link_keys.hpp"

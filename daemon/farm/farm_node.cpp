@@ -6,7 +6,6 @@
 #include <iterator>
 #include <random>
 #include <span>
-#include <stdexcept>
 #include <utility>
 
 #include <fmt/format.h>

@@ -2,7 +2,6 @@
 // A node's standing in its farm as plain values, for run control, page and metrics.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>

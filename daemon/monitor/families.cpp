@@ -6,8 +6,6 @@
 #include <iterator>
 #include <span>
 
-#include <fmt/format.h>
-
 #include "daemon/monitor/troubles.hpp"
 
 namespace l3 {

@@ -9,7 +9,6 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "daemon/compute/histogram_book.hpp"
 #include "daemon/monitor/reference_report.hpp"

@@ -2,7 +2,6 @@
 // `l3-metrics-reference` prints docs/metrics.md, or a file with a part about the daemon's troubles:
 // `l3-metrics-reference alerts|alerts-test|runbook FILE`.
 #include <cstdio>
-#include <string>
 
 #include "daemon/monitor/status.hpp"
 #include "daemon/monitor/troubles.hpp"

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <functional>
 #include <set>
-#include <span>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -6,7 +6,6 @@
 // format is in docs/formats.md, section 13.
 #pragma once
 
-#include <array>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>

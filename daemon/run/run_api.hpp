@@ -5,8 +5,6 @@
 #pragma once
 
 #include <functional>
-#include <string>
-#include <vector>
 
 #include "config/settings.hpp"
 #include "daemon/farm/farm_member.hpp"

@@ -2,11 +2,8 @@
 #include "daemon/run/run_host.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <limits>
-#include <span>
 #include <stdexcept>
-#include <system_error>
 #include <thread>
 #include <utility>
 

@@ -5,8 +5,6 @@
 #include <cmath>
 #include <limits>
 
-#include <fmt/format.h>
-
 #include "config/toml/complaints.hpp"
 #include "selection/detector/pulse_form.hpp"
 #include "selection/detector/pulse_reach.hpp"

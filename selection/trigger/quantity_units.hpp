@@ -4,7 +4,6 @@
 #pragma once
 
 #include <limits>
-#include <optional>
 #include <string_view>
 
 #include "transport/format/summary.hpp"

@@ -7,7 +7,6 @@
 // remember their place for the message.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>

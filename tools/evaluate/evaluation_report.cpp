@@ -2,7 +2,6 @@
 #include "tools/evaluate/evaluation.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include <fmt/format.h>
 

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "monitor/version.hpp"
 #include "selection/trigger/line_id.hpp"

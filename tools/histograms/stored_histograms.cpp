@@ -2,9 +2,7 @@
 #include "tools/histograms/stored_histograms.hpp"
 
 #include <array>
-#include <cstring>
 #include <fstream>
-#include <map>
 #include <set>
 #include <string>
 #include <utility>

@@ -7,7 +7,6 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "transport/histograms/histogram_json.hpp"
 #include "transport/store/store_reader.hpp"

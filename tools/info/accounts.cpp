@@ -4,7 +4,6 @@
 #include <vector>
 
 #include <boost/json.hpp>
-#include <fmt/format.h>
 
 #include "tools/command_error.hpp"
 #include "tools/info/information.hpp"

@@ -2,9 +2,7 @@
 #include "tools/replay/node_stream.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 #include <system_error>
-#include <utility>
 
 #include <fmt/format.h>
 

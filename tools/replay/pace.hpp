@@ -4,7 +4,6 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
 
 #include "tools/replay/destination.hpp"
 #include "tools/replay/source.hpp"

@@ -3,7 +3,6 @@
 // reads the daemon's answers. Only the constructor waits.
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <span>

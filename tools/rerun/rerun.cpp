@@ -2,10 +2,8 @@
 #include "tools/rerun/rerun.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <memory>
 #include <optional>
 #include <span>
 #include <vector>

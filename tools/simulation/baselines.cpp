@@ -5,7 +5,6 @@
 #include <cmath>
 #include <span>
 #include <stdexcept>
-#include <string>
 
 #include <fmt/format.h>
 

@@ -4,7 +4,6 @@
 // event have the same time stamp.
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>

@@ -2,7 +2,6 @@
 #include "tools/verify/comparison.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <iterator>
 #include <map>
 #include <set>

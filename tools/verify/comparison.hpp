@@ -5,7 +5,6 @@
 // through an index of the store, so that memory does not grow with their size.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>

@@ -11,7 +11,6 @@
 #include <string_view>
 #include <system_error>
 #include <tuple>
-#include <utility>
 #include <vector>
 
 #include "gpu/codec/decode_all.hpp"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/verify/agreement.hpp"
 
-#include <algorithm>
 #include <string_view>
 
 namespace l3 {

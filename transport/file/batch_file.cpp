@@ -2,7 +2,6 @@
 #include "transport/file/batch_file.hpp"
 
 #include <array>
-#include <cstring>
 #include <span>
 #include <stdexcept>
 #include <system_error>

@@ -2,7 +2,6 @@
 // Sizes and rates with their unit in the type; durations are std::chrono.
 #pragma once
 
-#include <chrono>
 #include <compare>
 #include <cstdint>
 

@@ -5,7 +5,6 @@
 // to.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>

@@ -8,12 +8,10 @@
 #include <cstdint>
 #include <functional>
 #include <future>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <zmq.hpp>

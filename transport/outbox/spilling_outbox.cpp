@@ -2,7 +2,6 @@
 #include "transport/outbox/spilling_outbox.hpp"
 
 #include <algorithm>
-#include <string>
 #include <utility>
 
 #include <poll.h>

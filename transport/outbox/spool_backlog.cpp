@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/outbox/spool_backlog.hpp"
 
-#include <algorithm>
-
 namespace l3 {
 
 spool_backlog::spool_backlog(spool& disk, const block_identity& own) : disk_(disk) {
