@@ -97,6 +97,12 @@ private:
   CLI::App* of_;
 };
 
+/// --skip-damaged: damaged parts of a store are skipped and reported without an error.
+inline option add_skip_damaged_flag(command_line command, bool& skips) {
+  return command.add_flag("--skip-damaged", skips,
+                          "end with 0 even if damaged places are skipped, and say how many");
+}
+
 /// Reports a mistake in an option's value.
 [[noreturn]] void refuse_option(const std::string& name, const std::string& why);
 

@@ -23,7 +23,6 @@
 #include "tools/info/information.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/print.hpp"
-#include "tools/replay/file_fault.hpp"
 #include "tools/verify/agreement.hpp"
 #include "tools/verify/payload_tally.hpp"
 #include "tools/verify/store_folder.hpp"

@@ -13,7 +13,6 @@
 #include "tools/evaluate/stress.hpp"
 #include "tools/info/information.hpp"
 #include "tools/print.hpp"
-#include "tools/replay/file_fault.hpp"
 #include "tools/whole_number.hpp"
 
 namespace l3 {
@@ -28,7 +27,6 @@ struct options {
   std::vector<std::string> selections{built_in};
   std::string truth;
   std::string signal_line = usual_signal_line;
-  bool skip_damaged = false;
   bool json = false;
   bool stress = false;
   bool list = false;
@@ -91,10 +89,9 @@ int evaluate(options o) {
   check_readable(o.run.in);
   if (o.truth.empty()) o.truth = o.run.in + ".truth.jsonl";
   check_readable(o.truth);
-  file_batches in(o.run.in, with_flag(o.skip_damaged));
+  file_batches in(o.run.in);
   std::vector<evaluated_file> all;
   for (const std::string& file : o.selections) all.push_back(evaluate_one(o, file, in, signals));
-  tell(o.run.in, in.skipped());
   if (all[0].result.sum.events == 0) throw command_error(o.run.in + " holds no events");
   if (o.json) {
     json::array list;
@@ -158,7 +155,6 @@ void add_evaluate(command_line program, command_body& run) {
       .needs(stress);
   c.add_option("--out", o->rows.out, "folder for the signal's events, truth and decisions")
       .needs(stress);
-  add_skip_damaged_flag(c, o->skip_damaged).excludes(stress);
   c.add_flag("--json", o->json, "report as JSON");
   c.callback([o, &run] { run = [o] { return evaluate(*o); }; });
 }

@@ -14,7 +14,6 @@
 #include "tools/interrupt.hpp"
 #include "tools/print.hpp"
 #include "tools/progress.hpp"
-#include "tools/replay/file_fault.hpp"
 #include "tools/verify/extraction.hpp"
 #include "tools/verify/payload_tally.hpp"
 #include "tools/verify/store_folder.hpp"

@@ -23,7 +23,6 @@
 #include "tools/interrupt.hpp"
 #include "tools/pending_file.hpp"
 #include "tools/print.hpp"
-#include "tools/replay/file_fault.hpp"
 #include "tools/status/http_get.hpp"
 #include "tools/whole_number.hpp"
 #include "transport/histograms/comparison.hpp"

@@ -17,7 +17,6 @@
 #include "tools/pending_file.hpp"
 #include "tools/print.hpp"
 #include "tools/progress.hpp"
-#include "tools/replay/file_fault.hpp"
 #include "tools/replay/tcp_replay.hpp"
 #include "tools/replay/udp_replay.hpp"
 #include "tools/whole_number.hpp"
@@ -66,7 +65,6 @@ struct options {
   std::uint32_t end_delay_ms = 200;
   std::uint64_t window = 256;
   double timeout = 30;
-  bool skip_damaged = false;
   bool json = false;
 };
 
@@ -135,15 +133,11 @@ int replay(const options& o) {
 
   interrupt interrupted;
   auto line = std::make_unique<progress>("reading", 0, "bytes");
-  const replay_source source(
-      o.file,
-      [&](std::uint64_t n) {
-        interrupted.check();
-        line->update(n);
-      },
-      with_flag(o.skip_damaged));
+  const replay_source source(o.file, [&](std::uint64_t n) {
+    interrupted.check();
+    line->update(n);
+  });
   line->clear();
-  tell(o.file, source.skipped());
   if (o.rate.empty()) check_times(o, source);
   line = std::make_unique<progress>("replay", source.events() * o.loops, "events");
   const replay_watch watch{[&] { return interrupted.came(); },
@@ -239,7 +233,6 @@ void add_replay(command_line program, command_body& run) {
         return good ? "" : text + " is not a number of seconds above 0, up to a million";
       })
       .capture_default_str();
-  add_skip_damaged_flag(c, o->skip_damaged);
   c.add_flag("--json", o->json, "report as JSON");
   c.callback([o, &run] { run = [o] { return replay(*o); }; });
 }

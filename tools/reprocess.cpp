@@ -11,7 +11,6 @@
 #include "tools/info/information.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/print.hpp"
-#include "tools/replay/file_fault.hpp"
 #include "tools/reprocess/file_reprocessor.hpp"
 #include "tools/verify/payload_tally.hpp"
 #include "transport/store/block_file.hpp"

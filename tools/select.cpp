@@ -18,7 +18,6 @@
 #include "tools/evaluate/stored_settings.hpp"
 #include "tools/info/information.hpp"
 #include "tools/print.hpp"
-#include "tools/replay/file_fault.hpp"
 #include "tools/verify/store_folder.hpp"
 
 namespace l3 {
@@ -165,14 +164,13 @@ private:
 };
 
 int select_level2(const options& o, interrupt& signals) {
-  file_batches in(o.run.in, with_flag(o.skip_damaged));
+  file_batches in(o.run.in);
   const loaded_selection selection = load_selection(o.run, in.crates(), in.run());
   const auto compute = make_selecting_engine(o.run, in.capacity(o.run.batch), selection);
   report said(o, compute->name(), selection);
   for_each_decided(
       in, *compute, [&](const decided_event& e) { said.add(e, in.run()); }, "select", signals);
   said.end(selection);
-  tell(o.run.in, in.skipped());
   return 0;
 }
 

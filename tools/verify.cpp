@@ -117,11 +117,7 @@ void print_remarks(const remarks& r) {
                 r.fates->stored_and_again);
 }
 
-void print_left_out(const std::string& sent, const comparison& c) {
-  const left_out& l = c.sent_left_out;
-  if (l.places > 0)
-    print_plain("{}; {} stored events may be among these, and are not compared\n", text_of(sent, l),
-                c.unchecked);
+void print_left_out(const comparison& c) {
   if (c.skip_damaged && c.damaged > 0)
     print_plain("the store is damaged at {} places, which are skipped; {} events are missing, of "
                 "which {} may have been there according to the ledgers\n",
@@ -202,11 +198,6 @@ void print_json(const comparison& c, const boost::json::object& payloads,
       {"examples", examples},
       {"payloads", payloads},
       {"sent_damage", c.sent_damage},
-      {"left_out", json::object{{"places", c.sent_left_out.places},
-                                {"bytes", c.sent_left_out.bytes},
-                                {"records", c.sent_left_out.records},
-                                {"to_the_end", c.sent_left_out.to_the_end},
-                                {"unchecked", c.unchecked}}},
       {"ledgers", ledgers},
       {"fates", json_of(r.fates)},
       {"torn_ends", r.torn_ends.size()},
@@ -311,8 +302,7 @@ int verify(const options& o) {
                                         {said.fates ? said.fates->came_again() : 0, c.sent,
                                          kind_of(o.folder), said.runs, c.sent_bytes});
   c.unreadable = unreadable_events(agreements);
-  const damage_of skipped{c.skip_damaged && c.damaged > 0,
-                          c.skip_damaged && c.sent_left_out.places > 0};
+  const bool skipped = c.skip_damaged && c.damaged > 0;
   const bool ledgers_hold = hold(agreements, skipped);
   const auto payloads =
       json_of(c.payloads, c.payloads.events() > 0 ? stored_settings(o.folder, signals).line_names()
@@ -322,9 +312,8 @@ int verify(const options& o) {
   } else {
     print_table(o.sent, c, payloads, agreements);
     print_remarks(said);
-    print_left_out(o.sent, c);
-    print_verdict(c, skipped.store || skipped.file, ledgers_hold, !expected.empty(),
-                  said.objections);
+    print_left_out(c);
+    print_verdict(c, skipped, ledgers_hold, !expected.empty(), said.objections);
     if (c.missing > 0 && said.fates) print_missing(c.missing, *said.fates);
   }
   return c.holds() && ledgers_hold && said.objections.empty() ? 0 : exit_failure;
@@ -369,7 +358,7 @@ void add_verify(command_line program, command_body& run) {
                "the calibration that the daemon used");
   add_record_flag(c, o->selection.files).needs(selection);
   c.add_flag("--skip-damaged", o->skip_damaged,
-             "skip damaged data, report how much, and compare the rest")
+             "skip damaged places of the store, report how many, and compare the rest")
       .excludes(selection);
   c.add_flag("--json", o->json, "report as JSON");
   c.callback([o, &run] { run = [o] { return verify(*o); }; });

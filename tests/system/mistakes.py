@@ -116,7 +116,7 @@ TABLE = [
     ("koto-l3 reprocess store new --selection built-in", FAILED, "which `koto-l3 select` reads: a complete file of a store is needed here"),
     ("koto-l3 pack sent.l2raw new", FAILED, "which `koto-l3 replay` reads: a file of bare samples is needed here"),
     ("koto-l3 select sent.l2raw --selection folder", MISSING, "folder is a folder, not a file"),
-    ("koto-l3 replay text --to tcp://127.0.0.1:1 --skip-damaged", FAILED, "text is not an .l2raw file\n"),
+    ("koto-l3 replay text --to tcp://127.0.0.1:1", FAILED, "text is not an .l2raw file"),
     ("koto-l3 replay other.l2raw --to tcp://127.0.0.1:1", FAILED, "has version 2 of .l2raw files at offset 0, but this program reads"),
     ("koto-l3 replay late.l2raw --to udp://127.0.0.1:1+1", FAILED, "use --rate to ignore the file's times"),
     ("koto-l3 rerun sent.l2raw", FAILED, "sent.l2raw is not a .l3batch file"),

@@ -12,16 +12,13 @@
 
 namespace l3 {
 
-truth_beside::truth_beside(std::string truth, std::string data, const detector& d, bool may_lack)
-    : name_(std::move(truth)), data_(std::move(data)), may_lack_(may_lack),
+truth_beside::truth_beside(std::string truth, std::string data, const detector& d)
+    : name_(std::move(truth)), data_(std::move(data)),
       reader_(opened([&] { return truth_reader(name_, d); })) {}
 
 const true_event& truth_beside::of(const decided_event& next) {
   const event_entry& entry = next.event;
-  const auto is_it = [&] { return key_ == event_key{entry.spill, entry.number}; };
-  bool found = reader_.next(event_, key_);
-  while (found && may_lack_ && !is_it()) found = reader_.next(event_, key_);
-  if (!found || !is_it())
+  if (!reader_.next(event_, key_) || key_ != event_key{entry.spill, entry.number})
     throw command_error(
         fmt::format("{} is not the truth of {}: spill {} event {} is missing where it should be",
                     name_, data_, entry.spill, entry.number));
@@ -36,8 +33,7 @@ const true_event& truth_beside::of(const decided_event& next) {
 }
 
 void truth_beside::finish() {
-  if (!may_lack_ && reader_.next(event_, key_))
-    throw command_error(name_ + " continues after " + data_);
+  if (reader_.next(event_, key_)) throw command_error(name_ + " continues after " + data_);
 }
 
 namespace {
@@ -58,7 +54,7 @@ evaluated_file evaluate_file(const selection_options& run, const std::string& tr
   const std::uint32_t signal = index_of_line(one.lines, signal_line);
   if (signal == max_lines && signal_line != usual_signal_line)
     throw command_error(run.files.lines + " has no line " + signal_line, exit_usage);
-  truth_beside truth(truth_file, run.in, selection.what, in.goes_on_at_damage());
+  truth_beside truth(truth_file, run.in, selection.what);
   in.rewind();
   for_each_decided(
       in, *compute,

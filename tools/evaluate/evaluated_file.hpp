@@ -16,9 +16,8 @@ namespace l3 {
 
 class truth_beside {
 public:
-  /// `data`: name for messages. `may_lack`: events of the data may be missing because of damage.
-  /// Throws command_error if the truth cannot be opened.
-  truth_beside(std::string truth, std::string data, const detector& d, bool may_lack = false);
+  /// `data`: name for messages. Throws command_error if the truth cannot be opened.
+  truth_beside(std::string truth, std::string data, const detector& d);
 
   /// The truth of the file's next event. Throws command_error if it is missing or belongs to
   /// another event: another simulation has the same event numbers with other times and triggers.
@@ -29,7 +28,6 @@ public:
 private:
   std::string name_;
   std::string data_;
-  bool may_lack_;
   truth_reader reader_;
   true_event event_;
   event_key key_;

@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "tools/replay/file_fault.hpp"
 #include "transport/file/l2raw.hpp"
 #include "transport/file/record_parser.hpp"
 #include "transport/format/batch_capacity.hpp"
@@ -48,7 +47,7 @@ private:
 class file_batches {
 public:
   /// Throws std::runtime_error with the file and its fault.
-  explicit file_batches(const std::filesystem::path& file, at_damage what = at_damage::end);
+  explicit file_batches(const std::filesystem::path& file);
 
   [[nodiscard]] std::uint32_t run() const { return reader_.run(); }
   [[nodiscard]] const readout& crates() const { return reader_.crates(); }
@@ -61,27 +60,18 @@ public:
   }
 
   /// Fills the batch with the next events, as many as fit; returns false if there are none. Throws
-  /// like the constructor, unless it continues at damage.
+  /// like the constructor.
   bool fill(input_batch& batch);
   /// Time of an event of the last filled batch.
   [[nodiscard]] std::chrono::nanoseconds since_spill(std::size_t event) const {
     return since_spill_[event];
   }
-  void rewind() {
-    reader_.rewind();
-    left_out_ = {};
-  }
-  /// Whether events may be missing because of damage.
-  [[nodiscard]] bool goes_on_at_damage() const { return at_damage_ == at_damage::go_on; }
-  /// Events and bytes skipped since the first event.
-  [[nodiscard]] left_out skipped() const;
+  void rewind() { reader_.rewind(); }
 
 private:
   std::filesystem::path file_;
   l2raw_reader reader_;
   batch_filler filler_;
-  at_damage at_damage_;
-  left_out left_out_;
   event_view event_;
   std::vector<std::chrono::nanoseconds> since_spill_; // by place in the batch
 };

@@ -39,84 +39,47 @@ std::span<const std::byte> spill_changer::change(std::span<const std::byte> body
 }
 
 replay_source::replay_source(const std::filesystem::path& file,
-                             const std::function<void(std::uint64_t)>& tell, at_damage what)
+                             const std::function<void(std::uint64_t)>& tell)
     : reader_(file, l2raw_keep::all) {
-  const bool goes_on =
-      what == at_damage::go_on && !(reader_.damage() && reader_.damage()->offset == 0);
   std::uint64_t at = reader_.position();
-  const auto refuse = [&](const std::string& why) {
-    throw std::runtime_error(fmt::format("{} is damaged at offset {}: {}{}", file.string(), at, why,
-                                         offer(what, reader_)));
+  const auto refuse = [&](std::string_view why) {
+    throw std::runtime_error(fmt::format("{} is damaged at offset {}: {}", file.string(), at, why));
   };
   event_view view;
   bool in_spill = false;
-  while (true) {
-    const auto record = reader_.next();
-    if (!record && reader_.damage() && goes_on && step_over(reader_, left_out_)) {
-      at = reader_.position();
-      continue;
-    }
-    if (!record) break;
+  while (const auto record = reader_.next()) {
     const auto& h = record->header;
     const bool belongs = in_spill && h.spill == spills_.back().number;
     switch (h.type) {
-    case record_type::begin_of_spill: {
-      if (in_spill && !goes_on) refuse("a spill begins before the last one ended");
-      const auto body = load<begin_of_spill_body>(record->body.data());
-      begin_spill(h.spill);
-      spills_.back().beam_on = std::chrono::nanoseconds(body.beam_on);
+    case record_type::begin_of_spill:
+      if (in_spill) refuse("a spill begins before the last one ended");
+      spills_.push_back(
+          {h.spill,
+           std::chrono::nanoseconds(load<begin_of_spill_body>(record->body.data()).beam_on),
+           {},
+           {}});
       in_spill = true;
       break;
-    }
-    case record_type::event: {
-      if (!belongs && !goes_on) refuse("an event outside its spill");
-      if (!belongs) begin_spill(h.spill);
-      in_spill = true;
-      const auto reason = parse_event(record->body, crates(), view);
-      if (reason && !goes_on) refuse(std::string(name_of(*reason)));
-      if (reason) {
-        ++left_out_.places;
-        ++left_out_.records;
-        left_out_.bytes += record->body.size();
-        break;
-      }
+    case record_type::event:
+      if (!belongs) refuse("an event outside its spill");
+      if (const auto reason = parse_event(record->body, crates(), view)) refuse(name_of(*reason));
       spills_.back().events.push_back({record->body, h.body_crc, view.number, view.since_spill});
       ++events_;
       break;
-    }
     case record_type::end_of_spill:
-      if (!belongs && !goes_on) refuse("a spill ends that has not begun");
-      if (!belongs) begin_spill(h.spill);
+      if (!belongs) refuse("a spill ends that has not begun");
       in_spill = false;
       spills_.back().cycle =
           std::chrono::nanoseconds(load<end_of_spill_body>(record->body.data()).cycle);
       break;
-    default:
-      if (!goes_on) refuse("a record type that files must not have");
+    default: refuse("a record type that files must not have");
     }
     at = reader_.position();
     if (tell) tell(at);
   }
-  if (reader_.damage() && !goes_on)
-    throw std::runtime_error(file.string() + " " + fault_of(reader_) + offer(what, reader_));
-  if (in_spill && !goes_on) refuse("the end of the last spill is missing");
+  if (reader_.damage()) throw std::runtime_error(file.string() + " " + fault_of(reader_));
+  if (in_spill) refuse("the end of the last spill is missing");
   if (events_ == 0) throw std::runtime_error(file.string() + " holds no events");
-}
-
-/// Uses the times of the previous spill until a record gives others.
-void replay_source::begin_spill(std::uint32_t number) {
-  replay_spill next{number, {}, {}, {}};
-  if (!spills_.empty()) {
-    next.beam_on = spills_.back().beam_on;
-    next.cycle = spills_.back().cycle;
-  }
-  spills_.push_back(std::move(next));
-}
-
-left_out replay_source::skipped() const {
-  left_out all = left_out_;
-  all.records += reader_.records_left_out();
-  return all;
 }
 
 std::uint32_t replay_source::spill_number(const replay_spill& spill, std::uint32_t loop) const {

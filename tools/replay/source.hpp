@@ -10,7 +10,6 @@
 #include <span>
 #include <vector>
 
-#include "tools/replay/file_fault.hpp"
 #include "transport/file/l2raw.hpp"
 #include "transport/file/record_parser.hpp"
 #include "transport/format/batch.hpp"
@@ -65,26 +64,20 @@ struct replay_spill {
 class replay_source {
 public:
   /// Reads the whole file, so that the replay does not wait for a disk. `tell` is called with the
-  /// bytes read. Throws std::runtime_error with file and place, unless it continues at damage: then
-  /// a spill with a lost begin or end uses the times of the previous one.
-  replay_source(const std::filesystem::path& file,
-                const std::function<void(std::uint64_t)>& tell = {},
-                at_damage what = at_damage::end);
+  /// bytes read. Throws std::runtime_error with file and place.
+  explicit replay_source(const std::filesystem::path& file,
+                         const std::function<void(std::uint64_t)>& tell = {});
 
   [[nodiscard]] std::uint32_t run() const { return reader_.run(); }
   [[nodiscard]] const readout& crates() const { return reader_.crates(); }
   [[nodiscard]] const std::vector<replay_spill>& spills() const { return spills_; }
   [[nodiscard]] std::uint64_t events() const { return events_; }
-  [[nodiscard]] left_out skipped() const;
 
   /// The number of a spill in the given loop, from 0.
   [[nodiscard]] std::uint32_t spill_number(const replay_spill& spill, std::uint32_t loop) const;
 
 private:
-  void begin_spill(std::uint32_t number);
-
   l2raw_reader reader_;
-  left_out left_out_;
   std::vector<replay_spill> spills_;
   std::uint64_t events_ = 0;
 };

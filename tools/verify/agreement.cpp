@@ -173,16 +173,14 @@ std::vector<agreement> check_ledgers(std::span<const ledger> ledgers,
   const std::uint64_t events_sent =
       total(ledgers, replay_program, [](const ledger& l) { return l.events.admitted; });
   if (replays == 1 && known.events_in_file)
-    all.push_back({"events sent, and in the file", events_sent, *known.events_in_file,
-                   agreement::counted_in::file});
+    all.push_back({"events sent, and in the file", events_sent, *known.events_in_file});
   const std::uint64_t bytes_sent =
       total(ledgers, replay_program, [](const ledger& l) { return l.bytes.out; });
   // A sender also counts other records and repeats.
   if (replays == 1 && known.bytes_in_file && events_sent == known.events_in_file &&
       total(ledgers, replay_program, [](const ledger& l) { return l.datagrams.data; }) == 0 &&
       bytes_sent < *known.bytes_in_file)
-    all.push_back({"bytes sent, and of the events in the file", bytes_sent, *known.bytes_in_file,
-                   agreement::counted_in::file});
+    all.push_back({"bytes sent, and of the events in the file", bytes_sent, *known.bytes_in_file});
   if (compares_sent) {
     const std::uint64_t fragments_sent =
         total(ledgers, replay_program, [](const ledger& l) { return l.fragments.seen; });
@@ -208,12 +206,10 @@ std::vector<agreement> check_ledgers(std::span<const ledger> ledgers,
   return all;
 }
 
-bool hold(std::span<const agreement> agreements, const damage_of& skipped) {
+bool hold(std::span<const agreement> agreements, bool store_damaged) {
   return std::ranges::all_of(agreements, [&](const agreement& a) {
-    using where = agreement::counted_in;
-    const bool of_store = a.other_is == where::store || a.other_is == where::bytes_of_store;
-    const bool damaged = (of_store && skipped.store) || (a.other_is == where::file && skipped.file);
-    return a.holds() || (damaged && a.other < a.one);
+    return a.holds() ||
+           (store_damaged && a.other < a.one && a.other_is != agreement::counted_in::ledgers);
   });
 }
 

@@ -32,21 +32,15 @@ struct agreement {
   enum class counted_in : std::uint8_t {
     ledgers,
     store, ///< in events
-    bytes_of_store,
-    file
+    bytes_of_store
   } other_is = counted_in::ledgers;
   std::uint64_t unknown = 0; ///< `other` may be larger by up to this
 
   [[nodiscard]] bool holds() const { return other >= one && other - one <= unknown; }
 };
 
-/// Where damage was skipped: counts from there may be lower than in a ledger.
-struct damage_of {
-  bool store = false;
-  bool file = false;
-};
-
-[[nodiscard]] bool hold(std::span<const agreement> agreements, const damage_of& skipped = {});
+/// `store_damaged`: damage was skipped there, so its counts may be lower than in a ledger.
+[[nodiscard]] bool hold(std::span<const agreement> agreements, bool store_damaged = false);
 
 /// Events that are missing in the store although a ledger says that they are stored: the receiver's
 /// final ledger, else the daemons'. Nothing if no ledger has the number of stored events.

@@ -97,13 +97,8 @@ public:
   }
 
   comparison finish() {
-    const left_out& sent = result_.sent_left_out;
     for (std::size_t i = 0; i < seen_.size(); ++i) {
       if (seen_[i]) continue;
-      if (sent.to_the_end || result_.unchecked < sent.records) {
-        ++result_.unchecked;
-        continue;
-      }
       ++result_.extra;
       example(index_.entries()[i].key, "extra");
     }
@@ -198,12 +193,9 @@ public:
 
   void run(std::uint32_t loop) {
     sent_.rewind();
-    do {
-      while (const auto record = sent_.next()) {
-        if (!take(*record, loop)) return;
-      }
-    } while (step_over());
-    to_.result().sent_left_out.records += sent_.records_left_out();
+    while (const auto record = sent_.next())
+      if (!take(*record, loop)) return;
+    if (sent_.damage()) to_.result().sent_damage = fault_of(sent_);
   }
   [[nodiscard]] std::uint32_t spills() const { return spills_; }
 
@@ -217,12 +209,6 @@ private:
     const auto number = spill_in_loop(spill, spills_, loop);
     if (!wrong && loop > 0)
       wrong = parse_event(changer_.change(record.body, spill, number), sent_.crates(), event_);
-    if (wrong && to_.result().skip_damaged) {
-      ++to_.result().sent_left_out.places;
-      ++to_.result().sent_left_out.records;
-      to_.result().sent_left_out.bytes += record.body.size();
-      return true;
-    }
     if (wrong) {
       to_.result().sent_damage =
           "has an event record that contradicts itself: " + std::string(name_of(*wrong));
@@ -232,16 +218,6 @@ private:
     to_.take({number, event_.number}, event_);
     if (progress_) progress_(to_.result().sent);
     return true;
-  }
-
-  /// Whether the file continues after damage.
-  bool step_over() {
-    if (!sent_.damage()) return false;
-    if (!to_.result().skip_damaged) {
-      to_.result().sent_damage = fault_of(sent_);
-      return false;
-    }
-    return l3::step_over(sent_, to_.result().sent_left_out);
   }
 
   l2raw_reader& sent_;

@@ -16,7 +16,6 @@
 #include <string>
 #include <vector>
 
-#include "tools/replay/file_fault.hpp"
 #include "tools/verify/objections.hpp"
 #include "tools/verify/payload_tally.hpp"
 #include "transport/store/event_index.hpp"
@@ -50,9 +49,7 @@ struct comparison {
   /// ledger counts them.
   std::optional<std::uint64_t> unreadable;
   std::string sent_damage;           ///< damage before the end of the .l2raw file, see fault_of()
-  bool skip_damaged = false;         ///< damage is skipped
-  left_out sent_left_out;            ///< only if skip_damaged
-  std::uint64_t unchecked = 0;       ///< likewise: stored, perhaps sent in the damaged part
+  bool skip_damaged = false;         ///< damage of the store is skipped
   payload_tally payloads;            ///< events stored without some of their waveforms
   std::vector<std::string> examples; ///< the first differences
 
@@ -69,8 +66,8 @@ struct comparison {
 /// `loops`: how often the file was sent, with increasing spill numbers. `expected`: the decisions
 /// on the events of one loop for each run of `stored`; empty: all are kept. A stored event is
 /// judged by its run. An event that is not stored is judged by the runs with events of its spill,
-/// or by all runs if there are none: it is missing if one of them keeps it. `skip_damaged`:
-/// continue after damage. `progress` is called with the number of events compared. Throws
+/// or by all runs if there are none: it is missing if one of them keeps it. `skip_damaged`: damage
+/// of the store is skipped. `progress` is called with the number of events compared. Throws
 /// std::runtime_error if a file cannot be opened or is no .l2raw file, or if spill numbers wrapped,
 /// so that two events have the same key.
 [[nodiscard]] comparison compare(const std::filesystem::path& sent_file,

@@ -91,11 +91,6 @@ public:
   /// The next record after the hello, with checked checksums and sequence number. Nothing at the
   /// end, or at damage(). Throws std::runtime_error if reading the disk fails.
   [[nodiscard]] std::optional<record_view> next();
-  /// Continues after damage() at the next whole record with a later sequence number, and returns
-  /// the number of bytes skipped. Nothing if there is none: then damage() stays.
-  [[nodiscard]] std::optional<std::uint64_t> step_over_damage();
-  /// Number of skipped records, from the sequence numbers of the others.
-  [[nodiscard]] std::uint64_t records_left_out() const { return left_out_; }
   /// Goes back to the first record after the hello.
   void rewind();
 
@@ -104,7 +99,6 @@ public:
   [[nodiscard]] std::uint64_t size() const { return in_.bytes; } ///< size at opening
 
 private:
-  std::optional<record_view> read();
   std::optional<refused> read_here(record_view& record);
   std::span<const std::byte> here(std::uint64_t wanted);
   void read_until(std::uint64_t end);
@@ -120,7 +114,10 @@ private:
   std::uint64_t position_ = 0;
   std::uint64_t first_ = 0;    // offset of the first record after the hello; 0: no valid hello
   std::uint64_t sequence_ = 0; // of the last record read
-  std::uint64_t left_out_ = 0;
 };
+
+/// For a reader with damage(): "is not an .l2raw file", "ends within a record, at offset 4096", "is
+/// damaged at offset 4096: stream_checksum".
+[[nodiscard]] std::string fault_of(const l2raw_reader& file);
 
 } // namespace l3

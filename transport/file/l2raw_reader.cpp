@@ -47,7 +47,7 @@ l2raw_reader::l2raw_reader(const std::filesystem::path& file, l2raw_keep keep)
       window_(keep == l2raw_keep::all ? memory_.size() : std::min(window, memory_.size())) {
   // Fewer TLB misses if the kernel grants it: a replay reads the whole file repeatedly.
   (void)::madvise(memory_.data(), memory_.size(), MADV_HUGEPAGE);
-  if (const auto first = read()) {
+  if (const auto first = next()) {
     auto reason = parse_hello(first->body, hello_);
     if (first->header.type != record_type::hello) reason = refused::stream_content;
     if (reason) damage_ = {0, *reason};
@@ -57,14 +57,11 @@ l2raw_reader::l2raw_reader(const std::filesystem::path& file, l2raw_keep keep)
   if (!damage_) first_ = position_;
 }
 
-std::optional<record_view> l2raw_reader::next() { return read(); }
-
 void l2raw_reader::rewind() {
   if (first_ == 0) return; // no valid hello: damage_ stays
   damage_.reset();
   position_ = first_;
   sequence_ = 1;
-  left_out_ = 0;
   if (position_ < begin_) begin_ = end_ = position_;
 }
 
@@ -107,7 +104,7 @@ std::optional<refused> l2raw_reader::read_here(record_view& record) {
   return check_body(record.header, record.body);
 }
 
-std::optional<record_view> l2raw_reader::read() {
+std::optional<record_view> l2raw_reader::next() {
   if (damage_ || position_ == in_.bytes) return std::nullopt;
   record_view record{};
   auto reason = read_here(record);
@@ -121,31 +118,16 @@ std::optional<record_view> l2raw_reader::read() {
   return record;
 }
 
-std::optional<std::uint64_t> l2raw_reader::step_over_damage() {
-  if (!damage_ || first_ == 0) return std::nullopt;
-  const std::uint64_t from = damage_->offset;
-  while (position_ < in_.bytes) {
-    const auto bytes = here(step);
-    const auto magic = std::as_bytes(std::span(record_magic));
-    const auto found = std::search(bytes.begin(), bytes.end(), magic.begin(), magic.end());
-    if (found == bytes.end()) {
-      if (bytes.size() <= record_magic.size()) break;
-      position_ += bytes.size() - record_magic.size() + 1;
-      continue;
-    }
-    position_ += static_cast<std::uint64_t>(found - bytes.begin());
-    record_view record{};
-    if (!read_here(record) && record.header.sequence > sequence_) {
-      left_out_ += record.header.sequence - sequence_ - 1;
-      sequence_ = record.header.sequence - 1;
-      damage_.reset();
-      return position_ - from;
-    }
-    ++position_;
-  }
-  position_ = from;
-  if (position_ < begin_) begin_ = end_ = position_;
-  return std::nullopt;
+std::string fault_of(const l2raw_reader& file) {
+  const auto& damage = *file.damage();
+  if (damage.reason == refused::stream_version)
+    return fmt::format("has version {} of .l2raw files at offset {}, but this program reads "
+                       "version {}: use the koto-l3 that wrote it",
+                       damage.version, damage.offset, record_version);
+  if (damage.offset == 0) return "is not an .l2raw file"; // it has no valid hello
+  if (damage.reason == refused::stream_length)
+    return fmt::format("ends within a record, at offset {}", damage.offset);
+  return fmt::format("is damaged at offset {}: {}", damage.offset, name_of(damage.reason));
 }
 
 } // namespace l3

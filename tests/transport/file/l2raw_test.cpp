@@ -90,50 +90,5 @@ TEST_F(l2raw, every_flipped_bit_is_damage) {
   }
 }
 
-TEST_F(l2raw, goes_on_behind_damage_at_the_next_whole_record) {
-  ASSERT_EQ(at.size(), 6U);
-  for (std::size_t damaged = 1; damaged + 1 < at.size(); ++damaged) {
-    for (const std::uint64_t place : {at[damaged], at[damaged] + 40, at[damaged + 1] - 1}) {
-      auto bytes = whole;
-      bytes[place] = static_cast<char>(bytes[place] ^ 1);
-      replace(bytes);
-      l2raw_reader r(file_);
-      std::size_t read = 0;
-      while (r.next()) ++read;
-      EXPECT_EQ(read, damaged - 1);
-      const bool last = damaged + 2 == at.size();
-      const auto left_out = r.step_over_damage();
-      EXPECT_EQ(left_out, last ? std::nullopt : std::optional(at[damaged + 1] - at[damaged]));
-      EXPECT_EQ(r.damage().has_value(), last) << "nothing whole lies behind";
-      while (r.next()) ++read;
-      EXPECT_EQ(read, 3U);
-      EXPECT_EQ(r.records_left_out(), last ? 0U : 1U);
-      r.rewind();
-      EXPECT_TRUE(damaged == 1 ? !r.next() : r.next().has_value());
-    }
-  }
-}
-
-TEST_F(l2raw, goes_on_where_records_are_missing_and_not_where_they_come_again) {
-  const auto part = [&](std::size_t from, std::size_t to) {
-    return std::vector<char>(whole.begin() + static_cast<std::ptrdiff_t>(at[from]),
-                             whole.begin() + static_cast<std::ptrdiff_t>(at[to]));
-  };
-  auto bytes = part(0, 2);
-  for (const auto& more : {part(3, 4), part(1, 2), part(4, 5)})
-    bytes.insert(bytes.end(), more.begin(), more.end());
-  replace(bytes);
-  l2raw_reader r(file_);
-  std::size_t read = 0;
-  while (r.next()) ++read;
-  EXPECT_EQ(r.step_over_damage(), 0U) << "a record is missing, and no byte is damaged";
-  while (r.next()) ++read;
-  EXPECT_EQ(r.step_over_damage(), at[2] - at[1]) << "a record that came before";
-  while (r.next()) ++read;
-  EXPECT_EQ(read, 3U);
-  EXPECT_FALSE(r.damage());
-  EXPECT_EQ(r.records_left_out(), 1U);
-}
-
 } // namespace
 } // namespace l3
