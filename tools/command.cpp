@@ -3,6 +3,7 @@
 #include "tools/print.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -18,7 +19,6 @@
 #include "config/usage_mistake.hpp"
 #include "monitor/service_manager.hpp"
 #include "monitor/version.hpp"
-#include "tools/whole_number.hpp"
 #include "transport/system/reason_of.hpp"
 #include "transport/system/standard_streams.hpp"
 
@@ -27,25 +27,11 @@ namespace {
 
 constexpr const char* unwritten = "standard output could not be written";
 
-/// The full name of a command that was called without its group: "run start" for "start". Empty if
-/// there is none.
-std::string command_of_group(const std::string& asked, std::span<const command> commands) {
-  CLI::App all;
-  command_body none;
-  for (const command& c : commands) c.add(command_line(&all), none);
-  const auto any = [](const CLI::App* /*command*/) { return true; };
-  for (const CLI::App* group : all.get_subcommands(any))
-    for (const CLI::App* c : group->get_subcommands(any))
-      if (c->get_name() == asked) return group->get_name() + " " + asked;
-  return {};
-}
-
 int no_such_command(const std::string& program, const std::string& asked,
                     std::span<const command> commands) {
   std::vector<std::string_view> names;
   for (const command& c : commands) names.push_back(c.name);
-  std::string meant = command_of_group(asked, commands);
-  if (meant.empty()) meant = nearest(asked, names);
+  const std::string_view meant = nearest(asked, names);
   print_error("{0}: no command '{1}'; {2}see {0} --help\n", program, asked,
               meant.empty() ? "" : fmt::format("did you mean {}? ", meant));
   return exit_usage;
@@ -68,6 +54,19 @@ std::string plain_number(std::string& text) {
   return {};
 }
 
+/// CLI11 alone would take −1, or a number beyond 64 bits, for the largest number.
+std::string whole_number(const std::string& text) {
+  std::uint64_t n = 0;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data() + (text.starts_with('+') ? 1 : 0), end, n);
+  if (read.ec == std::errc{} && read.ptr == end) return {};
+  return text + " is not a whole number from 0 on, or is too large";
+}
+
+std::string real_number(const std::string& text) {
+  return read_real_number(text) ? "" : text + " is not a finite decimal number";
+}
+
 /// Checks a number before the option reads its unit. real_number() checks the rest.
 std::string plain_real_number(std::string& text) {
   if (read_real_number(text) == 0.0) text = "0";
@@ -79,6 +78,7 @@ void take_plain_numbers(CLI::App& command) {
     const std::string type = o->get_type_name();
     if (type.starts_with("UINT") || type.starts_with("INT"))
       o->transform(CLI::Validator(plain_number, ""));
+    if (type.starts_with("UINT")) o->check(whole_number);
     if (type.starts_with("FLOAT"))
       o->transform(CLI::Validator(plain_real_number, ""))->check(real_number);
   }

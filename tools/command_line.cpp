@@ -2,11 +2,11 @@
 #include "tools/command_line.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -119,6 +119,15 @@ option command_line::get_option(const std::string& name) const {
 void command_line::footer(const std::string& text) const { of_->footer(text); }
 void command_line::callback(const std::function<void()>& then) const { of_->callback(then); }
 void command_line::require_subcommand() const { of_->require_subcommand(1); }
+
+std::optional<double> read_real_number(std::string_view text) {
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, value);
+  if (read.ec != std::errc{} || read.ptr != end || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
 
 void refuse_option(const std::string& name, const std::string& why) {
   throw CLI::ValidationError(name, why);

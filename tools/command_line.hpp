@@ -6,7 +6,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace CLI {
@@ -100,8 +102,12 @@ private:
 /// --skip-damaged: damaged parts of a store are skipped and reported without an error.
 inline option add_skip_damaged_flag(command_line command, bool& skips) {
   return command.add_flag("--skip-damaged", skips,
-                          "end with 0 even if damaged places are skipped, and say how many");
+                          "exit with 0 even if damaged data were skipped, and report how much");
 }
+
+/// A finite decimal number with an optional sign and exponent. CLI11 also accepts hexadecimal ones,
+/// infinity and not-a-number.
+[[nodiscard]] std::optional<double> read_real_number(std::string_view text);
 
 /// Reports a mistake in an option's value.
 [[noreturn]] void refuse_option(const std::string& name, const std::string& why);

@@ -13,7 +13,6 @@
 #include "tools/evaluate/stress.hpp"
 #include "tools/info/information.hpp"
 #include "tools/print.hpp"
-#include "tools/whole_number.hpp"
 
 namespace l3 {
 namespace {
@@ -150,7 +149,6 @@ void add_evaluate(command_line program, command_body& run) {
       .capture_default_str()
       .needs(stress);
   c.add_option("--seed", o->rows.seed, "seed of the simulation")
-      .check(whole_number<std::uint64_t>)
       .capture_default_str()
       .needs(stress);
   c.add_option("--out", o->rows.out, "folder for the signal's events, truth and decisions")

@@ -24,7 +24,6 @@
 #include "tools/pending_file.hpp"
 #include "tools/print.hpp"
 #include "tools/status/http_get.hpp"
-#include "tools/whole_number.hpp"
 #include "transport/histograms/comparison.hpp"
 #include "transport/histograms/moments.hpp"
 #include "transport/system/reason_of.hpp"
@@ -225,12 +224,9 @@ void add_histograms(command_line program, command_body& run) {
       .capture_default_str();
   c.add_option("--reference", o->reference, "a file or store of a good run to compare with")
       .check(refuse_no_name);
-  c.add_option("--run", o->choice.run, "from a store: only the histograms of this run")
-      .check(whole_number<std::uint32_t>);
-  c.add_option("--node", o->choice.node, "from a store: only the histograms of this node")
-      .check(whole_number<std::uint32_t>);
-  c.add_option("--spill", o->choice.spill, "from a store: only the histograms of this spill")
-      .check(whole_number<std::uint32_t>);
+  c.add_option("--run", o->choice.run, "from a store: only the histograms of this run");
+  c.add_option("--node", o->choice.node, "from a store: only the histograms of this node");
+  c.add_option("--spill", o->choice.spill, "from a store: only the histograms of this spill");
   c.add_option("--save", o->save, "write the histograms as JSON to this file")
       .check(refuse_no_name);
   add_skip_damaged_flag(c, o->skip_damaged);

@@ -9,7 +9,6 @@
 #include "tools/interrupt.hpp"
 #include "tools/print.hpp"
 #include "tools/progress.hpp"
-#include "tools/whole_number.hpp"
 
 namespace l3 {
 namespace {
@@ -110,8 +109,7 @@ void add_inspect(command_line program, command_body& run) {
            "(keV,\n0.1 mm, 1/128 ns).");
   c.add_option("path", o->path, "a .l2raw file, a store, a spool, or a file of these").required();
   c.add_option("--event", o->event, "SPILL/EVENT, such as 3/17").required();
-  c.add_option("--run", o->run, "run of the event, if the store holds several runs")
-      .check(whole_number<std::uint32_t>);
+  c.add_option("--run", o->run, "run of the event, if the store holds several runs");
   c.add_option("--channel", o->channels,
                "CRATE, CRATE/SLOT, CRATE/SLOT/CHANNEL or a name such as \"crystal 17\" or CBAR; "
                "separate several by commas")

@@ -19,7 +19,6 @@
 #include "tools/progress.hpp"
 #include "tools/replay/tcp_replay.hpp"
 #include "tools/replay/udp_replay.hpp"
-#include "tools/whole_number.hpp"
 #include "transport/accounting/ledger.hpp"
 
 namespace l3 {

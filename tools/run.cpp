@@ -20,7 +20,6 @@
 #include "tools/interrupt.hpp"
 #include "tools/print.hpp"
 #include "tools/run/run_words.hpp"
-#include "tools/whole_number.hpp"
 #include "transport/format/plain_text.hpp"
 
 namespace l3 {
@@ -162,10 +161,8 @@ void add_run(command_line program, command_body& run) {
     return s;
   };
   const command_line begin = add("start", "begin a run at the next pause of the beam", start);
-  begin
-      .add_option("--number", o->number,
-                  "number of the run; by default one above the highest used on the node")
-      .check(whole_number<std::uint32_t>);
+  begin.add_option("--number", o->number,
+                   "number of the run; by default one above the highest used on the node");
   begin.add_flag("--again", o->again, "continue a run whose number was used before");
   begin
       .add_option("--selection", o->menu,
@@ -173,10 +170,8 @@ void add_run(command_line program, command_body& run) {
                   "default selection.lines of its configuration")
       .check(refuse_no_name);
   begin.add_option("--comment", o->comment, "comment for the ledger, at most 1000 characters");
-  begin
-      .add_option("--without", o->without,
-                  "begin without these nodes of the farm, which are missing")
-      .check(whole_number<std::uint32_t>);
+  begin.add_option("--without", o->without,
+                   "begin without these nodes of the farm, which are missing");
   const auto here = [&](command_line s) {
     s.add_flag("--here", o->here, "only on this node, not on all nodes of its farm");
   };

@@ -19,7 +19,6 @@
 #include "tools/print.hpp"
 #include "tools/progress.hpp"
 #include "tools/simulation/simulation.hpp"
-#include "tools/whole_number.hpp"
 
 namespace l3 {
 namespace {
@@ -155,10 +154,8 @@ void add_simulate(command_line program, command_body& run) {
       .check(in_range(1U, most_spills))
       .capture_default_str();
   c.add_option("--seed", o->settings.seed, "the same seed gives the same bytes")
-      .check(whole_number<std::uint64_t>)
       .capture_default_str();
   c.add_option("--run", o->run, "run number")
-      .check(whole_number<std::uint32_t>)
       .capture_default_str();
   const option type =
       c.add_option("--type", o->type, "only events of this true type, not the mixture");

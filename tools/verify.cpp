@@ -21,7 +21,6 @@
 #include "tools/verify/objections.hpp"
 #include "tools/verify/payload_tally.hpp"
 #include "tools/verify/store_folder.hpp"
-#include "tools/whole_number.hpp"
 #include "transport/file/l2raw.hpp"
 
 namespace l3 {
@@ -342,8 +341,7 @@ void add_verify(command_line program, command_body& run) {
       "ledgers of the replay client and the daemon; the receiver's ledger is in the store");
   c.add_option("--run", o->runs,
                "the run that was sent, if the store has several; may be repeated (default: the "
-               "runs of the given ledgers, or else all)")
-      .check(whole_number<std::uint32_t>);
+               "runs of the given ledgers, or else all)");
   c.add_option("--loop", o->loops, "how often the file was sent, as with `replay --loop`")
       .check(in_range(1U, spill_numbers))
       .capture_default_str();

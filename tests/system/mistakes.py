@@ -3,11 +3,9 @@
 """What the programs say of mistakes: a table of command lines, each with its exit code (the table of tools/README.md) and a part of the
 message. A message is one sentence on one line of standard error that names the program, and no mistake makes or changes a file. What
 each parser refuses is tested beside the parser; a row here shows that its message reaches the user."""
-import grp
 import hashlib
 import json
 import os
-import pwd
 import re
 import resource
 import signal
@@ -332,7 +330,7 @@ class Table(Mistakes):
                         self.assertIn(option, p.stderr)
                         if number not in ("", "nan", "0x1") and "unit" not in p.stderr:
                             self.assertRegex(p.stderr, rf"{re.escape(number)} .*(from|range|in {{)")
-                            self.assertRegex(p.stderr, r"\d (to|-) \d|from \d+ to|{")
+                            self.assertRegex(p.stderr, r"\d (to|-) \d|from \d+ (to|on)|{")
         self.assertGreater(found, 40)
 
     def test_version(self):
@@ -381,16 +379,13 @@ class WhatTheSystemRefuses(Mistakes):
                            ("koto-l3 receive --out folder/new", "Permission denied")):
             with self.subTest(line):
                 self.assert_said(self.run_line(line, **as_nobody), line, MISSING, text)
-        if not as_nobody:
-            return  # this user may open the socket
-        user, group = pwd.getpwuid(os.geteuid()).pw_name, grp.getgrgid(os.getegid()).gr_name
         with socket.socket(socket.AF_UNIX) as control:
             control.bind(str(self.folder / "control.sock"))
             control.listen()
             (self.folder / "control.sock").chmod(0o660)
-            line = "koto-l3 run status --socket control.sock"
-            self.assert_said(self.run_line(line, **as_nobody), line, MISSING,
-                             f"no permission to open control.sock: it is open to the user {user} and the group {group} (run.control of the daemon")
+            if as_nobody:  # else this user may open the socket
+                line = "koto-l3 run status --socket control.sock"
+                self.assert_said(self.run_line(line, **as_nobody), line, MISSING, "no permission to open control.sock: it is open to")
 
     def test_a_signal(self):
         """It waits, held back, while the program starts: it comes at the first event, whatever the machine does. What the command would

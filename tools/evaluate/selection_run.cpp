@@ -5,7 +5,6 @@
 
 #include "tools/command.hpp"
 #include "tools/progress.hpp"
-#include "tools/whole_number.hpp"
 #include "transport/store/event_view.hpp"
 
 namespace l3 {
@@ -39,7 +38,6 @@ void add_selecting_options(command_line command, selection_options& o) {
                      "table of the channels that differ from the description");
   add_backend_option(command, o.compute);
   command.add_option("--threads", o.compute.threads, "threads of the pool; 0: one per processor")
-      .check(whole_number<decltype(o.compute.threads)>)
       .capture_default_str();
   constexpr std::uint32_t most_events = 4096;
   command.add_option("--batch", o.batch, "events computed together")

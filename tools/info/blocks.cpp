@@ -288,26 +288,4 @@ void describe_folder(const fs::path& folder, const reading_progress& tell, infor
   look_at_ledger(folder, to);
 }
 
-void describe_bare_blocks(const fs::path& file, information& to) {
-  const input_file in = open_input(file);
-  if (!in.refusal.empty())
-    throw command_error(file.string() + " " + in.refusal, exit_missing_resource);
-  to.facts["bytes"] = in.bytes;
-  std::byte bytes[sizeof(block_header)];
-  block_header h;
-  if (read_all(in.file.get(), 0, bytes) || read_block_header(bytes, h) != block_fault::none) {
-    to.damage.emplace_back("its first block has no good header");
-    return;
-  }
-  to.facts["first_block"] = json::object{{"session", session_text(h.session)},
-                                         {"sequence", h.sequence},
-                                         {"run", h.run},
-                                         {"node", h.node},
-                                         {"events", h.events},
-                                         {"sealed", utc_text(h.sealed_at)},
-                                         {"bytes", h.payload_bytes}};
-  if (sizeof h + std::uint64_t{h.payload_bytes} > in.bytes)
-    to.damage.emplace_back("its first block is truncated");
-}
-
 } // namespace l3

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "tools/command_error.hpp"
+#include "tools/pack/strong_file.hpp"
 #include "tools/verify/store_folder.hpp"
 #include "transport/file/batch_file.hpp"
 #include "transport/format/plain_text.hpp"
@@ -22,7 +23,6 @@ namespace {
 constexpr auto formats = std::to_array<known_format>({
     {stored_format::level2, "level2", "a file of level-2 data (.l2raw)", "KL3R", 4, 1, "replay"},
     {stored_format::store_file, "store_file", "a file of a store or a spool", "KL3S", 4, 2},
-    {stored_format::block, "block", "bare output blocks", "KL3B", 4, 2},
     {stored_format::strong_waveforms, "strong_waveforms", "waveforms of the strong codec (`pack`)",
      "KL3W", 4, 1, "unpack --codec strong"},
     {stored_format::releases, "releases", "a spool's notes on its lanes", "KL3R", 4},
@@ -132,12 +132,27 @@ void describe_kept_batch(const fs::path& file, information& to) {
   to.facts["own_calibration"] = !b.calibration.empty();
 }
 
+void describe_strong_waveforms(const fs::path& file, const reading_progress& tell,
+                               information& to) {
+  byte_input in(file.string());
+  byte_output nowhere("/dev/null", in);
+  const std::uint64_t bytes = in.size().value_or(0);
+  to.facts["bytes"] = bytes;
+  try {
+    unpack_strong(in, nowhere, std::nullopt, [&](std::uint64_t done) { tell(done, bytes); });
+  } catch (const command_error&) { // interrupted
+    throw;
+  } catch (const std::runtime_error& e) {
+    to.damage.emplace_back(e.what());
+  }
+  to.facts["bytes_of_samples"] = nowhere.written();
+}
+
 void describe(stored_format format, const fs::path& file, const reading_progress& tell,
               information& to) {
   switch (format) {
   case stored_format::level2: return describe_level2(file, tell, to);
   case stored_format::store_file: return describe_block_file(file, tell, to);
-  case stored_format::block: return describe_bare_blocks(file, to);
   case stored_format::strong_waveforms: return describe_strong_waveforms(file, tell, to);
   case stored_format::releases: return describe_releases(file, to);
   case stored_format::kept_batch: return describe_kept_batch(file, to);

@@ -24,7 +24,6 @@ namespace l3 {
 enum class stored_format : std::uint8_t {
   level2,
   store_file,
-  block,
   strong_waveforms,
   releases,
   kept_batch,
@@ -98,9 +97,6 @@ void describe_account(const std::filesystem::path& file, information& to);
 /// A store or a spool.
 void describe_folder(const std::filesystem::path& folder, const reading_progress& tell,
                      information& to);
-void describe_strong_waveforms(const std::filesystem::path& file, const reading_progress& tell,
-                               information& to);
-void describe_bare_blocks(const std::filesystem::path& file, information& to);
 void describe_releases(const std::filesystem::path& file, information& to);
 void describe_run_record(const std::filesystem::path& file, information& to);
 

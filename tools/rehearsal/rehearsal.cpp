@@ -17,7 +17,6 @@
 #include "tools/command_error.hpp"
 #include "tools/rehearsal/child_process.hpp"
 #include "tools/status/http_get.hpp"
-#include "tools/whole_number.hpp"
 #include "transport/system/reason_of.hpp"
 
 namespace l3 {
@@ -347,8 +346,7 @@ void add_workload_options(command_line command, workload& to) {
       .capture_default_str()
       .check(in_range(1U, 511U));
   command.add_option("--seed", to.seed, "the same seed simulates the same bytes")
-      .capture_default_str()
-      .check(whole_number<std::uint64_t>);
+      .capture_default_str();
   command.add_option("--waveforms", to.waveforms,
                      "recorded waveforms (little-endian u16) in place of simulated ones");
   command.add_option("--samples", to.samples, "samples per recorded waveform")

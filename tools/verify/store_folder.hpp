@@ -4,12 +4,9 @@
 #pragma once
 
 #include <filesystem>
-#include <system_error>
-#include <utility>
 
 #include "tools/command_error.hpp"
 #include "transport/store/store_reader.hpp"
-#include "transport/system/reason_of.hpp"
 
 namespace l3 {
 
@@ -28,17 +25,6 @@ inline void check_store(const std::filesystem::path& folder) {
   throw command_error("no store: no file blocks-*.kl3 or spool-*.kl3 in " + folder.string() +
                           and_empty,
                       exit_missing_resource);
-}
-
-/// Opens a file that was listed before. Throws command_error with the exit code of damage if
-/// another program has removed it since.
-[[nodiscard]] inline store_file listed_file(const std::filesystem::path& file, store_kind kind,
-                                            stop_question stop = {}) {
-  try {
-    return store_file(file, kind, std::move(stop));
-  } catch (const std::system_error& e) {
-    throw command_error(reason_of(e));
-  }
 }
 
 } // namespace l3
