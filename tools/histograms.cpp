@@ -2,16 +2,13 @@
 // `koto-l3 histograms`: shows the histograms of a daemon or of a file, and the inputs that changed
 // since a reference.
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
@@ -168,15 +165,10 @@ shown_histograms ask(const std::string& address, interrupt& signals) {
 
 bool is_kept(std::string_view begin) { return begin.starts_with(R"({"histograms":)"); }
 
-/// Throws command_error, and std::filesystem::filesystem_error.
 void save(const std::string& name, std::string_view content) {
   check_replaced("--save", name, is_kept);
-  pending_file file(name);
-  std::ofstream out(file.path(), std::ios::binary | std::ios::trunc);
-  if (!out)
-    throw command_error("cannot write " + name + ": " + std::generic_category().message(errno),
-                        exit_missing_resource);
-  if (!(out << content) || (out.close(), !out)) throw command_error("cannot write " + name);
+  whole_file file(name);
+  file.write(std::as_bytes(std::span(content)));
   file.finish();
 }
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "tools/command_error.hpp"
+#include "transport/system/file_io.hpp"
 
 namespace l3 {
 
@@ -41,6 +42,21 @@ void pending_file::finish() {
   if (path_ == final_) return;
   fs::rename(path_, final_);
   path_ = final_;
+}
+
+whole_file::whole_file(const fs::path& name)
+    : name_(name), file_(create_file(name_.path(), O_WRONLY | O_TRUNC)) {
+  if (!file_) throw std::system_error(last_error(), "cannot write " + name_.path().string());
+}
+
+void whole_file::write(std::span<const std::byte> bytes) {
+  if (const auto error = append_all(file_.get(), bytes))
+    throw std::system_error(error, "cannot write " + name_.path().string());
+}
+
+void whole_file::flush_to_disk() {
+  if (::fsync(file_.get()) != 0)
+    throw std::system_error(last_error(), "cannot flush " + name_.path().string());
 }
 
 } // namespace l3

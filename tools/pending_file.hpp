@@ -5,9 +5,13 @@
 // the name.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
+
+#include "transport/system/file_descriptor.hpp"
 
 namespace l3 {
 
@@ -35,6 +39,19 @@ public:
 private:
   std::filesystem::path final_;
   std::filesystem::path path_;
+};
+
+/// Writes a pending file from its begin to its end. Throws std::system_error with the file's name.
+class whole_file {
+public:
+  explicit whole_file(const std::filesystem::path& name);
+  void write(std::span<const std::byte> bytes);
+  void flush_to_disk();
+  void finish() { name_.finish(); }
+
+private:
+  pending_file name_;
+  file_descriptor file_;
 };
 
 } // namespace l3

@@ -28,9 +28,7 @@ bool is_calibration(event_type t) { return t >= event_type::led && t <= event_ty
 
 bool in_calorimeter(const true_photon& p) { return p.hit == true_photon::target::calorimeter; }
 
-double length_of(double x, double y, double z = 0) { return std::sqrt(x * x + y * y + z * z); }
-
-double distance(const true_photon& t, double x, double y) { return length_of(t.x - x, t.y - y); }
+double distance(const true_photon& t, double x, double y) { return std::hypot(t.x - x, t.y - y); }
 
 bool is_alone(const true_event& truth, const true_photon& photon) {
   for (const true_photon& other : truth.photons)
@@ -76,20 +74,6 @@ void compare(const true_event& truth, const event_summary& found,
       bin.time.add(nearest->time / ticks_per_ns - t.time);
     }
   }
-}
-
-double true_transverse_momentum(const true_event& e, double front) {
-  double px = 0;
-  double py = 0;
-  for (const true_photon& p : e.photons) {
-    if (!in_calorimeter(p)) continue;
-    const double dx = p.x - e.vertex_x;
-    const double dy = p.y - e.vertex_y;
-    const double length = length_of(dx, dy, front - e.vertex_z);
-    px += p.energy * dx / length;
-    py += p.energy * dy / length;
-  }
-  return length_of(px, py);
 }
 
 } // namespace

@@ -20,22 +20,6 @@ constexpr double distance = 300;
 
 bool within(double value, double from, double to) { return value >= from && value <= to; }
 
-/// Transverse momentum of all photons from their directions, MeV/c.
-double transverse_momentum(const true_event& e, const true_photon& a, const true_photon& b,
-                           double front) {
-  double px = 0;
-  double py = 0;
-  for (const true_photon* p : {&a, &b}) {
-    const double dx = p->x - e.vertex_x;
-    const double dy = p->y - e.vertex_y;
-    const double dz = front - e.vertex_z;
-    const double length = std::sqrt(dx * dx + dy * dy + dz * dz);
-    px += p->energy * dx / length;
-    py += p->energy * dy / length;
-  }
-  return std::sqrt(px * px + py * py);
-}
-
 bool is_fiducial(const true_photon& a, const true_photon& b) {
   for (const true_photon* p : {&a, &b}) {
     if (std::max(std::abs(p->x), std::abs(p->y)) <= hole) return false;
@@ -88,6 +72,21 @@ bool side_by_side(const std::vector<const true_hit*>& hits, int modules, double 
 
 } // namespace
 
+double true_transverse_momentum(const true_event& e, double front) {
+  double px = 0;
+  double py = 0;
+  for (const true_photon& p : e.photons) {
+    if (p.hit != true_photon::target::calorimeter) continue;
+    const double dx = p.x - e.vertex_x;
+    const double dy = p.y - e.vertex_y;
+    const double dz = front - e.vertex_z;
+    const double length = std::sqrt(dx * dx + dy * dy + dz * dz);
+    px += p.energy * dx / length;
+    py += p.energy * dy / length;
+  }
+  return std::sqrt(px * px + py * py);
+}
+
 offline_judgement judge_offline(const true_event& e, const detector& d) {
   offline_judgement j;
   std::vector<const true_photon*> seen;
@@ -99,7 +98,7 @@ offline_judgement judge_offline(const true_event& e, const detector& d) {
     j.photons = within(a.energy, least_energy, most_energy) &&
                 within(b.energy, least_energy, most_energy) && a.energy + b.energy > least_total &&
                 within(e.vertex_z, vertex_from, vertex_to) &&
-                within(transverse_momentum(e, a, b, d.front()), least_momentum, most_momentum);
+                within(true_transverse_momentum(e, d.front()), least_momentum, most_momentum);
     j.fiducial = is_fiducial(a, b);
   }
   j.vetoes = true;

@@ -26,4 +26,8 @@ struct offline_judgement {
 /// not from the selection.
 [[nodiscard]] offline_judgement judge_offline(const true_event& e, const detector& d);
 
+/// Of all photons in the calorimeter, from their directions, MeV/c. `front`: of the calorimeter,
+/// mm.
+[[nodiscard]] double true_transverse_momentum(const true_event& e, double front);
+
 } // namespace l3

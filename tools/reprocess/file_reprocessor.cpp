@@ -3,12 +3,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <system_error>
 #include <utility>
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "selection/trigger/parse_selection.hpp"
 #include "selection/trigger/recorded_settings.hpp"
@@ -19,38 +16,12 @@
 #include "transport/store/block.hpp"
 #include "transport/store/event_view.hpp"
 #include "transport/store/file_contents.hpp"
-#include "transport/system/file_io.hpp"
 
 namespace l3 {
 
 namespace fs = std::filesystem;
 
 namespace {
-
-[[noreturn]] void fail(const std::string& what, const fs::path& file) {
-  throw std::system_error(last_error(), what + " " + file.string());
-}
-
-/// A file that gets its name on disk when it is complete.
-class whole_file {
-public:
-  explicit whole_file(const fs::path& name)
-      : name_(name), file_(create_file(name_.path(), O_WRONLY | O_TRUNC)) {
-    if (!file_) fail("cannot write", name_.path());
-  }
-  void write(std::span<const std::byte> bytes) {
-    if (const auto error = append_all(file_.get(), bytes))
-      throw std::system_error(error, "cannot write " + name_.path().string());
-  }
-  void finish() {
-    if (::fsync(file_.get()) != 0) fail("cannot flush", name_.path());
-    name_.finish();
-  }
-
-private:
-  pending_file name_;
-  file_descriptor file_;
-};
 
 /// The settings of the first block with settings; nothing if none can be read.
 std::optional<std::vector<std::byte>> first_settings(store_file in) {
@@ -85,7 +56,9 @@ public:
     whole_file sidecar(fs::path(path_).replace_extension(".json"));
     const std::string text = contents_.sidecar(number_, software);
     sidecar.write(std::as_bytes(std::span(text)));
+    sidecar.flush_to_disk();
     sidecar.finish();
+    file_.flush_to_disk();
     file_.finish();
   }
   [[nodiscard]] bool is_empty() const { return contents_.is_empty(); }

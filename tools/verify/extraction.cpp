@@ -2,14 +2,12 @@
 #include "tools/verify/extraction.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdint>
-#include <fstream>
 #include <map>
+#include <set>
 #include <span>
 #include <stdexcept>
 #include <string_view>
-#include <system_error>
 #include <tuple>
 #include <vector>
 
@@ -22,79 +20,25 @@ namespace l3 {
 
 namespace {
 
-/// Finds events that two starts of a daemon stored: the same key and bytes in another session of
-/// the same run. An equal key in the same session is another event, because spill numbers wrap
-/// after 512 spills. Each event is compared with only a few others, so that a store with many
-/// events of one key is not slower.
+/// Finds events that two starts of a daemon stored: the same key, length and checksum in another
+/// session of the same run. An equal key in the same session is another event, because spill
+/// numbers wrap after 512 spills.
 class repeat_finder {
 public:
-  repeat_finder(const std::filesystem::path& folder, const event_index& stored)
-      : stored_(stored), reader_(folder) {}
+  explicit repeat_finder(const event_index& stored) : stored_(stored) {}
 
-  /// Whether an equal event precedes this entry, whose event is loaded. Call it for the entries in
-  /// order.
-  [[nodiscard]] bool is_repeat(const event_index::entry& e, std::span<const std::byte> bytes) {
-    if (seen_.empty() || e.key != key_) seen_.clear();
+  /// Whether such an event precedes this entry. Call it for the entries in order.
+  [[nodiscard]] bool is_repeat(const event_index::entry& e) {
+    if (e.key != key_) seen_.clear();
     key_ = e.key;
-    const std::uint32_t run = stored_.sessions()[e.session].run;
-    auto& alike = seen_[{run, e.bytes, e.crc}];
-    for (seen& s : alike) {
-      const bool in_another = s.in_another || s.first->session != e.session;
-      if (!in_another) continue;
-      const auto event = reader_.read(*s.first);
-      if (!event || !std::ranges::equal(event->bytes(), bytes)) continue;
-      s.in_another = true;
-      return true;
-    }
-    const auto has_session = [&](const seen& s) { return s.first->session == e.session; };
-    if (alike.size() < most_alike && std::ranges::none_of(alike, has_session))
-      alike.push_back({&e, false});
-    return false;
+    auto& sessions = seen_[{stored_.sessions()[e.session].run, e.bytes, e.crc}];
+    return sessions.insert(e.session).second && sessions.size() > 1;
   }
 
 private:
-  struct seen {
-    const event_index::entry* first; ///< stored
-    bool in_another;                 ///< an equal event is in another session than the first
-  };
-  /// Limit of comparisons: different events may have equal length and checksum.
-  static constexpr std::size_t most_alike = 4;
-
   const event_index& stored_;
-  event_reader reader_;
   event_key key_; ///< key of all entries in seen_
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::vector<seen>> seen_;
-};
-
-/// A file that gets its name when it is finished.
-class new_file {
-public:
-  explicit new_file(const std::filesystem::path& path)
-      : name_(path), file_(name_.path(), std::ios::binary | std::ios::trunc) {
-    if (!file_)
-      throw std::system_error(errno, std::generic_category(), "cannot write " + path.string());
-  }
-
-  void write(std::span<const std::byte> bytes) {
-    file_.write(reinterpret_cast<const char*>(bytes.data()),
-                static_cast<std::streamsize>(bytes.size()));
-    check();
-  }
-  void finish() {
-    file_.close();
-    check();
-    name_.finish();
-  }
-
-private:
-  void check() const {
-    if (!file_)
-      throw std::runtime_error("cannot write " + name_.path().string() + ": " +
-                               std::generic_category().message(errno));
-  }
-
-  pending_file name_;
-  std::ofstream file_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::set<std::uint32_t>> seen_;
 };
 
 /// Whether a file with this begin starts with the first word of a fragment.
@@ -137,9 +81,9 @@ extraction extract(const std::filesystem::path& store_folder, const event_index&
   extraction result;
   result.damaged = stored.damaged();
   check_paths(store_folder, out);
-  new_file file(out);
+  whole_file file(out);
   event_reader reader(store_folder);
-  repeat_finder repeats(store_folder, stored);
+  repeat_finder repeats(stored);
   std::vector<std::vector<std::byte>> fragments;
   for (const auto& e : stored.entries()) {
     const auto event = reader.read(e);
@@ -147,7 +91,7 @@ extraction extract(const std::filesystem::path& store_folder, const event_index&
       ++result.damaged;
       continue;
     }
-    if (repeats.is_repeat(e, event->bytes())) {
+    if (repeats.is_repeat(e)) {
       ++result.repeats;
       continue;
     }
