@@ -3,7 +3,7 @@
 // the same run. A number is meaningful only beside such a limit.
 #include <array>
 
-#include "tools/command.hpp"
+#include "tools/command_line.hpp"
 
 namespace l3 {
 

@@ -11,8 +11,8 @@
 #include "config/readout_list.hpp"
 #include "selection/detector/cable_map.hpp"
 #include "selection/trigger/load_selection.hpp"
-#include "tools/command.hpp"
 #include "tools/command_error.hpp"
+#include "tools/command_line.hpp"
 #include "tools/print.hpp"
 
 namespace l3 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/command.hpp"
+#include "tools/command_line.hpp"
 #include "tools/print.hpp"
 
 #include <algorithm>

@@ -14,13 +14,13 @@
 #include <unistd.h>
 
 #include "selection/engine/make_engine.hpp"
-#include "tools/command.hpp"
+#include "tools/command_line.hpp"
 #include "tools/interrupt.hpp"
+#include "tools/pending_file.hpp"
 #include "tools/print.hpp"
 #include "tools/rehearsal/rehearsal.hpp"
 #include "tools/replay/destination.hpp"
 #include "tools/replay/source.hpp"
-#include "tools/scratch_folder.hpp"
 
 namespace l3 {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "config/load.hpp"
 #include "selection/engine/engine.hpp"
-#include "tools/command.hpp"
+#include "tools/command_line.hpp"
 #include "tools/doctor/checks.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/print.hpp"

@@ -15,17 +15,15 @@
 
 #include "selection/trigger/load_selection.hpp"
 #include "selection/trigger/parse_selection.hpp"
-#include "tools/command.hpp"
+#include "tools/command_line.hpp"
 #include "tools/efficiency/line_efficiency.hpp"
-#include "tools/evaluate/decision_totals.hpp"
+#include "tools/evaluate/selection_run.hpp"
 #include "tools/evaluate/stored_events.hpp"
-#include "tools/evaluate/stored_settings.hpp"
 #include "tools/info/information.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/print.hpp"
 #include "tools/verify/agreement.hpp"
 #include "tools/verify/payload_tally.hpp"
-#include "tools/verify/store_folder.hpp"
 #include "transport/accounting/ledger.hpp"
 
 namespace l3 {

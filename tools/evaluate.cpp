@@ -6,8 +6,7 @@
 
 #include <boost/json.hpp>
 
-#include "tools/command.hpp"
-#include "tools/evaluate/evaluated_file.hpp"
+#include "tools/command_line.hpp"
 #include "tools/evaluate/evaluation.hpp"
 #include "tools/evaluate/selection_run.hpp"
 #include "tools/evaluate/stress.hpp"

@@ -8,15 +8,14 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
-#include "tools/command.hpp"
-#include "tools/evaluate/stored_settings.hpp"
+#include "tools/command_line.hpp"
+#include "tools/evaluate/stored_events.hpp"
 #include "tools/info/information.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/print.hpp"
 #include "tools/progress.hpp"
 #include "tools/verify/extraction.hpp"
 #include "tools/verify/payload_tally.hpp"
-#include "tools/verify/store_folder.hpp"
 
 namespace l3 {
 namespace {

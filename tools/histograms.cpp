@@ -14,8 +14,8 @@
 #include <fmt/format.h>
 
 #include "config/usage_mistake.hpp"
-#include "tools/command.hpp"
 #include "tools/command_error.hpp"
+#include "tools/command_line.hpp"
 #include "tools/histograms/stored_histograms.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/pending_file.hpp"

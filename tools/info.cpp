@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "tools/command.hpp"
+#include "tools/command_line.hpp"
 #include "tools/info/information.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/print.hpp"

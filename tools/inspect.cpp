@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "config/load.hpp"
-#include "tools/command.hpp"
+#include "tools/command_line.hpp"
 #include "tools/inspect/event_report.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/print.hpp"

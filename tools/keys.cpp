@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "tools/command.hpp"
+#include "tools/command_line.hpp"
 #include "tools/print.hpp"
 #include "transport/link/link_keys.hpp"
 

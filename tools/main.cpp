@@ -2,7 +2,7 @@
 // `koto-l3`: simulate, replay, receive, inspect. Finds the command and runs it.
 #include <array>
 
-#include "tools/command.hpp"
+#include "tools/command_line.hpp"
 
 namespace l3 {
 

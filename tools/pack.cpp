@@ -13,11 +13,9 @@
 #include <fmt/format.h>
 
 #include "gpu/codec/koto.hpp"
-#include "tools/command.hpp"
+#include "tools/command_line.hpp"
 #include "tools/info/information.hpp"
 #include "tools/pack/byte_stream.hpp"
-#include "tools/pack/samples_option.hpp"
-#include "tools/pack/strong_file.hpp"
 #include "tools/pending_file.hpp"
 #include "tools/print.hpp"
 #include "tools/progress.hpp"

@@ -5,12 +5,17 @@
 // the name.
 #pragma once
 
+#include <cerrno>
 #include <cstddef>
 #include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 
+#include <stdlib.h>
+
+#include "tools/command_error.hpp"
 #include "transport/system/file_descriptor.hpp"
 
 namespace l3 {
@@ -53,5 +58,23 @@ private:
   pending_file name_;
   file_descriptor file_;
 };
+
+// Creates a temporary folder for a command, in TMPDIR.
+
+/// The folder's name begins with `word`. Throws command_error if it cannot be created.
+[[nodiscard]] inline std::filesystem::path new_scratch_folder(std::string_view word) {
+  std::error_code error;
+  const std::filesystem::path where = std::filesystem::temp_directory_path(error);
+  if (error)
+    throw command_error("TMPDIR, or /tmp if it is not set, is not a folder for temporary files: " +
+                            error.message(),
+                        exit_missing_resource);
+  std::string name = (where / (std::string(word) + "-XXXXXX")).string();
+  if (::mkdtemp(name.data()) == nullptr)
+    throw command_error("cannot make a folder in " + where.string() +
+                            " (TMPDIR): " + std::generic_category().message(errno),
+                        exit_missing_resource);
+  return name;
+}
 
 } // namespace l3

@@ -18,7 +18,6 @@
 #include "monitor/version.hpp"
 #include "receiver/block_receiver.hpp"
 #include "receiver/watch.hpp"
-#include "tools/command.hpp"
 #include "tools/command_line.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/pending_file.hpp"

@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "config/amount.hpp"
-#include "tools/command.hpp"
+#include "tools/command_line.hpp"
 #include "tools/info/information.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/pending_file.hpp"

@@ -7,7 +7,7 @@
 #include <boost/json.hpp>
 
 #include "monitor/version.hpp"
-#include "tools/command.hpp"
+#include "tools/command_line.hpp"
 #include "tools/info/information.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/print.hpp"

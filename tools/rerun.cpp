@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "tools/command.hpp"
+#include "tools/command_line.hpp"
 #include "tools/evaluate/selection_run.hpp"
 #include "tools/rerun/rerun.hpp"
 #include "transport/file/batch_file.hpp"

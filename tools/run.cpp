@@ -16,7 +16,7 @@
 
 #include "config/usage_mistake.hpp"
 #include "selection/trigger/selection_files.hpp"
-#include "tools/command.hpp"
+#include "tools/command_line.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/print.hpp"
 #include "tools/run/run_words.hpp"

@@ -12,13 +12,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "tools/command.hpp"
-#include "tools/evaluate/decision_totals.hpp"
+#include "tools/command_line.hpp"
+#include "tools/evaluate/selection_run.hpp"
 #include "tools/evaluate/stored_events.hpp"
-#include "tools/evaluate/stored_settings.hpp"
 #include "tools/info/information.hpp"
 #include "tools/print.hpp"
-#include "tools/verify/store_folder.hpp"
 
 namespace l3 {
 namespace {

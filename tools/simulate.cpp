@@ -13,7 +13,7 @@
 #include <fmt/format.h>
 
 #include "config/toml/complaints.hpp"
-#include "tools/command.hpp"
+#include "tools/command_line.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/pending_file.hpp"
 #include "tools/print.hpp"
@@ -155,8 +155,7 @@ void add_simulate(command_line program, command_body& run) {
       .capture_default_str();
   c.add_option("--seed", o->settings.seed, "the same seed gives the same bytes")
       .capture_default_str();
-  c.add_option("--run", o->run, "run number")
-      .capture_default_str();
+  c.add_option("--run", o->run, "run number").capture_default_str();
   const option type =
       c.add_option("--type", o->type, "only events of this true type, not the mixture");
   const option file =

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "config/amount.hpp"
-#include "tools/command.hpp"
+#include "tools/command_line.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/print.hpp"
 #include "tools/status/http_get.hpp"

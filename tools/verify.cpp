@@ -8,19 +8,16 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
-#include "tools/command.hpp"
+#include "tools/command_line.hpp"
 #include "tools/evaluate/selection_run.hpp"
-#include "tools/evaluate/stored_settings.hpp"
+#include "tools/evaluate/stored_events.hpp"
 #include "tools/info/information.hpp"
 #include "tools/print.hpp"
 #include "tools/progress.hpp"
 #include "tools/replay/source.hpp"
 #include "tools/verify/agreement.hpp"
 #include "tools/verify/comparison.hpp"
-#include "tools/verify/fates.hpp"
-#include "tools/verify/objections.hpp"
 #include "tools/verify/payload_tally.hpp"
-#include "tools/verify/store_folder.hpp"
 #include "transport/file/l2raw.hpp"
 
 namespace l3 {

@@ -11,7 +11,7 @@
 #include "bench/building/feed.hpp"
 #include "bench/harness/options.hpp"
 #include "bench/harness/report.hpp"
-#include "tools/command.hpp"
+#include "tools/command_line.hpp"
 
 namespace l3::bench {
 namespace {

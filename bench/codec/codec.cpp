@@ -12,7 +12,7 @@
 #include "bench/harness/options.hpp"
 #include "bench/harness/report.hpp"
 #include "gpu/codec/koto.hpp"
-#include "tools/command.hpp"
+#include "tools/command_line.hpp"
 
 namespace l3::bench {
 namespace {

@@ -18,10 +18,9 @@
 #include "gpu/codec/koto.hpp"
 #include "gpu/codec/strong_groups.hpp"
 #include "gpu/codec/waveforms.hpp"
-#include "tools/command.hpp"
 #include "tools/command_error.hpp"
-#include "tools/pack/samples_option.hpp"
-#include "tools/pack/strong_file.hpp"
+#include "tools/command_line.hpp"
+#include "tools/pack/byte_stream.hpp"
 #include "transport/system/input_file.hpp"
 
 namespace l3::bench {

@@ -14,7 +14,7 @@
 #include "selection/algorithms/keep_waveforms.hpp"
 #include "selection/engine/make_engine.hpp"
 #include "selection/trigger/load_selection.hpp"
-#include "tools/command.hpp"
+#include "tools/command_line.hpp"
 
 namespace l3 {
 namespace {

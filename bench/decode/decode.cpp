@@ -8,7 +8,7 @@
 #include "bench/harness/options.hpp"
 #include "bench/harness/report.hpp"
 #include "gpu/executors/pool.hpp"
-#include "tools/command.hpp"
+#include "tools/command_line.hpp"
 
 namespace l3 {
 namespace {

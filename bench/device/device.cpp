@@ -8,7 +8,7 @@
 #include "bench/harness/options.hpp"
 #include "bench/harness/report.hpp"
 #include "selection/engine/make_engine.hpp"
-#include "tools/command.hpp"
+#include "tools/command_line.hpp"
 
 namespace l3 {
 namespace {

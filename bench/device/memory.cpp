@@ -9,7 +9,7 @@
 #include "bench/harness/memory_block.hpp"
 #include "bench/harness/options.hpp"
 #include "bench/harness/report.hpp"
-#include "tools/command.hpp"
+#include "tools/command_line.hpp"
 #include "transport/format/endian.hpp"
 
 namespace l3 {

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "selection/engine/make_engine.hpp"
-#include "tools/command.hpp"
+#include "tools/command_line.hpp"
 
 namespace l3::bench {
 

@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "bench/harness/report.hpp"
-#include "tools/command.hpp"
+#include "tools/command_line.hpp"
 #include "transport/system/input_file.hpp"
 
 namespace l3 {

@@ -19,7 +19,7 @@
 #include "daemon/compute/pipeline.hpp"
 #include "monitor/log.hpp"
 #include "selection/trigger/load_selection.hpp"
-#include "tools/command.hpp"
+#include "tools/command_line.hpp"
 
 namespace l3 {
 namespace {

@@ -16,7 +16,7 @@
 #include "bench/selection/select_batch.hpp"
 #include "selection/engine/make_engine.hpp"
 #include "selection/trigger/load_selection.hpp"
-#include "tools/command.hpp"
+#include "tools/command_line.hpp"
 
 namespace l3 {
 namespace {

@@ -20,7 +20,7 @@
 #include <fmt/format.h>
 
 #include "bench/harness/report.hpp"
-#include "tools/command.hpp"
+#include "tools/command_line.hpp"
 #include "tools/print.hpp"
 #include "tools/rehearsal/child_process.hpp"
 #include "tools/rehearsal/rehearsal.hpp"

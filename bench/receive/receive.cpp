@@ -14,7 +14,7 @@
 #include "bench/harness/report.hpp"
 #include "bench/receive/bare_receiver.hpp"
 #include "bench/receive/sending.hpp"
-#include "tools/command.hpp"
+#include "tools/command_line.hpp"
 #include "transport/format/units.hpp"
 #include "transport/input/udp_receiver.hpp"
 

@@ -12,7 +12,7 @@
 #include "bench/selection/select_runner.hpp"
 #include "selection/engine/make_engine.hpp"
 #include "selection/trigger/load_selection.hpp"
-#include "tools/command.hpp"
+#include "tools/command_line.hpp"
 
 namespace l3::bench {
 namespace {

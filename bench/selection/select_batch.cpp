@@ -6,7 +6,7 @@
 
 #include "tools/simulation/event_maker.hpp"
 #include "tools/simulation/front_end.hpp"
-#include "tools/simulation/spill_plan.hpp"
+#include "tools/simulation/simulation.hpp"
 #include "transport/building/fragment_index.hpp"
 
 namespace l3::bench {

@@ -9,7 +9,7 @@
 #include "bench/harness/options.hpp"
 #include "bench/harness/report.hpp"
 #include "bench/selection/sorting.hpp"
-#include "tools/command.hpp"
+#include "tools/command_line.hpp"
 
 namespace l3::bench {
 namespace {

@@ -13,7 +13,6 @@
 #include "tests/error_of.hpp"
 #include "tests/tools/temporary_folder.hpp"
 #include "tools/pack/byte_stream.hpp"
-#include "tools/pack/strong_file.hpp"
 
 namespace {
 

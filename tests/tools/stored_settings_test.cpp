@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/evaluate/stored_settings.hpp"
+#include "tools/evaluate/stored_events.hpp"
 
 #include <vector>
 

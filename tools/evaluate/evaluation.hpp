@@ -5,13 +5,15 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include <boost/json.hpp>
 
 #include "selection/detector/detector.hpp"
-#include "tools/simulation/true_event.hpp"
+#include "tools/evaluate/selection_run.hpp"
+#include "tools/simulation/truth_file.hpp"
 #include "transport/format/summary.hpp"
 
 namespace l3 {
@@ -111,5 +113,74 @@ struct evaluation {
 [[nodiscard]] boost::json::object evaluation_json(const evaluation& e,
                                                   const std::vector<std::string>& lines,
                                                   const std::string& signal_line);
+
+// Whether a simulated signal event passes the offline selection by its truth, so that the online
+// line must not lose it. Cuts of the K_L → π⁰νν̄ analysis: two photons of 100 to 2000 MeV in the
+// calorimeter, more than 650 MeV together, vertex 3200 to 5000 mm, transverse momentum 130 to 250
+// MeV/c, and no counter above its offline threshold within its offline window, including accidental
+// hits.
+
+/// The offline cuts that an event passes.
+struct offline_judgement {
+  bool photons = false; ///< energies, vertex and transverse momentum
+  bool vetoes = false;
+  /// The photons also hit where the online line and the offline analysis look: more than 150 mm
+  /// from the axis in x or y, within 850 mm, 300 mm apart.
+  bool fiducial = false;
+
+  [[nodiscard]] bool passes() const { return photons && vetoes; }
+};
+
+/// Thresholds, windows and counters with neighbour conditions come from the detector's description,
+/// not from the selection.
+[[nodiscard]] offline_judgement judge_offline(const true_event& e, const detector& d);
+
+/// Of all photons in the calorimeter, from their directions, MeV/c. `front`: of the calorimeter,
+/// mm.
+[[nodiscard]] double true_transverse_momentum(const true_event& e, double front);
+
+// Runs a selection over a simulated file and compares it with the truth.
+
+// Reads the truth beside a simulated file event by event; refuses the truth of another file.
+
+class truth_beside {
+public:
+  /// `data`: name for messages. Throws command_error if the truth cannot be opened.
+  truth_beside(std::string truth, std::string data, const detector& d);
+
+  /// The truth of the file's next event. Throws command_error if it is missing or belongs to
+  /// another event: another simulation has the same event numbers with other times and triggers.
+  [[nodiscard]] const true_event& of(const decided_event& next);
+  /// Call it after the last event. Throws command_error if the truth has more events.
+  void finish();
+
+private:
+  std::string name_;
+  std::string data_;
+  truth_reader reader_;
+  true_event event_;
+  event_key key_;
+};
+
+inline constexpr const char* usual_signal_line = "pi0nunu"; // a selection may lack it
+
+struct evaluated_file {
+  std::string name; ///< of the selection's file
+  std::vector<std::string> lines;
+  evaluation result;
+  std::vector<bool> kept; ///< by event
+};
+
+struct evaluated_event {
+  const true_event& truth;
+  const decided_event& decided;
+  bool kept_as_signal; ///< by the signal's line
+};
+
+/// `run.in` is the file of `in`. Calls `tell`, if set, for every event. Throws command_error.
+[[nodiscard]] evaluated_file
+evaluate_file(const selection_options& run, const std::string& truth_file,
+              const std::string& signal_line, file_batches& in, interrupt& signals,
+              const std::function<void(const evaluated_event&)>& tell = {});
 
 } // namespace l3

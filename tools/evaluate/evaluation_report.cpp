@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "selection/trigger/load_selection.hpp"
-#include "tools/evaluate/decision_totals.hpp"
+#include "tools/evaluate/selection_run.hpp"
 #include "tools/print.hpp"
 
 namespace l3 {

@@ -1,13 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/evaluate/selection_run.hpp"
 
+#include <algorithm>
 #include <map>
+#include <string>
+#include <utility>
 
-#include "tools/command.hpp"
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "gpu/codec/decode_all.hpp"
+#include "tools/command_error.hpp"
+#include "tools/command_line.hpp"
+#include "tools/print.hpp"
 #include "tools/progress.hpp"
+#include "tools/verify/payload_tally.hpp"
 #include "transport/store/event_view.hpp"
 
 namespace l3 {
+
 namespace {
 
 std::uint64_t bytes_of(const input_batch& in, const event_entry& event) {
@@ -120,6 +131,121 @@ void for_each_decided(file_batches& in, engine& compute,
     });
     line.update(in.position() >> 20);
   }
+}
+
+block_selector::block_selector(const selection_options& how, const readout& crates,
+                               std::uint32_t run, codec_id codec)
+    : block_selector(how, load_selection(how, crates, run), crates, run, codec) {}
+
+block_selector::block_selector(const selection_options& how, loaded_selection selection,
+                               const readout& crates, std::uint32_t run, codec_id codec)
+    : filler_(crates), run_(run), codec_(codec), selection_(std::move(selection)),
+      kernels_(make_selecting_engine(how, filler_.capacity(how.batch), selection_, codec)),
+      one_(*kernels_->frames()[0]) {
+  one_.input.clear();
+}
+
+/// A stored event does not have the readout, only whether a crate or a board was missing.
+bool block_selector::add(const packed_event_view& event) {
+  if (!event.is_whole())
+    throw command_error(fmt::format("event {} of spill {} {}, so it cannot be decided again",
+                                    event.key().number, event.key().spill, why_not_whole(event)),
+                        exit_bad_configuration);
+  const std::uint32_t n = event.fragments();
+  if (fragments_.size() < n) fragments_.resize(n);
+  views_.clear();
+  std::uint32_t raw = 0;
+  const auto wrong = [&](const std::string& why) {
+    return command_error(
+        fmt::format("event {} of spill {} has a different readout than its settings: {}",
+                    event.key().number, event.key().spill, why),
+        exit_bad_configuration);
+  };
+  for (std::uint32_t i = 0; i < n; ++i) {
+    const packed_fragment f = event.fragment(i);
+    if (f.crate >= filler_.crates().size())
+      throw wrong(fmt::format("it has a fragment for crate place {}, but the readout has {} crates",
+                              f.crate, filler_.crates().size()));
+    raw += f.form == fragment_form::raw ? 1U : 0U;
+    if (!rebuild_fragment(event, i, fragments_[i], strong::decode_all)) return false;
+    views_.push_back({f.crate, fragments_[i]});
+  }
+  input_batch& batch = one_.input;
+  event_entry& entry = filler_.add(batch, event.key(), views_);
+  const auto added = batch.fragments.subspan(entry.first_fragment, entry.fragments);
+  if (std::ranges::count(added, 1, &fragment_entry::raw) != raw)
+    throw wrong("its crates have different boards than the readout");
+  entry.flags = event.header().flags & std::uint32_t{event_incomplete};
+  entry.reference_time = event.header().reference_time;
+  return true;
+}
+
+void block_selector::decide(const std::function<void(decided_event)>& f) {
+  if (one_.input.used_events == 0) return;
+  decide_batch(*kernels_, one_, f);
+  one_.input.clear();
+}
+
+void decision_totals::add(const event_summary& s) {
+  ++events;
+  kept += s.kept;
+  not_judged += (s.status & l3::not_judged) != 0 ? 1 : 0;
+  for (std::uint32_t n = 0; n < s.lines; ++n) {
+    lines[n].fired += s.fired >> n & 1;
+    lines[n].kept += s.kept_by >> n & 1;
+    ++lines[n].reasons[s.reason[n]];
+  }
+}
+
+std::vector<std::pair<std::uint64_t, std::string>>
+reasons_by_frequency(std::span<const std::uint64_t> events) {
+  std::vector<std::pair<std::uint64_t, std::string>> all;
+  for (std::size_t r = 0; r < events.size(); ++r)
+    if (r != line_fired && events[r] != 0)
+      all.emplace_back(events[r], name_of_reason(static_cast<std::uint8_t>(r)));
+  std::ranges::stable_sort(all, [](const auto& a, const auto& b) { return a.first > b.first; });
+  return all;
+}
+
+boost::json::object reasons_to_json(std::span<const std::uint64_t> events) {
+  boost::json::object all;
+  for (std::size_t r = 0; r < events.size(); ++r)
+    if (r != line_fired && events[r] != 0)
+      all[name_of_reason(static_cast<std::uint8_t>(r))] = events[r];
+  return all;
+}
+
+boost::json::array lines_to_json(const decision_totals& t, const loaded_selection& selection) {
+  boost::json::array list;
+  const auto names = selection.line_names();
+  for (std::size_t n = 0; n < t.lines.size(); ++n) {
+    list.push_back(boost::json::object{{"line", names[n]},
+                                       {"id", selection.tables.lines[n].id},
+                                       {"prescale", selection.tables.lines[n].prescale},
+                                       {"fired", t.lines[n].fired},
+                                       {"kept", t.lines[n].kept},
+                                       {"refused", reasons_to_json(t.lines[n].reasons)}});
+  }
+  return list;
+}
+
+void print_totals(const decision_totals& t, const loaded_selection& selection) {
+  const auto names = selection.line_names();
+  print_plain("{:<16} {:>9} {:>10} {:>10}   reasons of refusal, most frequent first\n", "line",
+              "prescale", "fired", "kept");
+  for (std::size_t n = 0; n < t.lines.size(); ++n) {
+    const line_total& line = t.lines[n];
+    std::vector<std::string> texts;
+    for (const auto& [count, what] : reasons_by_frequency(line.reasons))
+      texts.push_back(fmt::format("{} {}", what, count));
+    print_plain("{:<16} {:9} {:10} {:10}   {}\n", names[n], selection.tables.lines[n].prescale,
+                line.fired, line.kept, fmt::join(texts, ", "));
+  }
+  print_plain("{} of {} events kept ({:.2f} %)", t.kept, t.events,
+              t.events == 0 ? 0.0
+                            : 100.0 * static_cast<double>(t.kept) / static_cast<double>(t.events));
+  if (t.not_judged != 0) print_plain("; {} overfull", t.not_judged);
+  print_plain("\n");
 }
 
 } // namespace l3

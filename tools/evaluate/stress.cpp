@@ -11,9 +11,9 @@
 #include <fmt/format.h>
 
 #include "config/toml/complaints.hpp"
-#include "tools/command.hpp"
-#include "tools/evaluate/offline_cuts.hpp"
-#include "tools/scratch_folder.hpp"
+#include "tools/command_line.hpp"
+#include "tools/evaluate/evaluation.hpp"
+#include "tools/pending_file.hpp"
 #include "tools/simulation/simulation.hpp"
 
 namespace l3 {

@@ -13,7 +13,7 @@
 
 #include <boost/json.hpp>
 
-#include "tools/evaluate/evaluated_file.hpp"
+#include "tools/evaluate/evaluation.hpp"
 #include "tools/simulation/effects.hpp"
 
 namespace l3 {

@@ -12,7 +12,7 @@
 
 #include "monitor/in_words.hpp"
 #include "tools/command_error.hpp"
-#include "tools/verify/store_folder.hpp"
+#include "tools/info/information.hpp"
 #include "transport/format/block_entries.hpp"
 #include "transport/histograms/histogram_json.hpp"
 

@@ -10,7 +10,6 @@
 
 #include "tools/command_error.hpp"
 #include "tools/info/information.hpp"
-#include "tools/verify/store_folder.hpp"
 #include "transport/accounting/ledger.hpp"
 #include "transport/format/endian.hpp"
 #include "transport/store/block.hpp"

@@ -8,8 +8,7 @@
 #include <fmt/format.h>
 
 #include "tools/command_error.hpp"
-#include "tools/pack/strong_file.hpp"
-#include "tools/verify/store_folder.hpp"
+#include "tools/pack/byte_stream.hpp"
 #include "transport/file/batch_file.hpp"
 #include "transport/format/plain_text.hpp"
 #include "transport/format/spool.hpp"

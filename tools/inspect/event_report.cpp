@@ -9,8 +9,7 @@
 
 #include "selection/trigger/quantity_units.hpp"
 #include "tools/info/information.hpp"
-#include "tools/inspect/channels.hpp"
-#include "tools/inspect/summary_names.hpp"
+#include "tools/inspect/found_event.hpp"
 #include "transport/accounting/ledger.hpp"
 
 namespace l3 {

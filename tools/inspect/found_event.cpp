@@ -12,7 +12,6 @@
 #include "selection/trigger/recorded_settings.hpp"
 #include "tools/command_error.hpp"
 #include "tools/info/information.hpp"
-#include "tools/verify/store_folder.hpp"
 #include "transport/file/l2raw.hpp"
 #include "transport/store/block.hpp"
 #include "transport/store/event_view.hpp"

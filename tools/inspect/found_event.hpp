@@ -8,8 +8,12 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
+#include "selection/detector/detector.hpp"
+#include "transport/accounting/counters.hpp"
 #include "transport/format/block.hpp"
 #include "transport/format/event_key.hpp"
 #include "transport/format/payload.hpp"
@@ -50,5 +54,81 @@ struct found_event {
 find_event(const std::filesystem::path& path, const wanted_event& wanted,
            const std::optional<readout>& crates,
            const std::function<void(std::uint64_t done, std::uint64_t all)>& tell);
+
+// The boards and waveforms of an event, from its original fragments.
+
+// The boards and waveforms of a whole fragment, for people. It shares no code with the decoding
+// kernels and follows docs/formats.md, sections 1 and 2.
+
+struct board_samples {
+  std::uint8_t slot = 0;
+  board_kind kind = board_kind::sampling_125_mhz;
+  bool opaque = false;
+  std::uint32_t time = 0;                           ///< 28 bits, 8 ns
+  std::uint16_t trigger = 0;                        ///< low 14 bits of the first header word
+  std::uint32_t wrong_words = 0;                    ///< samples without a sample's top bits
+  std::vector<std::vector<std::uint16_t>> channels; ///< samples; empty for an opaque board
+};
+
+struct fragment_boards {
+  std::optional<malformed> problem; ///< its boards are then unknown
+  std::vector<board_samples> boards;
+};
+
+[[nodiscard]] fragment_boards read_boards(std::span<const std::byte> fragment,
+                                          const crate_readout& crate, event_key key);
+
+struct inspected_crate {
+  std::uint8_t number = 0;           ///< number of the crate in the electronics
+  std::uint32_t bytes = 0;           ///< of its fragment
+  std::string problem;               ///< why the fragment is malformed; its boards are then unknown
+  std::vector<board_samples> boards; ///< without samples of waveforms that were not kept
+};
+
+/// In the order of the readout, without crates that have no fragment.
+[[nodiscard]] std::vector<inspected_crate> crates_of(const found_event& event);
+
+/// Numbers of the readout's crates that the event lacks.
+[[nodiscard]] std::vector<std::uint8_t> missing_crates(const found_event& event);
+
+// The inputs of an event that `koto-l3 inspect` shows: those requested by address or detector
+// channel, or else the highest pulses.
+
+struct inspected_channel {
+  input_address at;
+  std::string name; ///< "crystal 17", "CBAR module 3 end 1"; empty if unknown
+  board_kind kind = board_kind::sampling_125_mhz;
+  std::span<const std::uint16_t> samples; ///< valid as long as the crates
+  double pedestal = 0;                    ///< the median
+  std::uint16_t least = 0;
+  std::uint16_t most = 0;
+  std::size_t peak = 0; ///< index of the sample `most`
+
+  [[nodiscard]] double height() const { return most - pedestal; }
+  /// ns between two samples.
+  [[nodiscard]] double step() const { return kind == board_kind::sampling_125_mhz ? 8 : 2; }
+};
+
+/// All channels in the order of the readout. Without a detector they have no names.
+[[nodiscard]] std::vector<inspected_channel> channels_of(const std::vector<inspected_crate>& crates,
+                                                         const detector* names);
+
+/// The channels that `wanted` names: "11", "11/3", "11/3/0", "crystal 17", "CBAR". Throws
+/// command_error if one of these names no channel.
+[[nodiscard]] std::vector<inspected_channel>
+chosen_channels(const std::vector<inspected_channel>& all, const std::vector<std::string>& wanted);
+
+/// The highest ones, by falling height.
+[[nodiscard]] std::vector<inspected_channel>
+highest_channels(const std::vector<inspected_channel>& all, std::size_t count);
+
+// Draws waveforms on a terminal.
+
+/// One line of at most 64 blocks; in longer waveforms each block shows the highest of several
+/// samples.
+[[nodiscard]] std::string line_drawing(const inspected_channel& c);
+
+/// Eight lines, with counts on the left and time below.
+[[nodiscard]] std::string block_drawing(const inspected_channel& c);
 
 } // namespace l3

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/inspect/summary_names.hpp"
+#include "tools/inspect/event_report.hpp"
 
 #include <fmt/format.h>
 

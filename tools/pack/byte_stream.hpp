@@ -3,9 +3,12 @@
 // errors are std::runtime_error with the file's name.
 #pragma once
 
+#include <array>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -15,7 +18,10 @@
 
 #include <fmt/format.h>
 
+#include "tools/command_line.hpp"
 #include "tools/pending_file.hpp"
+#include "transport/format/block.hpp"
+#include "transport/format/l2.hpp"
 #include "transport/system/file_descriptor.hpp"
 
 namespace l3 {
@@ -96,5 +102,53 @@ void pack_stream(byte_input& in, byte_output& out, std::uint32_t samples,
                  const packing_progress& tell);
 void unpack_stream(byte_input& in, byte_output& out, std::uint32_t samples,
                    const packing_progress& tell);
+
+// Converts bare waveforms to a file of the strong codec and back (docs/formats.md, section 5): a
+// head, sections of groups with a checksum each, and an end, so that a truncated or damaged file is
+// always detected.
+
+struct strong_file_header {
+  std::array<char, 4> magic{'K', 'L', '3', 'W'};
+  std::uint8_t version = 1;
+  codec_id codec = codec_id::strong;
+  std::uint16_t reserved = 0;
+  std::uint32_t samples = 0; ///< of a waveform
+  std::uint32_t crc = 0;     ///< of the 12 bytes before it
+};
+static_assert(sizeof(strong_file_header) == 16);
+
+struct strong_section_header {  // followed by the groups
+  std::uint32_t records = 0;    ///< runs of 64 samples, 1 to 4096; 0 ends the file
+  std::uint32_t bytes = 0;      ///< of the groups
+  std::uint32_t groups_crc = 0; ///< in the final header: number of all records modulo 2^32
+  std::uint32_t crc = 0;        ///< of the 12 bytes before it
+};
+static_assert(sizeof(strong_section_header) == 16);
+inline constexpr std::uint32_t max_section_records = 4096;
+
+/// The equivalents of pack_stream and unpack_stream. The file has its number of samples per
+/// waveform; a different `samples` is refused.
+void pack_strong(byte_input& in, byte_output& out, std::uint32_t samples,
+                 const packing_progress& tell);
+void unpack_strong(byte_input& in, byte_output& out, std::optional<std::uint32_t> samples,
+                   const packing_progress& tell);
+
+// The --samples option of commands that read bare waveforms.
+
+inline option add_samples(command_line command, std::uint32_t& samples) {
+  return command.add_option("--samples", samples, "samples per waveform: a multiple of 64")
+      .check([](const std::string& text) -> std::string {
+        constexpr std::uint32_t least = l2::waveform_samples;
+        constexpr auto most = std::numeric_limits<std::uint32_t>::max() / least * least;
+        std::uint32_t n = 0;
+        const auto read = std::from_chars(text.data(), text.data() + text.size(), n);
+        const bool whole = read.ec == std::errc{} && read.ptr == text.data() + text.size();
+        return whole && n > 0 && n % least == 0
+                   ? ""
+                   : fmt::format("{} is not a multiple of {} from {} to {}", text, least, least,
+                                 most);
+      })
+      .capture_default_str();
+}
 
 } // namespace l3

@@ -13,8 +13,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "tools/command.hpp"
 #include "tools/command_error.hpp"
+#include "tools/command_line.hpp"
 #include "tools/rehearsal/child_process.hpp"
 #include "tools/status/http_get.hpp"
 #include "transport/system/reason_of.hpp"

@@ -17,8 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/evaluate/block_selector.hpp"
-#include "tools/evaluate/decision_totals.hpp"
+#include "tools/evaluate/selection_run.hpp"
 #include "tools/verify/payload_tally.hpp"
 #include "transport/store/store_reader.hpp"
 

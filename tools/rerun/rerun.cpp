@@ -14,8 +14,8 @@
 #include "selection/engine/engine.hpp"
 #include "selection/trigger/load_selection.hpp"
 #include "tools/command_error.hpp"
+#include "tools/pending_file.hpp"
 #include "tools/print.hpp"
-#include "tools/scratch_folder.hpp"
 #include "transport/file/batch_file.hpp"
 #include "transport/format/endian.hpp"
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "tools/simulation/kinematics.hpp"
-#include "tools/simulation/true_event.hpp"
+#include "tools/simulation/truth_file.hpp"
 
 namespace l3 {
 

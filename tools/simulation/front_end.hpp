@@ -13,8 +13,7 @@
 #include "selection/detector/detector.hpp"
 #include "tools/simulation/baselines.hpp"
 #include "tools/simulation/effects.hpp"
-#include "tools/simulation/noise.hpp"
-#include "tools/simulation/true_event.hpp"
+#include "tools/simulation/truth_file.hpp"
 #include "transport/file/record_parser.hpp"
 #include "transport/format/event_key.hpp"
 

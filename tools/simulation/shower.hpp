@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "selection/detector/random.hpp"
-#include "tools/simulation/true_event.hpp"
+#include "tools/simulation/truth_file.hpp"
 
 namespace l3 {
 

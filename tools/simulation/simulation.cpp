@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/simulation/simulation.hpp"
 
+#include <algorithm>
+#include <array>
+
 #include "tools/simulation/ordered_work.hpp"
 
 namespace l3 {
+
 namespace {
 
 // Independent random streams from one seed.
@@ -72,6 +76,106 @@ type_counts simulation::run(l2raw_writer& data, truth_file& truth,
     data.end_of_spill(spill_cycle);
   }
   return counts;
+}
+
+namespace {
+
+struct portion {
+  event_type type;
+  double fraction;
+};
+
+// Fractions of all events. Two-cluster events are a fifth; a quarter of these are charged decays
+// that pass level 1's own vetoes.
+constexpr std::array<portion, 16> mix{{
+    {event_type::six_cluster, 0.35},
+    {event_type::two_gamma, 0.06},
+    {event_type::two_pi0_lost, 0.05},
+    {event_type::halo_neutron, 0.03},
+    {event_type::pi0nunu, 0.01},
+    {event_type::ke3, 0.025},
+    {event_type::kmu3, 0.015},
+    {event_type::charged_3pi, 0.01},
+    {event_type::four_cluster, 0.10},
+    {event_type::five_cluster, 0.05},
+    {event_type::accidental, 0.20},
+    {event_type::minimum_bias, 0.05},
+    {event_type::led, 0.0125},
+    {event_type::laser, 0.0125},
+    {event_type::cosmic, 0.0125},
+    {event_type::clock, 0.0125},
+}};
+
+constexpr double off_spill_calibration = 0.4; // fraction of calibration triggers
+constexpr int structure_bins = 2000;          // of 1 ms each
+constexpr double structure_least = 0.3;
+constexpr double structure_most = 3;
+
+event_type random_type(random_source& random) {
+  double u = random.uniform();
+  for (const auto& p : mix) {
+    if (u < p.fraction) return p.type;
+    u -= p.fraction;
+  }
+  return mix.back().type;
+}
+
+bool is_calibration(event_type t) { return t >= event_type::led && t <= event_type::clock; }
+
+/// n points of a Poisson process with constant rate in 0 … 1, sorted.
+std::vector<double> points(std::size_t n, random_source& random) {
+  std::vector<double> at(n);
+  double sum = 0;
+  for (auto& a : at) a = sum += random.exponential();
+  sum += random.exponential();
+  for (auto& a : at) a /= sum;
+  return at;
+}
+
+/// Maps the fraction of the beam to the fraction of the time.
+void give_structure(std::vector<double>& at, random_source& random) {
+  std::array<double, structure_bins> beam{}; // cumulative, at the end of each bin
+  double sum = 0;
+  const double range = natural_log(structure_most / structure_least);
+  for (auto& b : beam) b = sum += structure_most * exp_of_minus(range * random.uniform());
+  std::size_t bin = 0;
+  for (auto& a : at) {
+    const double wanted = a * sum;
+    while (bin + 1 < beam.size() && beam[bin] < wanted) ++bin;
+    const double before = bin == 0 ? 0 : beam[bin - 1];
+    a = (static_cast<double>(bin) + (wanted - before) / (beam[bin] - before)) / structure_bins;
+  }
+}
+
+std::chrono::nanoseconds part_of(double share, std::chrono::nanoseconds from,
+                                 std::chrono::nanoseconds length) {
+  return from + std::chrono::nanoseconds(
+                    static_cast<std::int64_t>(share * static_cast<double>(length.count())));
+}
+
+} // namespace
+
+std::vector<planned_event> plan_spill(std::uint32_t events, random_source random,
+                                      std::optional<event_type> only) {
+  std::vector<planned_event> plan(events);
+  for (auto& e : plan) {
+    e.type = only ? *only : random_type(random);
+    e.on_spill = !is_calibration(e.type) || !random.chance(off_spill_calibration);
+  }
+  const auto off =
+      std::stable_partition(plan.begin(), plan.end(), [](const auto& e) { return e.on_spill; });
+  auto on_times = points(static_cast<std::size_t>(off - plan.begin()), random);
+  give_structure(on_times, random);
+  for (std::size_t i = 0; i < on_times.size(); ++i)
+    plan[i].since_spill = part_of(on_times[i], {}, spill_beam_on);
+
+  // A gap for the ends of spill before the next spill.
+  constexpr std::chrono::nanoseconds quiet = std::chrono::milliseconds(240);
+  const auto off_times = points(plan.size() - on_times.size(), random);
+  for (std::size_t i = 0; i < off_times.size(); ++i)
+    plan[on_times.size() + i].since_spill =
+        part_of(off_times[i], spill_beam_on, spill_cycle - spill_beam_on - quiet);
+  return plan;
 }
 
 } // namespace l3

@@ -5,17 +5,37 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <vector>
 
+#include "selection/detector/random.hpp"
 #include "tools/simulation/event_maker.hpp"
 #include "tools/simulation/front_end.hpp"
-#include "tools/simulation/spill_plan.hpp"
 #include "tools/simulation/truth_file.hpp"
 #include "transport/file/l2raw.hpp"
 
 namespace l3 {
+
+// The times and types of a spill's triggers. The beam is on for 2 s of a cycle of 4.24 s. During
+// this time triggers are a Poisson process, whose rate the beam's micro-structure changes between ×
+// 0.3 and × 3. Any number of events is spread over the whole spill: 50 000 give the nominal 25 kHz,
+// fewer are a node's share.
+
+inline constexpr std::chrono::nanoseconds spill_beam_on = std::chrono::milliseconds(2000);
+inline constexpr std::chrono::nanoseconds spill_cycle = std::chrono::milliseconds(4240);
+
+struct planned_event {
+  std::chrono::nanoseconds since_spill{};
+  event_type type = event_type::clock;
+  bool on_spill = true;
+};
+
+/// The triggers by time, of the usual mixture, or all of one type.
+[[nodiscard]] std::vector<planned_event> plan_spill(std::uint32_t events, random_source random,
+                                                    std::optional<event_type> only = {});
 
 struct simulation_settings {
   std::uint32_t events = 1000; ///< in all spills together

@@ -8,7 +8,7 @@
 
 #include "gpu/codec/strong_groups.hpp"
 #include "tests/fuzz/targets/fuzz.hpp"
-#include "tools/pack/strong_file.hpp"
+#include "tools/pack/byte_stream.hpp"
 #include "transport/format/crc32c.hpp"
 
 namespace l3::test {

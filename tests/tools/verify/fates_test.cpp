@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/verify/fates.hpp"
+#include "tools/verify/comparison.hpp"
 
 #include <algorithm>
 #include <vector>

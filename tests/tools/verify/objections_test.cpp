@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/verify/objections.hpp"
+#include "tools/verify/agreement.hpp"
 
 #include <set>
 
 #include <gtest/gtest.h>
-
-#include "tools/verify/agreement.hpp"
 
 namespace l3 {
 namespace {
