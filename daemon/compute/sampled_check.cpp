@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "gpu/codec/decode_all.hpp"
 #include "selection/detector/random.hpp"
 #include "transport/store/event_view.hpp"
 
@@ -85,7 +86,7 @@ std::string sampled_check::wrong_with(const frame& f, std::size_t event) {
     const fragment_entry& original = f.input.fragments[e.first_fragment + k];
     if (view->fragment(k).crate != original.crate)
       return about(e, fmt::format("crate place {} holds another crate", original.crate));
-    if (!rebuild_fragment(*view, k, rebuilt_))
+    if (!rebuild_fragment(*view, k, rebuilt_, strong::decode_all))
       return about(e, fmt::format("crate place {} cannot be unpacked", original.crate));
     // Suppressed samples cannot be compared; the kept ones can.
     if (rebuilt_.size() == original.bytes && !view->is_whole()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fast decoder of the strong codec for readers of packed events: a group_decoder
-// (transport/store/strong_group.hpp) with the processor's vector instructions.
+// The decoder of the strong codec for readers of packed events: a group_decoder
+// (transport/store/event_view.hpp) with the processor's vector instructions.
 #pragma once
 
 #include <cstddef>

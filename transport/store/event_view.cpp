@@ -145,6 +145,21 @@ bool packed_event_view::payload_well_formed() const {
   return header_.payload == most && table.asked == asked;
 }
 
+namespace {
+
+/// Length of the group at the start of `bytes`, from its length word only; 0 if there are too few
+/// bytes.
+std::size_t strong_group_bytes(std::span<const std::byte> bytes) {
+  constexpr std::size_t length_bytes = 2;
+  constexpr unsigned length_mask = 0x7ff;
+  if (bytes.size() < length_bytes) return 0;
+  const std::size_t coded = load<std::uint16_t>(bytes.data()) & length_mask;
+  const std::size_t length = length_bytes + (coded == 0 ? 2 * l2::sample_words : coded);
+  return length <= bytes.size() ? length : 0;
+}
+
+} // namespace
+
 bool packed_event_view::board_well_formed(packed_board board, std::size_t at) const {
   constexpr unsigned no_form = 128;
   if (at + board.bytes > bytes_.size() || (board.form & no_form) != 0) return false;

@@ -7,6 +7,7 @@
 // unchanged gives back the original fragments, byte for byte.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -20,9 +21,15 @@
 #include "transport/format/l2.hpp"
 #include "transport/format/payload.hpp"
 #include "transport/format/summary.hpp"
-#include "transport/store/strong_group.hpp"
 
 namespace l3 {
+
+using strong_samples = std::array<std::uint16_t, l2::sample_words>;
+
+/// Decodes adjacent groups of the strong codec that fill `groups`: strong::decode_all of gpu/codec.
+/// `wide`: their waveforms are longer than a record. Returns false if no encoder wrote one of them.
+using group_decoder = bool (*)(std::span<const std::byte> groups, bool wide,
+                               std::span<std::uint16_t> samples);
 
 /// The waveforms of a board that is not raw.
 struct board_waveforms {
@@ -82,17 +89,14 @@ private:
 /// Replaces `out` by the original bytes of fragment `index`. Returns false if one of its boards is
 /// damaged; `out` is then invalid. Words of waveforms that were not kept are 0, which no sample
 /// word is: see is_whole() and absent_words().
-/// Allocates only until `out` has grown to a fragment's size. `decode` decodes the groups;
-/// gpu/codec has a faster one.
+/// Allocates only until `out` has grown to a fragment's size.
 [[nodiscard]] bool rebuild_fragment(const packed_event_view& event, std::uint32_t index,
-                                    std::vector<std::byte>& out,
-                                    group_decoder decode = unpack_strong_groups);
+                                    std::vector<std::byte>& out, group_decoder decode);
 
 /// The waveforms of board `index`, counted over all fragments; decodes no other board. Nothing if
 /// the board is raw or damaged.
 [[nodiscard]] std::optional<board_waveforms>
-unpack_board(const packed_event_view& event, std::uint32_t index,
-             group_decoder decode = unpack_strong_groups);
+unpack_board(const packed_event_view& event, std::uint32_t index, group_decoder decode);
 
 /// A mask for each board of fragment `index`: bit r is set if record r is kept. A raw board has all
 /// bits.

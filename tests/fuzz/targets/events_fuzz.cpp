@@ -5,6 +5,7 @@
 #include <array>
 #include <vector>
 
+#include "gpu/codec/decode_all.hpp"
 #include "gpu/executors/serial.hpp"
 #include "selection/engine/basic_engine.hpp"
 #include "selection/packing/one_pass_plan.hpp"
@@ -119,7 +120,8 @@ private:
     require(packed->fragments() == f.input.used_fragments, "it has the fragments that came");
     std::vector<std::byte> rebuilt;
     for (std::uint32_t i = 0; i < packed->fragments(); ++i) {
-      require(rebuild_fragment(*packed, i, rebuilt), "what was packed is unpacked");
+      require(rebuild_fragment(*packed, i, rebuilt, strong::decode_all),
+              "what was packed is unpacked");
       require(rebuilt == sent[packed->fragment(i).crate], "fragments come back as they were");
     }
   }

@@ -11,6 +11,7 @@
 // what was appended meanwhile.
 #include <algorithm>
 
+#include "gpu/codec/decode_all.hpp"
 #include "tests/fuzz/targets/fuzz.hpp"
 #include "transport/format/block.hpp"
 #include "transport/format/crc32c.hpp"
@@ -34,7 +35,7 @@ void read_event(std::span<const std::byte> bytes) {
     require(summary->lines.size() == summary->head.lines, "a summary has all its lines");
   std::vector<std::byte> fragment;
   for (std::uint32_t f = 0; f < event->fragments(); ++f) {
-    if (!rebuild_fragment(*event, f, fragment)) continue;
+    if (!rebuild_fragment(*event, f, fragment, strong::decode_all)) continue;
     require(kept_records(*event, f).size() == event->fragment(f).boards, "a mask a board");
     for (const std::uint32_t at : absent_words(*event, f)) {
       require(at + 2 <= fragment.size(), "an absent word is one of the fragment");
@@ -43,7 +44,8 @@ void read_event(std::span<const std::byte> bytes) {
     }
     require(fragment.size() == event->fragment(f).bytes, "a fragment is as long as it was");
   }
-  for (std::uint32_t b = 0; b < event->header().boards; ++b) (void)unpack_board(*event, b);
+  for (std::uint32_t b = 0; b < event->header().boards; ++b)
+    (void)unpack_board(*event, b, strong::decode_all);
 }
 
 void read_block(std::vector<std::byte> bytes, bool repair) {

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "gpu/codec/decode_all.hpp"
 #include "tests/selection/engine/payload_textbook.hpp"
 
 namespace l3::test {
@@ -37,7 +38,7 @@ void expect_boards_alone(const packed_event_view& event, std::uint32_t f, const 
   std::size_t packet = 4;
   for (std::uint32_t j = 0; j < event.fragment(f).boards; ++j) {
     const packed_board b = event.board(first + j);
-    const auto alone = unpack_board(event, first + j);
+    const auto alone = unpack_board(event, first + j, strong::decode_all);
     const board_kind kind = (b.form & board_256_samples) != 0 ? board_kind::sampling_500_mhz
                                                               : board_kind::sampling_125_mhz;
     EXPECT_EQ(alone.has_value(), (b.form & board_raw) == 0);
@@ -66,7 +67,7 @@ TEST(payloads, of_limited_events_have_the_samples_that_came) {
     for (std::uint32_t f = 0; f < view->fragments(); ++f) {
       const bytes& came = events[k].fragments[f].content;
       std::vector<std::byte> rebuilt;
-      EXPECT_TRUE(rebuild_fragment(*view, f, rebuilt));
+      EXPECT_TRUE(rebuild_fragment(*view, f, rebuilt, strong::decode_all));
       EXPECT_EQ(rebuilt.size(), came.size());
       expect_boards_alone(*view, f, rebuilt);
       fill_absent_words(*view, f, rebuilt, [&](std::uint32_t at) { return &came[at]; });

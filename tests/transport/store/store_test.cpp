@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "gpu/codec/decode_all.hpp"
 #include "tests/transport/store/store_files.hpp"
 #include "transport/store/event_index.hpp"
 
@@ -158,7 +159,7 @@ TEST(event_index, finds_events_and_repeats_and_damage) {
   ASSERT_TRUE(view);
   std::vector<std::byte> fragment;
   for (std::uint32_t i = 0; i < view->fragments(); ++i) {
-    EXPECT_TRUE(rebuild_fragment(*view, i, fragment));
+    EXPECT_TRUE(rebuild_fragment(*view, i, fragment, strong::decode_all));
     EXPECT_EQ(fragment, late.fragments[i]);
   }
 }
