@@ -50,22 +50,9 @@ bool is_packed(std::string_view begin) {
   return static_cast<unsigned char>(begin.front()) <= koto::max_bits || begin.starts_with("KL3W");
 }
 
-bool is_of_text(char c) { return (c >= ' ' && c <= '~') || c == '\n' || c == '\r' || c == '\t'; }
-
-/// Whether a file with this begin may have samples. Samples have any value, but the file must not
-/// begin like another koto-l3 file or like text.
-bool is_unpacked(std::string_view begin) {
-  return !begin.starts_with("KL3") && !std::ranges::all_of(begin, is_of_text);
-}
-
 /// Samples have no head, so unpacked ones cannot be told from recorded ones, which must not be
 /// overwritten.
-void check_no_samples(const std::string& name) {
-  std::error_code none;
-  if (std::filesystem::is_regular_file(name, none) && std::filesystem::file_size(name, none) > 0)
-    throw command_error(name + " exists already, and may not be a file that unpack wrote: it is "
-                               "not overwritten. Choose another name, or remove it");
-}
+bool is_unpacked(std::string_view /*begin*/) { return false; }
 
 /// Samples and records have no head, but another file of koto-l3 has one.
 void check_input(const options& o, bool packs) {
@@ -88,10 +75,7 @@ int convert(const options& o, const char* label, bool packs) {
     return from_option("out", o.out,
                        [&](const std::string& name) { return byte_output(name, in); });
   });
-  if (o.out != standard_output) {
-    check_replaced(label, o.out, packs ? is_packed : is_unpacked);
-    if (!packs) check_no_samples(o.out);
-  }
+  if (o.out != standard_output) check_replaced(label, o.out, packs ? is_packed : is_unpacked);
   progress line(label, in.size().value_or(0), "bytes");
   convert(o, packs, in, out, [&](std::uint64_t n) { line.update(n); });
   out.close();

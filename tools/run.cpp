@@ -92,19 +92,7 @@ int wait_for(const options& o, control_answer a,
   return exit_failure;
 }
 
-/// The daemon refuses such a text, too, but in terms of its interface.
-void check_plain(std::string_view option, const std::string& text) {
-  if (const auto c = find_unplain(text))
-    throw command_error(
-        fmt::format("{} is not plain text: it contains {}, a control or invisible character, or "
-                    "invalid UTF-8",
-                    option, escaped_name(*c, text)),
-        exit_usage);
-}
-
 int start(const options& o) {
-  check_plain("--comment", o.comment);
-  check_plain("--selection", o.menu);
   json::object order;
   if (o.number) order["number"] = *o.number;
   if (o.again) order["again"] = true;

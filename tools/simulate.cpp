@@ -118,10 +118,9 @@ int simulate(options o) {
 
   const auto start = std::chrono::steady_clock::now();
   pending_file data_name(o.out);
-  pending_file truth_name(truth_name_of(o.out));
   auto data =
       opened([&] { return std::make_unique<l2raw_writer>(data_name.path(), o.run, d.crates()); });
-  auto truth = opened([&] { return truth_file(truth_name.path()); });
+  whole_file truth(truth_name_of(o.out));
   simulation s(d, o.settings);
   progress line("simulate", o.settings.events, "events");
   const auto counts = s.run(*data, truth, [&](std::uint64_t n) {
@@ -129,8 +128,7 @@ int simulate(options o) {
     line.update(n);
   });
   data->close();
-  truth.close();
-  truth_name.finish();
+  truth.finish();
   data_name.finish();
   line.clear();
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;

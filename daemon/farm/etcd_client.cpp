@@ -8,12 +8,12 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core.hpp>
+#include <boost/beast/core/detail/base64.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
 #include "config/endpoint.hpp"
-#include "daemon/farm/base64.hpp"
 #include "transport/format/plain_text.hpp"
 #include "transport/format/time.hpp"
 #include "transport/system/name_lookup.hpp"
@@ -150,6 +150,21 @@ found_etcd find_etcd(const std::string& address, time_point until) {
 }
 
 } // namespace
+
+std::string to_base64(std::string_view bytes) {
+  std::string text(beast::detail::base64::encoded_size(bytes.size()), '\0');
+  text.resize(beast::detail::base64::encode(text.data(), bytes.data(), bytes.size()));
+  return text;
+}
+
+std::optional<std::string> from_base64(std::string_view text) {
+  if (text.size() % 4 != 0) return std::nullopt;
+  std::string bytes(beast::detail::base64::decoded_size(text.size()), '\0');
+  const auto [made, read] = beast::detail::base64::decode(bytes.data(), text.data(), text.size());
+  if (text.substr(read).find_first_not_of('=') != text.npos) return std::nullopt;
+  bytes.resize(made);
+  return bytes;
+}
 
 /// A connection that stays open between requests.
 class etcd_client::connection {

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -16,6 +17,11 @@
 #include <boost/json/object.hpp>
 
 namespace l3 {
+
+/// Base64, in which etcd's JSON gateway encodes keys and values.
+[[nodiscard]] std::string to_base64(std::string_view bytes);
+/// Returns nothing if the text is not valid Base64.
+[[nodiscard]] std::optional<std::string> from_base64(std::string_view text);
 
 /// etcd does not respond, or refuses the request; the text is for a person.
 struct etcd_error : std::runtime_error {

@@ -23,11 +23,11 @@ const detector& koto() {
 
 type_counts simulate(const std::filesystem::path& file, const simulation_settings& settings) {
   l2raw_writer data(file, 7, koto().crates());
-  truth_file truth(file.string() + ".truth.jsonl");
+  whole_file truth(file.string() + ".truth.jsonl");
   simulation s(koto(), settings);
   const auto counts = s.run(data, truth, [](std::uint64_t) {});
   data.close();
-  truth.close();
+  truth.finish();
   return counts;
 }
 

@@ -123,10 +123,10 @@ private:
 
 void simulate(const std::string& file, const detector& d, const simulation_settings& settings) {
   auto data = opened([&] { return std::make_unique<l2raw_writer>(file, 1U, d.crates()); });
-  auto truth = opened([&] { return truth_file(file + ".truth.jsonl"); });
+  whole_file truth(file + ".truth.jsonl");
   simulation(d, settings).run(*data, truth, [](std::uint64_t) {});
   data->close();
-  truth.close();
+  truth.finish();
 }
 
 evaluation evaluate_and_tell(const std::string& file, const selection_options& options,

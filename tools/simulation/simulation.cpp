@@ -52,7 +52,7 @@ void simulation::make(event_maker& maker, const planned_event& plan, event_key k
   append_truth(out.truth, detector_, out.event, key, plan.since_spill);
 }
 
-type_counts simulation::run(l2raw_writer& data, truth_file& truth,
+type_counts simulation::run(l2raw_writer& data, whole_file& truth,
                             const std::function<void(std::uint64_t)>& tell) {
   type_counts counts{};
   std::uint64_t written = 0;
@@ -69,7 +69,7 @@ type_counts simulation::run(l2raw_writer& data, truth_file& truth,
         [&](std::size_t i, const made_event& slot) {
           data.event(static_cast<std::uint32_t>(i + 1), plan[i].since_spill,
                      front_end_.fragments_of(slot.bytes));
-          truth.write(slot.truth);
+          truth.write(std::as_bytes(std::span(slot.truth)));
           ++counts[static_cast<std::size_t>(slot.event.type)];
           tell(++written);
         });

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "selection/detector/random.hpp"
+#include "tools/pending_file.hpp"
 #include "tools/simulation/event_maker.hpp"
 #include "tools/simulation/front_end.hpp"
 #include "tools/simulation/truth_file.hpp"
@@ -57,7 +58,7 @@ public:
   simulation(const detector& d, const simulation_settings& settings);
 
   /// Calls `tell` with the number of events written so far. Throws if a file cannot be written.
-  type_counts run(l2raw_writer& data, truth_file& truth,
+  type_counts run(l2raw_writer& data, whole_file& truth,
                   const std::function<void(std::uint64_t)>& tell);
 
 private:

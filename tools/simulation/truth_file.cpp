@@ -2,18 +2,14 @@
 #include "tools/simulation/truth_file.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <charconv>
-#include <cstring>
-#include <span>
 #include <stdexcept>
 #include <system_error>
-#include <utility>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "tools/print.hpp"
 #include "transport/system/reason_of.hpp"
 
 namespace l3 {
@@ -87,48 +83,6 @@ void true_event::clear() {
 
 namespace {
 
-/// Writes one object or list. Numbers have three digits after the point, which is enough and the
-/// same on any machine.
-/// same on any machine.
-class json_line {
-public:
-  explicit json_line(std::string& out) : out_(out) {}
-
-  json_line& raw(std::string_view text) {
-    out_ += text;
-    return *this;
-  }
-  json_line& key(std::string_view name) {
-    if (out_.back() != '{') out_ += ',';
-    out_ += '"';
-    out_ += name;
-    out_ += "\":";
-    return *this;
-  }
-  json_line& text(std::string_view value) {
-    out_ += '"';
-    out_ += value;
-    out_ += '"';
-    return *this;
-  }
-  json_line& whole(std::int64_t value) {
-    std::array<char, 24> buffer{};
-    const auto r = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
-    out_.append(buffer.data(), r.ptr);
-    return *this;
-  }
-  json_line& figure(double value) {
-    std::array<char, 64> buffer{};
-    const auto r = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
-                                 std::chars_format::fixed, 3);
-    out_.append(buffer.data(), r.ptr);
-    return *this;
-  }
-
-private:
-  std::string& out_;
-};
-
 std::string_view name_of(true_charged::kind k) {
   switch (k) {
   case true_charged::kind::pion: return "pion";
@@ -142,84 +96,62 @@ std::string_view name_of(true_charged::kind k) {
 
 void append_truth(std::string& out, const detector& d, const true_event& e, event_key key,
                   std::chrono::nanoseconds since_spill) {
-  json_line line(out);
   const auto separate = [&, first = true]() mutable {
     if (!first) out += ',';
     first = false;
   };
-  line.raw("{").key("spill").whole(key.spill).key("event").whole(key.number);
-  line.key("since_spill").whole(since_spill.count()).key("type").text(name_of(e.type));
-  line.key("trigger_bits").whole(e.trigger_bits);
-  if (e.vertex_z != 0) {
-    line.key("vertex").raw("[").figure(e.vertex_x).raw(",").figure(e.vertex_y);
-    line.raw(",").figure(e.vertex_z).raw("]").key("kaon_momentum").figure(e.kaon_momentum);
-  }
-  line.key("photons").raw("[");
+  append(out, R"({{"spill":{},"event":{},"since_spill":{},"type":"{}","trigger_bits":{})",
+         key.spill, key.number, since_spill.count(), name_of(e.type), e.trigger_bits);
+  if (e.vertex_z != 0)
+    append(out, R"(,"vertex":[{:.3f},{:.3f},{:.3f}],"kaon_momentum":{:.3f})", e.vertex_x,
+           e.vertex_y, e.vertex_z, e.kaon_momentum);
+  out += R"(,"photons":[)";
   for (auto next = separate; const auto& p : e.photons) {
     next();
-    line.raw("{").key("energy").figure(p.energy).key("hit");
+    append(out, R"({{"energy":{:.3f},"hit":)", p.energy);
     switch (p.hit) {
-    case true_photon::target::calorimeter: line.text("CsI"); break;
-    case true_photon::target::veto: line.text(d.vetoes()[p.veto].name); break;
-    case true_photon::target::nothing: line.raw("null"); break;
+    case true_photon::target::calorimeter:
+      append(out, R"("CsI","deposit":{:.3f})", p.deposit);
+      break;
+    case true_photon::target::veto: append(out, R"("{}")", d.vetoes()[p.veto].name); break;
+    case true_photon::target::nothing: out += "null"; break;
     }
-    if (p.hit == true_photon::target::calorimeter) line.key("deposit").figure(p.deposit);
     if (p.hit != true_photon::target::nothing)
-      line.key("x").figure(p.x).key("y").figure(p.y).key("time").figure(p.time);
-    line.raw("}");
+      append(out, R"(,"x":{:.3f},"y":{:.3f},"time":{:.3f})", p.x, p.y, p.time);
+    out += '}';
   }
   if (!e.charged.empty()) {
-    line.raw("]").key("charged").raw("[");
+    out += R"(],"charged":[)";
     for (auto next = separate; const auto& p : e.charged) {
       next();
-      line.raw("{").key("particle").text(name_of(p.what)).key("momentum").figure(p.momentum);
+      append(out, R"({{"particle":"{}","momentum":{:.3f})", name_of(p.what), p.momentum);
       if (p.deposit > 0)
-        line.key("deposit").figure(p.deposit).key("x").figure(p.x).key("y").figure(p.y);
-      if (p.deposit > 0) line.key("time").figure(p.time);
-      line.raw("}");
+        append(out, R"(,"deposit":{:.3f},"x":{:.3f},"y":{:.3f},"time":{:.3f})", p.deposit, p.x, p.y,
+               p.time);
+      out += '}';
     }
   }
-  line.raw("]").key("counters").raw("[");
+  out += R"(],"counters":[)";
   for (auto next = separate; const auto& h : e.hits) {
     next();
-    line.raw("{").key("name").text(d.vetoes()[h.veto].name).key("module").whole(h.module);
-    line.key("energy").figure(h.energy).key("time").figure(h.time).key("z").figure(h.z);
-    line.key("accidental").raw(h.accidental ? "true}" : "false}");
+    append(
+        out,
+        R"({{"name":"{}","module":{},"energy":{:.3f},"time":{:.3f},"z":{:.3f},"accidental":{}}})",
+        d.vetoes()[h.veto].name, h.module, h.energy, h.time, h.z, h.accidental);
   }
-  line.raw("]").key("accidental_crystals").raw("[");
+  out += R"(],"accidental_crystals":[)";
   for (auto next = separate; const auto& a : e.accidentals) {
     const auto& c = d.crystals()[a.crystal];
     next();
-    line.raw("{").key("x").figure(c.x).key("y").figure(c.y);
-    line.key("energy").figure(a.energy).key("time").figure(a.time).raw("}");
+    append(out, R"({{"x":{:.3f},"y":{:.3f},"energy":{:.3f},"time":{:.3f}}})", c.x, c.y, a.energy,
+           a.time);
   }
-  line.raw("]}\n");
-}
-
-truth_file::truth_file(const std::filesystem::path& file)
-    : path_(file), file_(std::fopen(file.c_str(), "we")) {
-  if (!file_) fail();
-}
-
-void truth_file::fail() const {
-  throw std::runtime_error("cannot write " + path_.string() + ": " +
-                           std::generic_category().message(errno));
-}
-
-void truth_file::write(const std::string& lines) {
-  if (std::fwrite(lines.data(), 1, lines.size(), file_.get()) != lines.size()) fail();
-}
-
-void truth_file::close() {
-  if (std::fclose(file_.release()) != 0) fail();
+  out += "]}\n";
 }
 
 namespace {
 
 namespace json = boost::json;
-
-/// A thousand times the simulator's longest line.
-constexpr std::size_t longest_line = std::size_t{1} << 20;
 
 double figure(const json::object& o, std::string_view key) { return o.at(key).to_number<double>(); }
 
@@ -284,45 +216,19 @@ void take(const json::object& o, const detector& d, true_event& out, event_key& 
 } // namespace
 
 truth_reader::truth_reader(const std::filesystem::path& file, const detector& d)
-    : name_(file.string()), detector_(d), in_(open_input(file)), buffer_(longest_line + 1, '\0') {
-  if (!in_.refusal.empty()) throw std::runtime_error(name_ + " " + in_.refusal);
-}
-
-std::optional<std::string_view> truth_reader::next_line() {
-  while (true) {
-    const auto rest = std::string_view(buffer_).substr(taken_, held_ - taken_);
-    if (at_end_ && rest.empty()) return std::nullopt;
-    const auto end = rest.find('\n');
-    if (end != rest.npos || at_end_) {
-      ++number_;
-      taken_ += std::min(end, rest.size() - 1) + 1;
-      return rest.substr(0, end);
-    }
-    if (rest.size() == buffer_.size())
-      throw std::runtime_error(
-          fmt::format("{}:{}: the line is longer than {} bytes", name_, number_ + 1, longest_line));
-    read_on();
-  }
-}
-
-void truth_reader::read_on() {
-  held_ -= taken_;
-  std::memmove(buffer_.data(), buffer_.data() + std::exchange(taken_, 0), held_);
-  const auto to = std::as_writable_bytes(std::span(buffer_)).subspan(held_);
-  std::error_code error;
-  const std::size_t bytes = read_up_to(in_.file.get(), offset_, to, error);
-  if (error) throw std::runtime_error(name_ + " " + cannot_be_read(error));
-  at_end_ = bytes < to.size();
-  offset_ += bytes;
-  held_ += bytes;
+    : name_(file.string()), detector_(d), in_(file) {
+  if (!in_)
+    throw std::runtime_error("cannot read " + name_ + ": " +
+                             std::generic_category().message(errno));
 }
 
 bool truth_reader::next(true_event& out, event_key& key) {
-  const auto line = next_line();
-  if (!line) return false;
+  std::string line;
+  if (!std::getline(in_, line)) return false;
+  ++number_;
   out.clear();
   try {
-    take(json::parse({line->data(), line->size()}).as_object(), detector_, out, key);
+    take(json::parse(line).as_object(), detector_, out, key);
   } catch (const std::exception& e) {
     throw std::runtime_error(
         fmt::format("{}:{}: is not a line of truth: {}", name_, number_, reason_of(e)));

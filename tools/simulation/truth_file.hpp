@@ -5,9 +5,8 @@
 
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
-#include <memory>
+#include <fstream>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,7 +14,6 @@
 
 #include "selection/detector/detector.hpp"
 #include "transport/format/event_key.hpp"
-#include "transport/system/input_file.hpp"
 
 namespace l3 {
 
@@ -115,22 +113,6 @@ struct true_event {
 void append_truth(std::string& out, const detector& d, const true_event& e, event_key key,
                   std::chrono::nanoseconds since_spill);
 
-/// Throws std::runtime_error if the file cannot be written.
-class truth_file {
-public:
-  explicit truth_file(const std::filesystem::path& file);
-  void write(const std::string& lines);
-  void close();
-
-private:
-  [[noreturn]] void fail() const;
-  struct closer {
-    void operator()(std::FILE* f) const { std::fclose(f); }
-  };
-  std::filesystem::path path_;
-  std::unique_ptr<std::FILE, closer> file_;
-};
-
 // Reads the truth beside simulated data, one line per event (tools/simulation/README.md).
 
 class truth_reader {
@@ -143,18 +125,9 @@ public:
   bool next(true_event& out, event_key& key);
 
 private:
-  /// Valid until the next call.
-  [[nodiscard]] std::optional<std::string_view> next_line();
-  void read_on();
-
   std::string name_;
   const detector& detector_;
-  input_file in_;
-  std::string buffer_;       // the longest line fits
-  std::size_t held_ = 0;     // bytes in it, the last ones before offset_
-  std::size_t taken_ = 0;    // of these
-  std::uint64_t offset_ = 0; // of the file
-  bool at_end_ = false;
+  std::ifstream in_;
   std::uint64_t number_ = 0; // of the line
 };
 

@@ -40,15 +40,10 @@ namespace {
 constexpr std::uint64_t ledger_version = 1;
 /// Longest file: room for one line of 80 bytes per spill of two months.
 constexpr std::uint64_t most_bytes = 64 << 20;
-constexpr std::size_t most_reasons = 256;
-constexpr std::size_t most_text = 4096;                  // of a comment, or a name
-constexpr std::size_t most_lanes = std::size_t{1} << 16; // the most sessions of a store
 constexpr std::array<std::string_view, 3> programs{"koto-l3d", "replay", "receive"};
 
 /// Whether the ledger is a receiver's, which lists all sessions of its store.
 bool is_of_store(std::string_view program) { return program == "receive"; }
-/// Longest name of a reason, because it goes to a terminal.
-constexpr std::size_t longest_reason = 64;
 
 std::uint64_t session_from(const json::value& v) {
   const json::string& s = v.as_string();
@@ -59,70 +54,12 @@ std::uint64_t session_from(const json::value& v) {
   return n;
 }
 
-std::string short_text(const json::value& v) {
-  const json::string& s = v.as_string();
-  if (s.size() > most_text) throw std::runtime_error("a text has more than 4096 bytes");
-  return std::string(s);
-}
-
 template <class Ledger, class Visitor>
 void each_section(Ledger& l, Visitor on) {
   on("fragments", l.fragments);
   on("events", l.events);
   on("datagrams", l.datagrams);
   on("bytes", l.bytes);
-}
-
-void check_figure(std::uint64_t n) {
-  if (n > most_counted) throw std::runtime_error("a figure is greater than 2^53");
-}
-void check_figure(const std::optional<std::uint64_t>& n) { check_figure(n.value_or(0)); }
-void check_figure(const reason_counts& counts) {
-  if (counts.size() > most_reasons) throw std::runtime_error("a list has more than 256 reasons");
-  for (const auto& [reason, n] : counts) {
-    check_figure(n);
-    const bool plain = std::ranges::all_of(reason, [](char c) {
-      return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
-    });
-    if (reason.empty() || reason.size() > longest_reason || !plain)
-      throw std::runtime_error("a reason is not a word of small letters");
-  }
-}
-void check_figure(const std::vector<spool_account::lane>& lanes) {
-  if (lanes.size() > most_lanes) throw std::runtime_error("it has more than 65536 lanes");
-  for (const auto& l : lanes) {
-    check_figure(l.delivered);
-    check_figure(l.damaged);
-  }
-}
-
-// Written figures must pass check_figure(), so larger ones are limited to its maximum.
-void limit_figure(std::uint64_t& n) { n = std::min(n, most_counted); }
-void limit_figure(std::uint32_t&) {}
-void limit_figure(std::optional<std::uint64_t>& n) {
-  if (n) limit_figure(*n);
-}
-void limit_figure(reason_counts& counts) {
-  for (auto& [reason, n] : counts) limit_figure(n);
-}
-void limit_figure(std::vector<spool_account::lane>& lanes) {
-  if (lanes.size() > most_lanes) lanes.resize(most_lanes);
-  for (auto& l : lanes) {
-    limit_figure(l.delivered);
-    limit_figure(l.damaged);
-  }
-}
-/// Keeps the end of the text, which has a menu's hash.
-void limit_text(std::string& text) {
-  if (text.size() <= most_text) return;
-  text.erase(0, text.size() - most_text);
-  const auto is_inside = [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) == 0x80U; };
-  text.erase(text.begin(), std::ranges::find_if_not(text, is_inside));
-}
-template <class Section>
-void limit_figures(Section& of) {
-  using members = boost::describe::describe_members<Section, boost::describe::mod_public>;
-  boost::mp11::mp_for_each<members>([&](auto member) { limit_figure(of.*member.pointer); });
 }
 
 /// Ignores unknown keys.
@@ -133,22 +70,7 @@ void read(const json::value& from, Section& to) {
     auto& field = to.*member.pointer;
     field =
         json::value_to<std::remove_reference_t<decltype(field)>>(from.as_object().at(member.name));
-    check_figure(field);
   });
-}
-
-/// The ledger within the limits of its readers.
-ledger within_limits(ledger l) {
-  each_section(l, [](std::string_view, auto& section) { limit_figures(section); });
-  for (crate_account& c : l.crates) limit_figures(c);
-  if (l.spool) limit_figures(*l.spool);
-  for (spill_account& s : l.spills) limit_figures(s);
-  limit_figures(l.earlier_spills);
-  limit_text(l.menu);
-  limit_text(l.comment);
-  limit_figure(l.recorded);
-  limit_figure(l.missing);
-  return l;
 }
 
 /// Writes a line for each entry, so that a person can read it.
@@ -232,8 +154,7 @@ void set_outcomes(ledger& to, const outcome_counters& outcomes) {
   to.bytes.out = sum_of(to.bytes.payloads);
 }
 
-std::string to_json(const ledger& as_counted) {
-  const ledger l = within_limits(as_counted);
+std::string to_json(const ledger& l) {
   json::object o{{"ledger", ledger_version}, {"program", l.program}, {"run", l.run}};
   if (is_of_store(l.program)) {
     json::array& sessions = o["sessions"].emplace_array();
@@ -284,11 +205,11 @@ ledger ledger_from_json(std::string_view text) {
     l.ended = o.at("ended").as_bool();
     if (l.clean && !l.ended)
       throw std::runtime_error("it says that it is clean, but also that its program has not ended");
-    if (const auto* menu = o.if_contains("menu")) l.menu = short_text(*menu);
-    if (const auto* comment = o.if_contains("comment")) l.comment = short_text(*comment);
+    if (const auto* menu = o.if_contains("menu")) l.menu = std::string(menu->as_string());
+    if (const auto* comment = o.if_contains("comment"))
+      l.comment = std::string(comment->as_string());
     const auto optional_figure = [&o](const char* key, std::optional<std::uint64_t>& to) {
       if (const auto* figure = o.if_contains(key)) to = figure->to_number<std::uint64_t>();
-      check_figure(to);
     };
     optional_figure("recorded", l.recorded);
     optional_figure("missing", l.missing);
@@ -298,11 +219,8 @@ ledger ledger_from_json(std::string_view text) {
       l.sessions.push_back(session_from(spool->at("session")));
       read(*spool, l.spool.emplace());
     }
-    if (const auto* crates = o.if_contains("crates"); crates != nullptr && !of_store) {
-      if (crates->as_array().size() > most_crates)
-        throw std::runtime_error("it has more than 64 crates");
+    if (const auto* crates = o.if_contains("crates"); crates != nullptr && !of_store)
       for (const auto& crate : crates->as_array()) read(crate, l.crates.emplace_back());
-    }
     for (const auto& spill : o.at("spills").as_array()) read(spill, l.spills.emplace_back());
     read(o.at("earlier_spills"), l.earlier_spills);
     if (const auto* balanced = o.if_contains("balanced");

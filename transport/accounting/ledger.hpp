@@ -20,10 +20,6 @@ namespace l3 {
 /// Counts by the name of a reason.
 using reason_counts = std::map<std::string, std::uint64_t, std::less<>>;
 
-/// The largest figure of a ledger, and of a peer's claim that is added to a counter. Honest counts
-/// do not come near it, and sums of such figures do not overflow.
-inline constexpr std::uint64_t most_counted = std::uint64_t{1} << 53;
-
 struct fragment_account {
   std::uint64_t seen = 0;
   std::uint64_t admitted = 0;

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <set>
+#include <functional>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -11,7 +11,6 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
-#include "transport/format/plain_text.hpp"
 #include "transport/histograms/comparison.hpp"
 #include "transport/system/input_file.hpp"
 #include "transport/system/reason_of.hpp"
@@ -71,18 +70,10 @@ const json::array& list(const json::object& o, std::string_view key) {
   return *found;
 }
 
-/// The text goes to terminals and plots.
-std::string plain(std::string_view text, std::string_view key) {
-  if (const auto c = find_unplain(text))
-    throw std::runtime_error(fmt::format("\"{}\" contains {}, a control or invisible character",
-                                         key, escaped_name(*c, text)));
-  return std::string(text);
-}
-
 std::string text(const json::object& o, std::string_view key) {
   const auto* const found = at(o, key).if_string();
   if (found == nullptr) throw std::runtime_error(fmt::format("\"{}\" is not a text", key));
-  return plain(*found, key);
+  return std::string(*found);
 }
 
 const json::object& object(const json::value& v, std::string_view key) {
@@ -117,33 +108,6 @@ std::string place_in(std::string_view words, std::size_t offset) {
   return fmt::format("{}:{}", 1 + std::ranges::count(before, '\n'), before.size() - line_begin + 1);
 }
 
-/// Why no waveforms can give these sums; empty if they are possible.
-std::string_view impossible(const channel_sums& c, std::uint64_t sampled) {
-  if (c.waveforms > sampled) return "more waveforms than sampled events";
-  if (c.lit > c.waveforms || c.quiet > c.waveforms - c.lit)
-    return "more waveforms with and without a pulse than waveforms";
-  constexpr std::uint64_t most = most_noise_log;
-  if (c.noise_log / most > c.quiet || c.noise_log_squares / (most * most) > c.quiet)
-    return "more noise than samples of 14 bits can have";
-  return {};
-}
-
-void check_numbers(const shown_histograms& h) {
-  if (h.one_in == 0) throw std::runtime_error("\"one_in\" is 0; it must be 1 or more");
-  if (h.sampled > h.events)
-    throw std::runtime_error(fmt::format("\"sampled\" is {}, more than the {} events that were "
-                                         "counted",
-                                         h.sampled, h.events));
-}
-
-/// Comparisons find an input by its address, so addresses must be unique.
-void check_addresses(const std::vector<std::string>& inputs) {
-  std::set<std::string_view> all;
-  for (const std::string& i : inputs)
-    if (!i.empty() && !all.insert(i).second)
-      throw std::runtime_error(fmt::format("\"inputs\" has {} twice", i));
-}
-
 void read_channels(const json::object& o, shown_histograms& to) {
   const json::object& from = object(at(o, "channels"), "channels");
   to.channels.resize(to.inputs.size());
@@ -158,10 +122,6 @@ void read_channels(const json::object& o, shown_histograms& to) {
     const json::array& values = column(c.name);
     for (std::size_t i = 0; i < to.channels.size(); ++i)
       to.channels[i].*c.of = number<std::uint64_t>(values[i], c.name);
-  }
-  for (std::size_t i = 0; i < to.channels.size(); ++i) {
-    if (const std::string_view wrong = impossible(to.channels[i], to.sampled); !wrong.empty())
-      throw std::runtime_error(fmt::format("input {}, \"{}\", has {}", i, to.inputs[i], wrong));
   }
   const json::array& times = column("time");
   for (std::size_t i = 0; i < to.channels.size(); ++i)
@@ -251,10 +211,8 @@ shown_histograms read_histograms(std::string_view words) {
   h.left_out = number<std::uint64_t>(*o, "left_out");
   for (const json::value& v : list(*o, "inputs")) {
     if (!v.is_string()) throw std::runtime_error("\"inputs\" has an entry that is not a text");
-    h.inputs.push_back(plain(v.get_string(), "inputs"));
+    h.inputs.emplace_back(v.get_string());
   }
-  check_numbers(h);
-  check_addresses(h.inputs);
   read_channels(*o, h);
   h.histograms = read_all(*o, "of_events");
   h.counters = read_all(*o, "of_counters");
@@ -309,42 +267,24 @@ std::string why_not(const shown_histograms& a, const shown_histograms& b) {
   return difference ? difference->text : "";
 }
 
-/// Returns false if the sum overflows; then `to` is invalid.
-template <class Number>
-[[nodiscard]] bool add_fits(Number& to, Number more) {
-  return !__builtin_add_overflow(to, more, &to);
-}
-
-[[nodiscard]] bool add_fits(channel_sums& to, const channel_sums& more) {
-  return add_fits(to.time, more.time) && std::ranges::all_of(sum_columns, [&](const sum_column& c) {
-           return add_fits(to.*c.of, more.*c.of);
-         });
-}
-
-[[nodiscard]] bool add_fits(std::vector<named_histogram>& to,
-                            const std::vector<named_histogram>& more) {
+void add_counts(std::vector<named_histogram>& to, const std::vector<named_histogram>& more) {
   for (std::size_t n = 0; n < to.size(); ++n)
-    for (std::size_t i = 0; i < to[n].counts.size(); ++i)
-      if (!add_fits(to[n].counts[i], more[n].counts[i])) return false;
-  return true;
-}
-
-[[nodiscard]] bool add_fits(shown_histograms& to, const shown_histograms& more) {
-  if (!add_fits(to.events, more.events) || !add_fits(to.sampled, more.sampled) ||
-      !add_fits(to.left_out, more.left_out))
-    return false;
-  for (std::size_t i = 0; i < to.channels.size(); ++i)
-    if (!add_fits(to.channels[i], more.channels[i])) return false;
-  return add_fits(to.histograms, more.histograms) && add_fits(to.counters, more.counters);
+    std::ranges::transform(to[n].counts, more[n].counts, to[n].counts.begin(), std::plus{});
 }
 
 } // namespace
 
 std::string add(shown_histograms& to, const shown_histograms& more) {
   if (std::string why = why_not(to, more); !why.empty()) return why;
-  shown_histograms sum = to;
-  if (!add_fits(sum, more)) return "a sum exceeds 64 bits: one of them is damaged";
-  to = std::move(sum);
+  to.events += more.events;
+  to.sampled += more.sampled;
+  to.left_out += more.left_out;
+  for (std::size_t i = 0; i < to.channels.size(); ++i) {
+    for (const sum_column& c : sum_columns) to.channels[i].*c.of += more.channels[i].*c.of;
+    to.channels[i].time += more.channels[i].time;
+  }
+  add_counts(to.histograms, more.histograms);
+  add_counts(to.counters, more.counters);
   if (to.node != more.node) to.node.reset();
   if (to.spill != more.spill) to.spill.reset();
   return "";

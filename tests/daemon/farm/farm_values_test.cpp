@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "daemon/farm/base64.hpp"
+#include "daemon/farm/etcd_client.hpp"
 #include "daemon/farm/farm_member.hpp"
 #include "tests/error_of.hpp"
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What another program may have written: a ledger, or values under the keys of a farm. Each is
-// taken, or refused with a text. What is taken is written and read the same, and no ledger balances
-// by figures that overflow.
+// taken, or refused with a text. What is taken is written and read the same.
 #include <string>
 
-#include "daemon/farm/base64.hpp"
+#include "daemon/farm/etcd_client.hpp"
 #include "daemon/farm/farm_values.hpp"
 #include "tests/fuzz/targets/fuzz.hpp"
 #include "transport/accounting/ledger.hpp"
@@ -34,7 +33,6 @@ void take_keys(fuzz_input& in) {
 
 void take_ledger(std::string_view text) {
   const ledger l = ledger_from_json(text);
-  require(l.events.forwarded <= l.events.admitted || !l.balanced(), "a part is not above its sum");
   const std::string json = to_json(l);
   require(to_json(ledger_from_json(json)) == json, "what is written reads the same");
 }

@@ -133,14 +133,8 @@ TEST(ledger, that_no_program_writes_is_refused) {
   for (const char* text : {"", "{}", "[]", "{\"ledger\": 2}", "not json"})
     EXPECT_THROW((void)ledger_from_json(text), std::runtime_error) << text;
   const auto engine = [](const std::string& by) { return refusal_with(R"("engine":1)", by); };
-  EXPECT_EQ(refusal_with(R"("kernel_drops":2)", R"("kernel_drops":9007199254740992)"), "");
-  for (const char* none : {"9007199254740993", "-1", "1.5", "1e300", "\"1\"", "null", "[1]"})
+  for (const char* none : {"18446744073709551616", "-1", "1.5", "1e300", "\"1\"", "null", "[1]"})
     EXPECT_NE(engine(std::string(R"("engine":)") + none), "") << none;
-  EXPECT_EQ(engine('"' + std::string(64, 'a') + "\":1"), "");
-  for (const std::string& reason : {std::string(), std::string(65, 'a'), std::string("\\u001b[2J"),
-                                    std::string("A"), std::string("a b")})
-    EXPECT_EQ(engine('"' + reason + "\":1"),
-              "not a ledger: a reason is not a word of small letters");
   EXPECT_EQ(refusal_with("koto-l3d", "none"),
             "not a ledger: no program that writes ledgers wrote it");
   EXPECT_NE(refusal_with(R"(,"duplicate":1)", ""), "") << "a key is missing";

@@ -106,28 +106,6 @@ TEST(histogram_json, says_what_is_wrong) {
   EXPECT_EQ(with("of_counters", boost::json::array{empty}), "the histogram x has no bins");
 }
 
-TEST(histogram_json, refuses_what_no_run_counts) {
-  const shown_histograms good = show(usual_set(), names());
-  const auto with = [&](auto change) {
-    shown_histograms h = good;
-    change(h);
-    return why_not(to_json(h));
-  };
-  EXPECT_EQ(with([](auto&) {}), "it was read");
-  EXPECT_EQ(with([](auto& h) { h.one_in = 0; }), "\"one_in\" is 0; it must be 1 or more");
-  EXPECT_EQ(with([](auto& h) { h.sampled = 4001; }),
-            "\"sampled\" is 4001, more than the 4000 events that were counted");
-  EXPECT_EQ(with([](auto& h) { h.inputs[5] = "3/3/4"; }), "\"inputs\" has 3/3/4 twice");
-  EXPECT_EQ(with([](auto& h) { h.channels[4].waveforms = 1001; }),
-            "input 4, \"3/3/4\", has more waveforms than sampled events");
-  EXPECT_EQ(with([](auto& h) { h.channels[4].lit += 1; }),
-            "input 4, \"3/3/4\", has more waveforms with and without a pulse than waveforms");
-  EXPECT_EQ(with([](auto& h) { h.channels[4].quiet = UINT64_MAX; }),
-            "input 4, \"3/3/4\", has more waveforms with and without a pulse than waveforms");
-  EXPECT_EQ(with([](auto& h) { h.channels[4].noise_log = UINT64_MAX; }),
-            "input 4, \"3/3/4\", has more noise than samples of 14 bits can have");
-}
-
 /// The changes of one input, number 4.
 std::vector<channel_change> changes_of(void (*change)(channel_sums&)) {
   histogram_set now = usual_set();
@@ -294,11 +272,6 @@ TEST(histograms, that_count_something_else_are_not_added) {
             "they sample the inputs of one event in 4 and one in 5");
   EXPECT_EQ(why([](auto& h) { h.inputs[0] = "3/3/1"; }), "their inputs differ");
   EXPECT_EQ(why([](auto& h) { h.counters.pop_back(); }), "their lists of histograms differ");
-  const std::string too_large = "a sum exceeds 64 bits: one of them is damaged";
-  EXPECT_EQ(why([](auto& h) { h.left_out = UINT64_MAX; }), too_large);
-  EXPECT_EQ(why([](auto& h) { h.channels[4].pedestal = UINT64_MAX; }), too_large);
-  EXPECT_EQ(why([](auto& h) { h.channels[4].time = INT64_MAX; }), too_large);
-  EXPECT_EQ(why([](auto& h) { h.counters[1].counts[3] = UINT64_MAX; }), too_large);
   EXPECT_NE(why([](auto& h) { h.settings = "00000001"; }).find("settings, 000012ab"),
             std::string::npos);
   EXPECT_NE(why([](auto& h) { h.histograms[0].width = 3; }).find("has 60 bins"), std::string::npos);
