@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `koto-l3 pack` and `koto-l3 unpack`: convert bare waveforms to bare KOTO records or a file of the
 // strong codec, and back.
-#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <memory>
