@@ -51,8 +51,8 @@
 #include "transport/format/time.hpp"
 #include "transport/link/link_keys.hpp"
 #include "transport/store/store_reader.hpp"
+#include "transport/system/file_descriptor.hpp"
 #include "transport/system/reason_of.hpp"
-#include "transport/system/standard_streams.hpp"
 
 namespace {
 

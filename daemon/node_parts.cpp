@@ -11,7 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "config/toml/complaints.hpp"
-#include "daemon/memory_plan.hpp"
+#include "daemon/machine_check.hpp"
 #include "daemon/words.hpp"
 #include "gpu/memory/numa.hpp"
 #include "monitor/log.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parts of a node and their threads. They are constructed from the output to the input, so that
 // each part finds the next one, and destroyed in reverse order. node.cpp runs them,
-// node_look_around.cpp logs, node_account.cpp counts. Only these files include this one.
+// node_account.cpp logs and counts. Only these files include this one.
 #pragma once
 
 #include <atomic>

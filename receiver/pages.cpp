@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "monitor/http_server.hpp"
 #include "monitor/in_words.hpp"
-#include "monitor/pages.hpp"
 
 namespace l3 {
 namespace {

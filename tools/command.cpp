@@ -19,8 +19,8 @@
 #include "config/usage_mistake.hpp"
 #include "monitor/service_manager.hpp"
 #include "monitor/version.hpp"
+#include "transport/system/file_descriptor.hpp"
 #include "transport/system/reason_of.hpp"
-#include "transport/system/standard_streams.hpp"
 
 namespace l3 {
 namespace {

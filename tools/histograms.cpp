@@ -22,7 +22,6 @@
 #include "tools/print.hpp"
 #include "tools/status/http_get.hpp"
 #include "transport/histograms/comparison.hpp"
-#include "transport/histograms/moments.hpp"
 #include "transport/system/reason_of.hpp"
 
 namespace l3 {

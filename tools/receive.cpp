@@ -33,7 +33,6 @@
 #include "transport/system/known_folder.hpp"
 #include "transport/system/memory_limit.hpp"
 #include "transport/system/name_lookup.hpp"
-#include "transport/system/nearest_folder.hpp"
 #include "transport/system/reason_of.hpp"
 
 namespace l3 {

@@ -8,7 +8,7 @@
 #include <mutex>
 
 #include "bench/building/traffic.hpp"
-#include "transport/building/batch_pool.hpp"
+#include "transport/building/held_batches.hpp"
 
 namespace l3::bench {
 

@@ -11,7 +11,7 @@
 
 #include "config/settings.hpp"
 #include "daemon/compute/batch_dumps.hpp"
-#include "daemon/compute/spread_engine.hpp"
+#include "daemon/compute/supervised_engine.hpp"
 #include "daemon/monitor/snapshot.hpp"
 #include "selection/trigger/load_selection.hpp"
 #include "transport/accounting/occasional.hpp"

@@ -20,7 +20,7 @@
 
 #include "daemon/monitor/snapshot.hpp"
 #include "gpu/memory/frame.hpp"
-#include "transport/building/batch_pool.hpp"
+#include "transport/building/held_batches.hpp"
 
 namespace l3 {
 

@@ -8,7 +8,7 @@
 #include <boost/json.hpp>
 
 #include "gpu/codec/decode_all.hpp"
-#include "monitor/pages.hpp"
+#include "monitor/http_server.hpp"
 #include "transport/store/event_view.hpp"
 
 namespace l3 {

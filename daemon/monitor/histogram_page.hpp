@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pages of histograms: /histograms has those of the run so far and of the latest ended spill,
-// /histograms/short those of the shifter's page. The HTTP server's thread makes them from copies,
-// and only when these have changed. They also list the inputs that changed since the configured
-// reference; the thread that looks around finds them now and then.
+// A summary of the differences from the reference run of histograms.reference, for metrics, /status
+// and troubles. transport/histograms/comparison.hpp compares.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +9,31 @@
 #include <string>
 
 #include "daemon/compute/histogram_book.hpp"
-#include "daemon/monitor/reference_report.hpp"
 #include "monitor/http_server.hpp"
 #include "transport/format/time.hpp"
 #include "transport/histograms/comparison.hpp"
 
 namespace l3 {
+
+struct run_changes; // transport/histograms/comparison.hpp
+
+struct reference_report {
+  std::uint64_t inputs = 0;     ///< number that changed
+  std::string which_inputs;     ///< in short: "0/3/7, 12/4/0 (noise)", "256 of crate 4 (pedestal)"
+  std::uint64_t histograms = 0; ///< of events; number that changed
+  std::string which_histograms; ///< "calorimeter_energy (mean 1323 MeV, now 910 MeV)"
+
+  friend bool operator==(const reference_report&, const reference_report&) = default;
+};
+
+/// Names a few inputs; of many it gives the number per crate, the largest first. Then it says what
+/// changed, or that only one of the runs has them.
+[[nodiscard]] reference_report report_of(const run_changes& changes);
+
+// The pages of histograms: /histograms has those of the run so far and of the latest ended spill,
+// /histograms/short those of the shifter's page. The HTTP server's thread makes them from copies,
+// and only when these have changed. They also list the inputs that changed since the configured
+// reference; the thread that looks around finds them now and then.
 
 class histogram_page {
 public:

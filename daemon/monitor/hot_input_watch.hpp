@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Follows which inputs are hot, spill by spill, by the rule of transport/histograms/hot_inputs.hpp.
+// Follows which inputs are hot, spill by spill, by the rule of transport/histograms/comparison.hpp.
 // A spill with too few waveforms of an input does not change that input's state.
 #pragma once
 
@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "transport/histograms/comparison.hpp"
 #include "transport/histograms/histogram_set.hpp"
-#include "transport/histograms/hot_inputs.hpp"
 
 namespace l3 {
 

@@ -20,7 +20,6 @@
 #include "transport/system/file_io.hpp"
 #include "transport/system/input_file.hpp"
 #include "transport/system/known_folder.hpp"
-#include "transport/system/nearest_folder.hpp"
 
 namespace l3 {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "daemon/farm/farm_report.hpp"
 #include "daemon/monitor/crate_watch.hpp"
-#include "daemon/monitor/reference_report.hpp"
+#include "daemon/monitor/histogram_page.hpp"
 #include "daemon/monitor/state.hpp"
 #include "monitor/family.hpp"
 #include "monitor/process_usage.hpp"

@@ -9,7 +9,7 @@
 
 #include "daemon/monitor/recent_history.hpp"
 #include "daemon/monitor/troubles.hpp"
-#include "monitor/pages.hpp"
+#include "monitor/http_server.hpp"
 
 namespace l3 {
 

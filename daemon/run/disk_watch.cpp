@@ -13,7 +13,7 @@
 
 #include "daemon/words.hpp"
 #include "transport/outbox/spool.hpp"
-#include "transport/system/nearest_folder.hpp"
+#include "transport/system/known_folder.hpp"
 #include "transport/system/threads.hpp"
 
 namespace l3 {

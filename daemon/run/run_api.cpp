@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "daemon/run/run_reasons.hpp"
-#include "monitor/pages.hpp"
+#include "monitor/http_server.hpp"
 #include "transport/format/plain_text.hpp"
 
 namespace l3 {

@@ -12,8 +12,8 @@
 
 #include "daemon/run/run_steps.hpp"
 #include "daemon/words.hpp"
+#include "monitor/http_server.hpp"
 #include "monitor/log.hpp"
-#include "monitor/pages.hpp"
 #include "monitor/version.hpp"
 #include "selection/trigger/load_selection.hpp"
 #include "transport/input/tcp_receiver.hpp"

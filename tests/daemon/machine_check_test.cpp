@@ -5,7 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include "daemon/memory_plan.hpp"
 #include "daemon/node.hpp"
 #include "daemon/words.hpp"
 #include "tests/tools/temporary_folder.hpp"

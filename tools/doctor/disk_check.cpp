@@ -10,7 +10,7 @@
 #include "tools/doctor/checks.hpp"
 #include "transport/system/file_descriptor.hpp"
 #include "transport/system/file_io.hpp"
-#include "transport/system/nearest_folder.hpp"
+#include "transport/system/known_folder.hpp"
 
 namespace l3 {
 namespace {

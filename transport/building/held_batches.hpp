@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The batches that receivers hold: at most one being filled, and closed ones in which events still
-// end. A closed batch is finished when its open events have ended or left it and no thread uses its
-// memory. Finished batches return to the pool in the order in which they were taken.
-//
-// The memory of a batch is divided into slots of one chunk each. A receive thread holds a strip of
-// them (landing_strip.hpp) and passes their addresses to recvmmsg. A slot whose datagram is kept
-// becomes a piece of a fragment in place; a slot whose datagram was a trailer, garbage or a
-// duplicate is used again. Short last chunks are copied into shared slots. Guarded by the event
-// builder's lock, except the bytes of the slots in a strip, and events().
+// The source of the batches that receivers fill and submit. Receivers know neither where a batch's
+// memory comes from nor how it is processed.
 #pragma once
 
 #include <algorithm>
@@ -19,11 +12,34 @@
 #include <optional>
 #include <vector>
 
-#include "transport/building/batch_pool.hpp"
 #include "transport/format/input_batch.hpp"
 #include "transport/format/time.hpp"
 
 namespace l3 {
+
+/// The receivers' view of the frames. Thread-safe. Receivers hold at most two batches, one filling
+/// and one waiting for its last events, besides those that a thread still writes. They submit
+/// batches in the order of their serial numbers.
+class batch_pool {
+public:
+  virtual ~batch_pool() = default;
+  /// Returns an empty batch, or nullptr if every frame is busy. Never blocks.
+  virtual input_batch* try_take() = 0;
+  /// Hands the batch to the compute side. It may be empty: its serial number then counts as done.
+  virtual void submit(input_batch& batch) = 0;
+  /// Whether every submitted batch is done, so that the next one would be taken at once.
+  [[nodiscard]] virtual bool idle() const = 0;
+};
+
+// The batches that receivers hold: at most one being filled, and closed ones in which events still
+// end. A closed batch is finished when its open events have ended or left it and no thread uses its
+// memory. Finished batches return to the pool in the order in which they were taken.
+//
+// The memory of a batch is divided into slots of one chunk each. A receive thread holds a strip of
+// them (landing_strip.hpp) and passes their addresses to recvmmsg. A slot whose datagram is kept
+// becomes a piece of a fragment in place; a slot whose datagram was a trailer, garbage or a
+// duplicate is used again. Short last chunks are copied into shared slots. Guarded by the event
+// builder's lock, except the bytes of the slots in a strip, and events().
 
 /// The memory of one batch, divided into slots and regions.
 class landing_area {

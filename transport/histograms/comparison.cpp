@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <map>
 #include <numbers>
 #include <optional>
@@ -13,9 +14,9 @@
 #include <fmt/format.h>
 
 #include "transport/format/l2.hpp"
-#include "transport/histograms/moments.hpp"
 
 namespace l3 {
+
 namespace {
 
 constexpr double sigmas = 6;
@@ -288,6 +289,40 @@ std::string wrong_reference(const shown_histograms& now, const shown_histograms&
   if (!have_an_input_in_common(now, reference))
     return fmt::format("{} has no input of this readout. {}", file, what_to_do);
   return "";
+}
+
+namespace {
+
+double share_of(const channel_sums& c) {
+  return static_cast<double>(c.lit) / static_cast<double>(c.waveforms);
+}
+
+double lower_median(std::vector<double>& of) {
+  const auto middle = of.begin() + static_cast<std::ptrdiff_t>((of.size() - 1) / 2);
+  std::nth_element(of.begin(), middle, of.end());
+  return *middle;
+}
+
+} // namespace
+
+std::vector<input_heat> heat_of(std::span<const channel_sums> channels,
+                                std::span<const std::optional<std::uint32_t>> counters,
+                                const hot_rule& rule) {
+  constexpr double per_cent = 0.01;
+  std::vector<input_heat> heat(channels.size(), input_heat::unknown);
+  std::map<std::uint32_t, std::vector<double>> shares; // by counter
+  for (std::size_t i = 0; i < channels.size(); ++i)
+    if (counters[i] && channels[i].waveforms >= rule.least_waveforms)
+      shares[*counters[i]].push_back(share_of(channels[i]));
+  std::map<std::uint32_t, double> limits;
+  for (auto& [counter, all] : shares)
+    limits[counter] = std::max(per_cent * rule.above, rule.times_median * lower_median(all));
+  for (std::size_t i = 0; i < channels.size(); ++i) {
+    if (!counters[i] || channels[i].waveforms < rule.least_waveforms) continue;
+    const bool hot = share_of(channels[i]) > limits.at(*counters[i]);
+    heat[i] = hot ? input_heat::hot : input_heat::normal;
+  }
+  return heat;
 }
 
 } // namespace l3

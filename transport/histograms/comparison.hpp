@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the inputs that changed since a reference run: pedestal, noise, occupancy, time, and
-// whether they are read out at all. A change counts if it is large enough to matter, and six times
-// the statistical error of both runs. An input that only one run has counts as changed. Histograms
-// of events are compared likewise.
+// Mean and width of the entries in the bins of a histogram, as if each entry were in the middle of
+// its bin.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -12,9 +13,39 @@
 #include <string_view>
 #include <vector>
 
+#include "transport/format/histograms.hpp"
 #include "transport/histograms/histogram_json.hpp"
 
 namespace l3 {
+
+struct moments {
+  std::uint64_t entries = 0; ///< in the bins
+  double mean = 0;
+  double rms = 0;
+};
+
+[[nodiscard]] inline moments moments_of(const named_histogram& h) {
+  moments m;
+  double sum = 0;
+  double squares = 0;
+  for (std::size_t k = 0; k < h.bins(); ++k) {
+    const auto n = static_cast<double>(h.counts[k + 1]);
+    const double middle = h.low + h.width * (static_cast<double>(k) + 0.5);
+    m.entries += h.counts[k + 1];
+    sum += n * middle;
+    squares += n * middle * middle;
+  }
+  if (m.entries == 0) return m;
+  const auto n = static_cast<double>(m.entries);
+  m.mean = sum / n;
+  m.rms = std::sqrt(std::max(0.0, squares / n - m.mean * m.mean));
+  return m;
+}
+
+// Finds the inputs that changed since a reference run: pedestal, noise, occupancy, time, and
+// whether they are read out at all. A change counts if it is large enough to matter, and six times
+// the statistical error of both runs. An input that only one run has counts as changed. Histograms
+// of events are compared likewise.
 
 enum class channel_property : std::uint8_t { read_out, pedestal, noise, occupancy, time };
 
@@ -92,5 +123,28 @@ struct binning_difference {
 [[nodiscard]] std::string wrong_reference(const shown_histograms& now,
                                           const shown_histograms& reference,
                                           const std::string& file);
+
+// Finds hot inputs: their waveforms contain pulses most of the time, and far more often than other
+// inputs of their counter. A counter with a high rate on all inputs, such as those in the beam, has
+// no hot input. docs/selection.md explains the rule.
+
+struct hot_rule {
+  std::uint64_t least_waveforms = 100; ///< inputs with fewer waveforms are not judged
+  std::uint32_t above = 50;            ///< smallest percentage of an input's waveforms with a pulse
+  std::uint32_t times_median = 5;      ///< smallest ratio to the usual share in its counter
+};
+
+enum class input_heat : std::uint8_t {
+  unknown, ///< too few waveforms, or in no counter
+  normal,
+  hot
+};
+
+/// The heat of each input. `counters`: the counter of each input, the calorimeter being one;
+/// nothing for an input that is dead or unused, which does not count for the others. The usual
+/// share of a counter is the median over its inputs, the lower middle one of an even number.
+[[nodiscard]] std::vector<input_heat>
+heat_of(std::span<const channel_sums> channels,
+        std::span<const std::optional<std::uint32_t>> counters, const hot_rule& rule);
 
 } // namespace l3

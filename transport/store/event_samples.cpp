@@ -5,7 +5,6 @@
 
 #include "transport/store/event_view.hpp"
 #include "transport/store/koto_record.hpp"
-#include "transport/store/packed_board.hpp"
 
 namespace l3 {
 

@@ -7,7 +7,6 @@
 #include "transport/format/endian.hpp"
 #include "transport/format/summary.hpp"
 #include "transport/store/koto_record.hpp"
-#include "transport/store/packed_board.hpp"
 
 namespace l3 {
 

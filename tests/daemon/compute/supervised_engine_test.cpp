@@ -5,7 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include "daemon/compute/spread_engine.hpp"
 #include "gpu/executors/serial.hpp"
 #include "selection/engine/basic_engine.hpp"
 #include "selection/engine/make_engine.hpp"

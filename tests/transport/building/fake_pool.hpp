@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "tests/transport/building/level2.hpp"
-#include "transport/building/batch_pool.hpp"
+#include "transport/building/held_batches.hpp"
 #include "transport/format/batch_capacity.hpp"
 #include "transport/format/event_key.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "transport/histograms/hot_inputs.hpp"
+#include "transport/histograms/comparison.hpp"
 
 #include <cstddef>
 
