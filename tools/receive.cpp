@@ -20,7 +20,6 @@
 #include "receiver/watch.hpp"
 #include "tools/command_line.hpp"
 #include "tools/interrupt.hpp"
-#include "tools/pending_file.hpp"
 #include "tools/print.hpp"
 #include "tools/progress.hpp"
 #include "tools/verify/agreement.hpp"
@@ -43,7 +42,6 @@ using namespace std::chrono_literals;
 struct options {
   receive_settings receiver;
   store_settings store;
-  std::string ledger;
   std::optional<internet_address> monitor;
   bool json = false;
   bool check = false;
@@ -223,24 +221,9 @@ void make_folder(const std::filesystem::path& folder) {
                         exit_missing_resource);
 }
 
-bool is_ledger_of_receive(std::string_view begin) { return is_ledger_of("receive", begin); }
-
-/// Protects data from a mistyped --ledger. The store's own ledger.json needs no check.
-void refuse_ledger(const std::string& ledger) {
-  if (ledger.empty()) return;
-  if (is_name_of_stored_data(std::filesystem::path(ledger).filename().string()))
-    throw command_error(
-        fmt::format(
-            "--ledger: a store or a spool may use the name {}: choose another, such as ledger.json",
-            ledger),
-        exit_usage);
-  check_replaced("--ledger", ledger, is_ledger_of_receive);
-}
-
 int receive_until_told(const options& o, store_writer& store, block_receiver& receiver,
                        const service_manager& manager, interrupt& signals) {
-  ledger_file file(o.ledger.empty() ? o.store.folder / ledger_name
-                                    : std::filesystem::path(o.ledger));
+  ledger_file file(o.store.folder / ledger_name);
   // After a crash the ledger on disk must be this receiver's, not an earlier one's.
   file.begin(account_of(store, receiver.counters(), receiver_is::running));
   receive_watch watch(o.monitor, o.receiver, store, receiver, manager);
@@ -311,26 +294,6 @@ void look_at_folder(const std::filesystem::path& folder) {
     throw command_error("--out: " + why, exit_missing_resource);
 }
 
-/// For --check-config: refuses a ledger that would make each start fail.
-void look_at_ledger(const std::string& ledger, const std::filesystem::path& store) {
-  if (ledger.empty()) return;
-  std::error_code error;
-  const auto is_store = [&](const std::filesystem::path& name) {
-    return weakly_canonical(name, error) == weakly_canonical(store / "", error).parent_path();
-  };
-  const auto above = std::filesystem::path(ledger).parent_path();
-  std::string why = is_store(above) ? "" : why_no_folder_of(ledger);
-  if (why.empty() && (is_store(ledger) || std::filesystem::is_directory(ledger, error)))
-    why = "it is a folder";
-  if (why.empty() && !is_for_a_file(ledger)) why = "it is not a regular file";
-  if (why.empty() && !is_store(above)) why = why_not_writable("." / above);
-  if (comes_with_the_service(above) && !std::filesystem::exists(above, error))
-    print_error("ledger: there is no folder {} yet: the service creates it\n", above.string());
-  else if (!why.empty())
-    throw command_error(fmt::format("--ledger: cannot write {}: {}", ledger, why),
-                        exit_missing_resource);
-}
-
 /// For --check-config. A port in use now may be free at the start.
 void look_at_addresses(const options& o) {
   const auto look = [](const char* option, const std::optional<internet_address>& at) {
@@ -369,9 +332,7 @@ int check(const options& o, const std::string& file) {
   refuse_no_keys(o);
   if (!o.elsewhere) {
     refuse_other_folder(o.store.folder);
-    refuse_ledger(o.ledger);
     look_at_folder(o.store.folder);
-    look_at_ledger(o.ledger, o.store.folder);
     look_at_addresses(o);
     receive_settings keys = o.receiver;
     if (is_for_the_service_alone(keys.secret_key)) {
@@ -393,7 +354,6 @@ int receive(const options& o) {
   raise_descriptor_limit();
   refuse_no_keys(o);
   refuse_other_folder(o.store.folder);
-  refuse_ledger(o.ledger);
   look_at_keys(o.receiver, exit_missing_resource);
   make_folder(o.store.folder);
   try {
@@ -435,8 +395,6 @@ void add_receive(command_line program, command_body& run) {
                "folder of the store; it is created if missing, except by a service")
       .required()
       .check(refuse_no_name)
-      .check(refuse_no_path);
-  c.add_option("--ledger", o->ledger, "ledger to write; by default ledger.json in the store")
       .check(refuse_no_path);
   const option secret =
       c.add_option(

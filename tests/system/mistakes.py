@@ -172,10 +172,6 @@ TABLE = [
     ("koto-l3 receive --out spool", USAGE, "--out: spool is the spool of a daemon (spool.folder): give the store a folder of its own"),
     ("koto-l3 receive --out replays", USAGE, "--out: replays is not a store and holds other files, such as replay.json: give the store a folder"),
     ("koto-l3 receive --out /proc/store --check-config", MISSING, "--out: this user cannot make a folder in /proc"),
-    ("koto-l3 receive --out new --ledger replays/replay.json", FAILED, "replays/replay.json exists already, and --ledger did not write it"),
-    ("koto-l3 receive --out new --ledger new/tokens.kl3t --check-config", USAGE, "may use the name new/tokens.kl3t: choose another, such as ledger.json"),
-    ("koto-l3 receive --out new/ --ledger new --check-config", MISSING, "--ledger: cannot write new: it is a folder"),
-    ("koto-l3 receive --out new --ledger nowhere/ledger.json --check-config", MISSING, "there is no folder nowhere"),
 ]
 
 # (what is wrong: a file of the selection, the text that a good one has, the text in its place, where it is told, a part of what is said).

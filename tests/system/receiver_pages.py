@@ -62,19 +62,19 @@ class ReceiverPages(Watched):
         options = {name.replace("-", "_") for name in re.findall(r"^  --([\w-]+)", told, re.M)} - {"config", "check_config", "elsewhere", "version"}
         self.assertEqual(set(keys), options)
         subprocess.run([harness.BIN / "koto-l3", "keys", self.folder / "receiver"], check=True, capture_output=True)
-        keys |= {"bind": f'"tcp://{harness.HOST}:1"', "out": f'"{self.store}"', "monitor": f'"{harness.HOST}:0"', "ledger": f'"{self.store}/mine.json"',
+        keys |= {"bind": f'"tcp://{harness.HOST}:1"', "out": f'"{self.store}"', "monitor": f'"{harness.HOST}:0"',
                  "secret_key": f'"{self.folder}/receiver.secret"', "allow": f'"{self.folder}/receiver.public"', "json": "true"}
         file = self.folder / "receive.toml"
         file.write_text("".join(f"{key} = {value}\n" for key, value in keys.items()))
         self.assertEqual(self.run_tool("receive", "--config", file, "--check-config"), (0, f"{file}: ok\n"))
-        self.assertFalse(self.store.exists(), "its ledger lies in a store that is still to be made")
+        self.assertFalse(self.store.exists())
         receiver = self.keep(harness.Program([harness.BIN / "koto-l3", "receive", "--bind", f"tcp://{harness.HOST}:{self.ports.receiver}",
                                               "--config", file], self.folder / "receiver.log"))
         receiver.wait_to_say(f"listening on tcp://{harness.HOST}:{self.ports.receiver}, storing in {self.store}")
         receiver.wait_to_say("monitoring on")
         self.assertEqual(receiver.stop(), 0)
         self.assertIn('"folder":', receiver.said())
-        self.assertTrue((self.store / "mine.json").is_file())
+        self.assertTrue((self.store / "ledger.json").is_file())
 
     def test_a_daemon_is_seen_while_it_sends_and_when_it_is_gone(self):
         receiver, daemon = self.start_watched(), self.start_daemon()
@@ -105,16 +105,16 @@ class Ledger(Watched):
     """A ledger that cannot be written."""
 
     def test_at_the_start_is_told_and_nothing_is_listened_to(self):
-        (self.folder / "place").mkdir()
-        os.mkfifo(self.folder / "pipe")
-        (self.folder / "text").write_text("mine")
-        for name, why in (("none/ledger.json", "No such file or directory"), ("place", "directory"), ("pipe", "not a regular file"),
-                          ("text/ledger.json", "Not a directory")):
-            with self.subTest(name):
-                receiver = self.start_receiver("--ledger", self.folder / name, listening=False)
+        ledger = self.store / "ledger.json"
+        self.store.mkdir()
+        for make, why in ((os.mkfifo, "not a regular file"), (os.mkdir, "Is a directory")):
+            with self.subTest(why):
+                make(ledger)
+                receiver = self.start_receiver(listening=False)
                 self.assertEqual(receiver.wait(), 69)
-                self.assertRegex(receiver.said(), f"the ledger: cannot write {self.folder / name}.*{why}")
+                self.assertRegex(receiver.said(), f"the ledger: cannot write {ledger}.*{why}")
                 self.assertNotIn("listening", receiver.said())
+                ledger.rename(self.folder / why)
 
     def test_is_a_state_until_it_can_be_written_again_and_no_clean_end(self):
         receiver, daemon = self.start_watched(), self.start_daemon()
@@ -150,11 +150,13 @@ class Ledger(Watched):
             own_space.mount_small_disk(disk, 1 << 20)
         except PermissionError as e:
             self.skipTest(f"no right to mount a small file system: {e.strerror}")
+        self.store = disk / "store"
+        self.store.mkdir()
         other = disk / "other"
         with contextlib.suppress(OSError):
             other.write_bytes(bytes(1 << 20))
-        receiver = self.start_watched(0, "--ledger", disk / "ledger.json")
-        self.wait_for(lambda s: s["state"]["degraded"] == ["ledger_fails"], "the state")
+        receiver = self.start_watched(0)
+        self.wait_for(lambda s: "ledger_fails" in s["state"]["degraded"], "the state")
         other.unlink()
         receiver.wait_to_say("ledger_fails is over")
         self.assertEqual(receiver.stop(), 0)
