@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
-#include <ctime>
 #include <system_error>
 #include <utility>
 
@@ -26,15 +25,6 @@ static_assert(std::endian::native == std::endian::little);
 constexpr std::size_t sector = 512;
 constexpr int owner_and_group = 0640;
 static_assert(sizeof(run_record) == 11 * sizeof(std::uint64_t) && sizeof(run_record) <= sector);
-
-std::string text_of_time(std::uint64_t nanoseconds) {
-  const auto seconds = static_cast<std::time_t>(nanoseconds / 1'000'000'000);
-  std::tm parts{};
-  std::array<char, 32> text{};
-  if (gmtime_r(&seconds, &parts) == nullptr) return "an unknown time";
-  const std::size_t length = std::strftime(text.data(), text.size(), "%F %T UTC", &parts);
-  return {text.data(), length};
-}
 
 std::string last_error() { return std::generic_category().message(errno); }
 
@@ -65,8 +55,8 @@ std::string describe_crash(const run_record& r) {
       "admitted, {} forwarded, {} rejected, {} shed, {} written to disk; up to {} were in memory: "
       "lost if they came over UDP, sent again by senders over TCP; events of the last half second "
       "before that are not counted here",
-      r.session, r.run, text_of_time(r.noted), r.admitted, r.forwarded, r.rejected, r.shed,
-      r.on_disk, in_memory(r));
+      r.session, r.run, utc_text(r.noted), r.admitted, r.forwarded, r.rejected, r.shed, r.on_disk,
+      in_memory(r));
 }
 
 run_record_file::run_record_file(const std::string& file, const run_record& now,

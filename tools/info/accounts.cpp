@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Descriptions beside the data: ledgers, and the sidecars of a store's files.
 #include <algorithm>
-#include <ctime>
 #include <vector>
 
 #include <boost/json.hpp>
@@ -58,15 +57,6 @@ void tell_damage(std::uint64_t damaged, information& to) {
 }
 
 } // namespace
-
-std::string utc_text(std::uint64_t ns_since_1970) {
-  constexpr std::uint64_t second = 1'000'000'000;
-  const auto seconds = static_cast<std::time_t>(ns_since_1970 / second);
-  std::tm parts{};
-  char text[32];
-  if (::gmtime_r(&seconds, &parts) == nullptr) return "an unknown time";
-  return {text, std::strftime(text, sizeof text, "%F %T UTC", &parts)};
-}
 
 table_of<spool_release> read_releases(const fs::path& file) {
   return entries_of<spool_release>(content_of(file));

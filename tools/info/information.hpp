@@ -115,9 +115,6 @@ struct table_of {
 /// Throws command_error if the file cannot be read.
 [[nodiscard]] table_of<spool_release> read_releases(const std::filesystem::path& file);
 
-/// "2026-11-23 08:15:00 UTC"
-[[nodiscard]] std::string utc_text(std::uint64_t ns_since_1970);
-
 // Opens the folder that `verify`, `extract` and others read: a store of `receive`, or a spool of a
 // daemon. A mistyped name is an error before anything is compared or written.
 

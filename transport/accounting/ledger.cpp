@@ -10,6 +10,7 @@
 
 #include <boost/describe.hpp>
 #include <boost/json.hpp>
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include "transport/system/file_io.hpp"
@@ -238,6 +239,11 @@ ledger ledger_from_json(std::string_view text) {
 bool is_ledger_of(std::string_view program, std::string_view begin) {
   return begin.starts_with('{') &&
          begin.find(fmt::format(R"("program": "{}")", program)) != begin.npos;
+}
+
+std::string utc_text(std::uint64_t ns_since_1970) {
+  const auto seconds = static_cast<std::time_t>(ns_since_1970 / 1'000'000'000);
+  return fmt::format("{:%F %T} UTC", fmt::gmtime(seconds));
 }
 
 void write_ledger(const std::filesystem::path& path, const ledger& l) {

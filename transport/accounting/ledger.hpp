@@ -154,6 +154,8 @@ struct ledger {
 
 /// The form used everywhere: 16 hexadecimal digits.
 [[nodiscard]] std::string session_text(std::uint64_t session);
+/// "2026-11-23 08:15:00 UTC"
+[[nodiscard]] std::string utc_text(std::uint64_t ns_since_1970);
 
 /// Counts for every reason of the enumeration, including zeros, so that a reader sees the whole
 /// list.

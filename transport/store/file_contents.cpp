@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/chrono.h>
 
 #include "transport/accounting/ledger.hpp"
 #include "transport/format/crc32c.hpp"
@@ -18,14 +18,9 @@
 namespace l3 {
 namespace {
 
-/// Text of a time in ns since 1970.
-std::string utc_text(std::uint64_t time) {
-  constexpr std::uint64_t second = 1'000'000'000;
-  const auto seconds = static_cast<std::time_t>(time / second);
-  std::tm utc{};
-  (void)::gmtime_r(&seconds, &utc);
-  char text[sizeof "584-12-31T23:59:60Z" + 4];
-  return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc)};
+/// Text of a time in ns since 1970, for programs.
+std::string time_text(std::uint64_t time) {
+  return fmt::format("{:%FT%TZ}", fmt::gmtime(static_cast<std::time_t>(time / 1'000'000'000)));
 }
 
 /// The hash of the settings in an event's summary, if it has one with possible lengths.
@@ -122,7 +117,7 @@ std::string file_contents::sidecar(std::uint64_t number, const std::string& soft
 )",
                      complete_file_name(number, owner_), number, whose, bytes_, crc_,
                      blocks_.blocks, blocks_.events, blocks_.repeated, blocks_.bytes, spills,
-                     settings, utc_text(sealed_first_), utc_text(sealed_last_), sessions_.size(),
+                     settings, time_text(sealed_first_), time_text(sealed_last_), sessions_.size(),
                      sessions, software);
 }
 
