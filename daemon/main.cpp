@@ -9,9 +9,11 @@
 #include <exception>
 #include <functional>
 #include <iostream>
+#include <map>
 #include <mutex>
 #include <new>
 #include <optional>
+#include <regex>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -27,7 +29,6 @@
 #include <sys/resource.h>
 
 #include "config/endpoint.hpp"
-#include "config/fault_text.hpp"
 #include "config/load.hpp"
 #include "config/usage_mistake.hpp"
 #include "daemon/farm/farm_member.hpp"
@@ -276,13 +277,29 @@ private:
 };
 
 /// Tests of the whole chain replace the GPU by a CPU device that fails
-/// (selection/engine/faulty_engine.hpp).
+/// (selection/engine/faulty_engine.hpp): "error:every=100", "hang:at=5:for=3 s", "dead:from=10",
+/// "no_memory".
 void imagine_a_fault(compute_settings& s) {
   const char* const text = std::getenv("KOTO_L3_TEST_FAULT"); // NOLINT: no other thread runs yet
   if (text == nullptr) return;
-  const auto fault = read_fault(text);
-  if (!fault) throw std::runtime_error(fmt::format("KOTO_L3_TEST_FAULT: no fault \"{}\"", text));
-  s.fault = *fault;
+  static const std::map<std::string, fault_kind> kinds{{"no_memory", fault_kind::no_memory},
+                                                       {"error", fault_kind::error},
+                                                       {"no_restart", fault_kind::no_restart},
+                                                       {"dead", fault_kind::dead},
+                                                       {"lost", fault_kind::lost},
+                                                       {"hang", fault_kind::hang},
+                                                       {"stall", fault_kind::stall},
+                                                       {"wrong_bit", fault_kind::wrong_bit}};
+  const std::regex form("([a-z_]+)(:(every|at|from)=([0-9]{1,18}))?(:for=([0-9]{1,9}) s)?");
+  std::cmatch part;
+  if (!std::regex_match(text, part, form) || !kinds.contains(part[1]))
+    throw std::runtime_error(fmt::format("KOTO_L3_TEST_FAULT: no fault \"{}\"", text));
+  s.fault.kind = kinds.at(part[1]);
+  if (part[2].matched)
+    (part[3] == "every" ? s.fault.every
+     : part[3] == "at"  ? s.fault.at
+                        : s.fault.from) = std::stoull(part[4]);
+  if (part[5].matched) s.fault.lasts = std::chrono::seconds(std::stoll(part[6]));
 }
 
 /// For --check-config: finds everything that would make a start on this machine fail.

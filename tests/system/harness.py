@@ -111,7 +111,7 @@ def http_get(host, port, path, raw=False):
 # Programs
 
 def failing(fault):
-    """The environment of a daemon whose device fails so: config/fault_text.hpp."""
+    """The environment of a daemon whose device fails so: imagine_a_fault() of daemon/main.cpp."""
     return {"KOTO_L3_TEST_FAULT": fault}
 
 
