@@ -2,7 +2,6 @@
 #include "selection/trigger/cut_tables.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "config/toml/complaints.hpp"
@@ -67,20 +66,6 @@ private:
     check_window(s_.clusters.event_window, all.front().at, "clusters.event_window");
     check_window(s_.clusters.crystal_window, all.front().at, "clusters.crystal_window");
     check_window(s_.photons.window, all.front().at, "photons.window");
-
-    const auto line = std::find_if(s_.lines.begin(), s_.lines.end(), asks_for_photons);
-    const double reach = s_.clusters.neighbour_distance;
-    const auto touch = [reach](const crystal& a, const crystal& b) {
-      return &a != &b && std::abs(a.x - b.x) <= reach && std::abs(a.y - b.y) <= reach;
-    };
-    const auto has_neighbour = [&](const crystal& a) {
-      return std::any_of(all.begin(), all.end(), [&](const crystal& b) { return touch(a, b); });
-    };
-    if (line != s_.lines.end() && std::none_of(all.begin(), all.end(), has_neighbour))
-      wrong_.add(s_.clusters.neighbour_distance.place,
-                 "no two crystals are within {:g} mm, so that there are no photons and "
-                 "line {} can never fire; raise clusters.neighbour_distance",
-                 reach, quote(line->name.value));
   }
 
   /// `later`: delay in ns of in-time pulses after the trigger's time.
@@ -188,7 +173,6 @@ private:
       e.range[e.ranges++] = {table_units::whole_from(r.range.from * steps),
                              table_units::whole_to(r.range.to * steps), r.what};
     }
-    check_line(line, d_, wrong_);
     t_.lines.push_back(e);
   }
 

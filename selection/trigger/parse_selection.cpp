@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <set>
 
@@ -240,17 +241,55 @@ void check_names(const std::vector<Named>& all, std::string_view what, complaint
                 quote(one.name.value));
 }
 
-/// The times of clusters are those of their crystals.
-void check_photon_window(const selection_settings& s, complaints& wrong) {
-  const auto& photons = s.photons.window;
-  const auto& crystals = s.clusters.crystal_window;
-  const auto line = std::find_if(s.lines.begin(), s.lines.end(), asks_for_photons);
-  if (line == s.lines.end()) return;
-  if (photons.from > crystals.to || photons.to < crystals.from)
-    wrong.add((photons.place == time_window{}.place ? crystals : photons).place,
-              "photons.window lies outside of clusters.crystal_window, so no photons are found and "
-              "line {} can never fire; let the two windows overlap",
-              quote(line->name.value));
+/// The number of photons that an event needs to have the quantity.
+interval photons_for(quantity q) {
+  constexpr double any = std::numeric_limits<double>::infinity();
+  switch (q) {
+  case quantity::photon_energy:
+  case quantity::photon_energy_min:
+  case quantity::photon_energy_max:
+  case quantity::photon_inner:
+  case quantity::photon_radius:
+  case quantity::centre_radius: return {1, any};
+  case quantity::photon_distance:
+  case quantity::photon_time_spread: return {2, any};
+  case quantity::opening:
+  case quantity::vertex_z:
+  case quantity::transverse_momentum: return {2, 2};
+  default: return {0, any};
+  }
+}
+
+/// Reports contradictory conditions, which would not be noticed while data are taken: a line that
+/// never fires looks like one that found nothing.
+void check_line(const line_settings& line, complaints& wrong) {
+  const auto say = [&](const source_place& place, const std::string& what) {
+    wrong.add(place, "line {} can never fire: {}", quote(line.name.value), what);
+  };
+  for (const auto& t : trigger_names)
+    if ((line.trigger_any & line.trigger_none & t.bit) != 0)
+      say(line.name.place, fmt::format("it requires and refuses the trigger bit {}; remove it from "
+                                       "trigger or from not_trigger",
+                                       quote(t.name)));
+  for (const auto& on : line.fired)
+    for (const auto& off : line.vetoes)
+      if (on.value == off.value)
+        say(on.place, fmt::format("counter {} must have fired and must not have fired; remove it "
+                                  "from fired or from vetoes",
+                                  quote(on.value)));
+  if (line.overfull &&
+      (line.all_vetoes || !line.vetoes.empty() || !line.fired.empty() || !line.ranges.empty()))
+    say(line.name.place, "an overfull event has no quantities and no counters; remove its ranges, "
+                         "vetoes and fired");
+  const auto photons = std::ranges::find(line.ranges, quantity::photons, &range_settings::what);
+  if (photons == line.ranges.end()) return;
+  for (const auto& r : line.ranges) {
+    const auto needs = photons_for(r.what);
+    if (photons->range.to < needs.from || photons->range.from > needs.to)
+      say(r.place,
+          fmt::format("events with so many photons have no {}; remove it or change photons",
+                      name_of(r.what)));
+  }
 }
 
 void check_lines(const selection_settings& s, complaints& wrong) {
@@ -265,9 +304,8 @@ void check_lines(const selection_settings& s, complaints& wrong) {
       wrong.add(line.ranges[line_entry::max_ranges].place,
                 "line {} has {} ranges; leave at most {}", quote(line.name.value),
                 line.ranges.size(), line_entry::max_ranges);
-    check_line(line, s.photons, wrong);
+    check_line(line, wrong);
   }
-  check_photon_window(s, wrong);
 }
 
 } // namespace

@@ -183,7 +183,6 @@ SELECTIONS = [
     ("lines", '"decide"', '"decide", "decide"', ":2:", "`decide` is listed twice; remove one"),
     ("lines", ', "decide"', "", ":2:", "nothing decides which events are kept; end it with `decide`"),
     ("lines", "photons = 2", "photons = 3\nvertex_z = [0.0, 1.0]", ":12:12: ", "events with so many photons have no vertex_z"),
-    ("lines", "870.0", "100.0", ":12:16: ", 'line "first" can never fire: photon_inner is never above photon_radius'),
     ("lines", "3.0", "50000.0", ":4:21: ", "above the digitizer's range"),
     ("lines", "prescale = 3", f"prescale = 3\n# {'a' * ((1 << 20) - 700)}", ": ", "a store has room for 1048576; make them shorter"),
     ("lines", "", "this is = = no toml", ":1:", ""),

@@ -327,8 +327,6 @@ TEST(tables, neighbours_are_crystals_that_touch_and_modules_side_by_side) {
 
 /// Settings and what is said of them; nothing if they fit the detector.
 TEST(tables, what_does_not_fit_the_detector_is_told_where_it_stands) {
-  const std::string never = "line \"x\" can never fire: in this detector ";
-  const std::string apart = "[clusters]\nneighbour_distance = 0\n";
   const std::pair<std::string, std::string> cases[] = {
       // Two names whose hashes collide.
       {"[[line]]\nname = \"costarring\"\n[[line]]\nname = \"liquid\"\n",
@@ -345,15 +343,6 @@ TEST(tables, what_does_not_fit_the_detector_is_told_where_it_stands) {
       {"[vetoes]\nwindow_margin = 7.6\n" + one_line,
        "2:17: the margin leaves nothing of the window of BHGC; lower it, or give the counter a "
        "window of its own\ns.toml:2:17: the margin leaves nothing of the window of BHPV"},
-      {one_line + "crystals = [2717, inf]\n", "3:12: " + never + "crystals is never above 2716"},
-      {one_line + "vertex_z = [6149.0, inf]\n", never + "vertex_z is never above 6148"},
-      {one_line + "photon_inner = [876.0, inf]\n", never + "photon_inner is never above 875"},
-      {one_line + "photon_radius = [918.5, inf]\n", never + "photon_radius is never above"},
-      {one_line + "centre_radius = [918.5, inf]\n", never + "centre_radius is never above"},
-      {one_line + "photon_distance = [1836.5, inf]\n", never + "photon_distance is never above"},
-      {one_line + "crystals = 2716\nvertex_z = [6148.0, inf]\nphoton_inner = [875.0, inf]\n", ""},
-      {apart + one_line + "photons = 2\n", "2:22: no two crystals are within 0 mm, so "},
-      {apart + one_line + "photons = 0\n", ""},
       {"[clusters]\nevent_window = [149.0, 200.0]\n" + one_line,
        "2:16: clusters.event_window contains no pulse"},
       {"[clusters]\ncrystal_window = [149.0, 200.0]\n" + one_line,
