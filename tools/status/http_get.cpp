@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <deque>
 #include <future>
 #include <stdexcept>
 #include <utility>
@@ -25,7 +24,7 @@ namespace http = beast::http;
 constexpr std::uint16_t daemons_port = 9420;
 
 std::string why(const beast::error_code& error, std::chrono::milliseconds patience) {
-  if (error == beast::error::timeout || error == asio::error::operation_aborted)
+  if (error == beast::error::timeout)
     return fmt::format("no answer within {:g} s", std::chrono::duration<double>(patience).count());
   if (error == http::error::body_limit) return "its answer is larger than 16 MiB";
   if (error == http::error::end_of_stream) return "it closed the connection without an answer";
@@ -33,92 +32,47 @@ std::string why(const beast::error_code& error, std::chrono::milliseconds patien
   return error.message();
 }
 
-/// One request; the timer covers all its steps.
-class exchange {
-public:
-  exchange(asio::io_context& io, const http_url& url, std::chrono::milliseconds patience,
-           found_addresses (*ask_for_name)(const std::string&))
-      : timer_(io), look_again_(io), stream_(io), patience_(patience), port_(url.port),
-        found_(look_up(url.host, ask_for_name)) {
-    constexpr std::size_t body_limit = 16U << 20;
-    request_.method(http::verb::get);
-    request_.target(url.target);
-    request_.version(11);
-    request_.set(http::field::host, url.host);
-    parser_.body_limit(body_limit);
-    timer_.expires_after(patience);
-    timer_.async_wait([this](beast::error_code cancelled) {
-      if (cancelled) return;
-      if (answer_.failure.empty()) answer_.failure = why(beast::error::timeout, patience_);
-      look_again_.cancel();
-      stream_.cancel();
-    });
-    stream_.expires_never();
-    await_name();
+http_answer ask(const http_url& url, std::chrono::milliseconds patience,
+                found_addresses (*ask_for_name)(const std::string&)) {
+  const auto until = std::chrono::steady_clock::now() + patience;
+  auto asked = look_up(url.host, ask_for_name);
+  if (asked.wait_until(until) != std::future_status::ready)
+    return {0, {}, why(beast::error::timeout, patience)};
+  const found_addresses found = asked.get();
+  std::vector<asio::ip::tcp::endpoint> at;
+  for (const std::string& number : found.addresses) {
+    beast::error_code none;
+    const auto address = asio::ip::make_address(number, none);
+    if (!none) at.emplace_back(address, url.port);
   }
+  if (at.empty()) return {0, {}, found.failure.empty() ? "the name has no address" : found.failure};
 
-  [[nodiscard]] http_answer take() { return std::move(answer_); }
-
-private:
-  bool failed(const beast::error_code& error) {
-    if (!error) return false;
-    if (answer_.failure.empty()) {
-      answer_.failure = why(error, patience_);
-      answer_.wrong = is_http_fault(error);
-    }
-    timer_.cancel();
-    return true;
-  }
-  void await_name() {
-    if (found_.wait_for(std::chrono::seconds(0)) == std::future_status::ready)
-      return connect(found_.get());
-    look_again_.expires_after(std::chrono::milliseconds(2));
-    look_again_.async_wait([this](beast::error_code cancelled) {
-      if (!cancelled) await_name();
+  http::request<http::empty_body> request{http::verb::get, url.target, 11};
+  request.set(http::field::host, url.host);
+  http::response_parser<http::string_body> response;
+  constexpr std::size_t body_limit = 16U << 20;
+  response.body_limit(body_limit);
+  asio::io_context io;
+  beast::tcp_stream stream(io);
+  beast::flat_buffer buffer;
+  beast::error_code failed = beast::error::timeout;
+  stream.expires_at(until);
+  stream.async_connect(at, [&](beast::error_code connected, const auto&) {
+    if ((failed = connected)) return;
+    http::async_write(stream, request, [&](beast::error_code written, std::size_t) {
+      if ((failed = written)) return;
+      http::async_read(stream, buffer, response,
+                       [&](beast::error_code read, std::size_t) { failed = read; });
     });
-  }
-  void connect(const found_addresses& found) {
-    for (const std::string& number : found.addresses) {
-      beast::error_code none;
-      const auto address = asio::ip::make_address(number, none);
-      if (!none) at_.emplace_back(address, port_);
-    }
-    if (at_.empty()) {
-      answer_.failure = found.failure.empty() ? "the name has no address" : found.failure;
-      timer_.cancel();
-      return;
-    }
-    stream_.async_connect(at_, [this](beast::error_code error, const auto&) {
-      if (!failed(error)) ask();
-    });
-  }
-  void ask() {
-    http::async_write(stream_, request_, [this](beast::error_code error, std::size_t) {
-      if (failed(error)) return;
-      http::async_read(stream_, buffer_, parser_, [this](beast::error_code e, std::size_t) {
-        if (failed(e)) return;
-        timer_.cancel();
-        answer_.status = parser_.get().result_int();
-        answer_.body = std::move(parser_.get().body());
-        if (answer_.good()) return;
-        answer_.failure = fmt::format("HTTP status {}", answer_.status);
-        answer_.wrong = true;
-      });
-    });
-  }
-
-  asio::steady_timer timer_;
-  asio::steady_timer look_again_;
-  beast::tcp_stream stream_;
-  std::chrono::milliseconds patience_;
-  std::uint16_t port_;
-  std::future<found_addresses> found_;
-  std::vector<asio::ip::tcp::endpoint> at_;
-  beast::flat_buffer buffer_;
-  http::request<http::empty_body> request_;
-  http::response_parser<http::string_body> parser_;
-  http_answer answer_;
-};
+  });
+  io.run();
+  if (failed) return {0, {}, why(failed, patience), is_http_fault(failed)};
+  http_answer answer{response.get().result_int(), std::move(response.get().body()), {}};
+  if (answer.good()) return answer;
+  answer.failure = fmt::format("HTTP status {}", answer.status);
+  answer.wrong = true;
+  return answer;
+}
 
 } // namespace
 
@@ -168,13 +122,13 @@ http_url parse_url(std::string_view whole, std::string target) {
 std::vector<http_answer> http_get(std::span<const http_url> urls,
                                   std::chrono::milliseconds patience,
                                   found_addresses (*ask_for_name)(const std::string&)) {
-  asio::io_context io;
-  std::deque<exchange> all;
-  for (const http_url& url : urls) all.emplace_back(io, url, patience, ask_for_name);
-  io.run_for(patience + std::chrono::milliseconds(200));
+  std::vector<std::future<http_answer>> asked;
+  asked.reserve(urls.size());
+  for (const http_url& url : urls)
+    asked.push_back(std::async(std::launch::async, ask, url, patience, ask_for_name));
   std::vector<http_answer> answers;
-  answers.reserve(all.size());
-  for (exchange& e : all) answers.push_back(e.take());
+  answers.reserve(urls.size());
+  for (auto& answer : asked) answers.push_back(answer.get());
   return answers;
 }
 
