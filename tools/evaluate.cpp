@@ -9,7 +9,6 @@
 #include "tools/command_line.hpp"
 #include "tools/evaluate/evaluation.hpp"
 #include "tools/evaluate/selection_run.hpp"
-#include "tools/evaluate/stress.hpp"
 #include "tools/info/information.hpp"
 #include "tools/print.hpp"
 
@@ -18,17 +17,12 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::uint32_t most_stress_events = 100000;
-
 struct options {
   selection_options run;
   std::vector<std::string> selections{built_in};
   std::string truth;
   std::string signal_line = usual_signal_line;
   bool json = false;
-  bool stress = false;
-  bool list = false;
-  stress_settings rows;
 };
 
 evaluated_file evaluate_one(const options& o, const std::string& selection_file, file_batches& in,
@@ -51,37 +45,7 @@ void print_comparison(const std::vector<evaluated_file>& all) {
   }
 }
 
-int stress(options o) {
-  interrupt signals;
-  o.run.files.lines = o.selections.front();
-  const auto rows = chosen_rows(o.rows.rows);
-  json::array list;
-  if (o.list) {
-    for (const stress_row* row : rows) {
-      list.push_back(stress_json(*row));
-      if (!o.json) print_plain("{}\n", row->name);
-    }
-    if (o.json) print_json("{}\n", json::serialize(json::object{{"rows", list}}));
-    return 0;
-  }
-  bool all_hold = true;
-  if (!o.json) print_plain("{}", text_lines{stress_head()});
-  for (const stress_row* row : rows) {
-    const auto result = run_stress_row(*row, o.rows, o.run, o.signal_line, signals);
-    all_hold = all_hold && result.holds();
-    list.push_back(stress_json(result));
-    if (o.json) continue;
-    print_plain("{}", text_lines{stress_line(result)});
-    std::fflush(stdout);
-  }
-  if (o.json) print_json("{}\n", json::serialize(json::object{{"rows", list}}));
-  return all_hold ? 0 : exit_failure;
-}
-
 int evaluate(options o) {
-  if (o.stress) return stress(o);
-  if (o.run.in.empty())
-    throw command_error("in is required: name the .l2raw file, or give --stress", exit_usage);
   interrupt signals;
   refuse_other_kind(o.run.in, stored_format::level2);
   check_readable(o.run.in);
@@ -119,7 +83,7 @@ void add_evaluate(command_line program, command_body& run) {
   c.footer(
       "Percentages are of the events of a true type. Errors are one standard deviation of a "
       "binomial (Wilson). The events must come from `simulate`, with their truth beside them.");
-  const option in = c.add_option("in", o->run.in, "the .l2raw file");
+  c.add_option("in", o->run.in, "the .l2raw file").required();
   add_selecting_options(c, o->run);
   c.add_option("--selection", o->selections,
                "cuts, counters and lines; several are compared with the first")
@@ -127,31 +91,6 @@ void add_evaluate(command_line program, command_body& run) {
   c.add_option("--truth", o->truth, "the truth of the events; by default IN.truth.jsonl");
   c.add_option("--signal-line", o->signal_line, "the line that should keep the signal")
       .capture_default_str();
-  const option stress =
-      c.add_flag("--stress", o->stress,
-                 "simulate signal and mixture with each effect that the selection does not know, "
-                 "and show how much it keeps; exits with 1 below a floor")
-          .excludes(in);
-  c.add_option("--rows", o->rows.rows, "rows of the table, separated by commas; by default all")
-      .delimiter(',')
-      .needs(stress);
-  c.add_flag("--list", o->list, "only list the rows; with --json also their effects and floors")
-      .needs(stress);
-  c.add_option("--signal-events", o->rows.signal_events,
-               "signal events per row; they pass the offline cuts on photons, and with effects "
-               "that add hits also those on counters")
-      .check(in_range(1U, most_stress_events))
-      .capture_default_str()
-      .needs(stress);
-  c.add_option("--mixture-events", o->rows.mixture_events, "mixture events per row")
-      .check(in_range(0U, most_stress_events))
-      .capture_default_str()
-      .needs(stress);
-  c.add_option("--seed", o->rows.seed, "seed of the simulation")
-      .capture_default_str()
-      .needs(stress);
-  c.add_option("--out", o->rows.out, "folder for the signal's events, truth and decisions")
-      .needs(stress);
   c.add_flag("--json", o->json, "report as JSON");
   c.callback([o, &run] { run = [o] { return evaluate(*o); }; });
 }

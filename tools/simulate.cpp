@@ -14,6 +14,7 @@
 
 #include "config/toml/complaints.hpp"
 #include "tools/command_line.hpp"
+#include "tools/evaluate/evaluation.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/pending_file.hpp"
 #include "tools/print.hpp"
@@ -30,6 +31,7 @@ struct options {
   std::uint32_t samples = 64;
   std::string waveforms;
   std::string type;
+  std::string offline;
   std::string detector_file;
   bool json = false;
 };
@@ -116,6 +118,15 @@ int simulate(options o) {
     o.settings.waveforms = &waveforms.emplace(o.waveforms, o.samples);
   }
 
+  if (!o.offline.empty()) {
+    if (o.settings.only != event_type::pi0nunu)
+      throw command_error("--offline: only --type pi0nunu passes the offline cuts", exit_usage);
+    o.settings.wanted = [&d, all = o.offline == "all"](const true_event& e) {
+      const auto judged = judge_offline(e, d);
+      return all ? judged.passes() : judged.photons;
+    };
+  }
+
   const auto start = std::chrono::steady_clock::now();
   pending_file data_name(o.out);
   auto data =
@@ -156,6 +167,12 @@ void add_simulate(command_line program, command_body& run) {
   c.add_option("--run", o->run, "run number").capture_default_str();
   const option type =
       c.add_option("--type", o->type, "only events of this true type, not the mixture");
+  c.add_option(
+       "--offline", o->offline,
+       "only signal that passes these offline cuts by its truth: photons, or all with those "
+       "on counters")
+      .check(one_of({"photons", "all"}))
+      .needs(type);
   const option file =
       c.add_option("--waveforms", o->waveforms,
                    "recorded waveforms (little-endian u16) instead of simulated ones");

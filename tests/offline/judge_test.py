@@ -24,10 +24,12 @@ class Judge(unittest.TestCase):
 
     def test_the_page_has_every_row(self):
         shown = [[cell.strip() for cell in line.split("|")[1:-1]] for line in judge.TABLE.search(judge.PAGE.read_text())[0].splitlines()[3:-1]]
-        there_are = judge.rows_there_are()
+        there_are = judge.ROWS.values()
         self.assertEqual([cells[0] for cells in shown], [judge.effects_of(row) for row in there_are], "./run stress --update writes the table")
         columns = [cell.strip() for cell in judge.HEAD.splitlines()[0].split("|")[1:-1]]
+        options = subprocess.run([judge.BIN / "koto-l3", "simulate", "--help"], capture_output=True, text=True, check=True).stdout
         for cells, row in zip(shown, there_are):
+            self.assertLessEqual({f"--{effect}" for effect in row["effects"]}, set(options.split()))
             self.assertEqual((cells[columns.index("at least")], cells[columns.index("at most")]), judge.limits_of(row), row["row"])
 
     def test_rows_hold(self):

@@ -275,8 +275,7 @@ std::uint32_t index_of_line(const std::vector<std::string>& lines, const std::st
 } // namespace
 
 evaluated_file evaluate_file(const selection_options& run, const std::string& truth_file,
-                             const std::string& signal_line, file_batches& in, interrupt& signals,
-                             const std::function<void(const evaluated_event&)>& tell) {
+                             const std::string& signal_line, file_batches& in, interrupt& signals) {
   const loaded_selection selection = load_selection(run, in.crates(), in.run());
   const auto compute = make_selecting_engine(run, in.capacity(run.batch), selection);
   evaluated_file one{run.files.lines, selection.line_names(), {}, {}};
@@ -288,11 +287,9 @@ evaluated_file evaluate_file(const selection_options& run, const std::string& tr
   for_each_decided(
       in, *compute,
       [&](const decided_event& e) {
-        const true_event& event = truth.of(e);
-        one.result.add(event, e.summary, selection.what, signal);
+        one.result.add(truth.of(e), e.summary, selection.what, signal);
         one.result.add_bytes(e.summary, e.bytes_in, e.packed.size());
         one.kept.push_back(e.summary.kept != 0);
-        if (tell) tell({event, e, signal < max_lines && (e.summary.kept_by >> signal & 1) != 0});
       },
       "evaluate", signals);
   truth.finish();

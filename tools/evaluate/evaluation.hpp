@@ -5,7 +5,6 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -171,16 +170,10 @@ struct evaluated_file {
   std::vector<bool> kept; ///< by event
 };
 
-struct evaluated_event {
-  const true_event& truth;
-  const decided_event& decided;
-  bool kept_as_signal; ///< by the signal's line
-};
-
-/// `run.in` is the file of `in`. Calls `tell`, if set, for every event. Throws command_error.
-[[nodiscard]] evaluated_file
-evaluate_file(const selection_options& run, const std::string& truth_file,
-              const std::string& signal_line, file_batches& in, interrupt& signals,
-              const std::function<void(const evaluated_event&)>& tell = {});
+/// `run.in` is the file of `in`. Throws command_error.
+[[nodiscard]] evaluated_file evaluate_file(const selection_options& run,
+                                           const std::string& truth_file,
+                                           const std::string& signal_line, file_batches& in,
+                                           interrupt& signals);
 
 } // namespace l3

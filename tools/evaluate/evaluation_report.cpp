@@ -10,9 +10,18 @@
 #include "tools/print.hpp"
 
 namespace l3 {
-namespace {
 
 namespace json = boost::json;
+
+json::object to_json(const proportion& p) {
+  return {{"some", p.some},
+          {"all", p.all},
+          {"value", p.value()},
+          {"lower", p.lower()},
+          {"upper", p.upper()}};
+}
+
+namespace {
 
 constexpr double percent = 100;
 
@@ -102,14 +111,6 @@ json::object to_json(const evaluation::row& r, const std::vector<std::string>& l
 }
 
 } // namespace
-
-json::object to_json(const proportion& p) {
-  return {{"some", p.some},
-          {"all", p.all},
-          {"value", p.value()},
-          {"lower", p.lower()},
-          {"upper", p.upper()}};
-}
 
 std::string evaluation_text(const evaluation& e, const std::vector<std::string>& lines,
                             const std::string& signal_line) {
