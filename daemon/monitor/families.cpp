@@ -147,6 +147,8 @@ std::vector<family> families_of(const metrics_snapshot& s) {
        s.started},
       {gauge, "uptime_seconds", "uptime",
        "Seconds since the daemon started, by a clock that never jumps.", s.uptime},
+      {"time", "Time of these figures by the node's clock, in seconds since 1970-01-01 UTC.",
+       s.time},
       {gauge, "last_run_crashed", "",
        "1 if the run before this start did not end properly, 0 if it did.",
        static_cast<int>(s.last_run_crashed)},
@@ -179,6 +181,7 @@ std::vector<family> families_of(const metrics_snapshot& s) {
        "Datagrams that were dropped because no run was active.", s.run.datagrams_without_run},
       {"no_run_crates", "Crates that sent within the last 5 s while no run was active.",
        s.run.crates_without_run},
+      {"readout_crates", "Number of crates that `readout.crates` lists.", s.run.readout_crates},
       {"node", "Number of the node.", s.node},
       {"farm.state",
        "State of the node in its farm: `joining`, `joined`, `cut_off`, `refused`, `left`; null "

@@ -115,6 +115,7 @@ struct state_change {
 struct run_view {
   std::string state = "running";
   std::uint64_t datagrams_without_run = 0;
+  std::size_t readout_crates = 0;                ///< as configured
   std::vector<std::uint32_t> crates_without_run; ///< that sent lately
   double beam_without_run = 0; ///< s for which crates have sent without a pause and without a run
   double waits = 0;            ///< s for which a run has waited for a pause to begin or to end
@@ -166,6 +167,7 @@ struct metrics_snapshot {
   std::string device;  ///< description of the device
   double started = 0;  ///< s since 1970-01-01 UTC
   double uptime = 0;   ///< s
+  double time = 0;     ///< of this look, s since 1970-01-01 UTC
   state_report state;
   part_states parts;
   named_settings named;

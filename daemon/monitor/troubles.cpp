@@ -400,6 +400,7 @@ void trouble_watch::look(metrics_snapshot& s, time_point now, double wall) {
   };
   const bool came = data(s) != data(before_);
   if (s.account.sessions != before_.account.sessions) before_ = {}; // counts start from 0
+  s.time = wall;
   board_.look(daemon_troubles(), before_, s, came, now, wall);
   for (const trouble_board::line& line : board_.news()) log_line(line.level, line.text);
   before_ = s;

@@ -332,6 +332,7 @@ metrics_snapshot run_host::snapshot() const {
   s.ended_run = lost_;
   s.ledger_error = ledger_error_;
   s.run.datagrams_without_run = datagrams_without_run();
+  s.run.readout_crates = settings_.building.crates.crates.size();
   s.run.beam_without_run = in_seconds(beam_without_run());
   s.output_rate = settings_.forward.rate.bits_per_second / 8;
   const std::lock_guard lock(mutex_);
