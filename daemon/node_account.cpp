@@ -146,6 +146,7 @@ metrics_snapshot node::snapshot() const {
   s.outbox_blocks = p.out.blocks_waiting();
   s.blocks_stored = p.out.last_stored();
   s.forward = p.fresh.counters();
+  if (p.old) s.forward.bytes.add(p.old->counters().bytes);
   s.receiver_connected = p.fresh.connected();
   s.compute_time = snapshot_of(p.work.compute_time());
   s.drain_time = snapshot_of(p.work.drain_time());
