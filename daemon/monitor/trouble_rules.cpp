@@ -33,6 +33,11 @@ double ratio(std::uint64_t part, std::uint64_t all) {
   return all == 0 ? 0 : static_cast<double>(part) / static_cast<double>(all);
 }
 
+double rate_of(const snap& s, std::string_view name) {
+  const auto at = std::ranges::find(s.rates, name, [](const auto& r) { return r.first; });
+  return at == s.rates.end() ? 0 : at->second;
+}
+
 std::uint64_t count_in(const reason_counts& counts, std::string_view reason) {
   const auto at = counts.find(reason);
   return at == counts.end() ? 0 : at->second;
@@ -43,13 +48,9 @@ severity severity_of(double share, std::uint64_t all) {
   return share >= critical_share && all >= few ? severity::critical : severity::warning;
 }
 
-finding warning(std::string text) {
-  return {.how_bad = severity::warning, .text = std::move(text)};
-}
-finding critical(std::string text) {
-  return {.how_bad = severity::critical, .text = std::move(text)};
-}
-finding note(std::string text) { return {.how_bad = severity::note, .text = std::move(text)}; }
+finding warning(std::string text) { return {severity::warning, std::move(text)}; }
+finding critical(std::string text) { return {severity::critical, std::move(text)}; }
+finding note(std::string text) { return {severity::note, std::move(text)}; }
 
 bool runs(const snap& s) { return !s.account.sessions.empty(); }
 
@@ -69,15 +70,25 @@ bool add_shed(finding& f, const snap& before, const snap& now, shed reason) {
   return true;
 }
 
+/// For a trouble that loses no event until memory and disk are full.
+std::string_view while_there_is_room(const snap& s) {
+  return s.parts.sheds || s.parts.waits_for_outbox ? "" : "; this loses no event now";
+}
+
 /// A trouble because of which memory and disk fill up.
 finding fills(finding f, const snap& s, bool disk_takes) {
   constexpr double urgent = 1800; // s
   f.seconds_left = disk_takes && s.spool ? s.spool->seconds_left : s.outbox_seconds_left;
+  f.text += f.seconds_left ? "" : while_there_is_room(s);
   if (!f.seconds_left) return f;
+  const bool is_urgent = *f.seconds_left < urgent;
   f.loses = losing::soon;
-  if (*f.seconds_left < urgent) f.how_bad = severity::critical;
-  f.text += *f.seconds_left < 1 ? "; there is no room left"
-                                : "; at this rate events are lost in " + in_words(*f.seconds_left);
+  if (is_urgent) f.how_bad = severity::critical;
+  f.text += *f.seconds_left < 1
+                ? "; there is no room left"
+                : fmt::format("; at this rate {} {}",
+                              is_urgent ? "events are lost in" : "nothing is lost for",
+                              in_words(*f.seconds_left));
   return f;
 }
 
@@ -206,8 +217,11 @@ std::string text_of(const dropped& d, const snap& s) {
   std::uint64_t longest = 0;
   for (const input_snapshot& i : s.inputs) longest = std::max<std::uint64_t>(longest, i.longest);
   if (about_size && longest != 0 && longest != s.named.chunk_bytes)
-    text += fmt::format(", which sends {} bytes: building.chunk_bytes = {} fits, not {}", longest,
-                        longest, s.named.chunk_bytes);
+    text += fmt::format(": level 2 sends chunks of {} bytes, and building.chunk_bytes is {} here{}",
+                        longest, s.named.chunk_bytes,
+                        s.account.events.admitted == 0
+                            ? ""
+                            : "; events were admitted before, so level 2 has changed");
   return text;
 }
 
@@ -322,8 +336,9 @@ found nothing_admitted(const snap& before, const snap& now) {
        now.account.fragments.incomplete > now.at_admission.fragments.incomplete) ||
       !is_much_dropped(now.at_admission, now.account))
     return std::nullopt;
-  finding f =
-      critical(fmt::format("data arrive, but no event is admitted: {}", text_of(all[0], now)));
+  finding f = critical(fmt::format(
+      "data arrive, but no event is admitted: in {}, {}",
+      now.event_age ? "the last " + in_words(*now.event_age) : "this run", text_of(all[0], now)));
   f.loses = losing::now;
   f.share = 1;
   f.action = action_of(all);
@@ -363,7 +378,7 @@ found events_incomplete(const snap& before, const snap& now) {
   const std::uint64_t more =
       rise(before.building.events_incomplete, now.building.events_incomplete);
   const missing_fragments missing = missing_lately(now);
-  if (missing.explained) return finding{.is_said = true};
+  if (missing.explained || nothing_admitted(before, now)) return finding{.is_said = true};
   if (more == 0) {
     const auto overdue = [](const snap& s) {
       return std::transform_reduce(s.account.crates.begin(), s.account.crates.end(),
@@ -377,8 +392,9 @@ found events_incomplete(const snap& before, const snap& now) {
   finding f;
   f.how_bad = severity_of(l.share(), l.all);
   f.what = missing.most;
-  f.text = fmt::format("{}: they lack fragments{}", text_of(l, now),
-                       missing.text.empty() ? "" : fmt::format(" ({})", missing.text));
+  f.text =
+      fmt::format("{}: they lack fragments{}", text_of(l, now),
+                  missing.text.empty() ? "" : fmt::format(" (in the last 4 s: {})", missing.text));
   if (now.named.incomplete_are_kept) {
     f.how_bad = std::min(f.how_bad, severity::warning);
   } else {
@@ -395,7 +411,8 @@ found events_incomplete(const snap& before, const snap& now) {
     f.text += "; " + text_of(causes[0], now);
     f.action = action_of(causes);
   } else if (missing.most.empty()) {
-    f.text += "; no crate stands out, and nothing was dropped here; likely cause: the network "
+    f.text += "; the losses are spread over crates, and nothing was dropped here; likely cause: "
+              "the network "
               "between level 2 and this node loses datagrams";
     f.action = "check what all crates share: the switch, its uplink and this node's network card";
   }
@@ -498,8 +515,9 @@ found duplicates(const snap& before, const snap& now) {
 found data_without_run(const snap& before, const snap& now) {
   if (runs(now) || now.run.state != "configured" || now.run.beam_without_run <= 0)
     return std::nullopt;
-  finding f = critical(fmt::format("data arrive, but no run is active: {} datagrams were dropped",
-                                   now.run.datagrams_without_run));
+  finding f = critical(fmt::format("data arrive, but no run is active: {} datagrams were dropped "
+                                   "since the daemon started {} ago",
+                                   now.run.datagrams_without_run, in_words(now.uptime)));
   f.loses = losing::now;
   f.share = 1;
   f.events = events_in(rise(before.run.datagrams_without_run, now.run.datagrams_without_run),
@@ -561,6 +579,7 @@ found wrong_results(const snap& before, const snap& now) {
 
 found engine_fails(const snap& before, const snap& now) {
   const std::uint64_t all = now.engine.failures.sum();
+  if (now.engine.bypassed) return finding{.is_said = true};
   if (rise(before.engine.failures.sum(), all) == 0) return std::nullopt;
   constexpr std::uint64_t many = 3;
   finding f =
@@ -623,7 +642,8 @@ found shedding(const snap& before, const snap& now) {
   }
   if (none != 0) kept.push_back(fmt::format("nothing of {} line{}", none, none == 1 ? "" : "s"));
   f.text =
-      fmt::format("{} events of this spill were shed for lack of room; {}{}", now.this_spill.shed,
+      fmt::format("events are shed for lack of room: {} of this spill, {} of the run; {}{}",
+                  now.this_spill.shed, count_in(now.account.events.shed, name_of(shed::priority)),
                   top_is_prescaled ? "events of the highest priority are lost"
                                    : "no event of the highest priority is lost yet",
                   kept.empty() ? "" : "; kept: " + first_names(kept));
@@ -659,7 +679,10 @@ found receiver_absent(const snap&, const snap& now) {
   const std::string why =
       silent ? "the receiver at " + now.receiver + " was connected, but has not answered for two " +
                    "seconds or longer: its disk is slow, it is stopped, or the line is cut"
-             : "no receiver answers at " + now.receiver + ", or it refuses this daemon";
+      : now.blocks_stored != 0
+          ? "the receiver at " + now.receiver + " no longer answers, or refuses this daemon"
+          : "no receiver answers at " + now.receiver + ", or it refuses this daemon, and " +
+                "none has answered in this run";
   finding f = warning(why + "; events wait in memory" + (now.spool ? ", then on disk" : ""));
   if (silent) f.action = "look at the page of the receiver, the disk of its store and the network";
   return fills(f, now, true);
@@ -672,9 +695,11 @@ found spool_fills_up(const snap&, const snap& now) {
   const bool is_said = p.receiver_absent || p.receiver_refuses || p.receiver_wrong || p.spool_full;
   if (is_said || !now.spool || !now.spool->seconds_left || *now.spool->seconds_left >= soon)
     return std::nullopt;
-  finding f = warning(fmt::format("the disk of the spool will be full in {}, with {} events on it",
-                                  in_words(*now.spool->seconds_left), now.spool->events));
-  if (*now.spool->seconds_left < very_soon) f.how_bad = severity::critical;
+  const double left = *now.spool->seconds_left;
+  finding f = warning(fmt::format("the disk of the spool {}, with {} events on it",
+                                  left < 1 ? "is full" : "will be full in " + in_words(left),
+                                  now.spool->events));
+  if (left < very_soon) f.how_bad = severity::critical;
   f.loses = losing::soon;
   f.seconds_left = now.spool->seconds_left;
   return f;
@@ -775,8 +800,15 @@ found receiver_wrong(const snap&, const snap& now) {
 
 found spilling(const snap&, const snap& now) {
   if (!now.parts.spilling) return std::nullopt;
-  return warning(fmt::format(
-      "memory is full, and events go to disk until the receiver at {} accepts more", now.receiver));
+  const bool at_limit = now.output_rate > 0 && rate_of(now, "bytes_sent") > 0.9 * now.output_rate;
+  finding f = warning("memory is full, and events go to disk");
+  if (at_limit)
+    f.text += fmt::format(": forward.rate limits the output to {:.4g} MB/s", now.output_rate / 1e6);
+  else
+    f.text += fmt::format(" until the receiver at {} accepts more", now.receiver);
+  if (at_limit) f.action = "raise forward.rate if the link allows it, or keep fewer events";
+  f.text += while_there_is_room(now);
+  return f;
 }
 
 found spool_full(const snap&, const snap& now) {
@@ -805,9 +837,10 @@ found device_lost(const snap&, const snap& now) {
 
 found engine_bypassed(const snap&, const snap& now) {
   if (!now.engine.bypassed) return std::nullopt;
-  return warning(
-      fmt::format("the device failed or hangs, and the CPU computes in its place: {} frames so far",
-                  now.engine.frames_bypassed.get()));
+  return warning(fmt::format(
+      "the device ({}) failed {} times in this run, and the CPU computes instead: {} frames "
+      "so far; nothing is lost while it keeps up",
+      now.device, now.engine.failures.sum(), now.engine.frames_bypassed.get()));
 }
 
 found inputs_changed(const snap&, const snap& now) {

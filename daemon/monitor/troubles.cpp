@@ -126,7 +126,8 @@ constexpr std::array kinds{
           "`koto_l3_line_shed_total`. The state ends when memory and disk are less than 80 % full. "
           "If it comes and goes while `koto_l3_spool_room_bytes` is large, the disk is too slow: "
           "look for other programs that write to it, at its health, and at `spool.sync`.",
-          "bring back the receiver or make room on the disk of spool.folder; note run and spills",
+          "bring back the receiver; room on the disk of spool.folder only gains time; note run and "
+          "spills",
           "0s", "0s", true},
          rules::shedding},
     kind{
@@ -169,7 +170,7 @@ constexpr std::array kinds{
           "`spool.floor` free (`koto_l3_spool_disk_bytes` and `df` say which). Nothing is lost "
           "while memory has room; then outbox_full follows. Remove no files from the folder while "
           "the daemon runs. A slow disk that has room shows as outbox_full and shedding.",
-          "bring back the receiver, or make room on that disk, now", "0s", ""},
+          "bring back the receiver now; room on that disk only gains time", "0s", ""},
          rules::spool_full},
     kind{{"spool_fails", at_once, node_expert,
           "The disk of `spool.folder` refused a block within the last seconds, for a reason other "
@@ -188,8 +189,8 @@ constexpr std::array kinds{
           "log reports wrong keys, see \"Keys and strangers\" below. If the name has no address, "
           "correct the name in `forward.to` or the machine's name service (`getent hosts NAME`). "
           "The daemon keeps trying, and the state ends within a second of the receiver's return.",
-          "start `koto-l3 receive` there, or check its log and the network (`output link: …` in "
-          "this log says why)",
+          "start `koto-l3 receive` there, or check its log and the network; the daemon's log says "
+          "why (`journalctl -u koto-l3d -g 'output link'`)",
           "0s", "15s"},
          rules::receiver_absent},
     kind{{"receiver_refuses", at_once, shift,
@@ -198,15 +199,15 @@ constexpr std::array kinds{
           "memory, then on disk. Both ends try again every second. If the log says `the receiver "
           "answers but does not accept block … of session …`, check that daemon and receiver have "
           "the same version.",
-          "make room on the receiver's disk; `output link: …` in the log and the receiver's log "
+          "make room on the receiver's disk; its log and `journalctl -u koto-l3d -g 'output link'` "
           "say more",
           "0s", "15s"},
          rules::receiver_refuses},
     kind{{"spool_fills_up", at_once, shift,
           "The disk of the spool will be full within half an hour at the rate of the last minute. "
           "It is critical for the last ten minutes.",
-          "bring back the receiver, or make room on the disk of spool.folder: once it is full, "
-          "events are shed",
+          "bring back the receiver; room on the disk of spool.folder only gains time; once it is "
+          "full, events are shed",
           "0s", "30s"},
          rules::spool_fills_up},
     kind{
@@ -276,8 +277,8 @@ constexpr std::array kinds{
           "tries the device again. If the state ends by itself, keep the file in `compute.dumps` "
           "and tell the experts. If it returns, look at `nvidia-smi` and `dmesg`, and set "
           "`compute.backend = \"pool\"` to continue without the device.",
-          "wait until the device is tried again; if that does not help, restart the daemon between "
-          "spills",
+          "wait: the device is tried again within a minute, and the daemon's log has its error; if "
+          "that does not help, restart the daemon between spills",
           "", "2m"},
          rules::engine_bypassed},
     kind{{"engine_fails", with_data, node_expert,

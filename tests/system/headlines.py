@@ -292,8 +292,8 @@ SYSTEMS = {
         ("the clock of a crate drifts", crates(3, does=drifts), "crate_fault warning", "crate 3 "),
         ("4 % of datagrams are lost, of all crates alike", beam(of_crate=thinned), "events_incomplete critical", r"\d\d of \d+ events"))),
     "numbers": ({"building": {"max_events_per_spill": 1000}}, [
-        row("datagrams are longer than chunk_bytes", (beam(chunk=2080), NOTHING, "chunk_bytes = 2080"), (repaired, None), may=MILDER),
-        row("datagrams are shorter than chunk_bytes", (both(beam(chunk=1600), back), NOTHING, "chunk_bytes = 1600"), (repaired, None), may=MILDER),
+        row("datagrams are longer than chunk_bytes", (beam(chunk=2080), NOTHING, "chunks of 2080 bytes"), (repaired, None), may=MILDER),
+        row("datagrams are shorter than chunk_bytes", (both(beam(chunk=1600), back), NOTHING, "chunks of 1600 bytes"), (repaired, None), may=MILDER),
         row("event numbers are beyond max_events_per_spill", (beam(first=2000), NOTHING, "max_events_per_spill"), (repaired, None), may=MILDER),
         row("level 2 numbers its crates otherwise", (beam(of_crate=numbered_otherwise), NOTHING, "numbers its crates"), (repaired, None), may=("crate_fault", *MILDER))]),
     "senders": ({}, [

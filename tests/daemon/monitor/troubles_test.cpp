@@ -108,8 +108,8 @@ const row rows[] = {
     {"nothing_admitted",
      [](looks& l) { nothing_is_admitted(l, [](ledger& a) { a.fragments.duplicate += 900; }); },
      severity::critical, losing::now,
-     "data arrive, but no event is admitted: 1800 fragments repeat event numbers of this run; "
-     "likely cause: a sender was restarted or level 2 was reset"},
+     "data arrive, but no event is admitted: in this run, 1800 fragments repeat event numbers of "
+     "this run; likely cause: a sender was restarted or level 2 was reset"},
     {"nothing_admitted",
      [](looks& l) {
        nothing_is_admitted(l, [](ledger& a) {
@@ -133,7 +133,8 @@ const row rows[] = {
        l.now.inputs[0].longest.add(960);
      },
      severity::critical, losing::now,
-     "sends 8960 bytes: building.chunk_bytes = 8960 fits, not 8000"},
+     "sends chunks of 8960 bytes, and building.chunk_bytes is 8000 here; events were admitted "
+     "before"},
     {"nothing_admitted",
      [](looks& l) {
        nothing_is_admitted(l, [](ledger& a) { a.datagrams.malformed["source"] += 1000; });
@@ -182,8 +183,11 @@ const row rows[] = {
        for (crate_account& c : l.now.account.crates) c.missing += 30 + c.crate;
      },
      severity::critical, losing::now,
-     "577 of 1000 events of this spill are lost: they lack fragments (crate 17 in 47, crate 16 in "
-     "46, crate 15 in 45 and 15 more crates); no crate stands out, and nothing was dropped here; "
+     "577 of 1000 events of this spill are lost: they lack fragments (in the last 4 s: crate 17 in "
+     "47, crate 16 in "
+     "46, crate 15 in 45 and 15 more crates); the losses are spread over crates, and nothing was "
+     "dropped "
+     "here; "
      "likely cause: the network between level 2 and this node loses datagrams"},
     {"events_incomplete",
      [](looks& l) {
@@ -252,7 +256,8 @@ const row rows[] = {
        l.now.run.datagrams_without_run = 5000;
      },
      severity::critical, losing::now,
-     "data arrive, but no run is active: 5000 datagrams were dropped"},
+     "data arrive, but no run is active: 5000 datagrams were dropped since the daemon started 16 "
+     "min ago"},
     {"no_pause",
      [](looks& l) {
        without_run(l);
@@ -293,7 +298,7 @@ const row rows[] = {
     {"engine_fails", [](looks& l) { l.now.engine.failures.add(engine_failure::hang, 3); },
      severity::warning, losing::no, "3 frames"},
     {"engine_bypassed", [](looks& l) { l.now.engine.bypassed = true; }, severity::warning,
-     losing::no, "the CPU computes in its place"},
+     losing::no, "the device () failed 0 times in this run, and the CPU computes instead"},
     {"device_lost", [](looks& l) { l.now.parts.device_lost = true; }, severity::warning, losing::no,
      "lost the device's context"},
     {"events_not_judged", [](looks& l) { l.now.events_not_judged = 12; }, severity::warning,
@@ -343,8 +348,8 @@ const row rows[] = {
        l.now.lines = {line("signal", 200, 1), line("minimum_bias", 50, 0)};
      },
      severity::warning, losing::now,
-     "77 events of this spill were shed for lack of room; no event of the highest priority is lost "
-     "yet; kept: nothing of 1 line"},
+     "events are shed for lack of room: 77 of this spill, 20 of the run; no event of the highest "
+     "priority is lost yet; kept: nothing of 1 line"},
     {"shedding",
      [](looks& l) {
        l.now.parts.sheds = true;
@@ -360,7 +365,10 @@ const row rows[] = {
     {"ledger_missing", [](looks& l) { l.now.ledger_error = "run 7 has no final ledger: full"; },
      severity::warning, losing::no, "run 7 has no final ledger"},
     {"receiver_absent", [](looks& l) { l.now.parts.receiver_absent = true; }, severity::warning,
-     losing::no, "no receiver answers at tcp://10.0.0.1:42200"},
+     losing::no,
+     "no receiver answers at tcp://10.0.0.1:42200, or it refuses this daemon, and none has "
+     "answered "
+     "in this run; events wait in memory, then on disk; this loses no event now"},
     {"receiver_absent",
      [](looks& l) { l.now.parts.receiver_absent = l.now.parts.receiver_silent = true; },
      severity::warning, losing::no, "was connected, but has not answered"},
@@ -377,13 +385,34 @@ const row rows[] = {
      },
      severity::warning, losing::no,
      "the name in tcp://no.invalid:42200 (forward.from) has no address on this machine: Name or "
-     "service not known; correct the name"},
+     "service not known; this loses no event now; correct the name"},
     {"receiver_refuses", [](looks& l) { l.now.parts.receiver_refuses = true; }, severity::warning,
      losing::no, "answers, but stores nothing"},
     {"receiver_wrong", [](looks& l) { l.now.parts.receiver_wrong = true; }, severity::critical,
      losing::no, "blocks that were never sent"},
+    {"receiver_absent",
+     [](looks& l) {
+       l.now.parts.receiver_absent = true;
+       l.now.blocks_stored = 3;
+       l.now.spool->seconds_left = 180'000;
+     },
+     severity::warning, losing::soon,
+     "the receiver at tcp://10.0.0.1:42200 no longer answers, or refuses this daemon; events wait "
+     "in memory, then on disk; at this rate nothing is lost for 2 d 2 h"},
     {"spilling", [](looks& l) { l.now.parts.spilling = true; }, severity::warning, losing::no,
-     "events go to disk"},
+     "events go to disk until the receiver at tcp://10.0.0.1:42200 accepts more; this loses no "
+     "event now"},
+    {"spilling", [](looks& l) { l.now.parts.spilling = l.now.parts.sheds = true; },
+     severity::warning, losing::no, "accepts more; check the receiver"},
+    {"spilling",
+     [](looks& l) {
+       l.now.parts.spilling = true;
+       l.now.output_rate = 125'000;
+       l.now.rates = {{"bytes_sent", 119'000}};
+     },
+     severity::warning, losing::no, "forward.rate limits the output to 0.125 MB/s"},
+    {"spool_fills_up", [](looks& l) { l.now.spool->seconds_left = 0; }, severity::critical,
+     losing::soon, "the disk of the spool is full"},
     {"spool_fills_up", [](looks& l) { l.now.spool->seconds_left = 1799; }, severity::warning,
      losing::soon, "will be full in 29 min"},
     {"spool_fills_up", [](looks& l) { l.now.spool->seconds_left = 180; }, severity::critical,
@@ -580,6 +609,14 @@ TEST(daemon_troubles, stay_while_repeats_are_counted_by_their_chunks_only) {
   l.now.account.datagrams.received += 2000;
   l.now.building.late_chunks.add(1900);
   EXPECT_EQ(found("nothing_admitted", l)->events, 100U);
+}
+
+TEST(daemon_troubles, say_once_that_the_device_fails) {
+  looks l = healthy();
+  l.now.engine.failures.add(engine_failure::error, 3);
+  EXPECT_FALSE(found("engine_fails", l)->is_said);
+  l.now.engine.bypassed = true;
+  EXPECT_TRUE(found("engine_fails", l)->is_said);
 }
 
 TEST(daemon_troubles, last_while_the_receiver_answers_now_and_then) {
