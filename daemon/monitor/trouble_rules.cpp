@@ -798,7 +798,7 @@ found receiver_wrong(const snap&, const snap& now) {
                now, true);
 }
 
-found spilling(const snap&, const snap& now) {
+found backlog_on_disk(const snap&, const snap& now) {
   if (!now.parts.spilling) return std::nullopt;
   const bool at_limit = now.output_rate > 0 && rate_of(now, "bytes_sent") > 0.9 * now.output_rate;
   finding f = warning("memory is full, and events go to disk");

@@ -19,7 +19,7 @@ rule nothing_admitted, crate_fault, events_incomplete, events_missing, no_ends_o
     no_data, no_frame, engine_error, wrong_results, engine_fails, events_not_judged, hot_inputs,
     outbox_full, shedding, lost_at_run_end, ledger_missing, receiver_absent, spool_fills_up,
     spool_waits, spool_damaged, spool_missing, crashed_before, farm_cut_off, farm_node_missing,
-    farm_not_one_run, stuck, receiver_refuses, receiver_wrong, spilling, spool_full, spool_fails,
-    device_lost, engine_bypassed, inputs_changed, histograms_changed, reload_refused;
+    farm_not_one_run, stuck, receiver_refuses, receiver_wrong, backlog_on_disk, spool_full,
+    spool_fails, device_lost, engine_bypassed, inputs_changed, histograms_changed, reload_refused;
 
 } // namespace l3::rules

@@ -286,12 +286,12 @@ constexpr std::array kinds{
           "it is a warning.",
           "keep the files in compute.dumps and tell the experts", "", "0s"},
          rules::engine_fails},
-    kind{{"spilling", at_once, shift,
+    kind{{"backlog_on_disk", at_once, shift,
           "The outbox's memory is full. Events go to `spool.folder` until half of the memory is "
           "free. Nothing is lost, and events on disk survive a crash. The receiver is absent, or "
           "slower than the input. The backlog gets at least a quarter of the link.",
           "check the receiver, its disk, the network and forward.rate", "", "1m"},
-         rules::spilling},
+         rules::backlog_on_disk},
     kind{{"spool_waits", at_once, shift,
           "No run is active, and events of an earlier run wait on disk for the next one. Nothing "
           "is lost.",

@@ -271,7 +271,7 @@ def jumping_clock(s):
 
 CRATE, NOTHING, ABSENT = "crate_fault critical", "nothing_admitted critical", "receiver_absent warning"
 MILDER = ("datagrams_refused", "duplicates", "events_incomplete", "events_missing")  # what half a second has shown of it
-FULL = ("spilling", "spool_fills_up", "spool_full", "outbox_full", "no_frame")  # on the way to shedding
+FULL = ("backlog_on_disk", "spool_fills_up", "spool_full", "outbox_full", "no_frame")  # on the way to shedding
 
 
 def of_crates(*rows):
@@ -335,8 +335,8 @@ SYSTEMS = {
             (make_room, "receiver:disk_low warning"), (both(stop_receiver, begin_receiver, undo), None), may=("receiver_absent",)),
         row("the receiver cannot write its ledger", (both(ledger_is_a_folder, back), "receiver:ledger_fails warning"), (ledger_is_no_folder, None)),
         row("the disk of the spool fails", (both(kill_receiver, restart(outbox={"memory": "1 MiB"}), file_limit(200_000)), "spool_fails critical"),
-            (both(file_limit("unlimited"), begin_receiver, back), None), may=("receiver_absent", "spilling")),
-        row("the output link is slow", (restart(forward={"rate": "1 Mb/s"}, outbox={"memory": "1 MiB"}), "spilling warning"), (back, None), may=("spool_fills_up",))]),
+            (both(file_limit("unlimited"), begin_receiver, back), None), may=("receiver_absent", "backlog_on_disk")),
+        row("the output link is slow", (restart(forward={"rate": "1 Mb/s"}, outbox={"memory": "1 MiB"}), "backlog_on_disk warning"), (back, None), may=("spool_fills_up",))]),
     "device": ({"compute": {"verify_one_in": 1, "time_limit": "200 ms"}}, [
         row("the device fails", (restart(environment=failing("error:every=1")), "engine_bypassed warning"), (back, None), may=("engine_fails",)),
         row("the device hangs", (restart(environment=failing("hang:from=20")), "engine_bypassed warning"), (back, None), may=("engine_fails",)),

@@ -399,12 +399,13 @@ const row rows[] = {
      severity::warning, losing::soon,
      "the receiver at tcp://10.0.0.1:42200 no longer answers, or refuses this daemon; events wait "
      "in memory, then on disk; at this rate nothing is lost for 2 d 2 h"},
-    {"spilling", [](looks& l) { l.now.parts.spilling = true; }, severity::warning, losing::no,
+    {"backlog_on_disk", [](looks& l) { l.now.parts.spilling = true; }, severity::warning,
+     losing::no,
      "events go to disk until the receiver at tcp://10.0.0.1:42200 accepts more; this loses no "
      "event now"},
-    {"spilling", [](looks& l) { l.now.parts.spilling = l.now.parts.sheds = true; },
+    {"backlog_on_disk", [](looks& l) { l.now.parts.spilling = l.now.parts.sheds = true; },
      severity::warning, losing::no, "accepts more; check the receiver"},
-    {"spilling",
+    {"backlog_on_disk",
      [](looks& l) {
        l.now.parts.spilling = true;
        l.now.output_rate = 125'000;
