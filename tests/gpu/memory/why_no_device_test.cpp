@@ -67,9 +67,10 @@ TEST(why_no_device, names_a_driver_that_is_not_loaded) {
 
 TEST(why_no_device, has_a_sentence_with_the_remedy_for_each_refusal) {
   const machine m;
-  EXPECT_EQ(m.says(device_refusal::old_driver),
-            "the driver supports CUDA 12.4 and this program needs 13.0: install NVIDIA's driver 580 "
-            "or newer");
+  EXPECT_EQ(
+      m.says(device_refusal::old_driver),
+      "the driver supports CUDA 12.4 and this program needs 13.0: install NVIDIA's driver 580 "
+      "or newer");
   EXPECT_TRUE(has(m.says(device_refusal::no_driver), "install NVIDIA's driver 580 or newer"));
   EXPECT_TRUE(has(m.says(device_refusal::in_use), "nvidia-smi -c DEFAULT"));
   EXPECT_TRUE(has(m.says(device_refusal::no_code), "CMAKE_CUDA_ARCHITECTURES"));
