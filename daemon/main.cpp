@@ -281,7 +281,7 @@ private:
 /// "no_memory".
 void imagine_a_fault(compute_settings& s) {
   const char* const text = std::getenv("KOTO_L3_TEST_FAULT"); // NOLINT: no other thread runs yet
-  if (text == nullptr) return;
+  if (text == nullptr || *text == 0) return;
   static const std::map<std::string, fault_kind> kinds{{"no_memory", fault_kind::no_memory},
                                                        {"error", fault_kind::error},
                                                        {"no_restart", fault_kind::no_restart},

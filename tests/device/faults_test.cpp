@@ -228,9 +228,9 @@ TEST_P(device_refusals, are_one_sentence_with_the_remedy) {
 INSTANTIATE_TEST_SUITE_P(
     of_the_runtime, device_refusals,
     testing::Values(refusal{"cudaDriverGetVersion", -1, "install NVIDIA's driver"},
-                    refusal{"cudaGetDeviceCount", 35, "the driver knows CUDA"},
+                    refusal{"cudaGetDeviceCount", 35, "the driver supports CUDA"},
                     refusal{"cudaGetDeviceCount", 100, "nvidia"},
-                    refusal{"cudaMalloc", 46, "for itself alone: `nvidia-smi` names it"},
+                    refusal{"cudaMalloc", 46, "exclusively: `nvidia-smi` names it"},
                     refusal{"cudaLaunchKernel", 209, "CMAKE_CUDA_ARCHITECTURES"}));
 
 } // namespace

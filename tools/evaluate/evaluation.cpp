@@ -35,7 +35,9 @@ bool is_calibration(event_type t) { return t >= event_type::led && t <= event_ty
 
 bool in_calorimeter(const true_photon& p) { return p.hit == true_photon::target::calorimeter; }
 
-double distance(const true_photon& t, double x, double y) { return std::hypot(t.x - x, t.y - y); }
+double distance(const true_photon& t, double x, double y) {
+  return std::sqrt((t.x - x) * (t.x - x) + (t.y - y) * (t.y - y)); // hypot needs glibc 2.35
+}
 
 bool is_alone(const true_event& truth, const true_photon& photon) {
   for (const true_photon& other : truth.photons)

@@ -175,12 +175,14 @@ def flushes_fail(run):
     store, once."""
     for _ in range(run.plan.pick(2, 10)):
         run.wait_for_growth()
-        complaints, errors = run.receiver.said().count("nothing is stored in"), run.daemon.status()["spool"]["write_errors"]
+        complaints, errors = run.receiver.said().count("store_fails begins"), run.daemon.status()["spool"]["write_errors"]
         run.machine.set(FLUSH_ERROR, errno.EIO)
-        harness.wait_until(lambda: run.receiver.said().count("nothing is stored in") > complaints, "the receiver to be told")
+        harness.wait_until(lambda: run.receiver.said().count("store_fails begins") > complaints, "the receiver to be told")
         run.wait_for(lambda s: s["spool"]["write_errors"] > errors, "the spool to be told")
         run.machine.set(FLUSH_ERROR, 0)
         run.findings.time("flowing after a flush that failed", run.wait_for_growth(), 3)
+        run.wait_for(lambda s: not {"receiver_refuses", "spool_fails"} & set(s["state"]["degraded"]), "troubles to be over")
+        harness.wait_until(lambda: run.receiver.said().count("store_fails is over") > complaints, "the receiver's trouble to be over")
         run.findings.inject("times that no flush succeeded", 1)
     run.findings.inject("flushes that failed", run.machine.get(FLUSHES_FAILED))
 
