@@ -50,7 +50,7 @@ install(FILES ${l3_deploy}/alerts.yml ${l3_deploy}/prometheus.yml ${l3_deploy}/a
   DESTINATION ${CMAKE_INSTALL_DATADIR}/koto-l3/monitoring COMPONENT monitoring)
 install(FILES README.md CHANGELOG.md SECURITY.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc)
 install(FILES ${l3_deploy}/run-control.openapi.json ${l3_deploy}/koto-l3d-without-gpu.conf DESTINATION ${CMAKE_INSTALL_DATADIR}/koto-l3 COMPONENT daemon)
-install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc)
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc PATTERN "*.py" EXCLUDE)
 install(FILES ${l3_deploy}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/deploy COMPONENT doc)
 
 # The services: their units, configurations, users, folders, and kernel settings. A unit contains paths that are known when
