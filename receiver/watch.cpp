@@ -17,7 +17,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto interval = 500ms;
-/// A receiver that stood still for so long, as at a slow disk, heard nobody: it listens first.
+/// After such a pause, for example at a slow disk, the receiver reads messages before it judges.
 constexpr auto own_pause = 500ms;
 } // namespace
 

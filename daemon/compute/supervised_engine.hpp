@@ -120,10 +120,9 @@ private:
   time_point works_since_;
 };
 
-// Combines the engines of several devices. Consecutive frames go to different devices, and each
-// device is watched, bypassed and tried again by itself (supervised_engine). With one device, or on
-// the CPU, it only forwards to that engine.
-
+/// Combines the engines of several devices. Consecutive frames go to different devices, and each
+/// device is watched, bypassed and tried again by itself (supervised_engine). With one device, or
+/// on the CPU, it only forwards to that engine.
 class spread_engine final : public engine {
 public:
   /// Needs at least one engine. Engine d of n gets the frames whose index is d modulo n.

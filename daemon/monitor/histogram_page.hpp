@@ -30,11 +30,10 @@ struct reference_report {
 /// changed, or that only one of the runs has them.
 [[nodiscard]] reference_report report_of(const run_changes& changes);
 
-// The pages of histograms: /histograms has those of the run so far and of the latest ended spill,
-// /histograms/short those of the shifter's page. The HTTP server's thread makes them from copies,
-// and only when these have changed. They also list the inputs that changed since the configured
-// reference; the thread that looks around finds them now and then.
-
+/// The pages of histograms: /histograms has those of the run so far and of the latest ended spill,
+/// /histograms/short those of the shifter's page. The HTTP server's thread makes them from copies,
+/// and only when these have changed. They also list the inputs that changed since the configured
+/// reference; the thread that looks around finds them now and then.
 class histogram_page {
 public:
   /// `of` is complete except for the sums and the spill; `book` outlives the page. `reference`: the

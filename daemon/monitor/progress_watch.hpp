@@ -30,7 +30,7 @@ public:
     watched_.push_back({std::move(name), std::move(turns), std::move(waits)});
   }
 
-  /// The first thread that stands still; empty if there is none. Call it twice a second.
+  /// The name of the first stuck thread, or an empty string. Call it twice a second.
   [[nodiscard]] std::string stuck(time_point now) {
     constexpr std::chrono::nanoseconds longest = std::chrono::seconds(1);
     const auto passed = std::min(looked_at_ ? now - *looked_at_ : longest, longest);

@@ -53,9 +53,8 @@ private:
   earlier_spills_account earlier_;
 };
 
-// The log lines about ended spills: one for each spill with missing events, and at most one a
-// minute for all the others together. So a quiet log means a quiet run.
-
+/// The log lines about ended spills: one for each spill with missing events, and at most one a
+/// minute for all the others together. So a quiet log means a quiet run.
 class spill_lines {
 public:
   static constexpr auto interval = std::chrono::minutes(1);

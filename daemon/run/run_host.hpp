@@ -34,10 +34,9 @@
 
 namespace l3 {
 
-// Runs one piece of work at a time on another thread, so that the main thread need not wait while a
-// run begins or ends. The main thread starts a piece, is notified when it is done, and then asks
-// for the result.
-
+/// Runs one piece of work at a time on another thread, so that the main thread need not wait while
+/// a run begins or ends. The main thread starts a piece, is notified when it is done, and then asks
+/// for the result.
 class side_job {
 public:
   /// `done` is called on the working thread when a piece of work is finished.

@@ -25,11 +25,10 @@
 
 namespace l3 {
 
-// The constants that differ between the inputs of a simulated detector: noise, pedestal, time
-// offset. They are drawn from the seed in the detector's description, so that the simulator, which
-// puts them into the waveforms, and the nominal calibration (selection/detector/calibration.hpp)
-// agree. A real detector's constants come from a calibration file.
-
+/// The constants that differ between the inputs of a simulated detector: noise, pedestal, time
+/// offset. They are drawn from the seed in the detector's description, so that the simulator, which
+/// puts them into the waveforms, and the nominal calibration (selection/detector/calibration.hpp)
+/// agree. A real detector's constants come from a calibration file.
 struct input_constants {
   double noise = 0;    ///< rms, counts
   double pedestal = 0; ///< counts

@@ -38,11 +38,10 @@ struct neighbour_table {
 [[nodiscard]] neighbour_table find_neighbours(std::vector<crystal_entry> crystals,
                                               std::int32_t reach);
 
-// The tables of the waveforms kept in a suppressed event: the range of quiet samples of each input,
-// and the inputs whose high samples keep a quiet waveform. They are computed from the calibration's
-// pedestals and noise with integers, as docs/formats.md states, so that readers of the stream get
-// the same result.
-
+/// The tables of the waveforms kept in a suppressed event: the range of quiet samples of each
+/// input, and the inputs whose high samples keep a quiet waveform. They are computed from the
+/// calibration's pedestals and noise with integers, as docs/formats.md states, so that readers of
+/// the stream get the same result.
 struct level_tables {
   std::vector<input_levels> levels; ///< by input, plus one after the last
   std::vector<std::uint16_t> kept_with;

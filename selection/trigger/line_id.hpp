@@ -39,8 +39,7 @@ private:
   return hash.value();
 }
 
-// The names of the bits of the trigger word in settings and tables.
-
+/// The names of the bits of the trigger word in settings and tables.
 struct trigger_name {
   std::string_view name;
   trigger_bit bit;

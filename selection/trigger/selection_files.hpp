@@ -9,9 +9,8 @@
 
 namespace l3 {
 
-// The word used instead of a file name for the menu, and the detector, that are compiled into the
-// programs.
-
+/// The word used instead of a file name for the menu, and the detector, that are compiled into the
+/// programs.
 inline constexpr const char* built_in = "built-in";
 
 /// For the end of a message about an unreadable file: suggests the word if the name has the same

@@ -15,9 +15,8 @@
 
 namespace l3 {
 
-// The machine that `koto-l3 doctor` checks: its files in proc and sys, and a few system calls.
-// Tests replace both.
-
+/// The machine that `koto-l3 doctor` checks: its files in proc and sys, and a few system calls.
+/// Tests replace both.
 struct ring_sizes {
   std::uint32_t now = 0; ///< packets that the card buffers for the kernel
   std::uint32_t most = 0;

@@ -137,7 +137,7 @@ void check_receive_buffer(const host& h, const daemon_settings& s, findings& to)
                             wanted)});
 }
 
-/// The soft limit; nothing if there is none or it cannot be read.
+/// Returns the soft limit in bytes, or nothing if it is unlimited or cannot be read.
 std::optional<std::uint64_t> locked_limit(const host& h) {
   std::istringstream lines(h.text("proc/self/limits"));
   constexpr std::string_view name = "Max locked memory";

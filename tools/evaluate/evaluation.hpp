@@ -104,8 +104,7 @@ struct evaluation {
 /// {"some", "all", "value", "lower", "upper"}
 [[nodiscard]] boost::json::object to_json(const proportion& p);
 
-// An evaluation as text and as JSON.
-
+/// An evaluation as text and as JSON.
 [[nodiscard]] std::string evaluation_text(const evaluation& e,
                                           const std::vector<std::string>& lines,
                                           const std::string& signal_line);
@@ -134,14 +133,11 @@ struct offline_judgement {
 /// not from the selection.
 [[nodiscard]] offline_judgement judge_offline(const true_event& e, const detector& d);
 
-/// Of all photons in the calorimeter, from their directions, MeV/c. `front`: of the calorimeter,
-/// mm.
+/// Returns the transverse momentum of all photons in the calorimeter, in MeV/c, computed from their
+/// directions. `front`: z of the calorimeter's front, in mm.
 [[nodiscard]] double true_transverse_momentum(const true_event& e, double front);
 
-// Runs a selection over a simulated file and compares it with the truth.
-
-// Reads the truth beside a simulated file event by event; refuses the truth of another file.
-
+/// Reads the truth beside a simulated file event by event; refuses the truth of another file.
 class truth_beside {
 public:
   /// `data`: name for messages. Throws command_error if the truth cannot be opened.
@@ -170,7 +166,8 @@ struct evaluated_file {
   std::vector<bool> kept; ///< by event
 };
 
-/// `run.in` is the file of `in`. Throws command_error.
+/// Runs a selection over a simulated file and compares it with the truth. `run.in` is the file of
+/// `in`. Throws command_error.
 [[nodiscard]] evaluated_file evaluate_file(const selection_options& run,
                                            const std::string& truth_file,
                                            const std::string& signal_line, file_batches& in,

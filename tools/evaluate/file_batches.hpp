@@ -20,9 +20,8 @@
 
 namespace l3 {
 
-// Puts events from a file or a store into an engine's batch, without a network. Fragments that the
-// event builder would refuse are stored raw.
-
+/// Puts events from a file or a store into an engine's batch, without a network. Fragments that the
+/// event builder would refuse are stored raw.
 class batch_filler {
 public:
   explicit batch_filler(readout crates) : crates_(std::move(crates)) {}

@@ -82,9 +82,8 @@ void for_each_decided(file_batches& in, engine& compute,
 /// command_error.
 void decide_batch(engine& compute, frame& one, const std::function<void(decided_event)>& f);
 
-// Runs a selection on stored events: rebuilds their fragments, decides and packs them again.
-// Settings and run, which determine the prescales, are given to the constructor.
-
+/// Runs a selection on stored events: rebuilds their fragments, decides and packs them again.
+/// Settings and run, which determine the prescales, are given to the constructor.
 class block_selector {
 public:
   /// Throws command_error for a bad configuration, or without an engine. `codec`: of the packed
@@ -118,8 +117,8 @@ private:
   std::vector<crate_fragment> views_;
 };
 
-// The totals of a selection's decisions: how often each line fired, kept and refused, with reasons.
-
+/// The totals of a selection's decisions: how often each line fired, kept and refused, with
+/// reasons.
 struct line_total {
   std::uint64_t fired = 0;
   std::uint64_t kept = 0;

@@ -21,8 +21,7 @@
 
 namespace l3 {
 
-// The stored formats of docs/formats.md and the bytes that identify them.
-
+/// The stored formats of docs/formats.md and the bytes that identify them.
 enum class stored_format : std::uint8_t {
   level2,
   store_file,
@@ -102,9 +101,8 @@ void describe_folder(const std::filesystem::path& folder, const reading_progress
 void describe_releases(const std::filesystem::path& file, information& to);
 void describe_run_record(const std::filesystem::path& file, information& to);
 
-// Reads the small files of entries beside the blocks of a store or a spool (docs/formats.md,
-// sections 9 and 11), without writing or locking anything.
-
+/// Reads the small files of entries beside the blocks of a store or a spool (docs/formats.md,
+/// sections 9 and 11), without writing or locking anything.
 template <class Entry>
 struct table_of {
   std::vector<Entry> entries; ///< with a valid checksum

@@ -25,8 +25,7 @@ struct inspected_event {
 [[nodiscard]] std::string report_text(const inspected_event& e);
 [[nodiscard]] std::string report_json(const inspected_event& e);
 
-// A stored summary with names instead of masks.
-
+/// A stored summary with names instead of masks.
 struct named_line {
   std::string name; ///< "line 0xd481130a" if the selection does not know it
   std::uint32_t prescale = 0;

@@ -57,9 +57,8 @@ find_event(const std::filesystem::path& path, const wanted_event& wanted,
 
 // The boards and waveforms of an event, from its original fragments.
 
-// The boards and waveforms of a whole fragment, for people. It shares no code with the decoding
-// kernels and follows docs/formats.md, sections 1 and 2.
-
+/// The boards and waveforms of a whole fragment, for people. It shares no code with the decoding
+/// kernels and follows docs/formats.md, sections 1 and 2.
 struct board_samples {
   std::uint8_t slot = 0;
   board_kind kind = board_kind::sampling_125_mhz;
@@ -91,9 +90,8 @@ struct inspected_crate {
 /// Numbers of the readout's crates that the event lacks.
 [[nodiscard]] std::vector<std::uint8_t> missing_crates(const found_event& event);
 
-// The inputs of an event that `koto-l3 inspect` shows: those requested by address or detector
-// channel, or else the highest pulses.
-
+/// The inputs of an event that `koto-l3 inspect` shows: those requested by address or detector
+/// channel, or else the highest pulses.
 struct inspected_channel {
   input_address at;
   std::string name; ///< "crystal 17", "CBAR module 3 end 1"; empty if unknown

@@ -77,8 +77,7 @@ private:
   std::uint64_t written_ = 0;
 };
 
-// Error messages about an input of pack or unpack, with its name and the offset of the fault.
-
+/// Error messages about an input of pack or unpack, with its name and the offset of the fault.
 template <class... Parts>
 [[noreturn]] void refuse(const byte_input& in, std::uint64_t offset,
                          fmt::format_string<Parts...> what, Parts&&... parts) {
@@ -103,10 +102,9 @@ void pack_stream(byte_input& in, byte_output& out, std::uint32_t samples,
 void unpack_stream(byte_input& in, byte_output& out, std::uint32_t samples,
                    const packing_progress& tell);
 
-// Converts bare waveforms to a file of the strong codec and back (docs/formats.md, section 5): a
-// head, sections of groups with a checksum each, and an end, so that a truncated or damaged file is
-// always detected.
-
+/// Converts bare waveforms to a file of the strong codec and back (docs/formats.md, section 5): a
+/// head, sections of groups with a checksum each, and an end, so that a truncated or damaged file
+/// is always detected.
 struct strong_file_header {
   std::array<char, 4> magic{'K', 'L', '3', 'W'};
   std::uint8_t version = 1;
@@ -133,8 +131,7 @@ void pack_strong(byte_input& in, byte_output& out, std::uint32_t samples,
 void unpack_strong(byte_input& in, byte_output& out, std::optional<std::uint32_t> samples,
                    const packing_progress& tell);
 
-// The --samples option of commands that read bare waveforms.
-
+/// The --samples option of commands that read bare waveforms.
 inline option add_samples(command_line command, std::uint32_t& samples) {
   return command.add_option("--samples", samples, "samples per waveform: a multiple of 64")
       .check([](const std::string& text) -> std::string {

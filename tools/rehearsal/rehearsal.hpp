@@ -84,9 +84,8 @@ struct rehearsal_result {
 /// interrupted; data errors are returned as problems.
 [[nodiscard]] rehearsal_result rehearse(const rehearsal_plan& plan);
 
-// The data of a rehearsal and its executor: the options that demo and bench share, and the
-// simulation of the data.
-
+/// The data of a rehearsal and its executor: the options that demo and bench share, and the
+/// simulation of the data.
 struct workload {
   std::uint32_t events = 1000;
   std::uint32_t spills = 1;

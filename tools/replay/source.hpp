@@ -17,10 +17,9 @@
 
 namespace l3 {
 
-// Repeated replays of a file: each loop uses new spill numbers, because spill and number identify
-// an event within a run. Its events differ from the file only in the spill number of every board
-// header. `replay` sends such events, `verify` expects them.
-
+/// Repeated replays of a file: each loop uses new spill numbers, because spill and number identify
+/// an event within a run. Its events differ from the file only in the spill number of every board
+/// header. `replay` sends such events, `verify` expects them.
 inline constexpr std::uint32_t spill_numbers = l2::spill_mask + 1; ///< they wrap at this number
 
 /// The number of a spill in the given loop, from 0: a loop uses as many numbers as the file has

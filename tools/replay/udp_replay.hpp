@@ -72,11 +72,10 @@ private:
   std::string no_way_;
 };
 
-// Sends a file like the electronics: fragments cut into datagrams, a trailer after each, ports in
-// turn, an end of spill for each crate (docs/formats.md, section 3). Several daemons take turns, by
-// event or by spill; each gets the end of every spill, with its number of events. Payloads go
-// directly from the file's memory to the socket, in small bursts spread over the event's slot.
-
+/// Sends a file like the electronics: fragments cut into datagrams, a trailer after each, ports in
+/// turn, an end of spill for each crate (docs/formats.md, section 3). Several daemons take turns,
+/// by event or by spill; each gets the end of every spill, with its number of events. Payloads go
+/// directly from the file's memory to the socket, in small bursts spread over the event's slot.
 struct udp_replay_settings {
   std::vector<destination> to; ///< at least one
   replay_share share = replay_share::by_event;

@@ -39,8 +39,7 @@ outcome_of_stop_of_all(const boost::json::object& status, std::optional<std::uin
 [[nodiscard]] std::optional<std::uint32_t> number_of_run(const boost::json::object& status,
                                                          const char* which);
 
-// Sends requests to a daemon's run control (docs/run-control.md) over its unix socket.
-
+/// Sends requests to a daemon's run control (docs/run-control.md) over its unix socket.
 struct control_answer {
   unsigned status = 0;
   boost::json::object body;

@@ -69,9 +69,8 @@ private:
   std::vector<std::int32_t> table_; // [phase][sample]
 };
 
-// The baseline under a board's pulses, besides its own noise: noise of the board and of the crate,
-// slopes, wander, recovery. The front end adds it to the samples before the pulses.
-
+/// The baseline under a board's pulses, besides its own noise: noise of the board and of the crate,
+/// slopes, wander, recovery. The front end adds it to the samples before the pulses.
 class baselines {
 public:
   using board = std::array<int, l2::sample_words>; ///< counts in the packet's order
@@ -98,9 +97,8 @@ private:
   std::array<std::int16_t, 1024> crate_{};
 };
 
-// Recorded waveforms instead of simulated ones: little-endian u16 without a header, read once, and
-// used as a ring of pieces of 64 samples. A 500 MHz input uses four consecutive pieces.
-
+/// Recorded waveforms instead of simulated ones: little-endian u16 without a header, read once, and
+/// used as a ring of pieces of 64 samples. A 500 MHz input uses four consecutive pieces.
 class recordings {
 public:
   /// `samples` per waveform: 64 or 256. Throws std::runtime_error if the file cannot be read, does

@@ -19,9 +19,8 @@
 
 namespace l3 {
 
-// Differences between the inputs and their calibration, drawn once from the simulation's seed, for
-// effects of an input and not of an event.
-
+/// Differences between the inputs and their calibration, drawn once from the simulation's seed, for
+/// effects of an input and not of an event.
 struct input_fault {
   enum class kind : std::uint8_t { none, dead, hot, stuck } what = kind::none;
   double noise = 1;      ///< factor

@@ -20,11 +20,10 @@
 
 namespace l3 {
 
-// The times and types of a spill's triggers. The beam is on for 2 s of a cycle of 4.24 s. During
-// this time triggers are a Poisson process, whose rate the beam's micro-structure changes between ×
-// 0.3 and × 3. Any number of events is spread over the whole spill: 50 000 give the nominal 25 kHz,
-// fewer are a node's share.
-
+/// The times and types of a spill's triggers. The beam is on for 2 s of a cycle of 4.24 s. During
+/// this time triggers are a Poisson process, whose rate the beam's micro-structure changes between
+/// × 0.3 and × 3. Any number of events is spread over the whole spill: 50 000 give the nominal 25
+/// kHz, fewer are a node's share.
 inline constexpr std::chrono::nanoseconds spill_beam_on = std::chrono::milliseconds(2000);
 inline constexpr std::chrono::nanoseconds spill_cycle = std::chrono::milliseconds(4240);
 

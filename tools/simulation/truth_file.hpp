@@ -113,8 +113,7 @@ struct true_event {
 void append_truth(std::string& out, const detector& d, const true_event& e, event_key key,
                   std::chrono::nanoseconds since_spill);
 
-// Reads the truth beside simulated data, one line per event (tools/simulation/README.md).
-
+/// Reads the truth beside simulated data, one line per event (tools/simulation/README.md).
 class truth_reader {
 public:
   /// Throws std::runtime_error if the file cannot be opened. `d` provides the counters' names.

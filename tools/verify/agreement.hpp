@@ -81,9 +81,8 @@ enum class came_by : std::uint8_t { udp_alone, any };
                                                    std::span<const event_index::session> stored,
                                                    const known_of_run& known = {});
 
-// Mistakes in the choice of ledgers whose counts agree: another run, another program, the same
-// start twice, or a missing ledger of the store. Each gives a sentence, and `verify` fails.
-
+/// Mistakes in the choice of ledgers whose counts agree: another run, another program, the same
+/// start twice, or a missing ledger of the store. Each gives a sentence, and `verify` fails.
 struct given_ledger {
   std::string path;
   ledger content;

@@ -66,9 +66,9 @@ struct comparison {
 
 /// `loops`: how often the file was sent, with increasing spill numbers. `expected`: the decisions
 /// on the events of one loop for each run of `stored`; empty: all are kept. A stored event is
-/// judged by its run. An event that is not stored is judged by the runs with events of its spill,
-/// or by all runs if there are none: it is missing if one of them keeps it. `skip_damaged`: damage
-/// of the store is skipped. `progress` is called with the number of events compared. Throws
+/// judged by its run. An event that is not stored is missing if one of the runs with events of its
+/// spill keeps it; if no run has events of its spill, every run is asked. `skip_damaged`: skips
+/// damaged blocks of the store. `progress` is called with the number of events compared. Throws
 /// std::runtime_error if a file cannot be opened or is no .l2raw file, or if spill numbers wrapped,
 /// so that two events have the same key.
 [[nodiscard]] comparison compare(const std::filesystem::path& sent_file,
@@ -90,10 +90,9 @@ struct comparison {
 /// "run 3", "runs 3, 4 and 7"; "no run".
 [[nodiscard]] std::string words_of(const std::set<std::uint32_t>& runs);
 
-// Why events are missing in the store, according to the daemons' ledgers. They also show which
-// events came to two starts of a daemon: a TCP sender repeats unacknowledged events, which is no
-// disagreement.
-
+/// Why events are missing in the store, according to the daemons' ledgers. They also show which
+/// events came to two starts of a daemon: a TCP sender repeats unacknowledged events, which is no
+/// disagreement.
 struct event_fates {
   // Missing events.
   std::uint64_t shed = 0;       ///< and not sent again

@@ -42,11 +42,10 @@ struct moments {
   return m;
 }
 
-// Finds the inputs that changed since a reference run: pedestal, noise, occupancy, time, and
-// whether they are read out at all. A change counts if it is large enough to matter, and six times
-// the statistical error of both runs. An input that only one run has counts as changed. Histograms
-// of events are compared likewise.
-
+/// Finds the inputs that changed since a reference run: pedestal, noise, occupancy, time, and
+/// whether they are read out at all. A change counts if it is large enough to matter, and six times
+/// the statistical error of both runs. An input that only one run has counts as changed. Histograms
+/// of events are compared likewise.
 enum class channel_property : std::uint8_t { read_out, pedestal, noise, occupancy, time };
 
 [[nodiscard]] std::string_view name_of(channel_property p);
@@ -124,10 +123,9 @@ struct binning_difference {
                                           const shown_histograms& reference,
                                           const std::string& file);
 
-// Finds hot inputs: their waveforms contain pulses most of the time, and far more often than other
-// inputs of their counter. A counter with a high rate on all inputs, such as those in the beam, has
-// no hot input. docs/selection.md explains the rule.
-
+/// Finds hot inputs: their waveforms contain pulses most of the time, and far more often than other
+/// inputs of their counter. A counter with a high rate on all inputs, such as those in the beam,
+/// has no hot input. docs/selection.md explains the rule.
 struct hot_rule {
   std::uint64_t least_waveforms = 100; ///< inputs with fewer waveforms are not judged
   std::uint32_t above = 50;            ///< smallest percentage of an input's waveforms with a pulse

@@ -21,9 +21,8 @@
 
 namespace l3 {
 
-// Decides which records of a connection may be acknowledged. A record is safe when its batch is
-// safe, or for a record in no batch, when the batch before it is.
-
+/// Decides which records of a connection may be acknowledged. A record is safe when its batch is
+/// safe, or for a record in no batch, when the batch before it is.
 class acknowledgements {
 public:
   /// The records of a connection up to one of them.

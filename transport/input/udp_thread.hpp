@@ -29,11 +29,10 @@
 
 namespace l3 {
 
-// How long a receive thread sleeps after a sweep over its ports, so that datagrams gather and one
-// call reads several. To avoid an overflow, it sleeps no longer than the fullest socket needs to
-// fill part of its buffer at the rate of the last sweep, and no longer than a fast link needs to
-// fill it from empty. It does not sleep after a full burst, because more was waiting.
-
+/// How long a receive thread sleeps after a sweep over its ports, so that datagrams gather and one
+/// call reads several. To avoid an overflow, it sleeps no longer than the fullest socket needs to
+/// fill part of its buffer at the rate of the last sweep, and no longer than a fast link needs to
+/// fill it from empty. It does not sleep after a full burst, because more was waiting.
 class receive_nap {
 public:
   /// The longest addition of a nap to the latency of an event, besides the age of a batch.

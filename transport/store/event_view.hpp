@@ -120,9 +120,8 @@ void fill_absent_words(const packed_event_view& event, std::uint32_t index,
     std::memcpy(rebuilt.data() + at, original(at), sizeof(std::uint16_t));
 }
 
-// Reads the summary of a packed event (docs/formats.md, section 7): the results of the selection. A
-// view exists only for complete bytes. Quantities that a later version added are left out.
-
+/// Reads the summary of a packed event (docs/formats.md, section 7): the results of the selection.
+/// A view exists only for complete bytes. Quantities that a later version added are left out.
 struct summary_view {
   packed_summary head;
   std::vector<packed_line> lines; ///< starting with bit 0

@@ -44,10 +44,9 @@ private:
 /// At most 15 characters, the kernel's limit.
 inline void name_this_thread(const char* name) { pthread_setname_np(pthread_self(), name); }
 
-// A mutex for sections of some microseconds. A waiting thread checks it for about that long before
-// it sleeps, because sleeping and waking costs more than most waits. It only reads while it checks,
-// so that the cache line stays with the owner. Not recursive.
-
+/// A mutex for sections of some microseconds. A waiting thread checks it for about that long before
+/// it sleeps, because sleeping and waking costs more than most waits. It only reads while it
+/// checks, so that the cache line stays with the owner. Not recursive.
 class spinning_mutex {
 public:
   void lock() {
