@@ -24,8 +24,8 @@ using rules::snap;
 constexpr double warning_share = 0.01;
 constexpr double critical_share = 0.25;
 /// Fewer events or datagrams do not make a share.
-constexpr double told_for = 600; ///< s, of what was before this start
 constexpr std::uint64_t few = 10;
+constexpr double told_for = 600; ///< s after a start: how long losses before it are shown
 
 std::uint64_t rise(std::uint64_t before, std::uint64_t now) { return now - std::min(now, before); }
 
@@ -288,7 +288,8 @@ missing_fragments missing_lately(const snap& s) {
     const crate_account was = c < s.lately.crates.size() ? s.lately.crates[c] : crate_account();
     const auto n = rise(was.missing + sum_of(was.malformed), is.missing + sum_of(is.malformed));
     if (n != 0) all.emplace_back(n, is.crate);
-    if (!s.crates[c].fault) most_of_good = std::max(most_of_good, n);
+    const bool says_losses = s.crates[c].fault && s.crates[c].lost != 0;
+    if (!says_losses) most_of_good = std::max(most_of_good, n);
   }
   std::ranges::stable_sort(all, std::ranges::greater());
   missing_fragments m;
@@ -324,7 +325,11 @@ namespace rules {
 found nothing_admitted(const snap& before, const snap& now) {
   if (!runs(now) || now.state.now != phase::receiving) return std::nullopt;
   if (rise(before.account.events.admitted, now.account.events.admitted) != 0) return std::nullopt;
-  const auto all = dropped_between(now.at_admission, now.account);
+  auto all = dropped_between(now.at_admission, now.account);
+  // Events lack fragments because these were refused.
+  if (4 * total_of(refused_between(now.at_admission, now.account)) >=
+      rise(now.at_admission.datagrams.received, now.account.datagrams.received))
+    std::erase_if(all, [](const dropped& d) { return d.reason == "incomplete"; });
   const auto latest = dropped_between(before.account, now.account);
   // A fragment that is repeated once more is counted by its chunks only.
   const bool goes_on = !latest.empty() || before.building.late_chunks != now.building.late_chunks;

@@ -153,6 +153,22 @@ const row rows[] = {
        nothing_is_admitted(l, [](ledger& a) { a.datagrams.malformed["too_short"] += 500; });
      },
      severity::critical, losing::now, "1000 datagrams or records were refused (too_short)"},
+    {"nothing_admitted", // the events of the other crates lack the refused fragments
+     [](looks& l) {
+       nothing_is_admitted(l, [](ledger& a) {
+         a.datagrams.malformed["discriminator"] += 450;
+         a.fragments.incomplete += 600;
+       });
+     },
+     severity::critical, losing::now, "900 datagrams name crates that the readout does not have"},
+    {"events_incomplete", // the crate is late, and its fault does not count lost events yet
+     [](looks& l) {
+       lose(l, 300, 0);
+       blame(l, 7, 300);
+       l.now.crates[7].fault = crate_fault::overdue;
+       l.now.crates[7].lost = 0;
+     },
+     severity::critical, losing::now, "300 of 300 events of this spill are lost"},
     {"crate_fault",
      [](looks& l) {
        lose(l, 577, 423);
