@@ -11,7 +11,6 @@ pkg_check_modules(zmq REQUIRED IMPORTED_TARGET libzmq)
 # libzmq.pc also lists the headers of libraries that only libzmq uses. CMake takes these for include folders at its first
 # query, and for options later: the second `./run` would recompile everything that includes zmq.h.
 set_target_properties(PkgConfig::zmq PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "${zmq_INCLUDEDIR}" INTERFACE_COMPILE_OPTIONS "")
-pkg_check_modules(isal REQUIRED IMPORTED_TARGET libisal)
 pkg_check_modules(hwy REQUIRED IMPORTED_TARGET libhwy)
 # Only koto-l3-bench compares with these, as far as they are installed.
 pkg_check_modules(lz4 IMPORTED_TARGET liblz4)

@@ -23,7 +23,6 @@ class KotoL3(CMakePackage):
     depends_on("cppzmq")
     depends_on("fmt@9:")
     depends_on("highway")
-    depends_on("isa-l")
     depends_on("libzmq@4.3.4: +libsodium")
     depends_on("lz4")
     depends_on("prometheus-cpp")

@@ -172,7 +172,7 @@ def check_runbook(deploy, sample_program):
 
 # A library of cmake/dependencies.cmake, as Spack calls it. Tests and what only they need are not built by
 # the recipe, nor some codecs that koto-l3-bench compares with.
-SPACK_NAMES = {"Boost": "boost", "CLI11": "cli11", "libhwy": "highway", "libisal": "isa-l", "libzmq": "libzmq",
+SPACK_NAMES = {"Boost": "boost", "CLI11": "cli11", "libhwy": "highway", "libzmq": "libzmq",
                "liblz4": "lz4", "libzstd": "zstd", "PkgConfig": "pkgconfig"}
 NOT_IN_SPACK = {"GTest", "rapidcheck", "liblzma"}
 

@@ -25,6 +25,18 @@ RC_GTEST_PROP(crc32c, chains, (const std::vector<std::uint8_t>& data)) {
   RC_ASSERT(crc32c(all.subspan(cut), crc32c(all.first(cut))) == crc32c(all));
 }
 
+/// Long pieces take other instructions than single bytes.
+TEST(crc32c, of_any_length_is_that_of_its_bytes) {
+  std::vector<std::byte> data(7000);
+  for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<std::byte>(i * i >> 3);
+  const std::span<const std::byte> all(data);
+  std::uint32_t of_bytes = 0;
+  for (std::size_t n = 0; n < all.size(); ++n) {
+    ASSERT_EQ(crc32c(all.first(n)), of_bytes) << n;
+    of_bytes = crc32c(all.subspan(n, 1), of_bytes);
+  }
+}
+
 TEST(crc32c, of_a_header_leaves_out_its_last_word) {
   link_header h;
   const auto before = header_crc(h);
