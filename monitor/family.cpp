@@ -180,13 +180,17 @@ std::string render_status(std::span<const family> families) {
 }
 
 family_tables tables_of(std::span<const family> families) {
-  family_tables tables;
+  family_tables tables{"| metric | type | labels | key of `/status` | meaning |\n"
+                       "| --- | --- | --- | --- | --- |\n",
+                       "\n## Other keys of /status\n\n| key | meaning |\n| --- | --- |\n"};
   for (const family& f : families) {
     const std::string help(f.help);
-    const std::string metric = code(f.metric());
-    if (!f.name.empty())
-      tables.metrics += table_row({metric, std::string(name_of(f.is)), labels_in_words(f), help});
-    if (!f.key.empty()) tables.keys += table_row({code(f.key), f.name.empty() ? help : metric});
+    const std::string key = f.key.empty() ? "" : code(f.key);
+    if (f.name.empty())
+      tables.keys += table_row({key, help});
+    else
+      tables.metrics +=
+          table_row({code(f.metric()), std::string(name_of(f.is)), labels_in_words(f), key, help});
   }
   return tables;
 }

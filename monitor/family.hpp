@@ -65,7 +65,6 @@ struct family {
   /// Its place in /status, or "" for none. In "events.{outcome}" the label's values are keys; in
   /// "lines[line].kept" `lines` is an array of objects, one for each value, which is their key
   /// `line`. Later parts replace a sum. An object is null if its first part is null.
-  /// is null.
   std::string_view key;
   std::string_view help;
   boost::json::value value;
@@ -84,7 +83,7 @@ struct family {
 /// /status: one JSON object of the families that have a key.
 [[nodiscard]] std::string render_status(std::span<const family> all);
 
-/// The rows of Markdown tables: of the metrics, and of the keys of /status.
+/// Markdown tables: of the metrics, and of the keys of /status without a metric.
 struct family_tables {
   std::string metrics;
   std::string keys;

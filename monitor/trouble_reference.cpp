@@ -19,10 +19,10 @@ std::string_view first_sentence(std::string_view text) {
   return end == text.npos ? text : text.substr(0, end + 1);
 }
 
-std::string sentence(std::string_view text) {
+std::string sentence(std::string_view text, std::string_view end = ".") {
   std::string s(text);
   s[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(s[0])));
-  return s + (s.ends_with('.') ? "" : ".");
+  return s.ends_with('.') ? s : s.append(end);
 }
 
 /// For a text in double quotes.
@@ -186,10 +186,10 @@ std::string runbook_sections(const trouble_table& t) {
     each_severity(row, [&](std::string_view severity, std::string_view duration) {
       alerts += fmt::format("{}{} {}", alerts.empty() ? "" : ", ", severity, after(duration));
     });
-    alerts = alerts.empty() ? "never an alarm" : fmt::format("`{}`: {}", alert_of(row), alerts);
-    text += fmt::format("\n### {}\n\n{}\n{}\n{}", row.name, wrapped(row.meaning),
-                        wrapped("**Do:** " + sentence(row.action)),
-                        wrapped(fmt::format("*{}. Who acts: {}.*", alerts, row.who)));
+    alerts = alerts.empty() ? "Never an alarm" : fmt::format("`{}`: {}", alert_of(row), alerts);
+    text += fmt::format("\n### {}\n\n{}\n{}", row.name, wrapped(row.meaning),
+                        wrapped(fmt::format("**Do:** {} *{} acts. {}.*", sentence(row.action),
+                                            sentence(row.who, ""), alerts)));
   }
   return text;
 }

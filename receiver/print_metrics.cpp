@@ -23,19 +23,10 @@ at 0 with each start. Sizes are in bytes and durations in seconds.
 The label `node` is the number of a daemon's node, one of the 48 heard last. Metrics of a daemon's
 connection are absent until the daemon has been heard since the start.
 
-| metric | type | labels | meaning |
-| --- | --- | --- | --- |
-)";
+The key of `/status` holds the same number; 1 or 0 is true or false there. A name in braces stands
+for each value of that label. `daemons` is an array with one object for each node, which its key
+`node` holds.
 
-constexpr const char* status_head = R"(
-## Keys of /status
-
-A key with a metric shows the number of that metric; 1 or 0 is true or false here. A name in braces
-stands for each value of that label. `daemons` is an array with one object for each node, which its
-key `node` holds.
-
-| key | metric, or meaning |
-| --- | --- |
 )";
 
 } // namespace
@@ -53,5 +44,5 @@ int main(int argc, char** argv) {
   s.daemons.back().silent = s.daemons.back().lag = 0;
   s.disk = disk_snapshot{.seconds_left = 0};
   const family_tables tables = tables_of(families_of(s));
-  std::fputs((head + tables.metrics + status_head + tables.keys).c_str(), stdout);
+  std::fputs((head + tables.metrics + tables.keys).c_str(), stdout);
 }

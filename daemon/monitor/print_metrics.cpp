@@ -35,21 +35,12 @@ spool are absent without a spool, those of the trigger lines without a selection
 without `farm.etcd`, `koto_l3_inputs_changed` and `koto_l3_histograms_changed` without a reference,
 and `koto_l3_hot_inputs` without histograms.
 
-| metric | type | labels | meaning |
-| --- | --- | --- | --- |
-)";
-
-constexpr const char* status_head = R"(
-## Keys of /status
-
-A key with a metric shows the number of that metric; 1 or 0 is true or false here. A name in braces
-stands for each value of that label. `links`, `crates` and `lines` are arrays with one object for
-each value, which its key `link`, `crate` or `line` holds. `spool` is null without a spool, `farm`
+The key of `/status` holds the same number; 1 or 0 is true or false there. A name in braces stands
+for each value of that label. `links`, `crates` and `lines` are arrays with one object for each
+value, which its key `link`, `crate` or `line` holds. `spool` is null without a spool, `farm`
 without `farm.etcd`, `problem` while nothing is wrong, `inputs_changed` and `histograms_changed`
 without a reference.
 
-| key | metric, or meaning |
-| --- | --- |
 )";
 
 } // namespace
@@ -69,5 +60,5 @@ int main(int argc, char** argv) {
   set_building(s.account, {});
   set_outcomes(s.account, {});
   const family_tables tables = tables_of(families_of(s));
-  std::fputs((head + tables.metrics + status_head + tables.keys).c_str(), stdout);
+  std::fputs((head + tables.metrics + tables.keys).c_str(), stdout);
 }
