@@ -187,7 +187,7 @@ std::string runbook_sections(const trouble_table& t) {
       alerts += fmt::format("{}{} {}", alerts.empty() ? "" : ", ", severity, after(duration));
     });
     alerts = alerts.empty() ? "Never an alarm" : fmt::format("`{}`: {}", alert_of(row), alerts);
-    text += fmt::format("\n### {}\n\n{}\n{}", row.name, wrapped(row.meaning),
+    text += fmt::format("\n### {}\n{}\n{}", row.name, wrapped(row.meaning),
                         wrapped(fmt::format("**Do:** {} *{} acts. {}.*", sentence(row.action),
                                             sentence(row.who, ""), alerts)));
   }
