@@ -1,0 +1,342 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Events of a store: columns, lists, samples, pulses, weights."""
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._library import Array, Error, Reader, Rows, Tables, fields
+from ._settings import Menu, unknown
+from ._table import Column, Lists, in_units
+from ._waveforms import Pulses, Waveforms, waveforms
+
+if TYPE_CHECKING:
+    from ._event import Event
+    from ._store import Store
+
+KEYS = ("run", "node", "session", "spill", "event")
+_INDEX = ("session", "run", "node", "settings")  # known without reading from disk
+_BITS = ("settings", "state", "fired", "kept_by", "vetoes", "unknown", "asked", "control")  # shown as booleans, or not at all
+LISTS = {"photon": Tables.PHOTONS, "hit": Tables.HITS, "decision": Tables.DECISIONS}
+_BATCH = 65536  # rows in a batch for Arrow
+
+
+def bytes_of(size: str | int) -> int:
+    """512 MB, 2 GiB, or a number of bytes."""
+    found = re.fullmatch(r"\s*([\d.]+)\s*([kMGT]?)(i?)B?\s*", str(size))
+    if not found:
+        raise ValueError(f"{size!r} is no size such as '512 MB'")
+    return int(float(found[1]) * (1024 if found[3] else 1000) ** " kMGT".index(found[2] or " "))
+
+
+def check_memory(wanted: int, what: str) -> None:
+    """Raises MemoryError for more than half of the free memory."""
+    try:
+        with open("/proc/meminfo") as f:
+            free = next(int(line.split()[1]) * 1024 for line in f if line.startswith("MemAvailable"))
+    except (OSError, StopIteration):
+        return
+    if wanted > free / 2:
+        raise MemoryError(f"{what} take {wanted / 1e9:.1f} GB, more than half of the free memory ({free / 1e9:.1f} GB): "
+                          "take some at a time, for b in events.batches('512 MB')")
+
+
+class Raw(Mapping[str, Array]):
+    """The integers of docs/formats.md, by the names of the columns."""
+
+    def __init__(self, events: Events) -> None:
+        self._events = events
+
+    def __getitem__(self, name: str) -> Array:
+        if name not in fields(Tables.EVENTS):
+            raise unknown("column", name, self)
+        return self._events._stored(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(fields(Tables.EVENTS))
+
+    def __len__(self) -> int:
+        return len(fields(Tables.EVENTS))
+
+
+class Events:
+    """Some events of a store, in its order. Nothing is read before it is asked for; then it is kept.
+
+    e["vertex_z"], e.vertex_z   a column in MeV, mm, ns: a numpy array, NaN where the event has no such quantity
+    e.line("klpi0pi0")          did the line fire? also e["line_klpi0pi0"], e["kept_klpi0pi0"], e["veto_CBAR"]
+    e[mask], e[10:20], e[rows]  fewer events
+    e[17]                       one event, with show() and map()
+    e.columns()                 everything, as pa.table(e) and pl.DataFrame(e) see it
+    """
+
+    def __init__(self, store: Store, parts: list[tuple[Reader, Rows]], stored: dict[str, Array] | None = None) -> None:
+        self.store = store
+        self._parts = [(reader, rows) for reader, rows in parts if len(rows)]
+        self._columns = dict(stored or {})
+        self._menu_groups: list[tuple[Menu | None, Array]] | None = None
+
+    def __len__(self) -> int:
+        return sum(len(rows) for _, rows in self._parts)
+
+    def __repr__(self) -> str:
+        if not len(self):
+            return "no events"
+        return f"{len(self)} events of run {', '.join(map(str, np.unique(self.raw['run'])))}: {', '.join(self.names)}"
+
+    # Columns
+
+    def _stored(self, name: str) -> Array:
+        if name not in self._columns:
+            names = _INDEX if name in _INDEX else tuple(fields(Tables.EVENTS))
+            check_memory(160 * len(self), f"summaries of {len(self)} events")
+            parts = [reader.rows(Tables.EVENTS, rows, names) for reader, rows in self._parts]
+            for n in names:
+                self._columns[n] = np.concatenate([p[n] for p in parts]) if parts else np.empty(0, fields(Tables.EVENTS)[n].dtype)
+        return self._columns[name]
+
+    @property
+    def raw(self) -> Raw:
+        """Columns as they are stored: integers, and bit masks in place of booleans."""
+        return Raw(self)
+
+    def _menus(self) -> list[tuple[Menu | None, Array]]:
+        """Each menu of these events, and which events have it."""
+        if self._menu_groups is None:
+            settings = self._stored("settings")
+            groups: list[tuple[Menu | None, Array]] = []
+            start = 0
+            for reader, rows in self._parts:
+                here = settings[start:start + len(rows)]
+                groups += [(self.store._menu_at(reader, int(row)), start + np.flatnonzero(here == row)) for row in np.unique(here)]
+                start += len(rows)
+            self._menu_groups = groups
+        return self._menu_groups
+
+    def _bit_names(self) -> dict[str, tuple[str, str]]:
+        """Column to (stored bits, name of the line or counter), of all menus of these events."""
+        menus = [menu for menu, _ in self._menus() if menu]
+        lines = {name: None for menu in menus for name in menu.line_bits}
+        counters = {name: None for menu in menus for name in menu.counter_bits}
+        return {f"line_{n}": ("fired", n) for n in lines} | {f"kept_{n}": ("kept_by", n) for n in lines} | {f"veto_{n}": ("vetoes", n) for n in counters}
+
+    def _booleans(self, stored: str, name: str) -> Column:
+        values, known = np.zeros(len(self), bool), np.zeros(len(self), bool)
+        words, selected = self._stored(stored), self._stored("selected") != 0
+        for menu, at in self._menus():
+            bit = (menu.counter_bits if stored == "vetoes" else menu.line_bits).get(name) if menu else None
+            if bit is not None:
+                values[at] = words[at] >> np.uint32(bit) & 1
+                known[at] = selected[at]
+                if stored == "vetoes":
+                    known[at] &= (self._stored("unknown")[at] >> np.uint32(bit) & 1 == 0) | values[at]
+        about = {"fired": "the line fired, before its prescale", "kept_by": "the line kept the event",
+                 "vetoes": "the counter fired; null: a board of it could not be read"}[stored]
+        return Column(values & known, None if known.all() else known, about=about)
+
+    def line(self, name: str, what: str = "fired") -> NDArray[np.bool_]:
+        """Which events the line fired on (`what="fired"`), or kept ("kept_by"). False where the menu lacks it; an error if all do."""
+        lines = [line for menu, _ in self._menus() if menu for line in menu.line_bits]
+        if name not in lines and len(self):
+            raise unknown("line", name, lines)
+        return self._booleans(what, name).values
+
+    def _column(self, name: str, bits: dict[str, tuple[str, str]]) -> Column | Lists:
+        if name in LISTS:
+            return self.lists(name)
+        return self._booleans(*bits[name]) if name in bits else in_units(self._stored(name), fields(Tables.EVENTS)[name])
+
+    @property
+    def names(self) -> list[str]:
+        """Names of all columns: keys first, then what is stored, then booleans, then lists."""
+        stored = [n for n in fields(Tables.EVENTS) if n not in _BITS and n not in KEYS]
+        return [*KEYS, *stored, *self._bit_names(), "photon", "hit"]
+
+    def column(self, name: str) -> Column | Lists:
+        """A column with its unit, or a list."""
+        bits = self._bit_names()
+        if name not in bits and name not in LISTS and name not in fields(Tables.EVENTS):
+            raise unknown("column", name, [*self.names, *_BITS])
+        return self._column(name, bits)
+
+    def columns(self, names: list[str] | None = None) -> dict[str, Column | Lists]:
+        """Columns with their units, by name; all of `names` unless some are named."""
+        return {name: self.column(name) for name in (self.names if names is None else names)}
+
+    @property
+    def units(self) -> dict[str, str]:
+        """Units of the columns that have one."""
+        return {n: f.unit for n, f in fields(Tables.EVENTS).items() if f.unit}
+
+    def lists(self, name: str) -> Lists:
+        """`photon`, `hit` or `decision`: a list for each event, in units."""
+        table = LISTS[name]
+        parts = [reader.lists(table, rows) for reader, rows in self._parts]
+        ends = np.cumsum([0, *(p[0][-1] for p in parts)])
+        offsets = np.concatenate([np.zeros(1, np.int64), *(p[0][1:] + end for p, end in zip(parts, ends))])
+        raw = {n: np.concatenate([np.empty(0, f.dtype), *(p[1][n] for p in parts)]) for n, f in fields(table).items()}
+        return Lists(offsets, {n: in_units(raw[n], f) for n, f in fields(table).items()})
+
+    def __getattr__(self, name: str) -> Array:
+        if name.startswith("_") or name in LISTS:
+            raise AttributeError(f"no attribute {name!r}" + (f": take lists({name!r}), or awkward().{name}" if name in LISTS else ""))
+        try:
+            return self[name]  # type: ignore[no-any-return]
+        except KeyError as e:
+            raise AttributeError(e.args[0]) from None
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.names]
+
+    def __getitem__(self, what: Any) -> Any:
+        if isinstance(what, str):
+            found = self.column(what)
+            return found.numpy() if isinstance(found, Column) else found
+        if isinstance(what, (int, np.integer)):
+            from ._event import Event
+            at = int(what) + (len(self) if what < 0 else 0)
+            if not 0 <= at < len(self):
+                raise IndexError(f"no event {what} of {len(self)}")
+            return Event(self._some(np.array([at])))
+        if isinstance(what, slice):
+            return self._some(np.arange(len(self))[what])
+        chosen = np.asarray(what)
+        if chosen.dtype.kind == "b" and len(chosen) != len(self):
+            raise IndexError(f"a mask of {len(chosen)} for {len(self)} events")
+        return self._some(np.flatnonzero(chosen) if chosen.dtype.kind == "b" else chosen.astype(np.int64))
+
+    def _some(self, at: Array) -> Events:
+        ends = np.cumsum([0, *(len(rows) for _, rows in self._parts)])
+        parts: list[tuple[Reader, Rows]] = []
+        # In the order asked for: a part for each stretch of one reader.
+        of = np.searchsorted(ends, at, side="right") - 1
+        for stretch in np.split(np.arange(len(at)), np.flatnonzero(np.diff(of)) + 1) if len(at) else []:
+            reader, rows = self._parts[of[stretch[0]]]
+            parts.append((reader, rows[at[stretch] - ends[of[stretch[0]]]]))
+        return Events(self.store, parts, {name: column[at] for name, column in self._columns.items()})
+
+    def __iter__(self) -> Iterator[Event]:
+        return (self[i] for i in range(len(self)))
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        from ._arrow import stream
+        bits = self._bit_names()
+        names = self.names
+
+        def batch(some: Events) -> dict[str, Column | Lists]:
+            return {name: some._column(name, bits) for name in names}
+        return stream(batch(self[:0]), (batch(self[i:i + _BATCH]) for i in range(0, len(self), _BATCH)))
+
+    def awkward(self) -> Any:
+        """An awkward array that reads what is used: `a.photon.energy`, `a.hit.counter`, `a.vertex_z` with None, and
+        `a.waveform.samples` of all channels that have one."""
+        from ._awkward import lazy
+        return lazy(self)
+
+    # Some at a time
+
+    def batches(self, memory: str | int = "512 MB") -> Iterator[Events]:
+        """Events in parts, so that all samples of a part take at most so much memory."""
+        each = max([int(menu.channels.length.sum()) * 2 for menu, _ in self._menus() if menu] or [600_000])
+        step = max(1, bytes_of(memory) // each)
+        return (self[i:i + step] for i in range(0, len(self), step))
+
+    # Weights
+
+    def weight(self, line: str) -> NDArray[np.float64]:
+        """For how many events each one stands: the prescale in force of a line that kept it, 0 where the line did not.
+
+        Raises `Error` if a session shed events by priority, and warns if the daemon's ledger is not open, which would say so."""
+        kept = self.line(line, "kept_by")
+        self.store.shed_by_priority(np.unique(self._stored("session")[kept]))
+        weight = np.zeros(len(self))
+        for menu, at in self._menus():
+            if menu and line in menu.line_bits:
+                weight[at] = menu.lines.prescale[menu.lines.name == line][0]
+        return weight * kept
+
+    # Waveforms
+
+    def _plan(self, channels: Any) -> tuple[list[tuple[Reader, Rows, Array, Array]], int, Any]:
+        """(reader, its rows, where they are in the result, addresses) for each part; samples of a waveform; table of channels."""
+        found: list[tuple[Array, Array]] = []  # addresses, events
+        length, table = 64, None
+        for menu, at in self._menus():
+            if menu is None:
+                raise Error("the settings of these events are not in the store, so their channels are not known")
+            rows, length_here = menu.find(channels)
+            if table is None:
+                length, table = length_here, menu.channels[rows]
+            if len(rows) != len(table) or length_here != length:
+                raise Error(f"runs of these events have {len(table)} and {len(rows)} channels of {channels!r}: read them one after the other")
+            found.append((menu.addresses(rows), at))
+        plan, start = [], 0
+        for reader, rows in self._parts:
+            end = start + len(rows)
+            here = [(a, at[(at >= start) & (at < end)]) for a, at in found]
+            here = [(a, at) for a, at in here if len(at)]
+            if all(np.array_equal(a, here[0][0]) for a, _ in here):
+                here = [(here[0][0], np.arange(start, end))]
+            plan += [(reader, rows[at - start], at, a) for a, at in here]
+            start = end
+        return plan, length, table
+
+    @staticmethod
+    def _is_one(channels: Any, table: Any) -> bool:
+        return table is not None and len(table) == 1 and (isinstance(channels, (int, tuple)) or channels == table.name[0])
+
+    def samples(self, channels: Any, *, out: NDArray[np.uint16] | None = None, threads: int = 0) -> Waveforms:
+        """Samples in ADC counts, 8 ns apart (64 of them) or 2 ns (256).
+
+        channels: "crystal 17", "CSI", "CBAR module 3 end 1", (crate, slot, channel), rows of `cables()`, or a list of these
+        out:      C-ordered array (events, channels, samples) uint16 to fill, such as part of a file in memory
+        threads:  that decode; 0: as many as there are processors
+
+        Returns (events, channels, samples), or (events, samples) of a single channel; see `Waveforms`. Raises `Error` for damage,
+        unless the store was opened with `skip_damaged`."""
+        plan, length, table = self._plan(channels)
+        n = len(table) if table is not None else 0
+        shape = (len(self), n, length)
+        if out is None:
+            check_memory(2 * int(np.prod(shape)), f"samples of {n} channels of {len(self)} events")
+            out = np.empty(shape, np.uint16)
+        elif out.dtype != np.uint16 or out.size != np.prod(shape) or not out.flags.c_contiguous:
+            raise ValueError(f"out must be a C-ordered array of uint16 with shape {shape}")
+        samples, state = out.reshape(shape), np.empty(shape[:2], np.uint8)
+        for reader, rows, at, addresses in plan:
+            inside = slice(int(at[0]), int(at[-1]) + 1) if at[-1] - at[0] == len(at) - 1 else None
+            to, to_state = (samples[inside], state[inside]) if inside else (np.empty((len(at), n, length), np.uint16), np.empty((len(at), n), np.uint8))
+            reader.samples(rows, addresses, length, to, to_state, threads)
+            if not inside:
+                samples[at], state[at] = to, to_state
+        one = self._is_one(channels, table)
+        return waveforms(samples[:, 0] if one else samples, state[:, 0] if one else state, table)
+
+    def pulses(self, channels: Any, *, threads: int = 0) -> Pulses:
+        """Pulses of channels as the trigger measures them, with its own code and the calibration of the run; `channels` and
+        `threads` as in `samples`. An event that kept pulses in place of waveforms has those."""
+        plan, length, table = self._plan(channels)
+        n, described = len(table) if table is not None else 0, fields(Tables.PULSES)
+        shape = (len(self), n, length // 64)
+        check_memory(int(np.prod(shape)) * 60, f"pulses of {n} channels of {len(self)} events")
+        raw = {name: np.empty(shape, f.dtype) for name, f in described.items()}
+        state = np.empty(shape[:2], np.uint8)
+        for reader, rows, at, addresses in plan:
+            to, to_state = {name: np.empty((len(at), *shape[1:]), f.dtype) for name, f in described.items()}, np.empty((len(at), n), np.uint8)
+            reader.pulses(rows, addresses, length, to, to_state, threads)
+            state[at] = to_state
+            for name, column in raw.items():
+                column[at] = to[name]
+        raw = {name: c[..., 0] if length == 64 else c for name, c in raw.items()}
+        if self._is_one(channels, table):
+            raw, state = {name: c[:, 0] for name, c in raw.items()}, state[:, 0]
+        found = raw["flags"] & 1 != 0
+        columns = {}
+        for name, f in described.items():
+            c = in_units(raw[name], f)
+            valid = found if c.valid is None else found & c.valid
+            columns[name] = c if name == "flags" else Column(c.values, valid, c.unit, c.about)
+        return Pulses(raw, columns, state, table)

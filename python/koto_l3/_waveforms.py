@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Samples and pulses of many events, with what is not there beside what is."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._library import Array, State
+from ._table import Column, Table
+
+
+class Waveforms(np.ma.MaskedArray[Any, np.dtype[np.uint16]]):
+    """Samples in ADC counts: (events, channels, 64 or 256), or (events, samples) of one channel. A waveform that is not there is
+    masked. A plain array is `w.data`, in which it is zeros.
+
+    state     (events, channels) of `State`
+    channels  table of the channels, in their order
+    A slice has neither; `present` of a slice is right."""
+    state: NDArray[np.uint8]
+    channels: Table
+
+    @property
+    def present(self) -> NDArray[np.bool_]:
+        """Which waveforms are there."""
+        mask = np.ma.getmask(self)
+        return np.ones(self.shape[:-1], bool) if mask is np.ma.nomask else ~np.asarray(mask)[..., 0]
+
+    @property
+    def error(self) -> NDArray[np.uint8]:
+        """The `State` of waveforms that should be there and are not; 0 also where the menu did not keep one."""
+        return np.where(self.state == State.NOT_KEPT, np.uint8(0), self.state)
+
+
+def waveforms(samples: Array, state: Array, channels: Table) -> Waveforms:
+    absent = state != 0
+    mask = np.broadcast_to(absent[..., None], samples.shape) if absent.any() else np.ma.nomask
+    made = samples.view(Waveforms)
+    # A view of one byte for each waveform; numpy copies it when somebody masks more.
+    made._mask, made._sharedmask = mask, True  # type: ignore[attr-defined]
+    made.state, made.channels = state, channels
+    return made
+
+
+class Pulses:
+    """What `measure_pulses` of the trigger finds in waveforms, bit for bit: arrays (events, channels), or (events, channels, 4) of
+    channels with 256 samples. `p.energy` is in MeV, `p.time` in ns since the trigger's time, NaN where there is no pulse; `p.raw`
+    has the integers."""
+
+    def __init__(self, raw: dict[str, Array], columns: dict[str, Column], state: Array, channels: Table) -> None:
+        self.raw, self.columns, self.state, self.channels = raw, columns, state, channels
+
+    def __getitem__(self, name: str) -> Array:
+        return self.columns[name].numpy()
+
+    def __getattr__(self, name: str) -> Array:
+        if name.startswith("_") or name not in self.__dict__.get("columns", ()):
+            raise AttributeError(f"no column {name!r}")
+        return self.columns[name].numpy()
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.columns]
+
+    @property
+    def units(self) -> dict[str, str]:
+        return {name: c.unit for name, c in self.columns.items() if c.unit}
+
+    def _flag(self, bit: int) -> NDArray[np.bool_]:
+        return (self.raw["flags"] >> bit & 1).astype(bool)
+
+    @property
+    def found(self) -> NDArray[np.bool_]:
+        """Where there is a pulse."""
+        return self._flag(0)
+
+    @property
+    def saturated(self) -> NDArray[np.bool_]:
+        """Pulses that reach the end of the digitizer's range."""
+        return self._flag(1)
+
+    @property
+    def another(self) -> NDArray[np.bool_]:
+        """Pulses whose waveform holds another one."""
+        return self._flag(3)
+
+    def __repr__(self) -> str:
+        shape = " x ".join(map(str, self.raw["flags"].shape))
+        return f"pulses of {shape}: {int(self.found.sum())} found; {', '.join(self.columns)}"
