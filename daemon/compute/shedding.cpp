@@ -41,7 +41,9 @@ void shedding::look(double fullness, time_point now) {
     return;
   }
   const bool comes_what_cannot_wait = unkept_at_ && now - *unkept_at_ < recent;
-  if (fullness < begins_at || !comes_what_cannot_wait || level_ == most_ ||
+  const auto next_class = level_ / static_cast<std::uint32_t>(steps.size());
+  const double limit = begins_at + (1 - begins_at) * next_class / classes_;
+  if (fullness < limit || !comes_what_cannot_wait || level_ == most_ ||
       now - changed_at_ < step_time)
     return;
   changed_at_ = now;
@@ -77,12 +79,10 @@ bool shedding::keeps(const event_entry& event, const event_summary* summary, tim
     return factor == 1 ||
            (factor != 0 && survives_prescale(run_, event.spill, event.number, salt, factor));
   }
-  for (std::size_t n = 0; n < lines_.size(); ++n) {
+  for (std::size_t n = 0; n < lines_.size(); ++n)
     if ((kept_by >> n & 1) != 0 && survives(n, event)) return true;
-  }
-  for (std::size_t n = 0; n < lines_.size(); ++n) {
+  for (std::size_t n = 0; n < lines_.size(); ++n)
     if ((kept_by >> n & 1) != 0) shed_[n].add();
-  }
   return false;
 }
 

@@ -2,10 +2,11 @@
 // Sheds events by priority. Shedding begins when events come whose sender keeps no copy, while
 // memory and disk are more than 95 % full, or while an event waits for a slow disk and frames run
 // out. It drops whole events of the lines with the lowest priority first, by prescales of 2, 8, 32,
-// then all of them. The prescales rise as long as that is not enough, and end when a fifth is free
-// again and no event waits. Each prescale is a hash of the event's key, like a line's own
-// (docs/formats.md, section 7), so an analysis can tell which events were shed. Every shed event is
-// counted. Events that their sender keeps are never shed: the sender waits.
+// then all of them. Each higher priority begins later, so the last room is for the highest. The
+// prescales rise as long as that is not enough, and end when a fifth is free again and no event
+// waits. Each prescale is a hash of the event's key, like a line's own (docs/formats.md, section
+// 7), so an analysis can tell which events were shed. Every shed event is counted. Events that
+// their sender keeps are never shed: the sender waits.
 //
 // The drain thread drives it; any thread may read it.
 #pragma once
@@ -29,7 +30,7 @@ public:
     std::uint32_t id = 0;
     std::uint8_t priority = 0;
   };
-  static constexpr double begins_at = 0.95; ///< fraction of memory and disk together
+  static constexpr double begins_at = 0.95; ///< fraction of memory and disk, for the lowest one
   static constexpr double ends_at = 0.80;
 
   /// Without lines all events have one priority.

@@ -11,7 +11,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::uint32_t run = 5;
-constexpr double full = 0.97, hardly = 0.85, roomy = 0.5;
+constexpr double full = 0.98, hardly = 0.85, roomy = 0.5;
 
 /// Three lines of two priorities: 0 and 2 go first.
 const std::vector<shedding::line> lines{{11, 60}, {22, 200}, {33, 60}};
@@ -56,6 +56,9 @@ TEST(shedding, takes_the_lowest_priority_first_and_step_by_step) {
     r.steps(full, 1);
   }
   EXPECT_TRUE(r.s.active());
+  rig with_some_room;
+  with_some_room.steps(0.97, 20);
+  EXPECT_EQ(with_some_room.s.prescale(1), 1U) << "the last room is for the highest priority";
 }
 
 TEST(shedding, begins_above_95_percent_and_ends_below_80) {
