@@ -4,6 +4,7 @@ Prometheus and one Alertmanager with the files of deploy/ watch all of them; of 
 import datetime
 import http.client
 import http.server
+import itertools
 import json
 import multiprocessing
 import os
@@ -28,8 +29,9 @@ from chain import Skipped
 DEPLOY = pathlib.Path(__file__).resolve().parents[2] / "deploy"
 PROMETHEUS, ALERTMANAGER = shutil.which("prometheus"), shutil.which("prometheus-alertmanager")
 LONG = bool(os.environ.get("L3_LONG"))
+MINUTES = float(os.environ.get("L3_MINUTES", 0))  # for which the rows of healthy systems alone take turns
 HOLDS = 3 if LONG else 1  # s for which a headline is watched at least
-QUIET = 30 if LONG else 6  # s for which a row without a trouble is watched
+QUIET = 30 if LONG or MINUTES else 6  # s for which a row without a trouble is watched
 STOPPED = {"KotoL3Down", "KotoL3NotReady", "KotoL3ReceiverDown", "KotoL3NodeMissing"}  # alerts about programs that a row stops or starts again
 SAMPLES = level2.big_endian([0x8000 | x for x in random.Random(1).choices(range(1 << 14), k=level2.SAMPLE_WORDS)])
 
@@ -80,7 +82,7 @@ class Beam(threading.Thread):
             time.sleep(self.pause)
 
     def send_spill(self):
-        self.spill += self.step
+        self.spill = (self.spill + self.step) % 512
         for number in range(self.first, self.first + self.events):
             if not self.on:
                 return
@@ -165,8 +167,8 @@ class System(harness.Stage):
             own_space.enter(own_space.MOUNTS)
         except PermissionError:
             self.may_mount = False
-        self.beam = Beam(self)
-        for number, row in enumerate(self.rows):
+        self.beam, until = Beam(self), time.monotonic() + 60 * MINUTES
+        for number, row in itertools.cycle(enumerate(self.rows)):
             times, skipped, wrong = [], None, None
             try:
                 if self.daemon is None:
@@ -178,6 +180,8 @@ class System(harness.Stage):
                 said = "".join(f"--- {p.name()} said\n{p.said()[-3000:]}" for p in self.programs if p.running())
                 self.daemon, wrong = None, traceback.format_exc() + said
             results.put((name, number, times, skipped, wrong))
+            if number == len(self.rows) - 1 and time.monotonic() >= until:
+                break
         self.stop_programs()
         results.put(None)
 
@@ -286,7 +290,7 @@ class Watched(harness.SystemTest):
             self.skipTest("Prometheus or Alertmanager is missing (packages prometheus, prometheus-alertmanager)")
         systems, fork = {}, multiprocessing.get_context("fork")
         for name, (sections, rows) in table.items():
-            rows = [row for row in rows if (LONG or not row.long) and (not only or any(part in f"{name}: {row.what}" for part in only))]
+            rows = [row for row in rows if (LONG or not row.long) and (not MINUTES or len(row.steps) == 1) and (not only or any(part in f"{name}: {row.what}" for part in only))]
             if rows:
                 systems[name] = System(rows, **sections)
                 self.addCleanup(systems[name].leave_stage)
@@ -309,3 +313,5 @@ class Watched(harness.SystemTest):
                   f"{' '.join(f'{t:.1f}' for t in times)}{f' skipped: {skipped}' if skipped else ' FAILS' if wrong else ''} |", flush=True)
             with self.subTest(f"{name}: {row.what}"):
                 self.assertIsNone(wrong)
+        if MINUTES:
+            print(self.shift.read_text())
