@@ -22,8 +22,10 @@ import time
 
 import harness
 import level2
+import level2_sender
 import own_etcd
 import own_space
+import selection_stage
 from harness import failing
 from headline_stage import LONG, QUIET, SAMPLES, Skipped, System, Watched, row, whole  # which makes tests/fault known
 from preload import CLOCK_SHIFT, LyingMachine
@@ -32,7 +34,20 @@ from runs import UnixConnection
 from stream_sender import StreamSender
 
 
+# The inputs of crate 0 are a calorimeter. Of two lines the one with the lower priority fires.
+SELECTION = {
+    "detector.toml": 'cables = "cables.csv"\n' + selection_stage.DETECTOR.split("[[veto]]")[0].replace("[calorimeter]", "[calorimeter]\ncrystals = 16").replace("14/15", "6/3"),
+    "cables.csv": "input,detector,module,end,x,y,size\n" + "".join(f"0/3/{n},CSI,{n},,{25 * n + 112.5},12.5,25\n" for n in range(16)),
+    "lines.toml": 'sequence = ["measure_pulses", "find_clusters", "compute_quantities", "ignore_vetoes", "decide"]\nclusters = {crystal_threshold = 3.0}\n'
+                  'line = [{name = "low", priority = 10}, {name = "high", priority = 200, trigger = ["two_clusters"]}]\n'}
 LATER = level2.fragment(2, [level2.header(1, 2, 3, 2000) + SAMPLES + level2.FOOTER])  # other bytes than those of the beam
+
+
+def waveforms(height, pedestal):
+    """A quiet board, with a pulse in channel 5."""
+    words = [0x8000 | pedestal + number % 5 % 3 for number in range(level2.SAMPLE_WORDS)]
+    words[5 + 16 * 25::16] = [0x8000 | pedestal + height * (40 - n) // 40 for n in range(39)]
+    return level2.fragment(2, [level2.header(1, 2, 3, 1000) + level2.big_endian(words) + level2.FOOTER])
 
 
 def both(*acts):
@@ -52,6 +67,10 @@ def restart(**how):
     return lambda s: s.restart(**how)
 
 
+def spills(height=0, pedestal=500):
+    return beam(fragment=waveforms(height, pedestal), events=120, rate=200)
+
+
 # What is done, in a line each
 repaired, back, pause = beam(), restart(), lambda s: time.sleep(1)
 begins_again = lambda s: s.beam.__dict__.update(spill=0, latest=s.beam.spill)
@@ -65,6 +84,7 @@ ledger_is_a_folder = lambda s: ((s.store / "ledger.json").unlink(missing_ok=True
 ledger_is_no_folder = lambda s: (s.store / "ledger.json").rmdir()
 make_room = lambda s: (s.disk / "other").unlink()
 undo = lambda s: s.undoing.pop()()
+larger_disk = lambda s, **how: spool_on_small_disk(s, 32, **how)  # a frame of events is a small part of it
 # What a crate sends in place of the datagrams of whole()
 silent = lambda *_: []
 twice = lambda *x: 2 * whole(*x)
@@ -74,6 +94,7 @@ damaged_copies = lambda *x: [copy for d in whole(*x) for copy in ((d, d[:-4] + b
 numbered_otherwise = lambda *x: [d[:11] + bytes([d[11] + 20]) if len(d) == 12 else d for d in whole(*x)]
 late = lambda b, s, n, p: b.later.append((time.monotonic() + 2, whole(b, s, n, p))) or [] if n else whole(b, s, n, p)
 thinned = lambda b, s, n, p: [d for d in whole(b, s, n, p) if n is None or random.random() >= 0.04]
+longer = lambda b, s, n, p: [] if n is None else level2_sender.datagrams(b.crates, s, n, p, level2.renamed(b.fragment, 1, s, n), 2080)
 no_ends = lambda b, s, n, p: [] if n is None else whole(b, s, n, p)
 stalls = lambda b, s, n, p: (time.sleep(0.8) if n == 20 and p == 3 else None, whole(b, s, n, p))[1]
 one_in_100 = lambda b, s, n, p: [] if n == s % 100 and p == s % 7 else whole(b, s, n, p)
@@ -166,37 +187,84 @@ def a_thread_stands(s):
     s.undoing.append(lambda: stopped.__exit__())
 
 
-def controlled(**how):
+def selecting(restarts=System.restart):
     def act(s):
-        s.restart(ready=False, run={"control": str(s.folder / "control.sock"), "ledger": f"{s.folder}/ledgers/"}, **how)
+        for name, text in SELECTION.items():
+            (s.folder / name).write_text(text)
+        restarts(s, selection={key: str(s.folder / f"{key}.toml") for key in ("lines", "detector")},
+                 histograms={"one_in": 1, "reference": str(s.folder / "good.json")})
     return act
 
 
-def ask(s, method, path):
-    connection = UnixConnection(s.folder / "control.sock")
-    connection.request(method, path, "{}" if method == "POST" else None)
-    said = connection.getresponse()
-    return said.status, json.loads(said.read() or b"null")
+def save_histograms(s):
+    s.daemon.wait_for(lambda status: len(status["latest_spills"]) > 2, "histograms of three spills")
+    s.run_tool("histograms", s.urls[0], "--save", s.folder / "good.json")
 
 
-def begin_run(s):
+def sections_of(folder, farm=None):
+    return {"run": {"control": str(folder / "control.sock"), "ledger": f"{folder}/ledgers/"}, **({"farm": {"etcd": [farm.url]}} if farm else {})}
+
+
+def controlled(**how):
+    return lambda s: s.restart(ready=False, **sections_of(s.folder), **how)
+
+
+def ask(folder, method, path, **body):
+    with contextlib.closing(UnixConnection(folder / "control.sock")) as connection:
+        connection.request(method, path, json.dumps(body) if method == "POST" else None)
+        said = connection.getresponse()
+        return said.status, json.loads(said.read() or b"null")
+
+
+def wait_for_run(folder, state):
+    harness.wait_until(lambda: ask(folder, "GET", "/run")[1]["state"] == state, f"a run that is {state}")
+
+
+def begin_run(s, of="", **order):
     s.beam.pause = 1
-    harness.wait_until(lambda: ask(s, "POST", "/run/start")[0] == 202, "a run to be accepted")
-    harness.wait_until(lambda: ask(s, "GET", "/run")[1]["state"] == "running", "the run")
+    harness.wait_until(lambda: ask(s.folder / of, "POST", "/run/start", **order)[0] == 202, "a run to be accepted")
+    wait_for_run(s.folder / of, "running")
 
 
-def end_run(s):
-    ask(s, "POST", "/run/stop")
-    harness.wait_until(lambda: ask(s, "GET", "/run")[1]["state"] == "configured", "the end of the run")
+def end_run(s, of="", **order):
+    ask(s.folder / of, "POST", "/run/stop", **order)
+    wait_for_run(s.folder / of, "configured")
+
+
+def begin_other(s, node, farm=None):
+    """Another daemon, which sends to the same receiver."""
+    mine, s.ports, folder = s.ports, harness.Ports(), s.folder / "other"
+    s.ports.receiver = mine.receiver
+    folder.mkdir(exist_ok=True)
+    sections = sections_of(folder, farm) if farm else {"run": {"ledger": str(folder / "daemon-ledger.json")}}
+    sections["run"]["node"] = node
+    s.other = s.keep(harness.Daemon(s.write_config("other.toml", **sections), s.ports, folder))
+    s.ports = mine
 
 
 def in_a_farm(s):
     if not own_etcd.there():
         raise Skipped("etcd is missing")
     s.beam.on = False
-    s.etcd = own_etcd.Etcd(s, harness.Ports().tcp).start()
-    controlled(farm={"etcd": [s.etcd.url]})(s)
+    s.etcd, s.other = own_etcd.Etcd(s, harness.Ports().tcp).start(), None
+    s.undoing.append(lambda: [p.kill() for p in (s.etcd.program, s.other) if p])
+    s.restart(ready=False, **sections_of(s.folder, s.etcd))
     s.daemon.wait_for(lambda status: status["farm"] and status["farm"]["state"] == "joined", "the farm")
+
+
+def with_another(s):
+    in_a_farm(s)
+    begin_other(s, 4, s.etcd)
+    s.daemon.wait_for(lambda status: status["farm"]["in_order"] == 2, "the other node")
+
+
+def run_of_its_own(s):
+    """The other node leaves the run of the farm and begins one of its own."""
+    with_another(s)
+    begin_run(s)
+    wait_for_run(s.folder / "other", "running")
+    end_run(s, "other", here=True)
+    begin_run(s, "other", here=True)
 
 
 def with_keys(s):
@@ -210,17 +278,11 @@ def with_keys(s):
 
 
 def other_daemon(node, end):
-    """Another daemon sends to the same receiver, and ends so."""
+    """Another daemon stores an event, and ends so."""
     def act(s):
-        mine, ports, folder = s.ports, harness.Ports(), s.folder / "other"
-        ports.receiver, s.ports = mine.receiver, ports
-        folder.mkdir(exist_ok=True)
-        try:
-            file = s.write_config("other.toml", run={"node": node, "ledger": str(folder / "daemon-ledger.json")})
-        finally:
-            s.ports = mine
-        s.other = s.keep(harness.Daemon(file, ports, folder)).ready()
-        with harness.UdpSender(s.crates, harness.HOST, ports.udp, 8, s.chunk_bytes) as sender:
+        begin_other(s, node)
+        s.other.ready()
+        with harness.UdpSender(s.crates, harness.HOST, s.other.ports.udp, 8, s.chunk_bytes) as sender:
             sender.event(1, 1, [level2.renamed(s.beam.fragment, 1, 1, 1) for _ in s.crates])
         s.other.wait_for_stored(1)
         end(s.other)
@@ -234,10 +296,15 @@ def small_disk(s, mebibytes):
     s.undoing.append(lambda: own_space.unmount(s.disk))
 
 
-def spool_on_small_disk(s):
-    small_disk(s, 8)
-    s.beam.rate, s.beam.events = 100, 80
-    s.restart(outbox={"memory": "1 MiB"}, spool={"folder": str(s.disk / "spool"), "floor": "0 B", "segment": "1 MiB"})
+def on_small_disk(s, **how):
+    """The daemon again, with its spool there."""
+    s.restart(outbox={"memory": "1 MiB"}, spool={"folder": str(s.disk / "spool"), "floor": "0 B", "segment": "1 MiB"}, **how)
+
+
+def spool_on_small_disk(s, mebibytes=8, **sections):
+    small_disk(s, mebibytes)
+    s.beam.rate, s.beam.events = 12 * mebibytes, 80
+    on_small_disk(s, **sections)
 
 
 def store_on_full_disk(s):
@@ -271,6 +338,7 @@ def jumping_clock(s):
 
 CRATE, NOTHING, ABSENT = "crate_fault critical", "nothing_admitted critical", "receiver_absent warning"
 MILDER = ("datagrams_refused", "duplicates", "events_incomplete", "events_missing")  # what half a second has shown of it
+SLOW, SLOW_LINK = "backlog_on_disk warning", {"forward": {"rate": "1 Mb/s"}, "outbox": {"memory": "1 MiB"}}
 FULL = ("backlog_on_disk", "spool_fills_up", "spool_full", "outbox_full", "no_frame")  # on the way to shedding
 
 
@@ -312,7 +380,9 @@ SYSTEMS = {
         row("the daemon is killed with events in memory, and starts again", (both(restart(spool={"folder": ""}), kill_receiver, pause, kill_daemon), "down critical"),
             (both(begin_receiver, System.begin_daemon), "crashed_before warning", r"[1-9]\d* events were in memory"), (back, None),
             may=("receiver_absent", "outbox_full")),
-        row("etcd is away", (both(in_a_farm, lambda s: s.etcd.program.kill()), "farm_cut_off warning"), (both(lambda s: s.etcd.start(), back, repaired), None))]),
+        row("a node of the farm is killed", (both(with_another, lambda s: s.other.kill()), "farm_node_missing warning", "node 4 "), (lambda s: begin_other(s, 4, s.etcd), None), (both(back, undo, repaired), None)),
+        row("a node of the farm has a run of its own", (run_of_its_own, "farm_not_one_run warning", "run: 4"), (end_run, None), (both(back, undo, repaired), None)),
+        row("etcd is away", (both(in_a_farm, lambda s: s.etcd.program.kill()), "farm_cut_off warning"), (both(lambda s: s.etcd.start(), back, undo, repaired), None))]),
     "link": ({}, [
         row("the receiver is killed", (kill_receiver, ABSENT), (pause, "receiver:receiver_down critical"), (begin_receiver, None)),
         row("the receiver stands still", (freeze_receiver, ABSENT), (thaw_receiver, None)),
@@ -321,6 +391,8 @@ SYSTEMS = {
         row("the receiver's name has no address", (restart(forward={"to": "tcp://no.such.invalid:1"}), ABSENT, "no.such.invalid"), (back, None)),
         row("a crate is silent and the receiver is away, then only that", (both(crates(3, does=silent), kill_receiver), CRATE, "crate 3 "),
             (repaired, ABSENT), (begin_receiver, None), may=("events_incomplete",)),
+        row("a crate has another chunk size and the disk is slow, then only that", (both(crates(2, does=longer), slow_disk), CRATE, "crate 2 "),
+            (repaired, ABSENT, "disk is slow"), (fast_disk, None), may=("events_incomplete", *MILDER)),
         row("nothing is admitted and the receiver is away, then only that", (both(kill_receiver, beam(chunk=2080)), NOTHING, "chunk_bytes"), (repaired, ABSENT),
             (begin_receiver, None), may=MILDER)]),
     "disks": ({}, [
@@ -328,21 +400,33 @@ SYSTEMS = {
             (pause, "shedding critical", r"\d+ .*events"), (begin_receiver, None), (both(back, repaired, undo), None), may=FULL),
         row("a crate is silent while the disk fills, and is repaired", (both(crates(6, does=silent), spool_on_small_disk, kill_receiver), CRATE, "crate 6 "),
             (repaired, "receiver_absent critical", "lost in"), (begin_receiver, None), (both(back, undo), None), may=("events_incomplete", *FULL)),
+        row("a crate loses fragments while events are shed, then only that", (both(crates(5, does=loses), spool_on_small_disk, kill_receiver), "shedding critical"),
+            (begin_receiver, CRATE, "crate 5 "), (both(back, repaired, undo), None), may=("receiver_absent", "events_incomplete", *FULL)),
+        row("the daemon is killed while its spool is full", (both(spool_on_small_disk, kill_receiver), "shedding critical"),
+            (lambda s: on_small_disk(s, kill=True), "shedding critical"), (begin_receiver, "crashed_before warning"), (both(back, repaired, undo), None),
+            may=("receiver_absent", *FULL)),
+        row("only events of low priority are shed", (both(selecting(larger_disk), kill_receiver), "shedding warning", "no event of the highest"),
+            (begin_receiver, None), (both(back, repaired, undo), None), may=("receiver_absent", *FULL)),
         row("events are shed while garbage comes", (both(beam(beside=garbage), spool_on_small_disk, kill_receiver), "shedding critical"),
             (begin_receiver, "datagrams_refused warning"), (both(back, repaired, undo), None), may=("receiver_absent", *FULL))]),
     "stores": ({}, [
         row("the receiver's disk is full, then nearly full", (store_on_full_disk, "receiver_refuses warning"), (pause, "receiver:store_fails critical"),
             (make_room, "receiver:disk_low warning"), (both(stop_receiver, begin_receiver, undo), None), may=("receiver_absent",)),
+        row("the receiver's disk is full and a crate is silent, then only that", (both(crates(3, does=silent), store_on_full_disk), CRATE, "crate 3 "),
+            (repaired, "receiver_refuses warning"), (both(make_room, stop_receiver, begin_receiver, undo), None),
+            may=("receiver_absent", "store_fails", "events_incomplete")),
         row("the receiver cannot write its ledger", (both(ledger_is_a_folder, back), "receiver:ledger_fails warning"), (ledger_is_no_folder, None)),
         row("the disk of the spool fails", (both(kill_receiver, restart(outbox={"memory": "1 MiB"}), file_limit(200_000)), "spool_fails critical"),
             (both(file_limit("unlimited"), begin_receiver, back), None), may=("receiver_absent", "backlog_on_disk")),
-        row("the output link is slow", (restart(forward={"rate": "1 Mb/s"}, outbox={"memory": "1 MiB"}), "backlog_on_disk warning"), (back, None), may=("spool_fills_up",))]),
+        row("the output link is slow", (restart(**SLOW_LINK), SLOW, "forward.rate"), (back, None), may=("spool_fills_up",))]),
     "device": ({"compute": {"verify_one_in": 1, "time_limit": "200 ms"}}, [
         row("the device fails", (restart(environment=failing("error:every=1")), "engine_bypassed warning"), (back, None), may=("engine_fails",)),
         row("the device hangs", (restart(environment=failing("hang:from=20")), "engine_bypassed warning"), (back, None), may=("engine_fails",)),
         row("the device is lost", (restart(environment=failing("lost:from=20")), "device_lost warning"), (back, None), may=("engine_bypassed", "engine_fails")),
         row("the device computes wrong bits", (restart(environment=failing("wrong_bit:from=1")), "wrong_results critical"), (back, None),
             may=("engine_bypassed", "engine_fails")),
+        row("the device fails and the link is slow, then only that", (both(restart(environment=failing("error:every=1"), **SLOW_LINK)), "engine_bypassed warning"),
+            (restart(**SLOW_LINK), SLOW), (back, None), may=("engine_fails", "spool_fills_up")),
         row("the device hangs and a crate is silent, then only that", (both(restart(environment=failing("hang:from=20")), crates(3, does=silent)), CRATE, "crate 3 "),
             (repaired, "engine_bypassed warning"), (back, None), may=("events_incomplete", "engine_fails"))]),
     "runs": ({}, [
@@ -354,11 +438,15 @@ SYSTEMS = {
                                                      "lost_at_run_end warning", r"\d+ events"), (both(begin_receiver, back, repaired), None), may=("receiver_absent",)),
         row("events wait on disk for a run", (both(kill_receiver, pause, beam(on=False), controlled()), "spool_waits warning"),
             (both(begin_receiver, begin_run, repaired), None)),
-        row("crates never pause, and no run can begin", (both(controlled(), beam(pause=0, rate=20, events=20), lambda s: time.sleep(10), lambda s: ask(s, "POST", "/run/start")),
+        row("crates never pause, and no run can begin", (both(controlled(), beam(pause=0, rate=20, events=20), lambda s: time.sleep(10), lambda s: ask(s.folder, "POST", "/run/start")),
                                                          "no_pause critical"), (repaired, None), may=("data_without_run",), long=True)]),
     "nodes": ({}, [
         row("a node falls silent", (other_daemon(4, harness.Daemon.kill), "receiver:node_missing critical", "node 4"), (other_daemon(4, harness.Daemon.stop), None)),
         row("two daemons have one number", (other_daemon(3, lambda daemon: None), "receiver:same_node warning"), (lambda s: s.other.stop(), None))]),
+    "inputs": ({}, [
+        row("an input is hot", (both(spills(400), selecting()), "hot_inputs warning", "0/3/5,,,,1 in selection.calibration"), (spills(), None), (both(back, repaired), None)),
+        row("the pedestals of a crate change", (both(spills(), selecting(), save_histograms, spills(pedestal=600), selecting()), "inputs_changed warning", "16 of crate 0.*pedestal"),
+            (both(spills(), selecting()), None), (both(back, repaired), None))]),
     "healthy": ({}, [
         row("the sender stalls", (beam(of_crate=stalls), None)),
         row("the beam pauses", (beam(on=False), None)),

@@ -264,12 +264,8 @@ class Runs(Controlled):
         (ledger,), = self.ledgers_by_run().values()
         self.assertEqual(ledger["datagrams"]["received"], udp.sent - before)
         for start in (1, 2):
-            status = self.daemon.wait_for(lambda s: s["run_state"] == "configured" and s["spool"] and s["spool"]["events"] == 20 and
-                                          s["state"]["degraded"] == ["spool_waits"], "20 events on disk, and no other trouble")
-            self.assertEqual(status["problem"]["name"], "spool_waits")
-            self.assertRegex(status["problem"]["text"], r"^20 events on disk .* wait for the next run, .*`koto-l3 run start`")
-            metrics = self.daemon.metrics()
-            self.assertEqual((metrics["koto_l3_spool_events"], metrics['koto_l3_trouble{name="spool_waits",severity="warning"}']), (20, 1))
+            self.daemon.wait_for(lambda s: s["run_state"] == "configured" and s["spool"] and s["spool"]["events"] == 20 and
+                                 s["state"]["degraded"] == ["spool_waits"], "20 events on disk, and no other trouble")
             self.daemon.wait_to_say("spool_waits begins: 20 events on disk (spool.folder) wait for the next run")
             self.daemon.kill()
             self.assertTrue(self.socket.exists())

@@ -53,14 +53,6 @@ class Status(harness.SystemTest):
         self.assertEqual(watching.wait(), 0, watching.said())
         self.assertNotIn("\033", watching.said(), "no terminal")
 
-        receiver.stop()
-        daemon.wait_for(lambda s: "receiver_absent" in s["state"]["degraded"], "receiver_absent")
-        said = self.status(self.url(daemon), code=FAILED)
-        self.assertEqual((said["good"], [(t["url"], t["name"]) for t in said["troubles"]]), (False, [(self.url(daemon), "receiver_absent")]))
-        code, text = self.run_tool("status", self.url(daemon))
-        self.assertEqual(code, FAILED)
-        self.assertIn(daemon.status()["problem"]["text"], text)
-
     def test_a_node_that_does_not_answer_is_a_row_with_its_reason(self):
         silent, garbage = (self.enterContext(socket.create_server((harness.HOST, 0))) for _ in range(2))
         nothing = f"{harness.HOST}:{self.ports.monitor}"
