@@ -222,12 +222,13 @@ void node::look_around() {
   const double wall =
       std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
   const spill_list::news ended = p.spills.fetch();
-  const ledger a = p.sums();
+  ledger a = p.sums();
   p.pause.look(a.fragments.seen, p.builder.between_spills(), p.builder.open_fragments(), now);
   {
     const std::lock_guard lock(p.look_mutex);
     p.stuck = p.state.report().now == phase::receiving ? p.progress.stuck(now) : std::string();
-    p.crates.look(p.building, now, wall, a.datagrams.kernel_drops);
+    const auto& trailers = a.datagrams.malformed[std::string(name_of(refused::discriminator))];
+    p.crates.look(p.building, now, wall, a.datagrams.kernel_drops + trailers);
   }
   p.tell_spills(ended, a);
   if (p.histograms_shown) p.histograms_shown->look(now);

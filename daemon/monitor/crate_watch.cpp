@@ -71,8 +71,8 @@ crate_watch::crate_watch(const readout& crates) : crates_(crates.size()), report
 }
 
 void crate_watch::look(const building_counters& counted, time_point now, double wall,
-                       std::uint64_t kernel_drops) {
-  if (std::exchange(kernel_drops_, kernel_drops) != kernel_drops) dropped_at_ = now;
+                       std::uint64_t lost_here) {
+  if (std::exchange(lost_here_, lost_here) != lost_here) dropped_at_ = now;
   dropped_here_ = dropped_at_ && now - *dropped_at_ < drops_matter_for;
   const double seconds = looked_at_ ? in_seconds(now - *looked_at_) : 0;
   looked_at_ = now;

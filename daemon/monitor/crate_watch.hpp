@@ -50,10 +50,10 @@ public:
 
   explicit crate_watch(const readout& crates);
 
-  /// `wall`: s since 1970-01-01 UTC. `kernel_drops`: datagrams that this machine lost. No crate is
-  /// to blame for few lost fragments then.
+  /// `wall`: s since 1970-01-01 UTC. `lost_here`: datagrams of fragments that this machine lost or
+  /// refused. No crate is to blame for few lost fragments then.
   void look(const building_counters& counted, time_point now, double wall,
-            std::uint64_t kernel_drops = 0);
+            std::uint64_t lost_here = 0);
 
   /// By place in the readout's list.
   [[nodiscard]] const std::vector<crate_report>& reports() const { return reports_; }
@@ -114,7 +114,7 @@ private:
   std::vector<crate> crates_;
   std::vector<crate_report> reports_;
   std::optional<time_point> looked_at_;
-  std::uint64_t kernel_drops_ = 0;
+  std::uint64_t lost_here_ = 0;
   bool dropped_here_ = false; ///< lately
   std::optional<time_point> dropped_at_;
   // Values of most crates.

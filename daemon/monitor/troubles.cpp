@@ -92,6 +92,13 @@ constexpr std::array kinds{
           "event to this node",
           "0s", "0s", true},
          rules::events_missing},
+    kind{{"datagrams_refused", with_data, level_2,
+          "Datagrams or records were refused and are not stored. `refused` of `/status` counts "
+          "them by reason ([formats.md](formats.md), section 10). Below one in a hundred it is a "
+          "note. If all are refused, it is nothing_admitted. `source`: a machine sends that is not "
+          "in `udp.allow` or `tcp.allow`.",
+          "find out which machine sends them", "", "15s"},
+         rules::datagrams_refused},
     kind{{"no_ends_of_spill", at_once, level_2,
           "No crate has sent an end of spill in the last two spills, so it is unknown how many "
           "events level 2 sent. Events of which no datagram comes are lost unseen: "
@@ -138,13 +145,6 @@ constexpr std::array kinds{
          "raise udp.threads",
          "0s", "0s"},
         rules::kernel_drops},
-    kind{{"datagrams_refused", with_data, level_2,
-          "Datagrams or records were refused and are not stored. `refused` of `/status` counts "
-          "them by reason ([formats.md](formats.md), section 10). Below one in a hundred it is a "
-          "note. If all are refused, it is nothing_admitted. `source`: a machine sends that is not "
-          "in `udp.allow` or `tcp.allow`.",
-          "find out which machine sends them", "", "15s"},
-         rules::datagrams_refused},
     kind{{"conflicting_events", with_data, shift,
           "An event came with the number of an earlier event of this run, but other bytes. Over "
           "TCP the daemon refused it, `koto-l3 replay` ended and names spill and event; the first "
@@ -238,13 +238,6 @@ constexpr std::array kinds{
           "it\", suspect the memory of the machine, or koto-l3: remove the node from the run.",
           "keep the files in compute.dumps, note run and time, and tell the experts", "0s", ""},
          rules::wrong_results},
-    kind{{"lost_at_run_end", at_once, shift,
-          "Events were shed at the end of the latest run, because the receiver had not stored them "
-          "in time. The trouble, and `koto_l3_ended_run_lost_events`, stay until the next run has "
-          "ended. If another process had that run, the trouble stays for ten minutes.",
-          "set spool.folder, or stop runs when the receiver has stored everything; note the run",
-          "", "0s"},
-         rules::lost_at_run_end},
     kind{{"ledger_missing", at_once, shift,
           "The final ledger of the latest run could not be written. Its folder (`run.ledger`) is "
           "gone, on another disk or full; the daemon makes no folder again. Its first ledger says "
@@ -299,6 +292,13 @@ constexpr std::array kinds{
           "koto_l3_spool_events is 0",
           "", "10m"},
          rules::spool_waits},
+    kind{{"lost_at_run_end", at_once, shift,
+          "Events were shed at the end of the latest run, because the receiver had not stored them "
+          "in time. The trouble, and `koto_l3_ended_run_lost_events`, stay until the next run has "
+          "ended. If another process had that run, the trouble stays for ten minutes.",
+          "set spool.folder, or stop runs when the receiver has stored everything; note the run",
+          "", "0s"},
+         rules::lost_at_run_end},
     kind{{"events_not_judged", with_data, detector,
           "More than one in a hundred events has more hits or clusters than there is room for. "
           "Lines that ask for photons or counters do not judge them; the line `overfull` keeps a "

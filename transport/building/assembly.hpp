@@ -128,7 +128,6 @@ private:
 
 /// Memory for events that wait outside the frames. A parked fragment is contiguous: chunk i is at i
 /// × chunk_bytes.
-/// i × chunk_bytes.
 class parking {
 public:
   parking(std::uint32_t events, std::uint32_t crates, std::uint32_t chunk_bytes,

@@ -31,7 +31,7 @@ protected:
     now_ += 500ms;
     wall_ += 0.5;
     const std::vector<crate_report> before = watch_.reports();
-    watch_.look(counted_, now_, wall_, kernel_drops_);
+    watch_.look(counted_, now_, wall_, lost_here_);
     for (std::size_t c = 0; c < crates; ++c) {
       const crate_report& r = watch_.reports()[c];
       if (r.fault && r.fault != before[c].fault) told_.push_back(r.text);
@@ -49,7 +49,7 @@ protected:
 
   building_counters counted_;
   crate_watch watch_{readout::koto()};
-  std::uint64_t kernel_drops_ = 0;
+  std::uint64_t lost_here_ = 0;
   std::vector<std::string> told_;
   event_key event_{5, 0};
   time_point now_{1s};
@@ -187,7 +187,7 @@ TEST_F(watched, few_events_are_no_crates_fault_and_losses_of_this_machine_are_no
     look();
     expect(std::nullopt);
   }
-  kernel_drops_ += 1000;
+  lost_here_ += 1000;
   for (int i = 0; i < 6; ++i) {
     send(100);
     counted_.fragments_missing.add(bad, 50);
