@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Faults of a running scenario. Each is over when its function returns, and counts itself."""
+import contextlib
 import random
 import signal
 import socket
@@ -22,8 +23,9 @@ class Watch(threading.Thread):
         self.start()
 
     def run(self):
-        while not self._over.wait(self._every):
-            self.most = max(self.most, self._look())
+        with contextlib.suppress(FileNotFoundError):  # of a program that has ended
+            while not self._over.wait(self._every):
+                self.most = max(self.most, self._look())
 
     def end(self):
         self._over.set()

@@ -184,9 +184,9 @@ class Program:
         subprocess.run(["prlimit", "--pid", str(self.pid), f"--{resource}={value}:"], check=True)
 
     def memory(self):
-        """Resident bytes."""
-        text = pathlib.Path(f"/proc/{self.pid}/status").read_text()
-        return int(re.search(r"VmRSS:\s+(\d+) kB", text)[1]) * 1024
+        """Resident bytes; 0 once it has ended."""
+        resident = re.search(r"VmRSS:\s+(\d+) kB", pathlib.Path(f"/proc/{self.pid}/status").read_text())
+        return int(resident[1]) * 1024 if resident else 0
 
 
 class Daemon(Program):
