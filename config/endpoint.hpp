@@ -39,7 +39,7 @@ struct internet_address {
 
 // A network: "10.1.0.0/16" or "2001:db8::/32"; "10.1.2.3" or "2001:db8::7" is one machine.
 
-/// Returns nothing if the text is no network, or if it sets bits behind the prefix, because its
+/// Returns nothing if the text is no network, or if it sets bits after the prefix, because its
 /// meaning is then unclear.
 [[nodiscard]] std::optional<source_network> read_network(const std::string& text);
 [[nodiscard]] std::string show_network(const source_network& network);

@@ -405,7 +405,7 @@ const std::vector<key>& keys() {
       integer(
           "compute.verify_one_in", [](auto& s) -> auto& { return s.compute.verify_one_in; }, 0,
           largest_u32,
-          "One packed event in so many is unpacked on the CPU and compared with its input; 0: "
+          "One packed event in this many is unpacked on the CPU and compared with its input; 0: "
           "none."),
       file_name(
           "compute.dumps", [](auto& s) -> auto& { return s.compute.dumps; },
@@ -435,11 +435,11 @@ const std::vector<key>& keys() {
       integer(
           "selection.shadow_one_in", [](auto& s) -> auto& { return s.selection.shadow_one_in; }, 1,
           1'000'000,
-          "The shadow menu judges one batch in so many, on processors, unless frames are scarce."),
+          "The shadow menu judges one batch in this many, on CPUs, unless frames are scarce."),
       integer(
           "histograms.one_in", [](auto& s) -> auto& { return s.histograms.one_in; }, 0, 1'000'000,
           "While a selection runs, histograms are filled from all events, and pedestal, noise, "
-          "occupancy and time of the inputs from one event in so many; 0: no histograms."),
+          "occupancy and time of the inputs from one event in this many; 0: no histograms."),
       integer(
           "histograms.hot_above", [](auto& s) -> auto& { return s.histograms.hot_above; }, 1, 100,
           "An input is hot if more than this percentage of its waveforms in a spill have a pulse, "
@@ -499,7 +499,7 @@ const std::vector<key>& keys() {
           "both kinds, IPv4 and IPv6 are tried in turn."),
       {"forward.from",
        "Local addresses, each with its own connection to the receiver: several network cards share "
-       "the traffic, and a pulled cable costs only its share. With \" to \" and an endpoint behind "
+       "the traffic, and a pulled cable costs only its share. With \" to \" and an endpoint after "
        "the address, a connection goes to another address of the same receiver. [] for one "
        "connection from any address.",
        "list", "up to 4 of \"ADDRESS\" or \"ADDRESS to tcp://host:port\"", set_ways, show_ways},

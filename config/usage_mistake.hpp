@@ -22,8 +22,8 @@ namespace l3 {
   return name.empty() ? "the name is empty" : "";
 }
 
-// Names of files and folders as people write them. A shell replaces "~" at the begin of a word and
-// "$NAME", but not "~" behind "--out=", nothing in single quotes, and nothing in a settings file. A
+// Names of files and folders as people write them. A shell replaces "~" at the start of a word and
+// "$NAME", but not "~" after "--out=", nothing in single quotes, and nothing in a settings file. A
 // program would then create a folder that is called "~".
 
 /// The rest of a sentence that begins with the name; empty if the name is acceptable.

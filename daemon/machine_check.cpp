@@ -33,7 +33,7 @@ namespace l3 {
 
 namespace {
 
-constexpr std::uint64_t least_share_told = 50; // of the memory plan: one in so many
+constexpr std::uint64_t least_share_told = 50; // of the memory plan: one in this many
 
 std::string wrong_with_spool(const spool_settings& s) {
   if (s.folder.empty()) return {};

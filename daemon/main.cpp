@@ -62,7 +62,7 @@ using namespace l3;
 /// Time on top of the drain time: a start in progress ends, and the ledger is written.
 constexpr auto longest_start_or_end = std::chrono::seconds(15);
 
-/// Time limit for the begin of a run under run control: its node reads the spool and opens the
+/// Time limit for the start of a run under run control: its node reads the spool and opens the
 /// device.
 constexpr auto longest_beginning = std::chrono::minutes(10);
 

@@ -159,7 +159,7 @@ std::vector<family> families_of(std::span<const trouble_row> rows, const trouble
   if (!events.empty())
     families.emplace_back(
         family::kind::gauge, events, "",
-        "Events that were lost to a trouble since it began, or from its last begin to its end.",
+        "Events that were lost to a trouble since it began, or from its last start to its end.",
         lost);
   return families;
 }

@@ -40,7 +40,7 @@ constexpr int asked_again_s = 1;
 constexpr int asked_times = 2;
 constexpr int linger_ms = 200;
 constexpr int connections_waiting = 1024; ///< for accept()
-/// Early blocks may take one part in so many of the memory for waiting messages.
+/// Early blocks may take one part in this many of the memory for waiting messages.
 constexpr std::uint64_t part_of_early = 4;
 constexpr byte_size program_memory = mebibytes(48); ///< without messages and blocks
 constexpr byte_size event_memory{144};              ///< per remembered event
@@ -256,7 +256,7 @@ void block_receiver::take_hello(const link_header& header, const hello_origin& o
   from.welcomes.push_back(origin.address); // only after a commit, because it says what is stored
 }
 
-/// Also takes the early blocks behind it.
+/// Also takes the early blocks after it.
 void block_receiver::take_blocks(link_peer& from, const link_header& header, zmq::message_t& body,
                                  time_point now) {
   counters_.blocks.add();
@@ -332,7 +332,7 @@ void block_receiver::take_block(link_peer& from, const link_header& header, zmq:
   recovering_ = static_cast<bool>(store_error_);
 }
 
-/// On a slow line a block takes longer than a daemon may be silent: then its bytes are its life. A
+/// On a slow link a block takes longer than a daemon may be silent: then its bytes are its life. A
 /// daemon that is stopped for a while is silent, but its machine answers.
 void block_receiver::hear_bytes(time_point now) {
   for (auto& [session, from] : peers_) {

@@ -27,7 +27,7 @@ sign look_at_store(const receive_snapshot& /*before*/, const receive_snapshot& s
 sign look_at_disk(const receive_snapshot& /*before*/, const receive_snapshot& s) {
   constexpr double low_seconds = 3600;
   constexpr double urgent_seconds = 600;
-  constexpr std::uint64_t low_part = 20; // one in so many bytes is free
+  constexpr std::uint64_t low_part = 20; // one in this many bytes is free
   if (!s.disk) return std::nullopt;
   const disk_snapshot& d = *s.disk;
   const bool fills_up = d.seconds_left && *d.seconds_left < low_seconds;

@@ -278,7 +278,7 @@ void add_demo(command_line program, command_body& run) {
   c.add_flag("--keep", o->keep, "keep the temporary folder");
   const option as_json = c.add_flag("--json", o->json, "report as JSON");
   c.add_flag("--watch", o->watch,
-             "send the spills over UDP, in their own time, again and again until Ctrl-C; takes up "
+             "send the spills over UDP in real time, over and over, until Ctrl-C; needs up "
              "to 4 GB of the temporary folder")
       .excludes(udp_rate)
       .excludes(tcp_rate)

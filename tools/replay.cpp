@@ -193,7 +193,7 @@ void add_replay(command_line program, command_body& run) {
                "daemons that take turns")
       .required()
       .allow_extra_args(false);
-  c.add_option("--by", o->by, "what several daemons get in turn")
+  c.add_option("--by", o->by, "what each of several daemons gets in turn")
       .check(one_of({"event", "spill"}))
       .capture_default_str();
   c.add_option("--rate", o->rate,

@@ -167,10 +167,9 @@ void add_simulate(command_line program, command_body& run) {
   c.add_option("--run", o->run, "run number").capture_default_str();
   const option type =
       c.add_option("--type", o->type, "only events of this true type, not the mixture");
-  c.add_option(
-       "--offline", o->offline,
-       "only signal that passes these offline cuts by its truth: photons, or all with those "
-       "on counters")
+  c.add_option("--offline", o->offline,
+               "only signal whose truth passes these offline cuts: photons, or all (also those on "
+               "counters)")
       .check(one_of({"photons", "all"}))
       .needs(type);
   const option file =

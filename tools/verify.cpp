@@ -320,15 +320,16 @@ int verify(const options& o) {
 void add_verify(command_line program, command_body& run) {
   auto o = std::make_shared<options>();
   const auto c = program.add_subcommand("verify", "compare what was sent with what was stored");
-  c.footer("Exits with 0 only if every event is stored as it was sent and no ledger is wrong. A "
-           "ledger is wrong if its sums do not balance or it says so falsely, if its figures "
-           "differ from those of other ledgers or from the content of the folder, if it belongs to "
-           "another run or store, or if another ledger is of the same start of the daemon. A store "
-           "must have its receiver's ledger. Ledgers that are not final and sessions without a "
-           "ledger are reported, but are not faults. An event that was sent again to a restarted "
-           "daemon and stored twice counts as repeated, not as different. If an event lacks "
-           "waveforms, all bytes that are present are compared; missing waveforms, and the pulses "
-           "stored instead, are checked only with --selection.");
+  c.footer(
+      "Exits with 0 only if every event is stored as it was sent and no ledger is wrong. A "
+      "ledger is wrong if its sums do not balance, or it misstates whether they do, if its figures "
+      "differ from those of other ledgers or from the content of the folder, if it belongs to "
+      "another run or store, or if another ledger is of the same start of the daemon. A store "
+      "must have its receiver's ledger. Ledgers that are not final and sessions without a "
+      "ledger are reported, but are not faults. An event that was sent again to a restarted "
+      "daemon and stored twice counts as repeated, not as different. If an event lacks "
+      "waveforms, all bytes that are present are compared; missing waveforms, and the pulses "
+      "stored instead, are checked only with --selection.");
   c.add_option("sent", o->sent, "the .l2raw file that was sent").required();
   c.add_option("folder", o->folder,
                "the store that `receive` wrote, or the spool that a daemon left behind")

@@ -82,7 +82,7 @@ private:
   std::atomic<std::uint64_t> edition_ = 0;
 };
 
-/// Puts the histograms of each ended spill into the output stream, as JSON behind the events of a
+/// Puts the histograms of each ended spill into the output stream, as JSON after the events of a
 /// block (docs/formats.md, sections 6 and 16). So the store holds them beside the events. The drain
 /// thread writes the text once per spill, which takes a few ms with all inputs of KOTO.
 class histogram_stream {

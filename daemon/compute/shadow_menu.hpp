@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Judges a second menu on the same frames as the active one, so that its rates and the differences
 // are known before it is used. Its decisions are counted and discarded. The drain thread judges one
-// batch in so many on the CPU, which delays the later batches. It judges no batch while frames are
+// batch in `one_in` on the CPU, which delays the later batches. It judges no batch while frames are
 // scarce and others wait.
 #pragma once
 

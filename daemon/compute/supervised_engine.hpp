@@ -35,7 +35,7 @@ struct supervision {
   std::chrono::nanoseconds first_pause = std::chrono::seconds(1); ///< doubles each time
   /// After this much time without a failure the next pause is first_pause again.
   std::chrono::nanoseconds longest_pause = std::chrono::minutes(1);
-  std::uint32_t verify_one_in = 1000; ///< checks one event in so many; 0 checks none
+  std::uint32_t verify_one_in = 1000; ///< checks one event in this many; 0 checks none
   std::uint32_t run = 0;
   std::function<time_point()> now = steady_clock::now;
 };

@@ -86,7 +86,7 @@ etcd_keys keys_in(const json::object& answer) {
   return found;
 }
 
-/// The end of the range of keys with this prefix: the first key behind them.
+/// The end of the range of keys with this prefix: the first key after them.
 std::string end_of_keys(std::string beginning) {
   ++beginning.back(); // the prefix ends in '/'
   return beginning;

@@ -235,7 +235,7 @@ std::vector<family> families_of(const metrics_snapshot& s) {
        "`stored`, `rejected` and `shed` as in `this_spill`.",
        spills_in(s)},
       {"rates",
-       "Rates over the last 15 s, from the begin of one spill to the begin of another, so that "
+       "Rates over the last 15 s, from the start of one spill to the start of another, so that "
        "pauses do not count: `datagrams`, of these `refused`; `kernel_drops`, `without_run`; "
        "`bytes_in`; events `admitted`, `kept`, `stored`, `shed_at_selection`, `shed_at_output`; "
        "`bytes_computed`, `bytes_packed`, `bytes_sent`.",
@@ -372,12 +372,12 @@ std::vector<family> families_of(const metrics_snapshot& s) {
        "Together with those that it kept, these are all judged events.",
        each(s.lines, &line_snapshot::refused)},
       {gauge, "line_prescale{line}", "lines[line].prescale",
-       "One in so many of a line's events is kept.", each(s.lines, &line_snapshot::prescale)},
+       "One in this many of a line's events is kept.", each(s.lines, &line_snapshot::prescale)},
       {counter, "line_shed_total{line}", "lines[line].shed",
        "Events that a line kept and that were shed for lack of room.",
        each(s.lines, &line_snapshot::shed)},
       {gauge, "line_shed_prescale{line}", "lines[line].shed_prescale",
-       "While memory and disk are nearly full, one in so many of a line's events is kept, in "
+       "While memory and disk are nearly full, one in this many of a line's events is kept, in "
        "addition to its own prescale; 0: none.",
        each(s.lines, &line_snapshot::shed_prescale)},
       {counter, "events_not_judged_total", "events_not_judged",
@@ -397,7 +397,7 @@ std::vector<family> families_of(const metrics_snapshot& s) {
       // The shadow menu.
       {"shadow.menu", "File and hash of the shadow menu; null without one.",
        s.shadow ? json::value(s.shadow->menu) : json::value()},
-      {"shadow.one_in", "One batch in so many is judged by the shadow menu.",
+      {"shadow.one_in", "One batch in this many is judged by the shadow menu.",
        s.shadow ? json::value(s.shadow->one_in) : json::value()},
       {counter, "shadow_batches_total{outcome}", "shadow.batches.{outcome}",
        "Batches that the shadow menu was due to judge: judged, or skipped because frames were "
@@ -425,7 +425,7 @@ std::vector<family> families_of(const metrics_snapshot& s) {
        "Judged events on which a line of the shadow menu fired and that passed its prescale.",
        each(shadow_lines, &shadow_line_snapshot::kept)},
       {gauge, "shadow_line_prescale{line}", "shadow_lines[line].prescale",
-       "One in so many of a shadow line's events is kept.",
+       "One in this many of a shadow line's events is kept.",
        each(shadow_lines, &shadow_line_snapshot::prescale)},
       {counter, "shadow_line_lost_total{line}", "shadow_lines[line].lost",
        "Judged events on which the line of this name fired in the active menu, but not in the "

@@ -112,9 +112,9 @@ constexpr std::array causes{
           begin_anew},
     cause{"late", "fragments came after their events had ended",
           "a sender is out of step, or level 2's counters went back", begin_anew},
-    cause{"incomplete", "fragments are of events that lack others",
+    cause{"incomplete", "fragments belong to events that lack others",
           "crates or the network lose datagrams", "check crates and switches"},
-    cause{"wrong_spill", "datagrams are of a spill far from the current one",
+    cause{"wrong_spill", "datagrams belong to a spill far from the current one",
           "level 2 was reset, or the spill counter of crates is wrong", begin_anew},
     cause{"malformed", "fragments have wrong content",
           "readout.crates or building.chunk_bytes differs from level 2",
@@ -146,7 +146,7 @@ constexpr std::array causes{
           "stop one of the senders, or send it under another run number"},
 };
 constexpr cause other_cause{"", "datagrams or records were refused",
-                            "they are damaged, or no data of level 2",
+                            "they are damaged, or not level-2 data",
                             "find out which machine sends them"};
 
 cause cause_of(std::string_view reason) {
@@ -233,7 +233,7 @@ std::string action_of(const std::vector<dropped>& all) {
   return text;
 }
 
-/// About how many events so many datagrams are, by the needs of this run or of the longest events.
+/// Estimates the events in a number of datagrams, by the needs of this run or the longest events.
 std::uint64_t events_in(std::uint64_t datagrams, const ledger& so_far, const snap& s) {
   const std::uint64_t each = so_far.events.admitted == 0
                                  ? s.named.most_datagrams
@@ -683,7 +683,7 @@ found receiver_absent(const snap&, const snap& now) {
   const bool silent = now.parts.receiver_silent;
   const std::string why =
       silent ? "the receiver at " + now.receiver + " was connected, but has not answered for two " +
-                   "seconds or longer: its disk is slow, it is stopped, or the line is cut"
+                   "seconds or longer: its disk is slow, it is stopped, or the link is cut"
       : now.blocks_stored != 0
           ? "the receiver at " + now.receiver + " no longer answers, or refuses this daemon"
           : "no receiver answers at " + now.receiver + ", or it refuses this daemon, and " +

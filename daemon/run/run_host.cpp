@@ -188,8 +188,8 @@ void run_host::skip_cut_spill() {
   while (!rest.pauses() && !(stop_ && stop_()) && steady_clock::now() < deadline)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   rest.stop();
-  log_info("run {} begins with the next spill: {} datagrams of a spill that came before its memory "
-           "was ready did not fit into the socket buffers; all {} were dropped",
+  log_info("run {} begins with the next spill: a spill came before its memory was ready, and {} "
+           "datagrams did not fit into the socket buffers; all {} were dropped",
            of_next_.run.number, lost, lost + rest.datagrams());
   const std::lock_guard lock(mutex_);
   datagrams_before_ += lost + rest.datagrams();

@@ -93,7 +93,7 @@ public:
   /// they are not there or cannot be written.
   /// `renders`: returns settings as text. `guard` is called before a node is created. `stop`: see
   /// node; called on the thread that creates the node. `done` is called on a thread of this object
-  /// when the begin or end of a run can be finished.
+  /// when the start or end of a run can be finished.
   run_host(const daemon_settings& settings, render_function renders, memory_guard guard,
            stop_question stop, std::function<void()> done);
 
@@ -122,7 +122,7 @@ public:
   /// Call it when that is done: writes the ledger, logs, and destroys the node, unless the device
   /// hangs.
   ended_run finish_ending();
-  /// Whether the begin or end of a run is in progress and cannot be finished yet.
+  /// Whether the start or end of a run is in progress and cannot be finished yet.
   [[nodiscard]] bool busy() const { return job_.busy(); }
   [[nodiscard]] const node* in_force() const { return node_.get(); }
   /// The state of the active node. Without a node it says whether an earlier one lost the device.

@@ -39,7 +39,7 @@ struct run_step_limits {
 template <class Host>
 class run_steps {
 public:
-  /// A begin or end that takes longer than its limit has failed: see overdue().
+  /// A start or end that takes longer than its limit has failed: see overdue().
   run_steps(Host& host, run_control& control, const run_step_limits& limits)
       : host_(host), control_(control), limits_(limits) {}
 

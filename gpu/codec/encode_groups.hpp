@@ -21,7 +21,7 @@ struct plain_groups {
   alignas(64) std::uint16_t samples[n][group_samples];
   alignas(16) std::byte coded[n * max_group_bytes + 16]; // extra room that copies may read
   std::uint32_t used[n];                                 // whether there is a group
-  std::uint32_t at[n];                                   // begin of its coded form, and
+  std::uint32_t at[n];                                   // start of its coded form, and
   std::uint32_t bytes[n];
   shape shapes[n];
 };

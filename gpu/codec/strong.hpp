@@ -24,7 +24,7 @@ inline constexpr std::uint32_t lanes = 8;
 inline constexpr std::uint32_t lane_samples = group_samples / lanes;
 
 inline constexpr std::uint32_t length_bytes = 2;
-inline constexpr std::uint32_t max_coded_bytes = 2047; // behind the length; larger groups are raw
+inline constexpr std::uint32_t max_coded_bytes = 2047; // after the length; larger groups are raw
 inline constexpr std::uint32_t max_group_bytes = length_bytes + group_sample_bytes;
 
 inline constexpr std::uint32_t least_state = 1U << 16; // of a lane's coder, between two steps

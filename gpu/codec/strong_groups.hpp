@@ -31,9 +31,9 @@ void fill_up(std::span<std::uint16_t> groups, std::size_t given);
   return groups * max_group_bytes;
 }
 
-/// Encodes samples.size() / 1024 groups to the begin of `out` and returns the number of bytes used.
+/// Encodes samples.size() / 1024 groups to the start of `out` and returns the number of bytes used.
 /// Aborts unless the samples are whole groups and `out` has max_encoded_bytes for them. It may
-/// write to all of that room, and leaves garbage behind the used bytes.
+/// write to all of that room, and leaves garbage after the used bytes.
 [[nodiscard]] std::size_t encode(std::span<const std::uint16_t> samples, shape of,
                                  std::span<std::byte> out);
 

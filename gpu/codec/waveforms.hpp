@@ -18,9 +18,9 @@ namespace l3::koto {
   return waveforms * max_record_bytes;
 }
 
-/// Packs samples.size() / 64 waveforms to the begin of `out` and returns the number of bytes used.
+/// Packs samples.size() / 64 waveforms to the start of `out` and returns the number of bytes used.
 /// Aborts unless the samples are whole waveforms and `out` has max_packed_bytes for them. It may
-/// write to all of that room, and leaves garbage behind the used bytes.
+/// write to all of that room, and leaves garbage after the used bytes.
 [[nodiscard]] std::size_t pack(std::span<const std::uint16_t> samples, std::span<std::byte> out);
 
 enum class unpack_status : std::uint8_t {
@@ -38,7 +38,7 @@ struct unpack_result {
 
 /// Unpacks consecutive records until the input ends, `samples` is full, or a record is damaged.
 /// Aborts unless `samples` has room for whole waveforms. It may write to all of `samples`, also
-/// behind the samples of valid records.
+/// after the samples of valid records.
 [[nodiscard]] unpack_result unpack(std::span<const std::byte> records,
                                    std::span<std::uint16_t> samples);
 

@@ -8,7 +8,7 @@
 // word down to the used bits of the lower half, and one bitwise choice between the two. The 128-bit
 // words are the octets of koto.hpp, of N bytes each. The code stores them whole, 16 bytes at stride
 // N: each store overwrites the excess bytes of the store before. The last store ends at most
-// max_record_bytes after the begin of its record, so the output needs no more room than the
+// max_record_bytes after the start of its record, so the output needs no more room than the
 // noisiest waveforms take.
 #if defined(L3_WAVEFORMS_PACK_SIMD) == defined(HWY_TARGET_TOGGLE)
 #ifdef L3_WAVEFORMS_PACK_SIMD

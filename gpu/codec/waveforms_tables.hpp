@@ -61,7 +61,7 @@ inline constexpr auto spread_steps = [] {
       for (std::uint32_t i = 0; i < 8; ++i) {
         const std::uint32_t lane = i / 2;
         const std::uint32_t byte = i % 2;
-        // The upper byte of a sample of N ≤ 8 bits may begin behind the word; a mask clears it
+        // The upper byte of a sample of N ≤ 8 bits may begin after the word; a mask clears it
         // later.
         const std::uint32_t bit = first_bit % 8 + lane * n + 8 * byte;
         steps[n].byte_of[8 * quad + i] = static_cast<std::uint8_t>(first_bit / 8 + i);

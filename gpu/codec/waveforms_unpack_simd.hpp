@@ -4,7 +4,7 @@
 // each lane has its N bits. On processors that permute bytes across a whole register, two
 // instructions do all of that.
 //
-// Loads end at most max_record_bytes after the begin of their record. The code copies the last
+// Loads end at most max_record_bytes after the start of their record. The code copies the last
 // records to a buffer that is long enough for such loads. The portable form finds out which record
 // is damaged, and how.
 #if defined(L3_WAVEFORMS_UNPACK_SIMD) == defined(HWY_TARGET_TOGGLE)
@@ -108,7 +108,7 @@ unpack_result unpack_waveforms(std::span<const std::byte> records,
     left -= record_bytes(bits);
     to += record_samples;
   }
-  // Unpacks the last records from a buffer with enough readable bytes behind them.
+  // Unpacks the last records from a buffer with enough readable bytes after them.
   std::byte last[2 * max_record_bytes];
   if (to != full && left != 0 && left < max_record_bytes) {
     std::memcpy(last, p, left);

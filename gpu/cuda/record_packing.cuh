@@ -137,7 +137,7 @@ __device__ inline void take_apart(std::uint64_t number, std::uint32_t& low, std:
 struct alignas(16) board_image {
   static constexpr std::uint32_t piece = 16;
   static constexpr std::uint32_t most_bits = 14; // N: all tags are right
-  /// Bytes before the records: stored header and footer, or at most the begin of a piece.
+  /// Bytes before the records: stored header and footer, or at most the start of a piece.
   static constexpr std::uint32_t most_before =
       board_place::word * (board_place::header + board_place::footer);
   static constexpr std::uint32_t most =
@@ -322,7 +322,7 @@ __device__ inline void copy_image(const board_image& image, std::uint32_t begin,
     copy_piece<2 * row>(left, from, to + at);
     copy_piece<3 * row>(left, from, to + at);
   }
-  // The bytes of the first piece and those behind the last whole one: other boards have the rest.
+  // The bytes of the first piece and those after the last whole one: other boards have the rest.
   const std::uint32_t n = t % piece + (t < piece ? 0 : end / piece * piece);
   asm volatile("{\n\t.reg .pred %%p;\n\t.reg .b32 %%a;\n\tsetp.lt.u32 %%p, %0, %1;\n\t"
                "@%%p ld.shared.u8 %%a, [%2];\n\t@%%p st.global.u8 [%3], %%a;\n\t}" ::"r"(n - begin),
@@ -334,7 +334,7 @@ __device__ inline void copy_image(const board_image& image, std::uint32_t begin,
 struct place_in_image {
   std::uint32_t begin;  ///< of all records, in bytes of the image
   std::uint32_t end;    ///< likewise
-  std::uint32_t octets; ///< begin of the thread's octets, in bits of shared memory
+  std::uint32_t octets; ///< start of the thread's octets, in bits of shared memory
 
   __device__ place_in_image(const packed_record& record, const record_half& mine, bool is_kept,
                             const board_image& image, std::uint32_t records_begin)

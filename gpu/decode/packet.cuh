@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The device form of swap_in (gpu/decode/packet.hpp), which reads and writes four bytes at a time.
-// Packets and their pieces are at multiples of 4, except those behind an opaque board of odd
+// Packets and their pieces are at multiples of 4, except those after an opaque board of odd
 // length.
 #pragma once
 

@@ -68,7 +68,7 @@ L3_FN void swap_in(const B& b, const std::byte* words, std::uint16_t* to, std::u
   });
 }
 
-/// Copies n bytes from shared memory to any address. It may read copy_slack bytes behind them.
+/// Copies n bytes from shared memory to any address. It may read copy_slack bytes after them.
 inline constexpr std::uint32_t copy_slack = 16;
 template <block B>
 L3_FN void copy_out(const B& b, const std::byte* made, std::byte* to, std::uint32_t n) {

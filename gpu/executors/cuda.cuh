@@ -226,7 +226,7 @@ public:
   }
 
   /// Names work enqueued from here to the next stage or submit() for a profiler. The same thread
-  /// must enqueue from the begin to the end of a stage.
+  /// must enqueue from the start to the end of a stage.
   void stage(const char* name) {
     end_stage();
     static_cast<void>(nvtxRangePushA(name));

@@ -20,7 +20,7 @@ namespace l3 {
 
 /// The result of one event of a frame.
 struct event_result {
-  std::uint64_t offset = 0;         ///< begin of the packed event in the frame's output
+  std::uint64_t offset = 0;         ///< start of the packed event in the frame's output
   std::uint32_t bytes = 0;          ///< length of the packed event; 0 unless kept
   std::uint32_t original_bytes = 0; ///< length of the event's fragments
   std::uint32_t flags = 0;          ///< event_flag bits, including those found by decoding

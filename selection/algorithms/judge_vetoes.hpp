@@ -137,7 +137,7 @@ public:
       const std::uint32_t found =
           counts_of_hits.found[e] < hits::max_hits ? counts_of_hits.found[e] : hits::max_hits;
       if (!lists_highest(t, all, e * hits::max_hits, found, high.all[e]))
-        return "the list of high hits is not that of the highest of each counter";
+        return "the list does not hold the highest hits of each counter";
     }
     return nullptr;
   }

@@ -88,8 +88,8 @@ struct measure_pulses {
         if ((signals.lit[i] >> r & 1U) != 0) {
           const std::uint32_t channel = channel_of(r, board.kind);
           const input_entry input = frame.tables.inputs[inputs_per_board * number + channel];
-          if (input.kind == input_kind::none) return "a row is lit that belongs to no input";
-          if ((pulse.flags & pulse_found) == 0) return "a row is lit that holds no pulse";
+          if (input.kind == input_kind::none) return "a lit row belongs to no input";
+          if ((pulse.flags & pulse_found) == 0) return "a lit row holds no pulse";
         }
         if (const char* broken = broken_pulse(pulse)) return broken;
       }
@@ -232,7 +232,7 @@ private:
                  : nullptr;
     }
     if (4 * pulse.peak < pulse.pedestal) return "a pulse is below its pedestal";
-    if (pulse.time > 256 * pulse.peak_sample) return "a pulse has its edge behind its peak";
+    if (pulse.time > 256 * pulse.peak_sample) return "a pulse has its edge after its peak";
     if ((pulse.flags & pulse_no_edge) != 0 && pulse.time != 0)
       return "a pulse has a time but no edge";
     return nullptr;

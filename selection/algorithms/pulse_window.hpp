@@ -25,7 +25,7 @@ inline constexpr std::uint32_t fast_pedestal_samples = 16; ///< the first sample
 /// in a longer sum (docs/decisions/0028-energy-without-area.md).
 struct slow_energy_window {
   static constexpr std::uint32_t middle = 8;      ///< samples per part
-  static constexpr std::uint32_t before_peak = 3; ///< begin of the middle part
+  static constexpr std::uint32_t before_peak = 3; ///< start of the middle part
   static constexpr std::uint32_t all = 3 * middle;
 
   [[nodiscard]] L3_FN static constexpr std::uint32_t first(std::uint32_t peak_sample) {

@@ -56,7 +56,7 @@ struct histogram_vetoes {
     for (std::uint32_t place = 0; place < f.histograms.spills; ++place)
       for (std::uint32_t i = first_veto_count(f.tables.vetoes.size());
            i < first_veto_count(max_vetoes); ++i)
-        if (f.histograms.counts(place)[i] != 0) return "a counter has hits that does not exist";
+        if (f.histograms.counts(place)[i] != 0) return "a counter that does not exist has hits";
     return nullptr;
   }
 };

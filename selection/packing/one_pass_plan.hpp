@@ -137,7 +137,7 @@ struct pack_tiles {
   struct tile {
     fragment_entry fragment;
     std::uint32_t first; // the first board
-    std::uint32_t last;  // one behind the last board
+    std::uint32_t last;  // one after the last board
   };
 
   L3_FN static tile tile_of(const batch_view& in, std::uint32_t t) {

@@ -15,7 +15,7 @@ namespace l3 {
 
 namespace warp {
 
-/// Writes the header and footer words that the form stores to `to`. Returns the begin of the
+/// Writes the header and footer words that the form stores to `to`. Returns the start of the
 /// records.
 __device__ inline std::byte* put_outer_words(const outer_words& outer, std::uint32_t form,
                                              std::byte* to) {

@@ -118,7 +118,7 @@ struct line_entry {
   unknown_rule unknown = unknown_rule::ignore;
   event_payload payload = event_payload::all; ///< the kept part of the line's events
   std::uint8_t ranges = 0;
-  std::uint32_t control = 0; ///< one in so many of them keeps everything; 0: none
+  std::uint32_t control = 0; ///< one in this many of them keeps everything; 0: none
   range_entry range[max_ranges];
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The complete selection as stored in the stream behind some events (docs/formats.md, section 6):
+// The complete selection as stored in the stream after some events (docs/formats.md, section 6):
 // the texts of lines, detector and calibration, the readout, the mode. The same tables can be made
 // from it on any machine, years later.
 #pragma once

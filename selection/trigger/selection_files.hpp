@@ -35,7 +35,7 @@ struct selection_files {
   std::string calibration;         ///< empty: the detector's nominal one
   selection_mode mode = selection_mode::select;
   std::string shadow{};             ///< file of the shadow menu, which only judges; empty: none
-  std::uint32_t shadow_one_in = 10; ///< one batch in so many
+  std::uint32_t shadow_one_in = 10; ///< one batch in this many
 };
 
 /// The files of the shadow menu in `files`. It uses the mode of the active menu: if

@@ -97,7 +97,7 @@ struct line_settings {
   std::uint32_t prescale = 1;
   std::uint8_t priority = 100; ///< the highest is shed last
   setting<event_payload> payload = event_payload::all;
-  std::uint32_t control = 0; ///< one in so many of its events keeps everything; 0: none
+  std::uint32_t control = 0; ///< one in this many of its events keeps everything; 0: none
 };
 
 struct selection_settings {

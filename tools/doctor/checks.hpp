@@ -36,7 +36,7 @@ struct host {
 
   /// The file's text without spaces around it; empty if it cannot be read.
   [[nodiscard]] std::string text(const std::string& file) const;
-  /// The number at the begin of a file, if there is one.
+  /// The number at the start of a file, if there is one.
   [[nodiscard]] std::optional<std::int64_t> number(const std::string& file) const;
   /// Sorted names in a folder; empty if it cannot be read.
   [[nodiscard]] std::vector<std::string> names(const std::string& folder) const;

@@ -33,7 +33,7 @@ struct line_efficiency {
 /// One reference sample.
 struct reference_sample {
   std::string name;
-  std::uint64_t one_in = 1; ///< it has one in so many events
+  std::uint64_t one_in = 1; ///< it has one in this many events
   std::uint64_t events = 0;
   std::vector<line_efficiency> lines;
 };

@@ -71,8 +71,9 @@ void add_photons(std::string& text, const evaluation& e) {
            percent * p.energy.mean(), percent * p.energy.rms(), percent * p.photon.rms(), p.x.rms(),
            p.y.rms(), p.time.rms());
   }
-  text += "  energy against what the photon left in the crystals; * against the photon's own: with "
-          "the calorimeter's resolution\n";
+  text +=
+      "  energy relative to the photon's deposit in the crystals; * relative to its true energy, "
+      "which includes the calorimeter's resolution\n";
 }
 
 void add_signal(std::string& text, const evaluation& e, const std::string& line) {
@@ -121,7 +122,7 @@ std::string evaluation_text(const evaluation& e, const std::vector<std::string>&
   if (e.bytes_out != 0)
     append(text, "bytes of events over bytes that are kept, packed: {:.1f}\n", e.reduction());
   if (e.sum.not_judged != 0)
-    append(text, "with more than there is room for: {}\n", e.sum.not_judged);
+    append(text, "overfull events, which were not judged: {}\n", e.sum.not_judged);
   add_signal(text, e, signal_line);
   add_photons(text, e);
   return text;

@@ -48,7 +48,7 @@ struct recognised {
 };
 
 /// Recognises a file by its first bytes (up to 64), or by name if all its entries are free. Release
-/// files and level-2 records have the same magic number, and differ in the byte behind the version.
+/// files and level-2 records have the same magic number, and differ in the byte after the version.
 [[nodiscard]] std::optional<recognised> recognise(std::string_view first_bytes,
                                                   std::string_view name);
 

@@ -72,7 +72,7 @@ inline constexpr std::array effect_options{
     effect_option{"noise-spread", &simulated_effects::noise_spread, 0, 1,
                   "relative rms spread of this factor among inputs"},
     effect_option{"noise-white", &simulated_effects::noise_white, 0, 100,
-                  "additional noise of each input behind the filter, in counts rms"},
+                  "additional noise of each input after the filter, in counts rms"},
     effect_option{"noise-filtered", &simulated_effects::noise_filtered, 0, 100,
                   "additional noise of each input before the filter, in counts rms"},
     effect_option{"noise-board", &simulated_effects::noise_board, 0, 100,

@@ -40,7 +40,7 @@ struct node_status {
   std::optional<double> disk_room{}; ///< bytes
   std::string session;               ///< of its run; empty: no run, or a receiver
   double uptime = 0;                 ///< s
-  // Counts since the begin of its run or the program's start; their differences give rates.
+  // Counts since the start of its run or the program's start; their differences give rates.
   double events = 0; ///< admitted, or stored
   double bytes_in = 0;
   double bytes_out = 0;

@@ -8,7 +8,7 @@
 namespace l3 {
 namespace {
 
-/// Distance from `offset` to the next board header at or behind it, in a fragment of full boards.
+/// Distance from `offset` to the next board header at or after it, in a fragment of full boards.
 std::size_t header_in_chunk(std::uint32_t offset) {
   constexpr std::uint32_t first = l2::fragment_header_bytes;
   if (offset <= first) return first - offset;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Events being assembled from chunks: which chunks of which fragment have arrived, and where they
-// are. A fixed number of records exists from the start, ordered by the begin of their events, which
+// are. A fixed number of records exists from the start, ordered by the start of their events, which
 // is also the order of their time limits. Memory is reserved for a limited number of events that
 // are incomplete when their batch closes. Guarded by the event builder's lock.
 #pragma once

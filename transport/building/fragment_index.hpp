@@ -71,7 +71,7 @@ private:
 /// Bytes at each end of a board that count in the digest. A board has at least 24.
 inline constexpr std::uint32_t digested_bytes = 16;
 inline constexpr std::uint32_t border_bytes =
-    2 * digested_bytes; // one board's end and the next one's begin
+    2 * digested_bytes; // one board's end and the next one's start
 
 /// Combines both halves of the product, so that each bit depends on all bits of both factors.
 [[nodiscard]] inline std::uint64_t folded_product(std::uint64_t a, std::uint64_t b) {

@@ -8,7 +8,7 @@
 namespace l3 {
 namespace {
 
-/// One strip may hold one part in so many of a batch.
+/// One strip may hold one part in this many of a batch.
 constexpr std::size_t strip_share = 8;
 
 constexpr std::size_t cache_line = 64;

@@ -13,7 +13,7 @@ enum class codec_id : std::uint8_t {
   strong = 2, ///< likewise
 };
 
-/// A block of version 2 has the settings of its selection behind its events (docs/formats.md,
+/// A block of version 2 has the settings of its selection after its events (docs/formats.md,
 /// section 6). Both ends refuse longer settings.
 inline constexpr std::uint32_t max_settings_bytes = 1U << 20;
 

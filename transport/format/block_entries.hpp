@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Entries behind the events of a block (docs/formats.md, section 6): a key, a length, and the data.
+// Entries after the events of a block (docs/formats.md, section 6): a key, a length, and the data.
 // Entries with low keys are the settings of the block's session, and a receiver copies them into
-// each file. Entries with keys from 16 on are written once in the stream, behind the settings.
+// each file. Entries with keys from 16 on are written once in the stream, after the settings.
 #pragma once
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 // payload table, and the pulse rows that replace waveforms. Structs in the layout of the stream;
 // usable in device code.
 //
-// A line has a payload, and keeps everything in one of so many of its events, the control sample.
+// A line has a payload, and keeps everything in one in `control` of its events, the control sample.
 // An event kept by several lines gets the largest payload of these lines. Boards that cannot be
 // decoded, or are unknown to the selection, are always kept unchanged.
 #pragma once
@@ -29,7 +29,7 @@ static_assert(sizeof(packed_payload) == 16);
 struct packed_line_payload {
   event_payload payload = event_payload::all;
   std::uint8_t reserved[3] = {};
-  std::uint32_t control = 0; ///< one in so many events of the line keeps everything; 0: none
+  std::uint32_t control = 0; ///< one in this many events of the line keeps everything; 0: none
 };
 static_assert(sizeof(packed_line_payload) == 8);
 

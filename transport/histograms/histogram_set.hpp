@@ -59,7 +59,7 @@ struct histogram_set {
   std::uint32_t node = 0;
   std::optional<std::uint32_t> spill; ///< nothing: a whole run, or several spills
   std::uint32_t settings = 0;         ///< hash of the selection's settings (docs/formats.md)
-  std::uint32_t one_in = 1;           ///< one event in so many is sampled
+  std::uint32_t one_in = 1;           ///< one event in this many is sampled
   std::uint64_t left_out = 0;         ///< events without room (max_frame_spills)
   histogram_sums sums;
 };

@@ -30,7 +30,7 @@ constexpr mode_t public_mode = 0644;
 constexpr mode_t public_forbidden = 0; ///< anybody may read it
 constexpr std::string_view secret_remark = "# koto-l3 secret key: nobody else may read it";
 constexpr std::string_view public_remark = "# koto-l3 public key";
-/// Some editors write it at the begin of a UTF-8 file.
+/// Some editors write it at the start of a UTF-8 file.
 constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
 
 [[noreturn]] void fail(const std::string& what) { throw std::runtime_error(what); }
@@ -95,7 +95,7 @@ bool is_remark(const std::string& line) { return line == "#" || line.starts_with
 std::vector<named_key> keys_in(const std::string& path, mode_t forbidden) {
   const std::string all = content_of(path, forbidden);
   // A likely mistake, which would make the key useless or send the secret to the peer. In an
-  // allow-list it may be behind other keys, because such lists are concatenated from files.
+  // allow-list it may be after other keys, because such lists are concatenated from files.
   if (forbidden == public_forbidden && all.find(secret_remark) != all.npos)
     fail(path + " holds a secret key; a public key is needed here");
   std::istringstream content(all);

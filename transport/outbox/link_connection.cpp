@@ -21,7 +21,7 @@ namespace l3 {
 namespace {
 
 // Options of ZeroMQ. Acknowledgements keep the data safe. The kernel finds a dead connection, not
-// heartbeats of ZeroMQ: on a slow line their answer waits behind a block for longer than a dead
+// heartbeats of ZeroMQ: on a slow link their answer waits behind a block for longer than a dead
 // peer is silent. No message is queued for a missing connection: those of a broken one are dropped,
 // and the forwarder sends them again. The send mark only limits the memory of a stalled connection.
 /// Also the time for which the kernel sends the same bytes again.

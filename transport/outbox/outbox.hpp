@@ -62,7 +62,7 @@ public:
   void seal();
   [[nodiscard]] bool has_open_block() const { return open_.events != 0; }
   /// Entries (format/block_entries.hpp) that are written once in the stream. They wait until a
-  /// block with room for them begins, and go behind its settings. Returns false if they are too
+  /// block with room for them begins, and go after its settings. Returns false if they are too
   /// long, or too many bytes already wait.
   [[nodiscard]] bool add_once(std::vector<std::byte> entries);
   /// Limit of the waiting bytes.
@@ -113,7 +113,7 @@ private:
     std::uint32_t holds = 0;
   };
 
-  /// The block to which events are added, behind the room for its header. Its checksum is computed
+  /// The block to which events are added, after the room for its header. Its checksum is computed
   /// while the copy is still in the cache: later it would cost a read from memory, and the bytes
   /// would wait unprotected.
   struct open_block {
@@ -123,8 +123,8 @@ private:
     std::uint32_t payload_crc = 0;
     time_point oldest = never;    ///< completion time of the oldest event
     std::uint64_t last_batch = 0; ///< the last batch that ends in it; 0: none
-    bool with_settings = false;   ///< room is reserved for them behind the events
-    std::vector<std::byte> once;  ///< likewise, behind the settings
+    bool with_settings = false;   ///< room is reserved for them after the events
+    std::vector<std::byte> once;  ///< likewise, after the settings
   };
 
   [[nodiscard]] bool make_room(std::size_t bytes);
@@ -162,7 +162,7 @@ private:
 
   // Only the filling thread uses these.
   open_block open_;
-  std::uint64_t sealed_end_ = 0; ///< earliest begin of the next block
+  std::uint64_t sealed_end_ = 0; ///< earliest start of the next block
   std::uint64_t next_time_ = 0;
   std::uint64_t since_settings_ = 0;        ///< bytes of blocks since the last block with settings
   std::deque<std::vector<std::byte>> once_; ///< each waits for a block
@@ -172,7 +172,7 @@ private:
   std::atomic<std::uint64_t> sealed_{0}; ///< last sequence number
   std::atomic<std::uint64_t> stored_{0};
   std::atomic<std::uint64_t> reused_{0};
-  std::atomic<std::uint64_t> tail_{0};      ///< begin of the oldest block in use
+  std::atomic<std::uint64_t> tail_{0};      ///< start of the oldest block in use
   std::atomic<std::uint64_t> time_tail_{0}; ///< likewise in times_
 
   counter events_appended_, bytes_appended_;

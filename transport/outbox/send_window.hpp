@@ -62,7 +62,7 @@ public:
   void take(const link_header& header, std::string_view body, time_point now);
   /// The next block was sent.
   void sent(const held_block& block, time_point now, std::size_t way = 0);
-  /// Without progress for this time, the first block that is not stored and those behind it are
+  /// Without progress for this time, the first block that is not stored and those after it are
   /// sent again. This is not done while the block's memory is still held, because then it has not
   /// been sent, and a second copy would only queue behind it. Each further copy waits twice as
   /// long, up to a limit, and until the receiver has answered since the previous copy; without an

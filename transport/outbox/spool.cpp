@@ -59,7 +59,7 @@ std::error_code spool::append(std::span<const std::byte> block) {
   return {};
 }
 
-/// Writes behind the segment's last block.
+/// Writes after the segment's last block.
 std::error_code spool::write(std::span<const std::byte> block) {
   if (const auto error = prepare_segment(block.size())) return error;
   const auto offset = segment_.end();

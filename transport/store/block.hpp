@@ -62,7 +62,7 @@ void set_settings(block_header& header, std::size_t bytes);
 [[nodiscard]] inline std::uint32_t events_bytes(const block_header& header) {
   return header.payload_bytes - header.settings_bytes;
 }
-/// A copy of a block without settings, with settings added behind its events.
+/// A copy of a block without settings, with settings added after its events.
 [[nodiscard]] std::vector<std::byte> with_settings(std::span<const std::byte> block,
                                                    block_header header,
                                                    std::span<const std::byte> settings);

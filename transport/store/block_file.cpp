@@ -31,7 +31,7 @@ std::string digits(std::uint64_t number) {
   return text;
 }
 
-/// Removes the text and the number behind it from the front. Returns false if the text differs.
+/// Removes the text and the number after it from the front. Returns false if the text differs.
 template <class Number>
 bool take(std::string_view& from, std::string_view text, Number& number) {
   if (!from.starts_with(text)) return false;

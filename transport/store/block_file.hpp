@@ -106,7 +106,7 @@ public:
   [[nodiscard]] std::error_code check() const;
   /// Its contents are in doubt.
   void give_up() { sound_ = false; }
-  /// Removes the blocks behind this place. If that fails, the next start skips them.
+  /// Removes the blocks after this place. If that fails, the next start skips them.
   void cut(std::uint64_t end);
 
   [[nodiscard]] int descriptor() const { return file_.get(); }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t alignment = 8;
 
-/// The bytes behind the KOTO records of the mask; nothing if one is missing.
+/// The bytes after the KOTO records of the mask; nothing if one is missing.
 std::optional<std::span<const std::byte>> behind_records(std::span<const std::byte> data,
                                                          std::uint32_t records) {
   for (int record = 0; record < l2::waveforms_per_board; ++record) {
@@ -237,7 +237,7 @@ bool packed_event_view::well_formed(std::optional<codec_id> codec) {
 
 namespace {
 
-/// Takes the rows at the front of `bytes`, which then begins behind them.
+/// Takes the rows at the front of `bytes`, which then begins after them.
 template <class Row>
 std::vector<Row> take(std::span<const std::byte>& bytes, std::size_t count) {
   std::vector<Row> rows(count);

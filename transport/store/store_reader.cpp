@@ -99,7 +99,7 @@ std::optional<stored_block> store_file::whole_block_at(std::uint64_t offset) con
   return block;
 }
 
-/// Finds the next block behind a damaged header by its magic number and header checksum. Afterwards
+/// Finds the next block after a damaged header by its magic number and header checksum. Afterwards
 /// no valid block begins before `offset`.
 std::optional<stored_block> store_file::search_from(std::uint64_t& offset) const {
   const auto magic = block_header{}.magic;
@@ -152,7 +152,7 @@ std::optional<stored_block> store_file::next() {
   check_head();
   auto block = whole_block_at(next_);
   if (!block) {
-    // This is the end, an incomplete block, or damage: the bytes behind it tell.
+    // This is the end, an incomplete block, or damage: the bytes after it tell.
     searched_ = std::max(searched_, next_ + 1);
     block = search_from(searched_);
     searched_ = 0; // also at the end, where more may be written

@@ -30,7 +30,7 @@ struct stored_block {
   [[nodiscard]] std::uint64_t end() const { return payload_offset() + header.payload_bytes; }
 };
 
-/// The end of a block file behind its last whole block: torn by a crash, truncated, or a block
+/// The end of a block file after its last whole block: torn by a crash, truncated, or a block
 /// being written.
 struct torn_end {
   std::string path;
@@ -66,15 +66,15 @@ public:
   [[nodiscard]] bool read(std::uint64_t offset, std::span<std::byte> to) const;
   /// Reads the block's packed events and checks the payload's checksum.
   [[nodiscard]] bool read_payload(const stored_block& block, std::vector<std::byte>& payload) const;
-  /// Reads the settings behind the events, checked likewise; empty if there are none.
+  /// Reads the settings after the events, checked likewise; empty if there are none.
   [[nodiscard]] bool read_settings(const stored_block& block,
                                    std::vector<std::byte>& settings) const;
-  /// Reads all entries behind the events: settings, and entries written once
+  /// Reads all entries after the events: settings, and entries written once
   /// (format/block_entries.hpp).
   [[nodiscard]] bool read_entries(const stored_block& block, std::vector<std::byte>& entries) const;
   [[nodiscard]] bool payload_is_right(const stored_block& block) const;
   [[nodiscard]] std::uint64_t size() const; ///< current size
-  /// The bytes behind the last whole block; call it after next() has returned that block.
+  /// The bytes after the last whole block; call it after next() has returned that block.
   [[nodiscard]] std::optional<torn_end> torn() const;
   /// Set if the disk refused to read a part, or to tell the file's length. Blocks not found since
   /// the file was opened may still exist.

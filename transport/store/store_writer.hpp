@@ -5,7 +5,7 @@
 // process; with `sync` also a power cut. Without it they are flushed within seconds, and the next
 // commit reports a failed flush; from then on commits flush, until one succeeds. A full disk is a
 // state: append() returns the error, leaves no partial block, and may be called again. A start cuts
-// off torn ends. Blocks behind a damaged place stay, but do not prove that the blocks in it were
+// off torn ends. Blocks after a damaged place stay, but do not prove that the blocks in it were
 // stored (stored_numbers).
 #pragma once
 

@@ -13,8 +13,8 @@
 namespace l3 {
 
 /// The stored blocks of a session that its daemon may be told about. A power cut may have left a
-/// whole block behind a damaged one. The daemon still has both. If it were told that the later one
-/// is the last stored, it would drop the earlier. So blocks behind such damage wait here until no
+/// whole block after a damaged one. The daemon still has both. If it were told that the later one
+/// is the last stored, it would drop the earlier. So blocks after such damage wait here until no
 /// block before them is missing, because it came again or the daemon says that it no longer needs
 /// it.
 class stored_numbers {

@@ -20,7 +20,7 @@ std::string text_of(const fs::path& file) {
   return read_input(file, most_bytes).text;
 }
 
-/// The number behind `key` and spaces; 0 if there is none, as for "max".
+/// The number after `key` and spaces; 0 if there is none, as for "max".
 std::uint64_t number_behind(std::string_view key, std::string_view text) {
   const std::size_t at = text.find(key);
   if (at == text.npos) return 0;

@@ -118,7 +118,8 @@ const row rows[] = {
        });
      },
      severity::critical, losing::now,
-     "600 datagrams are of a spill far from the current one; likely cause: level 2 was reset, or "
+     "600 datagrams belong to a spill far from the current one; likely cause: level 2 was reset, "
+     "or "
      "the spill counter of crates is wrong; begin a new run (`koto-l3 run stop`, then `koto-l3 run "
      "start`; without run control restart the daemon); other signs: 100 fragments came after their "
      "events had ended"},
