@@ -13,6 +13,7 @@ namespace l3 {
 namespace {
 
 constexpr std::size_t alignment = 8;
+constexpr unsigned no_form = 128; // of a board
 
 /// The bytes after the KOTO records of the mask; nothing if one is missing.
 std::optional<std::span<const std::byte>> behind_records(std::span<const std::byte> data,
@@ -48,15 +49,21 @@ bool is_row(packed_line_payload row) {
 
 std::optional<packed_event_view> packed_event_view::parse(std::span<const std::byte> bytes,
                                                           std::optional<codec_id> codec) {
+  if (bytes.size() < sizeof(packed_event)) return std::nullopt;
+  const auto length = load<packed_event>(bytes.data()).bytes;
+  if (length > bytes.size()) return std::nullopt;
+  auto view = parse_tables(bytes.first(length), codec);
+  return view && view->data_well_formed() ? view : std::nullopt;
+}
+
+std::optional<packed_event_view> packed_event_view::parse_tables(std::span<const std::byte> bytes,
+                                                                 std::optional<codec_id> codec) {
   packed_event_view view;
   if (bytes.size() < sizeof(packed_event)) return std::nullopt;
   view.header_ = load<packed_event>(bytes.data());
-  if (view.header_.bytes < sizeof(packed_event) || view.header_.bytes > bytes.size()) {
-    return std::nullopt;
-  }
-  view.bytes_ = bytes.first(view.header_.bytes);
-  if (!view.well_formed(codec)) return std::nullopt;
-  return view;
+  if (view.header_.bytes < sizeof(packed_event)) return std::nullopt;
+  view.bytes_ = bytes.first(std::min<std::size_t>(bytes.size(), view.header_.bytes));
+  return view.tables_well_formed(codec) ? std::optional(view) : std::nullopt;
 }
 
 packed_fragment packed_event_view::fragment(std::uint32_t index) const {
@@ -90,13 +97,14 @@ packed_line_payload packed_event_view::payload_of_line(std::uint32_t index) cons
 }
 
 std::size_t packed_event_view::summary_offset() const {
-  return round_up(sizeof(packed_event) + header_.fragments * sizeof(packed_fragment) +
-                      std::size_t{header_.boards} * sizeof(packed_board),
-                  alignment);
+  return data_offset() - header_.payload_bytes - header_.summary_bytes;
 }
 
-std::size_t packed_event_view::data_offset() const {
-  return summary_offset() + header_.summary_bytes + header_.payload_bytes;
+std::size_t packed_event_view::data_offset(const packed_event& header) {
+  return round_up(sizeof(packed_event) + header.fragments * sizeof(packed_fragment) +
+                      std::size_t{header.boards} * sizeof(packed_board),
+                  alignment) +
+         header.summary_bytes + header.payload_bytes;
 }
 
 std::span<const std::byte> packed_event_view::behind_tables() const {
@@ -159,9 +167,8 @@ std::size_t strong_group_bytes(std::span<const std::byte> bytes) {
 
 } // namespace
 
+/// Its bytes lie within the event.
 bool packed_event_view::board_well_formed(packed_board board, std::size_t at) const {
-  constexpr unsigned no_form = 128;
-  if (at + board.bytes > bytes_.size() || (board.form & no_form) != 0) return false;
   if ((board.form & board_raw) != 0)
     return (board.form & (board_limited | board_features | board_strong)) == 0;
   auto data = bytes_.subspan(at, board.bytes);
@@ -191,30 +198,29 @@ bool packed_event_view::board_well_formed(packed_board board, std::size_t at) co
 }
 
 /// Without a block, the first board with a codec determines it.
-bool packed_event_view::well_formed(std::optional<codec_id> codec) {
+bool packed_event_view::tables_well_formed(std::optional<codec_id> codec) {
   if (header_.bytes % alignment != 0 || header_.summary_bytes % alignment != 0) return false;
   if (header_.spill > l2::spill_mask || header_.number == 0) return false;
   std::size_t at = data_offset();
   if (at > bytes_.size() || !are_zeros(behind_tables()) || !payload_well_formed()) return false;
-  std::uint64_t boards = 0;
+  std::uint32_t boards = 0;
   int last_crate = -1;
   for (std::uint32_t i = 0; i < header_.fragments; ++i) {
     const packed_fragment f = fragment(i);
     if (f.crate <= last_crate) return false;
     last_crate = f.crate;
     if (f.bytes > l2::max_fragment_bytes) return false;
-    if (boards + f.boards > header_.boards) return false;
+    if (f.boards > header_.boards - boards) return false;
     if (f.form == fragment_form::raw) {
       if (f.boards != 0) return false;
       at += f.bytes;
     } else if (f.form == fragment_form::boards) {
       std::size_t original = l2::fragment_header_bytes + l2::fragment_trailer_bytes;
       int last_slot = l2::first_slot - 1;
-      for (std::uint32_t j = 0; j < f.boards; ++j) {
-        const packed_board b = board(static_cast<std::uint32_t>(boards) + j);
-        if (b.slot <= last_slot || b.slot > l2::last_slot) return false;
+      for (const std::uint32_t end = boards + f.boards; boards < end; ++boards) {
+        const packed_board b = board(boards);
+        if (b.slot <= last_slot || b.slot > l2::last_slot || (b.form & no_form) != 0) return false;
         last_slot = b.slot;
-        if (!board_well_formed(b, at)) return false;
         if ((b.form & (board_raw | board_limited)) == 0) { // a limited board has KOTO records
           const codec_id of_board = is_group(b) ? codec_id::strong : codec_id::koto;
           if (codec.value_or(of_board) != of_board) return false;
@@ -225,14 +231,26 @@ bool packed_event_view::well_formed(std::optional<codec_id> codec) {
         original += original_bytes(b);
       }
       if (original != f.bytes) return false;
-      boards += f.boards;
     } else {
       return false;
     }
-    if (at > bytes_.size()) return false;
   }
-  return boards == header_.boards && round_up(at, alignment) == bytes_.size() &&
-         are_zeros(bytes_.subspan(at));
+  return boards == header_.boards && round_up(at, alignment) == header_.bytes;
+}
+
+bool packed_event_view::data_well_formed() const {
+  std::size_t at = data_offset();
+  std::uint32_t boards = 0;
+  for (std::uint32_t i = 0; i < header_.fragments; ++i) {
+    const packed_fragment f = fragment(i);
+    if (f.form == fragment_form::raw) at += f.bytes;
+    for (std::uint32_t j = 0; j < f.boards; ++j) {
+      const packed_board b = board(boards++);
+      if (!board_well_formed(b, at)) return false;
+      at += b.bytes;
+    }
+  }
+  return are_zeros(bytes_.subspan(at));
 }
 
 namespace {

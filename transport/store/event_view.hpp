@@ -51,6 +51,10 @@ public:
   /// nothing for an event without a block, as in a frame's output.
   [[nodiscard]] static std::optional<packed_event_view>
   parse(std::span<const std::byte> bytes, std::optional<codec_id> codec = std::nullopt);
+  /// Checks all but the boards' data, of which none are read: `bytes` may end behind the tables,
+  /// at data_offset(). Only its tables, its summary and its payload table may be used then.
+  [[nodiscard]] static std::optional<packed_event_view>
+  parse_tables(std::span<const std::byte> bytes, std::optional<codec_id> codec = std::nullopt);
 
   [[nodiscard]] const packed_event& header() const { return header_; }
   [[nodiscard]] event_key key() const { return {header_.spill, header_.number}; }
@@ -61,6 +65,9 @@ public:
   [[nodiscard]] packed_board board(std::uint32_t index) const; ///< counted over all fragments
   /// Offset of the data of fragment `index`, and the number of boards before it.
   [[nodiscard]] std::pair<std::size_t, std::uint32_t> start_of(std::uint32_t index) const;
+  /// Where the data of the first board or raw fragment begin.
+  [[nodiscard]] std::size_t data_offset() const { return data_offset(header_); }
+  [[nodiscard]] static std::size_t data_offset(const packed_event& header);
   [[nodiscard]] std::span<const std::byte> summary() const;
   [[nodiscard]] std::uint32_t payload_lines() const; ///< 0: no line limits the payload
   // Only if payload_lines() is not 0:
@@ -73,13 +80,13 @@ public:
 
 private:
   packed_event_view() = default;
-  [[nodiscard]] bool well_formed(std::optional<codec_id> codec);
+  [[nodiscard]] bool tables_well_formed(std::optional<codec_id> codec);
+  [[nodiscard]] bool data_well_formed() const;
   [[nodiscard]] bool board_well_formed(packed_board board, std::size_t at) const;
   [[nodiscard]] bool payload_well_formed() const;
   [[nodiscard]] std::size_t summary_offset() const;
   /// From the end of the board table on.
   [[nodiscard]] std::span<const std::byte> behind_tables() const;
-  [[nodiscard]] std::size_t data_offset() const;
 
   packed_event header_;
   std::uint32_t limited_boards_ = 0;
