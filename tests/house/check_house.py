@@ -6,7 +6,7 @@ import pathlib
 import re
 import sys
 
-ROOMS = ["daemon", "receiver", "monitor", "transport", "gpu", "selection", "config", "tools", "bench", "tests", "deploy"]
+ROOMS = ["daemon", "receiver", "monitor", "transport", "gpu", "selection", "reading", "config", "tools", "bench", "tests", "deploy"]
 SOURCES = {".hpp", ".cpp", ".cu", ".cuh", ".hip"}
 HOST_LIBRARIES = re.compile(r"^(boost/|spdlog/|fmt/|toml\+\+/|zmq|prometheus/|CLI/|rapidcheck)")
 
@@ -43,6 +43,7 @@ MAY_INCLUDE = {
     "selection/trigger": ["selection/detector", "selection/histograms", "selection/algorithms", "selection/sequence", "config/toml", *GPU],
     "selection/engine": ["selection/packing", "selection/sequence", "selection/algorithms", "selection/histograms", "selection/detector",
                          *GPU],
+    "reading": ["transport", "gpu", "selection"],
     "config": ["config/toml", "/settings.hpp", "/selection_files.hpp", *FORMAT],
     "monitor": ["transport/accounting", "transport/system", *FORMAT],
     "receiver": ["monitor", "transport", "config"],

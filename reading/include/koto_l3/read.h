@@ -55,7 +55,7 @@ int64_t l3_read_refresh(l3_reader* reader);
 /* The tables, and the fields of each; l3_read_fields has their types, units and meanings.
  *
  * EVENTS     a row for each event
- *              session run node settings (row of SETTINGS; 0xffffffff: none) spill number state
+ *              session run node settings (row of SETTINGS) spill number state
  *              flags kept_waveforms reference_time bytes
  *              selected (1: it has a summary; if 0, all below are 0 or null) settings_hash fired
  *              kept_by vetoes unknown trigger status photons_found asked control
@@ -66,7 +66,8 @@ int64_t l3_read_refresh(l3_reader* reader);
  * SESSIONS   a row for each session: session run node settings blocks events left_out bytes begin
  *            end
  * SETTINGS   a row for each set of settings: hash (0: no selection) record; texts: software menu
- *            detector calibration
+ *            detector calibration. A session without settings has a row with empty texts, and the
+ *            readout of KOTO
  * LINES      a row for each line of each SETTINGS: settings bit id prescale payload control
  *            priority; text: name
  * COUNTERS   a row for each counter of each SETTINGS: settings bit threshold from to modules; text:

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of koto_l3/read.h: no exception leaves them, and ranges are divided among threads.
+#pragma GCC visibility push(default)
+#include "reading/include/koto_l3/read.h"
+#pragma GCC visibility pop
+
+#include <algorithm>
+#include <exception>
+#include <new>
+#include <numeric>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+
+#include "reading/pulses.hpp"
+#include "reading/schema.hpp"
+#include "reading/tables.hpp"
+#include "reading/waveforms.hpp"
+
+struct l3_reader {
+  l3::reading::stored_data data;
+};
+
+namespace l3::reading {
+namespace {
+
+thread_local std::string error_text; // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+
+/// Calls f, or notes why it failed.
+template <class F, class Result>
+Result guarded(Result failure, const F& f) noexcept {
+  try {
+    try {
+      return f();
+    } catch (const std::bad_alloc&) {
+      error_text = "there is not enough memory";
+    } catch (const std::exception& e) {
+      error_text = e.what();
+    }
+  } catch (...) { // no memory for the text
+    error_text.clear();
+  }
+  return failure;
+}
+
+std::uint64_t row_at(const l3_read_range& range, std::uint64_t i) {
+  return range.rows != nullptr ? range.rows[i] : range.first + i;
+}
+
+/// Calls f(reader, unit, i, j) for places i … j − 1 of the range, whose events are in one unit, in
+/// several threads, and returns the sum of its results.
+template <class F>
+std::int64_t for_units(const stored_data& from, const l3_read_range& range, int threads,
+                       const F& f) {
+  static_cast<void>(from.settings()); // once, before threads use them
+  std::uint64_t wanted = threads > 0 ? static_cast<std::uint64_t>(threads)
+                                     : std::max(1U, std::thread::hardware_concurrency());
+  wanted = std::clamp<std::uint64_t>(wanted, 1, std::max<std::uint64_t>(range.count, 1));
+  std::vector<std::int64_t> sums(wanted);
+  std::vector<std::exception_ptr> failed(wanted);
+  const auto work = [&](std::uint64_t n) {
+    try {
+      payload_reader in(from);
+      const std::uint64_t end = range.count * (n + 1) / wanted;
+      for (std::uint64_t i = range.count * n / wanted, j = i; i < end; i = j) {
+        const unit& u = from.unit_of(row_at(range, i));
+        for (j = i + 1; j < end && row_at(range, j) - u.first_event < u.events;) ++j;
+        sums[n] += f(in, u, i, j);
+      }
+    } catch (...) {
+      failed[n] = std::current_exception();
+    }
+  };
+  {
+    std::vector<std::jthread> others;
+    for (std::uint64_t n = 1; n < wanted; ++n) others.emplace_back(work, n);
+    work(0);
+  }
+  for (const std::exception_ptr& e : failed)
+    if (e) std::rethrow_exception(e);
+  return std::accumulate(sums.begin(), sums.end(), std::int64_t{0});
+}
+
+std::uint32_t index_in(const unit& u, const l3_read_range& range, std::uint64_t i) {
+  return static_cast<std::uint32_t>(row_at(range, i) - u.first_event);
+}
+
+/// The channels of a call, planned for the settings of each session.
+class call_plans {
+public:
+  call_plans(const stored_data& from, std::span<const channel_address> channels,
+             std::uint32_t length) {
+    if (length != l2::waveform_samples && length != 4 * l2::waveform_samples)
+      throw std::invalid_argument("a waveform has 64 or 256 samples");
+    for (const loaded_settings& s : from.settings())
+      plans_.emplace_back(s.crates(), channels, length);
+  }
+  [[nodiscard]] const channel_plan& of(const stored_data& from, const unit& u) const {
+    return plans_[from.settings_of(u)];
+  }
+
+private:
+  std::deque<channel_plan> plans_;
+};
+
+std::span<const channel_address> channels_at(const std::uint8_t* channels, std::size_t n) {
+  static_assert(sizeof(channel_address) == 3);
+  return {reinterpret_cast<const channel_address*>(channels), n};
+}
+
+void mark_damaged(std::span<std::uint8_t> state) {
+  std::ranges::fill(state, std::uint8_t{L3_READ_DAMAGED});
+}
+
+/// Whether waveforms of the unit can be read. A call that wants most of them reads and verifies the
+/// whole unit, and few events of a verified one alone.
+bool open_unit(payload_reader& in, const unit& u, std::uint64_t events, bool dense) {
+  if (!in.may_read(u)) return false;
+  const bool few = u.checked == unit::sum::right && 2 * events < u.events;
+  return !dense || few || in.load(u);
+}
+
+/// Returns false if the event is damaged, and reports that.
+bool read_samples(payload_reader& in, const unit& u, std::uint32_t index, const readout& crates,
+                  const channel_plan& plan, const event_target& to) {
+  bool good = false;
+  if (u.spill) {
+    good = decode_record(u, in.part(u, 0, u.bytes), crates, plan, to);
+  } else {
+    const auto [at, length] = in.place(u, index);
+    const auto tables = packed_event_view::parse_tables(in.front(u, index), u.codec);
+    if (tables)
+      good = decode_event(*tables, {in, u, at}, plan, to);
+    else
+      mark_damaged(to.state), std::ranges::fill(to.samples, std::uint16_t{0});
+    if (length == 0) return false; // reported with its block
+  }
+  if (!good) in.from().report(u, "an event of this block is damaged", 1);
+  return good;
+}
+
+bool read_pulses(payload_reader& in, const unit& u, std::uint32_t index, pulse_measurer& by,
+                 const pulse_target& to) {
+  const auto [at, length] = in.place(u, index);
+  if (length == 0) return false;
+  const auto event = packed_event_view::parse(in.part(u, at, length), u.codec);
+  if (event && by.measure(*event, to)) return true;
+  in.from().report(u, "an event of this block is damaged", 1);
+  return false;
+}
+
+/// Calls f(reader, unit, place in the range, plan) for each event.
+template <class F>
+std::int64_t for_events(const stored_data& from, const l3_read_range& range, int threads,
+                        const F& f) {
+  return for_units(from, range, threads,
+                   [&](payload_reader& in, const unit& u, std::uint64_t i, std::uint64_t end) {
+                     std::int64_t damaged = 0;
+                     for (; i < end; ++i) damaged += f(in, u, i) ? 0 : 1;
+                     return damaged;
+                   });
+}
+
+} // namespace
+} // namespace l3::reading
+
+using namespace l3::reading; // NOLINT(google-build-using-namespace): the functions are C's
+
+const char* l3_read_version() { return L3_VERSION; }
+
+const char* l3_read_error() { return error_text.c_str(); }
+
+l3_reader* l3_read_open(const char* path, unsigned flags) {
+  return guarded(static_cast<l3_reader*>(nullptr), [&] {
+    return new l3_reader{
+        stored_data(path, (flags & L3_READ_SKIP_DAMAGED) != 0, (flags & L3_READ_CHECK_ALL) != 0)};
+  });
+}
+
+void l3_read_close(l3_reader* reader) { delete reader; }
+
+std::int64_t l3_read_refresh(l3_reader* reader) {
+  return guarded(std::int64_t{-1}, [&] {
+    reader->data.refresh();
+    return static_cast<std::int64_t>(reader->data.events());
+  });
+}
+
+std::size_t l3_read_fields(l3_read_table table, const l3_read_field** fields) {
+  const auto all = fields_of(table);
+  if (fields != nullptr) *fields = all.data();
+  return all.size();
+}
+
+std::int64_t l3_read_size(const l3_reader* reader, l3_read_table table) {
+  return guarded(std::int64_t{-1}, [&] {
+    const std::int64_t n = table_size(reader->data, table);
+    if (n < 0) throw std::invalid_argument("this table has no rows of its own");
+    return n;
+  });
+}
+
+std::int64_t l3_read_rows(const l3_reader* reader, l3_read_table table, const l3_read_range* range,
+                          void* const* columns, int threads) {
+  return guarded(std::int64_t{-1}, [&]() -> std::int64_t {
+    const stored_data& from = reader->data;
+    if (table != L3_READ_EVENTS) {
+      for (std::uint64_t i = 0; i < range->count; ++i)
+        write_table_row(from, table, row_at(*range, i), i, columns);
+      return 0;
+    }
+    constexpr std::size_t of_index = 4; // session, run, node, settings
+    const std::span wanted(columns, fields_of(table).size());
+    const bool reads = wants_any(wanted.subspan(of_index));
+    return for_events(from, *range, threads,
+                      [&](payload_reader& in, const unit& u, std::uint64_t i) {
+                        event_row row;
+                        row.in = &u;
+                        if (reads) row = read_event(in, u, index_in(u, *range, i));
+                        write_event(from, row, i, columns);
+                        return !row.damaged;
+                      });
+  });
+}
+
+std::int64_t l3_read_lists(const l3_reader* reader, l3_read_table table, const l3_read_range* range,
+                           std::uint64_t* offsets, void* const* columns, std::uint64_t room,
+                           int threads) {
+  return guarded(std::int64_t{-1}, [&] {
+    const stored_data& from = reader->data;
+    if (table != L3_READ_PHOTONS && table != L3_READ_HITS && table != L3_READ_DECISIONS)
+      throw std::invalid_argument("this table has no lists");
+    offsets[0] = 0;
+    for_events(from, *range, threads, [&](payload_reader& in, const unit& u, std::uint64_t i) {
+      offsets[i + 1] = list_size(read_event(in, u, index_in(u, *range, i)), table);
+      return true;
+    });
+    std::partial_sum(offsets, offsets + range->count + 1, offsets);
+    const std::uint64_t rows = offsets[range->count];
+    if (columns != nullptr && rows <= room)
+      for_events(from, *range, threads, [&](payload_reader& in, const unit& u, std::uint64_t i) {
+        write_list(read_event(in, u, index_in(u, *range, i)), table, offsets[i], columns);
+        return true;
+      });
+    return static_cast<std::int64_t>(rows);
+  });
+}
+
+const char* l3_read_text(const l3_reader* reader, l3_read_table table, std::uint64_t row,
+                         const char* field, std::size_t* bytes) {
+  return guarded(static_cast<const char*>(nullptr), [&] {
+    const std::string* const text = table_text(reader->data, table, row, field);
+    if (text == nullptr) throw std::invalid_argument("this table has no such text");
+    if (bytes != nullptr) *bytes = text->size();
+    return text->c_str();
+  });
+}
+
+std::int64_t l3_read_samples(const l3_reader* reader, const l3_read_range* range,
+                             const std::uint8_t* channels, std::size_t n_channels,
+                             std::uint32_t length, std::uint16_t* samples, std::uint8_t* state,
+                             int threads) {
+  return guarded(std::int64_t{-1}, [&] {
+    const stored_data& from = reader->data;
+    const call_plans plans(from, channels_at(channels, n_channels), length);
+    const auto decode = [&](payload_reader& in, const unit& u, std::uint64_t i, std::uint64_t end) {
+      const channel_plan& plan = plans.of(from, u);
+      const l3::readout& crates = from.settings()[from.settings_of(u)].crates();
+      constexpr std::uint32_t sparse = 8;
+      const bool dense = u.spill || plan.boards() * sparse >= crates.boards();
+      const bool readable = open_unit(in, u, end - i, dense);
+      std::int64_t damaged = 0;
+      for (; i < end; ++i) {
+        const event_target to{{samples + i * n_channels * length, n_channels * length},
+                              {state + i * n_channels, n_channels}};
+        if (readable) {
+          damaged += read_samples(in, u, index_in(u, *range, i), crates, plan, to) ? 0 : 1;
+        } else {
+          mark_damaged(to.state);
+          std::ranges::fill(to.samples, std::uint16_t{0});
+          ++damaged;
+        }
+      }
+      return damaged;
+    };
+    return for_units(from, *range, threads, decode);
+  });
+}
+
+std::int64_t l3_read_pulses(const l3_reader* reader, const l3_read_range* range,
+                            const std::uint8_t* channels, std::size_t n_channels,
+                            std::uint32_t length, void* const* columns, std::uint8_t* state,
+                            int threads) {
+  return guarded(std::int64_t{-1}, [&] {
+    const stored_data& from = reader->data;
+    const call_plans plans(from, channels_at(channels, n_channels), length);
+    const std::size_t rows = n_channels * (length / l3::l2::waveform_samples);
+    const auto measure = [&](payload_reader& in, const unit& u, std::uint64_t i,
+                             std::uint64_t end) {
+      const l3::loaded_selection* const selection =
+          from.settings()[from.settings_of(u)].selection();
+      const bool readable = selection != nullptr && open_unit(in, u, end - i, true);
+      std::optional<pulse_measurer> by;
+      if (readable) by.emplace(*selection, plans.of(from, u));
+      std::int64_t damaged = 0;
+      for (; i < end; ++i) {
+        const pulse_target to{columns, i * rows, {state + i * n_channels, n_channels}};
+        clear_pulses(to, rows, selection == nullptr ? L3_READ_NO_SETTINGS : L3_READ_DAMAGED);
+        const bool good = readable && read_pulses(in, u, index_in(u, *range, i), *by, to);
+        damaged += good || selection == nullptr ? 0 : 1;
+      }
+      return damaged;
+    };
+    return for_units(from, *range, threads, measure);
+  });
+}
+
+std::int64_t l3_read_check(const l3_reader* reader, const l3_read_range* range, int threads) {
+  return guarded(std::int64_t{-1}, [&] {
+    return for_units(reader->data, *range, threads,
+                     [&](payload_reader& in, const unit& u, std::uint64_t i, std::uint64_t end) {
+                       return in.check(u) ? 0 : static_cast<std::int64_t>(end - i);
+                     });
+  });
+}

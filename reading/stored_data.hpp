@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a reader knows of a store, a spool, one of their files, or level-2 data: the place of every
+// block or record, without its payload, and the sessions with their settings. Units are only added,
+// so that numbers of events and addresses of units stay valid.
+//
+// Const members may be called by several threads. What is read late (places of events in a block,
+// checksums, settings, damage) is guarded here.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "reading/loaded_settings.hpp"
+#include "transport/format/block.hpp"
+#include "transport/store/store_reader.hpp"
+
+namespace l3::reading {
+
+/// A block, or an event record of level-2 data: bytes under one checksum.
+struct unit {
+  std::uint32_t file = 0;    ///< index
+  std::uint32_t session = 0; ///< index
+  std::uint64_t offset = 0;  ///< of the payload in its file
+  std::uint32_t bytes = 0;   ///< of the payload, settings included
+  std::uint32_t crc = 0;
+  std::uint32_t event_bytes = 0; ///< of the payload without settings
+  std::uint32_t events = 0;
+  std::uint64_t first_event = 0;
+  codec_id codec = codec_id::koto;
+  std::optional<std::uint32_t> spill{}; ///< of a record of level-2 data
+
+  mutable std::once_flag walked;
+  /// Where its events begin in the payload, and where the last one ends: of those that are there.
+  mutable std::vector<std::uint32_t> places;
+  enum class sum : std::uint8_t { unknown, right, wrong };
+  mutable std::atomic<sum> checked = sum::unknown;
+};
+
+struct session {
+  std::uint64_t number = 0;
+  std::uint32_t run = 0;
+  std::uint32_t node = 0;
+  std::uint64_t blocks = 0;
+  std::uint64_t events = 0;
+  std::uint64_t left_out = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t begin = 0; ///< ns since 1970: when its first and last block were sealed
+  std::uint64_t end = 0;
+  std::vector<const unit*> with_settings{}; ///< in the order in which to try them
+  mutable std::uint32_t settings = unread;  ///< index
+  static constexpr std::uint32_t unread = 0xffffffff;
+};
+
+struct damage {
+  std::string file;
+  std::string what;
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t events = 0;
+};
+
+class stored_data {
+public:
+  /// Throws std::runtime_error.
+  stored_data(std::filesystem::path path, bool skip_damaged, bool check_all);
+
+  void refresh();
+
+  [[nodiscard]] std::uint64_t events() const { return events_; }
+  /// The unit of an event; throws std::out_of_range.
+  [[nodiscard]] const unit& unit_of(std::uint64_t event) const;
+  [[nodiscard]] const std::deque<session>& sessions() const { return sessions_; }
+  [[nodiscard]] const session& session_of(const unit& u) const { return sessions_[u.session]; }
+  /// The settings of all sessions, each once.
+  [[nodiscard]] const std::deque<loaded_settings>& settings() const;
+  /// Index in settings(), which was called before.
+  [[nodiscard]] std::uint32_t settings_of(const unit& u) const;
+  [[nodiscard]] bool skips_damaged() const { return skip_damaged_; }
+  [[nodiscard]] bool checks_all() const { return check_all_; }
+
+  [[nodiscard]] file_descriptor opened(std::uint32_t file) const;
+  [[nodiscard]] std::string path_of(std::uint32_t file) const;
+
+  /// Notes damage if it is to be skipped; else throws std::runtime_error.
+  void report(damage found) const;
+  void report(const unit& u, const char* what, std::uint64_t events) const;
+  [[nodiscard]] std::size_t damages() const;
+  /// Stays at its address.
+  [[nodiscard]] const damage& damage_at(std::size_t row) const;
+
+private:
+  struct block_source {                  ///< a file of blocks
+    std::optional<block_file_name> name; ///< in a folder
+    std::optional<store_file> scan{};    ///< as long as blocks may come
+    std::uint64_t seen_end = sizeof(store_file_header);
+    std::uint64_t damaged = 0; ///< places reported
+    bool ended = false;        ///< no more blocks come
+  };
+
+  void add_files();
+  void read_headers(std::uint32_t file);
+  void read_records();
+  void add(const stored_block& block, std::uint32_t file);
+  [[nodiscard]] std::uint32_t session_of(std::uint64_t number, std::uint32_t run,
+                                         std::uint32_t node);
+  void read_settings() const;
+  [[nodiscard]] std::uint32_t settings_index(const session& s) const;
+
+  std::filesystem::path path_;
+  bool skip_damaged_;
+  bool check_all_;
+  bool is_folder_;
+  store_kind kind_ = store_kind::store;
+  std::deque<block_source> files_;
+  std::deque<unit> units_;
+  std::deque<session> sessions_;
+  std::map<std::tuple<std::uint64_t, std::uint32_t, std::uint32_t>, std::uint32_t> session_places_;
+  std::uint64_t events_ = 0;
+
+  // Level-2 data:
+  bool level2_ = false;
+  std::optional<readout> crates_;
+
+  mutable std::mutex settings_mutex_;
+  mutable std::deque<loaded_settings> settings_;
+  mutable std::map<std::string, std::uint32_t> known_settings_; ///< by their bytes
+  mutable std::mutex damage_mutex_;
+  mutable std::deque<damage> damage_;
+};
+
+/// Reads payloads, in one thread.
+class payload_reader {
+public:
+  explicit payload_reader(const stored_data& from) : from_(from) {}
+
+  [[nodiscard]] const stored_data& from() const { return from_; }
+  /// Reads the payload and verifies its checksum. Reports damage, and returns false for it.
+  [[nodiscard]] bool load(const unit& u);
+  [[nodiscard]] bool load_quietly(const unit& u);
+  /// Verifies the checksum, unless that is done.
+  [[nodiscard]] bool check(const unit& u) {
+    if (u.checked == unit::sum::right) return true;
+    return (u.checked == unit::sum::unknown || !from_.skips_damaged()) && load(u);
+  }
+  /// Whether the unit is not known to be damaged; verifies it if the reader is to check all.
+  [[nodiscard]] bool may_read(const unit& u) {
+    return (u.checked != unit::sum::wrong && !from_.checks_all()) || check(u);
+  }
+  /// Bytes of a payload, valid until the next call: of the loaded payload, or of the file; empty if
+  /// the file ends before.
+  [[nodiscard]] std::span<const std::byte> part(const unit& u, std::uint32_t at,
+                                                std::uint32_t bytes) {
+    return part(u, at, bytes, part_);
+  }
+  /// The bytes of event `index` of the unit up to the end of its tables, at least, valid until the
+  /// next call; empty if it is not there.
+  [[nodiscard]] std::span<const std::byte> front(const unit& u, std::uint32_t index);
+  /// Where event `index` begins in the payload, and its length; 0 if it is not there.
+  [[nodiscard]] std::pair<std::uint32_t, std::uint32_t> place(const unit& u, std::uint32_t index);
+
+private:
+  [[nodiscard]] bool read(const unit& u, std::uint32_t at, std::span<std::byte> to);
+  [[nodiscard]] std::span<const std::byte>
+  part(const unit& u, std::uint32_t at, std::uint32_t bytes, std::vector<std::byte>& buffer);
+  void walk(const unit& u);
+
+  const stored_data& from_;
+  std::optional<std::uint32_t> file_number_;
+  file_descriptor file_;
+  const unit* loaded_ = nullptr;
+  std::vector<std::byte> payload_;
+  std::vector<std::byte> part_;
+  std::vector<std::byte> front_;
+};
+
+} // namespace l3::reading

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reading/waveforms.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+#include "gpu/codec/decode_all.hpp"
+#include "gpu/codec/waveforms.hpp"
+#include "transport/building/fragment_index.hpp"
+#include "transport/file/record_parser.hpp"
+#include "transport/store/koto_record.hpp"
+
+namespace l3::reading {
+
+channel_plan::channel_plan(const readout& crates, std::span<const channel_address> channels,
+                           std::uint32_t length)
+    : length_(length), wide_(length == 4 * l2::waveform_samples),
+      boards_(crates.size() * l2::max_boards), initial_(channels.size(), L3_READ_NO_CHANNEL) {
+  const auto kind = wide_ ? board_kind::sampling_500_mhz : board_kind::sampling_125_mhz;
+  for (std::uint32_t column = 0; column < channels.size(); ++column) {
+    const channel_address at = channels[column];
+    const auto crate = std::ranges::find(crates.crates, at.crate, &crate_readout::number);
+    if (crate == crates.crates.end() || crate->kind != kind || at.slot < l2::first_slot ||
+        at.slot >= l2::first_slot + crate->boards || at.channel >= channels_per_board())
+      continue;
+    const auto place = static_cast<std::uint32_t>(crate - crates.crates.begin());
+    board& b = boards_[place * l2::max_boards + at.slot - l2::first_slot];
+    if (b.channels.empty()) ++boards_wanted_;
+    b.channels.push_back({at.channel, column});
+    initial_[column] = L3_READ_NO_BOARD;
+  }
+  for (board& b : boards_) {
+    if (b.channels.size() != channels_per_board()) continue;
+    const std::uint32_t first = b.channels[0].column;
+    const auto follows = [&](const chosen& c) { return c.column == first + c.channel; };
+    if (std::ranges::all_of(b.channels, follows)) b.column = first;
+  }
+}
+
+const channel_plan::board* channel_plan::of(std::uint32_t place, std::uint32_t slot) const {
+  const std::size_t n = place * l2::max_boards + slot - l2::first_slot;
+  return n < boards_.size() && !boards_[n].channels.empty() ? &boards_[n] : nullptr;
+}
+
+bool channel_plan::wants(std::uint32_t place) const {
+  for (std::uint32_t slot = l2::first_slot; slot <= l2::last_slot; ++slot)
+    if (of(place, slot) != nullptr) return true;
+  return false;
+}
+
+namespace {
+
+/// Whether each sample fits its word.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                             \
+    !defined(__SANITIZE_ADDRESS__)
+__attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#endif
+bool fit_words(const std::uint16_t* samples, std::size_t n) {
+  std::uint16_t any = 0;
+  for (std::size_t i = 0; i < n; ++i) any |= samples[i];
+  return any <= l2::payload_mask;
+}
+
+/// Decodes adjacent boards whose data are only their samples. Returns false if one is damaged.
+bool decode(bool groups, bool wide, std::span<const std::byte> data,
+            std::span<std::uint16_t> samples) {
+  if (groups) {
+    if (!strong::decode_all(data, wide, samples)) return false;
+  } else {
+    const koto::unpack_result r = koto::unpack(data, samples);
+    if (r.records * l2::waveform_samples != samples.size() || r.bytes != data.size()) return false;
+  }
+  return fit_words(samples.data(), samples.size());
+}
+
+class event_decoder {
+public:
+  event_decoder(const channel_plan& plan, const event_target& to) : plan_(plan), to_(to) {
+    std::ranges::copy(plan.initial_states(), to.state.begin());
+  }
+
+  void set(const channel_plan::board& b, l3_read_state state) {
+    for (const auto& c : b.channels) to_.state[c.column] = static_cast<std::uint8_t>(state);
+    if (state == L3_READ_DAMAGED) whole_ = false;
+  }
+  void set_crate(std::uint32_t place, l3_read_state state) {
+    for (std::uint32_t slot = l2::first_slot; slot <= l2::last_slot; ++slot)
+      if (const auto* const b = plan_.of(place, slot)) set(*b, state);
+  }
+
+  /// A board that is not raw; consecutive ones whose data and channels follow each other are
+  /// decoded together, which is faster.
+  void add(const channel_plan::board& b, packed_board form, std::uint32_t at) {
+    const bool in_place =
+        b.column != channel_plan::none && (form.form & ~(board_256_samples | board_strong)) == 0;
+    const bool goes_on = in_place && run_ != 0 && forms_[0].form == form.form && at == end_ &&
+                         b.column == boards_[0]->column + run_ * plan_.channels_per_board();
+    if (!goes_on) finish_run();
+    boards_[run_] = &b;
+    forms_[run_] = form;
+    begins_[run_++] = at;
+    end_ = at + form.bytes;
+    if (!in_place || run_ == boards_.size()) finish_run();
+  }
+
+  void finish_run() {
+    const std::uint32_t n = std::exchange(run_, 0);
+    if (n > 1 && decode_in_place(0, n, end_)) return;
+    for (std::uint32_t i = 0; i < n; ++i) {
+      const bool in_place = boards_[i]->column != channel_plan::none &&
+                            (forms_[i].form & ~(board_256_samples | board_strong)) == 0;
+      const bool good = in_place ? decode_in_place(i, 1, begins_[i] + forms_[i].bytes)
+                                 : decode_beside(*boards_[i], forms_[i], begins_[i]);
+      if (!good) set(*boards_[i], L3_READ_DAMAGED);
+    }
+  }
+
+  void take_packet(const channel_plan::board& b, std::span<const std::byte> packet, bool opaque) {
+    if (opaque || packet.size() != l2::board_bytes)
+      return set(b, opaque ? L3_READ_OPAQUE : L3_READ_UNDECODABLE);
+    for (const auto& c : b.channels) {
+      std::uint16_t* const samples = &to_.samples[std::size_t{c.column} * plan_.length()];
+      bool good = true;
+      for (std::uint32_t s = 0; s < plan_.length(); ++s) {
+        const std::size_t word = l2::header_words + plan_.channels_per_board() * s + c.channel;
+        const auto value = load_big<std::uint16_t>(packet.data() + 2 * word);
+        good = good && (value & l2::wide_tag_mask) == l2::sample_tag;
+        samples[s] = value & l2::payload_mask;
+      }
+      to_.state[c.column] = good ? L3_READ_PRESENT : L3_READ_UNDECODABLE;
+    }
+  }
+
+  /// Clears the samples that are not there. Returns false if a board is damaged.
+  bool finish() {
+    finish_run();
+    for (std::uint32_t c = 0; c < plan_.columns(); ++c)
+      if (to_.state[c] != L3_READ_PRESENT)
+        std::ranges::fill(to_.samples.subspan(std::size_t{c} * plan_.length(), plan_.length()), 0);
+    return whole_;
+  }
+
+  const event_bytes* data = nullptr;
+
+private:
+  bool decode_in_place(std::uint32_t first, std::uint32_t n, std::uint32_t end) {
+    const auto bytes = (*data)(begins_[first], end - begins_[first]);
+    const auto samples = to_.samples.subspan(std::size_t{boards_[first]->column} * plan_.length(),
+                                             std::size_t{n} * l2::sample_words);
+    if (bytes.empty() || !decode(is_group(forms_[first]), plan_.is_wide(), bytes, samples))
+      return false;
+    std::ranges::fill(to_.state.subspan(boards_[first]->column, n * plan_.channels_per_board()),
+                      std::uint8_t{L3_READ_PRESENT});
+    return true;
+  }
+
+  bool decode_beside(const channel_plan::board& b, packed_board form, std::uint32_t at) {
+    auto bytes = (*data)(at, form.bytes);
+    if (bytes.size() < bytes_before_samples(form)) return false;
+    const std::uint32_t records = records_of(form, bytes);
+    bytes = bytes.subspan(bytes_before_samples(form));
+    const auto kept = static_cast<std::size_t>(std::popcount(records));
+    const auto samples = std::span(samples_).first(kept * l2::waveform_samples);
+    if (kept == 0) {
+      if (!bytes.empty() && (form.form & board_features) == 0) return false;
+    } else if (!decode(is_group(form), plan_.is_wide(), bytes, samples)) {
+      return false;
+    }
+    const unsigned per_channel = l2::waveforms_per_board / plan_.channels_per_board();
+    for (const auto& c : b.channels) {
+      const unsigned record = c.channel * per_channel;
+      const bool here = (records >> record & 1) != 0;
+      to_.state[c.column] = here ? L3_READ_PRESENT : L3_READ_NOT_KEPT;
+      if (!here) continue;
+      const auto before = static_cast<std::size_t>(std::popcount(records & ((1U << record) - 1)));
+      std::memcpy(&to_.samples[std::size_t{c.column} * plan_.length()],
+                  &samples_[before * l2::waveform_samples], plan_.length() * sizeof(std::uint16_t));
+    }
+    return true;
+  }
+
+  const channel_plan& plan_;
+  const event_target& to_;
+  bool whole_ = true;
+  std::uint32_t run_ = 0; ///< boards that are decoded together
+  std::uint32_t end_ = 0; ///< of their data
+  std::array<const channel_plan::board*, l2::max_boards> boards_;
+  std::array<packed_board, l2::max_boards> forms_;
+  std::array<std::uint32_t, l2::max_boards> begins_;
+  strong_samples samples_;
+};
+
+} // namespace
+
+bool decode_event(const packed_event_view& tables, const event_bytes& data,
+                  const channel_plan& plan, const event_target& to) {
+  event_decoder decoder(plan, to);
+  decoder.data = &data;
+  auto at = static_cast<std::uint32_t>(tables.data_offset());
+  std::uint32_t board = 0;
+  for (std::uint32_t i = 0; i < tables.fragments(); ++i) {
+    const packed_fragment f = tables.fragment(i);
+    if (f.form == fragment_form::raw) {
+      decoder.set_crate(f.crate, L3_READ_UNDECODABLE);
+      at += f.bytes;
+    }
+    for (std::uint32_t j = 0; j < f.boards; ++j) {
+      const packed_board b = tables.board(board++);
+      const std::uint32_t begin = at;
+      at += b.bytes;
+      const auto* const wanted = plan.of(f.crate, b.slot);
+      if (wanted == nullptr) continue;
+      if (is_wide(b) != plan.is_wide()) {
+        decoder.set(*wanted, L3_READ_NO_CHANNEL); // the readout is another
+      } else if ((b.form & board_raw) == 0) {
+        decoder.add(*wanted, b, begin);
+      } else {
+        const auto packet = data(begin, b.bytes);
+        constexpr std::size_t second_word = 2;
+        const bool opaque =
+            packet.size() >= stored_header_bytes &&
+            (load_big<std::uint16_t>(packet.data() + second_word) & l2::compressed_bit) != 0;
+        decoder.take_packet(*wanted, packet, opaque);
+      }
+    }
+    decoder.finish_run();
+  }
+  return decoder.finish();
+}
+
+bool decode_record(const unit& u, std::span<const std::byte> body, const readout& crates,
+                   const channel_plan& plan, const event_target& to) {
+  event_decoder decoder(plan, to);
+  event_view event;
+  if (parse_event(body, crates, event)) {
+    for (std::uint32_t place = 0; place < crates.size(); ++place)
+      decoder.set_crate(place, L3_READ_DAMAGED);
+    return decoder.finish();
+  }
+  for (const crate_fragment& f : event.fragments) {
+    if (!plan.wants(f.crate)) continue;
+    std::array<board_entry, l2::max_boards> entries;
+    const piece_offset whole = 0;
+    const auto bytes = static_cast<std::uint32_t>(f.bytes.size());
+    const auto found =
+        index_fragment({f.bytes.data(), &whole, (std::max(bytes, 1U) + 3) / 4 * 4, bytes},
+                       crates.crates[f.crate], {*u.spill, event.number}, entries);
+    if (found.problem) decoder.set_crate(f.crate, L3_READ_UNDECODABLE);
+    for (std::uint32_t j = 0; !found.problem && j < found.boards; ++j)
+      if (const auto* const wanted = plan.of(f.crate, entries[j].slot))
+        decoder.take_packet(*wanted, f.bytes.subspan(entries[j].offset, entries[j].bytes),
+                            entries[j].opaque != 0);
+  }
+  return decoder.finish();
+}
+
+} // namespace l3::reading
