@@ -26,16 +26,23 @@ def tagged(entries, but=()) -> list[str]:
     return lines
 
 
+def help_of_command(program: str, *command: str) -> list[str]:
+    """A section for the command, then one for each of its own commands."""
+    words, usage, own = told(program, *command)
+    lines = [f".SS {roff(' '.join(command))}", f"\\fB{roff(usage)}\\fR", ".PP", roff(words[0])]
+    lines += tagged([*own.get("Positionals", []), *own["Options"]], ("-h,--help", "--version"))
+    below = [name for _, entries in commands_of(own) for name, _ in entries]
+    lines += [".PP", *map(roff, words[1:])] if words[1:] and len(command) == 1 else []
+    return lines + [line for name in below for line in help_of_command(program, *command, name)]
+
+
 def help_of(program: str) -> list[str]:
     _, _, lists = told(program)
     lines = [".SH OPTIONS", *tagged(lists["Options"])]
     for heading, commands in commands_of(lists):
         lines.append(".SH COMMANDS" + ("" if heading == "Commands" else f": {heading.upper()}"))
         for name, _ in commands:
-            words, usage, own = told(program, name)
-            lines += [f".SS {roff(name)}", f"\\fB{roff(usage)}\\fR", ".PP", roff(words[0])]
-            lines += tagged([*own.get("Positionals", []), *own["Options"]], ("-h,--help", "--version"))
-            lines += [".PP", *map(roff, words[1:])] if words[1:] else []
+            lines += help_of_command(program, name)
     return lines
 
 

@@ -77,9 +77,9 @@ void add_cables(command_line program, command_body& run) {
   auto o = std::make_shared<options>();
   const auto c = program.add_subcommand("cables", "show which detector channel each input reads");
   c.footer("The table has a line for each connected input: input, detector, module, end, and "
-           "for\ncrystals x, y and size in mm. If the description of the detector names such a "
-           "table\n(cables = \"FILE\"), the table is checked: missing or repeated inputs, modules "
-           "and ends,\nand unknown names are reported with line and column.");
+           "for crystals x, y and size in mm. If the description of the detector names such a "
+           "table (cables = \"FILE\"), the table is checked: missing or repeated inputs, modules "
+           "and ends, and unknown names are reported with line and column.");
   c.add_option("--detector", o->files.detector, "description of the detector")
       .capture_default_str();
   c.add_option("--crates", o->crates,

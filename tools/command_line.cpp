@@ -116,7 +116,16 @@ option command_line::add_flag_function(const std::string& names, const std::func
 option command_line::get_option(const std::string& name) const {
   return option(of_->get_option(name));
 }
-void command_line::footer(const std::string& text) const { of_->footer(text); }
+void command_line::footer(const std::string& text) const {
+  constexpr std::size_t columns = 88;
+  std::string lines = text;
+  for (std::size_t begin = 0; lines.size() - begin > columns;) {
+    const std::size_t blank = lines.rfind(' ', begin + columns);
+    lines[blank] = '\n';
+    begin = blank + 1;
+  }
+  of_->footer(lines);
+}
 void command_line::callback(const std::function<void()>& then) const { of_->callback(then); }
 void command_line::require_subcommand() const { of_->require_subcommand(1); }
 

@@ -95,8 +95,8 @@ void add_doctor(command_line program, command_body& run) {
   const auto c =
       program.add_subcommand("doctor", "check whether this machine is fit for the daemon");
   c.footer("Checks memory, processors, network cards, ports, clock, GPU and disks within a "
-           "few\nseconds, and writes up to 256 MiB to an unnamed file to measure the speed of a "
-           "disk.\nExits with 1 if something is bad. Run it as the daemon's user.");
+           "few seconds, and writes up to 256 MiB to an unnamed file to measure the speed of a "
+           "disk. Exits with 1 if something is bad. Run it as the daemon's user.");
   c.add_option("--config", o->config,
                "the daemon's configuration; without it /etc/koto-l3/l3.toml, or the defaults");
   c.add_option("--store", o->store, "also check this folder, where `receive` will store");

@@ -272,9 +272,9 @@ void add_efficiency(command_line program, command_body& run) {
   const auto c = program.add_subcommand(
       "efficiency", "show for what fraction of unbiased stored events each line fires");
   c.footer("Intervals are one standard deviation (Wilson). Prescales do not matter, because a "
-           "line\nfires before its prescale. \"link\" counts all stored events that a line kept. "
-           "If a run\nrecorded every event, all its events are the sample. Names of lines are "
-           "those of the\nsettings in the store; --reference with another name is refused.");
+           "line fires before its prescale. \"link\" counts all stored events that a line kept. "
+           "If a run recorded every event, all its events are the sample. Names of lines are "
+           "those of the settings in the store; --reference with another name is refused.");
   c.add_option("store", o->store, "the folder that `receive` wrote, or a spool").required();
   c.add_option("--reference", o->references,
                "lines that keep events unconditionally, or by level-1 bits alone")

@@ -106,7 +106,7 @@ void add_inspect(command_line program, command_body& run) {
   auto o = std::make_shared<options>();
   const auto c = program.add_subcommand("inspect", "show an event with its summary and waveforms");
   c.footer("The text is in MeV, mm and ns; JSON has the integers of docs/formats.md, section 7 "
-           "(keV,\n0.1 mm, 1/128 ns).");
+           "(keV, 0.1 mm, 1/128 ns).");
   c.add_option("path", o->path, "a .l2raw file, a store, a spool, or a file of these").required();
   c.add_option("--event", o->event, "SPILL/EVENT, such as 3/17").required();
   c.add_option("--run", o->run, "run of the event, if the store holds several runs");

@@ -27,9 +27,9 @@ void add_keys(command_line program, command_body& run) {
   auto name = std::make_shared<std::string>();
   const auto c = program.add_subcommand("keys", "make the keys for one end of the output link");
   c.footer("A daemon's configuration names its own NAME.secret (forward.secret_key) and the "
-           "public\nkey of its receiver (forward.receiver_key). `koto-l3 receive` needs its own "
-           "NAME.secret\n(--secret-key) and a file with the public keys of its daemons, one per "
-           "line (--allow).\nExisting files are not replaced.");
+           "public key of its receiver (forward.receiver_key). `koto-l3 receive` needs its own "
+           "NAME.secret (--secret-key) and a file with the public keys of its daemons, one per "
+           "line (--allow). Existing files are not replaced.");
   c.add_option("name", *name, "writes NAME.secret and NAME.public").required();
   c.callback([name, &run] { run = [name] { return keys(*name); }; });
 }

@@ -112,8 +112,8 @@ void add_reprocess(command_line program, command_body& run) {
   const auto c =
       program.add_subcommand("reprocess", "decide and pack the events of a store file again");
   c.footer("The output has the name of the input, and is written completely or not at all. If "
-           "it\nexists and was made with the same settings, nothing is done, so a command may be "
-           "repeated.\nExits with 0 only if every event was read, and kept or rejected.");
+           "it exists and was made with the same settings, nothing is done, so a command may be "
+           "repeated. Exits with 0 only if every event was read, and kept or rejected.");
   c.add_option("in", o->in, "a complete file of a store, blocks-*.kl3").required();
   c.add_option("out", o->out, "the folder of the output").required();
   c.add_option("--selection", o->by.how.files.lines,

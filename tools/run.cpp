@@ -136,8 +136,8 @@ void add_run(command_line program, command_body& run) {
   auto o = std::make_shared<options>();
   const auto c = program.add_subcommand("run", "begin and end runs of a daemon");
   c.footer("The daemon's configuration must have run.control (docs/run-control.md). Exits with 1 "
-           "if\nthe daemon refuses, and shows its reasons, or if another program answers; with 69 "
-           "if\nnothing answers.");
+           "if the daemon refuses, and shows its reasons, or if another program answers; with 69 "
+           "if nothing answers.");
   c.require_subcommand();
   const auto add = [&](const char* name, const char* text, int (*body)(const options&)) {
     const auto s = c.add_subcommand(name, text);

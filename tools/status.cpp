@@ -142,8 +142,8 @@ void add_status(command_line program, command_body& run) {
   auto o = std::make_shared<options>();
   const auto c = program.add_subcommand("status", "show the state of daemons and receivers");
   c.footer("Reads /status of each program twice, and shows the rates between the two answers. "
-           "Exits\nwith 1 if a program does not answer, is not ready, or has a warning or a "
-           "critical trouble.\nWith --watch the last table before SIGINT or SIGTERM decides.");
+           "Exits with 1 if a program does not answer, is not ready, or has a warning or a "
+           "critical trouble. With --watch the last table before SIGINT or SIGTERM decides.");
   c.add_option("url", o->urls,
                "monitoring addresses, such as node1:9420 or http://[::1]:9421; the default port is "
                "9420; a port alone means this machine")
