@@ -16,7 +16,7 @@ HAS = {  # a few files of each, and the files that belong to the operator
                   "./usr/lib/tmpfiles.d/koto-l3d.conf", "./usr/lib/sysctl.d/60-koto-l3d.conf", "./usr/share/man/man8/koto-l3d.8.gz"],
                  ["/etc/koto-l3/l3.toml"]),
     "koto-l3": (["./usr/bin/koto-l3", "./usr/share/man/man1/koto-l3.1.gz", "./usr/share/bash-completion/completions/koto-l3",
-                 "./usr/share/doc/koto-l3/docs/runbook.md.gz"], []),
+                 "./usr/share/doc/koto-l3/docs/runbook.md"], []),
     "koto-l3-receive": (["./lib/systemd/system/koto-l3-receive.service", "./usr/lib/sysusers.d/koto-l3-receive.conf",
                          "./usr/lib/tmpfiles.d/koto-l3-receive.conf"], ["/etc/koto-l3/receive.toml"]),
     "koto-l3-monitoring": (["./usr/share/koto-l3/monitoring/alerts.yml", "./usr/share/koto-l3/monitoring/dashboard.json",

@@ -28,7 +28,7 @@ NO_ETCD = r"etcd does not answer at http://\S+: .*; an active run continues, but
 
 def runs(f, findings, plan):
     f.begin()
-    f.order(0, 1, "start", "--comment", "together", says="in force    run 7 (together)")
+    f.order(0, 1, "start", "--comment", "together", says="current     run 7 (together)")
     f.all_in(7)
     for node in f.nodes:
         f.send(node, 20)

@@ -407,7 +407,7 @@ class Control(Controlled):
         self.assertIn("koto-l3 run: the receiver is absent", said.stderr)
         receiver = self.start_receiver()
         said = self.tool("start", "--wait", "--number", "5", "--comment", "by hand")
-        self.assertEqual((said.returncode, said.stdout), (0, "running\n  in force    run 5 (by hand)\n"), said.stderr)
+        self.assertEqual((said.returncode, said.stdout), (0, "running\n  current     run 5 (by hand)\n"), said.stderr)
         udp, maker = self.udp_sender(daemon), level2.EventMaker(self.crates, 12)
         waiting, events = None, 0
         while waiting is None or "run 6 begins when the beam pauses" not in waiting.said():  # the spill goes on: it waits, and says for what

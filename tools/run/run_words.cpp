@@ -79,7 +79,7 @@ std::string table_of(const json::object& status) {
   };
   const bool stopping = status.at("stopping").as_bool();
   if (const auto& current = status.at("current"); current.is_object())
-    line("in force", words_of(current) + (stopping ? ", ends when the beam pauses" : ""));
+    line("current", words_of(current) + (stopping ? ", ends when the beam pauses" : ""));
   if (const auto& next = status.at("next"); next.is_object())
     line("next", words_of(next) + ", begins when the beam pauses");
   if (status.at("failure").is_string()) line("failure", text_at(all, "failure"));
