@@ -2,11 +2,11 @@
 """Columns as an Arrow C stream, without a library of Arrow: https://arrow.apache.org/docs/format/CDataInterface.html
 
 A consumer copies the structures and calls `release` of each when it is done with it, from any thread. Until then what they
-point to is kept in `_alive`, by the number in `private_data`."""
+point to is kept in `_alive`."""
 from __future__ import annotations
 
 import ctypes
-import itertools
+import functools
 import struct
 from collections.abc import Callable, Iterator, Mapping
 from ctypes import POINTER, c_char_p, c_int, c_int64, c_void_p
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ._library import Array
+from ._library import Array, library
 from ._table import Column, Lists
 
 Columns = Mapping[str, Column | Lists]
@@ -32,48 +32,54 @@ class Stream(ctypes.Structure):
     pass
 
 
-_release_schema_t = ctypes.CFUNCTYPE(None, POINTER(Schema))
-_release_array_t = ctypes.CFUNCTYPE(None, POINTER(ArrowArray))
-_release_stream_t = ctypes.CFUNCTYPE(None, POINTER(Stream))
 _get_schema_t = ctypes.CFUNCTYPE(c_int, POINTER(Stream), POINTER(Schema))
 _get_next_t = ctypes.CFUNCTYPE(c_int, POINTER(Stream), POINTER(ArrowArray))
 _get_error_t = ctypes.CFUNCTYPE(c_void_p, POINTER(Stream))
 
 Schema._fields_ = [("format", c_char_p), ("name", c_char_p), ("metadata", c_void_p), ("flags", c_int64), ("n_children", c_int64),
-                   ("children", POINTER(POINTER(Schema))), ("dictionary", c_void_p), ("release", _release_schema_t), ("private_data", c_void_p)]
+                   ("children", POINTER(POINTER(Schema))), ("dictionary", c_void_p), ("release", c_void_p), ("private_data", c_void_p)]
 ArrowArray._fields_ = [("length", c_int64), ("null_count", c_int64), ("offset", c_int64), ("n_buffers", c_int64), ("n_children", c_int64),
                        ("buffers", POINTER(c_void_p)), ("children", POINTER(POINTER(ArrowArray))), ("dictionary", c_void_p),
-                       ("release", _release_array_t), ("private_data", c_void_p)]
-Stream._fields_ = [("get_schema", _get_schema_t), ("get_next", _get_next_t), ("get_last_error", _get_error_t), ("release", _release_stream_t),
+                       ("release", c_void_p), ("private_data", c_void_p)]
+Stream._fields_ = [("get_schema", _get_schema_t), ("get_next", _get_next_t), ("get_last_error", _get_error_t), ("release", c_void_p),
                    ("private_data", c_void_p)]
 
 _NULLABLE = 2
 _EIO = 5
-_alive: dict[int, Any] = {}
-_numbers = itertools.count(1)
+
+
+class _Held(ctypes.Structure):
+    """`l3_read_held`: set when the consumer is done."""
+    _fields_ = [("released", ctypes.c_int32), ("schedule", c_void_p), ("sweep", c_void_p)]
+
+
+_alive: dict[int, tuple[_Held, Any]] = {}  # by the address of _Held
+
+
+def _sweep(_: int | None = None) -> int:
+    """Drops what no consumer needs any more. The main thread calls it soon after a release."""
+    for address, (held, _things) in list(_alive.items()):
+        if held.released:
+            del _alive[address]
+    return 0
+
+
+_sweep_in_c = ctypes.CFUNCTYPE(c_int, c_void_p)(_sweep)
+_schedule = ctypes.cast(ctypes.pythonapi.Py_AddPendingCall, c_void_p).value
 
 
 def _keep(things: Any) -> int:
-    number = next(_numbers)
-    _alive[number] = things
-    return number
+    held = _Held(0, _schedule, ctypes.cast(_sweep_in_c, c_void_p).value)
+    _alive[ctypes.addressof(held)] = held, things
+    return ctypes.addressof(held)
 
 
-def _releaser(pointer_type: Any) -> Callable[[Any], None]:
-    def release(pointer: Any) -> None:
-        it = pointer.contents
-        for i in range(getattr(it, "n_children", 0)):
-            child = it.children[i]
-            if child.contents.release:
-                child.contents.release(child)
-        kept = it.private_data
-        it.release = pointer_type()
-        _alive.pop(kept, None)
-    return release
+@functools.cache
+def _release(kind: str) -> int:
+    """The address of a function of the C library: Python must not run when a consumer releases, because an exception may be
+    pending then."""
+    return ctypes.cast(getattr(library(), f"l3_read_release_{kind}"), c_void_p).value or 0
 
-
-_release_schema = _release_schema_t(_releaser(_release_schema_t))
-_release_array = _release_array_t(_releaser(_release_array_t))
 
 _FORMATS = {"b": "b", "u1": "C", "u2": "S", "u4": "I", "u8": "L", "i1": "c", "i2": "s", "i4": "i", "i8": "l", "f4": "f", "f8": "g"}
 
@@ -103,7 +109,7 @@ def _fill_schema(to: Schema, name: str, form: str, metadata: Mapping[str, str], 
             _set_children(schema, [inner], item)
         else:
             _fill_schema(schema, child, _format(column.values), {"unit": column.unit, "about": column.about}, [])
-    to.format, to.name, to.flags, to.dictionary, to.release = form.encode(), name.encode(), _NULLABLE, None, _release_schema
+    to.format, to.name, to.flags, to.dictionary, to.release = form.encode(), name.encode(), _NULLABLE, None, _release("schema")
     to.private_data = None
     packed = _metadata(metadata)
     buffer = ctypes.create_string_buffer(packed, len(packed)) if packed else None
@@ -115,8 +121,7 @@ def _set_children(to: Any, children: list[Any], more: Any) -> None:
     kind = type(to)
     pointers = (POINTER(kind) * max(1, len(children)))(*map(ctypes.pointer, children))
     to.n_children, to.children = len(children), ctypes.cast(pointers, POINTER(POINTER(kind)))
-    previous = _alive.pop(to.private_data, None) if to.private_data else None
-    to.private_data = _keep((previous, children, pointers, more))
+    to.private_data = _keep((children, pointers, more, _alive.pop(to.private_data or 0, None)))
 
 
 def _bits(values: Array) -> Array:
@@ -146,7 +151,7 @@ def _fill_array(to: ArrowArray, length: int, buffers: list[Array | None], childr
             _fill_array(array, len(column), _buffers(column), [], 0 if column.valid is None else int(len(column) - column.valid.sum()))
     pointers = (c_void_p * len(buffers))(*(None if b is None else b.ctypes.data for b in buffers))
     to.length, to.null_count, to.offset, to.n_buffers, to.dictionary = length, nulls, 0, len(buffers), None
-    to.release, to.private_data = _release_array, None
+    to.release, to.private_data = _release("array"), None
     to.buffers = ctypes.cast(pointers, POINTER(c_void_p))
     _set_children(to, arrays, (pointers, buffers))
 
@@ -168,7 +173,7 @@ class _Source:
 
 
 def _source(stream: Any) -> _Source:
-    found = _alive[stream.contents.private_data]
+    found = _alive[stream.contents.private_data][1]
     assert isinstance(found, _Source)
     return found
 
@@ -184,37 +189,28 @@ def _get_next(stream: Any, out: Any) -> int:
     def fill() -> None:
         columns = next(source.batches, None)
         if columns is None:
-            out.contents.release = _release_array_t()
+            out.contents.release = None
         else:
             _fill_array(out.contents, len(next(iter(columns.values()), ())), [None], [columns[name] for name in source.example])
     return source.attempt(fill)
 
 
-_functions = (_get_schema_t(_get_schema), _get_next_t(_get_next), _get_error_t(lambda s: ctypes.addressof(_source(s).error)),
-              _release_stream_t(_releaser(_release_stream_t)))
+_functions = _get_schema_t(_get_schema), _get_next_t(_get_next), _get_error_t(lambda s: ctypes.addressof(_source(s).error))
 
 _new_capsule = ctypes.pythonapi.PyCapsule_New
 _new_capsule.restype, _new_capsule.argtypes = ctypes.py_object, (c_void_p, c_char_p, c_void_p)
-_pointer_of = ctypes.PYFUNCTYPE(c_void_p, c_void_p, c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
-_NAME = b"arrow_array_stream"
-
-
-def _destroy(capsule: int) -> None:
-    stream = ctypes.cast(_pointer_of(capsule, _NAME), POINTER(Stream))
-    if stream.contents.release:
-        stream.contents.release(stream)
-    _streams.pop(ctypes.addressof(stream.contents), None)
-
-
-_streams: dict[int, Stream] = {}
-_destructor = ctypes.PYFUNCTYPE(None, c_void_p)(_destroy)
+_streams: list[Stream] = []  # a capsule may be looked at again after it was used
 
 
 def stream(example: Columns, batches: Iterator[Columns]) -> object:
-    """A capsule with an ArrowArrayStream. `example` has names and types, such as the columns of no event."""
+    """A capsule with an ArrowArrayStream. `example` has names and types, such as the columns of no event.
+
+    The capsule has no destructor, for the same reason as `_release`: a stream that nobody reads keeps its source. Every consumer
+    reads and releases it at once."""
+    _sweep()
     source = _Source(example, batches)
     it = source.stream
-    it.get_schema, it.get_next, it.get_last_error, it.release = _functions
-    it.private_data = _keep(source)
-    _streams[ctypes.addressof(it)] = it
-    return _new_capsule(ctypes.addressof(it), _NAME, ctypes.cast(_destructor, c_void_p))
+    it.get_schema, it.get_next, it.get_last_error = _functions
+    it.release, it.private_data = _release("stream"), _keep(source)
+    _streams.append(it)
+    return _new_capsule(ctypes.addressof(it), b"arrow_array_stream", None)

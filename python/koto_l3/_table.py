@@ -74,7 +74,9 @@ def in_units(raw: Array, field: Field) -> Column:
         return Column(raw.astype("datetime64[ns]"), valid, "UTC", field.about)
     if field.scale == 1 and raw.dtype.kind in "iu":
         return Column(raw, valid, field.unit, field.about)
-    values = raw * np.float64(field.scale)
+    per_unit = round(1 / field.scale)
+    # 785473 keV / 1000 is 785.473; 785473 keV * 0.001 is not.
+    values = raw / np.float64(per_unit) if per_unit * field.scale == 1 else raw * np.float64(field.scale)
     if valid is not None:
         values[~valid] = np.nan
     return Column(values, valid, field.unit, field.about)

@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""with_extras.py FOLDER: the tests that need more than numpy, the tutorial, and mypy, in a virtual environment in FOLDER with the
+packages from PyPI. Exit code 77 if PyPI cannot be reached."""
+import hashlib
+import os
+import pathlib
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+NEEDS = ["awkward", "h5py", "legend-lh5io", "matplotlib", "mypy", "numpy", "pyarrow", "uproot"]
+
+
+def environment(folder):
+    """Its Python, or None."""
+    name = hashlib.sha256(" ".join([sys.version, *NEEDS]).encode()).hexdigest()[:8]
+    place = folder / f"environment-{name}"
+    if not (place / "complete").exists():
+        subprocess.run([sys.executable, "-m", "venv", "--clear", place], check=True)
+        pip = subprocess.run([place / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "1", "--timeout", "15",
+                              "--only-binary", ":all:", *NEEDS], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if pip.returncode:
+            print(pip.stdout[-1000:])
+            return None
+        (place / "complete").touch()
+    return place / "bin" / "python"
+
+
+def main(folder):
+    python = environment(pathlib.Path(folder))
+    if python is None:
+        print("python_extras: Skipped: PyPI cannot be reached, and Arrow, awkward, export and the tutorial need packages from it")
+        return 77
+    result = 0
+    for command in (["tests/test_extras.py"], ["tutorial.py"], ["-m", "mypy", "--cache-dir", str(pathlib.Path(folder) / "mypy")]):
+        print("---", *command, flush=True)
+        result |= subprocess.run([python, "-B", *command], cwd=HERE.parent, env={**os.environ, "MPLBACKEND": "agg"}).returncode
+    return result and 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
