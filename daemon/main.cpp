@@ -34,6 +34,7 @@
 #include "daemon/farm/farm_member.hpp"
 #include "daemon/farm/farm_node.hpp"
 #include "daemon/machine_check.hpp"
+#include "daemon/monitor/event_display.hpp"
 #include "daemon/monitor/recent_history.hpp"
 #include "daemon/monitor/status.hpp"
 #include "daemon/monitor/troubles.hpp"
@@ -47,6 +48,7 @@
 #include "monitor/log.hpp"
 #include "monitor/service_manager.hpp"
 #include "monitor/version.hpp"
+#include "selection/display/event_picture.hpp"
 #include "selection/engine/engine.hpp"
 #include "transport/format/plain_text.hpp"
 #include "transport/format/time.hpp"
@@ -383,8 +385,12 @@ int run(const loaded_config& config, const std::string& file) {
     http_pages pages =
         monitor_pages([&] { return latest.get(); }, [&] { return books.runs.state(); },
                       [&] { return books.runs.stuck(); });
-    for (const char* path :
-         {"/detector", "/event", "/waveforms", "/histograms", "/histograms/short"})
+    pages["/event.js"] = [] {
+      return http_response{200, "text/javascript; charset=utf-8", std::string(event_module)};
+    };
+    std::vector<std::string> of_run = event_display::paths();
+    of_run.insert(of_run.end(), {"/histograms", "/histograms/short"});
+    for (const std::string& path : of_run)
       pages[path] = [&books, path] { return books.runs.event_page(path); };
     naming_key("monitor.bind", [&] {
       http.emplace(settings.monitor.bind, settings.monitor.port, std::move(pages));

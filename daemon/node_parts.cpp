@@ -50,10 +50,12 @@ std::optional<shadow_menu> shadow_in(const daemon_settings& s,
 std::optional<event_display> display_of(const daemon_settings& s,
                                         const std::optional<loaded_selection>& selection,
                                         const kept_events& kept) {
-  if (selection) return event_display(selection->what, selection->line_names(), kept);
+  if (selection) return event_display(*selection, s.run.number, kept);
   try {
-    return event_display(load_detector(s.selection, s.building.crates), {}, kept);
-  } catch (const bad_file&) {
+    detector what = load_detector(s.selection, s.building.crates);
+    host_tables tables = make_tables(what, nominal_calibration(what), {}, s.run.number);
+    return event_display({std::move(what), {}, std::move(tables), {}}, s.run.number, kept);
+  } catch (const std::runtime_error&) {
     return std::nullopt;
   }
 }

@@ -7,6 +7,7 @@
 #include "tools/command_line.hpp"
 #include "tools/inspect/event_report.hpp"
 #include "tools/interrupt.hpp"
+#include "tools/pending_file.hpp"
 #include "tools/print.hpp"
 #include "tools/progress.hpp"
 
@@ -22,6 +23,7 @@ struct options {
   std::string config;
   selection_files files{built_in, built_in, ""};
   bool json = false;
+  std::string html;
 };
 
 event_key parse_key(const std::string& text) {
@@ -52,7 +54,8 @@ std::optional<readout> read_configuration(options& o) {
   return loaded.settings.building.crates;
 }
 
-/// Returns nothing if the built-in ones do not fit the event; then there are no names.
+/// Without options, of the selection in the event's session, or else the built-in one. Returns
+/// nothing if that does not fit the event; then there are no names.
 std::optional<loaded_selection> names_for(const options& o, const found_event& event) {
   const bool given =
       o.files.lines != built_in || o.files.detector != built_in || !o.files.calibration.empty();
@@ -60,21 +63,18 @@ std::optional<loaded_selection> names_for(const options& o, const found_event& e
   check_built_in_or_readable(o.files.detector);
   if (!o.files.calibration.empty()) check_readable(o.files.calibration);
   try {
-    loaded_selection selection = load_selection(o.files, event.crates, event.run);
-    if (!event.summary || event.summary->head.settings == selection.tables.constants.settings)
-      return selection;
-    selection_files recording = o.files; // the same lines in the other mode
-    recording.mode = selection_mode::record;
-    loaded_selection other = load_selection(recording, event.crates, event.run);
-    const bool recorded = event.summary->head.settings == other.tables.constants.settings;
-    return recorded ? std::move(other) : std::move(selection);
+    if (!given && event.settings) return load_selection(*event.settings, o.path, event.run);
+    return load_selection(o.files, event.crates, event.run);
   } catch (const std::runtime_error& e) {
     if (given) throw command_error(e, exit_bad_configuration);
     return std::nullopt;
   }
 }
 
+bool is_page(std::string_view begin) { return begin.starts_with("<!DOCTYPE html>"); }
+
 int inspect(options o) {
+  if (!o.html.empty()) check_replaced("--html", o.html, is_page);
   const event_key key = from_option("--event", o.event, parse_key);
   const std::optional<readout> crates = read_configuration(o);
   interrupt signals;
@@ -89,6 +89,16 @@ int inspect(options o) {
     print_error("{}: a part of it cannot be read; `koto-l3 info` shows which\n", o.path);
   const auto selection = names_for(o, event);
   const auto boards = crates_of(event);
+  if (!o.html.empty()) {
+    if (!selection)
+      throw command_error(
+          "--html: no detector fits the event's readout: give --detector or --config");
+    const std::string page = event_page(picture_of(event, boards, selection->what), *selection);
+    whole_file to(o.html);
+    to.write(std::as_bytes(std::span(page)));
+    to.finish();
+    return 0;
+  }
   const auto all = channels_of(boards, selection ? &selection->what : nullptr);
   const auto shown =
       o.channels.empty() ? highest_channels(all, o.highest) : chosen_channels(all, o.channels);
@@ -125,7 +135,10 @@ void add_inspect(command_line program, command_body& run) {
                "description of the detector, for the names of channels")
       .capture_default_str();
   c.add_option("--calibration", o->files.calibration, "the calibration that the daemon used");
-  c.add_flag("--json", o->json, "report as JSON, with all samples");
+  const auto json = c.add_flag("--json", o->json, "report as JSON, with all samples");
+  c.add_option("--html", o->html,
+               "write a page that draws the event instead: one file, which needs no network")
+      .excludes(json);
   c.callback([o, &run] { run = [o] { return inspect(*o); }; });
 }
 

@@ -207,7 +207,7 @@ void pipeline::append(const frame& f, std::size_t event) {
       f.summaries.empty() ? event_payload::all : f.summaries[event].payload;
   outcomes_.packed_events.add(payload);
   outcomes_.packed_bytes.add(payload, packed.size());
-  kept_.offer(packed, steady_clock::now());
+  kept_.offer(packed, f.summaries.empty() ? 0U : f.summaries[event].kept_by, steady_clock::now());
 }
 
 } // namespace l3

@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies of the latest kept events, for people who look at them: one every two seconds, so the cost
-// is not measurable. The previous copy stays as well, because a viewer of that event may still ask
-// for its waveforms.
+// Copies of the latest kept events, for people who look at them: of each trigger line one every two
+// seconds, so the cost is not measurable. The latest event of a rare line stays as long as there
+// are others to give up.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
-#include <functional>
+#include <cstdint>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "monitor/http_server.hpp"
+#include "transport/format/summary.hpp"
 #include "transport/format/time.hpp"
 
 namespace l3 {
@@ -25,49 +24,53 @@ class kept_events {
 public:
   using packed = std::shared_ptr<const std::vector<std::byte>>;
   static constexpr auto period = std::chrono::seconds(2);
+  static constexpr std::size_t room = 16;
+  struct copy {
+    packed event;
+    std::uint32_t lines = 0;  ///< bit n: line n kept it
+    std::uint64_t number = 0; ///< counts copies from 1
+  };
 
   /// One thread calls it and never waits: an event is skipped while a reader copies.
-  void offer(std::span<const std::byte> event, time_point now) {
-    if (now < next_) return;
+  void offer(std::span<const std::byte> event, std::uint32_t lines, time_point now) {
+    if (now >= next_) {
+      next_ = now + period;
+      seen_ = 0;
+    }
+    const std::uint64_t of = lines != 0 ? lines : no_line;
+    if ((of & ~seen_) == 0) return;
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock) return;
-    next_ = now + period;
-    latest_[1] = std::exchange(
-        latest_[0], std::make_shared<const std::vector<std::byte>>(event.begin(), event.end()));
+    seen_ |= of;
+    to_replace(lines) = {std::make_shared<const std::vector<std::byte>>(event.begin(), event.end()),
+                         lines, ++copies_};
   }
 
-  /// Any thread. The latest event first; empty before the first event.
-  [[nodiscard]] std::array<packed, 2> latest() const {
+  /// Any thread. A copy keeps its place until another one replaces it.
+  [[nodiscard]] std::array<copy, room> latest() const {
     const std::lock_guard lock(mutex_);
     return latest_;
   }
 
 private:
-  time_point next_{};
-  mutable std::mutex mutex_;
-  std::array<packed, 2> latest_;
-};
-
-/// A page made from the latest kept events, again only when they have changed. For one thread.
-class page_of_kept {
-public:
-  page_of_kept(const kept_events& kept, std::function<std::string()> make)
-      : kept_(kept), make_(std::move(make)) {}
-
-  shared_text text() {
-    auto latest = kept_.latest();
-    if (!text_ || latest != of_) {
-      text_ = make_();
-      of_ = std::move(latest);
-    }
-    return *text_;
+  /// The oldest copy whose lines others have, too; if there is none, the oldest.
+  copy& to_replace(std::uint32_t lines) {
+    const auto is_spare = [&](const copy& c) {
+      std::uint32_t others = lines;
+      for (const copy& o : latest_) others |= &o == &c ? 0 : o.lines;
+      return (c.lines & ~others) == 0;
+    };
+    return *std::ranges::min_element(
+        latest_, {}, [&](const copy& c) { return std::pair(!is_spare(c), c.number); });
   }
 
-private:
-  const kept_events& kept_;
-  std::function<std::string()> make_;
-  std::array<kept_events::packed, 2> of_;
-  std::optional<shared_text> text_;
+  static constexpr std::uint64_t no_line = std::uint64_t{1} << max_lines;
+
+  time_point next_{};
+  std::uint64_t seen_ = 0; ///< lines of this period's copies
+  mutable std::mutex mutex_;
+  std::array<copy, room> latest_;
+  std::uint64_t copies_ = 0;
 };
 
 } // namespace l3

@@ -21,9 +21,9 @@ with each run. Exceptions are the counters of the process, of reloads and of log
 `koto_l3_no_run_datagrams_total`. `uptime` is that of the process; another `session` is another run.
 Sizes are in bytes and durations in seconds. `/healthz` and `/readyz` answer 200 or 503, `/runbook`
 is the runbook, and `/history` has the rates of the last ten minutes: `points`, each the events
-admitted, kept and stored a second, one every `step` seconds. The page shows a kept event, another
-every six seconds, from `/detector` (inputs and their places), `/event` (height of the pulse of each
-input) and `/waveforms` (binary): `daemon/monitor/event_display.hpp` describes them. `/histograms`
+admitted, kept and stored a second, one every `step` seconds. The page shows kept events, another
+every six seconds, from `/events` (a list), `/event/0` to `/event/15` and `/detector` (inputs and
+their places): `selection/display/event.js`, which is `/event.js`, describes them. `/histograms`
 has the histograms of the run
 ([formats](formats.md#16-histograms-in-blocks-histograms-koto-l3-histograms---save)).
 

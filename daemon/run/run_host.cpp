@@ -381,7 +381,6 @@ http_response run_host::event_page(const std::string& path) const {
   const auto page = event_pages_.find(path);
   if (page != event_pages_.end()) return page->second();
   if (node_) return plain_text(404, "no such page");
-  if (path == "/waveforms") return {200, "application/octet-stream", std::string()};
   return json_text(std::string("null")); // no run is active
 }
 

@@ -110,12 +110,12 @@ def png(width, height, colours, indices):
             part(b"PLTE", b"".join(c.to_bytes(3, "little") for c in colours)) + part(b"IDAT", zlib.compress(rows, 9)) + part(b"IEND", b""))
 
 
-READY = """const now = earlier.at(-1)?.this_spill; return event && document.getElementById('state').className === '' && !document.getElementById('waveform-plot').hidden
+READY = """const now = earlier.at(-1)?.this_spill; return event && document.getElementById('state').className === '' && document.getElementById('drawing').shadowRoot
   && document.querySelectorAll('#rates path').length > 0 && !document.getElementById('crates').innerText.includes('–')
   && now && now.admitted > 5 && now.stored + now.rejected > now.admitted / 2"""
 PARTS = {"page": "[0, document.getElementById('crates').getBoundingClientRect().bottom + 16]",
          "event": "[document.getElementById('event').getBoundingClientRect().top, " +
-                  "Math.max(...[...document.querySelectorAll('.event > div > :not(button)')].map(e => e.getBoundingClientRect().bottom)) + 16]"}
+                  "document.getElementById('drawing').getBoundingClientRect().bottom + 16]"}
 
 
 def page(short):

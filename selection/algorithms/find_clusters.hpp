@@ -165,6 +165,40 @@ struct find_clusters {
     return since >= cut.crystal_from && since <= cut.crystal_to;
   }
 
+  template <block B>
+  L3_FN static void add_to_steps(const B& b, shared& s, const selection_constants& cut) {
+    for_each(b, s.seen, [&](std::uint32_t i) {
+      const std::uint64_t c = s.cells[s.crystal[i]];
+      if (!may_be_event(cut, cell::time(c))) return;
+      const auto since = static_cast<std::uint32_t>(cell::time(c) - cut.event_from);
+      const std::uint32_t k = since / static_cast<std::uint32_t>(time_step);
+      if (k >= time_steps) return;
+      const auto energy = static_cast<std::uint64_t>(cell::energy(c));
+      add_together_within(b, s.steps[k], {energy, energy * since});
+    });
+  }
+
+  /// The event's time: of several steps with the same energy, the first.
+  [[nodiscard]] L3_FN static std::int32_t time_of(const shared& s, const selection_constants& cut) {
+    std::uint64_t energy = 0; // sum over the last steps
+    std::uint64_t time = 0;
+    std::uint64_t best_energy = 0;
+    std::uint64_t best_time = 0;
+    for (std::uint32_t k = 0; k < time_steps; ++k) {
+      energy += s.steps[k][step_energy];
+      time += s.steps[k][step_time];
+      if (k >= steps_together) {
+        energy -= s.steps[k - steps_together][step_energy];
+        time -= s.steps[k - steps_together][step_time];
+      }
+      if (energy <= best_energy) continue;
+      best_energy = energy;
+      best_time = time;
+    }
+    if (best_energy == 0) return 0;
+    return cut.event_from + static_cast<std::int32_t>(best_time / best_energy);
+  }
+
 private:
   [[nodiscard]] L3_FN static std::uint32_t crystals_of(const selection_tables& tables) {
     const std::uint32_t n = tables.crystals.size();
@@ -273,40 +307,6 @@ private:
     for_each_crystal(b, frame, n, pulse, signal, [&](std::uint16_t crystal, std::uint64_t c) {
       fetch_max_within(b, &s.cells[crystal], c);
     });
-  }
-
-  template <block B>
-  L3_FN static void add_to_steps(const B& b, shared& s, const selection_constants& cut) {
-    for_each(b, s.seen, [&](std::uint32_t i) {
-      const std::uint64_t c = s.cells[s.crystal[i]];
-      if (!may_be_event(cut, cell::time(c))) return;
-      const auto since = static_cast<std::uint32_t>(cell::time(c) - cut.event_from);
-      const std::uint32_t k = since / static_cast<std::uint32_t>(time_step);
-      if (k >= time_steps) return;
-      const auto energy = static_cast<std::uint64_t>(cell::energy(c));
-      add_together_within(b, s.steps[k], {energy, energy * since});
-    });
-  }
-
-  /// The event's time: of several steps with the same energy, the first.
-  [[nodiscard]] L3_FN static std::int32_t time_of(const shared& s, const selection_constants& cut) {
-    std::uint64_t energy = 0; // sum over the last steps
-    std::uint64_t time = 0;
-    std::uint64_t best_energy = 0;
-    std::uint64_t best_time = 0;
-    for (std::uint32_t k = 0; k < time_steps; ++k) {
-      energy += s.steps[k][step_energy];
-      time += s.steps[k][step_time];
-      if (k >= steps_together) {
-        energy -= s.steps[k - steps_together][step_energy];
-        time -= s.steps[k - steps_together][step_time];
-      }
-      if (energy <= best_energy) continue;
-      best_energy = energy;
-      best_time = time;
-    }
-    if (best_energy == 0) return 0;
-    return cut.event_from + static_cast<std::int32_t>(best_time / best_energy);
   }
 
   /// Removes crystals out of time, and counts the others.

@@ -97,14 +97,38 @@ struct measure_pulses {
     return nullptr;
   }
 
+  [[nodiscard]] L3_FN static std::uint32_t channel_of(std::uint32_t row, board_kind kind) {
+    return kind == board_kind::sampling_125_mhz ? row : row / find_fast_pulses::pulses_per_channel;
+  }
+
+  /// Writes a found pulse, unless it is less than `least_height` above its own level: then a slow
+  /// baseline raised it above the pedestal, and the row has no pulse.
+  template <class Trace, class Row>
+  L3_FN static bool measure(const Trace& trace, const found_pulses& found, std::uint32_t r,
+                            std::uint32_t least_height, Row&& pulse) {
+    const std::uint32_t k = found.peak_sample[r];
+    const std::int32_t peak = trace[k];
+    const std::int32_t level = level_of(trace, k);
+    std::uint32_t flags = found.flags[r];
+    if (4 * peak - level < static_cast<std::int32_t>(4 * least_height)) {
+      pulse.peak_sample = 0;
+      pulse.flags = static_cast<std::uint8_t>(flags & ~std::uint32_t{pulse_found});
+      return false;
+    }
+    const std::uint32_t edge = edge_of(trace, k, from_of(trace, found, r, level));
+    if (peak >= Trace::limit) flags |= pulse_saturated;
+    if (edge == no_edge) flags |= pulse_no_edge;
+    pulse.peak = static_cast<std::uint16_t>(peak);
+    pulse.flags = static_cast<std::uint8_t>(flags);
+    pulse.time = static_cast<std::uint16_t>(edge == no_edge ? 0 : edge);
+    pulse.sum = sum_of(trace, k, level);
+    return true;
+  }
+
 private:
   friend class measure_pulses_by_warp; // on CUDA devices
 
   static constexpr std::uint32_t inputs_per_board = l2::waveforms_per_board;
-
-  [[nodiscard]] L3_FN static std::uint32_t channel_of(std::uint32_t row, board_kind kind) {
-    return kind == board_kind::sampling_125_mhz ? row : row / find_fast_pulses::pulses_per_channel;
-  }
 
   [[nodiscard]] L3_FN static std::uint32_t number_of(const selection_tables& tables,
                                                      std::uint32_t crate, std::uint32_t slot) {
@@ -154,30 +178,6 @@ private:
       if (is_pulse && inputs[c].kind != input_kind::none)
         found.lit[r] = static_cast<std::uint16_t>(1U << r);
     });
-  }
-
-  /// Writes a found pulse, unless it is less than `least_height` above its own level: then a slow
-  /// baseline raised it above the pedestal, and the row has no pulse.
-  template <class Trace>
-  L3_FN static bool measure(const Trace& trace, const found_pulses& found, std::uint32_t r,
-                            std::uint32_t least_height, const pulses::columns::row& pulse) {
-    const std::uint32_t k = found.peak_sample[r];
-    const std::int32_t peak = trace[k];
-    const std::int32_t level = level_of(trace, k);
-    std::uint32_t flags = found.flags[r];
-    if (4 * peak - level < static_cast<std::int32_t>(4 * least_height)) {
-      pulse.peak_sample = 0;
-      pulse.flags = static_cast<std::uint8_t>(flags & ~std::uint32_t{pulse_found});
-      return false;
-    }
-    const std::uint32_t edge = edge_of(trace, k, from_of(trace, found, r, level));
-    if (peak >= Trace::limit) flags |= pulse_saturated;
-    if (edge == no_edge) flags |= pulse_no_edge;
-    pulse.peak = static_cast<std::uint16_t>(peak);
-    pulse.flags = static_cast<std::uint8_t>(flags);
-    pulse.time = static_cast<std::uint16_t>(edge == no_edge ? 0 : edge);
-    pulse.sum = sum_of(trace, k, level);
-    return true;
   }
 
   /// The start of the rising edge in 1/4 count: at 125 MHz the pulse's level, at 500 MHz its foot,

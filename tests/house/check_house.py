@@ -44,6 +44,7 @@ MAY_INCLUDE = {
     "selection/engine": ["selection/packing", "selection/sequence", "selection/algorithms", "selection/histograms", "selection/detector",
                          *GPU],
     "reading": ["transport", "gpu", "selection"],
+    "selection/display": ["selection/trigger", "selection/detector", "selection/algorithms", "selection/sequence", "transport/store", *GPU],
     "config": ["config/toml", "/settings.hpp", "/selection_files.hpp", *FORMAT],
     "monitor": ["transport/accounting", "transport/system", *FORMAT],
     "receiver": ["monitor", "transport", "config"],

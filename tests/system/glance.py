@@ -34,7 +34,7 @@ class Glance(harness.SystemTest):
                 daemon.get(path, raw=True)
                 looks[0] += 1
                 done.wait(pause)
-        page = (("/status", 0.5), ("/history", 5), ("/histograms/short", 5), ("/event", 6), ("/waveforms", 6))  # what it asks for, and how often
+        page = (("/status", 0.5), ("/history", 5), ("/histograms/short", 5), ("/events", 2), ("/event/0", 6))  # what it asks for, and how often
         viewers = [threading.Thread(target=look, args=asked) for asked in page * 4 + (("/metrics", 1),)]
         before, events = self.times(daemon), daemon.status()["events"]["admitted"]
         for v in viewers:

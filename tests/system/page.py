@@ -4,14 +4,13 @@
 nobody but its daemon."""
 import json
 import re
-import struct
 
 import harness
 import level2
 import selection_stage
 from browser import PHONE, InABrowser
 
-MOST_BYTES = 300_000
+MOST_BYTES = 400_000
 
 
 class Page(InABrowser):
@@ -130,7 +129,7 @@ class Page(InABrowser):
         self.wait_for_text("problem", "Begin a run with koto-l3 run start")
         self.assertIn("datagrams that arrive\n0 /s\nnothing comes", self.text("numbers"))
         self.assert_readable("idle")
-        self.assertEqual([daemon.get(path)[:2] for path in ("/detector", "/event", "/waveforms")], [(200, "null"), (200, "null"), (200, "")])
+        self.assertEqual([daemon.get(path)[:2] for path in ("/detector", "/events", "/event/0")], [(200, "null")] * 3)
         self.assertEqual(self.run_tool("run", "start", "--socket", self.control, "--number", "4294967294", "--comment", comment, "--wait")[0], 0)
         self.wait_for_text("mode", "run 4294967294")
         self.wait_for_text("comment", comment)
@@ -142,7 +141,7 @@ class Page(InABrowser):
         self.assert_readable("320-large-text")
         self.assertEqual(self.run_tool("run", "stop", "--socket", self.control)[0], 0)
         self.wait_for_text("mode", "no run")
-        self.browser.run("return pollEvent()")
+        self.browser.run("return pollEvents()")
         self.send_events(sender, self.make_events(1, spill=2))  # without a run it is lost
         self.wait_for_text("numbers", "crates that send\n3 of 3\n0, 1, 2\n")
         self.wait_for_text("numbers", "dropped: no run is active")
@@ -218,78 +217,137 @@ class Page(InABrowser):
         self.assert_quiet()
 
 
+def samples_of(text):
+    """Of a packed text, as selection/display/event.js describes it; written from that description."""
+    digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+    bits = "".join(f"{digits.index(c):06b}" for c in text)
+    samples, at, lately = [int(bits[:14], 2)], 14, 32
+    while "0" in bits[at:] or len(bits) - at > 24:
+        k = next(k for k in range(20) if 20 << k >= 3 * lately)
+        ones = min(24, bits.index("0", at) - at) if "0" in bits[at:] else 24
+        rest, at = (15, at + 24) if ones == 24 else (k, at + ones + 1)
+        u = int(bits[at:at + rest] or "0", 2) + (ones << k if ones < 24 else 0)
+        at += rest
+        lately += u - lately // 4
+        samples.append(samples[-1] + (-(u + 1) // 2 if u % 2 else u // 2))
+    return samples
+
+
 class Event(InABrowser, selection_stage.Selecting):
-    """The calorimeter's face with the latest kept event, and a waveform on click."""
+    """The drawing of a kept event, on the page and in a file, and a waveform on click."""
+    INSIDE = "const root = [...document.querySelectorAll('*')].find(e => e.shadowRoot).shadowRoot, all = s => [...root.querySelectorAll(s)];"
+
+    def inside(self, script):
+        return self.browser.run(self.INSIDE + "return " + script)
+
+    def wait_inside(self, script, part):
+        return harness.wait_until(lambda: part in self.inside(script), lambda: f"'{part}' in {self.inside(script)}")
 
     def test_the_pages_have_what_was_sent_and_a_click_shows_a_waveform(self):
         file = self.simulate(40, spills=1)
         self.daemon = self.run_daemon(40, file=file)
-        self.shown = json.loads(self.daemon.get("/event")[1])
-        fragments = self.events_in(file)[self.shown["spill"]][self.shown["event"] - 1]
-        self.samples = dict(level2.waveforms(self.crates, fragments))  # as they were sent
-        self.the_pages_have_it({(e["spill"], e["event"]): e for e in self.select(file)["events"] if e["kept"]})
-        self.the_face_shows_it()
+        self.detector = json.loads(self.daemon.get("/detector")[1])
+        self.crystals = [(x + i * size, y, size, input + i) for x, y, size, input, n in self.detector["crystals"] for i in range(n)]
+        self.assertEqual(len(self.crystals), 2716)
+        listed, kept = json.loads(self.daemon.get("/events")[1]), {(e["spill"], e["event"]): e for e in self.select(file)["events"] if e["kept"]}
+        self.assertTrue(1 < len(listed) <= 16, listed)
+        for one in listed:
+            self.assertEqual(one["lines"], kept[one["spill"], one["event"]]["kept_by"])
+        self.shown = json.loads(self.daemon.get(listed[0]["page"])[1])
+        self.assertEqual((self.shown["spill"], self.shown["event"]), (listed[0]["spill"], listed[0]["event"]))
+        self.key = f"{self.shown['spill']}/{self.shown['event']}"
+        self.samples = dict(level2.waveforms(self.crates, self.events_in(file)[self.shown["spill"]][self.shown["event"] - 1]))
+        self.it_has_what_was_sent()
+        self.page_shows_it(listed)
+        self.browser.open("about:blank")
+        self.finish(self.daemon)
+        self.file_shows_it(file)
 
-    def the_pages_have_it(self, kept):
-        detector = json.loads(self.daemon.get("/detector")[1])
-        inputs = {name.split(", ")[-1]: number for number, name in enumerate(detector["inputs"]) if name}
-        self.assertEqual(inputs.keys(), self.samples.keys())
-        self.assertEqual(len(detector["crystals"]), 2716)
-        this = kept[self.shown["spill"], self.shown["event"]]
-        self.assertEqual(self.shown["lines"], this["kept_by"])
-        for address, number in inputs.items():
-            samples = self.samples[address]
-            self.assertEqual(self.shown["heights"][number], max(0, max(samples) - sorted(samples)[len(samples) // 2]), address)
-        self.assertEqual(sum(h is None for h in self.shown["heights"]), len(detector["inputs"]) - len(inputs))
-        waveforms = self.daemon.get("/waveforms", raw=True)[1]
-        size = 8 + len(detector["inputs"]) // 16 * 2048
-        self.assertEqual(len(waveforms) % size, 0)
-        self.assertEqual(struct.unpack_from("<II", waveforms), (self.shown["spill"], self.shown["event"]))
-        for address, number in inputs.items():
-            length = len(self.samples[address])
-            self.assertEqual(number // 16 in detector["wide"], length == 256)
-            at = 8 + number // 16 * 2048 + 2 * (number % 16) * length
-            self.assertEqual(list(struct.unpack_from(f"<{length}H", waveforms, at)), self.samples[address], address)
-        told = sum(len(self.daemon.get(page)[1]) for page in ("/", "/detector", "/event"))
-        self.assertLess(told, MOST_BYTES)
+    def it_has_what_was_sent(self):
+        addresses = [f"{board}/{c}" for board in self.detector["boards"] for c in range(16)]
+        self.assertEqual({a: samples_of(w) for a, w in zip(addresses, self.shown["waveforms"]) if w}, self.samples)
+        told = [len(self.daemon.get(page)[1]) for page in ("/", "/detector", "/event.js", "/event/0")]
+        self.assertLess(sum(told), MOST_BYTES, told)
+        for input, pedestal, peak, edge, energy, time, counts in self.shown["pulses"]:
+            samples = self.samples[addresses[input]]
+            self.assertIn(peak, samples)
+            self.assertLessEqual(min(samples) - 1, pedestal / 4)
+            if edge is not None:
+                before, after = samples[edge // 256:][:2]
+                self.assertTrue(before <= pedestal / 4 + (peak - pedestal / 4) * .75 and before < after, (input, edge))
+        in_time = [energy for *_, energy, _, counts in self.shown["pulses"] if counts]
+        values = self.shown["summary"]["quantities"]  # of the trigger itself
+        self.assertEqual((len(in_time), sum(in_time)), (values["crystals"], values["calorimeter_energy"]))
 
-    def the_face_shows_it(self):
-        self.open()
-        self.wait_for_text("event-text", f"spill {self.shown['spill']}, event {self.shown['event']}")
-        self.wait_for_text("waveform-text", f"in event {self.shown['event']} of spill {self.shown['spill']}: ")  # without a click
-        self.assertEqual(self.browser.run("return document.getElementById('go-on').hidden"), True)
-        self.assertIn("≥ 4000", self.text("scale-ticks"))
-        highest = max(self.shown["heights"], key=lambda h: h or 0)
-        self.assertIn(f": {highest}", self.text("pulses").splitlines()[0])
-        painted = "const c = document.getElementById('face'); return c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some(v => v)"
-        self.assertTrue(self.browser.run(painted))
-        self.browser.run("document.querySelector('#pulses button').click()")
-        self.wait_for_text("waveform-text", "samples of")
-        address = self.text("pulses").splitlines()[0].split(": ")[0].split(", ")[-1]
-        samples = self.samples[address]
-        self.assertIn(f"{len(samples)} samples", self.text("waveform-text"))
-        self.assertIn(f"from {min(samples)} to {max(samples)} counts, highest at sample {samples.index(max(samples))}", self.text("waveform-text"))
-        self.assertEqual(self.browser.run("return document.querySelector('#waveform polyline').points.length"), len(samples))
+    def page_shows_it(self, listed):
+        self.open(size=(1600, 1000))
+        self.wait_for_text("event-text", "of")
+        self.wait_inside("all('.title')[0].innerText", f"spill {self.shown['spill']}, event {self.shown['event']} kept by {listed[0]['lines'][0]}".replace("_", " "))
+        self.assertIn("≥ 1000 MeV", self.inside("all('.face .ticks')[0].innerText"))
+        self.assertEqual(self.inside("all('.lines tbody tr').length"), len(self.shown["summary"]["lines"]))
+        refused = next(line for line in self.shown["summary"]["lines"] if line["why"])
+        self.assertIn(refused["why"].replace("_", " "), self.inside("all('.lines')[0].innerText"))
         self.assert_readable("event")
-        # A click into the middle of a crystal of the face.
-        self.browser.run("""const [x, y, , input] = places.crystals[100], c = document.getElementById('face'), box = c.getBoundingClientRect();
-            const reach = Math.max(...places.crystals.map(p => Math.max(Math.abs(p[0]), Math.abs(p[1])) + p[2] / 2));
-            c.dispatchEvent(new MouseEvent('click', {clientX: box.left + (x + reach) / (2 * reach) * box.width, clientY: box.top + (reach - y) / (2 * reach) * box.height}))""")
-        self.wait_for_text("waveform-text", "crystal 100,")
-        # The arrow keys go from crystal to crystal.
-        self.browser.run("document.getElementById('face').focus()")
-        x, y, size, _ = json.loads(self.daemon.get("/detector")[1])["crystals"][100]
+        self.browser.run("document.getElementById('event-before').click()")
+        self.wait_for_text("event-text", "1 event before the latest")
+        self.wait_inside("all('.title')[0].innerText", f"event {listed[1]['event']} ")
+        self.assertIn("frozen", self.text("event-text"))
+        self.browser.run("document.getElementById('event-after').click()")
+        self.wait_inside("all('.title')[0].innerText", f"event {self.shown['event']} ")
+        rare = listed[-1]["lines"][0]
+        self.browser.run(f"const line = document.getElementById('event-line'); line.value = '{rare}'; line.onchange()")
+        self.wait_inside("all('.title')[0].innerText", rare.replace("_", " "))
+        self.browser.run("const line = document.getElementById('event-line'); line.value = ''; line.onchange()")
+        self.wait_inside("all('.title')[0].innerText", f"event {self.shown['event']} ")
+        self.a_choice_draws_a_waveform()
+        self.assertIn("frozen", self.text("event-text"))
+        self.assert_quiet()
+
+    def a_choice_draws_a_waveform(self):
+        """By a button, by a click into the middle of a crystal, and by arrow keys."""
+        self.browser.run(self.INSIDE + "all('.pulses button')[1].click()")
+        samples = self.samples[self.inside("all('.wave h3')[0].innerText").split(", ")[-1]]
+        self.assertIn(f"{len(samples)} samples of 8 ns, {min(samples)} to {max(samples)} counts", self.inside("all('.told')[0].innerText"))
+        self.assertRegex(self.inside("all('.told')[0].innerText"), r"Pulse of [\d.]+ MeV: pedestal \d+\.\d, \d+ counts high, half height at [\d.]+ ns, [+−][\d.]+ ns from the trigger")
+        self.assertEqual(self.inside("all('.wave polyline')[0].points.length"), len(samples))
+        x, y, size, _ = self.crystals[100]
+        self.browser.run(self.INSIDE + f"""const svg = all('.face svg')[0], box = svg.getBoundingClientRect(), half = svg.viewBox.baseVal.width / 2;
+            svg.dispatchEvent(new MouseEvent('click', {{bubbles: true, clientX: box.left + ({x} + half) / 2 / half * box.width, clientY: box.top + (half - {y}) / 2 / half * box.height}}))""")
+        self.assertIn("crystal 100,", self.inside("all('.wave h3')[0].innerText"))
+        self.browser.run(self.INSIDE + "all('.face svg')[0].focus()")
         for key, (right, up) in (("\ue014", (1, 0)), ("\ue013", (0, 1)), ("\ue012", (-1, 0)), ("\ue015", (0, -1))):
-            was = self.text("waveform-text")
+            was = self.inside("all('.wave h3')[0].innerText")
             self.browser.press(key)
-            harness.wait_until(lambda: self.text("waveform-text") != was, "another waveform")
-            there = self.browser.run("return places.crystals.find(c => c[3] === chosen)")
+            harness.wait_until(lambda: self.inside("all('.wave h3')[0].innerText") != was, "another waveform")
+            there = self.crystals[int(self.inside("all('.wave h3')[0].innerText").split(",")[0].split()[1])]
             self.assertLess(abs((there[0] - x) * up + (there[1] - y) * right), size, "beside its row")
             self.assertGreater((there[0] - x) * right + (there[1] - y) * up, 0, "not ahead")
             x, y = there[:2]
-        self.browser.run("document.getElementById('go-on').click()")
-        self.wait_for_text("event-text", "event")
-        self.assertEqual(self.browser.run("return [document.getElementById('go-on').hidden, chosen]"), [True, None])
+
+    def file_shows_it(self, sent):
+        """One file without a network; also of level-2 data, which nobody has judged, and of events that lack what others have."""
+        drawn = self.folder / "event.html"
+        self.assertEqual(self.run_tool("inspect", self.store, "--event", self.key, "--html", drawn)[0], 0)
+        self.assertLess(drawn.stat().st_size, MOST_BYTES)
+        self.browser.open(f"file://{drawn}")
+        self.assertIn(f"Run {selection_stage.RUN}, spill {self.shown['spill']}, event {self.shown['event']} ", self.inside("all('.title')[0].innerText"))
+        self.assertEqual(self.browser.run("return performance.getEntriesByType('resource').length"), 0)
+        self.assertEqual(self.browser.run("return JSON.parse(document.getElementById('data').textContent)"), {**self.shown, "detector": self.detector})
+        self.a_choice_draws_a_waveform()
+        for size, dark in ((PHONE, False), ((1600, 1000), True), (PHONE, True)):
+            self.browser.look(size, dark)
+            self.assert_readable(f"event-file-{size[0]}{'-dark' if dark else ''}")
+        self.assertEqual(self.run_tool("inspect", sent, "--event", self.key, "--html", drawn)[0], 0)
+        self.browser.open(f"file://{drawn}")
+        self.assertIn("selection: none in level-2 data", self.inside("all('.title')[0].innerText"))
+        self.assertIn("No line judged this event", self.inside("all('.lines')[0].innerText"))
+        lacks = """import("data:text/javascript," + encodeURIComponent([...document.scripts].at(-1).textContent.split("const data =")[0])).then(({showEvent}) => {
+            const data = JSON.parse(document.getElementById("data").textContent); showEvent(document.getElementById("event"), {...data, %s}); return true; })"""
+        for less, said in (("waveforms: [], pulses: [], time: null, payload: 'summary'", "payload: summary"), ("undecodable: true, waveforms: data.waveforms.map((w, i) => i < 16 ? null : w)", "could not be decoded"),
+                           ("detector: {front: 0, crystals: [], boards: [], counters: []}, waveforms: [], pulses: []", "Run")):
+            self.assertTrue(self.browser.run("return " + lacks % less))
+            self.assertIn(said, self.inside("all('.title')[0].innerText"))
+            self.assert_readable("event-lacks")
         self.assert_quiet()
 
 

@@ -88,6 +88,12 @@ std::vector<inspected_crate> crates_of(const found_event& event) {
   return all;
 }
 
+std::string why_no_summary(const found_event& event) {
+  return !event.block                      ? "none in level-2 data: koto-l3 select shows a decision"
+         : event.packed->summary_bytes > 0 ? "its summary has another version or is damaged"
+                                           : "none ran";
+}
+
 std::vector<std::uint8_t> missing_crates(const found_event& event) {
   std::vector<std::uint8_t> missing;
   for (std::size_t place = 0; place < event.crates.size(); ++place)
@@ -110,7 +116,6 @@ inspected_channel channel_of(input_address at, const board_samples& board,
   }
   std::vector<std::uint16_t> sorted(samples.begin(), samples.end());
   std::ranges::sort(sorted);
-  c.least = sorted.front();
   c.most = sorted.back();
   c.pedestal = (sorted[sorted.size() / 2] + sorted[(sorted.size() - 1) / 2]) / 2.0;
   c.peak = static_cast<std::size_t>(std::ranges::max_element(samples) - samples.begin());
@@ -143,6 +148,31 @@ std::vector<inspected_channel> channels_of(const std::vector<inspected_crate>& c
   return all;
 }
 
+event_picture picture_of(const found_event& event, const std::vector<inspected_crate>& boards,
+                         const detector& what) {
+  event_picture to{event.run, event.key};
+  if (event.packed) to.flags = event.packed->flags, to.payload = event.packed->payload;
+  if (!missing_crates(event).empty()) to.flags |= event_incomplete;
+  to.summary = event.summary;
+  to.no_summary = "selection: " + why_no_summary(event);
+  to.boards.resize(what.crates().boards());
+  for (const inspected_crate& crate : boards)
+    for (const board_samples& board : crate.boards) {
+      if (board.opaque) to.flags |= event_opaque;
+      const input_address at{crate.number, board.slot, 0};
+      if (board.opaque || board.wrong_words != 0 || !what.exists(at)) continue;
+      board_waveforms& waveforms = to.boards[what.number_of(at) / detector::inputs_per_board];
+      const std::size_t records = l2::waveforms_per_board / board.channels.size();
+      for (std::size_t c = 0; c < board.channels.size(); ++c) {
+        if (board.channels[c].empty()) continue;
+        std::ranges::copy(board.channels[c],
+                          waveforms.samples.data() + c * records * l2::waveform_samples);
+        waveforms.records |= ((1U << records) - 1) << c * records;
+      }
+    }
+  return to;
+}
+
 std::vector<inspected_channel> chosen_channels(const std::vector<inspected_channel>& all,
                                                const std::vector<std::string>& wanted) {
   std::vector<bool> chosen(all.size());
@@ -172,58 +202,6 @@ std::vector<inspected_channel> highest_channels(const std::vector<inspected_chan
   });
   result.resize(std::min(count, result.size()));
   return result;
-}
-
-namespace {
-
-constexpr std::array<std::string_view, 9> blocks{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-constexpr std::size_t columns = 64;
-
-/// The highest sample of each column.
-std::vector<std::uint16_t> columns_of(const inspected_channel& c) {
-  const std::size_t each = (c.samples.size() + columns - 1) / columns;
-  std::vector<std::uint16_t> highest;
-  for (std::size_t i = 0; i < c.samples.size(); i += each)
-    highest.push_back(
-        *std::ranges::max_element(c.samples.subspan(i, std::min(each, c.samples.size() - i))));
-  return highest;
-}
-
-/// Level 0 … steps within the range of the waveform; noise of a few counts does not fill it.
-int level_of(double value, const inspected_channel& c, int steps) {
-  constexpr double least_range = 16;
-  const double range = std::max<double>(c.most - c.least, least_range);
-  return static_cast<int>(std::lround((value - c.least) / range * steps));
-}
-
-} // namespace
-
-std::string line_drawing(const inspected_channel& c) {
-  std::string line;
-  for (const std::uint16_t sample : columns_of(c)) {
-    const auto level = static_cast<std::size_t>(level_of(sample, c, 7));
-    line += blocks[level + 1];
-  }
-  return line;
-}
-
-std::string block_drawing(const inspected_channel& c) {
-  constexpr int lines = 8;
-  const auto highest = columns_of(c);
-  std::string text;
-  for (int line = lines - 1; line >= 0; --line) {
-    std::string label;
-    if (line == lines - 1) label = fmt::to_string(c.most);
-    if (line == 0) label = fmt::to_string(c.least);
-    text += fmt::format("    {:>6} │", label);
-    for (const std::uint16_t sample : highest) {
-      const int level = level_of(sample, c, lines * 8 - 1) + 1;
-      text += blocks[static_cast<std::size_t>(std::clamp(level - 8 * line, 0, 8))];
-    }
-    text += '\n';
-  }
-  return text + fmt::format("           └ 0 … {:.0f} ns\n",
-                            c.step() * static_cast<double>(c.samples.size()));
 }
 
 } // namespace l3

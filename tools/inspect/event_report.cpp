@@ -81,7 +81,7 @@ void add_lines(std::string& text, const named_summary& s) {
   for (const named_line& line : s.lines)
     text += fmt::format("  {:<20} {:>9} {:>6} {:>5}  {}\n", line.name, line.prescale,
                         line.fired ? "yes" : "no", line.kept ? "yes" : "no",
-                        line.reason.empty() ? "–" : line.reason);
+                        line.why.empty() ? "–" : line.why);
 }
 
 void add_quantities(std::string& text, const summary_view& s) {
@@ -126,10 +126,7 @@ std::optional<std::uint32_t> trigger_bits(const inspected_event& e) {
 
 void add_summary(std::string& text, const inspected_event& e) {
   if (!e.event.summary) {
-    add(text, "selection",
-        !e.event.block ? "none in level-2 data: koto-l3 select shows a decision"
-        : e.event.packed->summary_bytes > 0 ? "its summary has another version or is damaged"
-                                            : "none ran");
+    add(text, "selection", why_no_summary(e.event));
     if (const auto bits = trigger_bits(e)) add(text, "trigger", listed(names_of_trigger(*bits)));
     return;
   }
@@ -199,54 +196,9 @@ void add_crates(std::string& text, const std::vector<inspected_crate>& crates) {
 }
 
 void add_channels(std::string& text, std::span<const inspected_channel> shown) {
-  constexpr std::size_t most_drawn_large = 4;
-  for (const inspected_channel& c : shown) {
-    text += fmt::format("  {:<9} {:<22} pedestal {:g}, height {:g} at {:g} ns", to_string(c.at),
+  for (const inspected_channel& c : shown)
+    text += fmt::format("  {:<9} {:<22} pedestal {:g}, height {:g} at {:g} ns\n", to_string(c.at),
                         c.name, c.pedestal, c.height(), static_cast<double>(c.peak) * c.step());
-    if (shown.size() <= most_drawn_large)
-      text += "\n" + block_drawing(c);
-    else
-      text += "\n            " + line_drawing(c) + "\n";
-  }
-}
-
-json::object summary_json(const summary_view& s, const loaded_selection* selection) {
-  const named_summary named = name_summary(s, selection);
-  json::array lines;
-  for (std::size_t n = 0; n < named.lines.size(); ++n)
-    lines.push_back(json::object{{"line", named.lines[n].name},
-                                 {"id", s.lines[n].id},
-                                 {"prescale", named.lines[n].prescale},
-                                 {"fired", named.lines[n].fired},
-                                 {"kept", named.lines[n].kept},
-                                 {"refused", named.lines[n].reason.empty()
-                                                 ? json::value(nullptr)
-                                                 : json::value(named.lines[n].reason)}});
-  json::object values;
-  for (std::size_t q = 0; q < s.quantities.size(); ++q)
-    values[name_of(static_cast<quantity>(q))] =
-        s.quantities[q] == undefined_quantity ? json::value(nullptr) : json::value(s.quantities[q]);
-  json::array photons;
-  for (const photon_summary& p : s.photons)
-    photons.push_back(json::object{
-        {"energy", p.energy}, {"x", p.x}, {"y", p.y}, {"time", p.time}, {"crystals", p.crystals}});
-  json::array hits;
-  for (const named_hit& h : named.hits)
-    hits.push_back(json::object{{"counter", h.counter},
-                                {"module", h.hit.module},
-                                {"energy", h.hit.energy},
-                                {"time", h.hit.time}});
-  return {{"settings", fmt::format("{:08x}", s.head.settings)},
-          {"names_are_of_these_settings", named.same_settings},
-          {"trigger", list_of(named.trigger)},
-          {"status", list_of(named.status)},
-          {"vetoes", list_of(named.vetoes)},
-          {"unknown", list_of(named.unknown)},
-          {"lines", std::move(lines)},
-          {"quantities", std::move(values)},
-          {"photons_found", s.head.photons_found},
-          {"photons", std::move(photons)},
-          {"hits", std::move(hits)}};
 }
 
 json::array crates_json(const std::vector<inspected_crate>& crates) {
@@ -332,7 +284,7 @@ std::string report_json(const inspected_event& e) {
                                  {"more", e.event.more}};
   }
   all["payload"] = payload_json(e);
-  all["summary"] = e.event.summary ? json::value(summary_json(*e.event.summary, e.selection))
+  all["summary"] = e.event.summary ? json::value(summary_json(*e.event.summary, e.selection, {}))
                                    : json::value(nullptr);
   all["crates"] = crates_json(e.crates);
   all["channels"] = channels_json(e.shown);

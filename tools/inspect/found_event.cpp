@@ -9,7 +9,6 @@
 
 #include "gpu/codec/decode_all.hpp"
 #include "monitor/in_words.hpp"
-#include "selection/trigger/recorded_settings.hpp"
 #include "tools/command_error.hpp"
 #include "tools/info/information.hpp"
 #include "transport/file/l2raw.hpp"
@@ -74,9 +73,9 @@ public:
   stored_search(const wanted_event& wanted, const std::optional<readout>& crates)
       : wanted_(wanted), crates_(crates) {}
 
-  /// Reads the session's readout from its settings.
+  /// Reads the session's readout and selection from its settings.
   void take_settings(const block_header& block, std::span<const std::byte> settings) {
-    if (auto read = decode_settings(settings)) told_[block.session] = std::move(read->crates);
+    if (auto read = decode_settings(settings)) told_[block.session] = std::move(*read);
   }
 
   /// Returns false if a part of the block violates the format.
@@ -113,7 +112,8 @@ private:
     to.key = event.key();
     to.run = block.run;
     const auto told = told_.find(block.session);
-    to.crates = crates_ ? *crates_ : told != told_.end() ? told->second : readout::koto();
+    to.crates = crates_ ? *crates_ : told != told_.end() ? told->second.crates : readout::koto();
+    if (told != told_.end() && !told->second.lines.empty()) to.settings = told->second;
     check_fits(event, to.crates);
     to.block = block;
     to.packed = event.header();
@@ -133,7 +133,7 @@ private:
 
   wanted_event wanted_;
   std::optional<readout> crates_;
-  std::map<std::uint64_t, readout> told_; ///< by session
+  std::map<std::uint64_t, recorded_settings> told_; ///< by session
   std::optional<found_event> found_;
   seen_events seen_;
 };

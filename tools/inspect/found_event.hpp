@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "selection/detector/detector.hpp"
+#include "selection/display/event_picture.hpp"
+#include "selection/trigger/recorded_settings.hpp"
 #include "transport/accounting/counters.hpp"
 #include "transport/format/block.hpp"
 #include "transport/format/event_key.hpp"
@@ -38,8 +40,9 @@ struct found_event {
   std::uint32_t run = 0;
   readout crates;
   std::vector<found_fragment> fragments;
-  std::optional<block_header> block{};  ///< header of its block
-  std::optional<packed_event> packed{}; ///< its header in the block
+  std::optional<recorded_settings> settings{}; ///< of its session, if these name a selection
+  std::optional<block_header> block{};         ///< header of its block
+  std::optional<packed_event> packed{};        ///< its header in the block
   std::optional<summary_view> summary{};
   std::optional<packed_payload> payload{}; ///< if lines limit the payload
   std::uint64_t more = 0;                  ///< later stored events with the same key
@@ -87,6 +90,14 @@ struct inspected_crate {
 /// In the order of the readout, without crates that have no fragment.
 [[nodiscard]] std::vector<inspected_crate> crates_of(const found_event& event);
 
+/// For a drawing, with the boards of crates_of.
+[[nodiscard]] event_picture picture_of(const found_event& event,
+                                       const std::vector<inspected_crate>& boards,
+                                       const detector& what);
+
+/// For an event without a summary.
+[[nodiscard]] std::string why_no_summary(const found_event& event);
+
 /// Numbers of the readout's crates that the event lacks.
 [[nodiscard]] std::vector<std::uint8_t> missing_crates(const found_event& event);
 
@@ -98,7 +109,6 @@ struct inspected_channel {
   board_kind kind = board_kind::sampling_125_mhz;
   std::span<const std::uint16_t> samples; ///< valid as long as the crates
   double pedestal = 0;                    ///< the median
-  std::uint16_t least = 0;
   std::uint16_t most = 0;
   std::size_t peak = 0; ///< index of the sample `most`
 
@@ -119,14 +129,5 @@ chosen_channels(const std::vector<inspected_channel>& all, const std::vector<std
 /// The highest ones, by falling height.
 [[nodiscard]] std::vector<inspected_channel>
 highest_channels(const std::vector<inspected_channel>& all, std::size_t count);
-
-// Draws waveforms on a terminal.
-
-/// One line of at most 64 blocks; in longer waveforms each block shows the highest of several
-/// samples.
-[[nodiscard]] std::string line_drawing(const inspected_channel& c);
-
-/// Eight lines, with counts on the left and time below.
-[[nodiscard]] std::string block_drawing(const inspected_channel& c);
 
 } // namespace l3

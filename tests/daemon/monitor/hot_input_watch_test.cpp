@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/monitor/hot_input_watch.hpp"
 
+#include <map>
+#include <string>
+
 #include <gtest/gtest.h>
 
 #include "daemon/monitor/kept_events.hpp"
@@ -49,35 +52,41 @@ TEST(names, of_a_long_list_are_the_first_ones) {
   EXPECT_EQ(first_names({}), "");
 }
 
-std::vector<std::byte> event(unsigned n) { return {std::byte(n), std::byte(n + 1)}; }
+std::vector<std::byte> event(int n) { return {std::byte(n), std::byte(n + 1)}; }
 
-TEST(kept_events, are_the_latest_two_of_those_that_come_two_seconds_apart) {
-  kept_events kept;
-  EXPECT_EQ(kept.latest()[0], nullptr);
-  kept.offer(event(1), time_point(10s));
-  kept.offer(event(2), time_point(11s));
-  ASSERT_NE(kept.latest()[0], nullptr);
-  EXPECT_EQ(*kept.latest()[0], event(1)) << "the second came too soon";
-  EXPECT_EQ(kept.latest()[1], nullptr);
-  const auto held = kept.latest()[0];
-  for (unsigned n = 3; n < 6; ++n) kept.offer(event(n), time_point(n * 4s));
-  EXPECT_EQ(*kept.latest()[0], event(5));
-  EXPECT_EQ(*kept.latest()[1], event(4));
-  EXPECT_EQ(*held, event(1)) << "who has it keeps it";
+/// The first bytes of the copies, the oldest first.
+std::string copies_of(const kept_events& kept) {
+  std::map<std::uint64_t, char> sorted;
+  for (const auto& c : kept.latest())
+    if (c.event) sorted[c.number] = static_cast<char>(c.event->front());
+  std::string all;
+  for (const auto& [number, first] : sorted) all += first;
+  return all;
 }
 
-TEST(a_page_of_kept_events, is_made_once_for_each) {
+TEST(kept_events, are_one_of_each_line_every_two_seconds) {
   kept_events kept;
-  int made = 0;
-  page_of_kept page(kept, [&] { return std::to_string(++made); });
-  EXPECT_EQ(*page.text(), "1");
-  EXPECT_EQ(*page.text(), "1") << "there is still no event";
-  const std::vector<std::byte> same(10);
-  kept.offer(same, time_point{});
-  EXPECT_EQ(*page.text(), "2");
-  EXPECT_EQ(*page.text(), "2");
-  kept.offer(same, time_point{} + kept_events::period);
-  EXPECT_EQ(*page.text(), "3") << "another one with the same bytes";
+  EXPECT_EQ(copies_of(kept), "");
+  kept.offer(event('a'), 1, time_point(10s));
+  kept.offer(event('b'), 1, time_point(11s));
+  EXPECT_EQ(copies_of(kept), "a") << "the second came too soon";
+  kept.offer(event('c'), 3, time_point(11s));
+  kept.offer(event('d'), 0, time_point(11s));
+  kept.offer(event('e'), 0, time_point(11s));
+  EXPECT_EQ(copies_of(kept), "acd") << "another line, and an event of no line";
+  kept.offer(event('f'), 1, time_point(12s));
+  EXPECT_EQ(copies_of(kept), "acdf");
+}
+
+TEST(kept_events, keep_the_latest_of_a_rare_line) {
+  kept_events kept;
+  kept.offer(event('a'), 2, time_point(1s));
+  const auto held = kept.latest()[0].event;
+  for (char n = 0; n < 25; ++n) kept.offer(event('b' + n), 1, time_point(n * 2s + 3s));
+  EXPECT_EQ(copies_of(kept), "almnopqrstuvwxyz") << "16 places";
+  kept.offer(event('A'), 2, time_point(60s));
+  EXPECT_EQ(copies_of(kept), "lmnopqrstuvwxyzA");
+  EXPECT_EQ(*held, event('a')) << "who has it keeps it";
 }
 
 } // namespace
