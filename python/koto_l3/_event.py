@@ -72,7 +72,7 @@ class Event:
         """Arrays (channels,), or a number of a single channel."""
         p = self.events.pulses(channels)
         return Pulses({n: c[0] for n, c in p.raw.items()}, {n: Column(np.atleast_1d(c.numpy()[0]), None, c.unit, c.about) for n, c in p.columns.items()},
-                      p.state[0], p.channels)
+                      p.state[0], p._of)
 
     def map(self) -> Table:
         """Crystals with x, y, size in mm, energy in MeV and time in ns since the trigger's time; NaN without a pulse."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ._library import Array, Error, Reader, Rows, Tables, fields
 from ._settings import Menu, unknown
-from ._table import Column, Lists, in_units
+from ._table import Column, Lists, Table, in_units
 from ._waveforms import Pulses, Waveforms, waveforms
 
 if TYPE_CHECKING:
@@ -260,33 +260,36 @@ class Events:
 
     # Waveforms
 
-    def _plan(self, channels: Any) -> tuple[list[tuple[Reader, Rows, Array, Array]], int, Any]:
-        """(reader, its rows, where they are in the result, addresses) for each part; samples of a waveform; table of channels."""
+    def _plan(self, channels: Any) -> tuple[list[tuple[Reader, Rows, Array, Array]], int, int, tuple[Table, Array]]:
+        """(reader, its rows, where they are in the result, addresses) for each part; number of channels; samples of a waveform; the
+        table of channels and which rows of it."""
         found: list[tuple[Array, Array]] = []  # addresses, events
-        length, table = 64, None
+        n, length, of = 0, 64, (Table({}), np.empty(0, np.int64))
         for menu, at in self._menus():
             if menu is None:
                 raise Error("the settings of these events are not in the store, so their channels are not known")
             rows, length_here = menu.find(channels)
-            if table is None:
-                length, table = length_here, menu.channels[rows]
-            if len(rows) != len(table) or length_here != length:
-                raise Error(f"runs of these events have {len(table)} and {len(rows)} channels of {channels!r}: read them one after the other")
+            if not found:
+                n, length, of = len(rows), length_here, (menu.channels, rows)
+            if (len(rows), length_here) != (n, length):
+                raise Error(f"runs of these events have {n} and {len(rows)} channels of {channels!r}: read them one after the other")
             found.append((menu.addresses(rows), at))
         plan, start = [], 0
         for reader, rows in self._parts:
             end = start + len(rows)
             here = [(a, at[(at >= start) & (at < end)]) for a, at in found]
             here = [(a, at) for a, at in here if len(at)]
-            if all(np.array_equal(a, here[0][0]) for a, _ in here):
-                here = [(here[0][0], np.arange(start, end))]
-            plan += [(reader, rows[at - start], at, a) for a, at in here]
+            if all(np.array_equal(a, here[0][0]) for a, _ in here[1:]):
+                plan.append((reader, rows, np.arange(start, end), here[0][0]))
+            else:
+                plan += [(reader, rows[at - start], at, a) for a, at in here]
             start = end
-        return plan, length, table
+        return plan, n, length, of
 
     @staticmethod
-    def _is_one(channels: Any, table: Any) -> bool:
-        return table is not None and len(table) == 1 and (isinstance(channels, (int, tuple)) or channels == table.name[0])
+    def _is_one(channels: Any, of: tuple[Table, Array]) -> bool:
+        """Whether a single channel was asked for, and not a detector or a list of one."""
+        return len(of[1]) == 1 and (isinstance(channels, (int, tuple)) or isinstance(channels, str) and channels == of[0].name[of[1][0]])
 
     def samples(self, channels: Any, *, out: NDArray[np.uint16] | None = None, threads: int = 0) -> Waveforms:
         """Samples in ADC counts, 8 ns apart (64 of them) or 2 ns (256).
@@ -297,8 +300,7 @@ class Events:
 
         Returns (events, channels, samples), or (events, samples) of a single channel; see `Waveforms`. Raises `Error` for damage,
         unless the store was opened with `skip_damaged`."""
-        plan, length, table = self._plan(channels)
-        n = len(table) if table is not None else 0
+        plan, n, length, of = self._plan(channels)
         shape = (len(self), n, length)
         if out is None:
             check_memory(2 * int(np.prod(shape)), f"samples of {n} channels of {len(self)} events")
@@ -312,14 +314,14 @@ class Events:
             reader.samples(rows, addresses, length, to, to_state, threads)
             if not inside:
                 samples[at], state[at] = to, to_state
-        one = self._is_one(channels, table)
-        return waveforms(samples[:, 0] if one else samples, state[:, 0] if one else state, table)
+        one = self._is_one(channels, of)
+        return waveforms(samples[:, 0] if one else samples, state[:, 0] if one else state, of)
 
     def pulses(self, channels: Any, *, threads: int = 0) -> Pulses:
         """Pulses of channels as the trigger measures them, with its own code and the calibration of the run; `channels` and
         `threads` as in `samples`. An event that kept pulses in place of waveforms has those."""
-        plan, length, table = self._plan(channels)
-        n, described = len(table) if table is not None else 0, fields(Tables.PULSES)
+        plan, n, length, of = self._plan(channels)
+        described = fields(Tables.PULSES)
         shape = (len(self), n, length // 64)
         check_memory(int(np.prod(shape)) * 60, f"pulses of {n} channels of {len(self)} events")
         raw = {name: np.empty(shape, f.dtype) for name, f in described.items()}
@@ -331,7 +333,7 @@ class Events:
             for name, column in raw.items():
                 column[at] = to[name]
         raw = {name: c[..., 0] if length == 64 else c for name, c in raw.items()}
-        if self._is_one(channels, table):
+        if self._is_one(channels, of):
             raw, state = {name: c[:, 0] for name, c in raw.items()}, state[:, 0]
         found = raw["flags"] & 1 != 0
         columns = {}
@@ -339,4 +341,4 @@ class Events:
             c = in_units(raw[name], f)
             valid = found if c.valid is None else found & c.valid
             columns[name] = c if name == "flags" else Column(c.values, valid, c.unit, c.about)
-        return Pulses(raw, columns, state, table)
+        return Pulses(raw, columns, state, of)

@@ -140,6 +140,11 @@ def _pointers(table: Tables, columns: dict[str, Array]) -> ctypes.Array[ctypes.c
     return (ctypes.c_void_p * len(names))(*(columns[name].ctypes.data if name in columns else None for name in names))
 
 
+def _threads(rows: Rows | range) -> int:
+    """Starting threads takes longer than reading the summaries of a few thousand events; 0: all processors."""
+    return 1 if len(rows) < 4096 else 0
+
+
 class Reader:
     """One path that is open. Its methods may be called from several threads, but not beside `refresh`."""
 
@@ -176,7 +181,7 @@ class Reader:
         described = fields(table)
         columns = {n: np.empty(len(rows), described[n].dtype) for n in (described if names is None else names) if described[n].dtype is not None}
         at, kept = _range(rows)
-        self._checked(self._lib.l3_read_rows(self._handle, table, at, _pointers(table, columns), 0))
+        self._checked(self._lib.l3_read_rows(self._handle, table, at, _pointers(table, columns), _threads(rows)))
         del kept
         return columns
 
@@ -184,16 +189,16 @@ class Reader:
         """Offsets of the lists of these events, one more than events, and the columns of all lists together."""
         offsets = np.zeros(len(rows) + 1, np.uint64)
         at, kept = _range(rows)
-        columns: dict[str, Array] = {}
-        room = 0
+        room = 32 * len(rows)  # mostly enough, and memory that is not written costs nothing
         while True:
-            found = self._checked(self._lib.l3_read_lists(self._handle, table, at, offsets.ctypes.data, _pointers(table, columns), room, 0))
+            columns = {name: np.empty(room, f.dtype) for name, f in fields(table).items()}
+            found = self._checked(self._lib.l3_read_lists(self._handle, table, at, offsets.ctypes.data, _pointers(table, columns), room,
+                                                            _threads(rows)))
             if found <= room:
                 break
             room = found
-            columns = {name: np.empty(room, f.dtype) for name, f in fields(table).items()}
         del kept
-        return offsets.astype(np.int64), columns or {name: np.empty(0, f.dtype) for name, f in fields(table).items()}
+        return offsets.astype(np.int64), {name: column[:found] for name, column in columns.items()}
 
     def text(self, table: Tables, row: int, field: str) -> str | None:
         length = ctypes.c_size_t()

@@ -41,6 +41,8 @@ class Menu:
         self.lines, self.counters, self.channels = (self._part(reader, table, row) for table in (Tables.LINES, Tables.COUNTERS, Tables.CHANNELS))
         self.line_bits = {str(name): int(bit) for name, bit in zip(self.lines.name, self.lines.bit)}
         self.counter_bits = {str(name): int(bit) for name, bit in zip(self.counters.name, self.counters.bit)}
+        self._addresses = as_addresses(np.stack([self.channels[c] for c in ("crate", "slot", "channel")], axis=-1))
+        self._lengths = self.channels.length
 
     @staticmethod
     def _part(reader: Reader, table: Tables, row: int) -> Table:
@@ -77,11 +79,11 @@ class Menu:
             rows = np.concatenate([np.empty(0, int), *(self.find(c)[0] for c in channels)])
         else:
             raise TypeError(f"channels are names, addresses (crate, slot, channel) or rows of cables(), not {channels!r}")
-        lengths = np.unique(table.length[rows])
-        if len(lengths) > 1:
+        lengths = self._lengths[rows]
+        if len(rows) and lengths.min() != lengths.max():
             raise Error(f"{channels!r} has waveforms of 64 and of 256 samples: ask for them one after the other")
-        return rows, int(lengths[0]) if len(lengths) else 64
+        return rows, int(lengths[0]) if len(rows) else 64
 
     def addresses(self, rows: Array) -> Array:
         """(crate, slot, channel) of rows of `channels`."""
-        return as_addresses(np.stack([self.channels[c][rows] for c in ("crate", "slot", "channel")], axis=-1))
+        return np.take(self._addresses, rows, axis=0)

@@ -19,7 +19,11 @@ class Waveforms(np.ma.MaskedArray[Any, np.dtype[np.uint16]]):
     channels  table of the channels, in their order
     A slice has neither; `present` of a slice is right."""
     state: NDArray[np.uint8]
-    channels: Table
+    _of: tuple[Table, Array]
+
+    @property
+    def channels(self) -> Table:
+        return self._of[0][self._of[1]]  # type: ignore[no-any-return]
 
     @property
     def present(self) -> NDArray[np.bool_]:
@@ -33,13 +37,13 @@ class Waveforms(np.ma.MaskedArray[Any, np.dtype[np.uint16]]):
         return np.where(self.state == State.NOT_KEPT, np.uint8(0), self.state)
 
 
-def waveforms(samples: Array, state: Array, channels: Table) -> Waveforms:
+def waveforms(samples: Array, state: Array, channels: tuple[Table, Array]) -> Waveforms:
     absent = state != 0
     mask = np.broadcast_to(absent[..., None], samples.shape) if absent.any() else np.ma.nomask
     made = samples.view(Waveforms)
     # A view of one byte for each waveform; numpy copies it when somebody masks more.
     made._mask, made._sharedmask = mask, True  # type: ignore[attr-defined]
-    made.state, made.channels = state, channels
+    made.state, made._of = state, channels
     return made
 
 
@@ -48,8 +52,13 @@ class Pulses:
     channels with 256 samples. `p.energy` is in MeV, `p.time` in ns since the trigger's time, NaN where there is no pulse; `p.raw`
     has the integers."""
 
-    def __init__(self, raw: dict[str, Array], columns: dict[str, Column], state: Array, channels: Table) -> None:
-        self.raw, self.columns, self.state, self.channels = raw, columns, state, channels
+    def __init__(self, raw: dict[str, Array], columns: dict[str, Column], state: Array, channels: tuple[Table, Array]) -> None:
+        self.raw, self.columns, self.state, self._of = raw, columns, state, channels
+
+    @property
+    def channels(self) -> Table:
+        """The table of the channels, in their order."""
+        return self._of[0][self._of[1]]  # type: ignore[no-any-return]
 
     def __getitem__(self, name: str) -> Array:
         return self.columns[name].numpy()

@@ -55,7 +55,7 @@ def started(log: pathlib.Path, says: str, *command: object) -> Iterator[None]:
 
 
 def take(files: Iterable[os.PathLike[str] | str], store: os.PathLike[str] | str, *, mode: str = "select", lines: str = "built-in",
-         run_number: int = 1, meanwhile: Callable[[], None] = lambda: None) -> pathlib.Path:
+         codec: str = "koto", run_number: int = 1, meanwhile: Callable[[], None] = lambda: None) -> pathlib.Path:
     """Stores one run. The ledgers of the daemon go into the folder STORE.ledgers, which is returned. `mode`: "select", or "record",
     which stores rejected events, too. `meanwhile` is called when all is sent, before the programs end."""
     store = pathlib.Path(store).resolve()
@@ -83,6 +83,8 @@ count = 8
 backend = "pool"
 [outbox]
 memory = "64 MiB"
+[output]
+codec = "{codec}"
 [spool]
 folder = ""
 [selection]
