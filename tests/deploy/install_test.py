@@ -103,7 +103,7 @@ def main() -> None:
         for name in ("koto-l3/selection.toml", "koto-l3/monitoring/alerts.yml", "koto-l3/monitoring/dashboard.json", "koto-l3/monitoring/dashboard-farm.json",
                      "doc/koto-l3/LICENSE", "doc/koto-l3/docs/runbook.md"):
             assert (prefix / "share" / name).is_file(), f"{name} is not installed"
-        assert {p.name for p in prefix.iterdir()} == {"bin", "etc", "lib", "share"}, list(prefix.iterdir())
+        assert {p.name for p in prefix.iterdir()} == {"bin", "etc", "include", "lib", "share"}, list(prefix.iterdir())
 
         # As a package is made: the unit as it is in the tree, the configuration in /etc.
         stage = pathlib.Path(folder) / "stage"

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tempfile
 
-SKIPPED = 77
 HAS = {  # a few files of each, and the files that belong to the operator
     "koto-l3d": (["./usr/bin/koto-l3d", "./lib/systemd/system/koto-l3d.service", "./usr/lib/sysusers.d/koto-l3d.conf",
                   "./usr/lib/tmpfiles.d/koto-l3d.conf", "./usr/lib/sysctl.d/60-koto-l3d.conf", "./usr/share/man/man8/koto-l3d.8.gz"],
@@ -22,6 +21,8 @@ HAS = {  # a few files of each, and the files that belong to the operator
     "koto-l3-monitoring": (["./usr/share/koto-l3/monitoring/alerts.yml", "./usr/share/koto-l3/monitoring/dashboard.json",
                             "./usr/share/koto-l3/monitoring/dashboard-farm.json"], []),
     "koto-l3-bench": (["./usr/bin/koto-l3-bench", "./usr/share/man/man1/koto-l3-bench.1.gz"], []),
+    "libkoto-l3-read1": (["./usr/lib/x86_64-linux-gnu/libkoto-l3-read.so.1"], []), "libkoto-l3-read-dev": (["./usr/include/koto_l3/read.h"], []),
+    "python3-koto-l3": (["./usr/lib/python3/dist-packages/koto_l3/__init__.py", "./usr/bin/koto-l3-export"], []),
 }
 
 
@@ -91,16 +92,15 @@ def main(build: str, source: pathlib.Path) -> int:
     for tool in ("dh", "lintian"):
         if shutil.which(tool) is None:
             print(f"skipped: {tool} is not there (deploy/packages.txt)")
-            return SKIPPED
+            return 77
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         packages = make(folder / "one", build, source)
         assert packages.keys() == HAS.keys(), packages
         for package, deb in packages.items():
             there = {line.split()[5] for line in said("dpkg-deb", "-c", deb).splitlines()}
-            files, configurations = HAS[package]
+            (files, configurations), control = HAS[package], folder / package
             assert there >= set(files), f"{package} lacks {set(files) - there}"
-            control = folder / package
             said("dpkg-deb", "-e", deb, control)
             conffiles = (control / "conffiles").read_text().split() if (control / "conffiles").exists() else []
             assert conffiles == configurations, f"{package}: {conffiles}"
