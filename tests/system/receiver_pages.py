@@ -12,7 +12,7 @@ import time
 
 import browser
 import harness
-import line_sender
+import link_sender
 import own_space
 
 EVENTS = 40
@@ -43,11 +43,11 @@ class ReceiverPages(Watched):
     def test_a_node_whose_block_comes_slowly_is_there(self):
         """It cannot say that it lives before the block is through."""
         receiver = self.start_watched()
-        with line_sender.LineSender(harness.HOST, self.ports.receiver) as peer:
-            peer.send(*line_sender.hello(9))
-            self.assertEqual(peer.receive()[0], line_sender.WELCOME)
-            head = line_sender.header(line_sender.BLOCK, 9, 1)
-            peer.send_raw(struct.pack(">BB", line_sender.MORE, len(head)) + head + struct.pack(">BQ", line_sender.LONG, 1 << 20))
+        with link_sender.LinkSender(harness.HOST, self.ports.receiver) as peer:
+            peer.send(*link_sender.hello(9))
+            self.assertEqual(peer.receive()[0], link_sender.WELCOME)
+            head = link_sender.header(link_sender.BLOCK, 9, 1)
+            peer.send_raw(struct.pack(">BB", link_sender.MORE, len(head)) + head + struct.pack(">BQ", link_sender.LONG, 1 << 20))
             until = time.monotonic() + 6
             while time.monotonic() < until:
                 peer.send_raw(bytes(2 << 10))

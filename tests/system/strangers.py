@@ -8,8 +8,8 @@ import struct
 import time
 
 import harness
-import line_sender
-from line_sender import LineSender
+import link_sender
+from link_sender import LinkSender
 
 
 def an_event(spill, number) -> bytes:
@@ -38,7 +38,7 @@ class OnTheDaemon(harness.SystemTest):
 
 class OnTheReceiver(harness.SystemTest):
     def connect(self):
-        peer = LineSender(harness.HOST, self.ports.receiver, harness.PATIENCE)
+        peer = LinkSender(harness.HOST, self.ports.receiver, harness.PATIENCE)
         self.addCleanup(peer.close)
         return peer
 
@@ -48,24 +48,24 @@ class OnTheReceiver(harness.SystemTest):
         peer, session = self.connect(), 0x1234567890ABCDEF
 
         def say(kind, sequence=0, body=b""):
-            peer.send(line_sender.header(kind, session, sequence), body)
+            peer.send(link_sender.header(kind, session, sequence), body)
 
         def block(sequence, events=1, **wrong):
             payload = b"".join(an_event(3, 10 * sequence + i) for i in range(events))
-            return line_sender.block(session, sequence, payload, events, **wrong)
+            return link_sender.block(session, sequence, payload, events, **wrong)
 
-        say(line_sender.HEARTBEAT)
+        say(link_sender.HEARTBEAT)
         kind, its_session, _, _, body = peer.receive()
-        self.assertEqual((kind, its_session, body), (line_sender.REFUSAL, session, b""))
+        self.assertEqual((kind, its_session, body), (link_sender.REFUSAL, session, b""))
 
-        peer.send(*line_sender.hello(session))
+        peer.send(*link_sender.hello(session))
         kind, its_session, stored, credit, _ = peer.receive()
-        self.assertEqual((kind, its_session, stored), (line_sender.WELCOME, session, 0))
+        self.assertEqual((kind, its_session, stored), (link_sender.WELCOME, session, 0))
         self.assertGreater(credit, 0)
 
         for sequence in (1, 2, 3):
-            say(line_sender.BLOCK, sequence, block(sequence))
-            self.assertEqual(peer.receive()[:3], (line_sender.ACKNOWLEDGEMENT, session, sequence))
+            say(link_sender.BLOCK, sequence, block(sequence))
+            self.assertEqual(peer.receive()[:3], (link_sender.ACKNOWLEDGEMENT, session, sequence))
         for what, sequence, body in (("a repeat", 2, block(2)), ("a gap", 5, block(5)),
                                      ("a wrong payload checksum", 4, block(4, payload_crc=1)),
                                      ("a flipped bit", 4, block(4)[:70] + b"\xff" + block(4)[71:]),
@@ -73,19 +73,19 @@ class OnTheReceiver(harness.SystemTest):
                                      ("a cut block", 4, block(4)[:80]), ("no block", 4, b""),
                                      ("a payload longer than it says", 4, block(4) + bytes(8))):
             with self.subTest(what):
-                say(line_sender.BLOCK, sequence, body)
-                self.assertEqual(peer.receive()[:3], (line_sender.ACKNOWLEDGEMENT, session, 3))
-        say(line_sender.HEARTBEAT)
-        self.assertEqual(peer.receive()[:3], (line_sender.ACKNOWLEDGEMENT, session, 3))
+                say(link_sender.BLOCK, sequence, body)
+                self.assertEqual(peer.receive()[:3], (link_sender.ACKNOWLEDGEMENT, session, 3))
+        say(link_sender.HEARTBEAT)
+        self.assertEqual(peer.receive()[:3], (link_sender.ACKNOWLEDGEMENT, session, 3))
 
-        # The line breaks; the session goes on over another connection.
+        # The link breaks; the session continues over another connection.
         peer.close()
         peer = self.connect()
-        peer.send(*line_sender.hello(session, first=2))
-        self.assertEqual(peer.receive()[:3], (line_sender.WELCOME, session, 3))
-        say(line_sender.BLOCK, 4, block(4, events=3))
-        self.assertEqual(peer.receive()[:3], (line_sender.ACKNOWLEDGEMENT, session, 4))
-        say(line_sender.GOODBYE, 4)
+        peer.send(*link_sender.hello(session, first=2))
+        self.assertEqual(peer.receive()[:3], (link_sender.WELCOME, session, 3))
+        say(link_sender.BLOCK, 4, block(4, events=3))
+        self.assertEqual(peer.receive()[:3], (link_sender.ACKNOWLEDGEMENT, session, 4))
+        say(link_sender.GOODBYE, 4)
         self.assertEqual(receiver.stop(), 0)
         self.assertEqual(set(self.stored()), {(3, 10), (3, 20), (3, 30), (3, 40), (3, 41), (3, 42)})
 
@@ -95,15 +95,15 @@ class OnTheReceiver(harness.SystemTest):
 
         def store(peer, session, sequence):
             payload = an_event(session, sequence)
-            peer.send(line_sender.header(line_sender.BLOCK, session, sequence), line_sender.block(session, sequence, payload, 1))
-            self.assertEqual(peer.receive()[:3], (line_sender.ACKNOWLEDGEMENT, session, sequence))
+            peer.send(link_sender.header(link_sender.BLOCK, session, sequence), link_sender.block(session, sequence, payload, 1))
+            self.assertEqual(peer.receive()[:3], (link_sender.ACKNOWLEDGEMENT, session, sequence))
 
         sequences = {5: 0, 6: 0}
         peers = {}
         for session in sequences:
             peers[session] = self.connect()
-            peers[session].send(*line_sender.hello(session))
-            self.assertEqual(peers[session].receive()[0], line_sender.WELCOME)
+            peers[session].send(*link_sender.hello(session))
+            self.assertEqual(peers[session].receive()[0], link_sender.WELCOME)
 
         def go_on(session):
             sequences[session] += 1
@@ -114,7 +114,7 @@ class OnTheReceiver(harness.SystemTest):
             go_on(5)
         go_on(6)
         ledger.unlink(missing_ok=True)  # of the time before the first block
-        peers[5].send(line_sender.header(line_sender.GOODBYE, 5, 3), b"")
+        peers[5].send(link_sender.header(link_sender.GOODBYE, 5, 3), b"")
         harness.wait_until(lambda: go_on(6) and ledger.exists(), "the ledger")
         account = json.loads(ledger.read_text())
         self.assertFalse(account["clean"], "it still runs")

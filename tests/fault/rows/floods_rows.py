@@ -13,13 +13,13 @@ import time
 import harness
 import l2raw
 import level2
-import line_sender
+import link_sender
 import namespaces
 import stream_sender
 from breaks import Watch, send_garbage
 from level2_sender import UdpSender
-from line_receiver import LineReceiver
-from line_sender import ACKNOWLEDGEMENT, COMMAND, GREETING, HELLO, LONG, MORE, WELCOME
+from link_receiver import LinkReceiver
+from link_sender import ACKNOWLEDGEMENT, COMMAND, GREETING, HELLO, LONG, MORE, WELCOME
 from scenario import Scenario
 from table import Row
 
@@ -261,7 +261,7 @@ def strangers_are_counted(run):
 
 def on_the_link(run):
     with run.network.on(run.network.daemon):
-        return line_sender.LineSender(namespaces.RECEIVER, run.ports.receiver, harness.PATIENCE)
+        return link_sender.LinkSender(namespaces.RECEIVER, run.ports.receiver, harness.PATIENCE)
 
 
 def let_in_without_keys(run):
@@ -279,8 +279,8 @@ def let_in_without_keys(run):
             session = rng.getrandbits(64)
             for frames in ((rng.randbytes(rng.randint(0, 100)),), (rng.randbytes(32), rng.randbytes(rng.randint(0, 5000))),
                            [rng.randbytes(rng.randint(0, 40)) for _ in range(rng.randint(1, 9))],
-                           (line_sender.header(line_sender.BLOCK, session, 1, crc=1), b""),
-                           (line_sender.header(line_sender.BLOCK, session, 1, version=9), b""), (line_sender.header(99, session), b"")):
+                           (link_sender.header(link_sender.BLOCK, session, 1, crc=1), b""),
+                           (link_sender.header(link_sender.BLOCK, session, 1, version=9), b""), (link_sender.header(99, session), b"")):
                 peer.send(*frames)
     run.findings.inject("peers that say garbage", peers)
     run.wait_for_growth()
@@ -322,7 +322,7 @@ class WrongReceiver(threading.Thread):
         super().__init__(daemon=True)
         self.answer, self.times, self.connections, self.over = answer, times, 0, False
         with run.network.on(run.network.receiver):
-            self.peer = LineReceiver(namespaces.RECEIVER, run.ports.receiver, harness.PATIENCE)
+            self.peer = LinkReceiver(namespaces.RECEIVER, run.ports.receiver, harness.PATIENCE)
         self.start()
 
     def run(self):
@@ -332,7 +332,7 @@ class WrongReceiver(threading.Thread):
                 self.connections += 1
                 while True:
                     kind, session, *_ = self.peer.receive()
-                    heads = [line_sender.header(said, session, number, 0xFFFFFFFF) for said, number in self.answer(kind)]
+                    heads = [link_sender.header(said, session, number, 0xFFFFFFFF) for said, number in self.answer(kind)]
                     self.peer.send_raw(b"".join(bytes([MORE, len(head)]) + head + b"\0\0" for head in heads) * self.times)
                     if self.times > 1:
                         self.peer.reset()

@@ -113,7 +113,7 @@ def newest_did_not_wait(run):
     first_fresh = next((i for i, key in enumerate(order) if key in fresh), len(order))
     last_old = max(i for i, key in enumerate(order) if key not in fresh)
     run.findings.check(first_fresh < last_old, "no fresh event was stored before the whole backlog was")
-    run.findings.see("old events stored behind the first fresh one over a slow line", sum(key not in fresh for key in order[first_fresh:]))
+    run.findings.see("old events stored behind the first fresh one over a slow link", sum(key not in fresh for key in order[first_fresh:]))
 
 
 def waiting_on_disk(*ends):

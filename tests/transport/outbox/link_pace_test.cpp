@@ -119,7 +119,7 @@ RC_GTEST_PROP(pacer, keeps_its_rate_over_any_stretch, ()) {
       now += wait;
       RC_ASSERT(wait_before(p, bytes, now) == 0ns);
     }
-    // Before these bytes, the line was idle or caught up: what went out fits into the time and the
+    // Before these bytes, the link was idle or caught up: what went out fits into the time and the
     // burst.
     const double allowed = static_cast<double>((now - start).count()) +
                            static_cast<double>(std::chrono::nanoseconds(burst).count());

@@ -250,7 +250,7 @@ TEST(spool_releases, keep_a_place_for_each_session_and_use_it_again) {
 }
 
 // Numbers that a lane on disk lacks: a forwarder that has each block acknowledged before it asks
-// for the next one gets an empty block for them all the same. A slow line and a store that refused
+// for the next one gets an empty block for them all the same. A slow link and a store that refused
 // a block do that.
 
 /// Takes the current lane block by block; the numbers of those that are empty.

@@ -4,10 +4,10 @@ plain sockets. It does nothing by itself: a test says when to welcome, acknowled
 import socket
 import struct
 
-from line_sender import GREETING, COMMAND, Peer
+from link_sender import GREETING, COMMAND, Peer
 
 
-class LineReceiver(Peer):
+class LinkReceiver(Peer):
     def __init__(self, host, port, seconds=10):
         self._listener = socket.socket()
         self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

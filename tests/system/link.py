@@ -6,16 +6,16 @@ import struct
 import time
 
 import harness
-import line_sender
+import link_sender
 import store_reader
-from line_receiver import LineReceiver
-from line_sender import ACKNOWLEDGEMENT, BLOCK, GOODBYE, HEARTBEAT, HELLO, REFUSAL, WELCOME
+from link_receiver import LinkReceiver
+from link_sender import ACKNOWLEDGEMENT, BLOCK, GOODBYE, HEARTBEAT, HELLO, REFUSAL, WELCOME
 
 
 class Line(harness.SystemTest):
     def setUp(self):
         super().setUp()
-        self.receiver = LineReceiver(harness.HOST, self.ports.receiver, harness.PATIENCE)
+        self.receiver = LinkReceiver(harness.HOST, self.ports.receiver, harness.PATIENCE)
         self.addCleanup(self.receiver.close)
         self.sent, self.events = {}, {}
 
@@ -53,8 +53,8 @@ class Line(harness.SystemTest):
 
     def say(self, kind, sequence=0, credit=0, body=b""):
         if kind == WELCOME:
-            body = line_sender.answer(sequence + 1)
-        self.receiver.send(line_sender.header(kind, self.session, sequence, credit), body)
+            body = link_sender.answer(sequence + 1)
+        self.receiver.send(link_sender.header(kind, self.session, sequence, credit), body)
 
     def nothing_but_heartbeats(self):
         end = time.monotonic() + 0.5
@@ -84,7 +84,7 @@ class Line(harness.SystemTest):
         self.assertEqual({k: f for k, (_, f) in self.events.items()}, self.sent)
 
     def test_bytes_that_flow_are_life(self):
-        """On a slow line a block takes longer than a receiver may be silent."""
+        """On a slow link a block takes longer than a receiver may be silent."""
         self.receiver.read_little()
         self.daemon = self.start_daemon(outbox={"block": "1 MiB", "block_age": "1 s"})
         self.sender = self.udp_sender(self.daemon)
@@ -122,10 +122,10 @@ class Line(harness.SystemTest):
                 self.block(sequence)
             self.nothing_but_heartbeats()
         session = self.session
-        self.receiver.accept()  # the line breaks
-        self.assertIn(self.hello(), (5, 6))  # the acknowledgement may have gone down with the line
+        self.receiver.accept()  # the link breaks
+        self.assertIn(self.hello(), (5, 6))  # the acknowledgement may have gone down with the link
         self.assertEqual(self.session, session)
-        self.say(WELCOME, 6, 4)  # it was stored before the line broke
+        self.say(WELCOME, 6, 4)  # it was stored before the link broke
         last = self.take_all(6, 100)
         self.assert_all_came()
         # A receiver that forgot the session: it says so at the heartbeat, and hears hello.

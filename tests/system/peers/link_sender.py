@@ -88,7 +88,7 @@ class Peer:
             else:
                 frames.append(frame)
         head, body = frames
-        assert len(head) == 32 and crc32c(head[:28]) == struct.unpack_from("<I", head, 28)[0], "not a header of the line"
+        assert len(head) == 32 and crc32c(head[:28]) == struct.unpack_from("<I", head, 28)[0], "not a header of the link"
         magic, version, kind, _, session, sequence, credit = HEADER.unpack(head[:28])
         assert (magic, version) == (b"KL3L", 1)
         return kind, session, sequence, credit, body
@@ -107,7 +107,7 @@ class Peer:
             self._socket.settimeout(old)
 
 
-class LineSender(Peer):
+class LinkSender(Peer):
     def __init__(self, host, port, seconds=10):
         super().__init__(socket.create_connection((host, port), timeout=seconds))
         self._socket.sendall(GREETING)
