@@ -43,8 +43,8 @@ private:
   std::optional<std::chrono::microseconds> watchdog_;
 };
 
-/// Before an end for want of something that may come later, such as an address or a disk: systemd
-/// gives up after five starts in a minute, so that a service which misses something ends later.
+/// Waits before a program ends because something is missing that may come later, such as an address
+/// or a disk: systemd gives up after five starts in a minute.
 void wait_for_a_later_start();
 
 /// Extends the start limit while a start reads the disk: each call reports progress, but at most

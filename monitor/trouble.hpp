@@ -40,7 +40,7 @@ struct finding {
   std::optional<double> seconds_left{}; ///< until events are lost
   std::uint64_t events = 0;             ///< lost between the two snapshots
   std::string action{};                 ///< empty: that of the kind
-  std::string what{};                   ///< another value is worth another line in the log
+  std::string what{};                   ///< another value is logged
   bool only_lasts = false;              ///< does not begin a trouble, but prolongs it
   bool is_said = false;                 ///< by another trouble, so this one ends
 };
@@ -128,7 +128,7 @@ public:
   /// The longest time for which a trouble that ends with data lasts without a sign. It is longer
   /// than the pause between spills.
   static constexpr auto longest_hold = std::chrono::milliseconds(4500);
-  /// The same, counting only time in which data came. A trouble also keeps its severity so long.
+  /// The same, counting only time in which data came. A trouble also keeps its severity this long.
   static constexpr auto hold_with_data = std::chrono::milliseconds(1500);
   /// How long the metrics show a trouble that is over: longer than the time between two scrapes.
   static constexpr auto shown_for = std::chrono::seconds(10);

@@ -332,8 +332,8 @@ void block_receiver::take_block(link_peer& from, const link_header& header, zmq:
   recovering_ = static_cast<bool>(store_error_);
 }
 
-/// On a slow link a block takes longer than a daemon may be silent: then its bytes are its life. A
-/// daemon that is stopped for a while is silent, but its machine answers.
+/// On a slow link a block takes longer than a daemon may be silent: then its bytes show that it
+/// lives. A daemon that is stopped for a while is silent, but its machine answers.
 void block_receiver::hear_bytes(time_point now) {
   for (auto& [session, from] : peers_) {
     if (from.gone || now < from.heard_at + hearing_interval) continue;

@@ -21,8 +21,8 @@
 
 namespace l3 {
 
-/// Whether one event was taken before the other. Spill numbers wrap to 0: of two spills, the one
-/// less than half of all numbers behind is the earlier.
+/// Whether one event was taken before the other. Spill numbers wrap to 0: a spill is earlier if it
+/// is less than half of all numbers behind the other.
 [[nodiscard]] constexpr bool is_before(const event_key& one, const event_key& other) {
   const std::uint32_t apart = (other.spill - one.spill) & l2::spill_mask;
   return apart == 0 ? one.number < other.number : apart <= l2::spill_mask / 2;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The events that a store got lately, so that none is stored twice. A daemon that dies after
-// forwarding an event, but before acknowledging it to the sender, gets it again after its restart
-// and forwards it in another session. Block numbers cannot show that; only the event can. The first
-// and last events of each recent session are remembered, because a dead daemon's events in flight
-// come at the beginning of the next session, perhaps long before the dead daemon's blocks come from
-// its disk. Two events are equal if run, spill, number, length and checksum are equal. Events
-// within a session are always different, because spill numbers wrap.
+// The events that a store got lately, so that none is stored twice. If a daemon dies after
+// forwarding an event, but before acknowledging it, the sender repeats the event, and the next
+// daemon forwards it in another session. Block numbers cannot show that; only the event can. The
+// first and last events of each recent session are remembered, because a dead daemon's events in
+// flight come at the beginning of the next session, perhaps long before the dead daemon's blocks
+// come from its disk. Two events are equal if run, spill, number, length and checksum are equal.
+// Events within a session are always different, because spill numbers wrap.
 #pragma once
 
 #include <compare>

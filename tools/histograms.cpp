@@ -95,7 +95,7 @@ std::string table_of(const shown_histograms& h) {
   return text;
 }
 
-/// At most `most` rows of changes. Inputs that only one of both runs has are counted by crate.
+/// At most `most` rows of changes. Inputs that only one of the two runs has are counted by crate.
 std::string table_of(const run_changes& changes, std::size_t most) {
   std::string text = inputs_of(changes, most);
   if (!changes.inputs.empty()) text += "\n";

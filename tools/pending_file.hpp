@@ -46,7 +46,7 @@ private:
   std::filesystem::path path_;
 };
 
-/// Writes a pending file from its begin to its end. Throws std::system_error with the file's name.
+/// Writes a pending file from start to end. Throws std::system_error with the file's name.
 class whole_file {
 public:
   explicit whole_file(const std::filesystem::path& name);

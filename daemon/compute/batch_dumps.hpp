@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps the batches on which the device failed as .l3batch files, which `koto-l3 replay` computes
+// Keeps the batches on which the device failed as .l3batch files, which `koto-l3 rerun` computes
 // again elsewhere. The drain thread hands over a copy and continues; a thread of this class writes
 // it. A batch is skipped and counted if another batch is being written or was offered shortly
 // before, if the folder is full, or if the disk is full. So the first failures are kept, and data
@@ -25,7 +25,7 @@
 namespace l3 {
 
 struct dump_limits {
-  std::ptrdiff_t files = 16; ///< most files in the folder
+  std::ptrdiff_t files = 16; ///< limit of files in the folder
   std::chrono::nanoseconds interval = std::chrono::seconds(10);
 };
 
@@ -44,7 +44,7 @@ struct dump_origin {
 
 class batch_dumps {
 public:
-  /// Makes no folder: without one no batch is kept, nor with an empty name.
+  /// Makes no folder: without it, or with an empty name, no batch is kept.
   batch_dumps(std::string folder, dump_origin origin, dump_limits limits = {});
   ~batch_dumps(); ///< writes the batch that was handed over
   batch_dumps(const batch_dumps&) = delete;

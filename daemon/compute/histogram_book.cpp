@@ -104,7 +104,7 @@ histogram_book::view histogram_book::latest() const {
 
 std::size_t histogram_book::memory_plan(std::size_t inputs) {
   if (inputs == 0) return 0;
-  constexpr std::size_t sums = most_open + 4; // now and shown, each for the run and for a spill
+  constexpr std::size_t sums = most_open + 4; // current and shown, of run and spill
   return sums * (inputs * sizeof(channel_sums) + event_counts * sizeof(std::uint64_t));
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sheds events by priority. Shedding begins when events come whose sender keeps no copy, while
-// memory and disk are more than 95 % full, or while an event waits for a slow disk and frames run
-// out. It drops whole events of the lines with the lowest priority first, by prescales of 2, 8, 32,
-// then all of them. Each higher priority begins later, so the last room is for the highest. The
-// prescales rise as long as that is not enough, and end when a fifth is free again and no event
-// waits. Each prescale is a hash of the event's key, like a line's own (docs/formats.md, section
-// 7), so an analysis can tell which events were shed. Every shed event is counted. Events that
-// their sender keeps are never shed: the sender waits.
+// Sheds events by priority. Sheds events whose sender keeps no copy while memory and disk are more
+// than 95 % full, or while an event waits for a slow disk and frames run out. It drops whole events
+// of the lines with the lowest priority first, by prescales of 2, 8, 32, then all of them. Each
+// higher priority begins later, so the last room is for the highest. The prescales rise as long as
+// that is not enough, and end when a fifth is free again and no event waits. Each prescale is a
+// hash of the event's key, like a line's own (docs/formats.md, section 7), so an analysis can tell
+// which events were shed. Every shed event is counted. Events that their sender keeps are never
+// shed: the sender waits.
 //
 // The drain thread drives it; any thread may read it.
 #pragma once

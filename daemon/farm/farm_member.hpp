@@ -36,11 +36,11 @@ struct farm_wish {
   bool again = false;
   std::string menu;
   std::string comment;
-  std::vector<std::uint32_t> without; ///< missing nodes that the farm shall forget
+  std::vector<std::uint32_t> without; ///< missing nodes to go on without
 };
 
-/// The standing of a node that is present. `known`: the committed order. Without one, each node is
-/// in order.
+/// The standing of a node that is present. `known`: the committed order. Without it, each node
+/// counts as in order.
 [[nodiscard]] farm_standing standing_of(const farm_member_value& is,
                                         const std::optional<farm_order>& known);
 
@@ -140,7 +140,7 @@ private:
   bool woken_ = false;
   std::optional<farm_wish> wish_;
   std::optional<std::vector<std::string>> answer_;
-  bool given_up_ = false; // the wish: its requester was answered that nothing happens
+  bool given_up_ = false; // its requester was told that nothing happens
   bool leaves_ = false;
   bool pauses_ = false;
   time_point pauses_since_{};

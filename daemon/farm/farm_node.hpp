@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The farm's view of a node: its state, the reasons against a run on it, and the begin and end of a
+// The farm's view of a node: its state, the reasons against a run on it, and the start and end of a
 // run that the farm has decided on. It does not use etcd. One thread calls it.
 #pragma once
 

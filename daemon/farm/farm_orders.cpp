@@ -44,7 +44,7 @@ void farm_member::take_wish(const farm_view& v, time_point now) {
     if (!wish_ || answer_) return;
     w = *wish_;
   }
-  if (own_ && !own_->agreed) return; // the wish is in progress
+  if (own_ && !own_->agreed) return; // the request is in progress
   if (v.order && w.start)
     return answer({fmt::format(
         "{} is in progress, requested on node {}: wait for it, or cancel it (koto-l3 run stop)",
@@ -277,7 +277,7 @@ void farm_member::finish(std::vector<std::string> reasons) {
       fmt::format("{}: {}", stop ? "the stop" : fmt::format("run {}", own_->order.number),
                   fmt::join(reasons, "; "));
   log_warning("farm: {}", failure);
-  const bool was_agreed = own_->agreed; // then its person was answered
+  const bool was_agreed = own_->agreed; // then its requester has an answer
   own_.reset();
   if (!was_agreed) answer(std::move(reasons));
   const std::lock_guard lock(mutex_);

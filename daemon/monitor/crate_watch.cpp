@@ -25,7 +25,7 @@ constexpr std::uint64_t events_until_silent = 10;
 /// Crates do not begin and end a spill at the same moment, so one look between them may find only
 /// the others sending. Two looks in a row do not.
 constexpr int looks_until_silent = 2;
-/// How many events, and how long, a crate may be ahead of another one at a look.
+/// How far one crate may be ahead of another at a look, in events and in time.
 constexpr std::uint64_t most_events_ahead = 16;
 constexpr double longest_ahead = 0.02; // s
 

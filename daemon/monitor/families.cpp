@@ -549,7 +549,7 @@ std::vector<family> families_of(const metrics_snapshot& s) {
        s.receiver_connected},
   };
   const std::vector<trouble_row> rows = rows_of(daemon_troubles());
-  // Beside the other keys of the state.
+  // They follow the other keys of the state.
   const auto state = std::ranges::find(all, "state.ready", &family::key);
   auto of_troubles =
       families_of(rows, s.troubles, "trouble{name,severity}", "trouble_events{name}");

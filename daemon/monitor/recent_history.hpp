@@ -164,8 +164,8 @@ private:
             {"bytes_sent", s.forward.bytes}};
   }
 
-  /// Rates over the last whole cycles of spills, and over the same time if no spill has begun: a
-  /// window that is no whole cycle would show the beam's pauses.
+  /// Rates over the last whole cycles of spills, because any other window would show the beam's
+  /// pauses. If no spill has begun, over the same time.
   class cycle_rates {
   public:
     decltype(metrics_snapshot::rates) look(const flow_counts& counts, std::uint64_t nth_spill,

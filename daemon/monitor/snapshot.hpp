@@ -118,10 +118,10 @@ struct run_view {
   std::size_t readout_crates = 0;                ///< as configured
   std::vector<std::uint32_t> crates_without_run; ///< that sent lately
   double beam_without_run = 0; ///< s for which crates have sent without a pause and without a run
-  double waits = 0;            ///< s for which a run has waited for a pause to begin or to end
+  double waits = 0;            ///< s for which a run has waited for a pause of the beam
 };
 
-/// States of a node's parts that are no figures.
+/// States of a node's parts that are not numbers.
 struct part_states {
   bool receiver_absent = false;
   bool receiver_silent = false; ///< absent, and was connected

@@ -71,7 +71,7 @@ public:
 private:
   std::uint32_t first_ = 0;
   std::uint32_t last_ = 0;
-  std::int64_t whole_ = 0; // less by those that were told and were reported again as not whole
+  std::int64_t whole_ = 0; // without those that were logged as whole and are not
   std::uint64_t events_ = 0;
   std::optional<time_point> told_at_;
 };

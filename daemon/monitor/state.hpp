@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The phase of a daemon: configured → receiving → draining → stopped. What is wrong with it is in
+// The phase of a daemon: configured → receiving → draining → stopped. Its troubles are in
 // troubles.hpp. Thread-safe; takes no lock.
 #pragma once
 

@@ -276,10 +276,10 @@ std::string text_of(const spill_loss& l, const snap& s) {
 struct missing_fragments {
   std::string text;       ///< "crate 11 in 58, crate 3 in 2"
   std::string most;       ///< the crate that has most of them by far
-  bool explained = false; ///< every crate that has many of them has a fault, which says it
+  bool explained = false; ///< a crate_fault already names each such crate
 };
 
-/// Whose fragments were missing or malformed lately.
+/// The crates whose fragments were missing or malformed lately.
 missing_fragments missing_lately(const snap& s) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> all; // events, crate
   std::uint64_t most_of_good = 0;
@@ -331,7 +331,7 @@ found nothing_admitted(const snap& before, const snap& now) {
       rise(now.at_admission.datagrams.received, now.account.datagrams.received))
     std::erase_if(all, [](const dropped& d) { return d.reason == "incomplete"; });
   const auto latest = dropped_between(before.account, now.account);
-  // A fragment that is repeated once more is counted by its chunks only.
+  // From its second repeat on, only the chunks of a fragment are counted.
   const bool goes_on = !latest.empty() || before.building.late_chunks != now.building.late_chunks;
   // Two looks in a row: a few stray data after the last event are no trouble. Events that lack
   // fragments are a trouble of their own, and their other fragments come late.

@@ -58,7 +58,7 @@ public:
   [[nodiscard]] bool overdue(time_point now) const {
     return doing_ != deed::nothing && now > deadline_;
   }
-  /// How long a run has waited for a pause to begin or to end.
+  /// How long a run has waited for a pause in which it begins or ends.
   [[nodiscard]] std::chrono::nanoseconds waits(time_point now) const {
     return waits_since_ ? now - *waits_since_ : std::chrono::nanoseconds();
   }

@@ -73,7 +73,7 @@ L3_FN inline void solve(const double (&sum)[taps + 1], std::int32_t (&filter)[ta
     next[n] = k;
     for (std::uint32_t j = 0; j <= n; ++j) a[j] = next[j];
     left = left * (1.0 - k * k);
-    if (!(left > 0.0)) break; // the corrected sums may not belong to any signal
+    if (!(left > 0.0)) break; // the corrected sums are those of no signal
   }
   for (std::uint32_t j = 0; j < taps; ++j) {
     const double of_32 = a[j] * 32.0 + 64.5;

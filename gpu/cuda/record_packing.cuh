@@ -110,7 +110,7 @@ struct packed_record {
     const auto before = static_cast<std::uint32_t>(__popc(kept & ((1U << mine.record) - 1)));
     place = koto::record_head_bytes * before + koto::octets * (sum_of_every_second(own) - own);
   }
-  /// The begin of the thread's four octets in the board's records.
+  /// The start of the thread's four octets in the board's records.
   [[nodiscard]] __device__ std::uint32_t octets_begin(const record_half& mine) const {
     return place + koto::record_head_bytes + mine.half * half_bytes();
   }

@@ -323,8 +323,8 @@ private:
   }
 
   /// Whether f(neighbour) is true for any of a crystal's neighbours with lower numbers. It visits
-  /// them in rising order by four, the last of them repeatedly, so that a device waits for four
-  /// loads at once. It stops after four of which one is true.
+  /// them in rising order, four at a time (the last one repeatedly, to fill up), so that a device
+  /// waits for four loads at once. It stops after four with a true one.
   template <class F>
   [[nodiscard]] L3_FN static bool any_neighbour(const selection_tables& tables,
                                                 std::uint32_t crystal, F&& f) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The masses of the two pions of a K_L → 2π⁰ candidate, an event of four photons. Of the three ways
-// to form two pairs, the one with the nearest vertices is taken, as KOTO pairs photons; each vertex
-// is found with the π⁰ mass (algorithms/vertex.hpp). Then each pair has a mass at the vertex of the
+// The masses of the two pions of a K_L → 2π⁰ candidate, an event of four photons. There are three
+// ways to form two pairs: the one with the nearest vertices is taken, as in KOTO; each vertex is
+// found with the π⁰ mass (algorithms/vertex.hpp). Then each pair has a mass at the vertex of the
 // other pair: the π⁰ mass if energies and places are right.
 //
 // As for the vertex, only + − × ÷ √ of doubles are used, so every executor gets the same result.

@@ -45,7 +45,7 @@ struct group_tile {
 
   /// Loads the samples of a board, without their tags.
   __device__ void load(const board_place& place, board_kind kind) {
-    std::uint32_t words[words_of_thread];       // so many loads are pending at once
+    std::uint32_t words[words_of_thread];       // this many loads are pending at once
     if (kind == board_kind::sampling_125_mhz) { // a row has eight words
       place.load_samples<threads>(thread(), words);
 #pragma unroll
@@ -268,8 +268,8 @@ struct encode_boards_by_warp {
     std::uint32_t bytes = 0;
     std::uint32_t raw = 0; // lanes of groups that would grow
     std::uint32_t to_load = all;
-    // At most twice: if a group would grow, its samples were replaced by residuals. A loop, so that
-    // the loading code exists only once.
+    // At most twice: a group that would grow is loaded again, because residuals replaced it. A
+    // loop, so that the loading code exists only once.
 #pragma unroll 1
     for (;;) {
       for_each_group(to_load, [&](std::uint32_t k) { load(s.tiles[k], in, columns, board(k)); });

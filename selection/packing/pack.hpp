@@ -61,7 +61,7 @@ struct pack_boards {
   }
 
   /// Writes the data of a board that is not raw to `image`, which all lanes can read on return. It
-  /// may overwrite copy_slack bytes after the data. Of `found` it reads only minimum and bits.
+  /// may overwrite copy_slack bytes after the data. It reads only minimum and bits of `found`.
   template <block B>
   L3_FN static void pack_staged(const B& b, const staged_packet& packet,
                                 const packet_findings& found, lane_records& lanes, board_kind kind,

@@ -31,8 +31,8 @@ struct loaded_selection {
 };
 
 /// `crates`: the readout. A detector file describes its channels; the built-in detector fits only
-/// KOTO's. Both throw bad_file (config/toml/complaints.hpp). Without a run, when mistakes are
-/// searched before it is known, the first line of each input of a calibration is used.
+/// KOTO's. Both throw bad_file (config/toml/complaints.hpp). If the run is not known yet, the first
+/// line of each input of a calibration is used, so that mistakes are found.
 [[nodiscard]] detector load_detector(const selection_files& files, const readout& crates);
 /// `change`, if given, changes the settings before anything is made from them, but not the recorded
 /// texts: a what-if.

@@ -22,7 +22,7 @@ inline constexpr double factor = 65536;
   return static_cast<std::int32_t>(std::llround(std::clamp(steps, -most, most)));
 }
 
-/// The least integer not below a range's begin, and the greatest not above its end. 0.3 × 1000
+/// The least integer not below a range's start, and the greatest not above its end. 0.3 × 1000
 /// counts as 300: the error of doubles is ignored.
 inline constexpr double inexact = 1e-6;
 [[nodiscard]] inline std::int32_t whole_from(double steps) {

@@ -52,13 +52,13 @@ struct recognised {
 [[nodiscard]] std::optional<recognised> recognise(std::string_view first_bytes,
                                                   std::string_view name);
 
-// What a path is, for messages of every command about a path of another kind than it needs.
+// What a path is, for the message of a command that needs another kind of path.
 
 /// "a store, which `koto-l3 select` reads": of a folder, or a file that koto-l3
 /// wrote. Empty for any other path.
 [[nodiscard]] std::string known_kind(const std::filesystem::path& path);
 /// Throws command_error if the path is a folder or a file of koto-l3 of another kind; `needed` ends
-/// the message. The readers refuse the files that nobody knows.
+/// the message. The readers refuse unknown files.
 void refuse_other_kind(const std::filesystem::path& path, stored_format wanted,
                        std::string_view needed = "a .l2raw file is needed here");
 /// Throws command_error, saying what it is, unless the path is a folder.

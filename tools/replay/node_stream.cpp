@@ -238,7 +238,7 @@ void node_stream::look_for_connection(elapsed now) {
 
 void node_stream::take_up_again() {
   again_.clear();
-  // The begin of the spill is always repeated, because the daemon may be a new one.
+  // The record that begins the spill is always repeated, because the daemon may be a new one.
   const auto begin_of = [&](const replayed_spill& spill, std::uint64_t sequence) {
     again_.push_back({sequence, sequence, {spill, record_type::begin_of_spill, 0, 0}, 0});
   };

@@ -76,8 +76,8 @@ stored_sums all_of(std::span<const event_index::session> stored) {
   return sums;
 }
 
-/// A daemon counts an event's bytes when it hands it on. They are all stored if no event was
-/// dropped, none waits, and none was left out because another session had stored it.
+/// A daemon counts an event's bytes when the event enters the outbox. They are all stored if no
+/// event was dropped, none waits, and none was left out because another session had stored it.
 bool all_is_stored(std::span<const ledger> ledgers, const ledger& l, const stored_sums& in_store) {
   return in_store.repeated == 0 && sum_of(l.events.shed) == 0 &&
          l.events.in_flight <= delivered_later(ledgers, l);
@@ -185,8 +185,8 @@ std::vector<agreement> check_ledgers(std::span<const ledger> ledgers,
   if (compares_sent) {
     const std::uint64_t fragments_sent =
         total(ledgers, replay_program, [](const ledger& l) { return l.fragments.seen; });
-    // A repeated event, which was not acknowledged, was sent once. It came again to another start
-    // with all its fragments.
+    // A repeated event, which was not acknowledged, was sent once. It came with all its fragments
+    // to another start.
     const std::uint64_t fragments_seen = total(ledgers, daemon_program, [](const ledger& l) {
       return l.fragments.seen - l.fragments.duplicate;
     });

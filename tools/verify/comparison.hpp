@@ -108,8 +108,8 @@ struct event_fates {
 };
 
 /// Nothing without a daemon's ledger. Events count as repeated only if that explains exactly the
-/// excess of admitted over sent events, and of lost over missing ones. `selected`: the comparison
-/// knows the selection's rejections.
+/// excess of admitted over sent events, and of lost over missing ones. `selected`: a selection was
+/// given, so rejections are known.
 [[nodiscard]] std::optional<event_fates> fates_of(std::span<const ledger> ledgers,
                                                   std::span<const event_index::session> stored,
                                                   const comparison& compared, bool selected);

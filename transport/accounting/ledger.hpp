@@ -128,7 +128,7 @@ struct ledger {
   std::string comment; ///< a person's comment on the run
   /// Events that no line kept, of a daemon whose selection records.
   std::optional<std::uint64_t> recorded;
-  /// Of a daemon: events that crates have sent, by their ends of spill, and of which nothing came.
+  /// A daemon's events of which nothing came, although crates counted them in their ends of spill.
   std::optional<std::uint64_t> missing;
   fragment_account fragments;
   event_account events;

@@ -110,13 +110,13 @@ public:
   // For both.
 
   /// Checks time limits, the age of the batch, and ends of spill. Call it every few milliseconds. A
-  /// time limit has passed when all threads have since found their ports empty. `strip`: of the
-  /// calling receive thread.
+  /// time limit counts as passed when every thread has found its ports empty after it. `strip`: of
+  /// the calling receive thread.
   void tick(time_point now, const landing_strip* strip = nullptr);
   /// Call it when all receivers have stopped. Ends every event except complete ones without a free
   /// frame. Returns false if there are any: try again later.
   [[nodiscard]] bool try_drain(time_point now);
-  /// Ends those too, as shed(drain), and submits the last batch.
+  /// Also ends complete events without a frame, as shed(drain), and submits the last batch.
   void drain(time_point now);
 
   [[nodiscard]] std::uint32_t open_events() const;

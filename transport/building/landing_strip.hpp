@@ -110,10 +110,10 @@ private:
 };
 
 /// How far the receive threads have read. Each thread reads its ports in turn, round after round. A
-/// datagram that was in a socket when a round began has been read when it ends. (Behind a long
-/// queue it is as deep as those sent with it to the other ports.) So every datagram that had
-/// arrived when the last finished rounds of all threads began has been read. A thread without data
-/// makes no rounds; then only the time limit ends the wait.
+/// datagram that was in a socket when a round began has been read when it ends. (Otherwise it is as
+/// far back in its queue as those sent with it to other ports.) So every datagram that had arrived
+/// when the last finished rounds of all threads began has been read. A thread without data makes no
+/// rounds; then only the time limit ends the wait.
 ///
 /// Time limits are judged by emptied_up_to(): after a pause of the machine, data that had arrived
 /// in time wait in the sockets. Guarded by the event builder's lock.

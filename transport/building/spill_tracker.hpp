@@ -3,7 +3,7 @@
 // and wrap, and no checksum protects them. The tracker keeps the current spill; the previous one,
 // whose last events may still be completed; and two candidates. The first datagram that names
 // another spill makes it a candidate. A second one confirms it, and it becomes current. Each
-// datagram of the current spill takes a confirmation back.
+// datagram of the current spill cancels a confirmation.
 //
 // Two strays can also confirm a spill. So a spill is proven when one of its events is whole or
 // admitted, a record names it, or 64 datagrams did. Only a proven spill replaces the previous one

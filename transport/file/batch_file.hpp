@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // .l3batch files: a batch of events as the kernels got it, everything needed to compute it again
 // elsewhere, and the results (docs/formats.md, section 12). A daemon writes one when its device
-// failed on the batch; `koto-l3 replay` runs it again. Faults throw an exception whose text names
+// failed on the batch; `koto-l3 rerun` runs it again. Faults throw an exception whose text names
 // the file and the fault.
 #pragma once
 
@@ -55,7 +55,7 @@ void write_batch_file(const std::filesystem::path& name, const batch_file& batch
 
 /// Whether kernels may use the tables of a batch from a file: its entries point inside it and keep
 /// admission's limits, and its fragments together are no longer than the input, so that an engine's
-/// output has room for every event. Of the results only the number is checked: they may be wrong,
+/// output has room for every event. Only the number of the results is checked: they may be wrong,
 /// which is why the batch was kept. Returns the first fault; empty if there is none.
 [[nodiscard]] std::string wrong_with(const batch_file& b);
 

@@ -120,7 +120,7 @@ struct link_hello_body {
 };
 static_assert(sizeof(link_hello_body) == 8);
 
-/// Larger numbers are invalid: no daemon seals so many blocks.
+/// Larger numbers are invalid: no daemon seals that many blocks.
 inline constexpr std::uint64_t last_sequence = (std::uint64_t{1} << 63) - 1;
 
 struct store_file_header {

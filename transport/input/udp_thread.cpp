@@ -211,8 +211,8 @@ void udp_thread::note_length(std::uint64_t payload) {
   if (payload > input_.longest) input_.longest.add(payload - input_.longest);
 }
 
-/// Whether everything that the ports held when the round began has been read, or so many rounds
-/// were made since the last time that even a full buffer has been.
+/// Whether everything that the ports held when the round began has been read. It also holds after
+/// as many rounds as a full buffer needs.
 bool udp_thread::has_emptied(bool more) {
   if (more && ++full_rounds_ < most_full_rounds_) return false;
   full_rounds_ = 0;

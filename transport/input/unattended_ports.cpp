@@ -13,7 +13,7 @@
 namespace l3 {
 namespace {
 
-/// Time between two checks whether the thread shall end.
+/// How often the thread checks whether it has to end.
 constexpr int patience_milliseconds = 50;
 /// Most datagrams read from one port in its turn.
 constexpr int burst = 256;

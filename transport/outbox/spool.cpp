@@ -166,8 +166,8 @@ spool::read_result spool::read(std::uint64_t session, std::uint64_t sequence,
   {
     const std::lock_guard guard(lock_);
     const auto* lane = index_.find(session);
-    // A gap before the first block counts, too: a forwarder whose blocks before the gap are
-    // acknowledged asks for the gap.
+    // A gap before the first block counts, too: a forwarder asks for it when all blocks before it
+    // are acknowledged.
     if (lane == nullptr || lane->blocks.empty() || sequence <= lane->released ||
         sequence > lane->blocks.back().sequence) {
       return not_here;

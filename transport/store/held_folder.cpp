@@ -22,7 +22,7 @@ held_folder::held_folder(std::filesystem::path path, std::string_view program)
   if (!folder_)
     throw std::runtime_error("cannot open the folder " + path_.string() + ": " +
                              last_error().message());
-  // Without the system's locks, as on some network file systems, the administrator sees to it.
+  // On a file system without locks, as on some networks, the administrator must ensure that.
   if (::flock(folder_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     throw std::runtime_error(path_.string() + " is in use by another " + std::string(program) +
                              ": give each its own");

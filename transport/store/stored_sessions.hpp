@@ -14,9 +14,8 @@ namespace l3 {
 
 /// The stored blocks of a session that its daemon may be told about. A power cut may have left a
 /// whole block after a damaged one. The daemon still has both. If it were told that the later one
-/// is the last stored, it would drop the earlier. So blocks after such damage wait here until no
-/// block before them is missing, because it came again or the daemon says that it no longer needs
-/// it.
+/// is the last stored, it would drop the earlier. So blocks after such damage wait here until each
+/// missing block has come again, or the daemon says that it no longer has that block.
 class stored_numbers {
 public:
   /// The last number without a missing one before it. Blocks before `first`, the daemon's first,
