@@ -189,11 +189,10 @@ std::vector<family> families_of(const receive_snapshot& s) {
       {"daemons_left_out", "Nodes that are not listed: only the 48 heard last are.",
        s.daemons_left_out},
       {"missing",
-       "Parts of runs that nodes accepted but did not deliver: array with the `node`, the `run`, "
-       "`spill` and `event` of its last event in the store (`after`; null if unknown) and of the "
-       "first after its restart (`before`), `silent_for` s, and whether it was `back_after` s. "
-       "Events that it had on disk, and those that senders over TCP send to other nodes, are "
-       "stored nevertheless.",
+       "Parts of runs that nodes accepted but did not deliver. Each has its `node` and `run`, the "
+       "node's last event in the store (`after`; null if unknown), its first one after a restart "
+       "(`before`), and in seconds `silent_for` and `back_after` (null: not back). Events that "
+       "the node had on disk, or that senders over TCP send to other nodes, are stored.",
        missing_parts(s)},
   };
   std::ranges::move(

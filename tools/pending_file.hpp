@@ -20,8 +20,8 @@
 
 namespace l3 {
 
-/// Protects data from a mistyped name: throws command_error if a non-empty file of this name exists
-/// and `is_own`, from its first 64 bytes, does not recognise it as replaceable. `writer`: the
+/// Protects data from a mistyped name: throws command_error if a non-empty file of this name
+/// exists, unless `is_own` says from its first 64 bytes that it may be replaced. `writer`: the
 /// option or the command.
 void check_replaced(const std::string& writer, const std::filesystem::path& name,
                     bool (*is_own)(std::string_view begin));

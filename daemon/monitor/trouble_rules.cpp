@@ -169,7 +169,7 @@ std::vector<dropped> refused_between(const ledger& before, const ledger& now) {
   return all;
 }
 
-/// All data that were dropped between two accounts, likewise.
+/// The same for all data that were dropped.
 std::vector<dropped> dropped_between(const ledger& before, const ledger& now) {
   std::vector<dropped> all = refused_between(before, now);
   const fragment_account& was = before.fragments;

@@ -112,7 +112,7 @@ struct group_decoder {
     model.end_pair(pair);
   }
 
-  /// The next words, each in its lane, for the lanes of the set.
+  /// Loads the next words into the lanes of the set.
   [[nodiscard]] HWY_INLINE vector_u words(std::uint32_t set) {
     const hn::Repartition<std::uint8_t, decltype(d32u)> bytes;
     const auto next = hn::LoadDup128(bytes, reinterpret_cast<const std::uint8_t*>(word));
@@ -148,7 +148,7 @@ HWY_INLINE void close(coded_group& g, const group_decoder& decoder, const lane_r
   if (g.good) store_samples(g, rows, of, first);
 }
 
-/// Decodes as many groups as there are numbers; records in each whether it was valid.
+/// Decodes a group for each number, and records in it whether the group was valid.
 template <std::size_t... n>
 void decode_bundle(coded_group* groups, shape of, std::index_sequence<n...>) {
   (groups[n].open(of), ...);

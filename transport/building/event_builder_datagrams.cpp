@@ -147,7 +147,7 @@ void event_builder::count_late(spill_table& spill, l2::fragment_place place) {
   count_as_seen({*spill.number, place.event_number}, place.crate);
 }
 
-/// Counts a fragment of no open event.
+/// Counts a fragment whose event is not open.
 void event_builder::count_as_seen(event_key key, std::uint32_t crate) {
   counters_.fragments_seen.add(crate);
   counters_.latest.set(crate, key);

@@ -31,7 +31,7 @@ inline constexpr std::size_t most_link_ways = 4;
 
 struct forward_settings {
   std::string to = "tcp://127.0.0.1:42200"; ///< the receiver
-  /// Several connections, `to` empty for the receiver above; empty: one connection.
+  /// Several connections; an empty `to` means the receiver above. Empty: one connection.
   std::vector<link_way> from;
   bit_rate rate{4e9}; ///< of the output link; 0: unlimited
   std::chrono::nanoseconds acknowledge_time_limit =
