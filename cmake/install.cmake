@@ -48,7 +48,7 @@ install(FILES ${l3_deploy}/detector.toml ${l3_deploy}/selection.toml ${l3_deploy
 install(FILES ${l3_deploy}/alerts.yml ${l3_deploy}/prometheus.yml ${l3_deploy}/alertmanager.yml ${l3_deploy}/dashboard.json
   ${l3_deploy}/dashboard-farm.json
   DESTINATION ${CMAKE_INSTALL_DATADIR}/koto-l3/monitoring COMPONENT monitoring)
-install(FILES README.md CHANGELOG.md SECURITY.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc)
+install(FILES README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md CITATION.cff LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc)
 install(FILES ${l3_deploy}/run-control.openapi.json ${l3_deploy}/koto-l3d-without-gpu.conf DESTINATION ${CMAKE_INSTALL_DATADIR}/koto-l3 COMPONENT daemon)
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc PATTERN "*.py" EXCLUDE)
 install(FILES ${l3_deploy}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/deploy COMPONENT doc)
