@@ -212,7 +212,7 @@ void link_connection::look_up_name(time_point now, const report_function& report
 void link_connection::take_addresses(std::vector<std::string> found) {
   if (found.empty()) return;
   const auto is_v4 = [](const std::string& a) { return a.find(':') == a.npos; };
-  std::ranges::stable_partition(found, is_v4);
+  std::stable_partition(found.begin(), found.end(), is_v4); // of ranges: clang 14 cannot compile it
   const std::string port = settings_.to.substr(settings_.to.rfind(':'));
   for (std::string& a : found) a = "tcp://" + (is_v4(a) ? a : "[" + a + "]") + port;
   numbers_ = std::move(found);
