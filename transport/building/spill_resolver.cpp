@@ -17,6 +17,8 @@ std::uint64_t statement_of(const l2::datagram_header& h, bool is_trailer) {
   return is_trailer ? which | trailer_bit : which;
 }
 
+std::uint64_t bit_of(l2::fragment_place p) { return std::uint64_t{1} << p.crate; }
+
 } // namespace
 
 unstated_chunks::unstated_chunks(std::uint32_t chunk_bytes)
@@ -78,7 +80,7 @@ std::optional<spill_table*> spill_resolver::resolve(const arrived_chunk& c, time
   const std::uint32_t fragment = c.header.fragment_id;
   if (const auto named = c.summary.spill) {
     waiting_.note(fragment, *named, now);
-    return spills_.stated(*named, statement_of(c.header, false), now);
+    return spills_.stated(*named, statement_of(c.header, false), now, bit_of(c.place));
   }
   // If the fragment does not want it, it may be a duplicate, or belong to the same fragment id in
   // the next spill: the next sibling tells.
@@ -92,7 +94,8 @@ std::optional<spill_table*> spill_resolver::resolve(const arrived_chunk& c, time
 
 spill_table* spill_resolver::resolve_trailer(const l2::datagram_header& h, time_point now) {
   const std::uint32_t named = l2::trailer::unpack(h.discriminator).spill;
-  auto* spill = spills_.stated(named, statement_of(h, true), now);
+  const auto place = l2::place_of(h.fragment_id, settings_.crates.size());
+  auto* spill = spills_.stated(named, statement_of(h, true), now, bit_of(place));
   waiting_.note(h.fragment_id, named, now);
   return spill;
 }

@@ -35,7 +35,7 @@ void spill_table::clear() {
   std::fill(ends_.begin(), ends_.end(), crate_end{});
   number.reset();
   confirmed = proven = closed = is_first = false;
-  statement = 0;
+  statement = stated_by = 0;
   statements = 0;
   streams = 0;
   highest_ = lowest_ = begun_ = 0;
@@ -150,7 +150,7 @@ std::uint64_t spill_table::missing() const {
 }
 
 std::optional<spill_summary> spill_table::take_summary() {
-  if (!number || !closed || open_ != 0 || !unreported_) return std::nullopt;
+  if (!number || !confirmed || !closed || open_ != 0 || !unreported_) return std::nullopt;
   unreported_ = false;
   auto sent = expected();
   if (sent) *sent -= std::min(*sent, before_the_run());

@@ -51,6 +51,7 @@ public:
   bool is_first = false; ///< data of it may have come before the run began
   std::uint64_t statement = 0;  ///< the last datagram that named this spill
   std::uint32_t statements = 0; ///< number of them, counting consecutive repeats once
+  std::uint64_t stated_by = 0;  ///< crates that sent them, one bit each
   time_point last_activity{};
   std::uint32_t streams = 0; ///< connections that have begun but not ended this spill
 
@@ -111,7 +112,7 @@ public:
     return (std::size_t{max_events} + 1) * (sizeof(std::uint32_t) + sizeof(std::uint64_t));
   }
 
-  /// The sums, if the spill has ended and they are not reported yet.
+  /// The sums, if the spill is confirmed and has ended, and they are not reported yet.
   [[nodiscard]] std::optional<spill_summary> take_summary();
 
 private:

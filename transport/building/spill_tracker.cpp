@@ -2,6 +2,7 @@
 #include "transport/building/spill_tracker.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 #include <utility>
 
@@ -9,7 +10,7 @@ namespace l3 {
 namespace {
 
 /// How many different datagrams must agree before the spill that they name becomes current. A past
-/// spill comes again when a sender restarts; a few late datagrams must not look like that.
+/// spill comes again when a sender restarts; late datagrams, or a late crate, must not look so.
 constexpr std::uint32_t statements_of_newer = 2;
 constexpr std::uint32_t statements_of_older = 64;
 /// How many datagrams prove a spill without a whole event.
@@ -30,8 +31,7 @@ bool is(const spill_table* t, std::uint32_t spill) { return t != nullptr && t->n
 } // namespace
 
 spill_tracker::spill_tracker(const building_settings& settings)
-    : silence_(settings.spill_time_limit),
-      known_(settings.max_events_per_spill, settings.remembered_marks) {
+    : settings_(settings), known_(settings.max_events_per_spill, settings.remembered_marks) {
   for (std::size_t t = 0; t < tables; ++t) {
     tables_.push_back(
         std::make_unique<spill_table>(settings.max_events_per_spill, settings.crates.size()));
@@ -45,7 +45,8 @@ std::size_t spill_tracker::memory_plan(const building_settings& settings) {
          known_events::memory_plan(settings.max_events_per_spill, settings.remembered_marks);
 }
 
-spill_table* spill_tracker::stated(std::uint32_t spill, std::uint64_t statement, time_point now) {
+spill_table* spill_tracker::stated(std::uint32_t spill, std::uint64_t statement, time_point now,
+                                   std::uint64_t by) {
   if (is(current_, spill)) {
     if (!current_->all_arrived()) current_->closed = false;
     // A few flipped bits, far apart, confirm nothing.
@@ -64,7 +65,10 @@ spill_table* spill_tracker::stated(std::uint32_t spill, std::uint64_t statement,
   if (at == nullptr) return nullptr;
   spill_table* table = *at;
   state(*table, statement, now);
-  if (table->statements >= (is_older(spill) ? statements_of_older : statements_of_newer))
+  table->stated_by |= by;
+  const auto crates = static_cast<std::size_t>(std::popcount(table->stated_by));
+  if (is_older(spill) ? table->statements >= statements_of_older && settings_.is_half(crates)
+                      : table->statements >= statements_of_newer)
     confirm(*at);
   return table;
 }
@@ -176,7 +180,7 @@ void spill_tracker::is_over(spill_table*& table) {
 
 void spill_tracker::tick(time_point now) {
   const auto silent = [&](const spill_table& t) {
-    return t.streams == 0 && now - t.last_activity >= silence_;
+    return t.streams == 0 && now - t.last_activity >= settings_.spill_time_limit;
   };
   for (auto* t : {previous_, current_}) {
     if (t != nullptr && (silent(*t) || t->all_arrived())) t->closed = true;

@@ -39,11 +39,13 @@ namespace l3 {
 
 class spill_tracker {
 public:
-  explicit spill_tracker(const building_settings& settings);
+  explicit spill_tracker(const building_settings& settings); ///< must outlive this object
 
   /// The spill that a datagram names; nullptr if it is far from the current ones, or no table is
-  /// free. `statement` identifies the datagram: a repeated one confirms nothing.
-  [[nodiscard]] spill_table* stated(std::uint32_t spill, std::uint64_t statement, time_point now);
+  /// free. `statement` identifies the datagram: a repeated one confirms nothing. `by`: the
+  /// bit of its crate; an end of spill needs none.
+  [[nodiscard]] spill_table* stated(std::uint32_t spill, std::uint64_t statement, time_point now,
+                                    std::uint64_t by = 0);
   /// The likeliest spill of a chunk if neither it nor a sibling names one; nullptr if no spill has
   /// begun.
   [[nodiscard]] spill_table* unstated(std::uint32_t event_number);
@@ -123,7 +125,7 @@ private:
   /// Forgets the events of spill numbers that are used again after 512 spills.
   void forget_events(std::uint32_t upto);
 
-  std::chrono::nanoseconds silence_;
+  const building_settings& settings_;
   std::vector<std::unique_ptr<spill_table>> tables_;
   std::vector<spill_table*> free_;
   std::vector<spill_table*> over_;

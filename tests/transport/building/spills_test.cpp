@@ -32,7 +32,7 @@ TEST(spill_table, counts_the_events_of_which_nothing_came) {
   EXPECT_EQ(t.missing(), 57U);
   t.is_first = true;
   EXPECT_EQ(t.missing(), 17U) << "the run may have begun with event 41";
-  t.closed = true;
+  t.confirmed = t.closed = true;
   EXPECT_EQ(t.take_summary(), (spill_summary{3, 2, 1, 20, 1, 17}));
   t.end_of_stream({1, 1, 1000});
   EXPECT_EQ(t.missing(), 17U) << "over TCP none is missing";
@@ -264,6 +264,26 @@ TEST_F(a_spill, sent_again_may_hold_what_was_lost) {
   r.drain();
   EXPECT_EQ(r.counters.events_admitted, 3U * (many_events - 1) + 1);
   EXPECT_TRUE(r.pool.received.contains({3, many_events}));
+  r.expect_balance();
+}
+
+TEST_F(a_spill, of_which_one_crate_is_two_spills_behind_is_reported_once) {
+  for (std::uint32_t spill = 1; spill < 9; ++spill) {
+    const auto send = [&](std::uint32_t named, std::uint32_t first, std::uint32_t last) {
+      for (std::uint32_t n = 1; n <= many_events; ++n)
+        for (std::uint32_t place = first; place <= last; ++place)
+          r.send(r.fragment({named, n}, place));
+      for (std::uint32_t place = first; place <= last; ++place)
+        r.send(end_of_spill(named, r.options.crates.crates[place].number, many_events));
+      r.pass(2s);
+    };
+    send(spill, spill < 3 ? 0 : 1, 2);
+    if (spill > 2) send(spill - 2, 0, 0);
+  }
+  r.drain();
+  EXPECT_EQ(r.counters.spills, 8U) << r.counted();
+  EXPECT_EQ(r.summaries.size(), 8U);
+  EXPECT_EQ(std::ranges::count(r.summaries, many_events, &spill_summary::incomplete), 6);
   r.expect_balance();
 }
 
