@@ -8,12 +8,12 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
-#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "transport/format/time.hpp"
+#include "transport/system/file_io.hpp"
 #include "transport/system/threads.hpp"
 
 namespace l3 {
@@ -25,8 +25,6 @@ static_assert(std::endian::native == std::endian::little);
 constexpr std::size_t sector = 512;
 constexpr int owner_and_group = 0640;
 static_assert(sizeof(run_record) == 11 * sizeof(std::uint64_t) && sizeof(run_record) <= sector);
-
-std::string last_error() { return std::generic_category().message(errno); }
 
 } // namespace
 
@@ -59,18 +57,13 @@ std::string describe_crash(const run_record& r) {
       in_memory(r));
 }
 
-run_record_file::run_record_file(const std::string& file, const run_record& now,
-                                 report_function report)
-    : report_(std::move(report)), started_(nanoseconds_since_1970()) {
-  open(file);
+run_record_file::run_record_file(std::string file, const run_record& now)
+    : file_(std::move(file)), started_(nanoseconds_since_1970()) {
+  open();
   if (descriptor_ < 0) return;
   next_ = now;
   next_->started = started_;
-  // Written now to allocate the file's block, even if the disk fills up later.
-  if (!write(*next_)) {
-    report_(file + ": " + last_error() + ": losses in a crash will be unknown");
-    return;
-  }
+  write(*next_); // now, to allocate the file's block, even if the disk fills up later
   writer_ = std::jthread([this](const std::stop_token& stop) { write_when_told(stop); });
 }
 
@@ -82,18 +75,14 @@ run_record_file::~run_record_file() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-void run_record_file::open(const std::string& file) {
-  descriptor_ =
-      ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW, owner_and_group);
-  if (descriptor_ < 0) {
-    report_(file + ": " + last_error() + ": losses in a crash will be unknown");
-    return;
-  }
+void run_record_file::open() {
+  descriptor_ = ::open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW,
+                       owner_and_group);
+  if (descriptor_ < 0) return set_error(last_error().message());
   // The daemon that owns the file is alive, so it has not crashed. A file system may have no locks.
   if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    report_(file + " belongs to another daemon (run.ledger): losses in a crash will be unknown");
     ::close(std::exchange(descriptor_, -1));
-    return;
+    return set_error("it belongs to another daemon (run.ledger)");
   }
   run_record before;
   if (pread(descriptor_, &before, sizeof before, 0) != static_cast<ssize_t>(sizeof before)) return;
@@ -104,6 +93,7 @@ void run_record_file::note(run_record now) {
   now.started = started_;
   {
     const std::lock_guard lock(mutex_);
+    waits_ = next_ ? waits_ + 1 : 0;
     next_ = now;
   }
   told_.notify_one();
@@ -117,13 +107,25 @@ void run_record_file::write_when_told(const std::stop_token& stop) {
     if (!next_) return; // a stop with nothing left to write
     const run_record now = *std::exchange(next_, std::nullopt);
     lock.unlock();
-    // The next write makes up for a failed one.
-    (void)write(now);
+    write(now); // the next one makes up for a failed one
   }
 }
 
-bool run_record_file::write(const run_record& r) const {
-  return pwrite(descriptor_, &r, sizeof r, 0) == static_cast<ssize_t>(sizeof r);
+void run_record_file::write(const run_record& r) {
+  const bool well = pwrite(descriptor_, &r, sizeof r, 0) == static_cast<ssize_t>(sizeof r);
+  set_error(well ? std::string() : last_error().message());
+}
+
+void run_record_file::set_error(std::string why) {
+  const std::lock_guard lock(mutex_);
+  error_ = std::move(why);
+}
+
+std::string run_record_file::error() const {
+  constexpr int many = 10; // notes come twice a second
+  const std::lock_guard lock(mutex_);
+  const std::string why = waits_ < many ? error_ : "its disk hangs";
+  return why.empty() ? why : file_ + ": " + why + ": losses in a crash will be unknown";
 }
 
 } // namespace l3

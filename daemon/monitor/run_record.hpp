@@ -8,11 +8,9 @@
 
 #include <condition_variable>
 #include <cstdint>
-#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <thread>
 
 #include "transport/accounting/ledger.hpp"
@@ -29,11 +27,9 @@ namespace l3 {
 
 class run_record_file {
 public:
-  using report_function = std::function<void(std::string_view)>;
-
-  /// Reads the record of the previous run and begins a new one. If the file cannot be used, that is
-  /// reported, no record is kept, and the daemon starts anyway.
-  run_record_file(const std::string& file, const run_record& now, report_function report);
+  /// Reads the record of the previous run and begins a new one. If the file cannot be used, no
+  /// record is kept, and the daemon starts anyway.
+  run_record_file(std::string file, const run_record& now);
   /// Writes the final record.
   ~run_record_file();
   run_record_file(const run_record_file&) = delete;
@@ -42,22 +38,27 @@ public:
   /// The record of the previous run if it did not end properly.
   [[nodiscard]] const std::optional<run_record>& crashed() const { return crashed_; }
 
+  /// Why a crash now would leave its losses unknown; empty if the latest counts are written.
+  [[nodiscard]] std::string error() const;
   /// Hands the counts to the writing thread without waiting. The start time is not changed.
   void note(run_record now);
 
 private:
-  void open(const std::string& file);
+  void open();
   void write_when_told(const std::stop_token& stop);
-  [[nodiscard]] bool write(const run_record& r) const;
+  void write(const run_record& r);
+  void set_error(std::string why);
 
-  report_function report_;
+  std::string file_;
   std::optional<run_record> crashed_;
   std::uint64_t started_ = 0;
   int descriptor_ = -1; // -1: no record is kept
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable_any told_;
   std::optional<run_record> next_;
+  int waits_ = 0; // counts that replaced others before those were written
+  std::string error_;
   std::jthread writer_;
 };
 

@@ -236,8 +236,7 @@ void run_host::begin_ledger(const ledger& account) {
                 "its ledger a later start does not know that it was used",
                 account.run, error.message());
   tell_of_crashes(); // before the record of this run, which a file system without locks cannot hold
-  record_.emplace(ledger_place::record_beside(ledger_file_), record_of(account),
-                  [](std::string_view text) { log_warning("{}", text); });
+  record_.emplace(ledger_place::record_beside(ledger_file_), record_of(account));
   if (record_->crashed()) tell_of(*record_->crashed());
 }
 
@@ -330,7 +329,7 @@ metrics_snapshot run_host::snapshot() const {
   s.last_run_crashed = crashed_;
   s.last_run_lost = lost_by_crashes_;
   s.ended_run = lost_;
-  s.ledger_error = ledger_error_;
+  s.ledger_error = ledger_error_.empty() && record_ ? record_->error() : ledger_error_;
   s.run.datagrams_without_run = datagrams_without_run();
   s.run.readout_crates = settings_.building.crates.crates.size();
   s.run.beam_without_run = in_seconds(beam_without_run());
