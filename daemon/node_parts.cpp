@@ -250,7 +250,9 @@ void node::parts::watch_threads() {
     progress.add(
         "udp", [this, n] { return udp->turns(n) + udp->input(n).datagrams; },
         [this, n] { return udp->has_waiting(n); });
-  if (tcp) progress.add("tcp", [this] { return tcp->turns(); });
+  if (tcp)
+    progress.add(
+        "tcp", [this] { return tcp->turns(); }, [this] { return tcp->connections() != 0; });
 }
 
 /// Logs the algorithms that run on each event, and what a person may have overlooked.
