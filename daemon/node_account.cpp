@@ -167,7 +167,6 @@ part_states node::parts::states() const {
   s.sheds = sheds.active();
   s.waits_for_outbox = work.waiting_for_outbox();
   s.device_lost = compute.engine().lost();
-  s.wrong_results = compute.engine().wrong_results();
   return s;
 }
 

@@ -10,11 +10,8 @@
 #include "monitor/in_words.hpp"
 
 namespace l3 {
-namespace {
 
 namespace json = boost::json;
-
-} // namespace
 
 trouble_board::trouble_board(const std::vector<trouble_row>& rows) {
   for (const trouble_row& row : rows) entries_.push_back({.row = row});

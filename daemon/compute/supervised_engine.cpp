@@ -168,7 +168,6 @@ frame_outcome supervised_engine::compute_on_cpu(frame& f) {
   if (const std::string wrong = wrong_with(f, false); !wrong.empty()) {
     counters_.failures.add(engine_failure::wrong);
     failed_(engine_failure::wrong, "on the CPU, and no other engine can compute it: " + wrong, f);
-    wrong_on_cpu_ = true;
   }
   return frame_outcome::done;
 }
@@ -238,10 +237,6 @@ bool spread_engine::lost() const {
 
 bool spread_engine::bypassed() const {
   return std::ranges::any_of(devices_, [](const auto& d) { return d->bypassed(); });
-}
-
-bool spread_engine::wrong_results() const {
-  return std::ranges::any_of(devices_, [](const auto& d) { return d->wrong_results(); });
 }
 
 bool spread_engine::hangs() const {

@@ -77,9 +77,6 @@ public:
   // Any thread.
   [[nodiscard]] const engine_counters& counters() const { return counters_; }
   [[nodiscard]] bool bypassed() const { return bypassed_; }
-  /// Whether the device gave wrong results and has not been restarted and checked since, or the CPU
-  /// gave wrong results.
-  [[nodiscard]] bool wrong_results() const { return wrong_ || wrong_on_cpu_; }
   /// Whether the device still holds a frame that was given up.
   [[nodiscard]] bool hangs() const;
 
@@ -111,9 +108,8 @@ private:
 
   std::mutex mutex_; ///< guards the members below; the atomics are written under it
   std::atomic<bool> bypassed_ = false;
-  std::atomic<bool> wrong_ = false;
-  std::atomic<bool> wrong_on_cpu_ = false;
-  const frame* trial_ = nullptr; ///< the frame with which the device is tried again
+  std::atomic<bool> wrong_ = false; ///< until the device has computed a checked frame again
+  const frame* trial_ = nullptr;    ///< the frame with which the device is tried again
   bool lost_told_ = false;
   std::chrono::nanoseconds pause_;
   time_point next_try_;
@@ -140,7 +136,6 @@ public:
   [[nodiscard]] engine_counters counters() const;
   [[nodiscard]] bool lost() const override;
   [[nodiscard]] bool bypassed() const;
-  [[nodiscard]] bool wrong_results() const;
   [[nodiscard]] bool hangs() const;
 
 private:

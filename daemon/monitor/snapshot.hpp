@@ -134,7 +134,6 @@ struct part_states {
   bool sheds = false;            ///< by priority
   bool waits_for_outbox = false; ///< frames wait for room
   bool device_lost = false;
-  bool wrong_results = false;
   std::string stuck; ///< a thread without progress; empty: none
 };
 
@@ -192,7 +191,7 @@ struct metrics_snapshot {
   bool last_run_crashed = false;   ///< the previous run did not end properly
   std::uint64_t last_run_lost = 0; ///< upper limit: in memory when the previous run crashed
   ended_run_view ended_run;
-  std::string ledger_error; ///< why the run that ended last has no final ledger; empty: it has one
+  std::string ledger_error; ///< why the run that ended last has no final ledger, or this no record
   std::uint64_t reloads_applied = 0;
   std::uint64_t reloads_refused = 0;
   bool last_reload_refused = false;

@@ -50,6 +50,7 @@ severity severity_of(double share, std::uint64_t all) {
 
 finding warning(std::string text) { return {severity::warning, std::move(text)}; }
 finding critical(std::string text) { return {severity::critical, std::move(text)}; }
+finding all_lost(std::string text) { return {severity::critical, std::move(text), losing::now, 1}; }
 finding note(std::string text) { return {severity::note, std::move(text)}; }
 
 bool runs(const snap& s) { return !s.account.sessions.empty(); }
@@ -305,13 +306,20 @@ missing_fragments missing_lately(const snap& s) {
 }
 
 /// Changes accumulate in a run: another line in the log is for twice as many.
-found changed(std::uint64_t number, std::string_view what, const std::string& which,
-              const snap& s) {
+found changed(std::uint64_t reference_report::*count, std::string_view what,
+              std::string reference_report::*which, const snap& s) {
+  const auto number = s.since_reference ? (*s.since_reference).*count : 0;
   if (number == 0) return std::nullopt;
   finding f = warning(fmt::format("{} {} differ from the reference {}: {}", number, what,
-                                  s.named.reference, which));
+                                  s.named.reference, (*s.since_reference).*which));
   f.what = fmt::to_string(std::bit_width(number));
   return f;
+}
+
+/// A trouble of the receiver says that memory and disk fill up.
+bool lacks_receiver(const snap& s) {
+  const part_states& p = s.parts;
+  return p.receiver_absent || p.receiver_slow || p.receiver_refuses || p.receiver_wrong;
 }
 
 /// A node that is cut off knows only what the farm once was.
@@ -341,11 +349,9 @@ found nothing_admitted(const snap& before, const snap& now) {
        now.account.fragments.incomplete > now.at_admission.fragments.incomplete) ||
       !is_much_dropped(now.at_admission, now.account))
     return std::nullopt;
-  finding f = critical(fmt::format(
+  finding f = all_lost(fmt::format(
       "data arrive, but no event is admitted: in {}, {}",
       now.event_age ? "the last " + in_words(*now.event_age) : "this run", text_of(all[0], now)));
-  f.loses = losing::now;
-  f.share = 1;
   f.action = action_of(all);
   f.what = all[0].reason;
   f.events = events_in(rise(before.account.datagrams.received, now.account.datagrams.received),
@@ -431,17 +437,14 @@ found events_missing(const snap& before, const snap& now) {
   const spill_account& last = now.latest_spills.back();
   // A first spill without events began before the daemon: only its end has come.
   if (now.ended_spills.spills == 1 && last.admitted + last.incomplete == 0) return std::nullopt;
-  const std::uint64_t missing = last.missing;
-  const std::uint64_t sent = last.expected.value_or(last.admitted + last.incomplete + missing);
-  if (missing == 0) return std::nullopt;
-  const double share = ratio(missing, sent);
-  finding f;
-  f.how_bad = std::max(severity_of(share, sent), severity::warning);
-  f.text = fmt::format(
-      "{} of {} events of spill {} did not arrive at all, according to the ends of spill", missing,
-      sent, last.spill);
+  if (last.missing == 0) return std::nullopt;
+  const std::uint64_t sent = last.expected.value_or(last.admitted + last.incomplete + last.missing);
+  finding f = warning(fmt::format(
+      "{} of {} events of spill {} did not arrive at all, according to the ends of spill",
+      last.missing, sent, last.spill));
   f.loses = losing::now;
-  f.share = share;
+  f.share = ratio(last.missing, sent);
+  f.how_bad = std::max(severity_of(f.share, sent), severity::warning);
   f.events = rise(before.ended_spills.missing, now.ended_spills.missing);
   return f;
 }
@@ -520,11 +523,9 @@ found duplicates(const snap& before, const snap& now) {
 found data_without_run(const snap& before, const snap& now) {
   if (runs(now) || now.run.state != "configured" || now.run.beam_without_run <= 0)
     return std::nullopt;
-  finding f = critical(fmt::format("data arrive, but no run is active: {} datagrams were dropped "
+  finding f = all_lost(fmt::format("data arrive, but no run is active: {} datagrams were dropped "
                                    "since the daemon started {} ago",
                                    now.run.datagrams_without_run, in_words(now.uptime)));
-  f.loses = losing::now;
-  f.share = 1;
   f.events = events_in(rise(before.run.datagrams_without_run, now.run.datagrams_without_run),
                        before.account, now);
   return f;
@@ -568,16 +569,13 @@ found no_frame(const snap& before, const snap& now) {
 
 found engine_error(const snap& before, const snap& now) {
   if (!now.state.engine_failed) return std::nullopt;
-  finding f = critical("not even the CPU can compute events: the kernels failed");
-  static_cast<void>(add_shed(f, before, now, shed::engine));
-  f.loses = losing::now;
-  f.share = 1;
+  finding f = all_lost("not even the CPU can compute events: the kernels failed");
+  f.events = shed_since(before, now, shed::engine);
   return f;
 }
 
-found wrong_results(const snap& before, const snap& now) {
-  const std::uint64_t wrong = rise(before.engine.events_wrong, now.engine.events_wrong);
-  if (wrong == 0 && !now.parts.wrong_results) return std::nullopt;
+found wrong_results(const snap&, const snap& now) {
+  if (now.engine.events_wrong == 0) return std::nullopt;
   return critical(fmt::format("{} of {} checked events did not unpack to their input",
                               now.engine.events_wrong.get(), now.engine.events_verified.get()));
 }
@@ -696,9 +694,8 @@ found receiver_absent(const snap&, const snap& now) {
 found spool_fills_up(const snap&, const snap& now) {
   constexpr double soon = 1800;     // s
   constexpr double very_soon = 600; // s
-  const part_states& p = now.parts; // the cause has a trouble of its own, with the time left
-  const bool is_said = p.receiver_absent || p.receiver_refuses || p.receiver_wrong || p.spool_full;
-  if (is_said || !now.spool || !now.spool->seconds_left || *now.spool->seconds_left >= soon)
+  if (lacks_receiver(now) || now.parts.spool_full || !now.spool || !now.spool->seconds_left ||
+      *now.spool->seconds_left >= soon)
     return std::nullopt;
   const double left = *now.spool->seconds_left;
   finding f = warning(fmt::format("the disk of the spool {}, with {} events on it",
@@ -783,10 +780,7 @@ found farm_not_one_run(const snap&, const snap& now) {
 
 found stuck(const snap&, const snap& now) {
   if (now.parts.stuck.empty()) return std::nullopt;
-  finding f = critical("no progress: the thread " + now.parts.stuck + " stands still");
-  f.loses = losing::now;
-  f.share = 1;
-  return f;
+  return all_lost("no progress: the thread " + now.parts.stuck + " stands still");
 }
 
 found receiver_refuses(const snap&, const snap& now) {
@@ -803,10 +797,16 @@ found receiver_wrong(const snap&, const snap& now) {
                now, true);
 }
 
-found backlog_on_disk(const snap&, const snap& now) {
-  if (!now.parts.spilling) return std::nullopt;
+found backlog_on_disk(const snap& before, const snap& now) {
+  if (lacks_receiver(now)) return finding{.is_said = true};
+  const auto waits = [](const snap& s) { // without copies of what is in memory, too
+    return runs(s) && s.spool && s.spool->blocks > 2 * s.outbox_blocks;
+  };
+  if (!now.parts.spilling && !(waits(before) && waits(now))) return std::nullopt;
   const bool at_limit = now.output_rate > 0 && rate_of(now, "bytes_sent") > 0.9 * now.output_rate;
-  finding f = warning("memory is full, and events go to disk");
+  finding f =
+      warning(now.parts.spilling ? "memory is full, and events go to disk"
+                                 : fmt::format("{} events wait on disk", now.spool->events));
   if (at_limit)
     f.text += fmt::format(": forward.rate limits the output to {:.4g} MB/s", now.output_rate / 1e6);
   else
@@ -849,14 +849,12 @@ found engine_bypassed(const snap&, const snap& now) {
 }
 
 found inputs_changed(const snap&, const snap& now) {
-  if (!now.since_reference) return std::nullopt;
-  return changed(now.since_reference->inputs, "inputs", now.since_reference->which_inputs, now);
+  return changed(&reference_report::inputs, "inputs", &reference_report::which_inputs, now);
 }
 
 found histograms_changed(const snap&, const snap& now) {
-  if (!now.since_reference) return std::nullopt;
-  return changed(now.since_reference->histograms, "histograms",
-                 now.since_reference->which_histograms, now);
+  return changed(&reference_report::histograms, "histograms", &reference_report::which_histograms,
+                 now);
 }
 
 found reload_refused(const snap&, const snap& now) {

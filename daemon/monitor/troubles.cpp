@@ -233,15 +233,16 @@ constexpr std::array kinds{
           "forwarded, and computed its frame again. Unchecked events since the last good check may "
           "be stored wrong: note run, spill and time from the log. Keep the `.l3batch` file: "
           "`koto-l3 rerun FILE` names the events that differ, `--backend cuda` shows whether the "
-          "device repeats the error. The state ends when the device has computed a "
-          "whole checked frame. If the log says \"on the CPU, and no other engine can compute "
-          "it\", suspect the memory of the machine, or koto-l3: remove the node from the run.",
+          "device repeats the error. It lasts as long as the run. If the log says \"on the CPU, "
+          "and no other engine can compute it\", suspect the memory of the machine, or koto-l3: "
+          "remove the node from the run.",
           "keep the files in compute.dumps, note run and time, and tell the experts", "0s", ""},
          rules::wrong_results},
     kind{{"ledger_missing", at_once, shift,
           "The final ledger of the latest run could not be written. Its folder (`run.ledger`) is "
           "gone, on another disk or full; the daemon makes no folder again. Its first ledger says "
-          "that the run has not ended. The trouble stays until the next run begins.",
+          "that the run has not ended. The trouble stays until the next run begins. Or the "
+          "record of an active run (`.live`, beside the ledger) is not written, as the text says.",
           "mount the disk of run.ledger or make room, then begin a run; note the run and its sums "
           "in the log",
           "", "0s"},
@@ -280,9 +281,9 @@ constexpr std::array kinds{
           "keep the files in compute.dumps and tell the experts", "", "0s"},
          rules::engine_fails},
     kind{{"backlog_on_disk", at_once, shift,
-          "The outbox's memory is full. Events go to `spool.folder` until half of the memory is "
-          "free. Nothing is lost, and events on disk survive a crash. The receiver is absent, or "
-          "slower than the input. The backlog gets at least a quarter of the link.",
+          "Events wait in `spool.folder`, because the outbox's memory was full. Nothing is lost, "
+          "and they survive a crash. The receiver is slower than the input, or was absent. The "
+          "trouble ends when they are sent; they get at least a quarter of the link.",
           "check the receiver, its disk, the network and forward.rate", "", "1m"},
          rules::backlog_on_disk},
     kind{{"spool_waits", at_once, shift,

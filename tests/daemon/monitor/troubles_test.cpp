@@ -299,12 +299,11 @@ const row rows[] = {
      losing::now, "not even the CPU"},
     {"wrong_results",
      [](looks& l) {
+       l.before.engine.events_wrong.add(1); // it lasts as long as the run
        l.now.engine.events_wrong.add(1);
        l.now.engine.events_verified.add(70);
      },
      severity::critical, losing::no, "1 of 70 checked events did not unpack to their input"},
-    {"wrong_results", [](looks& l) { l.now.parts.wrong_results = true; }, severity::critical,
-     losing::no, "compute.dumps"},
     {"engine_fails", [](looks& l) { l.now.engine.failures.add(engine_failure::hang); },
      severity::note, losing::no, "the device failed on 1 frame of this run"},
     {"engine_fails", [](looks& l) { l.now.engine.failures.add(engine_failure::hang, 3); },
@@ -415,6 +414,12 @@ const row rows[] = {
      losing::no,
      "events go to disk until the receiver at tcp://10.0.0.1:42200 accepts more; this loses no "
      "event now"},
+    {"backlog_on_disk", // the receiver is back
+     [](looks& l) {
+       for (snap* s : {&l.before, &l.now}) s->spool->blocks = s->spool->events = 50;
+       l.now.outbox_blocks = 20;
+     },
+     severity::warning, losing::no, "50 events wait on disk until the receiver at tcp://10.0.0.1"},
     {"backlog_on_disk", [](looks& l) { l.now.parts.spilling = l.now.parts.sheds = true; },
      severity::warning, losing::no, "accepts more; check the receiver"},
     {"backlog_on_disk",
@@ -598,7 +603,7 @@ TEST(daemon_troubles, name_the_cause_of_most_losses_first) {
   blame(l, 7, 577);
   l.now.parts.receiver_absent = true;
   l.now.spool->seconds_left = 180;
-  l.now.parts.wrong_results = true;
+  l.now.engine.events_wrong.add(1);
   trouble_watch watch;
   watch.look(l.before, time_point(1s), 100);
   watch.look(l.now, time_point(1500ms), 100.5);

@@ -122,7 +122,7 @@ def waiting_on_disk(*ends):
     def fault(run):
         if run.scenario.over == "tcp":
             run.finish_replay()
-            run.wait_for(lambda s: s["events"]["in_flight"] == len(run.sent.keys()) and "backlog_on_disk" in s["state"]["degraded"], "the state")
+            run.wait_for(lambda s: s["events"]["in_flight"] == len(run.sent.keys()) and s["spool"]["spilled"] > 0, "the state")
         else:
             run.wait_for(lambda s: s["spool"]["events"] == len(run.sent.keys()), "every event on disk")
         for end in ends:
