@@ -87,7 +87,8 @@ class Event:
         return f"{keys}\n  kept by: {', '.join(self.kept_by) or 'no line'}; vetoes: {', '.join(self.vetoes) or 'none'}\n  {values}"
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(repr(self))}</pre>"
+        from ._page import page
+        return page(self) or f"<pre>{html.escape(repr(self))}</pre>"
 
     def show(self, ax: Any = None, *, by: str = "energy") -> Any:
         """Draws the calorimeter into `ax`, or into a new figure: crystals by energy (log scale) or time, photons, what fired.

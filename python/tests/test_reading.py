@@ -3,6 +3,7 @@
 import itertools
 import json
 import pathlib
+import re
 import shutil
 import struct
 import subprocess
@@ -21,6 +22,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests" / "
 import store_reader  # noqa: E402 a reader that shares no code
 
 import koto_l3 as l3  # noqa: E402
+from koto_l3 import _page  # noqa: E402
 from koto_l3._events import bytes_of  # noqa: E402
 
 
@@ -138,6 +140,22 @@ class Events(unittest.TestCase):
         crystals = one.map()
         lit = crystals[(crystals.energy >= 3) & (abs(crystals.time - np.average(one.photon.time, weights=one.photon.energy)) < 28)]
         self.assertAlmostEqual(lit.energy.sum(), one.calorimeter_energy, 1)
+
+    def test_the_display_of_notebooks_is_that_of_inspect(self):
+        e = self.s.events(102, fired="klpi0pi0")[3]
+        with tempfile.TemporaryDirectory() as folder:
+            sample.take_data.run("inspect", sample.STORE, "--run", 102, "--event", f"{e.spill}/{e.event}", "--html", f"{folder}/e.html")
+            page = pathlib.Path(f"{folder}/e.html").read_text()
+        wanted, got = json.loads(re.search(r'id="data">(.*?)</script>', page, re.S)[1]), _page.picture(e)
+        for key in ("run", "spill", "event", "time", "pulses", "payload", "incomplete", "undecodable"):
+            self.assertEqual(sorted(got[key]) if key == "pulses" else got[key], sorted(wanted[key]) if key == "pulses" else wanted[key], key)
+        for key in ("quantities", "photons", "vetoes", "unknown"):
+            self.assertEqual(got["summary"][key], wanted["summary"][key], key)
+        where = _page.detector(self.s.menu(102))
+        for key in ("front", "boards", "counters"):
+            self.assertEqual(where[key], wanted["detector"][key], key)
+        self.assertEqual(where["crystals"], [[x + i * size, y, size, n + i] for x, y, size, n, many in wanted["detector"]["crystals"] for i in range(many)])
+        self.assertIn("showEvent(document", e._repr_html_())
 
     def test_weights(self):
         e = self.s.events(101)

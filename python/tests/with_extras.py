@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""with_extras.py FOLDER: the tests that need more than numpy, the tutorial, and mypy, in a virtual environment in FOLDER with the
-packages from PyPI. Exit code 77 if PyPI cannot be reached."""
+"""with_extras.py FOLDER [FILE…]: the tests that need more than numpy, the tutorial, and mypy, in a virtual environment in FOLDER with the
+packages from PyPI; or only these files. Exit code 77 if PyPI cannot be reached."""
 import hashlib
 import os
 import pathlib
@@ -27,17 +27,18 @@ def environment(folder):
     return place / "bin" / "python"
 
 
-def main(folder):
+def main(folder, *files):
     python = environment(pathlib.Path(folder))
     if python is None:
         print("python_extras: Skipped: PyPI cannot be reached, and Arrow, awkward, export and the tutorial need packages from it")
         return 77
     result = 0
-    for command in (["tests/test_extras.py"], ["tutorial.py"], ["-m", "mypy", "--cache-dir", str(pathlib.Path(folder) / "mypy")]):
+    everything = ["tests/test_extras.py"], ["tutorial.py"], ["-m", "mypy", "--cache-dir", str(pathlib.Path(folder) / "mypy")]
+    for command in [[file] for file in files] or everything:
         print("---", *command, flush=True)
         result |= subprocess.run([python, "-B", *command], cwd=HERE.parent, env={**os.environ, "MPLBACKEND": "agg"}).returncode
     return result and 1
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(*sys.argv[1:]))
