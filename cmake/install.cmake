@@ -52,6 +52,7 @@ install(FILES README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md CITATION.cff LI
 install(FILES ${l3_deploy}/run-control.openapi.json ${l3_deploy}/koto-l3d-without-gpu.conf DESTINATION ${CMAKE_INSTALL_DATADIR}/koto-l3 COMPONENT daemon)
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc PATTERN "*.py" EXCLUDE)
 install(FILES ${l3_deploy}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/deploy COMPONENT doc)
+install(FILES python/README.md python/tutorial.py DESTINATION ${CMAKE_INSTALL_DOCDIR}/python COMPONENT doc)
 
 # The services: their units, configurations, users, folders, and kernel settings. A unit contains paths that are known when
 # `cmake --install` is called.
