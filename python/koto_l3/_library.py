@@ -99,7 +99,7 @@ def library() -> ctypes.CDLL:
             ("version", ctypes.c_char_p), ("error", ctypes.c_char_p), ("open", p, ctypes.c_char_p, ctypes.c_uint), ("close", None, p),
             ("refresh", i64, p), ("fields", size, ctypes.c_int, ctypes.POINTER(ctypes.POINTER(_Field))), ("size", i64, p, ctypes.c_int),
             ("rows", i64, p, ctypes.c_int, at, p, ctypes.c_int), ("lists", i64, p, ctypes.c_int, at, p, p, u64, ctypes.c_int),
-            ("text", p, p, ctypes.c_int, u64, ctypes.c_char_p, ctypes.POINTER(size)),
+            ("text", ctypes.c_char_p, p, ctypes.c_int, u64, ctypes.c_char_p, p),
             ("samples", i64, p, at, p, size, ctypes.c_uint32, p, p, ctypes.c_int),
             ("pulses", i64, p, at, p, size, ctypes.c_uint32, p, p, ctypes.c_int), ("check", i64, p, at, ctypes.c_int)):
         function = getattr(lib, "l3_read_" + str(name))
@@ -200,10 +200,11 @@ class Reader:
         del kept
         return offsets.astype(np.int64), {name: column[:found] for name, column in columns.items()}
 
-    def text(self, table: Tables, row: int, field: str) -> str | None:
-        length = ctypes.c_size_t()
-        start = self._lib.l3_read_text(self._handle, table, row, field.encode(), ctypes.byref(length))
-        return ctypes.string_at(start, length.value).decode() if start else None
+    def texts(self, table: Tables, rows: range, field: str) -> list[str | None]:
+        """A text of each of these rows; None where a row has none."""
+        text, handle, name = self._lib.l3_read_text, self._handle, field.encode()
+        found = [text(handle, table, row, name, None) for row in rows]
+        return [None if t is None else t.decode(errors="replace") for t in found]
 
     def samples(self, rows: Rows | range, channels: Array, length: int, out: Array, state: Array, threads: int) -> int:
         """Fills `out` (rows, channels, length) u16 and `state` (rows, channels) u8; the number of events with damage."""

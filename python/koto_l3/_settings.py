@@ -16,7 +16,7 @@ def read_table(reader: Reader, table: Tables, rows: range | None = None) -> dict
     """A table of a reader in units, with its texts."""
     rows = range(reader.size(table)) if rows is None else rows
     raw = reader.rows(table, rows)
-    return {name: text_column([reader.text(table, row, name) for row in rows], f.about) if f.dtype is None else in_units(raw[name], f)
+    return {name: text_column(reader.texts(table, rows, name), f.about) if f.dtype is None else in_units(raw[name], f)
             for name, f in fields(table).items()}
 
 
