@@ -441,7 +441,8 @@ std::vector<family> families_of(const metrics_snapshot& s) {
        "Spills whose histograms did not fit into the output stream.", s.histograms_not_stored},
       {gauge, "inputs_changed", "inputs_changed",
        "Inputs whose pedestal, noise, occupancy, time or share of the events that are read out "
-       "differs from the reference run of histograms.reference, or that only one of both runs has.",
+       "differs from the reference run of histograms.reference, or that only one of the two runs "
+       "has.",
        s.since_reference ? json::value(s.since_reference->inputs) : json::value()},
       {gauge, "histograms_changed", "histograms_changed",
        "Histograms of events that differ from those of the reference run.",

@@ -25,8 +25,7 @@ def run(arguments, folder):
 
 def as_shown(said, shown):
     """As much of the output as the page shows: with `…` at its end, only the lines before."""
-    lines = shown.rstrip("\n").split("\n")
-    return "\n".join([*said.split("\n")[:len(lines) - 1], "…", ""]) if lines[-1] == "…" else said
+    return "\n".join([*said.split("\n")[:shown.count("\n") - 1], "…", ""]) if shown.endswith("…\n") else said
 
 
 class Evaluating(harness.SystemTest):
