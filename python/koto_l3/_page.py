@@ -2,6 +2,8 @@
 """An event for the display of koto-l3's pages: the JSON that selection/display/event.js describes, and a page around it."""
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 import pathlib
 import tomllib
@@ -131,6 +133,12 @@ def page(event: Event) -> str | None:
     if script is None:
         return None
     menu = event.events._menus()[0][0]
-    data = json.dumps({**picture(event), "detector": detector(menu)} if menu else {}, separators=(",", ":")).replace("<", "\\u003c")
+    if menu is None:
+        return None
+    text = json.dumps({**picture(event), "detector": detector(menu)}, separators=(",", ":"))
+    packed = base64.b64encode(gzip.compress(text.encode())).decode()  # a third of the text
     name = f"koto-l3-{uuid.uuid4().hex[:8]}"
-    return f'<div id="{name}"></div><script type="module">{script}\nshowEvent(document.getElementById("{name}"), {data});</script>'
+    return f"""<div id="{name}"></div><script type="module">{script}
+const packed = new Blob([Uint8Array.from(atob("{packed}"), c => c.charCodeAt(0))]);
+const data = await new Response(packed.stream().pipeThrough(new DecompressionStream("gzip"))).json();
+showEvent(document.getElementById("{name}"), data);</script>"""

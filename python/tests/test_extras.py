@@ -7,6 +7,7 @@ import json
 import pathlib
 import tempfile
 import unittest
+import unittest.mock
 
 import awkward as ak
 import h5py
@@ -54,6 +55,8 @@ class Extras(unittest.TestCase):
         self.assertEqual(pa.table(self.s.cables())["name"].to_pylist()[17], "crystal 17")
         self.assertEqual(pa.table(self.s.runs)["begin"].type, pa.timestamp("ns", "UTC"))
         self.assertEqual(pa.table(self.e[:0]).num_rows, 0)
+        with unittest.mock.patch("koto_l3._events._BATCH", 100):
+            self.assertEqual(pa.table(self.e).to_pylist(), table.to_pylist())
 
     def test_arrow_keeps_nothing(self):
         gc.collect()
