@@ -28,7 +28,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests" / "
 import store_reader  # noqa: E402 pure Python
 
 ROUNDS = 5
-TOGETHER = 16  # events in an array that is filled again and again
+TOGETHER = 128  # events in an array that is filled again and again: larger than a cache
 
 
 def best(*contestants):

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 # ---
 # jupyter:
 #   jupytext:
@@ -15,6 +14,7 @@
 # `assert` holds there.
 
 # %%
+# SPDX-License-Identifier: Apache-2.0
 import os
 import pathlib
 
