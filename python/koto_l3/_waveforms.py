@@ -38,8 +38,7 @@ class Waveforms(np.ma.MaskedArray[Any, np.dtype[np.uint16]]):
 
 
 def waveforms(samples: Array, state: Array, channels: tuple[Table, Array]) -> Waveforms:
-    absent = state != 0
-    mask = np.broadcast_to(absent[..., None], samples.shape) if absent.any() else np.ma.nomask
+    mask = np.broadcast_to((state != 0)[..., None], samples.shape) if state.max(initial=0) else np.ma.nomask
     made = samples.view(Waveforms)
     # A view of one byte for each waveform; numpy copies it when somebody masks more.
     made._mask, made._sharedmask = mask, True  # type: ignore[attr-defined]
