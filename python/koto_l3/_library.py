@@ -82,9 +82,12 @@ _NO_READER, _ERROR = None, -1
 
 
 def _path() -> str:
-    """Of KOTO_L3_READ_LIBRARY; or of the wheel; or of the system."""
-    beside = pathlib.Path(__file__).with_name(SONAME)
-    return os.environ.get("KOTO_L3_READ_LIBRARY") or (str(beside) if beside.exists() else SONAME)
+    """Of KOTO_L3_READ_LIBRARY; or in the wheel; or in the build folder of a clone; or of the system."""
+    here = pathlib.Path(__file__).resolve()
+    for path in (here.with_name(SONAME), here.parents[2] / "build" / "reading" / SONAME):
+        if path.exists():
+            return os.environ.get("KOTO_L3_READ_LIBRARY") or str(path)
+    return os.environ.get("KOTO_L3_READ_LIBRARY") or SONAME
 
 
 @functools.cache

@@ -7,7 +7,7 @@ import pathlib
 import shutil
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))  # unless a wheel is installed
 
 from koto_l3 import take_data  # noqa: E402
 

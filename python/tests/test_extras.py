@@ -5,6 +5,8 @@ import gc
 import io
 import json
 import pathlib
+import subprocess
+import sys
 import tempfile
 import unittest
 import unittest.mock
@@ -206,6 +208,10 @@ class Export(unittest.TestCase):
         self.assertEqual((first.stat().st_mtime_ns, len(files)), (before, -(-len(self.e) // 100)))
         self.assertEqual(sorted(self.folder.iterdir()), files)
         self.assertEqual(pq.read_table([str(f) for f in files])["event"].to_pylist(), self.e.event.tolist())
+
+    def test_the_script_is_installed(self):
+        done = subprocess.run([pathlib.Path(sys.executable).with_name("koto-l3-export"), sample.STORE, "-o", self.folder / "x.parquet"], capture_output=True)
+        self.assertEqual((done.returncode, (self.folder / "x.parquet").exists()), (0, True), done.stderr)
 
     def test_mistakes_are_named(self):
         for name, more, text in (("x.csv", (), ".parquet"), ("x.h5", (), "waveforms"), ("x.root", ("--waveforms", "CSI"), ".lh5"),
