@@ -251,7 +251,7 @@ class Events:
 
         Raises `Error` if a session shed events by priority, and warns if the daemon's ledger is not open, which would say so."""
         kept = self.line(line, "kept_by")
-        self.store.shed_by_priority(np.unique(self._stored("session")[kept]))
+        self.store.shed_by_priority(np.unique(self._stored("session")))
         weight = np.zeros(len(self))
         for menu, at in self._menus():
             if menu and line in menu.line_bits:

@@ -233,8 +233,12 @@ def export(store: Store, events: Events, out: os.PathLike[str] | str, *, columns
         raise Error(f"{out}: the name must end in {', '.join(_FORMATS)}")
     if (kind == "lh5") != bool(waveforms):
         raise Error("waveforms go into .h5, .hdf5 or .lh5" if waveforms else "an HDF5 file is for waveforms: choose some; .parquet holds columns")
+    if waveforms and len({(menu.detector, menu.text) for menu, _ in events._menus() if menu}) > 1:
+        raise Error("waveforms of runs with different settings go into files of their own: choose runs")
     names = events.names if columns is None else list(columns)
-    events.columns([]), [events[:0].column(n) for n in names if n not in events._bit_names()]
+    for name in names:
+        if name not in events._bit_names():
+            events[:0].column(name)  # an unknown name is an error here
     each = per_file or (max(1, bytes_of("2 GB") // _sample_bytes(events, waveforms)) if waveforms else 200_000)
     starts = list(range(0, len(events), each)) or [0]
     files = [out] if len(starts) == 1 else [out.with_name(f"{out.stem}-{i:05}{out.suffix}") for i in range(len(starts))]

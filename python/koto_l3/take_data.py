@@ -11,7 +11,7 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 
 def program(name: str) -> str:
@@ -55,9 +55,9 @@ def started(log: pathlib.Path, says: str, *command: object) -> Iterator[None]:
 
 
 def take(files: Iterable[os.PathLike[str] | str], store: os.PathLike[str] | str, *, mode: str = "select", lines: str = "built-in",
-         codec: str = "koto", run_number: int = 1, meanwhile: Callable[[], None] = lambda: None) -> pathlib.Path:
+         codec: str = "koto", run_number: int = 1) -> pathlib.Path:
     """Stores one run. The ledgers of the daemon go into the folder STORE.ledgers, which is returned. `mode`: "select", or "record",
-    which stores rejected events, too. `meanwhile` is called when all is sent, before the programs end."""
+    which stores rejected events, too."""
     store = pathlib.Path(store).resolve()
     ledgers = store.with_name(store.name + ".ledgers")
     work = store.with_name(store.name + ".logs")
@@ -95,5 +95,4 @@ mode = "{mode}"
          started(work / "daemon.log", " ready:", program("koto-l3d"), "--config", config):
         for file in files:
             run("replay", file, "--to", f"tcp://127.0.0.1:{tcp}", "--rate", "unlimited")
-        meanwhile()
     return ledgers
