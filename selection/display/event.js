@@ -67,7 +67,7 @@ button[aria-pressed=true] { border-color: var(--blue); box-shadow: inset 0 0 0 1
 .ticks > :first-child { transform: none; } .ticks > :last-child { transform: translateX(-100%); }
 .bar { height: .7rem; border-radius: .2rem; margin-top: .5rem; }
 .face svg { cursor: crosshair; }
-.grid { fill: none; stroke: var(--line); stroke-width: 1.5; } .unread { fill: var(--line); }
+.grid { fill: none; stroke: var(--line); stroke-width: 1.5; } .unread { fill: var(--line); opacity: .55; }
 .crystal { fill: var(--c); stroke: var(--c); stroke-width: 1; } .crystal.off { fill: none; stroke-width: 5; }
 .chosen { fill: none; stroke: var(--green); stroke-width: 10; } .photon { fill: none; stroke: var(--ink); stroke-width: 6; }
 .ring { fill: none; stroke: var(--line); opacity: .45; } .ring.unknown { stroke-dasharray: 20 20; }
@@ -80,9 +80,9 @@ button[aria-pressed=true] { border-color: var(--blue); box-shadow: inset 0 0 0 1
 .wave polyline { fill: none; stroke: var(--blue); stroke-width: 1.5; } .wave .level { stroke: var(--soft); stroke-dasharray: 4 4; }
 .wave .half { stroke: var(--amber); stroke-dasharray: 4 4; } .wave .at { stroke: var(--amber); stroke-width: 1.5; }
 .pulses { display: flex; flex-wrap: wrap; gap: .3rem; list-style: none; margin: .5rem 0 0; padding: 0; font-size: .8rem; }
-.wide { overflow-x: auto; } table { border-collapse: collapse; width: 100%; font-size: .875rem; }
-tbody th { white-space: nowrap; } .told { font-size: .875rem; margin: .4rem 0 0; }
-th, td { text-align: left; padding: .2rem .5rem .2rem 0; border-top: 1px solid var(--line); vertical-align: top; font-weight: 400; overflow-wrap: anywhere; }
+.wide { overflow: auto; max-height: 32rem; } table { border-collapse: collapse; width: 100%; font-size: .875rem; }
+.told { font-size: .875rem; margin: .4rem 0 0; }
+th, td { text-align: left; padding: .2rem .5rem .2rem 0; border-top: 1px solid var(--line); vertical-align: top; font-weight: 400; }
 .kept { color: var(--green); font-weight: 600; } .prescale { text-align: right; white-space: nowrap; }
 .rows { display: grid; grid-template-columns: max-content minmax(4rem, 1fr) max-content; gap: .15rem .6rem; align-items: center; font-size: .8rem; }
 .rows button { border: 0; padding: 0; text-align: left; } .rows .fired, .in { color: var(--red); font-weight: 600; }
@@ -160,10 +160,10 @@ function hitsOf(data, places) {
 
 function showTitle(data) {
   const kept = data.lines?.filter(l => l.kept).map(l => l.line) ?? [];
-  const photons = data.photons?.map(p => `${number(p.energy)} MeV`) ?? [], counting = data.pulses.filter(p => p[6]).length;
+  const photons = data.photons?.map(p => `${number(p.energy)} MeV`) ?? [], counting = data.quantities?.find(q => q[0] === "crystals")?.[1] ?? (data.time === null ? null : data.pulses.filter(p => p[6]).length);
   return `<p><b>Run ${data.run}, spill ${data.spill}, event ${data.event}</b> ${kept.length ? `kept by <span class="kept">${kept.map(plain).join(", ")}</span>` : data.lines ? "kept by no line" : ""}</p>
     <p class="soft">${[data.photons && `${photons.length} photon${photons.length === 1 ? "" : "s"}${photons.length ? " of " + photons.join(", ") : ""}`,
-      `${counting} crystal${counting === 1 ? "" : "s"} in time`, data.time !== null && `event ${signed(data.time)} ns from the trigger`,
+      counting !== null && `${counting} crystal${counting === 1 ? "" : "s"} in time`, data.time !== null && `event ${signed(data.time)} ns from the trigger`,
       data.trigger && `level 1: ${data.trigger.map(plain).join(", ") || "no bit"}`].filter(part => part).join(" · ")}</p>
     ${data.notes.length ? `<p class="note">${data.notes.map(safe).join(" · ")}</p>` : ""}`;
 }
@@ -239,8 +239,8 @@ function showCounters(root, data, places) {
 
 function showLines(root, data) {
   const order = l => l.kept ? 0 : l.fired ? 1 : 2;
-  const rows = [...data.lines ?? []].sort((a, b) => order(a) - order(b)).map(l => `<tr><th scope="row" class="${l.kept ? "kept" : ""}">${safe(l.line)}</th><td class="${l.kept ? "kept" : l.fired ? "" : "soft"}">${l.kept ? "kept it" : `${l.fired ? "fired; " : ""}${plain(l.why ?? l.refused ?? "refused")}`}</td><td class="prescale">${l.prescale}</td></tr>`);
-  root.querySelector(".lines").innerHTML = `<h3>Lines</h3>` + (data.lines ? `<div class="wide"><table><thead><tr><th scope="col">line</th><th scope="col">decision</th><th scope="col" class="prescale">prescale</th></tr></thead><tbody>${rows.join("")}</tbody></table></div>
+  const rows = [...data.lines ?? []].sort((a, b) => order(a) - order(b)).map(l => `<tr><th scope="row" class="${l.kept ? "kept" : ""}">${safe(l.line).replaceAll("_", "_<wbr>")}</th><td class="${l.kept ? "kept" : l.fired ? "" : "soft"}">${l.kept ? "kept it" : `${l.fired ? "fired; " : ""}${plain(l.why ?? l.refused ?? "refused")}`}</td><td class="prescale">${l.prescale}</td></tr>`);
+  root.querySelector(".lines").innerHTML = `<h3>Lines</h3>` + (data.lines ? `<div class="wide" tabindex="0" role="region" aria-label="lines"><table><thead><tr><th scope="col">line</th><th scope="col">decision</th><th scope="col" class="prescale">prescale</th></tr></thead><tbody>${rows.join("")}</tbody></table></div>
     <dl class="facts">${(data.quantities ?? []).map(([name, value, unit]) => `<div><dt>${plain(name)}</dt><dd>${value === null ? "–" : `${number(value)} ${safe(unit)}`}</dd></div>`).join("")}</dl>` : `<p class="soft">No line judged this event.</p>`);
 }
 
@@ -249,7 +249,7 @@ function showWaveform(root, state, data, places) {
   const highest = byHeight(data).slice(0, 8), wave = root.querySelector(".wave");
   const input = state.shown, samples = samplesOf(data.waveforms[input] ?? null), told = wave.querySelector(".told");
   wave.querySelector("h3").textContent = input === undefined ? "Waveform" : places.name(input);
-  wave.querySelector(".pulses").innerHTML = highest.map(([i, , , , energy]) => `<li><button data-key="pulse ${i}" data-input="${i}" aria-pressed="${i === input}">${safe(places.of[i]?.name ?? places.name(i))}: ${number(energy)} MeV</button></li>`).join("");
+  wave.querySelector(".pulses").innerHTML = highest.map(([i, , , , energy]) => `<li><button data-key="pulse ${i}" data-input="${i}" aria-pressed="${i === input}">${safe(places.of[i]?.name ?? places.name(i))}: ${number(energy)}${places.of[i]?.counter === undefined ? " MeV" : ""}</button></li>`).join("");
   wave.querySelector(".frame").hidden = wave.querySelector(".ticks").hidden = !samples;
   const mine = data.pulses.filter(p => p[0] === input);
   if (!samples) {
@@ -263,7 +263,7 @@ function showWaveform(root, state, data, places) {
   wave.querySelector(".frame").innerHTML = `<svg viewBox="0 0 1000 100" preserveAspectRatio="none" role="img" aria-label="samples of ${safe(places.name(input))}">${mine.length ? `<path class="level" d="M0 ${y(mine[0][1])}H1000"/>` : ""}${edges
     .map(p => `<path class="half" d="M0 ${y(half(p))}H${x(p[3])}"/><path class="at" d="M${x(p[3])} ${y(half(p))}V97"/>`).join("")}<polyline points="${samples.map((v, s) => x(s) + "," + y(v)).join(" ")}"/></svg>${label(.06, .04, high, "soft")}`;
   wave.querySelector(".ticks").innerHTML = [0, .25, .5, .75, 1].map(p => tick(p, Math.round(p * samples.length * step) + (p === 1 ? " ns" : ""))).join("");
-  told.textContent = `${samples.length} samples of ${step} ns, ${low} to ${high} counts${high >= (step === 8 ? 16383 : 4095) ? ", saturated" : ""}. ` + (mine.length ? mine.map(p => `Pulse of ${number(p[4])} MeV: pedestal ${p[1].toFixed(1)}, ${(p[2] - p[1]).toFixed(0)} counts high`
+  told.textContent = `${samples.length} samples of ${step} ns, ${low} to ${high} counts${high >= (step === 8 ? 16383 : 4095) ? ", saturated" : ""}. ` + (mine.length ? mine.map(p => `Pulse of ${number(p[4])} MeV${places.of[input]?.counter === undefined ? "" : " (in the beam: photoelectrons)"}: pedestal ${p[1].toFixed(1)}, ${(p[2] - p[1]).toFixed(0)} counts high`
     + (p[3] === null ? ", without rising edge." : `, half height at ${(p[3] * step).toFixed(1)} ns, ${signed(p[5])} ns from the trigger.`)).join(" ") : "No pulse for the selection.");
 }
 

@@ -308,7 +308,7 @@ class Event(InABrowser, selection_stage.Selecting):
         self.browser.run(self.INSIDE + "all('.pulses button')[1].click()")
         samples = self.samples[self.inside("all('.wave h3')[0].innerText").split(", ")[-1]]
         self.assertIn(f"{len(samples)} samples of 8 ns, {min(samples)} to {max(samples)} counts", self.inside("all('.told')[0].innerText"))
-        self.assertRegex(self.inside("all('.told')[0].innerText"), r"Pulse of [\d.]+ MeV: pedestal \d+\.\d, \d+ counts high, half height at [\d.]+ ns, [+−][\d.]+ ns from the trigger")
+        self.assertRegex(self.inside("all('.told')[0].innerText"), r"Pulse of [\d.]+ MeV( \(in the beam: photoelectrons\))?: pedestal \d+\.\d, \d+ counts high, half height at [\d.]+ ns, [+−][\d.]+ ns from the trigger")
         self.assertEqual(self.inside("all('.wave polyline')[0].points.length"), len(samples))
         x, y, size, _ = self.crystals[100]
         self.browser.run(self.INSIDE + f"""const svg = all('.face svg')[0], box = svg.getBoundingClientRect(), half = svg.viewBox.baseVal.width / 2;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -154,7 +153,7 @@ event_picture picture_of(const found_event& event, const std::vector<inspected_c
   if (event.packed) to.flags = event.packed->flags, to.payload = event.packed->payload;
   if (!missing_crates(event).empty()) to.flags |= event_incomplete;
   to.summary = event.summary;
-  to.no_summary = "selection: " + why_no_summary(event);
+  to.no_summary = why_no_summary(event);
   to.boards.resize(what.crates().boards());
   for (const inspected_crate& crate : boards)
     for (const board_samples& board : crate.boards) {
