@@ -222,7 +222,7 @@ event_picture picture_of(const packed_event_view& event, std::uint32_t run, cons
       const input_address at{crate.number, b.slot, 0};
       if (!what.exists(at) || wide != (crate.kind == board_kind::sampling_500_mhz)) continue;
       if (auto waveforms = unpack_board(event, board, strong::decode_all))
-        to.boards[what.number_of(at) / inputs_per_board] = std::move(*waveforms);
+        to.boards[what.number_of(at) / inputs_per_board] = *waveforms;
     }
   }
   return to;

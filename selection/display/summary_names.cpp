@@ -33,7 +33,7 @@ std::string out_of_range(const line_entry& line, quantity what, std::int32_t val
   const quantity_unit unit = unit_of(what);
   const std::string name(name_of(what));
   if (value == undefined_quantity) return name + " is not defined";
-  const std::string has =
+  std::string has =
       fmt::format("{} {:g}{}{}", name, value / unit.steps, unit.name.empty() ? "" : " ", unit.name);
   for (std::uint32_t k = 0; k < line.ranges; ++k) {
     const range_entry& range = line.range[k];
