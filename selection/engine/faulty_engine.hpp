@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A CPU engine that replaces a device in tests and fails like one, on the frames of its fault
-// plan: with an error, with an error followed by a failing restart, with a hang, also one
-// before it has copied the input, with one wrong bit, or permanently: dead, or lost to this
-// process. It counts the started frames, so a test knows which frames fail. During a hang
-// start() returns at once and the frame stays busy; the engine computes it when the hang is
-// over.
+// A CPU engine that replaces a device in tests and fails like one, on the frames that its fault
+// names: with an error, with an error followed by a failing restart, with a hang, also one before
+// it has copied the input, with one wrong bit, or permanently: dead, or lost to this process. It
+// counts the started frames, so a test knows which frames fail. During a hang start() returns at
+// once and the frame stays busy; the engine computes it when the hang is over.
 #pragma once
 
 #include <atomic>
