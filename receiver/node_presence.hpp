@@ -54,7 +54,6 @@ public:
   [[nodiscard]] std::vector<std::string> look(const link_peers& peers, time_point now);
 
   [[nodiscard]] bool is_missing(std::uint32_t node) const { return absent_.contains(node); }
-  [[nodiscard]] bool any_missing() const { return !absent_.empty(); }
   /// Node numbers that several daemons use, with the daemons: "address 10.0.0.1, key b".
   [[nodiscard]] std::map<std::uint32_t, std::string> said_by_several() const;
   /// Parts of nodes that are back, the oldest first, then parts of missing nodes.

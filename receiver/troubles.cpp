@@ -76,8 +76,8 @@ sign look_at_numbers(const receive_snapshot& /*before*/, const receive_snapshot&
 
 sign look_at_ledger(const receive_snapshot& /*before*/, const receive_snapshot& s) {
   if (s.ledger_error.empty()) return std::nullopt;
-  return finding{.text =
-                     fmt::format("the ledger: {}; blocks are stored nevertheless", s.ledger_error),
+  return finding{.text = fmt::format("the ledger: {}{}", s.ledger_error,
+                                     s.ready() ? "; blocks are stored nevertheless" : ""),
                  .what = s.ledger_error};
 }
 

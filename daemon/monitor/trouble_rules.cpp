@@ -109,7 +109,8 @@ constexpr std::string_view compare_sizes =
 
 constexpr std::array causes{
     cause{"duplicate", "fragments repeat event numbers of this run",
-          "a sender was restarted or level 2 was reset, so that its numbers begin again",
+          "a sender was restarted or level 2 was reset, so that its numbers begin again, or its "
+          "spill counter stands still",
           begin_anew},
     cause{"late", "fragments came after their events had ended",
           "a sender is out of step, or level 2's counters went back", begin_anew},
@@ -145,6 +146,9 @@ constexpr std::array causes{
     cause{"stream_conflict", "events have numbers of earlier events, but other bytes",
           "two senders use the same numbers, or a file of another run is sent as this run",
           "stop one of the senders, or send it under another run number"},
+    cause{"connection_limit", "connections came beyond tcp.max_connections",
+          "more senders connect than it allows",
+          "stop needless senders, or raise tcp.max_connections and restart the daemon"},
 };
 constexpr cause other_cause{"", "datagrams or records were refused",
                             "they are damaged, or not level-2 data",
@@ -467,8 +471,9 @@ found datagrams_refused(const snap& before, const snap& now) {
   if (nothing_admitted(before, now)) return finding{.is_said = true};
   const std::uint64_t came =
       rise(before.account.datagrams.received, now.account.datagrams.received);
-  const bool turned_away =
-      std::ranges::any_of(all, [](const dropped& d) { return d.reason.starts_with("stream_"); });
+  const bool turned_away = std::ranges::any_of(all, [](const dropped& d) {
+    return d.reason.starts_with("stream_") || d.reason == name_of(refused::connection_limit);
+  });
   finding f = warning(text_of(refused_between(now.lately, now.account).front(), now));
   if (!turned_away && ratio(total_of(all), came) < warning_share) f.how_bad = severity::note;
   f.action = action_of(all);
@@ -595,8 +600,17 @@ found engine_fails(const snap& before, const snap& now) {
 found events_not_judged(const snap& before, const snap& now) {
   const std::uint64_t n = rise(before.events_not_judged, now.events_not_judged);
   const std::uint64_t all = rise(before.account.events.admitted, now.account.events.admitted);
-  if (n < few || ratio(n, all) < warning_share) return std::nullopt;
-  return warning(part_of(n, all, "event") + " have too many hits or clusters to be judged");
+  const std::uint64_t boards = rise(before.outcomes.boards_damaged, now.outcomes.boards_damaged);
+  if (std::max(n, boards) < few || ratio(std::max(n, boards), all) < warning_share)
+    return std::nullopt;
+  if (n >= boards)
+    return warning(part_of(n, all, "event") + " have too many hits or clusters to be judged");
+  finding f = warning(fmt::format("{} boards of {} events cannot be decoded: they are stored as "
+                                  "they came, but the selection does not see their signals",
+                                  boards, all));
+  f.action = "find these boards (`koto-l3 inspect STORE --event SPILL/NUMBER`), and tell the "
+             "level-2 expert";
+  return f;
 }
 
 found hot_inputs(const snap&, const snap& now) {
@@ -714,24 +728,25 @@ found spool_waits(const snap&, const snap& now) {
                              now.spool->events, now.receiver));
 }
 
+/// Also what this start has found.
+found lost_on_disk(const snap& before, const snap& now, std::uint64_t spool_totals::*what,
+                   std::string_view is) {
+  const auto of = [&](const snap& s) { return s.spool ? (*s.spool).*what : 0; };
+  const std::uint64_t blocks = rise(of(before), of(now));
+  if (blocks == 0) return std::nullopt;
+  finding f = critical(fmt::format("{} blocks on disk are {}: their events are lost", blocks, is));
+  f.loses = losing::now;
+  return f;
+}
+
 found spool_damaged(const snap& before, const snap& now) {
-  if (!now.spool || !before.spool) return std::nullopt;
-  const std::uint64_t damaged = rise(before.spool->damaged, now.spool->damaged);
-  if (damaged == 0) return std::nullopt;
-  finding f = warning(fmt::format("{} blocks on disk are damaged: {} events are lost", damaged,
-                                  shed_since(before, now, shed::spool)));
-  static_cast<void>(add_shed(f, before, now, shed::spool));
+  found f = lost_on_disk(before, now, &spool_totals::damaged, "damaged");
+  if (f) static_cast<void>(add_shed(*f, before, now, shed::spool));
   return f;
 }
 
 found spool_missing(const snap& before, const snap& now) {
-  if (!now.spool || !before.spool) return std::nullopt;
-  const std::uint64_t missing = rise(before.spool->missing, now.spool->missing);
-  if (missing == 0) return std::nullopt;
-  finding f =
-      critical(fmt::format("{} blocks are missing on disk: their events are lost", missing));
-  f.loses = losing::now;
-  return f;
+  return lost_on_disk(before, now, &spool_totals::missing, "missing");
 }
 
 // --- the process and its farm ---

@@ -163,7 +163,7 @@ constexpr std::array kinds{
     kind{{"spool_damaged", with_data, node_expert,
           "Blocks on disk are damaged: their events are lost, counted as shed(spool), or in "
           "`spool.lanes[].damaged` of the ledger if an earlier start wrote them.",
-          "check that disk (dmesg, smartctl), and tell the experts", "0s", "0s", true},
+          "check that disk (dmesg, smartctl), and tell the experts", "0s", "", true},
          rules::spool_damaged},
     kind{{"spool_full", at_once, shift,
           "The spool is full: `spool.size` is reached, or the file system has no more than "
@@ -301,9 +301,10 @@ constexpr std::array kinds{
           "", "0s"},
          rules::lost_at_run_end},
     kind{{"events_not_judged", with_data, detector,
-          "More than one in a hundred events has more hits or clusters than there is room for. "
-          "Lines that ask for photons or counters do not judge them; the line `overfull` keeps a "
-          "few. Noise, a hot crate or a wrong calibration makes hits.",
+          "More than one in a hundred events cannot be judged: it has more hits or clusters than "
+          "there is room for, or boards that cannot be decoded. Lines that ask for photons or "
+          "counters do not judge the former; the line `overfull` keeps a few. Noise, a hot crate "
+          "or a wrong calibration makes hits.",
           "check the detector first, then the thresholds of the selection", "", "0s"},
          rules::events_not_judged},
     kind{{"hot_inputs", at_once, detector,

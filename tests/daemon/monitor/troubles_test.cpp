@@ -249,6 +249,9 @@ const row rows[] = {
     {"datagrams_refused",
      [](looks& l) { l.now.account.datagrams.malformed["stream_content"] += 1; }, severity::warning,
      losing::no, "1 records do not fit the run or the readout"},
+    {"datagrams_refused",
+     [](looks& l) { l.now.account.datagrams.malformed["connection_limit"] += 1; },
+     severity::warning, losing::no, "or raise tcp.max_connections"},
     {"kernel_drops", [](looks& l) { l.now.account.datagrams.kernel_drops += 500; },
      severity::warning, losing::now, "the kernel dropped 500 of 2500 datagrams"},
     {"conflicting_events",
@@ -314,17 +317,15 @@ const row rows[] = {
      "lost the device's context"},
     {"events_not_judged", [](looks& l) { l.now.events_not_judged = 12; }, severity::warning,
      losing::no, "12 of 100 events have too many hits or clusters to be judged"},
+    {"events_not_judged", [](looks& l) { l.now.outcomes.boards_damaged.add(100); },
+     severity::warning, losing::no, "100 boards of 100 events cannot be decoded"},
     {"hot_inputs",
      [](looks& l) {
        l.now.hot_inputs = {{"0/3/7", "12/4/0"}};
      },
      severity::warning, losing::no,
-     "2 inputs are hot: 0/3/7, 12/4/0: more than 50 % of their waveforms"},
-    {"hot_inputs",
-     [](looks& l) {
-       l.now.hot_inputs = {{"0/3/7", "12/4/0"}};
-     },
-     severity::warning, losing::no, "the line 0/3/7,,,,1 in selection.calibration"},
+     "2 inputs are hot: 0/3/7, 12/4/0: more than 50 % of their waveforms in a spill have a pulse; "
+     "tell the detector's expert; the line 0/3/7,,,,1 in selection.calibration"},
     {"inputs_changed",
      [](looks& l) {
        l.now.since_reference = {3, "0/3/7 (noise)", 0, ""};
@@ -444,9 +445,15 @@ const row rows[] = {
        l.now.spool->damaged = 1;
        l.now.account.events.shed["spool"] = 12;
      },
-     severity::critical, losing::now, "1 blocks on disk are damaged: 12 events are lost"},
-    {"spool_missing", [](looks& l) { l.now.spool->missing = 2; }, severity::critical, losing::now,
-     "2 blocks are missing on disk"},
+     severity::critical, losing::now, "1 blocks on disk are damaged: their events are lost"},
+    {"spool_damaged", [](looks& l) { l.now.spool->damaged = 1; }, severity::critical, losing::now,
+     "1 blocks on disk"},
+    {"spool_missing",
+     [](looks& l) {
+       l.before.spool.reset(); // found at the start
+       l.now.spool->missing = 2;
+     },
+     severity::critical, losing::now, "2 blocks on disk are missing"},
     {"spool_waits",
      [](looks& l) {
        without_run(l);
