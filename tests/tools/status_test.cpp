@@ -19,7 +19,7 @@ constexpr std::string_view daemon = R"({"program":"koto-l3d","run":7,"node":3,"u
   "state":{"now":"running","degraded":["crate_fault","spool_fills_up"],"ready":true},
   "troubles":[{"name":"spool_fills_up","severity":"warning","losing":"soon","seconds_left":7200,"share":0,
                "since":1.7e9,"who":"the shift","text":"the disk fills","action":"make room"},
-              {"name":"crate_fault","severity":"critical","losing":"now","share":0.25,
+              {"name":"crate_fault","severity":"critical","losing":"now","share":1,
                "text":"crate 11 is silent","action":"look at its power"}],
   "links":[{"link":0,"bytes":1000000},{"link":1,"bytes":500000}],"bytes":{"sent":300000},
   "crates":[{"crate":"3","fault":"loses","missing":5},{"crate":"11","fault":"silent","missing":60},
@@ -104,7 +104,7 @@ TEST(the_status_of_a_daemon, is_a_row) {
       "     disk\n"
       "node1:9420     3  running, critical    7       100      2.0       0.0  11: silent, 1 "
       "more  full in 2 h 0 min\n"
-      "node1:9420: critical, crate_fault, losing 25 % of the events: crate 11 is silent; look "
+      "node1:9420: critical, crate_fault, losing 100 % of the events: crate 11 is silent; look "
       "at its power\n"
       "node1:9420: warning, spool_fills_up, 2 h 0 min left: the disk fills; "
       "make room\n");

@@ -78,7 +78,7 @@ Enum named(const std::string& name, Enum otherwise) {
 std::string loss_of(const node_trouble& t) {
   constexpr double percent = 100;
   if (t.loses == losing::now)
-    return t.share > 0 ? fmt::format(", losing {:.2g} % of the events", percent * t.share)
+    return t.share > 0 ? fmt::format(", losing {:.3g} % of the events", percent * t.share)
                        : ", losing events";
   if (t.loses == losing::no || t.seconds_left.value_or(0) < 1) return {};
   return fmt::format(", {} left", in_words(*t.seconds_left));
