@@ -24,6 +24,7 @@ void loaded_settings::load() const {
 }
 
 const loaded_selection* loaded_settings::selection() const {
+  if (!has_selection()) return nullptr; // no need to read the built-in detector
   load();
   return selection_.get();
 }

@@ -230,19 +230,25 @@ std::int64_t l3_read_lists(const l3_reader* reader, l3_read_table table, const l
     const stored_data& from = reader->data;
     if (table != L3_READ_PHOTONS && table != L3_READ_HITS && table != L3_READ_DECISIONS)
       throw std::invalid_argument("this table has no lists");
+    // Each event is read once, in chunks whose rows fit into memory.
+    constexpr std::uint64_t chunk = 4096;
+    std::vector<event_row> rows;
     offsets[0] = 0;
-    for_events(from, *range, threads, [&](payload_reader& in, const unit& u, std::uint64_t i) {
-      offsets[i + 1] = list_size(read_event(in, u, index_in(u, *range, i)), table);
-      return true;
-    });
-    std::partial_sum(offsets, offsets + range->count + 1, offsets);
-    const std::uint64_t rows = offsets[range->count];
-    if (columns != nullptr && rows <= room)
-      for_events(from, *range, threads, [&](payload_reader& in, const unit& u, std::uint64_t i) {
-        write_list(read_event(in, u, index_in(u, *range, i)), table, offsets[i], columns);
+    for (std::uint64_t begin = 0; begin < range->count; begin += chunk) {
+      const l3_read_range part{range->first + begin, std::min(chunk, range->count - begin),
+                               range->rows == nullptr ? nullptr : range->rows + begin};
+      rows.resize(part.count);
+      for_events(from, part, threads, [&](payload_reader& in, const unit& u, std::uint64_t i) {
+        rows[i] = read_event(in, u, index_in(u, part, i));
         return true;
       });
-    return static_cast<std::int64_t>(rows);
+      for (std::uint64_t i = 0; i < part.count; ++i) {
+        std::uint64_t* const at = offsets + begin + i;
+        at[1] = at[0] + list_size(rows[i], table);
+        if (columns != nullptr && at[1] <= room) write_list(rows[i], table, at[0], columns);
+      }
+    }
+    return static_cast<std::int64_t>(offsets[range->count]);
   });
 }
 

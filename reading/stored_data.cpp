@@ -326,14 +326,15 @@ std::pair<std::uint32_t, std::uint32_t> payload_reader::place(const unit& u, std
 }
 
 std::span<const std::byte> payload_reader::front(const unit& u, std::uint32_t index) {
-  constexpr std::uint32_t usual = 4096;
   const auto [at, length] = place(u, index);
   if (length == 0) return {};
-  const auto first = part(u, at, std::min(length, usual), front_);
-  if (first.empty()) return {};
-  const auto wanted = packed_event_view::data_offset(l3::load<packed_event>(first.data()));
-  if (wanted <= first.size() || wanted > length) return first;
-  return part(u, at, static_cast<std::uint32_t>(wanted), front_);
+  auto front = part(u, at, std::min(length, front_bytes_), front_);
+  if (front.empty()) return {};
+  const auto wanted = packed_event_view::data_offset(l3::load<packed_event>(front.data()));
+  if (wanted > front.size() && wanted <= length)
+    front = part(u, at, static_cast<std::uint32_t>(wanted), front_);
+  front_bytes_ = static_cast<std::uint32_t>(std::min<std::size_t>(wanted, length) + 512);
+  return front;
 }
 
 } // namespace l3::reading

@@ -183,6 +183,7 @@ private:
   std::vector<std::byte> payload_;
   std::vector<std::byte> part_;
   std::vector<std::byte> front_;
+  std::uint32_t front_bytes_ = 4096; ///< events of a run have about the same tables
 };
 
 } // namespace l3::reading

@@ -18,7 +18,8 @@ namespace l3::reading {
 channel_plan::channel_plan(const readout& crates, std::span<const channel_address> channels,
                            std::uint32_t length)
     : length_(length), wide_(length == 4 * l2::waveform_samples),
-      boards_(crates.size() * l2::max_boards), initial_(channels.size(), L3_READ_NO_CHANNEL) {
+      boards_(crates.size() * l2::max_boards), wanted_(crates.size()),
+      initial_(channels.size(), L3_READ_NO_CHANNEL) {
   const auto kind = wide_ ? board_kind::sampling_500_mhz : board_kind::sampling_125_mhz;
   for (std::uint32_t column = 0; column < channels.size(); ++column) {
     const channel_address at = channels[column];
@@ -29,6 +30,7 @@ channel_plan::channel_plan(const readout& crates, std::span<const channel_addres
     const auto place = static_cast<std::uint32_t>(crate - crates.crates.begin());
     board& b = boards_[place * l2::max_boards + at.slot - l2::first_slot];
     if (b.channels.empty()) ++boards_wanted_;
+    wanted_[place] = 1;
     b.channels.push_back({at.channel, column});
     initial_[column] = L3_READ_NO_BOARD;
   }
@@ -43,12 +45,6 @@ channel_plan::channel_plan(const readout& crates, std::span<const channel_addres
 const channel_plan::board* channel_plan::of(std::uint32_t place, std::uint32_t slot) const {
   const std::size_t n = place * l2::max_boards + slot - l2::first_slot;
   return n < boards_.size() && !boards_[n].channels.empty() ? &boards_[n] : nullptr;
-}
-
-bool channel_plan::wants(std::uint32_t place) const {
-  for (std::uint32_t slot = l2::first_slot; slot <= l2::last_slot; ++slot)
-    if (of(place, slot) != nullptr) return true;
-  return false;
 }
 
 namespace {
@@ -78,7 +74,9 @@ bool decode(bool groups, bool wide, std::span<const std::byte> data,
 
 class event_decoder {
 public:
-  event_decoder(const channel_plan& plan, const event_target& to) : plan_(plan), to_(to) {
+  event_decoder(const channel_plan& plan, const event_target& to,
+                event_payload kept = event_payload::all)
+      : plan_(plan), to_(to), kept_(kept) {
     std::ranges::copy(plan.initial_states(), to.state.begin());
   }
 
@@ -159,16 +157,12 @@ private:
 
   bool decode_beside(const channel_plan::board& b, packed_board form, std::uint32_t at) {
     auto bytes = (*data)(at, form.bytes);
-    if (bytes.size() < bytes_before_samples(form)) return false;
+    if (!packed_event_view::is_board(kept_, form, bytes)) return false;
     const std::uint32_t records = records_of(form, bytes);
     bytes = bytes.subspan(bytes_before_samples(form));
     const auto kept = static_cast<std::size_t>(std::popcount(records));
     const auto samples = std::span(samples_).first(kept * l2::waveform_samples);
-    if (kept == 0) {
-      if (!bytes.empty() && (form.form & board_features) == 0) return false;
-    } else if (!decode(is_group(form), plan_.is_wide(), bytes, samples)) {
-      return false;
-    }
+    if (kept != 0 && !decode(is_group(form), plan_.is_wide(), bytes, samples)) return false;
     const unsigned per_channel = l2::waveforms_per_board / plan_.channels_per_board();
     for (const auto& c : b.channels) {
       const unsigned record = c.channel * per_channel;
@@ -184,6 +178,7 @@ private:
 
   const channel_plan& plan_;
   const event_target& to_;
+  event_payload kept_;
   bool whole_ = true;
   std::uint32_t run_ = 0; ///< boards that are decoded together
   std::uint32_t end_ = 0; ///< of their data
@@ -197,12 +192,18 @@ private:
 
 bool decode_event(const packed_event_view& tables, const event_bytes& data,
                   const channel_plan& plan, const event_target& to) {
-  event_decoder decoder(plan, to);
+  event_decoder decoder(plan, to, tables.header().payload);
   decoder.data = &data;
   auto at = static_cast<std::uint32_t>(tables.data_offset());
   std::uint32_t board = 0;
   for (std::uint32_t i = 0; i < tables.fragments(); ++i) {
     const packed_fragment f = tables.fragment(i);
+    if (!plan.wants(f.crate)) {
+      if (f.form == fragment_form::raw) at += f.bytes;
+      for (const std::uint32_t end = board + f.boards; board < end; ++board)
+        at += tables.board(board).bytes;
+      continue;
+    }
     if (f.form == fragment_form::raw) {
       decoder.set_crate(f.crate, L3_READ_UNDECODABLE);
       at += f.bytes;

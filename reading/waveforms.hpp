@@ -40,7 +40,9 @@ public:
 
   /// Null for a board without chosen channels.
   [[nodiscard]] const board* of(std::uint32_t place, std::uint32_t slot) const;
-  [[nodiscard]] bool wants(std::uint32_t place) const;
+  [[nodiscard]] bool wants(std::uint32_t place) const {
+    return place < wanted_.size() && wanted_[place] != 0;
+  }
   [[nodiscard]] std::uint32_t boards() const { return boards_wanted_; }
   [[nodiscard]] bool is_wide() const { return wide_; }
   [[nodiscard]] std::uint32_t columns() const {
@@ -55,7 +57,8 @@ private:
   std::uint32_t length_;
   bool wide_;
   std::uint32_t boards_wanted_ = 0;
-  std::vector<board> boards_; ///< 16 for each crate
+  std::vector<board> boards_;        ///< 16 for each crate
+  std::vector<std::uint8_t> wanted_; ///< by crate
   std::vector<std::uint8_t> initial_;
 };
 

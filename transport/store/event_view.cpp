@@ -66,17 +66,6 @@ std::optional<packed_event_view> packed_event_view::parse_tables(std::span<const
   return view.tables_well_formed(codec) ? std::optional(view) : std::nullopt;
 }
 
-packed_fragment packed_event_view::fragment(std::uint32_t index) const {
-  return load<packed_fragment>(bytes_.data() + sizeof(packed_event) +
-                               index * sizeof(packed_fragment));
-}
-
-packed_board packed_event_view::board(std::uint32_t index) const {
-  return load<packed_board>(bytes_.data() + sizeof(packed_event) +
-                            header_.fragments * sizeof(packed_fragment) +
-                            index * sizeof(packed_board));
-}
-
 std::span<const std::byte> packed_event_view::summary() const {
   return bytes_.subspan(summary_offset(), header_.summary_bytes);
 }
@@ -167,21 +156,20 @@ std::size_t strong_group_bytes(std::span<const std::byte> bytes) {
 
 } // namespace
 
-/// Its bytes lie within the event.
-bool packed_event_view::board_well_formed(packed_board board, std::size_t at) const {
+bool packed_event_view::is_board(event_payload kept, packed_board board,
+                                 std::span<const std::byte> data) {
   if ((board.form & board_raw) != 0)
     return (board.form & (board_limited | board_features | board_strong)) == 0;
-  auto data = bytes_.subspan(at, board.bytes);
   const bool limited = (board.form & board_limited) != 0;
   const bool features = (board.form & board_features) != 0;
-  if (limited ? header_.payload == event_payload::all || data.size() < board_mask_bytes : features)
+  if (limited ? kept == event_payload::all || data.size() < board_mask_bytes : features)
     return false;
   const std::uint32_t records = records_of(board, data);
   if (limited) {
     data = data.subspan(board_mask_bytes);
     if (records == all_records) return false;
-    if (records != 0 && header_.payload != event_payload::suppressed) return false;
-    if (features != (header_.payload == event_payload::features)) return false;
+    if (records != 0 && kept != event_payload::suppressed) return false;
+    if (features != (kept == event_payload::features)) return false;
     if ((board.form & board_256_samples) != 0 && !has_whole_channels(records)) return false;
     if (is_group(board)) return false;
   }
@@ -197,13 +185,15 @@ bool packed_event_view::board_well_formed(packed_board board, std::size_t at) co
   return rest->size() == board_mask_bytes + rows * sizeof(packed_pulse);
 }
 
-/// Without a block, the first board with a codec determines it.
+/// All boards have one codec: that of the block, if there is one.
 bool packed_event_view::tables_well_formed(std::optional<codec_id> codec) {
   if (header_.bytes % alignment != 0 || header_.summary_bytes % alignment != 0) return false;
   if (header_.spill > l2::spill_mask || header_.number == 0) return false;
   std::size_t at = data_offset();
   if (at > bytes_.size() || !are_zeros(behind_tables()) || !payload_well_formed()) return false;
   std::uint32_t boards = 0;
+  bool koto = codec == codec_id::koto;
+  bool strong = codec == codec_id::strong;
   int last_crate = -1;
   for (std::uint32_t i = 0; i < header_.fragments; ++i) {
     const packed_fragment f = fragment(i);
@@ -217,25 +207,27 @@ bool packed_event_view::tables_well_formed(std::optional<codec_id> codec) {
     } else if (f.form == fragment_form::boards) {
       std::size_t original = l2::fragment_header_bytes + l2::fragment_trailer_bytes;
       int last_slot = l2::first_slot - 1;
+      bool wrong = false; // not left at the first one: this loop is long, and rarely finds one
       for (const std::uint32_t end = boards + f.boards; boards < end; ++boards) {
         const packed_board b = board(boards);
-        if (b.slot <= last_slot || b.slot > l2::last_slot || (b.form & no_form) != 0) return false;
+        wrong |= b.slot <= last_slot || b.slot > l2::last_slot || (b.form & no_form) != 0;
         last_slot = b.slot;
-        if ((b.form & (board_raw | board_limited)) == 0) { // a limited board has KOTO records
-          const codec_id of_board = is_group(b) ? codec_id::strong : codec_id::koto;
-          if (codec.value_or(of_board) != of_board) return false;
-          codec = of_board;
+        if ((b.form & board_raw) == 0) {
+          if ((b.form & board_limited) != 0) // it has KOTO records
+            ++limited_boards_;
+          else
+            (is_group(b) ? strong : koto) = true;
         }
-        if ((b.form & board_limited) != 0) ++limited_boards_;
         at += b.bytes;
         original += original_bytes(b);
       }
+      if (wrong) return false;
       if (original != f.bytes) return false;
     } else {
       return false;
     }
   }
-  return boards == header_.boards && round_up(at, alignment) == header_.bytes;
+  return boards == header_.boards && round_up(at, alignment) == header_.bytes && !(koto && strong);
 }
 
 bool packed_event_view::data_well_formed() const {
@@ -246,7 +238,7 @@ bool packed_event_view::data_well_formed() const {
     if (f.form == fragment_form::raw) at += f.bytes;
     for (std::uint32_t j = 0; j < f.boards; ++j) {
       const packed_board b = board(boards++);
-      if (!board_well_formed(b, at)) return false;
+      if (!is_board(header_.payload, b, bytes_.subspan(at, b.bytes))) return false;
       at += b.bytes;
     }
   }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "transport/format/block.hpp"
+#include "transport/format/endian.hpp"
 #include "transport/format/event_key.hpp"
 #include "transport/format/l2.hpp"
 #include "transport/format/payload.hpp"
@@ -56,13 +57,24 @@ public:
   [[nodiscard]] static std::optional<packed_event_view>
   parse_tables(std::span<const std::byte> bytes, std::optional<codec_id> codec = std::nullopt);
 
+  /// Whether these are the data of such a board, of an event that keeps this part.
+  [[nodiscard]] static bool is_board(event_payload kept, packed_board board,
+                                     std::span<const std::byte> data);
+
   [[nodiscard]] const packed_event& header() const { return header_; }
   [[nodiscard]] event_key key() const { return {header_.spill, header_.number}; }
   [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
 
   [[nodiscard]] std::uint32_t fragments() const { return header_.fragments; }
-  [[nodiscard]] packed_fragment fragment(std::uint32_t index) const;
-  [[nodiscard]] packed_board board(std::uint32_t index) const; ///< counted over all fragments
+  [[nodiscard]] packed_fragment fragment(std::uint32_t index) const {
+    return load<packed_fragment>(bytes_.data() + sizeof(packed_event) +
+                                 index * sizeof(packed_fragment));
+  }
+  [[nodiscard]] packed_board board(std::uint32_t index) const { ///< counted over all fragments
+    return load<packed_board>(bytes_.data() + sizeof(packed_event) +
+                              header_.fragments * sizeof(packed_fragment) +
+                              index * sizeof(packed_board));
+  }
   /// Offset of the data of fragment `index`, and the number of boards before it.
   [[nodiscard]] std::pair<std::size_t, std::uint32_t> start_of(std::uint32_t index) const;
   /// Where the data of the first board or raw fragment begin.
@@ -82,7 +94,6 @@ private:
   packed_event_view() = default;
   [[nodiscard]] bool tables_well_formed(std::optional<codec_id> codec);
   [[nodiscard]] bool data_well_formed() const;
-  [[nodiscard]] bool board_well_formed(packed_board board, std::size_t at) const;
   [[nodiscard]] bool payload_well_formed() const;
   [[nodiscard]] std::size_t summary_offset() const;
   /// From the end of the board table on.

@@ -139,8 +139,8 @@ int64_t l3_read_rows(const l3_reader* reader, l3_read_table table, const l3_read
 /** Lists of L3_READ_PHOTONS, L3_READ_HITS or L3_READ_DECISIONS, one after the other: those of the
  * event at place i of the range are rows offsets[i] ... offsets[i + 1] - 1. `offsets` has
  * `range->count` + 1 entries. `columns` is as above, with room for `room` rows each, or NULL to
- * fill offsets only. Returns the number of rows, also if there is no room for them: then only
- * offsets are filled. -1 after an error. */
+ * fill offsets only. Returns the number of rows, also if there is no room for all of them: then
+ * those that fit are there. -1 after an error. */
 int64_t l3_read_lists(const l3_reader* reader, l3_read_table table, const l3_read_range* range,
                       uint64_t* offsets, void* const* columns, uint64_t room, int threads);
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tests/fuzz/targets/fuzz.hpp"
+#include "tests/fuzz/targets/library_reading.hpp"
 #include "transport/file/l2raw.hpp"
 #include "transport/format/crc32c.hpp"
 #include "transport/format/endian.hpp"
@@ -53,6 +54,7 @@ std::uint64_t read_all(l2raw_reader& from, std::span<const std::byte> file) {
 
 void take(const std::filesystem::path& path, std::span<const std::byte> file) {
   write_file(path, file);
+  read_by_library(path);
   l2raw_reader reader(path);
   require(reader.size() == file.size(), "the file is as long as it is");
   if (reader.damage()) { // no good hello

@@ -5,6 +5,7 @@
 // A store's file of any bytes, and a writer that starts on it: what a reader finds before, it finds
 // after, nothing is torn any more, what is written then is there, and what it asks for is not there
 // yet.
+// The C library for readers takes the same files, or says why not.
 //
 // A spool that starts on files of any bytes: a segment, and the notes of what was released. What it
 // says is there can be read, or is an empty block of the same number; the next start finds
@@ -13,6 +14,7 @@
 
 #include "gpu/codec/decode_all.hpp"
 #include "tests/fuzz/targets/fuzz.hpp"
+#include "tests/fuzz/targets/library_reading.hpp"
 #include "transport/format/block.hpp"
 #include "transport/format/crc32c.hpp"
 #include "transport/outbox/spool.hpp"
@@ -159,6 +161,7 @@ std::vector<std::byte> any_notes(fuzz_input& in) {
 void take_spool(const std::string& folder, fuzz_input& in) {
   write_file(std::filesystem::path(folder) / "released.kl3r", any_notes(in));
   write_file(store_file_path(folder, 1, store_kind::spool), any_file(in));
+  read_by_library(folder);
   std::uint64_t last = 0;
   try {
     spool on(settings(folder));
@@ -202,6 +205,7 @@ found read_all(const std::string& folder) {
 
 void take_store(const std::string& folder, fuzz_input& in) {
   write_file(store_file_path(folder, 1), any_file(in));
+  read_by_library(folder);
   found before;
   try {
     before = read_all(folder);
