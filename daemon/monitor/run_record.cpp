@@ -112,8 +112,11 @@ void run_record_file::write_when_told(const std::stop_token& stop) {
 }
 
 void run_record_file::write(const run_record& r) {
+  constexpr auto slow = std::chrono::seconds(4);
+  const auto began = steady_clock::now();
   const bool well = pwrite(descriptor_, &r, sizeof r, 0) == static_cast<ssize_t>(sizeof r);
-  set_error(well ? std::string() : last_error().message());
+  const bool in_time = steady_clock::now() - began < slow;
+  set_error(!well ? last_error().message() : in_time ? "" : "its disk is slow");
 }
 
 void run_record_file::set_error(std::string why) {
@@ -124,7 +127,7 @@ void run_record_file::set_error(std::string why) {
 std::string run_record_file::error() const {
   constexpr int many = 10; // notes come twice a second
   const std::lock_guard lock(mutex_);
-  const std::string why = waits_ < many ? error_ : "its disk hangs";
+  const std::string why = waits_ < many ? error_ : "its disk is slow";
   return why.empty() ? why : file_ + ": " + why + ": losses in a crash will be unknown";
 }
 

@@ -251,6 +251,9 @@ void run_host::write(const ledger& account) {
 /// Returns false if the ledger cannot be written.
 bool run_host::end_ledger(const ledger& account) {
   if (ledgers_.none()) return true;
+  run_record last = record_of(account);
+  last.ended = 1;
+  if (record_) record_->note(last); // written beside the ledger: the end waits once for a slow disk
   try {
     write(account);
     log_info("ledger written to {}", ledger_file_);
@@ -259,10 +262,6 @@ bool run_host::end_ledger(const ledger& account) {
     log_error("{}", ledger_error_);
   }
   const bool written = ledger_error_.empty();
-  if (!record_) return written;
-  run_record last = record_of(account);
-  last.ended = 1;
-  record_->note(last);
   record_.reset();
   if (written) ledgers_.drop_record(ledger_file_);
   return written;

@@ -2,16 +2,13 @@
 #include "daemon/monitor/ledger_place.hpp"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
-#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "daemon/monitor/run_record.hpp"
@@ -209,22 +206,8 @@ TEST_F(run_records, a_place_that_cannot_be_written_is_told_and_costs_nothing_els
   EXPECT_FALSE(record->crashed());
   EXPECT_NE(record->error().find("ledger.json.live: Is a directory"), std::string::npos);
   record->note(record_of(whole_account())); // goes nowhere
-}
-
-TEST_F(run_records, a_failed_write_is_told_until_another_one_works) {
-  const auto record = start();
-  const auto says = [&](std::string_view text) {
-    record->note(record_of(whole_account()));
-    return record->error().find(text) != std::string::npos;
-  };
-  rlimit before{};
-  getrlimit(RLIMIT_FSIZE, &before);
-  std::signal(SIGXFSZ, SIG_IGN);
-  const rlimit none{0, before.rlim_max};
-  setrlimit(RLIMIT_FSIZE, &none);
-  while (!says("File too large: losses in a crash will be unknown")) std::this_thread::yield();
-  setrlimit(RLIMIT_FSIZE, &before);
-  while (!record->error().empty()) record->note(record_of(whole_account()));
+  EXPECT_EQ(run_record_file("/dev/full", record_of(ledger{})).error(),
+            "/dev/full: No space left on device: losses in a crash will be unknown");
 }
 
 } // namespace
