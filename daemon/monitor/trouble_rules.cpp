@@ -366,13 +366,10 @@ found nothing_admitted(const snap& before, const snap& now) {
 found crate_fault(const snap&, const snap& now) {
   const crate_report* worst = worst_of(now.crates);
   if (worst == nullptr) return std::nullopt;
-  std::size_t others = 0;
-  for (const crate_report& r : now.crates) {
-    if (!r.fault) continue;
-    ++others;
-    if (r.lost > worst->lost) worst = &r;
-  }
-  --others;
+  for (const crate_report& r : now.crates)
+    if (r.fault && r.lost > worst->lost) worst = &r;
+  const auto is_bad = [](const crate_report& r) { return r.fault.has_value(); };
+  const auto others = std::ranges::count_if(now.crates, is_bad) - 1;
   finding f = warning(worst->text);
   const std::size_t number = std::string_view("crate ").size();
   f.what = fmt::format("{} {} {}", worst->text.substr(0, worst->text.find(' ', number)),
@@ -778,13 +775,17 @@ found farm_node_missing(const snap&, const snap& now) {
   return f;
 }
 
-found farm_not_one_run(const snap&, const snap& now) {
+found farm_not_one_run(const snap& before, const snap& now) {
   if (!knows_farm(now)) return std::nullopt;
+  const auto changes = [](const snap& s) {
+    return s.run.waits > 0 || s.run.state == "armed" || s.run.state == "draining";
+  };
   std::vector<std::string> apart;
   for (const farm_node_report& n : now.farm->nodes) {
     if (n.node == now.node && !n.failure.empty())
       return critical("this node is not in the farm's run: " + n.failure);
-    if (n.stands == farm_standing::apart)
+    if (n.stands == farm_standing::apart &&
+        (!n.failure.empty() || !(changes(before) || changes(now))))
       apart.push_back(fmt::format("{}{}", n.node, n.failure.empty() ? "" : " (" + n.failure + ")"));
   }
   if (apart.empty()) return std::nullopt;

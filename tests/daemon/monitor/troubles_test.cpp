@@ -434,8 +434,6 @@ const row rows[] = {
      losing::soon, "the disk of the spool is full"},
     {"spool_fills_up", [](looks& l) { l.now.spool->seconds_left = 1799; }, severity::warning,
      losing::soon, "will be full in 29 min"},
-    {"spool_fills_up", [](looks& l) { l.now.spool->seconds_left = 180; }, severity::critical,
-     losing::soon, "will be full in 3 min"},
     {"spool_full", [](looks& l) { l.now.parts.spool_full = true; }, severity::critical,
      losing::soon, "no room on disk"},
     {"spool_fails", [](looks& l) { l.now.parts.spool_fails = true; }, severity::critical,
@@ -486,9 +484,11 @@ const row rows[] = {
     {"farm_not_one_run",
      [](looks& l) {
        l.now.farm.emplace().state = farm_state::joined;
-       l.now.farm->nodes = {{2, farm_standing::apart, "n2", "configured", {}, "no room", {}}};
+       l.now.farm->nodes = {{2, farm_standing::apart, "n2", "configured", {}, "no room", {}},
+                            {4, farm_standing::apart, "n4", "armed", {}, {}, {}}};
+       l.now.run.state = "armed"; // node 4 begins the run, too
      },
-     severity::warning, losing::no, "these nodes are not in the farm's run: 2 (no room)"},
+     severity::warning, losing::no, "nodes are not in the farm's run: 2 (no room); `koto-l3 run"},
     {"farm_not_one_run",
      [](looks& l) {
        l.now.node = 2;
