@@ -253,6 +253,9 @@ class Event(InABrowser, selection_stage.Selecting):
         self.assertTrue(1 < len(listed) <= 16, listed)
         for one in listed:
             self.assertEqual(one["lines"], kept[one["spill"], one["event"]]["kept_by"])
+            event = json.loads(self.daemon.get(one["page"])[1])
+            in_time, values = [energy for *_, energy, _, counts in event["pulses"] if counts], event["summary"]["quantities"]  # these are the trigger's
+            self.assertEqual((len(in_time), sum(in_time)), (values["crystals"], values["calorimeter_energy"]))
         self.shown = json.loads(self.daemon.get(listed[0]["page"])[1])
         self.assertEqual((self.shown["spill"], self.shown["event"]), (listed[0]["spill"], listed[0]["event"]))
         self.key = f"{self.shown['spill']}/{self.shown['event']}"
@@ -275,9 +278,6 @@ class Event(InABrowser, selection_stage.Selecting):
             if edge is not None:
                 before, after = samples[edge // 256:][:2]
                 self.assertTrue(before <= pedestal / 4 + (peak - pedestal / 4) * .75 and before < after, (input, edge))
-        in_time = [energy for *_, energy, _, counts in self.shown["pulses"] if counts]
-        values = self.shown["summary"]["quantities"]  # of the trigger itself
-        self.assertEqual((len(in_time), sum(in_time)), (values["crystals"], values["calorimeter_energy"]))
 
     def page_shows_it(self, listed):
         self.open(size=(1600, 1000))

@@ -157,7 +157,7 @@ event_picture picture_of(const found_event& event, const std::vector<inspected_c
   to.boards.resize(what.crates().boards());
   for (const inspected_crate& crate : boards)
     for (const board_samples& board : crate.boards) {
-      if (board.opaque) to.flags |= event_opaque;
+      if (board.opaque || board.wrong_words != 0) to.flags |= event_damaged;
       const input_address at{crate.number, board.slot, 0};
       if (board.opaque || board.wrong_words != 0 || !what.exists(at)) continue;
       board_waveforms& waveforms = to.boards[what.number_of(at) / detector::inputs_per_board];
