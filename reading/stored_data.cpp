@@ -320,7 +320,13 @@ void payload_reader::walk(const unit& u) {
 }
 
 std::pair<std::uint32_t, std::uint32_t> payload_reader::place(const unit& u, std::uint32_t index) {
-  std::call_once(u.walked, [&] { walk(u); });
+  if (!u.walked.load(std::memory_order_acquire)) {
+    const std::lock_guard alone(u.walking);
+    if (!u.walked.load(std::memory_order_relaxed)) {
+      walk(u);
+      u.walked.store(true, std::memory_order_release);
+    }
+  }
   if (index + 1 >= u.places.size()) return {0, 0};
   return {u.places[index], u.places[index + 1] - u.places[index]};
 }

@@ -41,7 +41,8 @@ struct unit {
   codec_id codec = codec_id::koto;
   std::optional<std::uint32_t> spill{}; ///< of a record of level-2 data
 
-  mutable std::once_flag walked;
+  mutable std::mutex walking; ///< not once_flag: an exception cannot leave pthread_once here
+  mutable std::atomic<bool> walked = false;
   /// Where its events begin in the payload, and where the last one ends: of those that are there.
   mutable std::vector<std::uint32_t> places;
   enum class sum : std::uint8_t { unknown, right, wrong };

@@ -265,9 +265,12 @@ class Damage(unittest.TestCase):
             l3.open(self.file).check()
 
     def test_a_file_that_is_cut(self):
-        whole = l3.open(self.file).events()
+        whole, known = l3.open(self.file).events(), l3.open(self.file).events()
         events = whole.event
         self.file.write_bytes(self.file.read_bytes()[:-self.file.stat().st_size // 3])
+        for read in (lambda: known.event, lambda: known.samples("CSI"), lambda: known.lists("hit"), lambda: known.pulses("CSI")):
+            with self.assertRaisesRegex(l3.Error, "one.kl3"):
+                read()
         s = l3.open(self.file, skip_damaged=True)
         self.assertTrue(0 < len(s.events()) < len(whole))
         self.assertEqual(s.events().event.tolist(), events[:len(s.events())].tolist())
