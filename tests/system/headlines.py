@@ -308,7 +308,7 @@ def spool_on_small_disk(s, mebibytes=8, **sections):
 
 
 def store_on_full_disk(s):
-    small_disk(s, 8)
+    small_disk(s, 64)
     s.receiver.stop()
     s.begin_receiver(store=s.disk / "store")
     with contextlib.suppress(OSError), open(s.disk / "other", "wb", buffering=0) as f:
@@ -413,11 +413,11 @@ SYSTEMS = {
         row("events are shed while garbage comes", (both(beam(beside=garbage), spool_on_small_disk, kill_receiver), "shedding critical"),
             (begin_receiver, "datagrams_refused warning"), (both(back, repaired, undo), None), may=("receiver_absent", *FULL))]),
     "stores": ({}, [
-        row("the receiver's disk is full, then nearly full", (store_on_full_disk, "receiver_refuses warning"), (pause, "receiver:store_fails critical"),
-            (make_room, "receiver:disk_low warning"), (both(stop_receiver, begin_receiver, undo), None), may=("receiver_absent",)),
+        row("the receiver's disk is full, then soon full", (store_on_full_disk, "receiver_refuses warning"), (pause, "receiver:store_fails critical"),
+            (make_room, "receiver:disk_low critical"), (both(stop_receiver, begin_receiver, undo), None), may=("receiver_absent",)),
         row("the receiver's disk is full and a crate is silent, then only that", (both(crates(3, does=silent), store_on_full_disk), CRATE, "crate 3 "),
             (repaired, "receiver_refuses warning"), (both(make_room, stop_receiver, begin_receiver, undo), None),
-            may=("receiver_absent", "store_fails", "events_incomplete")),
+            may=("receiver_absent", "store_fails", "disk_low", "events_incomplete")),
         row("the receiver cannot write its ledger", (both(ledger_is_a_folder, back), "receiver:ledger_fails warning"), (ledger_is_no_folder, None)),
         row("the disk of the spool fails", (both(kill_receiver, restart(outbox={"memory": "1 MiB"}), file_limit(200_000)), "spool_fails critical"),
             (both(file_limit("unlimited"), begin_receiver, back), None), may=("receiver_absent", "backlog_on_disk")),
