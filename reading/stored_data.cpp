@@ -298,24 +298,45 @@ std::span<const std::byte> payload_reader::part(const unit& u, std::uint32_t at,
   return read(u, at, to) ? to : std::span<std::byte>();
 }
 
+/// The front of an event of at most so many bytes: of a length that was right for the one before.
+std::span<const std::byte> payload_reader::read_front(const unit& u, std::uint32_t at,
+                                                      std::uint32_t most) {
+  const auto front = part(u, at, std::min(most, front_bytes_), front_);
+  if (front.size() < sizeof(packed_event)) return {};
+  const auto head = l3::load<packed_event>(front.data());
+  const auto wanted = packed_event_view::data_offset(head);
+  front_bytes_ = static_cast<std::uint32_t>(std::min<std::size_t>(wanted, most) + 512);
+  if (wanted <= front.size() || wanted > most || wanted > head.bytes)
+    return front.first(std::min<std::size_t>(front.size(), std::max<std::size_t>(wanted, 32)));
+  return part(u, at, static_cast<std::uint32_t>(wanted), front_);
+}
+
 void payload_reader::walk(const unit& u) {
   std::vector<std::uint32_t> places{0};
+  std::vector<std::byte> fronts;
+  std::vector<std::uint32_t> front_places{0};
   if (u.spill) {
     places.push_back(u.bytes);
   } else {
     while (places.size() <= u.events) {
       const std::uint32_t at = places.back();
-      if (u.event_bytes - at < sizeof(packed_event)) break;
-      const auto head = part(u, at, sizeof(packed_event));
-      if (head.empty()) break;
-      const auto length = l3::load<std::uint32_t>(head.data());
-      if (length < sizeof(packed_event) || length > u.event_bytes - at) break;
+      const std::uint32_t left = u.event_bytes - at;
+      if (left < sizeof(packed_event)) break;
+      const auto front = read_front(u, at, left);
+      if (front.empty()) break;
+      const auto length = l3::load<std::uint32_t>(front.data());
+      if (length < sizeof(packed_event) || length > left) break;
       places.push_back(at + length);
+      fronts.insert(fronts.end(), front.begin(), front.end());
+      front_places.push_back(static_cast<std::uint32_t>(fronts.size()));
     }
     const std::uint64_t there = places.size() - 1;
     if (there != u.events || places.back() != u.event_bytes)
       from_.report(u, "this block has not the events that its header says", u.events - there);
   }
+  fronts.shrink_to_fit();
+  if (from_.has_room(fronts.size())) u.fronts = std::move(fronts);
+  u.front_places = std::move(front_places);
   u.places = std::move(places);
 }
 
@@ -334,13 +355,9 @@ std::pair<std::uint32_t, std::uint32_t> payload_reader::place(const unit& u, std
 std::span<const std::byte> payload_reader::front(const unit& u, std::uint32_t index) {
   const auto [at, length] = place(u, index);
   if (length == 0) return {};
-  auto front = part(u, at, std::min(length, front_bytes_), front_);
-  if (front.empty()) return {};
-  const auto wanted = packed_event_view::data_offset(l3::load<packed_event>(front.data()));
-  if (wanted > front.size() && wanted <= length)
-    front = part(u, at, static_cast<std::uint32_t>(wanted), front_);
-  front_bytes_ = static_cast<std::uint32_t>(std::min<std::size_t>(wanted, length) + 512);
-  return front;
+  if (u.fronts.empty()) return read_front(u, at, length);
+  return std::span<const std::byte>(u.fronts).subspan(
+      u.front_places[index], u.front_places[index + 1] - u.front_places[index]);
 }
 
 } // namespace l3::reading

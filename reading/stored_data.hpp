@@ -45,6 +45,9 @@ struct unit {
   mutable std::atomic<bool> walked = false;
   /// Where its events begin in the payload, and where the last one ends: of those that are there.
   mutable std::vector<std::uint32_t> places;
+  /// The events' bytes up to the end of their tables, at least, as long as there is room for them.
+  mutable std::vector<std::byte> fronts;
+  mutable std::vector<std::uint32_t> front_places; ///< and the end of the last
   enum class sum : std::uint8_t { unknown, right, wrong };
   mutable std::atomic<sum> checked = sum::unknown;
 };
@@ -97,6 +100,11 @@ public:
   /// Notes damage if it is to be skipped; else throws std::runtime_error.
   void report(damage found) const;
   void report(const unit& u, const char* what, std::uint64_t events) const;
+  /// Whether so many bytes more may be kept in memory: the tables of some 100 000 events.
+  [[nodiscard]] bool has_room(std::size_t bytes) const {
+    constexpr std::size_t most = std::size_t{256} << 20;
+    return kept_bytes_.fetch_add(bytes) + bytes <= most;
+  }
   [[nodiscard]] std::size_t damages() const;
   /// Stays at its address.
   [[nodiscard]] const damage& damage_at(std::size_t row) const;
@@ -137,6 +145,7 @@ private:
   mutable std::mutex settings_mutex_;
   mutable std::deque<loaded_settings> settings_;
   mutable std::map<std::string, std::uint32_t> known_settings_; ///< by their bytes
+  mutable std::atomic<std::size_t> kept_bytes_ = 0;
   mutable std::mutex damage_mutex_;
   mutable std::deque<damage> damage_;
 };
@@ -176,6 +185,8 @@ private:
   [[nodiscard]] std::span<const std::byte>
   part(const unit& u, std::uint32_t at, std::uint32_t bytes, std::vector<std::byte>& buffer);
   void walk(const unit& u);
+  [[nodiscard]] std::span<const std::byte> read_front(const unit& u, std::uint32_t at,
+                                                      std::uint32_t most);
 
   const stored_data& from_;
   std::optional<std::uint32_t> file_number_;
