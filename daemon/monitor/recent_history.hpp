@@ -92,7 +92,7 @@ private:
         if (nth_ != 0) past_.emplace_back(is_);
         past_.resize(past_.size() + (nth - nth_) - 1); // spills that no look has seen
         if (past_.size() > s.most_spills)
-          past_.erase(past_.begin(), past_.end() - std::ptrdiff_t{s.most_spills});
+          past_.erase(past_.begin(), past_.end() - static_cast<std::ptrdiff_t>(s.most_spills));
       } else if (nth < nth_) { // an event came before the sum of its spill, and began no new one
         before_ = before_that_;
         if (!past_.empty()) past_.pop_back();
