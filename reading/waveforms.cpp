@@ -50,8 +50,8 @@ const channel_plan::board* channel_plan::of(std::uint32_t place, std::uint32_t s
 namespace {
 
 /// Whether each sample fits its word.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                             \
-    !defined(__SANITIZE_ADDRESS__)
+#if defined(__x86_64__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) &&                \
+    !defined(__SANITIZE_THREAD__) // as in gpu/executors/solo.hpp
 __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #endif
 bool fit_words(const std::uint16_t* samples, std::size_t n) {
