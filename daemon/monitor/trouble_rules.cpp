@@ -73,7 +73,8 @@ bool add_shed(finding& f, const snap& before, const snap& now, shed reason) {
 
 /// For a trouble that loses no event until memory and disk are full.
 std::string_view while_there_is_room(const snap& s) {
-  return s.parts.sheds || s.parts.waits_for_outbox ? "" : "; this loses no event now";
+  const bool may_lose = s.parts.sheds || s.parts.waits_for_outbox || s.state.now == phase::draining;
+  return may_lose ? "" : "; this loses no event now";
 }
 
 /// A trouble because of which memory and disk fill up.

@@ -423,6 +423,12 @@ const row rows[] = {
      severity::warning, losing::no, "50 events wait on disk until the receiver at tcp://10.0.0.1"},
     {"backlog_on_disk", [](looks& l) { l.now.parts.spilling = l.now.parts.sheds = true; },
      severity::warning, losing::no, "accepts more; check the receiver"},
+    {"receiver_absent", // at the end of a run the rest is shed after run.drain_time_limit
+     [](looks& l) {
+       l.now.parts.receiver_absent = true;
+       l.now.state.now = phase::draining;
+     },
+     severity::warning, losing::no, "then on disk; start"},
     {"backlog_on_disk",
      [](looks& l) {
        l.now.parts.spilling = true;
