@@ -112,12 +112,16 @@ void mark_damaged(std::span<std::uint8_t> state) {
   std::ranges::fill(state, std::uint8_t{L3_READ_DAMAGED});
 }
 
-/// Whether waveforms of the unit can be read. A call that wants most of them reads and verifies the
-/// whole unit, and few events of a verified one alone.
-bool open_unit(payload_reader& in, const unit& u, std::uint64_t events, bool dense) {
+/// Whether waveforms of the unit can be read. Unless a call wants few of the boards, it reads and
+/// verifies the whole unit; of a verified one, only if it wants most of it. `boards`: which part of
+/// an event's boards it wants.
+bool open_unit(payload_reader& in, const unit& u, std::uint64_t events, double boards) {
+  constexpr double few = 1.0 / 8;
+  constexpr double most = 1.0 / 2;
   if (!in.may_read(u)) return false;
-  const bool few = u.checked == unit::sum::right && 2 * events < u.events;
-  return !dense || few || in.load(u);
+  const double part = boards * static_cast<double>(events) / u.events;
+  const bool whole = u.checked == unit::sum::right ? part >= most : boards >= few;
+  return !whole || in.load(u);
 }
 
 /// Returns false if the event is damaged, and reports that.
@@ -272,9 +276,8 @@ std::int64_t l3_read_samples(const l3_reader* reader, const l3_read_range* range
     const auto decode = [&](payload_reader& in, const unit& u, std::uint64_t i, std::uint64_t end) {
       const channel_plan& plan = plans.of(from, u);
       const l3::readout& crates = from.settings()[from.settings_of(u)].crates();
-      constexpr std::uint32_t sparse = 8;
-      const bool dense = u.spill || plan.boards() * sparse >= crates.boards();
-      const bool readable = open_unit(in, u, end - i, dense);
+      const double boards = u.spill ? 1 : static_cast<double>(plan.boards()) / crates.boards();
+      const bool readable = open_unit(in, u, end - i, boards);
       std::int64_t damaged = 0;
       for (; i < end; ++i) {
         const event_target to{{samples + i * n_channels * length, n_channels * length},
@@ -305,7 +308,7 @@ std::int64_t l3_read_pulses(const l3_reader* reader, const l3_read_range* range,
                              std::uint64_t end) {
       const l3::loaded_selection* const selection =
           from.settings()[from.settings_of(u)].selection();
-      const bool readable = selection != nullptr && open_unit(in, u, end - i, true);
+      const bool readable = selection != nullptr && open_unit(in, u, end - i, 1);
       std::optional<pulse_measurer> by;
       if (readable) by.emplace(*selection, plans.of(from, u));
       std::int64_t damaged = 0;

@@ -273,7 +273,8 @@ bool payload_reader::load_quietly(const unit& u) {
   if (loaded_ == &u) return true;
   loaded_ = nullptr;
   payload_.resize(u.bytes);
-  if (!read(u, 0, payload_) || crc32c(payload_) != u.crc) return false;
+  if (!read(u, 0, payload_)) return false;
+  if (u.checked != unit::sum::right && crc32c(payload_) != u.crc) return false;
   loaded_ = &u;
   return true;
 }

@@ -156,7 +156,8 @@ public:
   explicit payload_reader(const stored_data& from) : from_(from) {}
 
   [[nodiscard]] const stored_data& from() const { return from_; }
-  /// Reads the payload and verifies its checksum. Reports damage, and returns false for it.
+  /// Reads the payload, and verifies its checksum the first time. Reports damage, and returns false
+  /// for it.
   [[nodiscard]] bool load(const unit& u);
   [[nodiscard]] bool load_quietly(const unit& u);
   /// Verifies the checksum, unless that is done.

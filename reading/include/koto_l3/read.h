@@ -175,7 +175,7 @@ typedef enum {
  * threads   how many threads decode; 0: as many as there are processors
  *
  * Channels in the order of L3_READ_CHANNELS are decoded in place, which is fastest. A call that
- * wants at least an eighth of an event's boards reads whole blocks and verifies their checksums.
+ * wants an eighth of the boards of an event or more reads whole blocks, and verifies each once.
  * A call that wants fewer reads only these boards, and checks lengths and the rules of the format,
  * unless the reader has L3_READ_CHECK_ALL. Returns the number of events with damage, or -1. */
 int64_t l3_read_samples(const l3_reader* reader, const l3_read_range* range,
