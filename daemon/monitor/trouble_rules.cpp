@@ -814,16 +814,13 @@ found receiver_wrong(const snap&, const snap& now) {
                now, true);
 }
 
-found backlog_on_disk(const snap& before, const snap& now) {
+found backlog_on_disk(const snap&, const snap& now) {
   if (lacks_receiver(now)) return finding{.is_said = true};
-  const auto waits = [](const snap& s) { // without copies of what is in memory, too
-    return runs(s) && s.spool && s.spool->blocks > 2 * s.outbox_blocks;
-  };
-  if (!now.parts.spilling && !(waits(before) && waits(now))) return std::nullopt;
+  if (!now.parts
+           .spilling) // copies of what is in memory, or blocks of an earlier start, are no sign
+    return now.spool && now.spool->blocks != 0 ? found(finding{.only_lasts = true}) : std::nullopt;
   const bool at_limit = now.output_rate > 0 && rate_of(now, "bytes_sent") > 0.9 * now.output_rate;
-  finding f =
-      warning(now.parts.spilling ? "memory is full, and events go to disk"
-                                 : fmt::format("{} events wait on disk", now.spool->events));
+  finding f = warning("memory has filled up, and events wait on disk");
   if (at_limit)
     f.text += fmt::format(": forward.rate limits the output to {:.4g} MB/s", now.output_rate / 1e6);
   else
