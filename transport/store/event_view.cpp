@@ -13,7 +13,6 @@ namespace l3 {
 namespace {
 
 constexpr std::size_t alignment = 8;
-constexpr unsigned no_form = 128; // of a board
 
 /// The bytes after the KOTO records of the mask; nothing if one is missing.
 std::optional<std::span<const std::byte>> behind_records(std::span<const std::byte> data,
@@ -192,8 +191,7 @@ bool packed_event_view::tables_well_formed(std::optional<codec_id> codec) {
   std::size_t at = data_offset();
   if (at > bytes_.size() || !are_zeros(behind_tables()) || !payload_well_formed()) return false;
   std::uint32_t boards = 0;
-  bool koto = codec == codec_id::koto;
-  bool strong = codec == codec_id::strong;
+  std::uint32_t forms = 0; // bit n: a board has the form 8 n, whatever its low bits are
   int last_crate = -1;
   for (std::uint32_t i = 0; i < header_.fragments; ++i) {
     const packed_fragment f = fragment(i);
@@ -207,27 +205,29 @@ bool packed_event_view::tables_well_formed(std::optional<codec_id> codec) {
     } else if (f.form == fragment_form::boards) {
       std::size_t original = l2::fragment_header_bytes + l2::fragment_trailer_bytes;
       int last_slot = l2::first_slot - 1;
-      bool wrong = false; // not left at the first one: this loop is long, and rarely finds one
+      bool rises = true; // few branches: most of the time of a reader of summaries is spent here
       for (const std::uint32_t end = boards + f.boards; boards < end; ++boards) {
         const packed_board b = board(boards);
-        wrong |= b.slot <= last_slot || b.slot > l2::last_slot || (b.form & no_form) != 0;
+        rises &= b.slot > last_slot;
         last_slot = b.slot;
-        if ((b.form & board_raw) == 0) {
-          if ((b.form & board_limited) != 0) // it has KOTO records
-            ++limited_boards_;
-          else
-            (is_group(b) ? strong : koto) = true;
-        }
+        forms |= 1U << b.form / 8;
+        limited_boards_ += (b.form & (board_raw | board_limited)) == board_limited ? 1 : 0;
         at += b.bytes;
         original += original_bytes(b);
       }
-      if (wrong) return false;
-      if (original != f.bytes) return false;
+      if (!rises || last_slot > l2::last_slot || original != f.bytes) return false;
     } else {
       return false;
     }
   }
-  return boards == header_.boards && round_up(at, alignment) == header_.bytes && !(koto && strong);
+  // A board that is neither raw nor limited has the codec; a limited one has KOTO records.
+  const auto any_of = [&](unsigned form) { return (forms >> form / 8 & 1) != 0; };
+  const bool koto = any_of(0) || any_of(board_features);
+  const bool strong = any_of(board_strong) || any_of(board_strong | board_features);
+  if (codec ? (*codec == codec_id::koto ? strong : koto) : koto && strong) return false;
+  constexpr std::uint32_t forms_there_are = 0xffff;
+  return forms <= forms_there_are && boards == header_.boards &&
+         round_up(at, alignment) == header_.bytes;
 }
 
 bool packed_event_view::data_well_formed() const {
