@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The libraries toml++ and fmt, compiled into this one, because it may load none but the C library.
-// Of fmt these are the definitions, and the templates of which headers only declare the common
-// instances.
+// Compiles toml++ and fmt into this library, because it may load the C library only. The lines
+// below instantiate the templates that fmt's headers only declare.
 #define TOML_IMPLEMENTATION
 #include <fmt/format-inl.h>
 #include <toml++/toml.h>

@@ -10,7 +10,7 @@ namespace l3::reading {
 
 namespace {
 
-/// What a person needs to know of a field; its type is that of the schema.
+/// A field's description for people; the schema has its type.
 struct words {
   const char* name;
   const char* about;
@@ -130,7 +130,7 @@ std::vector<l3_read_field> make_fields(l3_read_table table) {
     break;
   case L3_READ_DECISIONS:
     add<line_decision_fields>(all, {{"id", "FNV-1a hash of the line's name"},
-                                    {"prescale", "prescale in force"},
+                                    {"prescale", "one of so many is kept"},
                                     {"reason", "why the line did not keep the event; 0: it did"},
                                     {"payload", "what the line keeps: 0 all to 3 summary"},
                                     {"control", "one of so many events keeps all; 0: none"}});
@@ -170,7 +170,7 @@ std::vector<l3_read_field> make_fields(l3_read_table table) {
     add<counter_fields>(all, {{"settings", "row of SETTINGS"},
                               {"bit", "bit in vetoes and unknown"},
                               {"threshold", "least energy of a hit that counts", mev, "MeV"},
-                              {"from", "begin of its window", ns, "ns"},
+                              {"from", "start of its window", ns, "ns"},
                               {"to", "end of its window", ns, "ns"},
                               {"modules", "number of modules"}});
     add_text(all, "name", "name of the counter");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a reader knows of a store, a spool, one of their files, or level-2 data: the place of every
-// block or record, without its payload, and the sessions with their settings. Units are only added,
-// so that numbers of events and addresses of units stay valid.
+// The index of a store, a spool, one of their files, or level-2 data: the place of every block or
+// record, and the sessions with their settings. It holds no payloads. Units are only added, so
+// numbers of events and addresses of units stay valid.
 //
 // Const members may be called by several threads. What is read late (places of events in a block,
 // checksums, settings, damage) is guarded here.

@@ -53,7 +53,7 @@ public:
   }
 
 private:
-  /// The oldest copy whose lines others have, too; if there is none, the oldest.
+  /// The oldest copy whose lines other copies also have; else the oldest copy.
   copy& to_replace(std::uint32_t lines) {
     const auto is_spare = [&](const copy& c) {
       std::uint32_t others = lines;

@@ -205,8 +205,8 @@ _streams: list[Stream] = []  # a capsule may be looked at again after it was use
 def stream(example: Columns, batches: Iterator[Columns]) -> object:
     """A capsule with an ArrowArrayStream. `example` has names and types, such as the columns of no event.
 
-    The capsule has no destructor, for the same reason as `_release`: a stream that nobody reads keeps its source. Every consumer
-    reads and releases it at once."""
+    The capsule has no destructor, for the same reason as `_release`. A stream that is never read therefore keeps its source in
+    memory; consumers normally read and release it at once."""
     _sweep()
     source = _Source(example, batches)
     it = source.stream

@@ -247,7 +247,7 @@ class Events:
     # Weights
 
     def weight(self, line: str) -> NDArray[np.float64]:
-        """For how many events each one stands: the prescale in force of a line that kept it, 0 where the line did not.
+        """The number of events that each event represents: the prescale of the line if it kept the event, else 0.
 
         Raises `Error` if a session shed events by priority, and warns if the daemon's ledger is not open, which would say so."""
         kept = self.line(line, "kept_by")

@@ -63,7 +63,7 @@ class Field(NamedTuple):
 
     @property
     def null(self) -> Any:
-        """The value that means that there is none."""
+        """The value that marks a missing entry."""
         assert self.dtype is not None
         return np.iinfo(self.dtype).min if self.dtype.kind in "iu" else -np.inf
 

@@ -31,7 +31,7 @@ def run(*arguments: object) -> str:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports on loopback that nobody uses now."""
+    """Free ports on loopback."""
     with contextlib.ExitStack() as held:
         sockets = [held.enter_context(socket.socket()) for _ in range(count)]
         for s in sockets:

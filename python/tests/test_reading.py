@@ -44,7 +44,7 @@ class Store(unittest.TestCase):
             events = ledgers[row["run"]]["events"]
             self.assertEqual([row[k] for k in ("admitted", "rejected", "stored")], [events[k] for k in ("admitted", "rejected", "forwarded")])
         self.assertEqual(runs.begin.dtype, "datetime64[ns]")
-        self.assertTrue(np.isnan(l3.open(sample.STORE).runs.admitted).all(), "without ledgers nobody knows")
+        self.assertTrue(np.isnan(l3.open(sample.STORE).runs.admitted).all(), "known from ledgers only")
         self.assertIn("102", repr(runs) + runs._repr_html_())
 
     def test_menu_is_that_of_the_command(self):

@@ -107,7 +107,7 @@ class OnADisk(harness.SystemTest):
         service, begun = {"INVOCATION_ID": "1", "NOTIFY_SOCKET": f"@{self.folder}"}, time.monotonic()
         for p in [self.keep(harness.Program(a, self.folder / f"{n}.log", service)) for n, a in enumerate(self.starts())]:
             self.assertEqual(p.wait(), MISSING, p.said())
-            self.assertIn("it does not exist, and services do not create it", p.said())
+            self.assertIn("it does not exist; mount its disk, or create it with", p.said())
             self.assertGreater(time.monotonic() - begun, 60 / 5)
         self.assertEqual(list(self.disk.iterdir()), [])
 

@@ -72,8 +72,8 @@ void add_photons(std::string& text, const evaluation& e) {
            p.y.rms(), p.time.rms());
   }
   text +=
-      "  energy relative to the photon's deposit in the crystals; * relative to its true energy, "
-      "which includes the calorimeter's resolution\n";
+      "  energy relative to the photon's deposit in the crystals; * relative to its true energy,\n"
+      "  which includes the calorimeter's resolution\n";
 }
 
 void add_signal(std::string& text, const evaluation& e, const std::string& line) {

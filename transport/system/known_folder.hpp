@@ -69,7 +69,7 @@ namespace l3 {
   if (std::filesystem::is_directory(folder, error)) return {};
   if (std::string why = why_no_folder(folder); !why.empty()) return why;
   if (by_service)
-    return "it does not exist, and services do not create it: mount its disk, or make it with "
+    return "it does not exist; mount its disk, or create it with "
            "`install -d -m 750 -o USER " +
            folder.string() + "`";
   constexpr mode_t mode = 0750;
