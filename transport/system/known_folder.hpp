@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <string>
 #include <system_error>
-#include <utility>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -80,7 +79,8 @@ namespace l3 {
 
 class known_folder {
 public:
-  explicit known_folder(std::filesystem::path path) : path_(std::filesystem::absolute(path)) {
+  explicit known_folder(const std::filesystem::path& path)
+      : path_(std::filesystem::absolute(path)) {
     (void)::stat(path_.c_str(), &first_);
   }
 
