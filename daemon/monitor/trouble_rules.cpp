@@ -330,6 +330,32 @@ bool lacks_receiver(const snap& s) {
 /// A node that is cut off knows only what the farm once was.
 bool knows_farm(const snap& now) { return now.farm && now.farm->state == farm_state::joined; }
 
+/// The last spill, if it ended lately and lacks whole events.
+const spill_account* spill_with_missing(const snap& s) {
+  constexpr double longest_cycle = 6; // s
+  if (s.latest_spills.empty() || s.spill_age.value_or(longest_cycle) >= longest_cycle)
+    return nullptr;
+  const spill_account& last = s.latest_spills.back();
+  // A first spill without events began before the daemon: only its end has come.
+  if (s.ended_spills.spills == 1 && last.admitted + last.incomplete == 0) return nullptr;
+  return last.missing == 0 ? nullptr : &last;
+}
+
+std::uint64_t sent_in(const spill_account& s) {
+  return s.expected.value_or(s.admitted + s.incomplete + s.missing);
+}
+
+std::string missing_text(const spill_account& s) {
+  return fmt::format("{} of {} events of spill {} did not arrive at all, according to the ends of "
+                     "spill",
+                     s.missing, sent_in(s), s.spill);
+}
+
+/// Datagrams that the kernel dropped in the last seconds.
+std::uint64_t drops_lately(const snap& s) {
+  return rise(s.lately.datagrams.kernel_drops, s.account.datagrams.kernel_drops);
+}
+
 } // namespace
 namespace rules {
 
@@ -433,21 +459,16 @@ found events_incomplete(const snap& before, const snap& now) {
 }
 
 found events_missing(const snap& before, const snap& now) {
-  constexpr double longest_cycle = 6; // s
-  if (now.latest_spills.empty() || now.spill_age.value_or(longest_cycle) >= longest_cycle)
-    return std::nullopt;
-  const spill_account& last = now.latest_spills.back();
-  // A first spill without events began before the daemon: only its end has come.
-  if (now.ended_spills.spills == 1 && last.admitted + last.incomplete == 0) return std::nullopt;
-  if (last.missing == 0) return std::nullopt;
-  const std::uint64_t sent = last.expected.value_or(last.admitted + last.incomplete + last.missing);
-  finding f = warning(fmt::format(
-      "{} of {} events of spill {} did not arrive at all, according to the ends of spill",
-      last.missing, sent, last.spill));
+  const spill_account* const last = spill_with_missing(now);
+  if (last == nullptr) return std::nullopt;
+  const std::uint64_t dropped = events_in(drops_lately(now), before.account, now);
+  if (2 * dropped >= last->missing) return finding{.is_said = true}; // by kernel_drops
+  finding f = warning(missing_text(*last));
   f.loses = losing::now;
-  f.share = ratio(last.missing, sent);
-  f.how_bad = std::max(severity_of(f.share, sent), severity::warning);
+  f.share = ratio(last->missing, sent_in(*last));
+  f.how_bad = std::max(severity_of(f.share, sent_in(*last)), severity::warning);
   f.events = rise(before.ended_spills.missing, now.ended_spills.missing);
+  f.only_lasts = f.events == 0;
   return f;
 }
 
@@ -482,14 +503,19 @@ found datagrams_refused(const snap& before, const snap& now) {
 found kernel_drops(const snap& before, const snap& now) {
   if (rise(before.account.datagrams.kernel_drops, now.account.datagrams.kernel_drops) == 0)
     return std::nullopt;
-  const datagram_account& was = now.lately.datagrams;
-  const std::uint64_t drops = rise(was.kernel_drops, now.account.datagrams.kernel_drops);
-  const std::uint64_t all = drops + rise(was.received, now.account.datagrams.received);
+  const std::uint64_t drops = drops_lately(now);
+  const std::uint64_t all =
+      drops + rise(now.lately.datagrams.received, now.account.datagrams.received);
   finding f = warning(
       fmt::format("the kernel dropped {} of {} datagrams: the daemon did not keep up", drops, all));
   f.loses = losing::now;
   f.share = ratio(drops, all);
   f.how_bad = std::max(severity_of(f.share, all), severity::warning);
+  if (const spill_account* const last = spill_with_missing(now)) {
+    f.text += "; " + missing_text(*last);
+    f.share = std::max(f.share, ratio(last->missing, sent_in(*last)));
+    f.how_bad = std::max(f.how_bad, severity_of(f.share, sent_in(*last)));
+  }
   return f;
 }
 

@@ -224,12 +224,14 @@ const row rows[] = {
     {"events_missing",
      [](looks& l) {
        l.now.latest_spills = {{35, 920, 0, 1400, 480}};
+       l.now.ended_spills.missing += 480;
      },
      severity::critical, losing::now,
      "480 of 1400 events of spill 35 did not arrive at all, according to the ends of spill"},
     {"events_missing",
      [](looks& l) {
        l.now.latest_spills = {{35, 1399, 0, 1400, 1}};
+       l.now.ended_spills.missing += 1;
      },
      severity::warning, losing::now, "1 of 1400 events"},
     {"no_ends_of_spill",
@@ -254,6 +256,13 @@ const row rows[] = {
      severity::warning, losing::no, "or raise tcp.max_connections"},
     {"kernel_drops", [](looks& l) { l.now.account.datagrams.kernel_drops += 500; },
      severity::warning, losing::now, "the kernel dropped 500 of 2500 datagrams"},
+    {"kernel_drops",
+     [](looks& l) {
+       l.now.account.datagrams.kernel_drops += 500;
+       l.now.latest_spills = {{35, 920, 0, 1400, 480}};
+     },
+     severity::critical, losing::now,
+     "the daemon did not keep up; 480 of 1400 events of spill 35 did not arrive at all"},
     {"conflicting_events",
      [](looks& l) { l.now.account.datagrams.malformed["stream_conflict"] += 1; },
      severity::critical, losing::no, "other bytes; it was refused, and the first event stays"},
@@ -653,6 +662,19 @@ TEST(daemon_troubles, last_while_the_receiver_answers_now_and_then_or_events_wai
   EXPECT_FALSE(found("backlog_on_disk", l));
   l.now.spool->blocks = 1;
   EXPECT_TRUE(found("backlog_on_disk", l)->only_lasts);
+}
+
+TEST(trouble_watch, blames_the_kernel_for_the_events_whose_datagrams_it_dropped) {
+  looks l = healthy();
+  l.now.latest_spills = {{35, 1390, 0, 1400, 10}};
+  l.now.ended_spills.missing += 10;
+  l.now.account.datagrams.kernel_drops += 90; // of 20 an event
+  EXPECT_FALSE(found("events_missing", l)->is_said);
+  l.now.account.datagrams.kernel_drops += 10;
+  EXPECT_TRUE(found("events_missing", l)->is_said);
+  l.now.account.datagrams.kernel_drops = 0;
+  l.before.ended_spills.missing = l.now.ended_spills.missing;
+  EXPECT_TRUE(found("events_missing", l)->only_lasts) << "the spill before was said";
 }
 
 TEST(trouble_watch, counts_from_zero_in_another_run) {
