@@ -38,7 +38,7 @@ ClientMetric series(metric_labels l, const json::value& number) {
   return m;
 }
 
-ClientMetric series(metric_labels l, const histogram_snapshot& h) {
+ClientMetric series(metric_labels l, const latency_snapshot& h) {
   ClientMetric m;
   m.label = std::move(l);
   m.histogram.sample_count = h.count;
@@ -104,7 +104,7 @@ std::string labels_in_words(const family& f) {
         text += std::exchange(separator, ", ") + code(value);
     };
     f.each_series([&](const auto& values, const auto&) { add(values[i]); });
-    for (const auto& [value, times] : f.histograms) add(value);
+    for (const auto& [value, times] : f.latencies) add(value);
   }
   return text;
 }
@@ -137,8 +137,8 @@ void family::each_series(const series_function& found) const {
   each_series_in(value, labels().size(), values, found);
 }
 
-histogram_snapshot snapshot_of(const latency_histogram& h) {
-  histogram_snapshot s;
+latency_snapshot snapshot_of(const latency_distribution& h) {
+  latency_snapshot s;
   // Buckets are read before the count: later entries may be missing from them, but no bucket
   // exceeds the count.
   for (std::size_t i = 0; i < s.bounds.size(); ++i)
@@ -158,7 +158,7 @@ std::string render_metrics(std::span<const family> families) {
         f.metric(), std::string(f.help), types[static_cast<std::size_t>(f.is)], {}};
     const auto names = f.labels();
     if (f.is == family::kind::histogram) {
-      for (const auto& [value, h] : f.histograms)
+      for (const auto& [value, h] : f.latencies)
         to.metric.push_back(series(labels_of(names, {value}), h));
     } else {
       f.each_series([&](const auto& values, const json::value& number) {

@@ -17,13 +17,13 @@
 
 #include "transport/accounting/counters.hpp"
 #include "transport/accounting/enumerator_names.hpp"
-#include "transport/accounting/histogram.hpp"
+#include "transport/accounting/latency_distribution.hpp"
 
 namespace l3 {
 
-/// A histogram in Prometheus' form.
-struct histogram_snapshot {
-  /// Few, because each bound is a series per histogram. Median and p99 are exact without them.
+/// A distribution of latencies as Prometheus wants it.
+struct latency_snapshot {
+  /// Few, because each bound is a series. Median and p99 are exact without them.
   static constexpr std::array<std::uint64_t, 9> bounds{
       1'000'000,   3'000'000,     10'000'000,    30'000'000,    100'000'000,
       300'000'000, 1'000'000'000, 3'000'000'000, 10'000'000'000}; // ns
@@ -34,7 +34,7 @@ struct histogram_snapshot {
   double median = 0; ///< s
   double p99 = 0;    ///< s: 99 % took no longer
 };
-[[nodiscard]] histogram_snapshot snapshot_of(const latency_histogram& h);
+[[nodiscard]] latency_snapshot snapshot_of(const latency_distribution& h);
 
 inline void tag_invoke(boost::json::value_from_tag, boost::json::value& to, const counter& from) {
   to = from.get();
@@ -42,7 +42,7 @@ inline void tag_invoke(boost::json::value_from_tag, boost::json::value& to, cons
 
 struct family {
   enum class kind : std::uint8_t { counter, gauge, histogram, fact, count_ };
-  using distribution = std::pair<std::string, histogram_snapshot>;
+  using distribution = std::pair<std::string, latency_snapshot>;
 
   /// The value is a number, or nested objects with a level for each label. It is null where a part
   /// of the daemon does not exist.
@@ -54,9 +54,9 @@ struct family {
   template <class Value>
   family(std::string_view place, std::string_view text, const Value& read)
       : family(kind::fact, "", place, text, read) {}
-  /// One histogram for each value of its label; "" without a label.
+  /// A distribution for each value of its label; "" without a label.
   family(std::string_view metric, std::string_view text, std::vector<distribution> read)
-      : is(kind::histogram), name(metric), help(text), histograms(std::move(read)) {}
+      : is(kind::histogram), name(metric), help(text), latencies(std::move(read)) {}
 
   kind is;
   /// The name without koto_l3_, with its labels: "events_total{outcome}". A name that begins with
@@ -68,11 +68,11 @@ struct family {
   std::string_view key;
   std::string_view help;
   boost::json::value value;
-  std::vector<distribution> histograms;
+  std::vector<distribution> latencies;
 
   [[nodiscard]] std::string metric() const; ///< "koto_l3_events_total"
   [[nodiscard]] std::vector<std::string> labels() const;
-  /// Calls `found` with the label values and the number of each series; not for histograms.
+  /// Calls `found` with the label values and the number of each series; not for distributions.
   void each_series(const std::function<void(const std::vector<std::string>&,
                                             const boost::json::value&)>& found) const;
 };

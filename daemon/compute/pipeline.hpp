@@ -20,7 +20,7 @@
 #include "daemon/monitor/kept_events.hpp"
 #include "selection/engine/engine.hpp"
 #include "transport/accounting/counters.hpp"
-#include "transport/accounting/histogram.hpp"
+#include "transport/accounting/latency_distribution.hpp"
 #include "transport/format/time.hpp"
 #include "transport/outbox/spilling_outbox.hpp"
 
@@ -55,9 +55,9 @@ public:
   [[nodiscard]] const line_counts& lines() const { return lines_; }
   [[nodiscard]] const kept_events& kept() const { return kept_; }
   /// Time from start to results of each frame.
-  [[nodiscard]] const latency_histogram& compute_time() const { return compute_time_; }
+  [[nodiscard]] const latency_distribution& compute_time() const { return compute_time_; }
   /// Time from results to free of each frame.
-  [[nodiscard]] const latency_histogram& drain_time() const { return drain_time_; }
+  [[nodiscard]] const latency_distribution& drain_time() const { return drain_time_; }
 
 private:
   void compute(const std::stop_token& stop);
@@ -98,8 +98,8 @@ private:
   counter failed_frames_;
   line_counts lines_;
   kept_events kept_;
-  latency_histogram compute_time_;
-  latency_histogram drain_time_;
+  latency_distribution compute_time_;
+  latency_distribution drain_time_;
 
   std::jthread compute_thread_;
   std::jthread drain_thread_;

@@ -106,7 +106,7 @@ json::value farm_standings(const farm_report& f) {
   return each<farm_standing>([&](farm_standing which) { return f.count(which); });
 }
 
-json::object summary(const histogram_snapshot& h) {
+json::object summary(const latency_snapshot& h) {
   return {{"count", h.count}, {"median", h.median}, {"p99", h.p99}};
 }
 

@@ -231,9 +231,9 @@ struct metrics_snapshot {
   forward_counters forward;
   bool receiver_connected = false;
 
-  histogram_snapshot compute_time;
-  histogram_snapshot drain_time;
-  histogram_snapshot event_latency;
+  latency_snapshot compute_time;
+  latency_snapshot drain_time;
+  latency_snapshot event_latency;
 };
 
 } // namespace l3

@@ -7,7 +7,7 @@
 
 #include "tools/replay/destination.hpp"
 #include "tools/replay/source.hpp"
-#include "transport/accounting/histogram.hpp"
+#include "transport/accounting/latency_distribution.hpp"
 #include "transport/format/time.hpp"
 
 namespace l3 {
@@ -64,7 +64,7 @@ public:
   void note(std::chrono::nanoseconds due);
 
   [[nodiscard]] std::chrono::nanoseconds elapsed() const;
-  [[nodiscard]] const latency_histogram& delays() const { return delays_; }
+  [[nodiscard]] const latency_distribution& delays() const { return delays_; }
   [[nodiscard]] std::chrono::nanoseconds longest_delay() const { return longest_; }
 
 private:
@@ -73,7 +73,7 @@ private:
   time_point start_{};
   std::chrono::nanoseconds earliest_{}; // of the next event, so that delays are caught up slowly
   std::chrono::nanoseconds spin_{};     // how long to spin at the end of a sleep
-  latency_histogram delays_;
+  latency_distribution delays_;
   std::chrono::nanoseconds longest_{};
 };
 

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "transport/accounting/counters.hpp"
-#include "transport/accounting/histogram.hpp"
+#include "transport/accounting/latency_distribution.hpp"
 #include "transport/format/block.hpp"
 #include "transport/format/time.hpp"
 #include "transport/outbox/block_source.hpp"
@@ -99,7 +99,7 @@ public:
   /// Memory of the ring and of its tables of blocks and events.
   [[nodiscard]] static std::size_t memory_plan(const outbox_settings& settings);
   /// From completion of an event to the acknowledgement of its block.
-  [[nodiscard]] const latency_histogram& latency() const { return latency_; }
+  [[nodiscard]] const latency_distribution& latency() const { return latency_; }
 
 private:
   /// A sealed block.
@@ -177,7 +177,7 @@ private:
 
   counter events_appended_, bytes_appended_;
   counter events_stored_, bytes_stored_;
-  latency_histogram latency_;
+  latency_distribution latency_;
 };
 
 } // namespace l3

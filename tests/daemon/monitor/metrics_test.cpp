@@ -69,7 +69,7 @@ TEST(families, read_each_number_and_no_number_twice) {
   std::set<double> seen;
   for (const family& f : families_of(sample_snapshot())) {
     if (f.is == family::kind::fact || f.name.ends_with("unaccounted")) continue;
-    std::size_t series = f.histograms.size();
+    std::size_t series = f.latencies.size();
     f.each_series([&](const auto&, const boost::json::value& v) {
       ++series;
       const double number = v.is_bool() ? 1 : v.to_number<double>();
@@ -133,11 +133,11 @@ TEST(metrics, series_stay_few_with_the_crates_and_lines_of_koto) {
 }
 
 TEST(metrics, a_histogram_is_cumulative_and_in_seconds) {
-  latency_histogram h;
+  latency_distribution h;
   h.add(50us);
   h.add(30ms, 2);
   h.add(20s); // beyond the last bound
-  const histogram_snapshot s = snapshot_of(h);
+  const latency_snapshot s = snapshot_of(h);
   EXPECT_EQ(s.up_to.front(), 1U);
   EXPECT_EQ(s.up_to.back(), 3U);
   EXPECT_EQ(s.count, 4U);

@@ -152,7 +152,7 @@ inline metrics_snapshot sample_snapshot() {
   s.troubles.now = {absent};
   s.troubles.shown.assign(daemon_troubles().size(), {true, true, 5});
 
-  latency_histogram times;
+  latency_distribution times;
   for (int ms = 1; ms <= 100; ++ms) times.add(std::chrono::milliseconds(ms));
   s.compute_time = s.drain_time = s.event_latency = snapshot_of(times);
   return s;

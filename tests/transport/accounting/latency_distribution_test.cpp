@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "transport/accounting/histogram.hpp"
+#include "transport/accounting/latency_distribution.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -12,16 +12,16 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(histogram, is_empty_at_first) {
-  const latency_histogram h;
+TEST(latency_distribution, is_empty_at_first) {
+  const latency_distribution h;
   EXPECT_EQ(h.count(), 0U);
   EXPECT_EQ(h.quantile(0.5), 0ns);
 }
 
-RC_GTEST_PROP(histogram, quantiles_are_right_to_two_percent, ()) {
+RC_GTEST_PROP(latency_distribution, quantiles_are_right_to_two_percent, ()) {
   const auto times = *rc::gen::nonEmpty(rc::gen::container<std::vector<std::uint64_t>>(
       rc::gen::inRange<std::uint64_t>(1'100, 100'000'000'000)));
-  latency_histogram h;
+  latency_distribution h;
   std::uint64_t sum = 0;
   for (const auto t : times) {
     h.add(std::chrono::nanoseconds(t));
@@ -41,8 +41,8 @@ RC_GTEST_PROP(histogram, quantiles_are_right_to_two_percent, ()) {
   }
 }
 
-TEST(histogram, takes_any_time) {
-  latency_histogram h;
+TEST(latency_distribution, takes_any_time) {
+  latency_distribution h;
   h.add(-1s);
   EXPECT_EQ(h.sum(), 0s);
   h.add(0s);
@@ -52,8 +52,8 @@ TEST(histogram, takes_any_time) {
   EXPECT_GT(h.quantile(1), 100s);
 }
 
-TEST(histogram, counts_up_to_a_time) {
-  latency_histogram h;
+TEST(latency_distribution, counts_up_to_a_time) {
+  latency_distribution h;
   h.add(5us);
   h.add(50ms, 3);
   EXPECT_EQ(h.count_up_to(1us), 0U);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A histogram of latencies in a fixed amount of memory: 32 equal buckets per octave from 1 µs to
-// 137 s, so that quantiles are accurate to about 3 %. One thread adds; any thread reads the current
-// buckets.
+// The distribution of latencies in a fixed amount of memory: 32 equal buckets per octave from 1 µs
+// to 137 s, so that quantiles are accurate to about 3 %. One thread adds; any thread reads the
+// current buckets.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace l3 {
 
-class latency_histogram {
+class latency_distribution {
 public:
   /// Times below 1.024 µs or above 137 s count in the first or last bucket.
   void add(std::chrono::nanoseconds time, std::uint64_t times = 1) {
@@ -46,7 +46,7 @@ public:
     return middle_of(buckets_.size() - 1); // entries came between the two passes
   }
 
-  /// Entries in buckets that end at or below this time, for a cumulative histogram.
+  /// Entries in buckets that end at or below this time, for a cumulative distribution.
   [[nodiscard]] std::uint64_t count_up_to(std::chrono::nanoseconds time) const {
     std::uint64_t seen = 0;
     for (std::size_t i = 0; i < buckets_.size() && time_of(start_of(i + 1)) <= time; ++i)
