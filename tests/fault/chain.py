@@ -32,16 +32,11 @@ class Chain(harness.Stage):
     programs_run = 0  # by all chains
     reports = []  # of sanitizers
 
-    def __init__(self):
-        self.network = self.make_machines()
+    def __init__(self, network):
+        self.network = network
         self.set_up_stage()
         self.ending = contextlib.ExitStack()  # what is to be undone when the programs have ended
         self.datagrams = ledgers.Datagrams(self.crates, self.chunk_bytes)
-
-    def make_machines(self):
-        network = namespaces.Network()
-        self.receiver_space = network.receiver
-        return network
 
     def __enter__(self):
         return self

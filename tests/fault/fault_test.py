@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The table of faults: breaks koto-l3 on purpose, row by row, and prints what was injected beside what was seen. Rows, promises and
-bars are those of docs/reliability.md; with --farm those of tests/farm. KOTO_L3_BIN names the folder of the programs; KOTO_L3_KEEP=1 keeps
+bars are those of docs/reliability.md and docs/farm.md. KOTO_L3_BIN names the folder of the programs; KOTO_L3_KEEP=1 keeps
 what a row leaves.
 
 Exit code 0: every row that was run holds; 1: one does not; 77: none could be run here."""
@@ -13,7 +13,7 @@ import re
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "farm"), str(HERE.parent / "system")]
+sys.path[:0] = [str(HERE), str(HERE.parent / "system")]
 
 
 def options():
@@ -59,14 +59,11 @@ def main():
         os.environ.setdefault("TSAN_OPTIONS", f"suppressions={HERE.parent / 'tsan.supp'}")
     import harness
     import own_space
+    from rows import CHAIN, FARM
     from table import Plan, Table
 
-    if o.farm:
-        from farm_rows import ROWS as rows, SHORT
-        rows = chosen(rows, o.only or SHORT) if o.short else rows
-    else:
-        from rows import ALL as rows
-    rows = chosen(rows, o.only) if o.only else rows
+    rows = FARM if o.farm else CHAIN
+    rows = chosen(rows, o.only) if o.only else [row for row in rows if not (o.short and row.long)]
     if o.list:
         print("\n".join(f"{r.name:7} {r.promise}: {r.bar}" for r in rows))
         return 0

@@ -11,6 +11,7 @@ from typing import Callable
 
 import harness
 import ledgers
+import namespaces
 from chain import Chain
 from harness import unbalanced
 from hits import Hits
@@ -68,7 +69,8 @@ class Run(Chain):
     """A scenario that is played: its programs as they are now, and what the ones that are gone have counted."""
 
     def __init__(self, scenario, findings, plan):
-        super().__init__()
+        super().__init__(namespaces.Network())
+        self.receiver_space = self.network.receiver
         self.scenario, self.findings, self.plan = scenario, findings, plan
         self.random = random.Random(f"{plan.seed} {scenario.name}")
         self.sections, self.options = dict(scenario.daemon), scenario.receiver or ()

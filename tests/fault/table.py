@@ -14,6 +14,7 @@ class Row(NamedTuple):
     promise: str
     bar: str
     parts: Callable  # (plan): scenarios, and functions (findings, plan) where there is no load
+    long: bool = False  # it is not part of ./run test
 
     def run(self, findings, plan):
         """The reason if nothing of it can be done here."""

@@ -23,25 +23,19 @@ def coded(text):
 
 
 class Etcd:
-    """Its folder outlives a stop, unless the test removes it. Alone, or one of the `members` of a cluster."""
+    """Its folder outlives a stop, unless the test removes it."""
 
-    def __init__(self, stage, port, name="etcd"):
-        self.stage, self.port, self.name, self.folder, self.token = stage, port, name, stage.folder / name, None
+    def __init__(self, stage, port):
+        self.stage, self.port, self.folder, self.token = stage, port, stage.folder / "etcd", None
         self.url, self.peer_url = f"http://{harness.HOST}:{port}", f"http://{harness.HOST}:{port + 1}"
-        self.members = [self]
 
     def start(self):
-        self.begin()
+        self.program = self.stage.keep(harness.Program(
+            ["etcd", "--data-dir", self.folder, "--listen-client-urls", self.url, "--advertise-client-urls", self.url, "--listen-peer-urls", self.peer_url,
+             "--initial-advertise-peer-urls", self.peer_url, "--initial-cluster", f"default={self.peer_url}", "--unsafe-no-fsync", "--log-level", "error"],
+            self.stage.folder / "etcd.log"))
         harness.wait_until(self._answers, "etcd to answer")
         return self
-
-    def begin(self):
-        """A member answers when a majority is there."""
-        self.program = self.stage.keep(harness.Program(
-            ["etcd", "--name", self.name, "--data-dir", self.folder, "--listen-client-urls", self.url, "--advertise-client-urls", self.url,
-             "--listen-peer-urls", self.peer_url, "--initial-advertise-peer-urls", self.peer_url,
-             "--initial-cluster", ",".join(f"{m.name}={m.peer_url}" for m in self.members), "--unsafe-no-fsync", "--log-level", "error"],
-            self.stage.folder / f"{self.name}.log"))
 
     def _answers(self):
         try:
@@ -62,12 +56,6 @@ class Etcd:
         finally:
             connection.close()
 
-    def put(self, key, value):
-        return self.call("kv/put", key=coded(PREFIX + key), value=coded(value))
-
-    def remove(self, key):
-        return self.call("kv/deleterange", key=coded(PREFIX + key))
-
     def keys(self):
         """{name behind the prefix: bytes}"""
         answer = self.call("kv/range", key=coded(PREFIX), range_end=coded(PREFIX[:-1] + "0"))
@@ -84,14 +72,6 @@ class Etcd:
         self.call("auth/user/grant", user=user, role="farm")
         self.call("auth/enable")
         self.token = self.call("auth/authenticate", name="root", password=password)["token"]
-
-
-def cluster(stage, members):
-    """So many members, each on this machine, none of them started."""
-    all_of_them = [Etcd(stage, harness.Ports().receiver, f"etcd-{n}") for n in range(members)]
-    for member in all_of_them:
-        member.members = all_of_them
-    return all_of_them
 
 
 class Relay(threading.Thread):

@@ -24,14 +24,14 @@ class FarmNode:
         self.socket, self.ledgers = self.folder / "control.sock", self.folder / "ledgers"
         self.relay = own_etcd.Relay(self.ports.receiver + 1, farm.etcd.port)
 
-    def begin(self, environment=None, **sections):
+    def begin(self, **sections):
         ports = self.ports
         all_of_it = {"farm": {"etcd": [self.relay.url]}, "spool": {"folder": str(self.folder / "spool")}, "frames": {"count": 4},
                      "run": {"node": self.number, "control": str(self.socket), "ledger": f"{self.ledgers}/"}, "outbox": {"memory": "32 MiB"}}
         all_of_it |= {name: {"bind": f"{harness.HOST}:{port}"} for name, port in (("udp", ports.udp), ("tcp", ports.tcp), ("monitor", ports.monitor))}
         for name, keys in sections.items():
             all_of_it[name] = all_of_it.get(name, {}) | keys
-        self.daemon = self.farm.keep(harness.Daemon(self.farm.write_config(f"node-{self.number}.toml", **all_of_it), ports, self.folder, environment))
+        self.daemon = self.farm.keep(harness.Daemon(self.farm.write_config(f"node-{self.number}.toml", **all_of_it), ports, self.folder))
         self.daemon.wait_to_say("ready for runs")
         return self
 
@@ -77,9 +77,6 @@ class FarmNode:
     def wait_for_text(self, text):
         harness.wait_until(lambda: re.search(text, self.seen()["text"]), lambda: f"'{text}': {self.seen()}")
 
-    def wait_for_beam(self, events):
-        self.daemon.wait_for(lambda s: s["events"]["admitted"] == events, "the beam")
-
 
 class Farm(chain.Chain):
     crates, crate_lines = harness.Stage.crates, harness.Stage.crate_lines
@@ -88,13 +85,10 @@ class Farm(chain.Chain):
     def __init__(self, findings, nodes):
         if not own_etcd.there():
             raise chain.Skipped("no etcd on this machine (Debian: etcd-server)")
-        super().__init__()
+        super().__init__(namespaces.Machines())
         self.findings, self.sent, self.beam, self.spill = findings, {}, None, 0
         self.etcd = own_etcd.Etcd(self, harness.Ports().receiver)
         self.nodes = [FarmNode(self, n + 1) for n in range(nodes)]
-
-    def make_machines(self):
-        return namespaces.Machines()
 
     def __exit__(self, *reason):
         if self.beam:
@@ -103,12 +97,12 @@ class Farm(chain.Chain):
         for node in self.nodes:
             node.relay.end()
 
-    def begin(self, environment=None, **sections):
-        """etcd, the receiver and all nodes."""
+    def begin(self, *first):
+        """etcd, the receiver and all nodes, which ask the addresses `first` before their etcd."""
         self.etcd.start()
         self.start_receiver()
         for node in self.nodes:
-            node.begin(environment, **sections)
+            node.begin(farm={"etcd": [*first, node.relay.url]})
         self.wait_for_members()
 
     def wait_for_members(self, nodes=None):

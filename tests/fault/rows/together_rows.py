@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Daemons that are a farm by a real etcd. One `koto-l3 run start` is for all nodes: all begin the run, or none does, and why is said. What
-goes wrong with etcd or with a node never costs an event that a node has taken. The short rows are those of `./run test`; in the others
-leases run out."""
+goes wrong with etcd or with a node never costs an event that a node has taken. In the long rows leases run out."""
 import collections
 import json
 import pathlib
@@ -11,23 +10,21 @@ import time
 
 import harness
 import level2
-import own_etcd
 import store_reader
-from preload import CLOCK_SHIFT, LyingMachine
 from selection_stage import SELECTION
 from table import Row
-from together_stage import Beam, Farm, FarmNode
+from together import Beam, Farm, FarmNode
 
 LEASE = 10  # s
-HOUR = 3600
-BAD_CONFIGURATION = 78
+NOBODY = "http://127.0.0.1:9"
 NO_ETCD = r"etcd does not answer at http://\S+: .*; an active run continues, but no run can begin or end on all nodes"
 
 
 # Short rows: (farm, findings, plan)
 
 def runs(f, findings, plan):
-    f.begin()
+    """The first etcd of the list is not there: the nodes ask the next one."""
+    f.begin(NOBODY)
     f.order(0, 1, "start", "--comment", "together", says="current     run 7 (together)")
     f.all_in(7)
     for node in f.nodes:
@@ -76,70 +73,16 @@ def refusals(f, findings, plan):
     twin.wait("refused")
     twin.wait_for_text(rf"the farm already has a node 1: process {f.nodes[0].daemon.pid} on \S+; give each daemon its own")
     f.refused(twin.start(), "the farm already has a node 1")
-    f.etcd.put("members/77", json.dumps({"version": 2}))
-    f.nodes[0].wait_for_text(r"members/77 is invalid \(another version")
-    f.refused(f.nodes[0].start(), "members/77 is invalid")
     f.all_in(taken[0]["next"]["number"], f.nodes[:3])
     used.unlink()
     f.finish()
 
 
-def ended_badly(f, findings, plan):
-    """A node on which a run did not end well is named, whichever node a stop is asked of."""
-    f.begin(run={"drain_time_limit": "2 s"}, spool={"folder": ""})
-    f.begin_run(7)
-    f.programs[1].kill()  # the receiver
-    f.send(f.nodes[1], 20)  # no receiver takes them, and no disk
-    f.nodes[1].wait_for_beam(20)
-    f.order(1, 0, "stop", says="the run has ended, but run 7 did not end well on node 2: see its log")
-    harness.wait_until(lambda: "node 2" in (said := f.nodes[2].tool("status").stdout) and "; run 7 did not end well: its log" in said, "node 3 to see it")
-    f.start_receiver()
-    for number, again, code in ((7, True, 1), (8, False, 0)):  # another part of a run does not make up for the one that did not end well
-        f.begin_run(number, again=again)
-        f.order(code, 0, "stop")
-    findings.equal("exit codes", [node.daemon.stop() for node in f.nodes], [0, 1, 0])
-
-
-def lost_word(f, findings, plan):
-    """A node's answer lies under its lease, and goes when the node was cut off for long: after it was ready, and while others are waited for."""
-    f.begin(building={"spill_time_limit": "60 s"})  # spill 1 goes on until spill 2 comes
-    f.begin_run(49)
-    f.send(f.nodes[0], 20, ends=False)
-    f.nodes[0].wait_for_beam(20)
-    time.sleep(1)  # the daemon looks twice a second whether it pauses
-    findings.equal("answer to a start", f.nodes[0].start(number=50)[0], 202)
-    f.nodes[1].relay.held = True  # so that node 2 does not answer again at once
-    time.sleep(0.2)  # until nothing goes through
-    f.etcd.remove("run/armed/2")
-    f.send(f.nodes[0], 20)
-    harness.wait_until(lambda: "run 50: node 2 was ready, but etcd has lost its reply" in (f.nodes[0].seen()["failure"] or ""), "the start to fail")
-    f.nodes[1].relay.held = False
-    f.wait_for_members()
-    f.all_in(49)
-    f.nodes[2].relay.held = True
-    answers = []
-    asked = threading.Thread(target=lambda: answers.append(f.nodes[0].start(number=60)))
-    asked.start()
-    harness.wait_until(lambda: "run/armed/2" in f.etcd.keys(), "node 2 to be ready")
-    f.nodes[0].relay.held = True  # so that it does not see that node 2 was away
-    time.sleep(0.2)
-    for key in ("members/2", "run/armed/2"):
-        f.etcd.remove(key)
-    harness.wait_until(lambda: "run/armed/2" in f.etcd.keys(), "node 2 to answer again")
-    f.nodes[0].relay.held = False
-    asked.join()
-    f.refused(answers[0], "^node 3 did not answer within 6 s$")
-    f.nodes[2].relay.held = False
-    f.wait_for_members()
-    f.begin_run(61)
-
-
 def menus(f, findings, plan):
     """A menu reaches all, and one that differs is named."""
-    longest, menu, other, long = 48 << 10, f.folder / "menu.toml", f.folder / "other.toml", f.folder / "long.toml"
-    menu.write_text(SELECTION.ljust(longest, "\n"))
+    menu, other = f.folder / "menu.toml", f.folder / "other.toml"
+    menu.write_text(SELECTION)
     other.write_text(SELECTION.replace("3.0", "4.0"))
-    long.write_text("x" * (longest + 1))
     f.etcd.start()
     f.start_receiver()
     for node, file in zip(f.nodes, (menu, other)):
@@ -153,7 +96,6 @@ def menus(f, findings, plan):
         findings.equal("menu", pathlib.Path(file).read_text(), menu.read_text())
         hashes.add(its_hash)
     findings.equal("hashes", len(hashes), 1)
-    f.refused(f.nodes[1].start(menu=str(long)), "the menu: .* has 49153 bytes; at most 49152")
     f.finish()
 
 
@@ -191,33 +133,6 @@ def no_etcd(f, findings, plan):
     f.finish()
 
 
-def majority(f, findings, plan):
-    """A majority of etcd's members is enough."""
-    members = own_etcd.cluster(f, 3)
-    for member in members:
-        member.begin()
-    f.start_receiver()
-    for node in f.nodes:
-        node.begin(farm={"etcd": [m.url for m in members]})
-    f.wait_for_members()
-    f.begin_run(40)
-    members[0].program.kill()  # the first that they ask
-    f.wait_for_members()
-    harness.wait_until(lambda: f.nodes[0].start()[0] == 202, "a start by the two that are left")
-    f.wait_for_run(41)
-    members[1].program.kill()
-    for node in f.nodes:
-        node.wait("cut_off")
-    f.refused(f.nodes[0].start(), NO_ETCD)
-    f.send(f.nodes[0], 20)
-    f.nodes[0].daemon.wait_for_stored(20)
-    members[1].begin()
-    f.wait_for_members()
-    f.all_in(41)
-    f.begin_run(42, node=1)
-    f.finish()
-
-
 def passwords(f, findings, plan):
     f.etcd.start()
     f.etcd.set_password("l3", "secret words")
@@ -231,10 +146,6 @@ def passwords(f, findings, plan):
     f.nodes[1].wait_for_text("refuses: etcdserver: authentication failed")
     findings.check("other" not in f.nodes[1].daemon.said(), "the log shows a password")
     f.begin_run(7, nodes=f.nodes[:1])
-    right.chmod(0o644)
-    p = f.keep(harness.Program([harness.BIN / "koto-l3d", "--config", f.nodes[0].daemon.config, "--check-config"], f.folder / "check.log"))
-    findings.equal("exit code", p.wait(), BAD_CONFIGURATION)
-    findings.check(f"farm.password: {right} may be read or written by others" in p.said(), p.said())
 
 
 # Long rows
@@ -372,41 +283,21 @@ def at_a_border(f, findings, plan):
     findings.equal("runs seen", set().union(*runs.values()), set(range(1, run + 1)))
 
 
-def clocks_jump(f, findings, plan):
-    machine = LyingMachine(f)
-    f.begin(machine.environment)
-    for run, hours in enumerate((1, -1, 24 * 365 * 10, 0), 1):
-        machine.set(CLOCK_SHIFT, hours * HOUR)
-        findings.inject("jumps of the clock, 1 h to 10 y", 1)
-        time.sleep(1)
-        f.begin_run(run, node=run % len(f.nodes))
-        f.send(f.nodes[0], 20)
-        f.nodes[0].daemon.wait_for_stored(20)
-    joined = [n.daemon.said().count("has joined") for n in f.nodes]
-    findings.equal("times that each joined", joined, [1] * len(f.nodes))
-    f.finish()
-
-
-def row(name, nodes, part, promise, bar):
+def row(name, nodes, part, promise, bar, long=False):
     def play(findings, plan):
         with Farm(findings, nodes) as f:
             part(f, findings, plan)
-    return Row(name, promise, bar, lambda plan: [play])
+    return Row(name, promise, bar, lambda plan: [play], long)
 
 
-SHORT = [row(*r) for r in (
+ROWS = [row(*r) for r in (
     ("etcd-runs", 3, runs, "a run begins and ends on all nodes", "0 missing"),
     ("etcd-refusals", 3, refusals, "an order that one node cannot follow is refused and named", "begun on no node"),
-    ("etcd-badly", 3, ended_badly, "a node on which a run did not end well is named", "named until the next run"),
-    ("etcd-word", 3, lost_word, "etcd loses the word of a node that was ready", "the order is withdrawn"),
     ("etcd-menu", 2, menus, "one menu for all nodes", "the same bytes on all"),
     ("etcd-gone", 2, no_etcd, "etcd is not there, goes, comes back without what it had", "0 missing; no number twice"),
-    ("etcd-majority", 2, majority, "etcd has three members, of which one or two die", "0 missing"),
-    ("etcd-password", 2, passwords, "etcd asks for a password", "refused; never shown"))]
-LONG = [row(*r) for r in (
-    ("etcd-cut", 4, one_is_cut_off, "one node cannot reach etcd: no run begins until it is left out; it follows when it is back", "0 missing"),
+    ("etcd-password", 2, passwords, "etcd asks for a password", "refused; never shown"),
+    ("etcd-cut", 4, one_is_cut_off, "one node cannot reach etcd: no run begins until it is left out; it follows when it is back", "0 missing", True),
     ("etcd-death", 4, one_dies_in_between, "a node, or the one that was asked, dies while a run is prepared: none begins it",
-     "0 runs begun on some nodes only"),
-    ("etcd-leases", 4, leases_run_out, "leases run out while their daemons live, etcd is slow: the run goes on", "0 missing"),
-    ("etcd-border", 4, at_a_border, "runs begin at the border of a spill on all nodes", "no spill of two runs, 0 missing"),
-    ("etcd-clock", 4, clocks_jump, "clocks jump: nothing happens", "0 missing"))]
+     "0 runs begun on some nodes only", True),
+    ("etcd-leases", 4, leases_run_out, "leases run out while their daemons live, etcd is slow: the run goes on", "0 missing", True),
+    ("etcd-border", 4, at_a_border, "runs begin at the border of a spill on all nodes", "no spill of two runs, 0 missing", True))]

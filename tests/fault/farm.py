@@ -2,7 +2,6 @@
 """A farm on one machine: nodes with a daemon each, one receiver or two, and this process's machine, on which level 2 is played by one
 `koto-l3 replay`. All are network namespaces; level 2 has a cable to each of the others, and each node one to its receiver."""
 import json
-import re
 
 import chain
 import harness
@@ -10,7 +9,6 @@ import namespaces
 
 RUN = 7
 SLOW, FAST = "100kbit", "1gbit"  # a node's cable to its receiver; the first is a third of what it has to send
-NAMED = re.compile(r"node (\d+) of run (\d+) after event (\d+) of spill (\d+)")
 
 
 class Receiver:
@@ -19,12 +17,11 @@ class Receiver:
         self.store, self.host, self.ports = farm.folder / f"store-{number}", f"10.80.{number}.2", farm.ports
         farm.network.join(f"to_receiver_{number}", farm.network.here, f"10.80.{number}.1", "from_level_2", self.space, self.host)
 
-    def start(self):
+    def begin(self):
         self.program = self.farm.keep(harness.Program(
             [harness.BIN / "koto-l3", "receive", "--bind", f"tcp://*:{self.ports.receiver}", "--insecure", "--out", self.store, "--monitor",
              f"{self.host}:{self.ports.monitor}"], self.farm.folder / f"receiver-{self.number}.log", space=self.space))
         self.program.wait_to_say("monitoring on")
-        return self
 
     def get(self, path):
         return harness.http_get(self.host, self.ports.monitor, path)[1]
@@ -61,54 +58,31 @@ class Node:
     def send_at(self, rate):
         self.farm.network.run("tc", "qdisc", "replace", "dev", "to_receiver", "root", "tbf", "rate", rate, "burst", "64k", "limit", "4m", at=self.space)
 
-    def datagrams(self):
-        """That its programs have read."""
-        return self.farm.network.udp_counts(self.space)["InDatagrams"]
-
 
 class Farm(chain.Chain):
     def __init__(self, nodes, receivers):
-        super().__init__()
+        super().__init__(namespaces.Machines())
         self.receivers = [Receiver(self, n + 1) for n in range(receivers)]
         self.nodes = [Node(self, n + 1, self.receivers[n % receivers]) for n in range(nodes)]
-
-    def make_machines(self):
-        return namespaces.Machines()
 
     def addresses(self, over):
         return [x for n in self.nodes for x in ("--to", f"udp://{n.host}:{self.ports.udp}+{harness.UDP_PORTS}" if over == "udp" else
                                                 f"tcp://{n.host}:{self.ports.tcp}")]
 
-    def start(self):
-        for receiver in self.receivers:
-            receiver.start()
-        for node in self.nodes:
-            node.begin()
+    def begin(self):
+        for program in (*self.receivers, *self.nodes):
+            program.begin()
         for node in self.nodes:
             node.daemon.ready()
 
     def share(self, by, node):
         """The keys of the events that level 2 gives a node over UDP, in their order."""
-        keys = self.sent.keys()
         turn = (lambda i: i) if by == "event" else (lambda i: i // self.sent.events)
-        return [key for i, key in enumerate(keys) if turn(i) % len(self.nodes) == node.number - 1]
+        return [key for i, key in enumerate(self.sent.keys()) if turn(i) % len(self.nodes) == node.number - 1]
 
-    def events_in(self, share, datagrams):
-        """How many whole events of a node's share so many datagrams are, the ends of spills among them."""
-        of_event, of_end, spill, events = len(self.datagrams.of_event(1)), len(self.crates), None, 0
-        for key in share:
-            if spill is not None and key[0] != spill:
-                datagrams -= of_end
-            spill = key[0]
-            if datagrams < of_event:
-                break
-            datagrams -= of_event
-            events += 1
-        return events
-
-    def stop(self, findings, but=()):
+    def stop(self, findings, but):
         for node in self.nodes:
-            if node not in but:
+            if node is not but:
                 self.drain(node.daemon)
                 findings.equal(f"exit code of node {node.number}", node.daemon.stop(), 0)
                 findings.none(f"node {node.number}: {text}" for text in harness.unbalanced(node.daemon.ledger()))
