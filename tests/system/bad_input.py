@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Electronics that misbehave: each kind of wrong datagram, fragment or event has its one counted reason, and its neighbours are stored
-as if nothing had happened."""
+"""Electronics that misbehave: each kind of wrong datagram, fragment or event has its one counted reason and its crate, and its neighbours
+are stored as if nothing had happened. Spills that do not end, and chunks of another spill: tests/transport/building."""
 import collections
 import os
 import random
@@ -161,6 +161,7 @@ class BadEvents(BadInput):
         self.assertEqual(nonzero(f["malformed"]), expected)
         self.assertEqual((f["admitted"], f["incomplete"]), (len(self.sent) * 3, len(MALFORMED) * 2))
         self.assertEqual((status["events"]["incomplete"], status["boards"]["damaged"]), (len(MALFORMED), len(raw)))
+        self.assertEqual([c["malformed"] for c in status["crates"]], [expected if place == CRATE else {} for place in range(3)])
         ledger, found = self.finish()
         self.assertEqual((nonzero(ledger["fragments"]["malformed"]), nonzero(ledger["datagrams"]["malformed"])), (expected, {}))
         self.assertEqual([(found[SPILL, n].flags, found[SPILL, n].damaged_boards) for n in raw], [(2, 1)] * len(raw))
@@ -173,7 +174,13 @@ class BadEvents(BadInput):
         self.assertEqual(nonzero(f["malformed"]), dict(collections.Counter(reason for reason, _, _ in CHANGES if reason)))
         self.assertEqual((f["admitted"], f["incomplete"]), (len(self.sent) * 3, sum(incomplete for _, incomplete, _ in CHANGES)))
         self.assertEqual(status["events"]["incomplete"], sum(incomplete > 0 for _, incomplete, _ in CHANGES))
+        m = self.daemon.metrics()
+        for name in ("seen", "missing"):
+            self.assertEqual([m[f'koto_l3_crate_fragments_{name}_total{{crate="{c}"}}'] for c in range(3)], [c[name] for c in status["crates"]])
+        self.assertGreater(status["crates"][CRATE]["missing"], 0)
         ledger, _ = self.finish()
+        for name in ("seen", "admitted", "incomplete", "late", "duplicate"):
+            self.assertEqual(sum(c[name] for c in ledger["crates"]), ledger["fragments"][name], name)
         self.assertEqual([(s["admitted"], s["incomplete"]) for s in ledger["spills"]], [(len(self.sent), status["events"]["incomplete"])])
         repeated = 2 * sum(-(-len(fragment) // self.chunk_bytes) for fragment in self.maker.fragments(SPILL, 1))
         self.assertGreaterEqual(ledger["datagrams"]["duplicate"] + ledger["datagrams"]["late"], repeated)
@@ -195,52 +202,6 @@ class BadEvents(BadInput):
         self.assertEqual({key: event.flags for key, event in found.items()}, flags)
         self.assertEqual(ledger["fragments"]["malformed"]["wrong_slot"], 5)
         self.assert_extracted(self.sent)
-
-
-class Spills(BadInput):
-    def test_an_end_of_spill_that_never_comes(self):
-        self.begin()
-        for spill in (20, 21, 22):
-            for number in range(1, 31):
-                self.send(spill, number)
-            self.sender.hold()
-            if spill == 22:
-                self.sender.end(22, 30, without=[0])  # a part of the crates' ends is lost
-            self.daemon.wait_for(lambda s, spill=spill: s["spills"] == spill - 19, "the spill to end by silence")
-        self.daemon.wait_for_stored(90)
-        ledger, _ = self.finish()
-        self.assertEqual([(s["spill"], s["admitted"], s["incomplete"], s["expected"]) for s in ledger["spills"]][:2],
-                         [(20, 30, 0, None), (21, 30, 0, None)])
-        self.assertEqual((ledger["spills"][2]["spill"], ledger["spills"][2]["admitted"]), (22, 30))
-
-    def test_a_late_chunk_ahead_of_its_namesake(self):
-        """Most chunks hold a board header, which names the spill: they harm nobody. The last one of a fragment does not: the event
-        that it spoils may be lost, and is then counted, but it is never stored wrong."""
-        self.begin()
-        for number in range(1, 21):
-            self.send(3, number)
-        self.sender.end(3, 20)
-        for number in range(1, 21):
-            if number % 5 != 0:
-                self.send(4, number)
-                continue
-            # All over one port, so that they come in this order: the late chunk; the event but for the chunk of that place; that one.
-            self.sent[4, number], place = self.maker.fragments(4, number), number // 5 - 1
-            late = level2_sender.data_datagrams(self.crates, number, CRATE, self.sent[3, number][CRATE], self.chunk_bytes)[place]
-            crates = self.datagrams(4, number, self.sent[4, number])
-            last = [crates[CRATE].pop(place), crates[CRATE].pop()]
-            self.sender.hold()
-            for datagram in [late, *crates[CRATE], *crates[0], *crates[2], *last]:
-                self.sender.send_to(0, datagram)
-            self.sender.hold()
-        self.sender.end(4, 20)
-        self.daemon.wait_for(lambda s: s["events"]["forwarded"] + s["events"]["incomplete"] == 40, "all events")
-        ledger = self.stop_daemon(self.daemon)
-        self.receiver.stop()
-        if (4, 20) not in self.stored():
-            del self.sent[4, 20]
-            self.assertEqual(nonzero(ledger["fragments"]["malformed"]), {"conflicting_chunks": 1})
-        self.assert_stored(self.sent)
 
 
 if __name__ == "__main__":

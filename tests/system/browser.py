@@ -75,10 +75,6 @@ class Browser:
     def find(self, tag):
         return next(iter(self.in_session("POST", "/element", {"using": "css selector", "value": tag}).values()))
 
-    def press(self, key):
-        keys = [{"type": "keyDown", "value": key}, {"type": "keyUp", "value": key}]
-        self.in_session("POST", "/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": keys}]})
-
     def complaints(self):
         """What the browser's console says of the page."""
         return [line["message"] for line in self.in_session("POST", "/se/log", {"type": "browser"}) if line["level"] in ("SEVERE", "WARNING")]

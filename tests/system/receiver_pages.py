@@ -1,19 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What a receiver shows of itself while a daemon sends to it, and of its log."""
-import contextlib
 import json
-import os
 import re
-import shutil
-import struct
 import subprocess
-import time
 
 import browser
 import harness
-import link_sender
-import own_space
 
 EVENTS = 40
 
@@ -40,21 +33,6 @@ class Watched(harness.SystemTest):
 
 
 class ReceiverPages(Watched):
-    def test_a_node_whose_block_comes_slowly_is_there(self):
-        """It cannot say that it lives before the block is through."""
-        receiver = self.start_watched()
-        with link_sender.LinkSender(harness.HOST, self.ports.receiver) as peer:
-            peer.send(*link_sender.hello(9))
-            self.assertEqual(peer.receive()[0], link_sender.WELCOME)
-            head = link_sender.header(link_sender.BLOCK, 9, 1)
-            peer.send_raw(struct.pack(">BB", link_sender.MORE, len(head)) + head + struct.pack(">BQ", link_sender.LONG, 1 << 20))
-            until = time.monotonic() + 6
-            while time.monotonic() < until:
-                peer.send_raw(bytes(2 << 10))
-                time.sleep(0.05)
-            self.assertNotIn("missing: node 3", receiver.said())
-            receiver.wait_to_say("missing: node 3")  # it sends no more
-
     def test_each_option_may_stand_in_a_file(self):
         """The service's file, with every key in force; the command line comes first."""
         keys = dict(re.findall(r"^#?(\w+) = (.*)$", (harness.HERE.parents[1] / "deploy/receive.toml").read_text(), re.M))
@@ -76,45 +54,9 @@ class ReceiverPages(Watched):
         self.assertIn('"folder":', receiver.said())
         self.assertTrue((self.store / "ledger.json").is_file())
 
-    def test_a_daemon_is_seen_while_it_sends_and_when_it_is_gone(self):
-        receiver, daemon = self.start_watched(), self.start_daemon()
-        self.send(daemon)
-        seen = self.wait_for(lambda s: s["store"]["events"] == EVENTS, "the events on the page")
-        (of_daemon,) = seen["daemons"]
-        self.assertEqual((of_daemon["node"], of_daemon["run"], of_daemon["connected"]), ("3", 7, True))
-        self.assertGreaterEqual(of_daemon["lag"], 0)
-        self.assertEqual(seen["blocks"]["stored"], sum(seen["blocks"].values()))
-        self.assertGreater(seen["disk"]["free"], 0)
-        self.assertIn("<th scope=\"row\">3</th>", self.get("/")[1])
-        self.assertEqual((self.get("/healthz")[0], self.get("/readyz")[0]), (200, 200))
-        if shutil.which("promtool"):
-            checked = subprocess.run(["promtool", "check", "metrics"], input=self.get("/metrics")[1], capture_output=True, text=True)
-            self.assertEqual((checked.returncode, checked.stdout + checked.stderr), (0, ""))
-        for address, wanted, part in (("nowhere", 2, "is not an address like 127.0.0.1:9421"), (f"{harness.HOST}:{self.port}", 69, str(self.port))):
-            code, said = self.run_tool("receive", "--bind", f"tcp://{harness.HOST}:{self.ports.udp}", "--out", self.folder / "b", "--monitor", address)
-            self.assertEqual(code, wanted, said)
-            self.assertIn(part, said)
-        daemon.kill()
-        self.wait_for(lambda s: not s["daemons"][0]["connected"], "a daemon that was killed to be gone")
-        self.assertEqual(receiver.stop(), 0)
-        for line in [line for line in receiver.said().splitlines() if "store: " not in line][:2]:
-            self.assertRegex(line, r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} [+-]\d\d:\d\d info: ")
-
 
 class Ledger(Watched):
-    """A ledger that cannot be written."""
-
-    def test_at_the_start_is_told_and_nothing_is_listened_to(self):
-        ledger = self.store / "ledger.json"
-        self.store.mkdir()
-        for make, why in ((os.mkfifo, "not a regular file"), (os.mkdir, "Is a directory")):
-            with self.subTest(why):
-                make(ledger)
-                receiver = self.start_receiver(listening=False)
-                self.assertEqual(receiver.wait(), 69)
-                self.assertRegex(receiver.said(), f"the ledger: cannot write {ledger}.*{why}")
-                self.assertNotIn("listening", receiver.said())
-                ledger.rename(self.folder / why)
+    """It cannot be written."""
 
     def test_is_a_state_until_it_can_be_written_again_and_no_clean_end(self):
         receiver, daemon = self.start_watched(), self.start_daemon()
@@ -137,25 +79,6 @@ class Ledger(Watched):
         self.stop_daemon(daemon)
         self.assertEqual(receiver.stop(), 1)
         self.assertIn(cannot, receiver.said().split("ledger_fails is over")[1])
-
-    def test_of_a_full_disk_at_the_start_is_a_state(self):
-        disk = self.folder / "disk"
-        disk.mkdir()
-        try:
-            own_space.enter(own_space.MOUNTS)
-            own_space.mount_small_disk(disk, 1 << 20)
-        except PermissionError as e:
-            self.skipTest(f"no right to mount a small file system: {e.strerror}")
-        self.store = disk / "store"
-        self.store.mkdir()
-        other = disk / "other"
-        with contextlib.suppress(OSError):
-            other.write_bytes(bytes(1 << 20))
-        receiver = self.start_watched(0)
-        self.wait_for(lambda s: "ledger_fails" in s["state"]["degraded"], "the state")
-        other.unlink()
-        receiver.wait_to_say("ledger_fails is over")
-        self.assertEqual(receiver.stop(), 0)
 
 
 class InABrowser(browser.InABrowser, Watched):
