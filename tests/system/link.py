@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The daemon's end of the output link against an independent receiver: credit, acknowledgements, hello after every break, heartbeats,
-goodbye. What is not acknowledged is sent again: tests/transport/outbox/forwarder_test.cpp."""
+"""Both ends of the output link against independent peers, written from docs/formats.md and docs/protocol.md: credit, acknowledgements, hello
+after every break, wrong blocks, heartbeats, goodbye. Which rule is for what: forwarder_test, the protocol models."""
 import struct
 import time
 
@@ -12,7 +12,7 @@ from link_receiver import LinkReceiver
 from link_sender import ACKNOWLEDGEMENT, BLOCK, GOODBYE, HEARTBEAT, HELLO, REFUSAL, WELCOME
 
 
-class Line(harness.SystemTest):
+class OfTheDaemon(harness.SystemTest):
     def setUp(self):
         super().setUp()
         self.receiver = LinkReceiver(harness.HOST, self.ports.receiver, harness.PATIENCE)
@@ -138,6 +138,57 @@ class Line(harness.SystemTest):
         self.take_all(last, 120)
         self.assert_all_came()
         self.finish()
+
+
+class OfTheReceiver(harness.SystemTest):
+    def test_hello_blocks_repeats_gaps_heartbeat_and_goodbye(self):
+        receiver = self.start_receiver()
+
+        def connect():
+            return self.enterContext(link_sender.LinkSender(harness.HOST, self.ports.receiver, harness.PATIENCE))
+        peer, session = connect(), 0x1234567890ABCDEF
+
+        def say(kind, sequence=0, body=b""):
+            peer.send(link_sender.header(kind, session, sequence), body)
+
+        def block(sequence, events=1, **wrong):
+            payload = b"".join(struct.pack("<IIIHHIIII", 32, 3, 10 * sequence + i, 1, 0, 0, 0, 0, 0) for i in range(events))  # packed events without fragments
+            return link_sender.block(session, sequence, payload, events, **wrong)
+
+        say(link_sender.HEARTBEAT)
+        kind, its_session, _, _, body = peer.receive()
+        self.assertEqual((kind, its_session, body), (link_sender.REFUSAL, session, b""))
+
+        peer.send(*link_sender.hello(session))
+        kind, its_session, stored, credit, _ = peer.receive()
+        self.assertEqual((kind, its_session, stored), (link_sender.WELCOME, session, 0))
+        self.assertGreater(credit, 0)
+
+        for sequence in (1, 2, 3):
+            say(link_sender.BLOCK, sequence, block(sequence))
+            self.assertEqual(peer.receive()[:3], (link_sender.ACKNOWLEDGEMENT, session, sequence))
+        for what, sequence, body in (("a repeat", 2, block(2)), ("a gap", 5, block(5)),
+                                     ("a wrong payload checksum", 4, block(4, payload_crc=1)),
+                                     ("a flipped bit", 4, block(4)[:70] + b"\xff" + block(4)[71:]),
+                                     ("a block of another number", 4, block(5)),
+                                     ("a cut block", 4, block(4)[:80]), ("no block", 4, b""),
+                                     ("a payload longer than it says", 4, block(4) + bytes(8))):
+            with self.subTest(what):
+                say(link_sender.BLOCK, sequence, body)
+                self.assertEqual(peer.receive()[:3], (link_sender.ACKNOWLEDGEMENT, session, 3))
+        say(link_sender.HEARTBEAT)
+        self.assertEqual(peer.receive()[:3], (link_sender.ACKNOWLEDGEMENT, session, 3))
+
+        # The link breaks; the session continues over another connection.
+        peer.close()
+        peer = connect()
+        peer.send(*link_sender.hello(session, first=2))
+        self.assertEqual(peer.receive()[:3], (link_sender.WELCOME, session, 3))
+        say(link_sender.BLOCK, 4, block(4, events=3))
+        self.assertEqual(peer.receive()[:3], (link_sender.ACKNOWLEDGEMENT, session, 4))
+        say(link_sender.GOODBYE, 4)
+        self.assertEqual(receiver.stop(), 0)
+        self.assertEqual(set(self.stored()), {(3, 10), (3, 20), (3, 30), (3, 40), (3, 41), (3, 42)})
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Only peers that are meant to send get in: keys on the output link, allow-lists on the inputs. Meanwhile the data of the others go
-on, and nothing of them is lost. Too long frames, and strangers by the hundred, are the row R21–22 of tests/fault. Key files of no use are rows of mistakes.py."""
+on, and nothing of them is lost. Key files of no use are rows of mistakes.py."""
 import contextlib
 import socket
 

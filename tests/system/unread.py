@@ -5,12 +5,11 @@ import contextlib
 import os
 import signal
 import subprocess
-import time
 
 import harness
 from harness import connected
 
-FAILED, BAD = 1, 78
+FAILED = 1
 
 
 class Beside(harness.SystemTest):
@@ -64,18 +63,6 @@ class Unread(Beside):
         self.end(receiver, 0)
         self.assert_stored(sent)
 
-    def test_programs_end(self):
-        pipe = self.full_pipe()[1]
-        self.end(self.run_both({}, {"stdout": pipe, "stderr": pipe})[1], 0)
-        self.config.write_text("[no]\nsuch = 1\n")
-        self.assertEqual(self.run_beside("koto-l3d", "--config", self.config, stderr=pipe).wait(harness.PATIENCE), BAD)
-        replay = ("replay", self.write_events(self.make_events(30)), "--to", "udp://127.0.0.1:9", "--rate")
-        self.assertEqual(self.run_beside("koto-l3", *replay, "unlimited", stderr=pipe).wait(harness.PATIENCE), FAILED, "no program took them")
-        tool = self.run_beside("koto-l3", *replay, "0.1ev/s", stdout=pipe, stderr=pipe)
-        time.sleep(1)  # into its first event
-        tool.terminate()
-        self.assertIn(tool.wait(harness.PATIENCE), {FAILED, -signal.SIGTERM})
-
 
 class Gone(Beside):
     """The reader of standard output, of standard error, or of both has gone (`| head`): a write fails, and no signal ends the program
@@ -105,24 +92,6 @@ class Gone(Beside):
         self.run_replay(self.sent)
         self.end(daemon, 0)
         self.end(receiver, FAILED)  # its summary could not be written
-        self.assertEqual(len(self.stored()), 30)
-
-
-class Closed(Beside):
-    """A launcher has closed standard input, output and error."""
-
-    def test_no_file_takes_their_place(self):
-        """It would get the lines of the log."""
-        closed = ("sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh")
-        receiver = self.start_receiver(through=closed, listening=False)
-        daemon = self.keep(harness.Program([*closed, harness.BIN / "koto-l3d", "--config", self.write_config()], self.folder / "daemon.log"))
-        for port in self.ports.receiver, self.ports.monitor:
-            harness.wait_until(lambda: connected((harness.HOST, port)), "both").close()
-        for program in receiver, daemon:
-            self.assertEqual({os.readlink(f"/proc/{program.pid}/fd/{n}") for n in range(3)}, {"/dev/null"})
-        self.run_replay(self.write_events(self.make_events(30)))
-        self.assertEqual(daemon.stop(), 0)
-        self.assertEqual(receiver.stop(), FAILED)  # its summary could not be written
         self.assertEqual(len(self.stored()), 30)
 
 
