@@ -28,37 +28,12 @@ def pack(samples):
 
 
 class Simulation(harness.SystemTest):
-    def simulate(self, name, seed=5):
-        file = self.folder / name
-        code, said = self.run_tool("simulate", file, "--events", "40", "--spills", "2", "--seed", str(seed))
-        self.assertEqual(code, 0, said)
-        return file
-
-    def walk(self, crate, spill, number, fragment):
-        """The stamps of a fragment's boards; fails where it is not section 1 and 2."""
-        self.assertEqual(struct.unpack_from(">I", fragment)[0], 0x3C000000 | number & 0x3FFF)
-        self.assertEqual(struct.unpack_from(">I", fragment, len(fragment) - 4)[0], 0x24000000)
-        self.assertEqual(len(fragment), 8 + 2072 * crate.boards)
-        stamps = set()
-        for i in range(crate.boards):
-            board = fragment[4 + 2072 * i:4 + 2072 * (i + 1)]
-            words = array("H", struct.unpack(">1036H", board))
-            slot = words[4] & 31
-            self.assertEqual(slot, 3 + i)
-            self.assertEqual({w >> 14 for w in words[:6]}, {3})
-            if (crate.number, slot) != (14, 15):
-                self.assertEqual(words[0], 0xC000)
-            self.assertEqual(words[1], 0xC000)
-            self.assertEqual(words[4], 0xC000 | (spill & 0xFF) << 6 | (spill >> 8) << 5 | slot)
-            self.assertEqual(words[5], 0xC000 | number & 0x3FFF)
-            self.assertEqual({w >> 14 for w in words[6:1030]}, {2})
-            self.assertEqual({w >> 12 for w in words[1030:]}, {6})
-            stamps.add((words[2] & 0x3FFF) << 14 | words[3] & 0x3FFF)
-        return stamps
 
     def test_a_simulated_file_is_the_page(self):
-        crates = level2.readout(level2.KOTO)
-        records = list(l2raw.read(self.simulate("sim.l2raw")))
+        crates, file = level2.readout(level2.KOTO), self.folder / "sim.l2raw"
+        code, said = self.run_tool("simulate", file, "--events", "40", "--spills", "2")
+        self.assertEqual(code, 0, said)
+        records = list(l2raw.read(file))
         self.assertEqual([r[2] for r in records], list(range(1, len(records) + 1)))
         kinds = [r[0] for r in records]
         self.assertEqual(kinds[0], HELLO)
@@ -70,7 +45,6 @@ class Simulation(harness.SystemTest):
             if kind == BEGIN:
                 self.assertIsNone(spill)
                 spill, events, last_time = its_spill, 0, 0
-                self.assertEqual(len(body), 16)
             elif kind == END:
                 count, _, cycle = struct.unpack("<IIQ", body)
                 self.assertEqual((its_spill, count), (spill, events))
@@ -84,15 +58,10 @@ class Simulation(harness.SystemTest):
                 self.assertGreaterEqual(time, last_time)
                 last_time = time
                 self.assertEqual(list(fragments), list(range(len(crates))))
-                stamps = set().union(*(self.walk(c, spill, number, fragments[p]) for p, c in enumerate(crates)))
-                # Stamps count 8 ns since the spill began, in 28 bits; the event's time is the same in ns.
-                self.assertTrue(all(abs(8 * s - time % (8 << 28)) < 1000 for s in stamps), (stamps, time))
+                for crate, fragment in zip(crates, fragments.values()):
+                    self.assertEqual(fragment, level2.renamed(fragment, crate.boards, spill, number), "the numbers of its headers")
+                    self.assertEqual(len(fragment), 8 + level2.BOARD_BYTES * crate.boards)
         self.assertIsNone(spill)
-
-    def test_the_same_seed_gives_the_same_bytes(self):
-        one = self.simulate("one.l2raw").read_bytes()
-        self.assertTrue(one == self.simulate("two.l2raw").read_bytes())
-        self.assertFalse(one == self.simulate("three.l2raw", seed=6).read_bytes())
 
 
 class Pack(harness.SystemTest):
@@ -122,18 +91,6 @@ class Pack(harness.SystemTest):
                 code, said = self.run_tool("unpack", packed, back, "--samples", str(samples))
                 self.assertEqual(code, 0, said)
                 self.assertTrue(back.read_bytes() == source.read_bytes())
-
-    def test_the_report_as_json(self):
-        source, packed, back = (self.folder / f"json{end}" for end in (".u16", ".koto", ".back"))
-        source.write_bytes(bytes(64 * 128))  # 64 waveforms of zeros: records of 3 bytes
-        reports = {}
-        for command, arguments in (("pack", (source, packed)), ("unpack", (packed, back))):
-            reports[command] = self.run_for_json(command, *arguments)
-        self.assertEqual((reports["pack"]["bytes_in"], reports["pack"]["bytes_out"]), (64 * 128, 64 * 3))
-        self.assertEqual((reports["unpack"]["bytes_in"], reports["unpack"]["bytes_out"]), (64 * 3, 64 * 128))
-        for report in reports.values():
-            self.assertAlmostEqual(report["ratio"], 128 / 3)
-            self.assertEqual(report.keys(), {"bytes_in", "bytes_out", "ratio", "seconds", "waveform_bytes_per_second"})
 
     def test_the_report_stays_out_of_the_records_on_standard_output(self):
         source = self.folder / "in.u16"

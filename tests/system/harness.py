@@ -4,7 +4,7 @@ own), and bounded waits for conditions instead of sleeps. Whatever a test starts
 killed.
 
 A test program is a file of unittest cases that derive from `SystemTest` and end with `harness.main()`. CTest names the folder
-of the programs in KOTO_L3_BIN; by hand: KOTO_L3_BIN=build/bin tests/system/udp.py [-v] [SystemTest.case]. KOTO_L3_KEEP=1
+of the programs in KOTO_L3_BIN; by hand: KOTO_L3_BIN=build/bin tests/system/link.py [-v] [SystemTest.case]. KOTO_L3_KEEP=1
 keeps the folders. Exit code 77 means that every case was skipped, with the reasons above."""
 import contextlib
 import ctypes

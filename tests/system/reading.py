@@ -1,14 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What the tools read: `info` names and counts each stored file of docs/formats.md, `inspect` shows the samples that were sent, wherever
-an event is found, `verify` compares what was sent with what is stored and with the ledgers. Damage is told with its place, and
---skip-damaged reads what is behind it."""
-import json
+an event is found, `verify` compares the events of a run. The verdicts of `verify` and on ledgers are those of tests/tools/verify, damage of
+stores that of recorded.py."""
 import shutil
-import struct
 
 import harness
-import l2raw
 import level2
 from selection_stage import FAILED, MISSING, RUN, Selecting
 
@@ -49,27 +46,15 @@ class Reading(harness.SystemTest):
         self.assertLessEqual(len(said.splitlines()), 2, said)
 
 
-def samples_in(fragment, crate):
-    """{"CRATE/SLOT/CHANNEL": [sample]} of a fragment whose boards are full."""
-    found, channels = {}, level2.CHANNELS[crate.kind]
-    for i, slot in enumerate(level2.SLOTS[:crate.boards]):
-        words = struct.unpack_from(">1024H", fragment, 4 + i * level2.BOARD_BYTES + 12)
-        for channel in range(channels):
-            found[f"{crate.number}/{slot}/{channel}"] = [w & 0x3FFF for w in words[channel::channels]]
-    return found
-
-
 class Whole(Reading):
     def assert_samples(self, path, number, *more):
         said = self.run_for_json("inspect", path, "--event", f"3/{number}", *map(str, more), "--channel", ",".join(str(c.number) for c in self.crates))
         self.assertEqual((said["spill"], said["event"], said["missing_crates"]), (3, number, []))
-        wanted = {}
-        for crate, fragment in zip(self.crates, self.events[3, number]):
-            wanted |= samples_in(fragment, crate)
+        wanted = dict(level2.waveforms(self.crates, dict(enumerate(self.events[3, number]))))
         self.assertEqual({c["channel"]: c["samples"] for c in said["channels"]}, wanted)
         return said
 
-    def test_level_2_data(self):
+    def test_level_2_data_whole_and_damaged(self):
         said = self.info(self.sent)
         self.assertEqual((said["kind"], said["version"], said["events"], said["damage"]), ("level2", 1, self.EVENTS, []))
         self.assertEqual((said["crates"], said["bytes"]), (len(self.crates), self.sent.stat().st_size))
@@ -82,15 +67,10 @@ class Whole(Reading):
         self.assertEqual(code, 0, said)
         for text in ("spill 3, event 1", "complete", "0/3/4", "2/3/3", "pedestal"):
             self.assertIn(text, said)
-
-    def test_missing_crates_and_malformed_boards_are_named(self):
-        fragments = {p: f for p, f in enumerate(self.events[3, 1]) if p != 1}
-        fragments[2] = b"\0" + fragments[2][1:]
-        l2raw.write(self.sent, self.crates, {3: [fragments]})
-        said = self.run_for_json("inspect", self.sent, "--event", "3/1")
-        self.assertEqual((said["flags"], said["missing_crates"]), (["incomplete"], [1]))
-        self.assertEqual([(c["crate"], c["problem"], len(c["boards"])) for c in said["crates"]],
-                         [(0, None, 3), (2, "crate_header", 0)])
+        data = bytearray(self.sent.read_bytes())
+        data[len(data) // 2] ^= 1
+        self.sent.write_bytes(data)
+        self.assertRegex(self.info(self.sent, FAILED)["damage"][0], r"offset \d+: stream_checksum; the remaining \d+ bytes are not read")
 
     def test_spool_store_and_ledgers(self):
         daemon = self.start_daemon(spool={"use": "always"})
@@ -165,53 +145,6 @@ class Names(Selecting):
 
 
 class Damaged(Reading):
-    """What is behind damage is read if it is asked for, and what is left out is counted."""
-    EVENTS = 30
-
-    def verify(self, *more, code=0):
-        return self.run_for_json("verify", self.sent, self.store, *more, code=code)
-
-    def flip(self, path, place):
-        data = bytearray(path.read_bytes())
-        data[place] ^= 1
-        path.write_bytes(data)
-
-    def test_level_2_data_and_a_store(self):
-        self.assertEqual(self.fill_store(self.EVENTS, outbox={"block": "64 KiB"}).stop(), 0)
-        whole, out, file = self.sent.read_bytes(), self.folder / "out.bin", harness.store_file(self.store)
-        self.flip(self.sent, len(whole) // 2)
-        self.assertRegex(self.info(self.sent, FAILED)["damage"][0], r"offset \d+: stream_checksum; the remaining \d+ bytes are not read")
-        self.assertLess(self.verify(code=FAILED)["events"]["equal"], self.EVENTS - 1)
-        self.sent.write_bytes(whole)
-
-        stored = file.read_bytes()
-        for other, damaged in ((stored[:-1], 1), (stored + b"more", 0)):
-            file.write_bytes(other)
-            code, said = self.run_tool("extract", self.store, out)
-            self.assertEqual(code, FAILED, said)
-            self.assertIn("1 places of the store are damaged", said)
-            self.assertGreaterEqual(self.verify(code=FAILED)["events"]["damaged"], damaged)
-            self.assertEqual(self.verify(code=FAILED)["torn_ends"], 0, "nothing is added to a complete file")
-        file.write_bytes(stored)
-        self.flip(file, len(stored) // 2)
-        self.verify(code=FAILED)
-        said = self.verify("--skip-damaged")
-        self.assertGreater(said["events"]["missing"], 0)
-        self.assertEqual(said["events"]["equal"] + said["events"]["missing"], self.EVENTS)
-        code, text = self.run_tool("extract", self.store, out)
-        self.assertEqual(code, FAILED)
-        self.assertIn("--skip-damaged", text)
-        for _ in range(2):  # it may replace what it wrote
-            code, text = self.run_tool("extract", self.store, out, "--skip-damaged")
-            self.assertEqual(code, 0, text)
-        self.assertIn("1 places of the store are damaged; their events are skipped", text)
-        self.assertIn(f"{said['events']['equal']} events", text)
-        # An event that was never sent is missing beside those in the damaged block, and one that differs is still wrong.
-        self.write_events(self.make_events(self.EVENTS + 1, spill=3, seed=61))
-        self.assertEqual(self.verify("--skip-damaged", code=FAILED)["events"]["missing"], said["events"]["missing"] + 1)
-        self.write_events(self.make_events(self.EVENTS, spill=3, seed=32))
-        self.assertEqual(self.verify("--skip-damaged", code=FAILED)["events"]["different"], said["events"]["equal"])
-
     def test_files_of_a_store_and_a_spool(self):
         folder = self.folder / "spool"
         folder.mkdir()
@@ -234,45 +167,21 @@ class Damaged(Reading):
         self.assertEqual((said["kind"], said["damage"]), ("sidecar", ["it is not a JSON object with a key `sidecar`"]))
 
 
-class Ledgers(Reading):
-    """Every event is stored, and verify says so: what fails is a ledger."""
-
-    def setUp(self):
-        super().setUp()
+class Runs(Reading):
+    def test_of_a_run_among_several(self):
+        """Run 8 sends the same numbers, and loses the last event: run 7 does not make that good, nor is it mixed with it."""
         receiver = self.fill_store()
         self.assertIs(self.run_for_json("verify", self.sent, self.store)["receiver_ledger_final"], False)
         self.assertEqual(receiver.stop(), 0)
         self.assertIs(self.run_for_json("verify", self.sent, self.store)["receiver_ledger_final"], True)
-        self.of_daemon = self.folder / "daemon-ledger.json"
-
-    def verify(self, *ledgers):
-        arguments = ("verify", self.sent, self.store, *(f"--ledger={file}" for file in ledgers))
-        code, said = self.run_tool(*arguments)
-        self.assertIn("every event that was sent is stored", said)
-        self.assertEqual(self.run_for_json(*arguments, code=code)["holds"], code == 0)
-        return code, said
-
-    def test_good_and_wrong_ones(self):
-        other, ledger = self.folder / "other.json", json.loads(self.of_daemon.read_text())
-        self.assertEqual(self.verify(self.of_daemon)[0], 0)
-        other.write_text(json.dumps(ledger | {"run": 8}))
-        for ledgers, text in (((other,), "is of run 8, but its session [0-9a-f]+ is stored with run 7"),
-                              ((self.of_daemon, self.of_daemon), "are of the same start of a daemon")):
-            code, said = self.verify(*ledgers)
-            self.assertEqual(code, FAILED, said)
-            self.assertRegex(said, text)
-        moved = (self.store / "ledger.json").rename(self.folder / "elsewhere.json")
-        self.assertEqual(self.verify(self.of_daemon, moved)[0], 0)
-
-    def test_of_a_run_among_several(self):
-        """Run 8 sends the same numbers, and loses the last event: run 7 does not make that good, nor is it mixed with it."""
-        self.of_daemon.rename(self.folder / "ledger-7.json")
+        of_daemon = self.folder / "daemon-ledger.json"
+        of_daemon.rename(self.folder / "ledger-7.json")
         last = self.EVENTS - 1
         self.assertEqual(self.fill_store(last, clean=False, run={"number": 8}).stop(), 0)
         self.says(FAILED, "runs 7 and 8 are stored with the same event numbers: choose the sent one with --run", "verify", self.sent, self.store)
         self.says(FAILED, "no block of run 9 is stored, only of runs 7 and 8", "verify", self.sent, self.store, "--run", "9")
         self.says(FAILED, f"it holds {self.EVENTS + last} events of spills 3 to 3 of runs 7 and 8", "inspect", self.store, "--run", "7", "--event", "3/99")
-        for choice in (("--run", "8"), ("--ledger", self.of_daemon)):
+        for choice in (("--run", "8"), ("--ledger", of_daemon)):
             said = self.run_for_json("verify", self.sent, self.store, *choice, code=FAILED)
             self.assertEqual((said["runs"], said["runs_not_compared"], said["events"]["missing"], said["events"]["extra"]), ([8], [7], 1, 0))
         for choice in (("--run", "7"), ("--ledger", self.folder / "ledger-7.json")):
@@ -280,20 +189,9 @@ class Ledgers(Reading):
             self.assertEqual((said["runs"], said["events"]["equal"]), ([7], self.EVENTS))
         together = self.run_for_json("verify", self.sent, self.store, "--run", "7", "--run", "8")
         self.assertEqual(together["events"]["repeated"], last, "each start of a daemon got them")
-        code, said = self.run_tool("verify", self.sent, self.store, "--run", "7", "--ledger", self.of_daemon)
+        code, said = self.run_tool("verify", self.sent, self.store, "--run", "7", "--ledger", of_daemon)
         self.assertEqual(code, FAILED, said)
         self.assertIn("is of run 8, which is not compared: leave it out", said)
-
-    def test_of_a_replay_that_failed_early_is_not_the_one_before(self):
-        ledger = self.folder / "replay.json"
-        before = json.dumps(json.loads(self.of_daemon.read_text()) | {"program": "replay"})
-        for code, file in ((FAILED, self.sent), (MISSING, self.folder / "none")):
-            ledger.write_text(before)
-            its_code, said = self.run_tool("replay", file, "--to", f"tcp://{harness.HOST}:{self.ports.tcp}", "--timeout", "0.1", "--ledger", ledger)
-            self.assertEqual(its_code, code, said)
-            self.assertIs(json.loads(ledger.read_text())["clean"], False)
-            self.assertEqual(json.loads(ledger.read_text())["events"]["admitted"], 0)
-        self.assertEqual(self.verify(ledger)[0], FAILED, "it sent nothing")
 
 
 if __name__ == "__main__":

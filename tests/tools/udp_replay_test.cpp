@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replay over loopback into plain sockets. tests/system/replay.py compares the datagrams with
+// Replay over loopback into plain sockets. tests/system/level2_input.py compares the datagrams with
 // docs/formats.md, section 3.
 #include <gtest/gtest.h>
 
