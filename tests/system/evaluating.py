@@ -8,7 +8,6 @@ import subprocess
 import sys
 
 import harness
-from selection_stage import DETECTOR
 
 PAGE = harness.HERE.parents[1] / "docs" / "robustness.md"
 BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -86,17 +85,6 @@ class Evaluating(harness.SystemTest):
         done = subprocess.run([harness.BIN / "koto-l3", *arguments], cwd=self.folder, capture_output=True, text=True, timeout=harness.PATIENCE)
         self.assertEqual(done.returncode, code, done.stderr)
         self.assertIn(message, done.stderr)
-
-    def test_a_cable_map_of_the_built_in_detector_changes_nothing(self):
-        table = run(["cables"], self.folder)
-        self.assertEqual(len(table.splitlines()), 1 + 2716 + 892 + 152)
-        (self.folder / "maps").mkdir()
-        (self.folder / "maps/cables.csv").write_text(table)
-        (self.folder / "d.toml").write_text('cables = "maps/cables.csv"\n' + DETECTOR)
-        run(["simulate", "few.l2raw", "--events", "6"], self.folder)
-        select = ["select", "few.l2raw", "--json"]
-        self.assertEqual(run([*select, "--detector", "d.toml"], self.folder), run(select, self.folder))
-        self.assertEqual(run(["cables", "--detector", "d.toml"], self.folder), table)
 
 
 def update(folder):

@@ -21,23 +21,6 @@ import simulated_constants  # noqa: E402
 SUPPRESSED = DEPLOY / "selection-suppressed.toml"
 EVENTS = 40
 
-OTHERS = """
-[[line]]
-name = "pulses_only"
-trigger = ["six_clusters", "five_clusters"]
-payload = "features"
-[[line]]
-name = "hardly_anything"
-trigger = ["accidental", "minimum_bias"]
-payload = "summary"
-control = 4
-[[line]]
-name = "all_of_it"
-trigger = ["led"]
-[[line]]
-name = "any"
-payload = "summary"
-"""
 
 
 def levels(settings):
@@ -153,35 +136,6 @@ class Payload(Selecting):
         self.assertEqual(out.read_bytes(), b"".join(whole))
         events = self.run_for_json(*reprocess, "--skip-limited")["events"]
         self.assertEqual((events["limited"], events["kept"] + events["rejected"]), (count["suppressed"], count["all"]))
-
-    def test_of_features_and_summaries(self):
-        sent, said, lines, stored, daemon = self.run_of(self.write(OTHERS))
-        count = collections.Counter()
-        for key, event in stored.items():
-            self.assert_payload(event, said[key], lines)
-            count[event.payload.kept] += 1
-            count["control"] += bool(event.payload.control)
-            sample = {n: samples for n, there, samples in self.waveforms(event, sent[key])}
-            board = 0
-            for place, crate in enumerate(self.crates):
-                for slot in level2.SLOTS[:crate.boards]:
-                    self.assertEqual(event.records[place, slot], 0xFFFF if event.payload.kept == "all" else 0)
-                    for pulse in event.pulses[place, slot]:
-                        channel = pulse.row if level2.CHANNELS[crate.kind] == 16 else pulse.row // 4
-                        self.assertEqual(sample[16 * board + channel][pulse.peak_sample], pulse.peak)
-                        self.assertEqual(pulse.flags & 1, 1)
-                        count["pulses"] += 1
-                    board += 1
-        self.assertEqual(count.keys(), {"all", "features", "summary", "control", "pulses"})
-        self.assertGreater(count["pulses"], 50 * count["features"])
-        # A damaged place does not hide that waveforms were left out, nor the other way round.
-        blocks = bytearray(harness.store_file(self.store).read_bytes())
-        blocks[-100] ^= 1
-        harness.store_file(self.store).write_bytes(blocks)
-        code, text = self.run_tool("verify", self.file, self.store, "--ledger", daemon.ledger_file, "--skip-damaged")
-        self.assertEqual(code, 0, text)
-        self.assertIn("the kept parts of all readable events are as they were sent, byte for byte; some events lack waveforms on purpose; "
-                      "the rest is damaged, and was left out", text)
 
 
 class Golden(harness.SystemTest):

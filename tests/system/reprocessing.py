@@ -116,10 +116,7 @@ class Reprocessing(Selecting):
         before, time = made.read_bytes(), made.stat().st_mtime_ns
         self.assertFalse(self.reprocess(*command)["made"])
         self.assertEqual(made.stat().st_mtime_ns, time)
-        for other in (("--selection", "built-in"), ("--selection", menu, "--codec", "strong")):
-            self.assertIn("was not made from this file with these settings", self.reprocess(whole, out, *other, code=FAILED))
-        made.write_bytes(before[:-1])
-        self.assertIn("was not made from this file with these settings", self.reprocess(*command, code=FAILED))
+        self.assertIn("was not made from this file with these settings", self.reprocess(whole, out, "--selection", "built-in", code=FAILED))
         made.unlink()
         self.assertTrue(self.reprocess(*command)["made"])
         self.assertEqual(made.read_bytes(), before)

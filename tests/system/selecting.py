@@ -1,16 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Selection from end to end: what `koto-l3 select` says of a file is what a daemon stores and counts, however the file reaches it."""
-import collections
-import random
+"""Selection from end to end: what `koto-l3 select` says of a file is what a daemon stores and counts, however the file reaches it. What cannot be
+known of an event whose boards are missing: tests/selection/algorithms."""
 import shutil
-import struct
 
 import harness
-import l2raw
-import level2
 import store_reader
-from selection_stage import FAILED, RUN, SELECTION, Selecting, counters_of_boards
+from selection_stage import FAILED, RUN, SELECTION, Selecting
 
 ANOTHER = SELECTION + '[[line]]\nname = "pass_through"\nprescale = 100\ncrystals = [40, inf]\n'
 
@@ -111,15 +107,6 @@ class Chain(Selecting):
             self.assertEqual(sorted(again["events"], key=lambda e: (e["spill"], e["event"])), selected["events"])
             self.assertEqual({**again["total"], "events": 80}, selected["total"])
 
-    def test_a_shadow_menu_is_judged_with_two_frames(self):
-        """Of two, one is in hand while the other is all that is free, where events come slowly."""
-        file = self.simulate(20)
-        self.start_receiver()
-        daemon = self.start_daemon(selection={"lines": "built-in", "shadow": "built-in", "shadow_one_in": 1}, frames={"count": 2, "events": 4})
-        self.run_replay(file, rate="20ev/s")
-        daemon.wait_for(lambda s: sum(s["shadow"]["events"].values()) > 0, "a batch that the shadow menu judges")
-        self.finish(daemon)
-
     def test_each_event_is_decided_by_its_own_run(self):
         """UDP does not say of which run its events are: the daemon and, by the stored events, verify decide by the prescales of its run."""
         file = self.simulate(60)
@@ -134,104 +121,6 @@ class Chain(Selecting):
         self.assertEqual((said["runs"], said["events_hold"]), ([RUN, RUN + 1], True), said)
 
 
-UNKNOWN = """
-[[line]]
-name = "refusing"
-vetoes = "all"
-when_unknown = "refuse"
-[[line]]
-name = "triggered_or_refusing"
-trigger = ["two_clusters"]
-when_unknown = "refuse"
-[[line]]
-name = "opaque"
-undecodable = true
-[[line]]
-name = "all"
-"""
-
-
-class MissingParts(Selecting):
-    BOARD = 2072
-
-    def damage(self, file):
-        """Takes something from most events: the new file, and {(spill, number): (what cannot be known, undecodable)}."""
-        boards, _ = counters_of_boards()
-        spills = self.events_in(file)
-        rng = random.Random(5)
-        expected = {}
-
-        def at(crate, slot):
-            return 4 + self.BOARD * (slot - level2.SLOTS[0])
-
-        def of_boards(crate, slots):
-            return set().union(*(boards.get((crate, slot), set()) for slot in slots))
-
-        def lost_crate(fragments, crate, slot, key):
-            del fragments[crate]
-            return of_boards(crate, level2.SLOTS), False
-
-        def lost_board(fragments, crate, slot, key):
-            f, start = fragments[crate], at(crate, slot)
-            fragments[crate] = f[:start] + f[start + self.BOARD:]
-            return of_boards(crate, [slot]), False
-
-        def damaged_samples(fragments, crate, slot, key):
-            f, start = bytearray(fragments[crate]), at(crate, slot)
-            f[start + 12 + 2 * 500] ^= 0x40
-            fragments[crate] = bytes(f)
-            return of_boards(crate, [slot]), True
-
-        def opaque(fragments, crate, slot, key):
-            f, start = fragments[crate], at(crate, slot)
-            stamp = (struct.unpack_from(">H", f, start + 4)[0] & 0x3FFF) << 14 | struct.unpack_from(">H", f, start + 6)[0] & 0x3FFF
-            fragments[crate] = f[:start] + level2.opaque_board(*key, slot, stamp, rng) + f[start + self.BOARD:]
-            return of_boards(crate, [slot]), True
-
-        def wrong_slot(fragments, crate, slot, key):
-            f, start = bytearray(fragments[crate]), at(crate, slot)
-            f[start + 9] = f[start + 9] & 0xE0 | 30  # there are slots 3 to 18
-            fragments[crate] = bytes(f)
-            return of_boards(crate, level2.SLOTS), True
-
-        ways = [lost_crate, lost_board, damaged_samples, opaque, wrong_slot]
-        places = [(0, 5), (11, 4), (12, 7), (13, 16), (13, 3), (14, 6), (15, 9), (17, 18)]
-        for spill, events in spills.items():
-            for number, fragments in enumerate(events, 1):
-                key = spill, number
-                expected[key] = (set(), False)
-                if number % 6:
-                    way, place = ways[number % 5], places[number % 8]
-                    expected[key] = way(fragments, *place, key)
-        changed = self.folder / "changed.l2raw"
-        l2raw.write(changed, self.crates, spills, run=RUN)
-        return changed, expected
-
-    def test_what_cannot_be_known_of_an_event_is_what_its_missing_boards_carry(self):
-        """What each line then does is that of tests/selection/algorithms/decide_test.cpp."""
-        file, expected = self.damage(self.simulate(80, spills=1))
-        selection = self.write(UNKNOWN)
-        said = self.select(file, selection)
-        reasons = collections.Counter()
-        for e in said["events"]:
-            key = e["spill"], e["event"]
-            unknown, undecodable = expected[key]
-            self.assertEqual(set(e["unknown"]), unknown, key)
-            self.assertEqual("opaque" in e["fired"], undecodable, key)
-            wanted = "unknown" if unknown - {"calorimeter", "trigger"} else "veto" if e["vetoes"] else None
-            self.assertEqual(e["refused"].get("refusing"), wanted, key)
-            wanted = "unknown" if "trigger" in unknown else None if e["trigger"] & 1 else "trigger"
-            self.assertEqual(e["refused"].get("triggered_or_refusing"), wanted, key)
-            reasons.update([*e["refused"].values()])
-        self.assertTrue(reasons["unknown"] and reasons["veto"] and reasons["trigger"] and 0 < reasons["decodable"] < 80, reasons)
-
-        daemon = self.run_daemon(80, selection=selection, file=file, incomplete="forward", frames={"count": 3, "events": 3})
-        self.assertEqual(daemon.status()["events"]["rejected"], 0)
-        self.finish(daemon)
-        packed = store_reader.packed_events_of(self.store)
-        self.assert_summaries(said, packed)
-        code, verdict = self.verify(file, "--selection", selection, "--ledger", daemon.ledger_file)
-        self.assertEqual((code, verdict["holds"]), (0, True), verdict)
 
 
 if __name__ == "__main__":

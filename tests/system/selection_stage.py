@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """What tests of the selection share: files that are simulated for it, the two programs that judge them, and what must agree."""
-import functools
 import tomllib
 
 import harness
@@ -34,28 +33,6 @@ prescale = 3
 """
 
 
-@functools.cache
-def counters_of_boards():
-    """({(crate, slot): counters that have inputs there}, all counters in the order of their bits), from the detector's description."""
-    crates, found = {c.number: c for c in level2.readout(level2.KOTO)}, {}
-    description = tomllib.loads(DETECTOR)
-
-    def claim(first, inputs, what):
-        crate, slot, channel = map(int, first.split("/"))
-        for _ in range(inputs):
-            found.setdefault((crate, slot), set()).add(what)
-            channel += 1
-            if channel == level2.CHANNELS[crates[crate].kind]:
-                channel, slot = 0, slot + 1
-            if slot == level2.SLOTS[0] + crates[crate].boards:
-                crate, slot = crate + 1, level2.SLOTS[0]
-    claim(description["calorimeter"]["first"], 2716, "calorimeter")
-    for veto in description["veto"]:
-        claim(veto["first"], veto["modules"] * veto.get("ends", 1), veto["name"])
-    found.setdefault(tuple(map(int, description["trigger"]["board"].split("/"))), set()).add("trigger")
-    return found, [veto["name"] for veto in description["veto"]]
-
-
 class Selecting(harness.SystemTest):
     crate_lines = level2.KOTO
     crates = level2.readout(level2.KOTO)
@@ -86,14 +63,12 @@ class Selecting(harness.SystemTest):
                 self.assertEqual(number, len(spills[spill]))
         return spills
 
-    def run_daemon(self, events, selection="built-in", file=None, spills=None, frames=None, incomplete="drop",
-                   run=None, **more_of_selection):
+    def run_daemon(self, events, selection="built-in", file=None, spills=None, run=None, **more_of_selection):
         """Sends a file over TCP, or spills over UDP, and gives the daemon when each of so many events is accounted for."""
         self.start_receiver()
         more = {"run": {"number": run}} if run else {}
-        daemon = self.start_daemon(**more, selection={"lines": str(selection), **more_of_selection}, frames=frames or self.frames,
-                                   compute={"backend": "pool", "verify_one_in": 1},
-                                   building={"chunk_bytes": self.chunk_bytes, "incomplete": incomplete})
+        daemon = self.start_daemon(**more, selection={"lines": str(selection), **more_of_selection}, frames=self.frames,
+                                   compute={"backend": "pool", "verify_one_in": 1})
         if file:
             self.run_replay(file)
         else:
@@ -123,7 +98,7 @@ class Selecting(harness.SystemTest):
         kept = {(e["spill"], e["event"]): e for e in said["events"] if e["kept"]}
         self.assertEqual(kept.keys(), packed.keys())
         lines = said["total"]["lines"]
-        counters = counters_of_boards()[1] + [None] * 31
+        counters = [veto["name"] for veto in tomllib.loads(DETECTOR)["veto"]] + [None] * 31
         counters[30:] = ["trigger", "calorimeter"]
 
         def named(mask, names):
