@@ -14,6 +14,7 @@ import stream_sender
 PATTERNS = 64
 PLAIN = 60  # of them; the others have headers and footers that are stored as they are
 SPILLS = 512  # numbers wrap
+HEADER_BYTES = 12  # of a datagram
 UNREADABLE = store_reader.StoreError, struct.error, OverflowError, IndexError
 
 
@@ -140,11 +141,6 @@ def _is_right(sent, key, packed, right):
     return True
 
 
-def stored_events(store, keys):
-    """{key: unpacked event} of those that are wanted."""
-    return {key: store_reader.read_event(packed) for _, key, packed in packed_events(store, False) if key in keys}
-
-
 def stored_order(store):
     """The keys, in the order in which they were stored."""
     return [key for _, key, _ in packed_events(store, False)]
@@ -204,3 +200,48 @@ class Datagrams:
         if fault["length"] == 12 and fault["discriminator"] >> 17:
             return None
         return fault["spill"], self.name(fault["fragment"])[0]
+
+
+class Hits:
+    """What the faults that a relay wrote down may do to events. Level 2 has no checksum of its own: its marks, numbers and lengths are checked,
+    and what is carried comes out as it came."""
+
+    def __init__(self, journal, datagrams):
+        self.lost = set()     # they cannot have been whole in time
+        self.astray = set()   # a datagram that was made to look like one of theirs may have spoiled them
+        self.changed = {}     # key: [(crate place, byte, bit)]
+        for fault in journal.of("dropped", "late"):
+            key = datagrams.event_hit(fault)
+            if key and datagrams.matters(fault["fragment"], fault["chunk"]):
+                self.lost.add(key)
+        for fault in journal.of("damaged"):
+            key, (byte, bit) = datagrams.event_hit(fault), divmod(fault["bit"], 8)
+            if byte >= HEADER_BYTES:
+                place = datagrams.name(fault["fragment"])[1]
+                self.changed.setdefault(key, []).append((place, fault["chunk"] * datagrams.chunk_bytes + byte - HEADER_BYTES, bit))
+                continue
+            fragment, _, discriminator = fault["now"]
+            if fragment:
+                self.astray.add((fault["spill"], datagrams.name(fragment)[0]))
+            if fault["length"] > HEADER_BYTES:
+                self.lost.add(key)
+            elif key:
+                # A trailer that names another spill: the event of this number there is begun too early, and given up before it comes.
+                self.astray |= {key, (discriminator >> 8 & 0x1FF, key[1])}
+        self.may_miss = self.lost | self.astray | self.changed.keys()
+
+    def _as_it_came(self, key, fragments):
+        changed = [bytearray(f) for f in fragments]
+        for place, at, bit in self.changed[key]:
+            changed[place][at] ^= 1 << bit
+        return [bytes(f) for f in changed]
+
+    def faults(self, sent, found, store):
+        """In words, what is not as it must be."""
+        yield from found.faults(self.may_miss, self.astray | self.changed.keys())
+        if stored := self.lost & found.stored:
+            yield f"{len(stored)} events stored though they came neither whole nor right: {sorted(stored)[:6]}"
+        for _, key, packed in packed_events(store, False):
+            if key in self.changed and key not in self.astray:
+                if list(store_reader.read_event(packed).fragments.values()) != self._as_it_came(key, sent.fragments(*key)):
+                    yield f"event {key}, changed on its way, is not stored as it came: {self.changed[key]}"

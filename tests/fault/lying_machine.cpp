@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Preloaded into a program, it makes its machine worse than it is. The file that
-// KOTO_L3_LYING_MACHINE names holds five numbers, which are in force when they are written there:
+// KOTO_L3_LYING_MACHINE names holds four numbers, which are in force when they are written there:
 // by how many seconds the clock of the day is shifted (the steady clocks stay as they are), an
 // errno with which every fsync and fdatasync fails as long as it is not 0, how often one did, and
 // how many bytes more than there are a file system says to be free: a program that looks before it
-// writes is then told only by the write itself, as with quotas or thin volumes. While the fifth is
-// not 0, the file system lacks what some network file systems lack: locks, renames with flags, and
-// flushes of folders.
+// writes is then told only by the write itself, as with quotas or thin volumes.
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
@@ -15,7 +13,6 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/time.h>
 
@@ -26,7 +23,6 @@ struct orders {
   std::atomic<std::int64_t> flush_error;
   std::atomic<std::int64_t> flushes_failed;
   std::atomic<std::int64_t> more_free;
-  std::atomic<std::int64_t> poor;
 };
 
 orders& all() {
@@ -65,27 +61,7 @@ int told(int result, struct statvfs* s) {
 
 } // namespace
 
-extern "C" int fsync(int file) {
-  struct stat found {};
-  if (all().poor != 0 && fstat(file, &found) == 0 && S_ISDIR(found.st_mode)) {
-    errno = EINVAL;
-    return -1;
-  }
-  return flush("fsync", file);
-}
-extern "C" int flock(int file, int how) noexcept {
-  if (all().poor == 0) return real<int(int, int)>("flock")(file, how);
-  errno = EBADF; // as of NFS for a lock of a folder
-  return -1;
-}
-extern "C" int renameat2(int from, const char* old, int to, const char* fresh,
-                         unsigned flags) noexcept {
-  if (all().poor == 0 || flags == 0)
-    return real<int(int, const char*, int, const char*, unsigned)>("renameat2")(from, old, to,
-                                                                                fresh, flags);
-  errno = EINVAL;
-  return -1;
-}
+extern "C" int fsync(int file) { return flush("fsync", file); }
 extern "C" int fdatasync(int file) { return flush("fdatasync", file); }
 extern "C" int statvfs(const char* path, struct statvfs* s) noexcept {
   return told(real<int(const char*, struct statvfs*)>("statvfs")(path, s), s);

@@ -3,13 +3,9 @@
 ends it. The three of most rows:
 
   sender 10.77.1.2 ──── 10.77.1.1 daemon 10.77.2.1 ──── 10.77.2.2 receiver"""
-import array
 import contextlib
-import fcntl
 import json
 import os
-import socket
-import struct
 import subprocess
 
 import own_space
@@ -17,7 +13,6 @@ import own_space
 SENDER, DAEMON, DAEMON_OUT, RECEIVER = "10.77.1.2", "10.77.1.1", "10.77.2.1", "10.77.2.2"
 TO_SENDER, TO_RECEIVER, FAR_END = "to_sender", "to_receiver", "cable"
 MTU = 9216
-_SIOCETHTOOL, _STXCSUM = 0x8946, 0x17
 
 
 def _here():
@@ -72,12 +67,6 @@ class Machines:
         finally:
             own_space.join(self.here)
 
-    def udp_counts(self, at=None):
-        """A machine's own: {"InDatagrams": …, "InCsumErrors": …, "RcvbufErrors": …}"""
-        with self.on(self.here if at is None else at):
-            names, values = [line.split()[1:] for line in open("/proc/net/snmp") if line.startswith("Udp:")]
-        return dict(zip(names, map(int, values)))
-
 
 class Network(Machines):
     """sender ── daemon ── receiver; this process lives on the daemon's."""
@@ -91,13 +80,6 @@ class Network(Machines):
     def pull_cable(self, pulled=True):
         """The one between daemon and receiver, at the receiver's end: the daemon's side loses its carrier, too."""
         self.ip("link", "set", "dev", FAR_END, "down" if pulled else "up", at=self.receiver)
-
-    def compute_checksums(self):
-        """Over a virtual cable a UDP checksum is not computed unless this is asked for: then a changed datagram is refused
-        by the kernel, as one changed on a real cable would be."""
-        with self.on(self.sender), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
-            value = array.array("B", struct.pack("II", _STXCSUM, 0))
-            fcntl.ioctl(s, _SIOCETHTOOL, struct.pack("16sP", FAR_END.encode(), value.buffer_info()[0]))
 
 
 def _new():

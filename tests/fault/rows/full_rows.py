@@ -9,7 +9,7 @@ import time
 import harness
 import own_space
 from breaks import Watch
-from preload import FLUSH_ERROR, FLUSHES_FAILED, MORE_FREE, POOR, LyingMachine
+from preload import FLUSH_ERROR, FLUSHES_FAILED, MORE_FREE, LyingMachine
 from scenario import Scenario, counted
 from table import Row
 
@@ -93,14 +93,6 @@ def some_were_shed(run):
     bounded_memory(run)
 
 
-def flat_memory(run):
-    watch_memory(run)
-    run.wait_for(lambda s: s["spills"] > 1, "a spill")
-    after_a_spill = run.daemon.memory()
-    run.finish_replay()
-    run.findings.check(harness.SANITIZED or run.daemon.memory() < after_a_spill + 1_000_000, "memory grows with every spill")
-
-
 # R10
 
 def wait_for_the_store_to_fail(run, fails):
@@ -120,19 +112,6 @@ def full_stores(run):
         run.findings.inject("times that the store's disk was full", 1)
         run.findings.time("flowing after it", run.wait_for_growth(), 2)
         wait_for_the_store_to_fail(run, False)
-
-
-def refused_until_the_end(run):
-    """The receiver is there: it is not called absent because nobody asks any more."""
-    run.wait_for_growth()
-    fill(run.disk / "other")
-    run.wait_for(lambda s: "receiver_refuses" in s["state"]["degraded"], "a receiver that refuses")
-    run.interrupt_replay()
-    run.stop_daemon()
-    run.findings.check("receiver_absent begins" not in run.daemon.said().split("SIGTERM: draining")[1], "a receiver that refuses is called absent")
-    (run.disk / "other").unlink()
-    run.begin_daemon()
-    run.wait_for_empty_spool()
 
 
 def lying_disk(run):
@@ -161,16 +140,6 @@ def full_spool(run):
 def no_block_was_lost(run):
     run.findings.equal("blocks that the spool lost", run.ledger["events"]["shed"]["spool"], 0)
     run.findings.see("events shed and counted", run.shed)
-
-
-def files_may_not_grow(run):
-    """Beyond the limit the system sends a signal that ends programs, unless they ignore it."""
-    run.daemon.limit("fsize", 200_000)
-    run.wait_for(lambda s: s["spool"]["write_errors"] > 0 and "spool_fails" in s["state"]["degraded"], "a segment that may not grow")
-    run.daemon.wait_to_say("the disk refuses a block of the spool: File too large")
-    run.daemon.limit("fsize", "unlimited")
-    run.finish_replay()
-    run.begin_receiver()
 
 
 def flushes_fail(run):
@@ -207,19 +176,6 @@ def disks_forget(run):
     run.begin_receiver()
 
 
-def poor_file_system(run):
-    receiver_and_daemon_flush(run)
-    run.machine.set(POOR, 1)
-
-
-def complete_files(run):
-    names = sorted(f.name for f in run.store.glob("blocks-*.kl3"))
-    run.findings.check(names and all("-run" in n for n in names), f"files without their complete name: {names}")
-    run.findings.none([line for line in run.receiver.said().splitlines() + run.daemon.said().splitlines() if "cannot" in line or "flush" in line])
-    daemon = run.start_daemon(run.sections["environment"], run={"ledger": f"{run.folder}/ledgers/"}, spool={"folder": ""})
-    run.findings.equal("runs that a first start calls crashed", daemon.metrics()["koto_l3_last_run_crashed"], 0)
-
-
 def receiver_and_daemon_flush(run):
     lying_disk(run)
     run.receiver_environment = run.sections["environment"]
@@ -238,29 +194,20 @@ def memory(plan):
     load = {"events": 5000, "fault": receiver_stopped, "lost": counted, "judge": some_were_shed}
     yield Scenario("a disk", prepare=spool_on_small_disk(DISK, segment="4 MiB", floor=f"{FLOOR} MiB"), daemon=little, rate=plan.pick(4000, 1400), **load)
     yield Scenario("no disk", daemon=little | {"spool": {"folder": ""}}, rate=2000, **load)
-    yield Scenario("spill after spill", fault=flat_memory, spills=plan.pick(5, 50), events=2000, rate=4000, to_the_end=True, judge=bounded_memory,
-                   daemon={"frames": {"count": 8, "events": 256}})
 
 
 def disks(plan):
     soon, small = {"acknowledge_time_limit": "300 ms"}, {"outbox": {"memory": "1 MiB", "block": "64 KiB"}}
     # As many events as the disk holds: the file that fills it is small when it is nearly over.
-    store = {"prepare": store_on_small_disk, "over": "tcp", "daemon": {"outbox": {"block": "32 KiB"}, "forward": soon}, "replay": ("--window", 1)}
-    full = store | {"fault": full_stores, "spills": 1, "events": plan.pick(2000, 4000), "rate": plan.pick(RATE, RATE // 5), "to_the_end": True}
-    yield Scenario("the store's disk", **full)
-    yield Scenario("the store's disk, --sync", **full, receiver=("--sync",))
-    yield Scenario("the store's disk, full until the daemon ends", fault=refused_until_the_end, rate=RATE,
-                   **store | {"daemon": store["daemon"] | {"run": {"drain_time_limit": "2 s"}}})
+    yield Scenario("the store's disk", prepare=store_on_small_disk, fault=full_stores, over="tcp", spills=1, events=plan.pick(2000, 4000),
+                   rate=plan.pick(RATE, RATE // 5), to_the_end=True, replay=("--window", 1), receiver=("--sync",),
+                   daemon={"outbox": {"block": "32 KiB"}, "forward": soon})
     yield Scenario("the spool's disk", prepare=lying_spool(plan.pick(4, 16)), fault=full_spool, rate=2 * RATE,
                    daemon=small | {"frames": {"count": 4, "events": 64}}, lost=counted, judge=no_block_was_lost)
-    yield Scenario("a limit on files", fault=files_may_not_grow, over="tcp", rate=100_000, spills=1, events=3000, to_the_end=True, receiver=None,
-                   daemon=small)
     yield Scenario("a disk that cannot flush", prepare=receiver_and_daemon_flush, fault=flushes_fail, over="tcp", rate=RATE, replay=("--window", 4),
                    receiver=("--sync",), daemon={"outbox": {"block": "32 KiB"}, "spool": {"use": "always", "sync": "on"}, "forward": soon})
     yield Scenario("disks that do not keep what they took", prepare=receiver_and_daemon_flush, fault=disks_forget, over="tcp", rate=RATE,
                    replay=("--window", 4), daemon={"outbox": {"block": "32 KiB"}, "spool": {"use": "always"}, "forward": soon})
-    yield Scenario("a file system without locks, flags and flushes of folders", prepare=poor_file_system, judge=complete_files, over="tcp",
-                   rate=100_000, spills=1, events=2000, to_the_end=True, receiver=("--sync",), daemon={"spool": {"use": "always", "sync": "on"}})
 
 
 ROWS = [Row("R8", "memory is bounded", "RSS ≤ planned + 5 %; then disk, then counted shedding", memory),

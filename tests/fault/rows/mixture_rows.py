@@ -40,13 +40,12 @@ def draw(run):
 def tell(run):
     may_miss = set()
     if run.relay:
-        may_miss = run.hits.lost | run.hits.astray
+        may_miss = run.hits.may_miss
         run.findings.equal("events shed", run.shed, 0)
         run.findings.equal("events forwarded − stored", run.ledger["events"]["forwarded"] - len(run.found.stored), 0)
         run.findings.equal("datagrams received − sent − garbage", run.ledger["datagrams"]["received"] - run.journal.counts["sent"] - run.garbage, 0)
         for what in ("dropped", "doubled", "delayed", "damaged", "late"):
             run.findings.inject(f"datagrams {what}", run.journal.counts[what])
-        run.findings.see("filled with a stray chunk for want of the right one", run.hits.filled_with_strays)
         run.findings.see("events carried with flipped bits, as injected", len(run.found.wrong))
     run.findings.inject("faults of the device", run.device_faults)
     run.findings.inject("events sent", len(run.keys))

@@ -2,21 +2,13 @@
 """R32: the whole readout, 284 boards and 590 kB an event, at a rate that two shared cores carry, with the selection that is shipped. The
 outbox is small, so that what waits for a receiver overflows to the disk. The events that the selection keeps, and no other, must be stored,
 each bit; which these are is computed here from the lines that fired and the hash of docs/formats.md, section 7."""
-import contextlib
-import socket
-
-import harness
 import ledgers
 import level2
-import namespaces
 import store_reader
-import stream_sender
-from rows.full_rows import bounded_memory, watch_memory
 from scenario import Scenario
 from table import Row
 
 RUN, CHUNK = 7, 8000
-SENDERS = 200
 SPILLS = 500  # each of the same events, which are simulated once
 DAEMON = {"frames": {"count": 4, "events": 8}, "outbox": {"memory": "4 MiB", "block": "512 KiB"}, "selection": {"lines": "built-in"},
           "spool": {"segment": "16 MiB", "size": "256 MiB"}}
@@ -74,34 +66,10 @@ def rejected(run):
     return may_miss
 
 
-def bytes_taken(status):
-    return sum(link["bytes"] for link in status["links"] if link["link"] == "tcp")
-
-
-def held_events(run):
-    """Each place at the input over TCP is taken by a sender that holds most of an event; then all go, and others come. Memory stays what was
-    planned."""
-    run.wait_for_growth()
-    watch_memory(run)
-    hello = stream_sender.record(stream_sender.HELLO, 0, 1, stream_sender.hello_body(RUN, run.crates))
-    body = stream_sender.event_body(1, run.sent.fragments(1, 1))
-    most_of_it = hello + stream_sender.record(stream_sender.EVENT, 1, 2, body)[:len(body) * 99 // 100]
-    for _ in range(2):
-        taken = bytes_taken(run.status())
-        with contextlib.ExitStack() as open_ones:
-            with run.network.on(run.network.sender):
-                for _ in range(SENDERS):
-                    open_ones.enter_context(socket.create_connection((namespaces.DAEMON, run.ports.tcp), harness.PATIENCE)).sendall(most_of_it)
-            run.wait_for(lambda s: bytes_taken(s) > taken + SENDERS * len(body) * 9 // 10, "most of an event of each")
-    run.findings.inject("senders that never finish an event", 2 * SENDERS)
-
-
 def readout(plan):
     load = {"spills": SPILLS, "events": plan.pick(16, 64), "prepare": simulated, "lost": rejected}
     yield Scenario("over TCP", over="tcp", rate=150, fault=both_killed, daemon=DAEMON, replay=("--window", 64), **load)
     yield Scenario("over UDP", over="udp", rate=100, fault=both_killed, daemon=DAEMON, **load)
-    yield Scenario("senders that hold events", over="udp", rate=60, fault=held_events, judge=bounded_memory, **load,
-                   daemon=DAEMON | {"tcp": {"max_connections": SENDERS}, "spool": {"folder": ""}})
 
 
 ROWS = [Row("R32", "the whole readout, receiver and daemon killed while events spill", "0 lost over TCP; 590 kB an event", readout)]
