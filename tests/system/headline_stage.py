@@ -193,9 +193,10 @@ class System(harness.Stage):
         self.programs.clear()
         for path in set(self.folder.iterdir()) - {self.disk}:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-        self.beam.set()
+        self.beam.set(on=False)  # half a spill would be a loss
         self.begin_receiver()
         self.begin_daemon()
+        self.beam.set()
 
     def play_row(self, row, times):
         names = {step[1].split()[0].removeprefix("receiver:") for step in row.steps if step[1]}
