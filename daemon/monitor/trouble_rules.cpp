@@ -670,8 +670,12 @@ found outbox_full(const snap& before, const snap& now) {
 found shedding(const snap& before, const snap& now) {
   finding f = warning("");
   if (!add_shed(f, before, now, shed::priority) && !now.parts.sheds) return std::nullopt;
-  f.loses = losing::now; // also between two events
-  f.share = std::max(f.share, ratio(now.this_spill.shed, now.this_spill.admitted));
+  f.loses = losing::now; // also between two events, and when a spill begins
+  const auto shed_lately = rise(count_in(now.lately.events.shed, name_of(shed::priority)),
+                                count_in(now.account.events.shed, name_of(shed::priority)));
+  f.share =
+      std::max({f.share, ratio(now.this_spill.shed, now.this_spill.admitted),
+                ratio(shed_lately, rise(now.lately.events.admitted, now.account.events.admitted))});
   std::uint8_t top = 0;
   for (const line_snapshot& l : now.lines) top = std::max(top, l.priority);
   bool top_is_prescaled = now.lines.empty();
