@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Preloaded into a program, it makes its machine worse than it is. The file that
-// KOTO_L3_LYING_MACHINE names holds four numbers, which are in force when they are written there:
+// KOTO_L3_LYING_MACHINE names holds three numbers, which are in force when they are written there:
 // by how many seconds the clock of the day is shifted (the steady clocks stay as they are), an
-// errno with which every fsync and fdatasync fails as long as it is not 0, how often one did, and
-// how many bytes more than there are a file system says to be free: a program that looks before it
-// writes is then told only by the write itself, as with quotas or thin volumes.
+// errno with which every fsync and fdatasync fails as long as it is not 0, and how often one did.
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
@@ -13,7 +11,6 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/statvfs.h>
 #include <sys/time.h>
 
 namespace {
@@ -22,7 +19,6 @@ struct orders {
   std::atomic<std::int64_t> clock_shift;
   std::atomic<std::int64_t> flush_error;
   std::atomic<std::int64_t> flushes_failed;
-  std::atomic<std::int64_t> more_free;
 };
 
 orders& all() {
@@ -50,25 +46,10 @@ int flush(const char* name, int file) {
   return -1;
 }
 
-int told(int result, struct statvfs* s) {
-  if (result == 0) {
-    const auto more = static_cast<fsblkcnt_t>(all().more_free) / s->f_frsize;
-    s->f_bavail += more;
-    s->f_bfree += more;
-  }
-  return result;
-}
-
 } // namespace
 
 extern "C" int fsync(int file) { return flush("fsync", file); }
 extern "C" int fdatasync(int file) { return flush("fdatasync", file); }
-extern "C" int statvfs(const char* path, struct statvfs* s) noexcept {
-  return told(real<int(const char*, struct statvfs*)>("statvfs")(path, s), s);
-}
-extern "C" int fstatvfs(int file, struct statvfs* s) noexcept {
-  return told(real<int(int, struct statvfs*)>("fstatvfs")(file, s), s);
-}
 
 extern "C" int clock_gettime(clockid_t clock, timespec* t) noexcept {
   static auto* const function = real<int(clockid_t, timespec*)>("clock_gettime");

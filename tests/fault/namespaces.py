@@ -122,10 +122,6 @@ class Rules:
         self._network.run("nft", "-f", "-", at=self._at, input=text)
 
 
-def some(of_1000):
-    return f"numgen random mod 1000 < {of_1000}"
-
-
 def set_of_datagrams(name, these):
     """A set of (fragment id, chunk index); `@th,64,32 . @th,96,32 @name` looks a datagram up in it."""
     elements = ", ".join(f"{fragment:#x} . {chunk:#x}" for fragment, chunk in these)

@@ -9,13 +9,12 @@ import time
 import harness
 import own_space
 from breaks import Watch
-from preload import FLUSH_ERROR, FLUSHES_FAILED, MORE_FREE, LyingMachine
+from preload import FLUSH_ERROR, FLUSHES_FAILED, LyingMachine
 from scenario import Scenario, counted
 from table import Row
 
 DISK, FLOOR = 24, 8  # MiB
 LONGEST_OUTAGE = 1500  # seconds: then the numbers of spills come again
-FULL = "the spool accepts no blocks: no room"  # says the daemon
 RATE = 1000  # events a second
 
 
@@ -114,34 +113,6 @@ def full_stores(run):
         wait_for_the_store_to_fail(run, False)
 
 
-def lying_disk(run):
-    run.machine = LyingMachine(run)
-    run.sections["environment"] = run.machine.environment
-
-
-def full_spool(run):
-    """The receiver is away. The spool has no floor, may grow beyond its disk, and believes that there is room: writes themselves fail, in the
-    middle of a block."""
-    for _ in range(run.plan.pick(1, 3)):
-        run.wait_for_growth()
-        before, complaints = run.daemon.status(), run.daemon.said().count(FULL)
-        run.kill_receiver()
-        run.wait_for(lambda s: shed_in(s) > shed_in(before) + 500 and s["spool"]["write_errors"] > before["spool"]["write_errors"],
-                     "writes that fail, and shedding")
-        harness.wait_until(lambda: run.daemon.said().count(FULL) > complaints, "the daemon to say that there is no room")
-        run.begin_receiver()
-        run.findings.time("flowing after it", run.wait_for_growth(), 2)
-        run.wait_for_empty_spool()
-        run.findings.inject("times that the spool's disk was full", 1)
-    run.findings.see("writes of the spool that failed", run.daemon.status()["spool"]["write_errors"])
-    run.wait_for_growth()
-
-
-def no_block_was_lost(run):
-    run.findings.equal("blocks that the spool lost", run.ledger["events"]["shed"]["spool"], 0)
-    run.findings.see("events shed and counted", run.shed)
-
-
 def flushes_fail(run):
     """Both disks are asked to make each block durable, and say for a while that they could not. The sender must find each event in the
     store, once."""
@@ -176,17 +147,9 @@ def disks_forget(run):
     run.begin_receiver()
 
 
-def receiver_and_daemon_flush(run):
-    lying_disk(run)
-    run.receiver_environment = run.sections["environment"]
-
-
-def lying_spool(mebibytes):
-    def prepare(run):
-        spool_on_small_disk(mebibytes, segment="1 MiB", floor="0 B")(run)
-        lying_disk(run)
-        run.machine.set(MORE_FREE, 1 << 30)
-    return prepare
+def lying_disks(run):
+    run.machine = LyingMachine(run)
+    run.receiver_environment = run.sections["environment"] = run.machine.environment
 
 
 def memory(plan):
@@ -202,11 +165,9 @@ def disks(plan):
     yield Scenario("the store's disk", prepare=store_on_small_disk, fault=full_stores, over="tcp", spills=1, events=plan.pick(2000, 4000),
                    rate=plan.pick(RATE, RATE // 5), to_the_end=True, replay=("--window", 1), receiver=("--sync",),
                    daemon={"outbox": {"block": "32 KiB"}, "forward": soon})
-    yield Scenario("the spool's disk", prepare=lying_spool(plan.pick(4, 16)), fault=full_spool, rate=2 * RATE,
-                   daemon=small | {"frames": {"count": 4, "events": 64}}, lost=counted, judge=no_block_was_lost)
-    yield Scenario("a disk that cannot flush", prepare=receiver_and_daemon_flush, fault=flushes_fail, over="tcp", rate=RATE, replay=("--window", 4),
+    yield Scenario("a disk that cannot flush", prepare=lying_disks, fault=flushes_fail, over="tcp", rate=RATE, replay=("--window", 4),
                    receiver=("--sync",), daemon={"outbox": {"block": "32 KiB"}, "spool": {"use": "always", "sync": "on"}, "forward": soon})
-    yield Scenario("disks that do not keep what they took", prepare=receiver_and_daemon_flush, fault=disks_forget, over="tcp", rate=RATE,
+    yield Scenario("disks that do not keep what they took", prepare=lying_disks, fault=disks_forget, over="tcp", rate=RATE,
                    replay=("--window", 4), daemon={"outbox": {"block": "32 KiB"}, "spool": {"use": "always"}, "forward": soon})
 
 

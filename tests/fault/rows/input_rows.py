@@ -30,14 +30,6 @@ def drop_chosen(of_1000):
     return prepare
 
 
-def loss_is_seen(run):
-    """Datagrams that the kernel dropped, and events that the daemon reports as lost."""
-    dropped = run.input_faults.counts()["dropped"]
-    run.findings.equal("datagrams sent − received − dropped", run.journal.counts["sent"] - run.ledger["datagrams"]["received"] - dropped, 0)
-    run.findings.inject("datagrams dropped", dropped)
-    return dropped
-
-
 def chosen_loss_is_seen(run):
     d, chosen, spills = run.datagrams, run.chosen, run.sent.spills
     hit_events = {d.name(f)[0] for f, chunk in chosen if d.matters(f, chunk)}
@@ -47,26 +39,16 @@ def chosen_loss_is_seen(run):
     nameless = {n for n in hit_events - unseen if not any(d.names_spill(*datagram) for datagram in came[n])}
     lost = {(spill, n) for spill, n in run.sent.keys() if n in hit_events}
     run.findings.equal("events missing − hit", len(run.found.missing ^ lost), 0)
-    run.findings.equal("datagrams dropped", loss_is_seen(run), (len(chosen) + 2) * spills)
+    dropped = run.input_faults.counts()["dropped"]
+    run.findings.equal("datagrams dropped", dropped, (len(chosen) + 2) * spills)
+    run.findings.equal("datagrams sent − received − dropped", run.journal.counts["sent"] - run.ledger["datagrams"]["received"] - dropped, 0)
+    run.findings.inject("datagrams dropped", dropped)
     run.findings.equal("events reported incomplete − hit and seen", run.incomplete - (len(hit_events) - len(unseen | nameless)) * spills, 0)
     late = sum(len(came[n]) for n in nameless) * spills
     run.findings.equal("fragments late − of nameless chunks", run.ledger["fragments"]["late"] - late, 0)
     run.findings.see("events hit by chosen ones, and incomplete", run.incomplete)
     run.findings.see("of which no datagram came", len(unseen) * spills)
     run.findings.see("of which only chunks came that name no spill, counted as late", len(nameless) * spills)
-
-
-def drop_at_random(run):
-    """Ends of spill are not dropped: they say how many events there were."""
-    run.input_faults = namespaces.Rules(run.network, run.network.daemon)
-    run.input_faults.load(f"{ports(run)} @th,64,32 0 accept", f"{ports(run)} {namespaces.some(10)} {{count dropped}} drop")
-
-
-def random_loss_is_seen(run):
-    dropped, reported = loss_is_seen(run), sum(s["expected"] - s["admitted"] for s in run.ledger["spills"])
-    run.findings.equal("events reported as lost − not stored", reported - len(run.found.missing), 0)
-    run.findings.check(0 < reported <= dropped, f"{dropped} datagrams dropped, {reported} events reported as lost")
-    run.findings.see("incomplete by those dropped at random", reported)
 
 
 # R5
@@ -112,20 +94,15 @@ def damaged(run):
     return run.found.missing if earlier else counted(run)
 
 
-
-
 def lost_input(plan):
-    load = {"to_the_end": True, "daemon": PATIENCE, "lost": judged}
-    for of_1000 in plan.pick((20,), (1, 10, 100)):
-        spills, events = plan.pick((1, 1000), (2, SPILL))
-        yield Scenario(f"{of_1000} ‰", prepare=drop_chosen(of_1000), spills=spills, events=events, **load, judge=chosen_loss_is_seen)
-    spills, events = plan.pick((1, 1500), (2, SPILL))
-    yield Scenario("at random", prepare=drop_at_random, spills=spills, events=events, **load, judge=random_loss_is_seen)
+    spills, events = plan.pick((1, 1000), (2, SPILL))
+    return [Scenario(f"{of_1000} ‰", prepare=drop_chosen(of_1000), spills=spills, events=events, to_the_end=True, daemon=PATIENCE, lost=judged,
+                     judge=chosen_loss_is_seen) for of_1000 in plan.pick((20,), (1, 10, 100))]
 
 
 def corrupted(plan):
     """Before the checksum of UDP was computed: what can be seen is refused, the rest is carried as it came. In a spool: checksums find it. In a
-    store: store_test, and tests/system/recorded.py."""
+    store: store_test, and tests/system/selecting.py."""
     spills, events = plan.pick((1, 2000), (10, SPILL))
     yield Scenario("before it", relay={"damage": 0.02}, spills=spills, events=events, to_the_end=True, daemon=PATIENCE, lost=hit, judge=changed_as_seen)
     disk = {"over": "tcp", "rate": 100_000, "spills": 1, "events": 3000, "to_the_end": True, "receiver": None, "exit_code": 1, "judge": loss_is_told}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Daemons that are a farm by a real etcd. One `koto-l3 run start` is for all nodes: all begin the run, or none does, and why is said. What
-goes wrong with etcd or with a node never costs an event that a node has taken. In the long rows leases run out."""
+goes wrong with etcd or with a node never costs an event that a node has taken."""
 import collections
 import json
 import pathlib
@@ -217,40 +217,6 @@ def one_dies_in_between(f, findings, plan):
     findings.see("runs begun on some nodes only", 0)
 
 
-def leases_run_out(f, findings, plan):
-    f.begin()
-    f.begin_run(1)
-    for node in f.nodes:
-        node.relay.held = True
-    findings.inject("leases that ran out", len(f.nodes))
-    harness.wait_until(lambda: not any(k.startswith("members/") for k in f.etcd.keys()), "all leases to run out")
-    for node in f.nodes:
-        f.send(node, 20)
-    for node in f.nodes:
-        node.relay.held = False
-    f.wait_for_members()
-    f.all_in(1)
-    said = [n.daemon.said().count("this node's lease in etcd expired, or etcd lost its data; the node joins again") for n in f.nodes]
-    findings.equal("lines that say so", said, [1] * len(f.nodes))
-    f.begin_run(2)
-    # As slow as it may be, and slower.
-    for node in f.nodes:
-        node.relay.delay = 0.2
-    begun = time.monotonic()
-    f.begin_run(3)
-    findings.time("a start by a slow etcd", time.monotonic() - begun, 20)
-    for node in f.nodes:
-        node.relay.delay = 2
-    findings.inject("an etcd slower than 1.5 s", 1)
-    harness.wait_until(lambda: f.nodes[0].seen()["state"] == "cut_off", "cut_off")
-    f.refused(f.nodes[0].start(), "no answer within 1.5 s")
-    for node in f.nodes:
-        node.relay.delay = 0
-        f.send(node, 20)
-    f.wait_for_members()
-    f.finish()
-
-
 def at_a_border(f, findings, plan):
     """Starts at any moment of spills: no spill is of two runs."""
     f.begin()
@@ -299,5 +265,4 @@ ROWS = [row(*r) for r in (
     ("etcd-cut", 4, one_is_cut_off, "one node cannot reach etcd: no run begins until it is left out; it follows when it is back", "0 missing", True),
     ("etcd-death", 4, one_dies_in_between, "a node, or the one that was asked, dies while a run is prepared: none begins it",
      "0 runs begun on some nodes only", True),
-    ("etcd-leases", 4, leases_run_out, "leases run out while their daemons live, etcd is slow: the run goes on", "0 missing", True),
     ("etcd-border", 4, at_a_border, "runs begin at the border of a spill on all nodes", "no spill of two runs, 0 missing", True))]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A real etcd of a test's own, its keys by the JSON gateway, and a relay in front of it that can be cut, held and slowed down."""
+"""A real etcd of a test's own, its keys by the JSON gateway, and a relay in front of it that can be held."""
 import base64
 import http.client
 import json
@@ -81,7 +81,7 @@ class Relay(threading.Thread):
         super().__init__(daemon=True)
         self.url, self._to = f"http://{harness.HOST}:{port}", to
         self._listener = socket.create_server((harness.HOST, port))
-        self.held, self.delay, self._pairs, self._ended = False, 0, [], False
+        self.held, self._pairs, self._ended = False, [], False
         self.start()
 
     def run(self):
@@ -110,8 +110,6 @@ class Relay(threading.Thread):
             return
         try:
             data = s.recv(1 << 16)
-            if self.delay and s is pair[1]:
-                time.sleep(self.delay)
             if data:
                 pair[s is pair[0]].sendall(data)
                 return
