@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The shifter's page in a browser: what it says in each state, that it can be read by eyes, keys and screen readers, and that it asks
-nobody but its daemon."""
+"""The pages of daemon and receiver in a browser: what they say in each state, that they can be read, and that they ask nobody else."""
 import json
 
 import harness
 import level2
 import selection_stage
-from browser import PHONE, InABrowser
+from browser import DESKTOP, PHONE, InABrowser
 
 MOST_BYTES = 400_000
 
@@ -153,6 +152,40 @@ class Page(InABrowser):
         self.assertEqual(self.browser.in_session("GET", f"/element/{self.browser.find('#state')}/attribute/class"), "idle", "green would be a lie")
         self.assertIn("This page needs JavaScript", self.browser.in_session("GET", f"/element/{self.browser.find('body')}/text"))
         self.keep_screenshot("without-javascript")
+
+
+class Receiver(InABrowser):
+    def wait_to_see(self, part):
+        def seen():
+            return self.browser.run("return document.querySelector('main').innerText")
+        harness.wait_until(lambda: part in seen(), lambda: f"'{part}' on the page, which says: {seen()}")
+
+    def test_it_lives_on_over_deaths_of_daemon_and_receiver(self):
+        """In light, and in the dark on a phone."""
+        self.monitor = harness.Ports().monitor
+
+        def watched():
+            return self.start_receiver("--monitor", f"{harness.HOST}:{self.monitor}")
+        receiver, daemon = watched(), self.start_daemon()
+
+        def assert_readable(name):
+            for size, dark in ((DESKTOP, False), (PHONE, True)):
+                self.browser.look(size, dark)
+                self.assert_readable(f"receiver{name}{'-dark-phone' if dark else ''}")
+        self.send_events(self.udp_sender(daemon), self.make_events(40))
+        self.open(port=self.monitor)
+        self.wait_to_see("event 40 of spill 1")  # sending, or idle on a busy machine
+        assert_readable("")
+        daemon.kill()
+        self.wait_to_see("missing: node 3 of run 7 after event 40 of spill 1")
+        assert_readable("-missing")
+        self.assert_quiet()
+        receiver.kill()
+        self.wait_to_see("no answer from the receiver, last answer")
+        assert_readable("-lost")
+        watched()
+        self.wait_to_see("not heard yet")
+        self.assertEqual(self.browser.run("return document.querySelector('main').className"), "")
 
 
 def samples_of(text):

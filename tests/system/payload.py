@@ -22,7 +22,6 @@ SUPPRESSED = DEPLOY / "selection-suppressed.toml"
 EVENTS = 40
 
 
-
 def levels(settings):
     """(lowest, highest) of a quiet waveform, by input: section 7, from the settings in the stream alone."""
     signals = tomllib.loads(settings.detector)["signals"]
@@ -60,28 +59,24 @@ class Payload(Selecting):
             chosen = line["line"] in said["kept_by"] and store_reader.is_control(RUN, event.spill, event.number, line["id"], p.lines[n][1])
             self.assertEqual(bool(p.control >> n & 1), chosen)
 
-    def run_of(self, selection):
-        """What was sent, what `select` says of the events and of the lines, what is stored, and the daemon that has ended."""
+    def test_of_the_suppressed_menu(self):
         self.file = self.simulate(EVENTS)
         sent = {(spill, n): event for spill, of_spill in self.events_in(self.file).items() for n, event in enumerate(of_spill, 1)}
-        said = self.select(self.file, selection)
-        daemon = self.run_daemon(EVENTS, selection, file=self.file)
+        selected = self.select(self.file, SUPPRESSED)
+        said, lines = {(e["spill"], e["event"]): e for e in selected["events"]}, selected["total"]["lines"]
+        daemon = self.run_daemon(EVENTS, SUPPRESSED, file=self.file)
         m = daemon.metrics()
         self.assertGreater(m["koto_l3_verified_events_total"], 0)
         self.assertEqual(m["koto_l3_wrong_events_total"], 0)
         ledger = self.finish(daemon)
         stored = {(e.spill, e.number): e for e in store_reader.events_of(self.store)}
         packed = store_reader.packed_events_of(self.store)
-        self.assert_summaries(said, packed)
+        self.assert_summaries(selected, packed)
         sizes = collections.Counter()
         for key, event in stored.items():
             sizes[event.payload.kept] += len(packed[key])
         self.assertEqual({k: n for k, n in ledger["bytes"]["payloads"].items() if n}, dict(sizes))
         self.assertEqual(sum(sizes.values()), ledger["bytes"]["out"])
-        return sent, {(e["spill"], e["event"]): e for e in said["events"]}, said["total"]["lines"], stored, daemon
-
-    def test_of_the_suppressed_menu(self):
-        sent, said, lines, stored, daemon = self.run_of(SUPPRESSED)
         told = next(b.settings for b in store_reader.read_store(self.store) if b.settings)
         self.assertEqual((told.selection, told.calibration), (SUPPRESSED.read_text(), None))
         within, count = levels(told), collections.Counter()

@@ -3,11 +3,13 @@
 """Starts that cannot succeed say why and with which exit code; a start after a crash says what it cost; a reload takes what it can. Stops under
 load are the row R17 of tests/fault, wrong configurations rows of mistakes.py."""
 import itertools
+import json
 import pathlib
 import re
 import signal
 import socket
 import struct
+import subprocess
 import time
 
 import harness
@@ -48,6 +50,45 @@ class Start(harness.SystemTest):
         self.start_receiver()
         harness.wait_until(lambda: told() == "STATUS=run 7: receiving, 0 events", "the receiver")
         self.assertEqual(daemon.stop(), 0)
+
+
+class Receiver(harness.SystemTest):
+    def test_each_option_may_stand_in_a_file(self):
+        """The service's file, with every key in force; the command line comes first."""
+        keys = dict(re.findall(r"^#?(\w+) = (.*)$", (harness.HERE.parents[1] / "deploy/receive.toml").read_text(), re.M))
+        told = subprocess.run([harness.BIN / "koto-l3", "receive", "--help"], capture_output=True, text=True, check=True).stdout
+        options = {name.replace("-", "_") for name in re.findall(r"^  --([\w-]+)", told, re.M)} - {"config", "check_config", "elsewhere", "version"}
+        self.assertEqual(set(keys), options)
+        subprocess.run([harness.BIN / "koto-l3", "keys", self.folder / "receiver"], check=True, capture_output=True)
+        keys |= {"bind": f'"tcp://{harness.HOST}:1"', "out": f'"{self.store}"', "monitor": f'"{harness.HOST}:0"',
+                 "secret_key": f'"{self.folder}/receiver.secret"', "allow": f'"{self.folder}/receiver.public"', "json": "true"}
+        file = self.folder / "receive.toml"
+        file.write_text("".join(f"{key} = {value}\n" for key, value in keys.items()))
+        self.assertEqual(self.run_tool("receive", "--config", file, "--check-config"), (0, f"{file}: ok\n"))
+        self.assertFalse(self.store.exists())
+        receiver = self.keep(harness.Program([harness.BIN / "koto-l3", "receive", "--bind", f"tcp://{harness.HOST}:{self.ports.receiver}",
+                                              "--config", file], self.folder / "receiver.log"))
+        receiver.wait_to_say(f"listening on tcp://{harness.HOST}:{self.ports.receiver}, storing in {self.store}")
+        receiver.wait_to_say("monitoring on")
+        self.assertEqual(receiver.stop(), 0)
+        self.assertIn('"folder":', receiver.said())
+        self.assertTrue((self.store / "ledger.json").is_file())
+
+    def test_a_ledger_that_cannot_be_written_is_a_state_and_no_clean_end(self):
+        receiver, daemon, ledger = self.start_receiver(), self.start_daemon(), self.store / "ledger.json"
+        daemon.wait_for(lambda s: s["receiver"]["connected"], "the receiver")
+        for spill in (1, 2):
+            ledger.unlink()
+            ledger.mkdir()
+            self.send_events(self.udp_sender(daemon), self.make_events(40, spill))
+            daemon.wait_for_stored(40 * spill)  # nevertheless
+            receiver.wait_to_say(f"ledger_fails begins: the ledger: cannot write {ledger}: Is a directory")
+            if spill == 1:
+                ledger.rmdir()
+                receiver.wait_to_say("ledger_fails is over")
+                self.assertEqual(json.loads(ledger.read_text())["events"]["forwarded"], 40)
+        self.stop_daemon(daemon)
+        self.assertEqual(receiver.stop(), 1)
 
 
 class AfterACrash(harness.SystemTest):
