@@ -118,7 +118,6 @@ struct fragment_index {
   /// Identifies the content of a fragment, independent of its division into pieces. It covers the
   /// length and the first and last 16 bytes of each board: header, footer and two samples beside
   /// each. It does not cover the bytes between them, nor anything from the first wrong board on.
-  /// from the board on that is wrong.
   std::uint64_t digest = 0;
 };
 

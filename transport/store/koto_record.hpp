@@ -83,7 +83,6 @@ inline void unpack_koto_record(std::span<const std::byte> record, waveform& samp
   const auto lowest = load<std::uint16_t>(&record[1]);
   // Each difference is extracted from the four bytes in which it begins; zeros at the end make that
   // possible for the last ones.
-  // be read alike.
   std::array<std::byte, std::size_t{8} * max_sample_bits + sizeof(std::uint32_t)> differences{};
   std::memcpy(differences.data(), record.data() + koto_head_bytes, std::size_t{8} * width);
   const std::uint32_t mask = (1U << width) - 1;

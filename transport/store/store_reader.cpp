@@ -296,7 +296,6 @@ std::optional<stored_block> store_reader::next() {
     if (!file) continue;
     // Blocks may have come between the two listings. A later reader finds blocks that a receiver
     // adds to this file while it already writes another.
-    // writes another one, too, a later reader finds.
     if (file_) {
       if (auto block = file_->next()) return block;
       damaged_ += damaged_in_file();
