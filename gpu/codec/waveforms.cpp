@@ -45,8 +45,9 @@ std::size_t pack(std::span<const std::uint16_t> samples, std::span<std::byte> ou
   return waveform_codecs().front().pack(samples, out);
 }
 
-unpack_result unpack(std::span<const std::byte> records, std::span<std::uint16_t> samples) {
-  return waveform_codecs().front().unpack(records, samples);
+unpack_result unpack(std::span<const std::byte> records, std::span<std::uint16_t> samples,
+                     store_to where) {
+  return waveform_codecs().front().unpack(records, samples, where);
 }
 
 std::span<const waveform_codec> waveform_codecs() {

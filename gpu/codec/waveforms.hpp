@@ -33,20 +33,28 @@ enum class unpack_status : std::uint8_t {
 struct unpack_result {
   std::size_t records = 0; ///< number of unpacked valid records, 64 samples each
   std::size_t bytes = 0;   ///< length of these records: the next or damaged record begins here
+  std::uint16_t bits = 0;  ///< set in any of their samples
   unpack_status status = unpack_status::done;
 };
+
+/// Where samples go. A store that is not kept in caches does not read its cache line before: it is
+/// faster for many samples that are used much later. `memory` needs an alignment of 16 bytes, or is
+/// `caches`. Other threads see these samples after a fence.
+enum class store_to : std::uint8_t { caches, memory };
 
 /// Unpacks consecutive records until the input ends, `samples` is full, or a record is damaged.
 /// Aborts unless `samples` has room for whole waveforms. It may write to all of `samples`, also
 /// after the samples of valid records.
 [[nodiscard]] unpack_result unpack(std::span<const std::byte> records,
-                                   std::span<std::uint16_t> samples);
+                                   std::span<std::uint16_t> samples,
+                                   store_to where = store_to::caches);
 
 /// pack and unpack for one instruction set, so that tests and benchmarks can compare the sets.
 struct waveform_codec {
   const char* name;
   std::size_t (*pack)(std::span<const std::uint16_t> samples, std::span<std::byte> out);
-  unpack_result (*unpack)(std::span<const std::byte> records, std::span<std::uint16_t> samples);
+  unpack_result (*unpack)(std::span<const std::byte> records, std::span<std::uint16_t> samples,
+                          store_to where);
 };
 
 /// The forms that this processor can run. pack and unpack use the first; the last is portable.

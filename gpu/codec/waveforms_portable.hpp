@@ -50,6 +50,7 @@ inline unpack_result unpack(std::span<const std::byte> records, std::span<std::u
       r.status = unpack_status::sample_too_large;
       return r;
     }
+    for (std::uint32_t i = 0; i < record_samples; ++i) r.bits |= to[i];
     r.bytes += used;
     ++r.records;
   }

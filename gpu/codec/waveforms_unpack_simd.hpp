@@ -76,34 +76,61 @@ HWY_INLINE vector16 load_differences(const std::byte* p, std::uint32_t bits) {
 
 #endif
 
-/// Unpacks the record at p, with N = bits; max_record_bytes must be readable at p. Returns lanes
-/// that are nonzero where a sample exceeds 16 bits.
-HWY_INLINE vector16 unpack_one(const std::byte* p, std::uint32_t bits, std::uint16_t* to) {
+template <store_to where>
+HWY_INLINE void store(vector16 samples, std::uint16_t* to) {
+  if constexpr (where == store_to::caches) {
+    hn::StoreU(samples, d16, to);
+  } else {
+    const hn::FixedTag<std::uint16_t, 8> piece;
+    const hn::FixedTag<std::uint16_t, 16> half;
+    const auto stream = [&](auto both, std::uint16_t* at) HWY_ATTR {
+      hn::Stream(hn::LowerHalf(piece, both), piece, at);
+      hn::Stream(hn::UpperHalf(piece, both), piece, at + 8);
+    };
+#if HWY_TARGET == HWY_AVX2
+    stream(samples, to);
+#else
+    stream(hn::LowerHalf(half, samples), to);
+    stream(hn::UpperHalf(half, samples), to + 16);
+#endif
+  }
+}
+
+/// What was found in samples, lane by lane.
+struct found_samples {
+  vector16 wrapped; ///< not 0: a sample exceeds 16 bits
+  vector16 bits;    ///< set in any of them
+};
+
+/// Unpacks the record at p, with N = bits; max_record_bytes must be readable at p.
+template <store_to where>
+HWY_INLINE void unpack_one(const std::byte* p, std::uint32_t bits, std::uint16_t* to,
+                           found_samples& found) {
   const auto minima = hn::Set(d16, load<std::uint16_t>(p + 1));
-  auto wrapped = hn::Zero(d16);
   for (std::size_t i = 0; i < vectors; ++i) {
     const auto differences =
         load_differences(p + record_head_bytes + i * vector_octets * bits, bits);
     const auto sum = hn::Add(differences, minima);
-    wrapped = hn::Or(wrapped, hn::Xor(sum, hn::SaturatedAdd(differences, minima)));
-    hn::StoreU(sum, d16, to + i * vector_samples);
+    found.wrapped = hn::Or(found.wrapped, hn::Xor(sum, hn::SaturatedAdd(differences, minima)));
+    found.bits = hn::Or(found.bits, sum);
+    store<where>(sum, to + i * vector_samples);
   }
-  return wrapped;
 }
 
-unpack_result unpack_waveforms(std::span<const std::byte> records,
-                               std::span<std::uint16_t> samples) {
+template <store_to where>
+unpack_result unpack_to(std::span<const std::byte> records, std::span<std::uint16_t> samples) {
   const std::byte* p = records.data();
   std::size_t left = records.size(); // from p on
   std::uint16_t* to = samples.data();
   std::uint16_t* const full = to + samples.size() / record_samples * record_samples;
-  auto wrapped = hn::Zero(d16);
+  found_samples found{hn::Zero(d16), hn::Zero(d16)};
   while (to != full && left >= max_record_bytes) {
     prefetch<false>(p, ahead_reading, 2 * cache_line);
-    prefetch<true>(to, ahead_writing, sizeof(std::uint16_t) * record_samples);
+    if constexpr (where == store_to::caches)
+      prefetch<true>(to, ahead_writing, sizeof(std::uint16_t) * record_samples);
     const std::uint32_t bits = load<std::uint8_t>(p);
     if (bits > max_bits) break;
-    wrapped = hn::Or(wrapped, unpack_one(p, bits, to));
+    unpack_one<where>(p, bits, to, found);
     p += record_bytes(bits);
     left -= record_bytes(bits);
     to += record_samples;
@@ -117,24 +144,34 @@ unpack_result unpack_waveforms(std::span<const std::byte> records,
     while (to != full && left != 0) {
       const std::uint32_t bits = load<std::uint8_t>(p);
       if (bits > max_bits || left < record_bytes(bits)) break;
-      wrapped = hn::Or(wrapped, unpack_one(p, bits, to));
+      unpack_one<where>(p, bits, to, found);
       p += record_bytes(bits);
       left -= record_bytes(bits);
       to += record_samples;
     }
   }
   unpack_result r;
-  if (hn::AllTrue(d16, hn::Eq(wrapped, hn::Zero(d16)))) {
+  if (hn::AllTrue(d16, hn::Eq(found.wrapped, hn::Zero(d16)))) {
     r.records = static_cast<std::size_t>(to - samples.data()) / record_samples;
     r.bytes = records.size() - left;
+    std::uint16_t all[vector_samples];
+    hn::StoreU(found.bits, d16, all);
+    for (const std::uint16_t one : all) r.bits |= one;
   } // else the portable form starts over and finds the damaged record
   return portable::unpack(records, samples, r);
+}
+
+unpack_result unpack_waveforms(std::span<const std::byte> records, std::span<std::uint16_t> samples,
+                               store_to where) {
+  const bool aligned = reinterpret_cast<std::uintptr_t>(samples.data()) % 16 == 0;
+  return where == store_to::memory && aligned ? unpack_to<store_to::memory>(records, samples)
+                                              : unpack_to<store_to::caches>(records, samples);
 }
 
 #else
 
 inline unpack_result unpack_waveforms(std::span<const std::byte> records,
-                                      std::span<std::uint16_t> samples) {
+                                      std::span<std::uint16_t> samples, store_to) {
   return portable::unpack(records, samples);
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -53,17 +55,29 @@ struct unpacked {
   samples_type samples; ///< those of the good records
 };
 
-unpacked unpack(const waveform_codec& codec, const bytes& records, std::size_t room) {
+unpacked unpack(const waveform_codec& codec, const bytes& records, std::size_t room,
+                koto::store_to where) {
   const auto in = exactly(records.data(), records.size());
   samples_type out(room * 64 + guard_size, guard_sample);
   unpacked u;
-  u.result = codec.unpack({in.get(), records.size()}, std::span(out).first(room * 64));
+  u.result = codec.unpack({in.get(), records.size()}, std::span(out).first(room * 64), where);
   EXPECT_LE(u.result.records, room);
   EXPECT_LE(u.result.bytes, records.size());
   EXPECT_TRUE(std::all_of(out.begin() + static_cast<std::ptrdiff_t>(room * 64), out.end(),
                           [](std::uint16_t s) { return s == guard_sample; }));
   out.resize(u.result.records * 64);
+  EXPECT_EQ(u.result.bits, std::accumulate(out.begin(), out.end(), 0, std::bit_or<>()));
   u.samples = std::move(out);
+  return u;
+}
+
+/// The same for either place of the samples.
+unpacked unpack(const waveform_codec& codec, const bytes& records, std::size_t room) {
+  unpacked u = unpack(codec, records, room, koto::store_to::caches);
+  const unpacked other = unpack(codec, records, room, koto::store_to::memory);
+  EXPECT_EQ(u.samples, other.samples);
+  EXPECT_EQ(u.result.status, other.result.status);
+  EXPECT_EQ(u.result.bytes, other.result.bytes);
   return u;
 }
 
@@ -142,8 +156,11 @@ TEST_P(waveforms, addresses_need_no_alignment) {
     const auto records = std::span(out).subspan(shift, n);
     ASSERT_TRUE(std::ranges::equal(records, expected));
     std::fill(moved.begin(), moved.end(), guard_sample);
-    ASSERT_EQ(GetParam().unpack(records, std::span(moved).subspan(shift)).records, 32U);
-    ASSERT_TRUE(std::ranges::equal(std::span(moved).subspan(shift), samples));
+    const auto there = std::span(moved).subspan(shift);
+    for (const auto where : {koto::store_to::caches, koto::store_to::memory}) {
+      ASSERT_EQ(GetParam().unpack(records, there, where).records, 32U);
+      ASSERT_TRUE(std::ranges::equal(there, samples));
+    }
   }
 }
 
@@ -226,7 +243,8 @@ TEST_P(waveforms, refuses_to_be_used_wrongly) {
   const auto& codec = GetParam();
   EXPECT_DEATH(std::ignore = codec.pack(std::span(samples).first(127), out), "");
   EXPECT_DEATH(std::ignore = codec.pack(samples, std::span(out).first(out.size() - 1)), "");
-  EXPECT_DEATH(std::ignore = codec.unpack(out, std::span(samples).first(127)), "");
+  EXPECT_DEATH(
+      std::ignore = codec.unpack(out, std::span(samples).first(127), koto::store_to::caches), "");
 }
 
 TEST_P(waveforms, recordings) {
