@@ -96,8 +96,7 @@ std::size_t packed_event_view::data_offset(const packed_event& header) {
 }
 
 std::span<const std::byte> packed_event_view::behind_tables() const {
-  const std::size_t tables = sizeof(packed_event) + header_.fragments * sizeof(packed_fragment) +
-                             std::size_t{header_.boards} * sizeof(packed_board);
+  const std::size_t tables = board_offset(header_.boards);
   return bytes_.subspan(tables, summary_offset() - tables);
 }
 
@@ -107,7 +106,8 @@ std::pair<std::size_t, std::uint32_t> packed_event_view::start_of(std::uint32_t 
   for (std::uint32_t i = 0; i < index; ++i) {
     const packed_fragment before = fragment(i);
     if (before.form == fragment_form::raw) at += before.bytes;
-    for (std::uint32_t j = 0; j < before.boards; ++j) at += board(boards++).bytes;
+    at += bytes_of_boards(boards, boards + before.boards);
+    boards += before.boards;
   }
   return {at, boards};
 }
@@ -184,6 +184,24 @@ bool packed_event_view::is_board(event_payload kept, packed_board board,
   return rest->size() == board_mask_bytes + rows * sizeof(packed_pulse);
 }
 
+/// The length of the data of boards first … end − 1, if they are in adjacent slots, have one form,
+/// and are not raw, as nearly all. A loop without branches, because readers of summaries spend most
+/// of their time here.
+std::optional<std::size_t> packed_event_view::bytes_if_regular(std::uint32_t first,
+                                                               std::uint32_t end) const {
+  if (first == end || (board(first).form & board_raw) != 0) return std::nullopt;
+  const std::byte* const table = bytes_.data() + board_offset(first);
+  const std::uint32_t begin = load<std::uint16_t>(table); // slot and form
+  std::uint32_t differs = 0;
+  std::uint32_t sum = 0;
+  for (std::uint32_t n = 0; n < end - first; ++n) {
+    const auto b = load<std::uint32_t>(table + n * sizeof(packed_board));
+    differs |= b ^ (begin + n);
+    sum += b >> 16;
+  }
+  return (differs & 0xffff) == 0 ? std::optional<std::size_t>(sum) : std::nullopt;
+}
+
 /// All boards have one codec: that of the block, if there is one.
 bool packed_event_view::tables_well_formed(std::optional<codec_id> codec) {
   if (header_.bytes % alignment != 0 || header_.summary_bytes % alignment != 0) return false;
@@ -205,8 +223,19 @@ bool packed_event_view::tables_well_formed(std::optional<codec_id> codec) {
     } else if (f.form == fragment_form::boards) {
       std::size_t original = l2::fragment_header_bytes + l2::fragment_trailer_bytes;
       int last_slot = l2::first_slot - 1;
-      bool rises = true; // few branches: most of the time of a reader of summaries is spent here
-      for (const std::uint32_t end = boards + f.boards; boards < end; ++boards) {
+      bool rises = true;
+      const std::uint32_t end = boards + f.boards;
+      if (const auto bytes = bytes_if_regular(boards, end)) {
+        const packed_board first = board(boards);
+        rises = first.slot > last_slot;
+        last_slot = first.slot + f.boards - 1;
+        forms |= 1U << first.form / 8;
+        limited_boards_ += (first.form & board_limited) != 0 ? f.boards : 0;
+        at += *bytes;
+        original += f.boards * l2::board_bytes;
+        boards = end;
+      }
+      for (; boards < end; ++boards) {
         const packed_board b = board(boards);
         rises &= b.slot > last_slot;
         last_slot = b.slot;
@@ -249,40 +278,51 @@ namespace {
 
 /// Takes the rows at the front of `bytes`, which then begins after them.
 template <class Row>
-std::vector<Row> take(std::span<const std::byte>& bytes, std::size_t count) {
-  std::vector<Row> rows(count);
+void take(std::span<const std::byte>& bytes, std::size_t count, std::vector<Row>& rows) {
+  rows.resize(count);
   for (Row& row : rows) {
     row = load<Row>(bytes.data());
     bytes = bytes.subspan(sizeof(Row));
   }
-  return rows;
 }
 
 } // namespace
 
 std::optional<summary_view> summary_view::parse(std::span<const std::byte> bytes) {
-  if (bytes.size() < sizeof(packed_summary)) return std::nullopt;
   summary_view view;
-  view.head = load<packed_summary>(bytes.data());
-  const packed_summary& h = view.head;
+  return view.read(bytes) ? std::optional(std::move(view)) : std::nullopt;
+}
+
+bool summary_view::read(std::span<const std::byte> bytes) {
+  const auto clear = [this] {
+    head = {};
+    lines.clear();
+    photons.clear();
+    quantities.clear();
+    hits.clear();
+    reasons.clear();
+    return false;
+  };
+  if (bytes.size() < sizeof(packed_summary)) return clear();
+  head = load<packed_summary>(bytes.data());
+  const packed_summary h = head;
   const std::size_t wanted =
       sizeof(packed_summary) + h.lines * sizeof(packed_line) + h.photons * sizeof(photon_summary) +
       h.quantities * sizeof(std::int32_t) + h.hits * sizeof(veto_hit_summary) + h.lines;
   if (h.version != packed_summary{}.version || h.lines > max_lines ||
       h.photons > max_summary_photons || h.hits > max_summary_hits || bytes.size() < wanted)
-    return std::nullopt;
+    return clear();
   bytes = bytes.subspan(sizeof(packed_summary));
-  view.lines = take<packed_line>(bytes, h.lines);
-  view.photons = take<photon_summary>(bytes, h.photons);
+  take(bytes, h.lines, lines);
+  take(bytes, h.photons, photons);
   const auto of_quantities = bytes.first(h.quantities * sizeof(std::int32_t));
   bytes = bytes.subspan(of_quantities.size());
   auto known = of_quantities;
-  view.quantities = take<std::int32_t>(known, std::min<std::size_t>(h.quantities, l3::quantities));
-  view.hits = take<veto_hit_summary>(bytes, h.hits);
-  view.reasons = take<std::uint8_t>(bytes, h.lines);
+  take(known, std::min<std::size_t>(h.quantities, l3::quantities), quantities);
+  take(bytes, h.hits, hits);
+  take(bytes, h.lines, reasons);
   const auto is_zero = [](std::byte b) { return b == std::byte{0}; };
-  if (!std::ranges::all_of(bytes, is_zero)) return std::nullopt;
-  return view;
+  return std::ranges::all_of(bytes, is_zero) || clear();
 }
 
 } // namespace l3

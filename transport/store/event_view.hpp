@@ -71,9 +71,13 @@ public:
                                  index * sizeof(packed_fragment));
   }
   [[nodiscard]] packed_board board(std::uint32_t index) const { ///< counted over all fragments
-    return load<packed_board>(bytes_.data() + sizeof(packed_event) +
-                              header_.fragments * sizeof(packed_fragment) +
-                              index * sizeof(packed_board));
+    return load<packed_board>(bytes_.data() + board_offset(index));
+  }
+  /// Length of the data of boards first … end − 1.
+  [[nodiscard]] std::size_t bytes_of_boards(std::uint32_t first, std::uint32_t end) const {
+    std::size_t sum = 0;
+    for (; first < end; ++first) sum += board(first).bytes;
+    return sum;
   }
   /// Offset of the data of fragment `index`, and the number of boards before it.
   [[nodiscard]] std::pair<std::size_t, std::uint32_t> start_of(std::uint32_t index) const;
@@ -93,6 +97,12 @@ public:
 private:
   packed_event_view() = default;
   [[nodiscard]] bool tables_well_formed(std::optional<codec_id> codec);
+  [[nodiscard]] std::optional<std::size_t> bytes_if_regular(std::uint32_t first,
+                                                            std::uint32_t end) const;
+  [[nodiscard]] std::size_t board_offset(std::uint32_t index) const {
+    return sizeof(packed_event) + header_.fragments * sizeof(packed_fragment) +
+           index * sizeof(packed_board);
+  }
   [[nodiscard]] bool data_well_formed() const;
   [[nodiscard]] bool payload_well_formed() const;
   [[nodiscard]] std::size_t summary_offset() const;
@@ -141,7 +151,7 @@ void fill_absent_words(const packed_event_view& event, std::uint32_t index,
 /// Reads the summary of a packed event (docs/formats.md, section 7): the results of the selection.
 /// A view exists only for complete bytes. Quantities that a later version added are left out.
 struct summary_view {
-  packed_summary head;
+  packed_summary head{};
   std::vector<packed_line> lines; ///< starting with bit 0
   std::vector<photon_summary> photons;
   std::vector<std::int32_t> quantities; ///< in the order of `quantity`
@@ -150,6 +160,8 @@ struct summary_view {
 
   /// Returns nothing if the bytes are no summary of this version.
   [[nodiscard]] static std::optional<summary_view> parse(std::span<const std::byte> bytes);
+  /// The same into this object, whose memory is used again. After false it is empty.
+  bool read(std::span<const std::byte> bytes);
 };
 
 } // namespace l3
