@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pulses of chosen channels as the trigger measures them: measure_pulses runs on the rebuilt
-// packets of the chosen boards. Events that kept features have the pulses themselves.
+// The pulses of chosen channels as the trigger measures them: its own code runs on the samples of
+// the chosen boards. Events that kept features have the pulses themselves.
 #pragma once
 
 #include <cstddef>
@@ -24,26 +24,31 @@ struct pulse_target {
 /// Writes rows without a pulse, and one state for all channels.
 void clear_pulses(const pulse_target& to, std::size_t rows, l3_read_state state);
 
+/// All channels on the boards of these.
+[[nodiscard]] std::vector<channel_address> on_boards_of(std::span<const channel_address> channels,
+                                                        std::uint32_t length);
+
 /// In one thread.
 class pulse_measurer {
 public:
-  pulse_measurer(const loaded_selection& selection, const channel_plan& plan)
-      : selection_(selection), plan_(plan) {}
+  /// `boards`: a plan of on_boards_of() the channels of `plan`.
+  pulse_measurer(const loaded_selection& selection, const channel_plan& plan,
+                 const channel_plan& boards);
 
   /// Writes states and rows over those of clear_pulses(). Returns false if a chosen board is
   /// damaged.
-  bool measure(const packed_event_view& event, const pulse_target& to);
+  bool measure(const packed_event_view& tables, const event_bytes& data, const pulse_target& to);
 
 private:
-  void measure_fragment(const packed_event_view& event, std::uint32_t index,
-                        const pulse_target& to);
-  void write_channel(const channel_plan::chosen& c, std::uint32_t first_input,
-                     std::span<const packed_pulse> rows, l3_read_state state, std::uint32_t present,
-                     const pulse_target& to);
+  void measure_board(std::uint32_t place, packed_board form, std::span<const std::byte> features,
+                     const channel_plan::board& chosen, const pulse_target& to);
 
   const loaded_selection& selection_;
   const channel_plan& plan_;
-  std::vector<std::byte> fragment_;
+  const channel_plan& boards_;
+  std::vector<std::uint16_t> samples_;
+  std::vector<std::uint8_t> states_;
+  std::vector<std::uint32_t> columns_; ///< of the channels of `plan` in that of `boards`
 };
 
 } // namespace l3::reading

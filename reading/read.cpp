@@ -5,10 +5,10 @@
 #pragma GCC visibility pop
 
 #include <algorithm>
+#include <atomic>
 #include <exception>
 #include <new>
 #include <numeric>
-#include <optional>
 #include <stdexcept>
 #include <thread>
 
@@ -108,61 +108,37 @@ std::span<const channel_address> channels_at(const std::uint8_t* channels, std::
   return {reinterpret_cast<const channel_address*>(channels), n};
 }
 
-void mark_damaged(std::span<std::uint8_t> state) {
-  std::ranges::fill(state, std::uint8_t{L3_READ_DAMAGED});
-}
-
-/// Whether waveforms of the unit can be read. Unless a call wants few of the boards, it reads and
-/// verifies the whole unit; of a verified one, only if it wants most of it. `boards`: which part of
-/// an event's boards it wants.
-bool open_unit(payload_reader& in, const unit& u, std::uint64_t events, double boards) {
+/// Whether a call reads and verifies the whole unit: unless it wants few of the boards; a verified
+/// unit, only if it wants most of it. `boards`: which part of an event's boards it wants.
+bool reads_all(const unit& u, std::uint64_t events, double boards) {
   constexpr double few = 1.0 / 8;
   constexpr double most = 1.0 / 2;
-  if (!in.may_read(u)) return false;
   const double part = boards * static_cast<double>(events) / u.events;
-  const bool whole = u.checked == unit::sum::right ? part >= most : boards >= few;
-  return !whole || in.load(u);
+  return u.checked == unit::sum::right ? part >= most : boards >= few;
 }
 
-/// Returns false if the event is damaged, and reports that.
-bool read_samples(payload_reader& in, const unit& u, std::uint32_t index, const readout& crates,
-                  const channel_plan& plan, const event_target& to) {
-  bool good = false;
-  if (u.spill) {
-    good = decode_record(u, in.part(u, 0, u.bytes), crates, plan, to);
-  } else {
-    const auto [at, length] = in.place(u, index);
-    const auto tables = packed_event_view::parse_tables(in.front(u, index), u.codec);
-    if (tables)
-      good = decode_event(*tables, {in, u, at}, plan, to);
-    else
-      mark_damaged(to.state), std::ranges::fill(to.samples, std::uint16_t{0});
-    if (length == 0) return false; // reported with its block
+/// Reads waveforms of events i … j − 1 of the range, which are in one unit, and returns how many
+/// are damaged. read(place in the range, index in the unit) returns false for damage, clear(place)
+/// marks an event as damaged.
+template <class Read, class Clear>
+std::int64_t read_waveforms(payload_reader& in, const unit& u, const l3_read_range& range,
+                            std::uint64_t i, std::uint64_t j, double boards, const Read& read,
+                            const Clear& clear) {
+  const bool may_read = in.may_read(u);
+  const bool all = may_read && reads_all(u, j - i, boards);
+  if (all) in.begin(u);
+  std::vector<std::uint32_t> damaged;
+  for (std::uint64_t n = i; may_read && n < j; ++n)
+    if (const std::uint32_t index = index_in(u, range, n); !read(n, index))
+      damaged.push_back(index);
+  if (!may_read || (all && !in.load(u))) {
+    for (std::uint64_t n = i; n < j; ++n) clear(n);
+    return static_cast<std::int64_t>(j - i);
   }
-  if (!good) in.from().report(u, "an event of this block is damaged", 1);
-  return good;
-}
-
-bool read_pulses(payload_reader& in, const unit& u, std::uint32_t index, pulse_measurer& by,
-                 const pulse_target& to) {
-  const auto [at, length] = in.place(u, index);
-  if (length == 0) return false;
-  const auto event = packed_event_view::parse(in.part(u, at, length), u.codec);
-  if (event && by.measure(*event, to)) return true;
-  in.from().report(u, "an event of this block is damaged", 1);
-  return false;
-}
-
-/// Calls f(reader, unit, place in the range, plan) for each event.
-template <class F>
-std::int64_t for_events(const stored_data& from, const l3_read_range& range, int threads,
-                        const F& f) {
-  return for_units(from, range, threads,
-                   [&](payload_reader& in, const unit& u, std::uint64_t i, std::uint64_t end) {
-                     std::int64_t damaged = 0;
-                     for (; i < end; ++i) damaged += f(in, u, i) ? 0 : 1;
-                     return damaged;
-                   });
+  for (const std::uint32_t index : damaged)
+    if (in.place(u, index).bytes != 0) // else it is reported with its block
+      in.from().report(u, "an event of this block is damaged", 1);
+  return static_cast<std::int64_t>(damaged.size());
 }
 
 } // namespace
@@ -216,14 +192,18 @@ std::int64_t l3_read_rows(const l3_reader* reader, l3_read_table table, const l3
     constexpr std::size_t of_index = 4; // session, run, node, settings
     const std::span wanted(columns, fields_of(table).size());
     const bool reads = wants_any(wanted.subspan(of_index));
-    return for_events(from, *range, threads,
-                      [&](payload_reader& in, const unit& u, std::uint64_t i) {
-                        event_row row;
-                        row.in = &u;
-                        if (reads) row = read_event(in, u, index_in(u, *range, i));
-                        write_event(from, row, i, columns);
-                        return !row.damaged;
-                      });
+    return for_units(from, *range, threads,
+                     [&](payload_reader& in, const unit& u, std::uint64_t i, std::uint64_t end) {
+                       event_row row;
+                       row.in = &u;
+                       std::int64_t damaged = 0;
+                       for (; i < end; ++i) {
+                         if (reads) read_event(in, u, index_in(u, *range, i), row);
+                         write_event(from, row, i, columns);
+                         damaged += row.damaged ? 1 : 0;
+                       }
+                       return damaged;
+                     });
   });
 }
 
@@ -234,18 +214,19 @@ std::int64_t l3_read_lists(const l3_reader* reader, l3_read_table table, const l
     const stored_data& from = reader->data;
     if (table != L3_READ_PHOTONS && table != L3_READ_HITS && table != L3_READ_DECISIONS)
       throw std::invalid_argument("this table has no lists");
-    // Each event is read once, in chunks whose rows fit into memory.
-    constexpr std::uint64_t chunk = 4096;
+    // Each event is read once, in chunks whose rows fit into the caches of one thread.
+    const std::uint64_t chunk = threads == 1 ? 256 : 8192;
     std::vector<event_row> rows;
     offsets[0] = 0;
     for (std::uint64_t begin = 0; begin < range->count; begin += chunk) {
       const l3_read_range part{range->first + begin, std::min(chunk, range->count - begin),
                                range->rows == nullptr ? nullptr : range->rows + begin};
-      rows.resize(part.count);
-      for_events(from, part, threads, [&](payload_reader& in, const unit& u, std::uint64_t i) {
-        rows[i] = read_event(in, u, index_in(u, part, i));
-        return true;
-      });
+      if (rows.size() < part.count) rows.resize(part.count);
+      for_units(from, part, threads,
+                [&](payload_reader& in, const unit& u, std::uint64_t i, std::uint64_t end) {
+                  for (; i < end; ++i) read_event(in, u, index_in(u, part, i), rows[i]);
+                  return 0;
+                });
       for (std::uint64_t i = 0; i < part.count; ++i) {
         std::uint64_t* const at = offsets + begin + i;
         at[1] = at[0] + list_size(rows[i], table);
@@ -273,23 +254,32 @@ std::int64_t l3_read_samples(const l3_reader* reader, const l3_read_range* range
   return guarded(std::int64_t{-1}, [&] {
     const stored_data& from = reader->data;
     const call_plans plans(from, channels_at(channels, n_channels), length);
+    constexpr std::size_t caches = std::size_t{32} << 20; // a third-level cache
+    const std::size_t all_bytes = range->count * n_channels * length * sizeof *samples;
+    const auto where = all_bytes > caches ? l3::koto::store_to::memory : l3::koto::store_to::caches;
     const auto decode = [&](payload_reader& in, const unit& u, std::uint64_t i, std::uint64_t end) {
       const channel_plan& plan = plans.of(from, u);
       const l3::readout& crates = from.settings()[from.settings_of(u)].crates();
+      const auto to = [&](std::uint64_t n) -> event_target {
+        return {{samples + n * n_channels * length, n_channels * length},
+                {state + n * n_channels, n_channels},
+                where};
+      };
+      const auto clear = [&](std::uint64_t n) {
+        std::ranges::fill(to(n).state, std::uint8_t{L3_READ_DAMAGED});
+        std::ranges::fill(to(n).samples, std::uint16_t{0});
+      };
+      const auto read = [&](std::uint64_t n, std::uint32_t index) {
+        const event_place place = in.place(u, index);
+        if (u.spill) return decode_record(u, in.part(u, 0, u.bytes), crates, plan, to(n));
+        const auto tables = in.tables(u, index);
+        if (tables) return decode_event(*tables, {in, u, place.at}, plan, to(n));
+        clear(n);
+        return false;
+      };
       const double boards = u.spill ? 1 : static_cast<double>(plan.boards()) / crates.boards();
-      const bool readable = open_unit(in, u, end - i, boards);
-      std::int64_t damaged = 0;
-      for (; i < end; ++i) {
-        const event_target to{{samples + i * n_channels * length, n_channels * length},
-                              {state + i * n_channels, n_channels}};
-        if (readable) {
-          damaged += read_samples(in, u, index_in(u, *range, i), crates, plan, to) ? 0 : 1;
-        } else {
-          mark_damaged(to.state);
-          std::ranges::fill(to.samples, std::uint16_t{0});
-          ++damaged;
-        }
-      }
+      const std::int64_t damaged = read_waveforms(in, u, *range, i, end, boards, read, clear);
+      std::atomic_thread_fence(std::memory_order_seq_cst); // of store_to::memory
       return damaged;
     };
     return for_units(from, *range, threads, decode);
@@ -302,23 +292,32 @@ std::int64_t l3_read_pulses(const l3_reader* reader, const l3_read_range* range,
                             int threads) {
   return guarded(std::int64_t{-1}, [&] {
     const stored_data& from = reader->data;
-    const call_plans plans(from, channels_at(channels, n_channels), length);
+    const auto wanted = channels_at(channels, n_channels);
+    const call_plans plans(from, wanted, length);
+    const call_plans whole_boards(from, on_boards_of(wanted, length), length);
     const std::size_t rows = n_channels * (length / l3::l2::waveform_samples);
     const auto measure = [&](payload_reader& in, const unit& u, std::uint64_t i,
-                             std::uint64_t end) {
-      const l3::loaded_selection* const selection =
-          from.settings()[from.settings_of(u)].selection();
-      const bool readable = selection != nullptr && open_unit(in, u, end - i, 1);
-      std::optional<pulse_measurer> by;
-      if (readable) by.emplace(*selection, plans.of(from, u));
-      std::int64_t damaged = 0;
-      for (; i < end; ++i) {
-        const pulse_target to{columns, i * rows, {state + i * n_channels, n_channels}};
-        clear_pulses(to, rows, selection == nullptr ? L3_READ_NO_SETTINGS : L3_READ_DAMAGED);
-        const bool good = readable && read_pulses(in, u, index_in(u, *range, i), *by, to);
-        damaged += good || selection == nullptr ? 0 : 1;
+                             std::uint64_t end) -> std::int64_t {
+      const loaded_settings& settings = from.settings()[from.settings_of(u)];
+      const l3::loaded_selection* const selection = settings.selection();
+      const auto to = [&](std::uint64_t n) -> pulse_target {
+        return {columns, n * rows, {state + n * n_channels, n_channels}};
+      };
+      const auto clear = [&](std::uint64_t n) { clear_pulses(to(n), rows, L3_READ_DAMAGED); };
+      if (selection == nullptr) {
+        for (; i < end; ++i) clear_pulses(to(i), rows, L3_READ_NO_SETTINGS);
+        return 0;
       }
-      return damaged;
+      const channel_plan& plan = plans.of(from, u);
+      pulse_measurer by(*selection, plan, whole_boards.of(from, u));
+      const auto read = [&](std::uint64_t n, std::uint32_t index) {
+        clear(n);
+        const event_place place = in.place(u, index);
+        const auto tables = in.tables(u, index);
+        return tables && by.measure(*tables, {in, u, place.at}, to(n));
+      };
+      const double boards = static_cast<double>(plan.boards()) / settings.crates().boards();
+      return read_waveforms(in, u, *range, i, end, boards, read, clear);
     };
     return for_units(from, *range, threads, measure);
   });

@@ -269,14 +269,33 @@ bool payload_reader::read(const unit& u, std::uint32_t at, std::span<std::byte> 
   return !error;
 }
 
-bool payload_reader::load_quietly(const unit& u) {
-  if (loaded_ == &u) return true;
-  loaded_ = nullptr;
-  payload_.resize(u.bytes);
-  if (!read(u, 0, payload_)) return false;
-  if (u.checked != unit::sum::right && crc32c(payload_) != u.crc) return false;
+void payload_reader::begin(const unit& u) {
+  if (loaded_ == &u) return;
   loaded_ = &u;
+  begun_ = true;
+  if (payload_.size() < u.bytes) payload_.resize(u.bytes);
+  filled_ = crc_ = 0;
+  places_.clear();
+}
+
+/// Reads the unit that was begun up to this place, at least. Returns false if the file ends before.
+bool payload_reader::fill(const unit& u, std::uint32_t end) {
+  constexpr std::uint32_t step = 128U << 10; // a part of the second-level cache
+  while (filled_ < end) {
+    const auto part = std::span(payload_).subspan(filled_, std::min(u.bytes - filled_, step));
+    if (!read(u, filled_, part)) return false;
+    if (u.checked != unit::sum::right) crc_ = crc32c(part, crc_);
+    filled_ += static_cast<std::uint32_t>(part.size());
+  }
   return true;
+}
+
+bool payload_reader::load_quietly(const unit& u) {
+  begin(u);
+  begun_ = false;
+  if (fill(u, u.bytes) && (u.checked == unit::sum::right || crc_ == u.crc)) return true;
+  loaded_ = nullptr;
+  return false;
 }
 
 bool payload_reader::load(const unit& u) {
@@ -293,55 +312,74 @@ bool payload_reader::load(const unit& u) {
 std::span<const std::byte> payload_reader::part(const unit& u, std::uint32_t at,
                                                 std::uint32_t bytes,
                                                 std::vector<std::byte>& buffer) {
-  if (loaded_ == &u) return std::span<const std::byte>(payload_).subspan(at, bytes);
+  if (loaded_ == &u) {
+    if (!fill(u, at + bytes)) return {};
+    return std::span<const std::byte>(payload_).subspan(at, bytes);
+  }
   if (buffer.size() < bytes) buffer.resize(bytes);
   const auto to = std::span(buffer).first(bytes);
   return read(u, at, to) ? to : std::span<std::byte>();
 }
 
-/// The front of an event of at most so many bytes: of a length that was right for the one before.
-std::span<const std::byte> payload_reader::read_front(const unit& u, std::uint32_t at,
-                                                      std::uint32_t most) {
-  const auto front = part(u, at, std::min(most, front_bytes_), front_);
-  if (front.size() < sizeof(packed_event)) return {};
+/// The bytes of the event that begins here, up to the end of its tables or a bit further; empty if
+/// none begins here. The first read takes as many as the event before needed.
+std::span<const std::byte> payload_reader::front(const unit& u, std::uint32_t at) {
+  const std::uint32_t left = u.event_bytes - at;
+  if (left < sizeof(packed_event)) return {};
+  const auto front = part(u, at, std::min(left, front_bytes_), front_);
+  if (front.empty()) return {};
   const auto head = l3::load<packed_event>(front.data());
-  const auto wanted = packed_event_view::data_offset(head);
-  front_bytes_ = static_cast<std::uint32_t>(std::min<std::size_t>(wanted, most) + 512);
-  if (wanted <= front.size() || wanted > most || wanted > head.bytes)
-    return front.first(std::min<std::size_t>(front.size(), std::max<std::size_t>(wanted, 32)));
-  return part(u, at, static_cast<std::uint32_t>(wanted), front_);
+  if (head.bytes < sizeof(packed_event) || head.bytes > left) return {};
+  const auto wanted = static_cast<std::uint32_t>(
+      std::min<std::size_t>(packed_event_view::data_offset(head), head.bytes));
+  front_bytes_ = wanted + 256; // events of a run have about the same tables
+  return wanted <= front.size() ? front.first(wanted) : part(u, at, wanted, front_);
 }
 
 void payload_reader::walk(const unit& u) {
-  std::vector<std::uint32_t> places{0};
+  std::vector<event_place> places;
   std::vector<std::byte> fronts;
-  std::vector<std::uint32_t> front_places{0};
-  if (u.spill) {
-    places.push_back(u.bytes);
-  } else {
-    while (places.size() <= u.events) {
-      const std::uint32_t at = places.back();
-      const std::uint32_t left = u.event_bytes - at;
-      if (left < sizeof(packed_event)) break;
-      const auto front = read_front(u, at, left);
-      if (front.empty()) break;
-      const auto length = l3::load<std::uint32_t>(front.data());
-      if (length < sizeof(packed_event) || length > left) break;
-      places.push_back(at + length);
-      fronts.insert(fronts.end(), front.begin(), front.end());
-      front_places.push_back(static_cast<std::uint32_t>(fronts.size()));
+  std::vector<std::size_t> ends;
+  for (std::uint32_t at = 0; places.size() < u.events; at += places.back().bytes) {
+    const auto bytes = front(u, at);
+    if (bytes.empty()) break;
+    if (places.empty()) {
+      const std::size_t most = u.event_bytes / sizeof(packed_event);
+      places.reserve(std::min<std::size_t>(u.events, most));
+      fronts.reserve(std::min<std::size_t>(std::size_t{u.events} * front_bytes_, u.event_bytes));
     }
-    const std::uint64_t there = places.size() - 1;
-    if (there != u.events || places.back() != u.event_bytes)
-      from_.report(u, "this block has not the events that its header says", u.events - there);
+    places.push_back({at, l3::load<packed_event>(bytes.data()).bytes});
+    fronts.insert(fronts.end(), bytes.begin(), bytes.end());
+    ends.push_back(fronts.size());
   }
-  fronts.shrink_to_fit();
-  if (from_.has_room(fronts.size())) u.fronts = std::move(fronts);
-  u.front_places = std::move(front_places);
+  const std::size_t there = places.size();
+  if (there != u.events || places.empty() ||
+      places.back().at + places.back().bytes != u.event_bytes)
+    from_.report(u, "this block has not the events that its header says", u.events - there);
+  if (from_.has_room(fronts.capacity() + there * sizeof u.tables[0])) {
+    u.fronts = std::move(fronts);
+    u.tables.reserve(there);
+    std::size_t begin = 0;
+    for (const std::size_t end : ends) {
+      const auto of_event = std::span<const std::byte>(u.fronts).subspan(begin, end - begin);
+      u.tables.push_back(packed_event_view::parse_tables(of_event, u.codec));
+      begin = end;
+    }
+  }
   u.places = std::move(places);
 }
 
-std::pair<std::uint32_t, std::uint32_t> payload_reader::place(const unit& u, std::uint32_t index) {
+event_place payload_reader::place(const unit& u, std::uint32_t index) {
+  if (u.spill) return {0, u.bytes};
+  if (is_begun(u)) {
+    while (places_.size() <= index) {
+      const std::uint32_t at = places_.empty() ? 0 : places_.back().at + places_.back().bytes;
+      const auto bytes = front(u, at);
+      if (bytes.empty()) return {};
+      places_.push_back({at, l3::load<packed_event>(bytes.data()).bytes});
+    }
+    return places_[index];
+  }
   if (!u.walked.load(std::memory_order_acquire)) {
     const std::lock_guard alone(u.walking);
     if (!u.walked.load(std::memory_order_relaxed)) {
@@ -349,16 +387,14 @@ std::pair<std::uint32_t, std::uint32_t> payload_reader::place(const unit& u, std
       u.walked.store(true, std::memory_order_release);
     }
   }
-  if (index + 1 >= u.places.size()) return {0, 0};
-  return {u.places[index], u.places[index + 1] - u.places[index]};
+  return index < u.places.size() ? u.places[index] : event_place{};
 }
 
-std::span<const std::byte> payload_reader::front(const unit& u, std::uint32_t index) {
-  const auto [at, length] = place(u, index);
-  if (length == 0) return {};
-  if (u.fronts.empty()) return read_front(u, at, length);
-  return std::span<const std::byte>(u.fronts).subspan(
-      u.front_places[index], u.front_places[index + 1] - u.front_places[index]);
+std::optional<packed_event_view> payload_reader::tables(const unit& u, std::uint32_t index) {
+  const event_place of = place(u, index);
+  if (of.bytes == 0) return std::nullopt;
+  if (!is_begun(u) && !u.tables.empty()) return u.tables[index];
+  return packed_event_view::parse_tables(front(u, of.at), u.codec);
 }
 
 } // namespace l3::reading

@@ -24,9 +24,16 @@
 
 #include "reading/loaded_settings.hpp"
 #include "transport/format/block.hpp"
+#include "transport/store/event_view.hpp"
 #include "transport/store/store_reader.hpp"
 
 namespace l3::reading {
+
+/// Where an event is in the payload of its unit.
+struct event_place {
+  std::uint32_t at = 0;
+  std::uint32_t bytes = 0; ///< 0: it is not there
+};
 
 /// A block, or an event record of level-2 data: bytes under one checksum.
 struct unit {
@@ -43,11 +50,11 @@ struct unit {
 
   mutable std::mutex walking; ///< not once_flag: an exception cannot leave pthread_once here
   mutable std::atomic<bool> walked = false;
-  /// Where its events begin in the payload, and where the last one ends: of those that are there.
-  mutable std::vector<std::uint32_t> places;
-  /// The events' bytes up to the end of their tables, at least, as long as there is room for them.
+  mutable std::vector<event_place> places; ///< of the events that are there
+  /// The events' bytes up to the end of their tables, as long as there is room for them, and these
+  /// tables; nothing for a damaged event.
   mutable std::vector<std::byte> fronts;
-  mutable std::vector<std::uint32_t> front_places; ///< and the end of the last
+  mutable std::vector<std::optional<packed_event_view>> tables;
   enum class sum : std::uint8_t { unknown, right, wrong };
   mutable std::atomic<sum> checked = sum::unknown;
 };
@@ -156,8 +163,11 @@ public:
   explicit payload_reader(const stored_data& from) : from_(from) {}
 
   [[nodiscard]] const stored_data& from() const { return from_; }
-  /// Reads the payload, and verifies its checksum the first time. Reports damage, and returns false
-  /// for it.
+  /// Until load(), parts of the unit are read with all bytes before them, which are not verified
+  /// yet. So they are in the processor's cache when they are decoded.
+  void begin(const unit& u);
+  /// Reads the rest of the unit, and verifies its checksum the first time. Reports damage, and
+  /// returns false for it.
   [[nodiscard]] bool load(const unit& u);
   [[nodiscard]] bool load_quietly(const unit& u);
   /// Verifies the checksum, unless that is done.
@@ -169,31 +179,35 @@ public:
   [[nodiscard]] bool may_read(const unit& u) {
     return (u.checked != unit::sum::wrong && !from_.checks_all()) || check(u);
   }
-  /// Bytes of a payload, valid until the next call: of the loaded payload, or of the file; empty if
-  /// the file ends before.
+  /// Bytes of a payload, valid until the next call; empty if the file ends before.
   [[nodiscard]] std::span<const std::byte> part(const unit& u, std::uint32_t at,
                                                 std::uint32_t bytes) {
     return part(u, at, bytes, part_);
   }
-  /// The bytes of event `index` of the unit up to the end of its tables, at least, valid until the
-  /// next call; empty if it is not there.
-  [[nodiscard]] std::span<const std::byte> front(const unit& u, std::uint32_t index);
-  /// Where event `index` begins in the payload, and its length; 0 if it is not there.
-  [[nodiscard]] std::pair<std::uint32_t, std::uint32_t> place(const unit& u, std::uint32_t index);
+  /// Reports a unit that has not the events that its header says, unless it was only begun.
+  [[nodiscard]] event_place place(const unit& u, std::uint32_t index);
+  /// The tables of event `index`, valid until the next call; nothing if they are damaged or not
+  /// there.
+  [[nodiscard]] std::optional<packed_event_view> tables(const unit& u, std::uint32_t index);
 
 private:
+  [[nodiscard]] bool is_begun(const unit& u) const { return begun_ && loaded_ == &u; }
   [[nodiscard]] bool read(const unit& u, std::uint32_t at, std::span<std::byte> to);
   [[nodiscard]] std::span<const std::byte>
   part(const unit& u, std::uint32_t at, std::uint32_t bytes, std::vector<std::byte>& buffer);
+  [[nodiscard]] bool fill(const unit& u, std::uint32_t end);
   void walk(const unit& u);
-  [[nodiscard]] std::span<const std::byte> read_front(const unit& u, std::uint32_t at,
-                                                      std::uint32_t most);
+  [[nodiscard]] std::span<const std::byte> front(const unit& u, std::uint32_t at);
 
   const stored_data& from_;
   std::optional<std::uint32_t> file_number_;
   file_descriptor file_;
   const unit* loaded_ = nullptr;
+  bool begun_ = false; ///< and not loaded: its events are found as they are read
   std::vector<std::byte> payload_;
+  std::uint32_t filled_ = 0;        ///< bytes of it that were read
+  std::uint32_t crc_ = 0;           ///< of these
+  std::vector<event_place> places_; ///< of its first events
   std::vector<std::byte> part_;
   std::vector<std::byte> front_;
   std::uint32_t front_bytes_ = 4096; ///< events of a run have about the same tables

@@ -197,15 +197,17 @@ const std::string* table_text(const stored_data& from, l3_read_table table, std:
 
 // Events.
 
-event_row read_event(payload_reader& in, const unit& u, std::uint32_t index) {
-  event_row row;
+void read_event(payload_reader& in, const unit& u, std::uint32_t index, event_row& row) {
   row.in = &u;
+  row.header = {};
+  row.spill = row.number = 0;
   row.damaged = true;
-  if (!in.may_read(u)) return row;
-  const auto refuse = [&](const char* what) {
-    in.from().report(u, what, 1);
-    return row;
-  };
+  row.selected = false;
+  static_cast<void>(row.summary.read({}));
+  row.payload = {};
+  row.line_payloads.clear();
+  if (!in.may_read(u)) return;
+  const auto refuse = [&](const char* what) { in.from().report(u, what, 1); };
   if (u.spill) {
     const auto body = in.part(u, 0, std::min<std::uint32_t>(u.bytes, sizeof(event_body)));
     if (body.size() < sizeof(event_body)) return refuse("it ends within a record");
@@ -213,31 +215,26 @@ event_row read_event(payload_reader& in, const unit& u, std::uint32_t index) {
     row.number = load<event_body>(body.data()).number;
     row.header.bytes = u.bytes;
     row.damaged = false;
-    return row;
+    return;
   }
-  const auto front = in.front(u, index);
-  if (front.empty()) return in.place(u, index).second == 0 ? row : refuse("the file was cut");
-  const auto event = packed_event_view::parse_tables(front, u.codec);
+  const auto event = in.tables(u, index);
+  if (!event && in.place(u, index).bytes == 0) return; // reported with its block
   if (!event) return refuse("an event of this block is damaged");
   row.header = event->header();
   row.spill = row.header.spill;
   row.number = row.header.number;
-  if (!event->summary().empty()) {
-    auto summary = summary_view::parse(event->summary());
-    if (!summary) {
-      const auto version = load<packed_summary>(event->summary().data()).version;
-      return refuse(version == packed_summary{}.version
-                        ? "a summary of this block is damaged"
-                        : "a summary of this block has a version that this library does not know");
-    }
-    row.selected = true;
-    row.summary = std::move(*summary);
+  row.selected = !event->summary().empty();
+  if (row.selected && !row.summary.read(event->summary())) {
+    row.selected = false;
+    const auto version = load<packed_summary>(event->summary().data()).version;
+    return refuse(version == packed_summary{}.version
+                      ? "a summary of this block is damaged"
+                      : "a summary of this block has a version that this library does not know");
   }
   if (event->payload_lines() > 0) row.payload = event->payload();
   for (std::uint32_t n = 0; n < event->payload_lines(); ++n)
     row.line_payloads.push_back(event->payload_of_line(n));
   row.damaged = false;
-  return row;
 }
 
 void write_event(const stored_data& from, const event_row& event, std::size_t to,

@@ -38,8 +38,8 @@ struct event_row {
   std::vector<packed_line_payload> line_payloads{};
 };
 
-/// Reads the row of event `index` of the unit. Reports damage.
-[[nodiscard]] event_row read_event(payload_reader& in, const unit& u, std::uint32_t index);
+/// Reads the row of event `index` of the unit, in the memory of an earlier one. Reports damage.
+void read_event(payload_reader& in, const unit& u, std::uint32_t index, event_row& row);
 
 void write_event(const stored_data& from, const event_row& event, std::size_t to,
                  void* const* columns);

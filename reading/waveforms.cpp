@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "gpu/codec/decode_all.hpp"
-#include "gpu/codec/waveforms.hpp"
 #include "transport/building/fragment_index.hpp"
 #include "transport/file/record_parser.hpp"
 #include "transport/store/koto_record.hpp"
@@ -49,27 +48,28 @@ const channel_plan::board* channel_plan::of(std::uint32_t place, std::uint32_t s
 
 namespace {
 
-/// Whether each sample fits its word.
+/// The bits that are set in any of the samples.
 #if defined(__x86_64__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) &&                \
     !defined(__SANITIZE_THREAD__) // as in gpu/executors/solo.hpp
 __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #endif
-bool fit_words(const std::uint16_t* samples, std::size_t n) {
+std::uint16_t
+bits_of(const std::uint16_t* samples, std::size_t n) {
   std::uint16_t any = 0;
   for (std::size_t i = 0; i < n; ++i) any |= samples[i];
-  return any <= l2::payload_mask;
+  return any;
 }
 
-/// Decodes adjacent boards whose data are only their samples. Returns false if one is damaged.
+/// Decodes adjacent boards whose data are only their samples. Returns false if one is damaged: if
+/// it has other data, or a sample that does not fit its word.
 bool decode(bool groups, bool wide, std::span<const std::byte> data,
-            std::span<std::uint16_t> samples) {
-  if (groups) {
-    if (!strong::decode_all(data, wide, samples)) return false;
-  } else {
-    const koto::unpack_result r = koto::unpack(data, samples);
-    if (r.records * l2::waveform_samples != samples.size() || r.bytes != data.size()) return false;
-  }
-  return fit_words(samples.data(), samples.size());
+            std::span<std::uint16_t> samples, koto::store_to where = koto::store_to::caches) {
+  if (groups)
+    return strong::decode_all(data, wide, samples) &&
+           bits_of(samples.data(), samples.size()) <= l2::payload_mask;
+  const koto::unpack_result r = koto::unpack(data, samples, where);
+  return r.records * l2::waveform_samples == samples.size() && r.bytes == data.size() &&
+         r.bits <= l2::payload_mask;
 }
 
 class event_decoder {
@@ -148,7 +148,8 @@ private:
     const auto bytes = (*data)(begins_[first], end - begins_[first]);
     const auto samples = to_.samples.subspan(std::size_t{boards_[first]->column} * plan_.length(),
                                              std::size_t{n} * l2::sample_words);
-    if (bytes.empty() || !decode(is_group(forms_[first]), plan_.is_wide(), bytes, samples))
+    if (bytes.empty() ||
+        !decode(is_group(forms_[first]), plan_.is_wide(), bytes, samples, to_.where))
       return false;
     std::ranges::fill(to_.state.subspan(boards_[first]->column, n * plan_.channels_per_board()),
                       std::uint8_t{L3_READ_PRESENT});
@@ -194,41 +195,27 @@ bool decode_event(const packed_event_view& tables, const event_bytes& data,
                   const channel_plan& plan, const event_target& to) {
   event_decoder decoder(plan, to, tables.header().payload);
   decoder.data = &data;
-  auto at = static_cast<std::uint32_t>(tables.data_offset());
-  std::uint32_t board = 0;
   for (std::uint32_t i = 0; i < tables.fragments(); ++i) {
     const packed_fragment f = tables.fragment(i);
-    if (!plan.wants(f.crate)) {
-      if (f.form == fragment_form::raw) at += f.bytes;
-      for (const std::uint32_t end = board + f.boards; board < end; ++board)
-        at += tables.board(board).bytes;
-      continue;
-    }
-    if (f.form == fragment_form::raw) {
+    if (f.form == fragment_form::raw && plan.wants(f.crate))
       decoder.set_crate(f.crate, L3_READ_UNDECODABLE);
-      at += f.bytes;
-    }
-    for (std::uint32_t j = 0; j < f.boards; ++j) {
-      const packed_board b = tables.board(board++);
-      const std::uint32_t begin = at;
-      at += b.bytes;
-      const auto* const wanted = plan.of(f.crate, b.slot);
-      if (wanted == nullptr) continue;
-      if (is_wide(b) != plan.is_wide()) {
-        decoder.set(*wanted, L3_READ_NO_CHANNEL); // the readout is another
-      } else if ((b.form & board_raw) == 0) {
-        decoder.add(*wanted, b, begin);
-      } else {
-        const auto packet = data(begin, b.bytes);
-        constexpr std::size_t second_word = 2;
-        const bool opaque =
-            packet.size() >= stored_header_bytes &&
-            (load_big<std::uint16_t>(packet.data() + second_word) & l2::compressed_bit) != 0;
-        decoder.take_packet(*wanted, packet, opaque);
-      }
-    }
-    decoder.finish_run();
   }
+  for_chosen_boards(
+      tables, plan,
+      [&](std::uint32_t, packed_board b, std::uint32_t at, const channel_plan::board& chosen) {
+        if (is_wide(b) != plan.is_wide()) {
+          decoder.set(chosen, L3_READ_NO_CHANNEL); // the readout is another
+        } else if ((b.form & board_raw) == 0) {
+          decoder.add(chosen, b, at);
+        } else {
+          const auto packet = data(at, b.bytes);
+          constexpr std::size_t second_word = 2;
+          const bool opaque =
+              packet.size() >= stored_header_bytes &&
+              (load_big<std::uint16_t>(packet.data() + second_word) & l2::compressed_bit) != 0;
+          decoder.take_packet(chosen, packet, opaque);
+        }
+      });
   return decoder.finish();
 }
 

@@ -6,8 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "gpu/codec/waveforms.hpp"
 #include "reading/include/koto_l3/read.h"
 #include "reading/stored_data.hpp"
 #include "transport/format/readout.hpp"
@@ -66,6 +68,7 @@ private:
 struct event_target {
   std::span<std::uint16_t> samples;
   std::span<std::uint8_t> state;
+  koto::store_to where = koto::store_to::caches;
 };
 
 /// The bytes of an event that begins here in its unit.
@@ -79,6 +82,32 @@ struct event_bytes {
     return in.part(of, begin + at, n);
   }
 };
+
+/// Calls f(place of the crate, board, where its data begin in the event, its chosen channels) for
+/// the chosen boards of an event, in their order.
+template <class F>
+void for_chosen_boards(const packed_event_view& tables, const channel_plan& plan, const F& f) {
+  std::uint32_t left = plan.boards();
+  std::size_t at = tables.data_offset();
+  std::uint32_t board = 0;
+  for (std::uint32_t i = 0; i < tables.fragments() && left > 0; ++i) {
+    const packed_fragment fragment = tables.fragment(i);
+    if (fragment.form == fragment_form::raw) at += fragment.bytes;
+    const std::uint32_t end = board + fragment.boards;
+    if (!plan.wants(fragment.crate)) {
+      at += tables.bytes_of_boards(std::exchange(board, end), end);
+      continue;
+    }
+    for (; board < end; ++board) {
+      const packed_board b = tables.board(board);
+      if (const auto* const chosen = plan.of(fragment.crate, b.slot)) {
+        f(fragment.crate, b, static_cast<std::uint32_t>(at), *chosen);
+        --left;
+      }
+      at += b.bytes;
+    }
+  }
+}
 
 /// `tables`: the event with its tables. Returns false if a chosen board is damaged.
 bool decode_event(const packed_event_view& tables, const event_bytes& data,
