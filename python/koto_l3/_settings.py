@@ -43,6 +43,7 @@ class Menu:
         self.counter_bits = {str(name): int(bit) for name, bit in zip(self.counters.name, self.counters.bit)}
         self._addresses = as_addresses(np.stack([self.channels[c] for c in ("crate", "slot", "channel")], axis=-1))
         self._lengths = self.channels.length
+        self._row_of = {str(name): row for row, name in enumerate(self.channels.name) if name}
 
     @staticmethod
     def _part(reader: Reader, table: Tables, row: int) -> Table:
@@ -64,7 +65,8 @@ class Menu:
         (crate, slot, channel), a row, or several of these."""
         table = self.channels
         if isinstance(channels, str):
-            rows = np.flatnonzero((table.detector == channels) | (table.name == channels))
+            row = self._row_of.get(channels)
+            rows = np.flatnonzero(table.detector == channels) if row is None else np.array([row])
             if not len(rows):
                 raise unknown("channel", channels, [*table.detector[table.kind > 0], *table.name[table.kind > 0]])
         elif isinstance(channels, tuple) and len(channels) == 3 and all(isinstance(c, (int, np.integer)) for c in channels):
