@@ -5,13 +5,13 @@ import contextlib
 import json
 import pathlib
 import re
-import sys
 import time
 
 import harness
 import ledgers
 import level2
 import namespaces
+from relay import Relay
 
 HERE = pathlib.Path(__file__).resolve().parent
 SMALL_CRATES = ["0-1: 1 x 125 MHz"]  # two fragments of 2080 bytes: a million events are 4 GB
@@ -58,28 +58,19 @@ class Chain(harness.Stage):
 
     # Senders
 
-    def start_relay(self, daemon, **faults):
-        journal = self.folder / "journal.jsonl"
-        options = [x for name, value in faults.items() for x in (f"--{name.replace('_', '-')}", str(value))]
-        relay = self.keep(harness.Program(
-            [sys.executable, "-B", HERE / "relay.py", "--listen", f"{namespaces.SENDER}:{self.ports.udp + RELAY_PORT}", "--to",
-             f"{namespaces.DAEMON}:{self.ports.udp}+{harness.UDP_PORTS}", "--journal", journal, "--watch", daemon.pid, *options],
-            self.folder / "relay.log", space=self.network.sender))
-        relay.wait_to_say("relaying")
-        relay.journal_file = journal
+    def start_relay(self, seed, **faults):
+        relay = Relay(self.network.sender, self.ports.udp + RELAY_PORT, (namespaces.DAEMON, self.ports.udp), self.daemon.pid, seed, **faults)
+        self.ending.callback(relay.kill)
         return relay
 
     def finish_relay(self, relay, replay_ledger):
-        """Everything has left it; its journal. What replay sent must all have come to it."""
-        if relay.stop() != 0:
-            raise AssertionError(relay.said())
-        journal = ledgers.Journal(relay.journal_file)
-        sent = sum(replay_ledger["datagrams"][kind] for kind in ("data", "trailers", "end_of_spill"))
+        """What replay sent must all have come to it."""
+        taken, sent = relay.finish().counts["taken"], sum(replay_ledger["datagrams"][kind] for kind in ("data", "trailers", "end_of_spill"))
         # One that was interrupted counts a few datagrams that it did not send any more.
         least = sent if replay_ledger["clean"] else replay_ledger["events"]["admitted"] * len(self.datagrams.of_event(1))
-        if not least <= journal.counts["taken"] <= sent:
-            raise AssertionError(f"{sent} datagrams were sent, {journal.counts['taken']} came to the relay: this machine lost the others")
-        return journal
+        if not least <= taken <= sent:
+            raise AssertionError(f"{sent} datagrams were sent, {taken} came to the relay: this machine lost the others")
+        return relay
 
     def addresses(self, over):
         """`over`: udp, straight to all ports of the daemon, relay or tcp."""

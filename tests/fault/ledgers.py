@@ -2,7 +2,6 @@
 """What was sent against what is stored, event by event and bit for bit, with the reader of tests/system/peers that was written from
 docs/formats.md alone. A million events take a minute: the packed form of an event that was unpacked and found right once is
 remembered, and the next event of that pattern need only be equal to it."""
-import json
 import struct
 from typing import NamedTuple
 
@@ -144,22 +143,6 @@ def _is_right(sent, key, packed, right):
 def stored_order(store):
     """The keys, in the order in which they were stored."""
     return [key for _, key, _ in packed_events(store, False)]
-
-
-class Journal:
-    """What a relay wrote down."""
-
-    def __init__(self, path):
-        self.faults, self.counts = [], None
-        for line in open(path):
-            entry = json.loads(line)
-            if "counts" in entry:
-                self.counts = entry["counts"]
-            else:
-                self.faults.append(entry)
-
-    def of(self, *kinds):
-        return [f for f in self.faults if f["fault"] in kinds]
 
 
 class Datagrams:

@@ -86,7 +86,7 @@ class Run(Chain):
             self.begin_receiver()
         self.begin_daemon()
         if s.over == "relay":
-            self.relay = self.start_relay(self.daemon, seed=self.plan.seed, **s.relay)
+            self.relay = self.start_relay(self.plan.seed, **s.relay)
         self.begin_replay()
 
     def begin_receiver(self):

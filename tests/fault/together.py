@@ -2,7 +2,6 @@
 """Daemons that are a farm by a real etcd, each behind a relay of its own to it, with one receiver."""
 import json
 import re
-import subprocess
 import threading
 import time
 
@@ -11,23 +10,22 @@ import harness
 import namespaces
 import own_etcd
 import store_reader
-from runs import UnixConnection
-
-ABSENT = "the receiver is absent: no receiver answers"
+from managing import RunControl
 
 
-class FarmNode:
+class FarmNode(RunControl):
     def __init__(self, farm, number):
         self.farm, self.number, self.ports = farm, number, harness.Ports()
         self.folder = farm.folder / f"node-{number}"
         self.folder.mkdir(exist_ok=True)
-        self.socket, self.ledgers = self.folder / "control.sock", self.folder / "ledgers"
+        self.ledgers = self.folder / "ledgers"
+        super().__init__(self.folder / "control.sock")
         self.relay = own_etcd.Relay(self.ports.receiver + 1, farm.etcd.port)
 
     def begin(self, **sections):
         ports = self.ports
         all_of_it = {"farm": {"etcd": [self.relay.url]}, "spool": {"folder": str(self.folder / "spool")}, "frames": {"count": 4},
-                     "run": {"node": self.number, "control": str(self.socket), "ledger": f"{self.ledgers}/"}, "outbox": {"memory": "32 MiB"}}
+                     "run": {"node": self.number, "control": str(self.path), "ledger": f"{self.ledgers}/"}, "outbox": {"memory": "32 MiB"}}
         all_of_it |= {name: {"bind": f"{harness.HOST}:{port}"} for name, port in (("udp", ports.udp), ("tcp", ports.tcp), ("monitor", ports.monitor))}
         for name, keys in sections.items():
             all_of_it[name] = all_of_it.get(name, {}) | keys
@@ -35,17 +33,8 @@ class FarmNode:
         self.daemon.wait_to_say("ready for runs")
         return self
 
-    def ask(self, path, body=None):
-        connection = UnixConnection(self.socket)
-        try:
-            connection.request("GET" if body is None else "POST", path, None if body is None else json.dumps(body))
-            answer = connection.getresponse()
-            return answer.status, json.loads(answer.read())
-        finally:
-            connection.close()
-
-    def run(self):
-        return self.ask("/run")[1]
+    def start(self, **order):
+        return self.order("start", **order)
 
     def seen(self):
         """The farm, as this node sees it."""
@@ -54,22 +43,6 @@ class FarmNode:
     def is_in(self, run):
         now = self.run()
         return now["state"] == "running" and now["current"]["number"] == run
-
-    def start(self, **order):
-        """On a machine that is very busy a node's link is away for moments, in which an order is refused."""
-        def answer():
-            status, body = self.ask("/run/start", order)
-            away = status == 409 and all(ABSENT in reason for reason in body["reasons"])
-            return None if away else (status, body)
-        return harness.wait_until(answer, "receivers that answer")
-
-    def tool(self, *arguments):
-        """Likewise."""
-        def done():
-            said = subprocess.run([harness.BIN / "koto-l3", "run", *arguments, "--socket", self.socket], capture_output=True, text=True,
-                                  timeout=harness.PATIENCE)
-            return None if said.returncode == 1 and ABSENT in said.stderr else said
-        return harness.wait_until(done, "receivers that answer")
 
     def wait(self, state):
         harness.wait_until(lambda: self.seen()["state"] == state, lambda: f"{state}: {self.seen()}")

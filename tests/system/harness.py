@@ -44,7 +44,8 @@ _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None)
 
 
-def _begin(space):
+def begin_in(space):
+    """A child process: it dies with its parent, and is in this network."""
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if space is not None:
         own_space.join(space)
@@ -99,6 +100,16 @@ class Ports:
         self.tcp, self.monitor, self.receiver = base + 8, base + 9, base + 10
 
 
+def bytes_waiting(sockets, port):
+    """In the sockets of the daemon's UDP ports, of which this is the first, by a file /proc/…/net/udp."""
+    total = 0
+    for line in sockets.readlines()[1:]:
+        fields = line.split()
+        if 0 <= int(fields[1].split(b":")[1], 16) - port < UDP_PORTS:
+            total += int(fields[4].split(b":")[1], 16)
+    return total
+
+
 def http_get(host, port, path, raw=False):
     """(status, body)"""
     with contextlib.closing(http.client.HTTPConnection(host, port, timeout=PATIENCE)) as connection:
@@ -125,7 +136,7 @@ class Program:
         self._said = slice(self.log.stat().st_size, None)
         with open(answer, "wb") if answer else contextlib.nullcontext(self._output) as output:
             self.process = subprocess.Popen(self.arguments, stdin=subprocess.DEVNULL, stdout=output,
-                                            stderr=self._output, preexec_fn=lambda: _begin(space),
+                                            stderr=self._output, preexec_fn=lambda: begin_in(space),
                                             env={**os.environ, **(environment or {})})
 
     @property
@@ -241,13 +252,8 @@ class Daemon(Program):
 
     def waiting(self):
         """Bytes in the sockets of its UDP ports. What the sender shall pace itself by: a shared processor is no loss."""
-        total = 0
         with open("/proc/net/udp", "rb") as f:
-            for line in f.readlines()[1:]:
-                fields = line.split()
-                if 0 <= int(fields[1].split(b":")[1], 16) - self.ports.udp < UDP_PORTS:
-                    total += int(fields[4].split(b":")[1], 16)
-        return total
+            return bytes_waiting(f, self.ports.udp)
 
     def ledger(self):
         return json.loads(self.ledger_file.read_text())

@@ -28,9 +28,9 @@ import own_space
 import selection_stage
 from harness import failing
 from headline_stage import LONG, QUIET, SAMPLES, Skipped, System, Watched, row, whole  # which makes tests/fault known
+from managing import UnixConnection
 from preload import CLOCK_SHIFT, LyingMachine
 from rows.daemon_rows import OneThread, threads
-from runs import UnixConnection
 from stream_sender import StreamSender
 
 

@@ -3,31 +3,18 @@
 """Runs begin and end while the daemon goes on and events come: none is lost, and each is of its run, in blocks, in ledgers and
 by bytes. Run control refuses what cannot be, with reasons, and answers as its OpenAPI file says."""
 import collections
-import http.client
 import json
 import pathlib
-import socket
-import subprocess
 import time
 
 import harness
 import level2
+from managing import RunControl
 from selection_stage import SELECTION, Selecting
 
 LONGEST_COMMENT = "𝜈" * 1000  # four bytes each, and characters are what counts
 OPENAPI = pathlib.Path(__file__).parents[2] / "deploy" / "run-control.openapi.json"
 REFUSED, MISSING_RESOURCE = 1, 69
-
-
-class UnixConnection(http.client.HTTPConnection):
-    def __init__(self, path):
-        super().__init__("localhost", timeout=harness.PATIENCE)
-        self.path = path
-
-    def connect(self):
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(harness.PATIENCE)
-        self.sock.connect(str(self.path))
 
 
 def fits(value, schema, api):
@@ -71,7 +58,7 @@ class Controlled(harness.SystemTest):
         super().setUp()
         self.socket = self.folder / "control.sock"
         self.ledgers = self.folder / "ledgers"
-        self.answered = set()
+        self.control, self.answered = RunControl(self.socket), set()
 
     def start_controlled(self, run={}, **sections):
         config = self.write_config(run={"control": str(self.socket), "ledger": f"{self.ledgers}/", **run}, **sections)
@@ -81,36 +68,18 @@ class Controlled(harness.SystemTest):
 
     def ask(self, method, path, body=None):
         """(status, JSON or text); an answer that the OpenAPI file describes must be as it says."""
-        connection = UnixConnection(self.socket)
-        connection.request(method, path, body)
-        answer = connection.getresponse()
-        content = answer.read().decode()
-        connection.close()
+        status, kind, content = self.control.request(method, path, body)
+        value = json.loads(content) if kind == "application/json" else content
         operation = self.api["paths"].get(path, {}).get(method.lower())
         if operation:
-            response = part(self.api, operation["responses"][str(answer.status)]["$ref"])
-            schema = response["content"][answer.headers["Content-Type"]]["schema"]
-            value = json.loads(content) if answer.headers["Content-Type"] == "application/json" else content
-            self.assertTrue(fits(value, schema, self.api), (method, path, answer.status, content))
-            self.answered.add((path, method, answer.status))
-            return answer.status, value
-        return answer.status, content
+            schema = part(self.api, operation["responses"][str(status)]["$ref"])["content"][kind]["schema"]
+            self.assertTrue(fits(value, schema, self.api), (method, path, status, content))
+            self.answered.add((path, method, status))
+        return status, value
 
     def start(self, **order):
-        """On a machine that is very busy the link is away for moments, in which an order is refused."""
-        def accepted():
-            status, answer = self.ask("POST", "/run/start", json.dumps(order))
-            if status == 409 and all(reason.startswith("the receiver is absent: no receiver answers") for reason in answer["reasons"]):
-                return None
-            self.assertEqual(status, 202, answer)
-            return answer
-        return harness.wait_until(accepted, "a receiver that answers")
-
-    def wait_for_run(self, state, number=None):
-        def is_so():
-            now = self.ask("GET", "/run")[1]
-            return now if now["state"] == state and (number is None or now["current"]["number"] == number) else None
-        return harness.wait_until(is_so, lambda: f"{state} {number}; {self.ask('GET', '/run')}")
+        status, answer = self.control.order("start", **order)
+        self.assertEqual(status, 202, answer)
 
     def ledgers_by_run(self):
         found = collections.defaultdict(list)
@@ -128,10 +97,6 @@ class Controlled(harness.SystemTest):
                 self.assertNotIn((event.spill, event.number), found[block.run], "stored twice")
                 found[block.run][event.spill, event.number] = event
         return found
-
-    def tool(self, *arguments):
-        return subprocess.run([harness.BIN / "koto-l3", "run", *arguments, "--socket", self.socket], capture_output=True,
-                              text=True, timeout=harness.PATIENCE)
 
 
 class Runs(Controlled):
@@ -166,7 +131,7 @@ class Runs(Controlled):
         harness.wait_until(lambda: self.daemon.metrics()["koto_l3_no_run_datagrams_total"] == udp.sent, "the metric")
         lost = udp.sent
         self.start(comment=LONGEST_COMMENT)
-        self.wait_for_run("running", 7)  # run.number: none was used before
+        self.control.wait_for_run("running", 7)  # run.number: none was used before
         for run, following in ((7, {}), (8, {"number": 40}), (40, None)):
             self.send_spill(udp, run, 1, 40)
             self.daemon.wait_for_stored(40)
@@ -185,7 +150,7 @@ class Runs(Controlled):
             else:
                 time.sleep(2.5)
         self.assertEqual(self.ask("POST", "/run/stop", "")[0], 202)
-        now = self.wait_for_run("configured")
+        now = self.control.wait_for_run("configured")
         self.assertEqual((now["last"]["number"], now["last"]["events"], now["last"]["well"]), (40, "121 = 121 stored", True))
         self.assertEqual(now["datagrams_without_run"], lost)
         ledgers = self.end()
@@ -201,7 +166,7 @@ class Runs(Controlled):
         """Level 2 stalls within a spill, for longer than a spill without an end is waited for. The run that shall follow waits for the
         spill's own end."""
         self.start()
-        self.wait_for_run("running", 7)
+        self.control.wait_for_run("running", 7)
         udp, spill = self.udp_sender(self.daemon), self.make_events(40, 2, 7)
         self.send_spill(udp, 7, 1, 20)
         halves = [dict(list(spill.items())[half:half + 20]) for half in (0, 20)]
@@ -213,7 +178,7 @@ class Runs(Controlled):
         self.send_events(udp, halves[1])
         udp.end(2, 40)
         self.sent[7] |= spill
-        self.wait_for_run("running", 8)
+        self.control.wait_for_run("running", 8)
         self.send_spill(udp, 8, 3, 20)
         self.daemon.wait_for_stored(20)
         ledgers = self.end()
@@ -234,7 +199,7 @@ class Menus(Controlled, Selecting):
             file = self.simulate(20, f"{run}.l2raw", run=run, spills=1)
             said[run] = self.select(file, menu)
             self.start(menu=menu)
-            self.wait_for_run("running", run)
+            self.control.wait_for_run("running", run)
             self.run_replay(file)
             named[run] = daemon.wait_for(lambda s: s["run"] == run and s["events"]["admitted"] == 20, "20 events")["menu"]
         self.assertEqual(daemon.stop(), 0, daemon.said())
@@ -280,15 +245,15 @@ class Control(Controlled):
         self.assertEqual(named - self.answered, {("/run/start", "POST", 202), ("/run/stop", "POST", 202)}, "which other tests see")
 
     def test_the_command(self):
-        said = self.tool("status")
+        said = self.control.tool("status")
         self.assertEqual(said.returncode, MISSING_RESOURCE)
         self.assertIn(f"no run control answers at {self.socket}", said.stderr)
         daemon = self.start_controlled()
-        said = self.tool("start")
+        said = self.control.tool("start", refused=True)
         self.assertEqual((said.returncode, said.stdout), (REFUSED, ""))
         self.assertIn("koto-l3 run: the receiver is absent", said.stderr)
         receiver = self.start_receiver()
-        said = self.tool("start", "--wait", "--number", "5", "--comment", "by hand")
+        said = self.control.tool("start", "--wait", "--number", "5", "--comment", "by hand")
         self.assertEqual((said.returncode, said.stdout), (0, "running\n  current     run 5 (by hand)\n"), said.stderr)
         udp, maker = self.udp_sender(daemon), level2.EventMaker(self.crates, 12)
         waiting, events = None, 0
@@ -300,16 +265,16 @@ class Control(Controlled):
             time.sleep(0.05)
         udp.end(1, events)
         self.assertEqual(waiting.wait(), 0, waiting.said())
-        said = self.tool("stop", "--wait")
+        said = self.control.tool("stop", "--wait")
         self.assertEqual(said.returncode, 0, said.stderr)
         self.assertRegex(said.stdout, r"^configured\n  last        run 6: events 0 = 0 stored\n +\S+/run000006-3-[0-9a-f]{16}\.json\n$")
-        self.assertEqual(json.loads(self.tool("status", "--json").stdout)["state"], "configured")
-        self.assertEqual(self.tool("stop").returncode, REFUSED)
+        self.assertEqual(json.loads(self.control.tool("status", "--json").stdout)["state"], "configured")
+        self.assertEqual(self.control.tool("stop").returncode, REFUSED)
         status, answer = self.ask("POST", "/run/start", '{"number": 5}')
         self.assertEqual(status, 409)
         self.assertIn("5 was already used", answer["reasons"][0])
         self.start(number=5, again=True)
-        self.wait_for_run("running", 5)
+        self.control.wait_for_run("running", 5)
         self.assertEqual(daemon.stop(), 0)
         self.assertEqual(len(self.ledgers_by_run()[5]), 2)
         receiver.stop()

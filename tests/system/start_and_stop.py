@@ -13,6 +13,7 @@ import subprocess
 import time
 
 import harness
+from managing import ServiceManager
 
 MISSING_RESOURCE, BAD_CONFIGURATION = 69, 78
 
@@ -37,18 +38,11 @@ class Start(harness.SystemTest):
         self.stop_daemon(self.start_daemon())
 
     def test_the_service_manager_is_told_the_state(self):
-        path = self.folder / "manager"
-        manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self.addCleanup(manager.close)
-        manager.bind(str(path))
-        manager.settimeout(harness.PATIENCE)
-        daemon = self.start_daemon({"NOTIFY_SOCKET": str(path)})
-
-        def told():
-            return manager.recv(4096).decode()
-        harness.wait_until(lambda: told().startswith("STATUS=run 7: receiving; warning: receiver_absent, 0 events"), "the state")
+        manager = ServiceManager(self.folder)
+        daemon = self.start_daemon(manager.environment)
+        manager.wait_for("STATUS=run 7: receiving; warning: receiver_absent, 0 events", "the state")
         self.start_receiver()
-        harness.wait_until(lambda: told() == "STATUS=run 7: receiving, 0 events", "the receiver")
+        manager.wait_for("STATUS=run 7: receiving, 0 events", "the receiver")
         self.assertEqual(daemon.stop(), 0)
 
 

@@ -4,13 +4,12 @@ import ctypes
 import os
 import pathlib
 import signal
-import socket
 import time
 
-import harness
 import namespaces
 import store_reader
 from breaks import wait
+from managing import ServiceManager
 from preload import CLOCK_SHIFT, LyingMachine
 from scenario import Scenario, judged
 from table import Row
@@ -65,48 +64,24 @@ def threads(pid):
     return {(task / "comm").read_text().strip(): int(task.name) for task in pathlib.Path(f"/proc/{pid}/task").iterdir()}
 
 
-class Manager:
-    """The service manager's end of its notify socket."""
-
-    def __init__(self, folder):
-        self.path = folder / "notify"
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self._socket.bind(str(self.path))
-
-    def next(self, seconds):
-        """What it is told within so long, or nothing."""
-        self._socket.settimeout(max(0.001, seconds))
-        try:
-            return self._socket.recv(4096).decode().split("\n")
-        except TimeoutError:
-            return []
-
-    def silence(self, seconds):
-        """Whether keep-alives stop, for the length of a watchdog's patience, within so long."""
-        until, last = time.monotonic() + seconds, time.monotonic()
-        while time.monotonic() < until:
-            if "WATCHDOG=1" in self.next(0.1):
-                last = time.monotonic()
-            if time.monotonic() - last > WATCHDOG:
-                return True
-        return False
-
-
 def have_manager(run):
-    run.manager, run.begun = Manager(run.folder), time.monotonic()
-    run.sections["environment"] = {"NOTIFY_SOCKET": str(run.manager.path), "WATCHDOG_USEC": str(WATCHDOG * 1_000_000)}
+    run.manager, run.begun = ServiceManager(run.folder), time.monotonic()
+    run.sections["environment"] = run.manager.environment | {"WATCHDOG_USEC": str(WATCHDOG * 1_000_000)}
 
 
 def stuck_threads(run):
     """The socket of the service manager is ours: ready in time, kept alive, and no longer when one thread stands still under load."""
-    harness.wait_until(lambda: "READY=1" in run.manager.next(1), "READY=1")
+    manager = run.manager
+    manager.wait_for("READY=1", "READY=1")
     run.findings.time("ready", time.monotonic() - run.begun, READY_LIMIT)
     run.wait_for_growth()
-    run.findings.check(not run.manager.silence(2 * WATCHDOG), "no keep-alives from a daemon that works")
+    until = time.monotonic() + 2 * WATCHDOG
+    run.findings.check(manager.silence(lambda: time.monotonic() < until) <= WATCHDOG, "no keep-alives from a daemon that works")
     for name in run.plan.pick(("drain",), ("compute", "drain", "forwarder", "udp", "tcp")):
+        until = time.monotonic() + 15 * WATCHDOG
         with OneThread(threads(run.daemon.pid)[name]):
-            run.findings.check(run.manager.silence(15 * WATCHDOG), f"keep-alives go on while the thread {name} stands still")
-        harness.wait_until(lambda: "WATCHDOG=1" in run.manager.next(1), "keep-alives after the thread goes on")
+            run.findings.check(manager.silence(lambda: time.monotonic() < until, WATCHDOG) > WATCHDOG, f"keep-alives go on while the thread {name} stands still")
+        manager.wait_for("WATCHDOG=1", "keep-alives after the thread goes on")
         run.findings.inject("threads stopped one by one", 1)
         run.findings.see("watchdogs that would have bitten", 1)
 

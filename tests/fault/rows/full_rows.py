@@ -18,24 +18,18 @@ LONGEST_OUTAGE = 1500  # seconds: then the numbers of spills come again
 RATE = 1000  # events a second
 
 
-def small_disk(run, mebibytes):
-    """A file system of its own, gone after the programs."""
-    run.disk = run.folder / "disk"
-    run.disk.mkdir()
-    own_space.mount_small_disk(run.disk, mebibytes << 20)
-    run.ending.callback(own_space.unmount, run.disk)
-
-
-def spool_on_small_disk(mebibytes, **settings):
+def small_disk(mebibytes, **spool):
+    """Prepares a file system of its own, gone after the programs, for the spool if it has settings, else for the store."""
     def prepare(run):
-        small_disk(run, mebibytes)
-        run.sections["spool"] = {"folder": str(run.disk / "spool"), "size": "64 MiB", **settings}
+        run.disk = run.folder / "disk"
+        run.disk.mkdir()
+        own_space.mount_small_disk(run.disk, mebibytes << 20)
+        run.ending.callback(own_space.unmount, run.disk)
+        if spool:
+            run.sections["spool"] = {"folder": str(run.disk / "spool"), "size": "64 MiB", **spool}
+        else:
+            run.store = run.disk / "store"
     return prepare
-
-
-def store_on_small_disk(run):
-    small_disk(run, 8)
-    run.store = run.disk / "store"
 
 
 def fill(path):
@@ -49,32 +43,14 @@ def fill(path):
                 raise
 
 
-def shed_in(status):
-    return sum(status["events"]["shed"].values())
-
-
-def watch_memory(run):
-    run.memory = Watch(run.daemon.memory)
-    run.planned = run.daemon.status()["memory_planned"]
-
-
-def bounded_memory(run):
-    most = run.memory.end()
-    if harness.SANITIZED:
-        run.findings.skip_part("how much memory the daemon takes: a sanitizer's own is beside it")
-        return
-    run.findings.check(most <= run.planned * 1.05, f"{most / 1e6:.1f} MB resident, {run.planned / 1e6:.1f} MB planned")
-    run.findings.see(f"MB resident at most, of {run.planned / 1e6:.0f} planned", round(most / 1e6, 1))
-
-
 def receiver_stopped(run):
     """At full input: memory stays what was planned, then a small disk is filled down to its floor, if there is one, and events that find no
     room are shed as a whole, and counted."""
     run.wait_for_growth()
-    watch_memory(run)
+    run.memory, run.planned = Watch(run.daemon.memory), run.daemon.status()["memory_planned"]
     run.receiver.signal(signal.SIGSTOP)
     begun, seconds = time.monotonic(), run.plan.pick(3, min(run.plan.minutes * 60, LONGEST_OUTAGE))
-    run.wait_for(lambda s: shed_in(s) > 1000, "shedding")
+    run.wait_for(lambda s: sum(s["events"]["shed"].values()) > 1000, "shedding")
     time.sleep(max(0.0, begun + seconds - time.monotonic()))
     run.findings.inject(f"receiver stopped for {time.monotonic() - begun:.0f} s", 1)
     if run.sections["spool"]["folder"]:
@@ -89,7 +65,12 @@ def some_were_shed(run):
     run.findings.check(run.shed > 0, "nothing was shed: this proves less than it says")
     run.findings.equal("events incomplete", run.incomplete, 0)
     run.findings.see("events shed and counted", run.shed)
-    bounded_memory(run)
+    most = run.memory.end()
+    if harness.SANITIZED:
+        run.findings.skip_part("how much memory the daemon takes: a sanitizer's own is beside it")
+        return
+    run.findings.check(most <= run.planned * 1.05, f"{most / 1e6:.1f} MB resident, {run.planned / 1e6:.1f} MB planned")
+    run.findings.see(f"MB resident at most, of {run.planned / 1e6:.0f} planned", round(most / 1e6, 1))
 
 
 # R10
@@ -155,14 +136,14 @@ def lying_disks(run):
 def memory(plan):
     little = {"outbox": {"memory": "4 MiB", "block": "64 KiB"}, "frames": {"count": 16, "events": 256}}  # the plan is large beside the program
     load = {"events": 5000, "fault": receiver_stopped, "lost": counted, "judge": some_were_shed}
-    yield Scenario("a disk", prepare=spool_on_small_disk(DISK, segment="4 MiB", floor=f"{FLOOR} MiB"), daemon=little, rate=plan.pick(4000, 1400), **load)
+    yield Scenario("a disk", prepare=small_disk(DISK, segment="4 MiB", floor=f"{FLOOR} MiB"), daemon=little, rate=plan.pick(4000, 1400), **load)
     yield Scenario("no disk", daemon=little | {"spool": {"folder": ""}}, rate=2000, **load)
 
 
 def disks(plan):
-    soon, small = {"acknowledge_time_limit": "300 ms"}, {"outbox": {"memory": "1 MiB", "block": "64 KiB"}}
+    soon = {"acknowledge_time_limit": "300 ms"}
     # As many events as the disk holds: the file that fills it is small when it is nearly over.
-    yield Scenario("the store's disk", prepare=store_on_small_disk, fault=full_stores, over="tcp", spills=1, events=plan.pick(2000, 4000),
+    yield Scenario("the store's disk", prepare=small_disk(8), fault=full_stores, over="tcp", spills=1, events=plan.pick(2000, 4000),
                    rate=plan.pick(RATE, RATE // 5), to_the_end=True, replay=("--window", 1), receiver=("--sync",),
                    daemon={"outbox": {"block": "32 KiB"}, "forward": soon})
     yield Scenario("a disk that cannot flush", prepare=lying_disks, fault=flushes_fail, over="tcp", rate=RATE, replay=("--window", 4),

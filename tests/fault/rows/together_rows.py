@@ -54,7 +54,7 @@ def refusals(f, findings, plan):
     for order, text in (({"number": 12}, "^node 3: run number 12 was already used on it"), ({"without": [2]}, "^node 2 is running: stop its daemon"),
                         ({"without": [9]}, "^no node 9 has joined the farm"), ({"menu": "/nowhere"}, "the menu: /nowhere cannot be read")):
         f.refused(f.nodes[0].start(**order), text)
-    f.refused(f.nodes[0].ask("/run/stop", {}), "no run is active or waiting")
+    f.refused(f.nodes[0].order("stop"), "no run is active or waiting")
     f.order(1, 0, "start", "--number", "12", says="koto-l3 run: node 3: run number 12 was already used")
     findings.check("run/now" not in f.etcd.keys(), "a refused start is in etcd")
     answers = []
@@ -131,21 +131,6 @@ def no_etcd(f, findings, plan):
     f.nodes[1].begin()
     f.wait_for_run(32)  # a node that comes back is in the farm's run
     f.finish()
-
-
-def passwords(f, findings, plan):
-    f.etcd.start()
-    f.etcd.set_password("l3", "secret words")
-    f.start_receiver()
-    right, wrong = f.folder / "right", f.folder / "wrong"
-    for node, file, word in zip(f.nodes, (right, wrong), ("secret words", "other")):
-        file.write_text(word + "\n")
-        file.chmod(0o600)
-        node.begin(farm={"user": "l3", "password": str(file)})
-    f.wait_for_members(f.nodes[:1])
-    f.nodes[1].wait_for_text("refuses: etcdserver: authentication failed")
-    findings.check("other" not in f.nodes[1].daemon.said(), "the log shows a password")
-    f.begin_run(7, nodes=f.nodes[:1])
 
 
 # Long rows
@@ -261,7 +246,6 @@ ROWS = [row(*r) for r in (
     ("etcd-refusals", 3, refusals, "an order that one node cannot follow is refused and named", "begun on no node"),
     ("etcd-menu", 2, menus, "one menu for all nodes", "the same bytes on all"),
     ("etcd-gone", 2, no_etcd, "etcd is not there, goes, comes back without what it had", "0 missing; no number twice"),
-    ("etcd-password", 2, passwords, "etcd asks for a password", "refused; never shown"),
     ("etcd-cut", 4, one_is_cut_off, "one node cannot reach etcd: no run begins until it is left out; it follows when it is back", "0 missing", True),
     ("etcd-death", 4, one_dies_in_between, "a node, or the one that was asked, dies while a run is prepared: none begins it",
      "0 runs begun on some nodes only", True),

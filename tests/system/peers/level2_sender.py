@@ -71,10 +71,6 @@ class UdpSender:
             self._socket.sendto(datagram, self._to[self.sent % len(self._to)])
             self.sent += 1
 
-    def send_to(self, place, datagram):
-        """To the port at this place, out of turn."""
-        self._socket.sendto(datagram, self._to[place])
-
     def hold(self, most=0, seconds=30):
         """Returns once no more than this stands in the daemon's sockets."""
         until = time.monotonic() + seconds

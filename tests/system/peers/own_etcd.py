@@ -26,7 +26,7 @@ class Etcd:
     """Its folder outlives a stop, unless the test removes it."""
 
     def __init__(self, stage, port):
-        self.stage, self.port, self.folder, self.token = stage, port, stage.folder / "etcd", None
+        self.stage, self.port, self.folder = stage, port, stage.folder / "etcd"
         self.url, self.peer_url = f"http://{harness.HOST}:{port}", f"http://{harness.HOST}:{port + 1}"
 
     def start(self):
@@ -51,7 +51,7 @@ class Etcd:
     def call(self, path, **body):
         connection = http.client.HTTPConnection(harness.HOST, self.port, timeout=5)
         try:
-            connection.request("POST", f"/v3/{path}", json.dumps(body), {"Authorization": self.token} if self.token else {})
+            connection.request("POST", f"/v3/{path}", json.dumps(body))
             return json.loads(connection.getresponse().read())
         finally:
             connection.close()
@@ -60,18 +60,6 @@ class Etcd:
         """{name behind the prefix: bytes}"""
         answer = self.call("kv/range", key=coded(PREFIX), range_end=coded(PREFIX[:-1] + "0"))
         return {base64.b64decode(kv["key"]).decode()[len(PREFIX):]: base64.b64decode(kv.get("value", "")) for kv in answer.get("kvs", ())}
-
-    def set_password(self, user, password):
-        """From now on only who has it may read or write."""
-        for name in ("root", user):
-            self.call("auth/user/add", name=name, password=password)
-        self.call("auth/role/add", name="root")
-        self.call("auth/role/add", name="farm")
-        self.call("auth/role/grant", name="farm", perm={"permType": "READWRITE", "key": coded(PREFIX), "range_end": coded(PREFIX[:-1] + "0")})
-        self.call("auth/user/grant", user="root", role="root")
-        self.call("auth/user/grant", user=user, role="farm")
-        self.call("auth/enable")
-        self.token = self.call("auth/authenticate", name="root", password=password)["token"]
 
 
 class Relay(threading.Thread):

@@ -33,7 +33,6 @@ UNDEFINED = -(1 << 31)
 QUANTITIES = ["calorimeter_energy", "crystals", "clusters", "photons", "photon_energy", "photon_energy_min", "photon_energy_max",
               "photon_inner", "photon_radius", "photon_distance", "photon_time_spread", "centre_radius", "opening", "vertex_z",
               "transverse_momentum"]
-CRATE_MISSING, DAMAGED, OPAQUE = 1, 2, 4
 LONG, HEADER_STORED, FOOTER_STORED, RAW, LIMITED, FEATURES, STRONG, NO_FORM = 1, 2, 4, 8, 16, 32, 64, 128
 RECORDS_OF_A_BOARD = 16
 KOTO_CODEC, STRONG_CODEC = 1, 2
