@@ -58,6 +58,7 @@ struct options {
   std::string rate;
   std::uint32_t loops = 1;
   std::string ledger;
+  std::uint32_t threads = 1;
   std::uint32_t chunk = 8000;
   std::string drop = "0";
   std::string duplicate = "0";
@@ -124,6 +125,7 @@ int replay(const options& o) {
   const double duplicate = from_option("--duplicate", o.duplicate, parse_probability);
   if (!udp && (drop > 0 || duplicate > 0))
     throw command_error("--drop and --duplicate are for udp://", exit_usage);
+  if (!udp && o.threads > 1) throw command_error("--threads is for udp://", exit_usage);
   if (o.chunk % 4 != 0) throw command_error("--chunk must be a multiple of 4", exit_usage);
 
   begin_ledger(o, udp);
@@ -152,7 +154,8 @@ int replay(const options& o) {
     s.drop = drop;
     s.duplicate = duplicate;
     s.end_delay = std::chrono::milliseconds(o.end_delay_ms);
-    report = udp_replay(source, s).run(watch);
+    s.threads = o.threads;
+    report = replay_over_udp(source, s, watch);
   } else {
     tcp_replay_settings s;
     s.to = to;
@@ -202,6 +205,11 @@ void add_replay(command_line program, command_body& run) {
       .check(in_range(1U, 1'000'000U))
       .capture_default_str();
   c.add_option("--ledger", o->ledger, "file for the account of what was sent");
+  c.add_option("--threads", o->threads,
+               "UDP: how many threads send, each every nth event over its own socket; from 2 on in "
+               "larger bursts than the electronics")
+      .check(in_range(1U, 64U))
+      .capture_default_str();
   c.add_option("--chunk", o->chunk, "UDP: bytes of payload per datagram, such as 8000 or \"8 kB\"")
       .transform(in_unit({dimension::size, 1, "bytes"}))
       .check(in_range(4U, largest_chunk))

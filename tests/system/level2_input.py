@@ -123,19 +123,23 @@ class Stream(harness.SystemTest):
 
 
 class Replay(harness.SystemTest):
-    def test_datagrams_are_those_of_the_page(self):
-        sent, expected = {}, Counter()
+    def setUp(self):
+        super().setUp()
+        self.sent, self.expected = {}, Counter()
         for spill, events in ((0, 20), (511, 30)):
-            sent |= self.make_events(events, spill)
+            self.sent |= self.make_events(events, spill)
             for place in range(len(self.crates)):
                 for number in range(1, events + 1):
-                    expected.update(level2_sender.datagrams(self.crates, spill, number, place, sent[spill, number][place], self.chunk_bytes))
-                expected.update(level2_sender.end_of_spill(self.crates, spill, place, events))
+                    self.expected.update(level2_sender.datagrams(self.crates, spill, number, place, self.sent[spill, number][place], self.chunk_bytes))
+                self.expected.update(level2_sender.end_of_spill(self.crates, spill, place, events))
+
+    def receive(self, *options):
+        """The datagrams that came to each port."""
         sockets = [self.enterContext(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) for _ in range(harness.UDP_PORTS)]
         for i, s in enumerate(sockets):
             s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
             s.bind((harness.HOST, self.ports.udp + i))
-        replay = self.start_replay(self.write_events(sent), "--chunk", self.chunk_bytes, to="udp", rate="500ev/s")
+        replay = self.start_replay(self.write_events(self.sent), "--chunk", self.chunk_bytes, *options, to="udp", rate="500ev/s")
         by_port = [[] for _ in sockets]
         readable = sockets
         while readable or replay.running():
@@ -143,9 +147,13 @@ class Replay(harness.SystemTest):
             for s in readable:
                 by_port[sockets.index(s)].append(s.recv(1 << 16))
         self.assertEqual(replay.wait(), 0, replay.said())
+        return by_port
+
+    def test_datagrams_are_those_of_the_page(self):
+        by_port = self.receive()
         # They go round the ports: that gives the order in which they were sent.
         came = [by_port[i % 8][i // 8] for i in range(sum(map(len, by_port)))]
-        self.assertEqual(Counter(came), expected)
+        self.assertEqual(Counter(came), self.expected)
         # A fragment's chunks come in order and its trailer last; a spill's end comes after all of it.
         ends, at = 0, {}
         for datagram in came:
@@ -157,6 +165,9 @@ class Replay(harness.SystemTest):
             self.assertEqual(ends % len(self.crates), 0)
             self.assertEqual(chunk, at.get(name, 0))
             at[name] = chunk + 1
+
+    def test_several_threads_send_the_same_datagrams(self):
+        self.assertEqual(Counter(sum(self.receive("--threads", "3"), [])), self.expected)
 
 
 if __name__ == "__main__":

@@ -47,11 +47,13 @@ protected:
     s.end_delay = std::chrono::milliseconds(1);
     s.drop = drop_;
     s.duplicate = duplicate_;
-    return udp_replay(replay_source(folder_ / "a"), s).run({});
+    s.threads = threads_;
+    return replay_over_udp(replay_source(folder_ / "a"), s, {});
   }
 
   double drop_ = 0;
   double duplicate_ = 0;
+  std::uint32_t threads_ = 1;
 
 private:
   temporary_folder folder_;

@@ -57,13 +57,13 @@ nanoseconds schedule::end_spill(const replay_spill& spill, nanoseconds last) {
 }
 
 pace_keeper::pace_keeper() {
-  ::prctl(PR_SET_TIMERSLACK, 1UL);       // if refused, the reported delays show it
   constexpr unsigned few_processors = 2; // the receiver may need the spinning one
   if (std::thread::hardware_concurrency() > few_processors) spin_ = spin_time;
   start();
 }
 
 void pace_keeper::start() {
+  ::prctl(PR_SET_TIMERSLACK, 1UL); // if refused, the reported delays show it
   start_ = steady_clock::now();
   earliest_ = 0s;
 }
@@ -78,6 +78,11 @@ void pace_keeper::note(nanoseconds due) {
   const auto delay = std::max<nanoseconds>(elapsed() - due, 0s);
   delays_.add(delay);
   longest_ = std::max(longest_, delay);
+}
+
+void pace_keeper::add(const pace_keeper& other) {
+  delays_.add(other.delays_);
+  longest_ = std::max(longest_, other.longest_);
 }
 
 bool pace_keeper::sleep_until(time_point time) const {

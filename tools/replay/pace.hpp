@@ -45,10 +45,9 @@ private:
 /// Not thread-safe.
 class pace_keeper {
 public:
-  /// Also asks the system for exact timers on this thread.
   pace_keeper();
 
-  /// Starts or restarts at time 0.
+  /// Starts or restarts at time 0, and asks the system for exact timers on this thread.
   void start();
 
   /// Sleeps until `due`, at most 50 ms. Returns true when the time has come and records the delay.
@@ -62,6 +61,9 @@ public:
   [[nodiscard]] std::chrono::nanoseconds until(std::chrono::nanoseconds due) const;
   /// Records the delay of an action that was due.
   void note(std::chrono::nanoseconds due);
+
+  /// Adds the delays that another one recorded.
+  void add(const pace_keeper& other);
 
   [[nodiscard]] std::chrono::nanoseconds elapsed() const;
   [[nodiscard]] const latency_distribution& delays() const { return delays_; }

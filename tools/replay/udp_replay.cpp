@@ -2,191 +2,120 @@
 #include "tools/replay/udp_replay.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
+#include <atomic>
+#include <barrier>
+#include <exception>
+#include <memory>
 #include <stdexcept>
-#include <system_error>
+#include <thread>
+#include <utility>
 
 #include <fmt/format.h>
-#include <linux/errqueue.h>
-#include <sys/socket.h>
-#include <time.h>
+
+#include "selection/detector/random.hpp"
+#include "tools/replay/datagram_burst.hpp"
 
 namespace l3 {
-
 namespace {
 
-[[noreturn]] void fail(const destination& to, int error) {
-  throw std::runtime_error(to.text() + ": " + std::generic_category().message(error));
-}
+/// Sends the part of one thread: every nth event of each spill.
+class sender {
+public:
+  sender(const replay_source& source, const udp_replay_settings& settings, std::uint32_t place);
 
-} // namespace
+  /// Call it on the thread that sends.
+  void start() { pace_.start(); }
+  /// These two return false if the replay shall stop.
+  [[nodiscard]] bool send_events(const replay_spill& spill, std::uint32_t number,
+                                 const replay_watch& watch);
+  /// Waits until the spill ends. Then the first sender sends its ends, for all.
+  [[nodiscard]] bool end_spill(const replay_spill& spill, std::uint32_t number,
+                               const std::vector<std::unique_ptr<sender>>& all,
+                               const replay_watch& watch);
+  void add_to(replay_report& report, bool whole);
+  [[nodiscard]] const pace_keeper& pace() const { return pace_; }
 
-datagram_burst::datagram_burst(const destination& to, failure on_failure)
-    : to_(to), on_failure_(on_failure) {
-  auto address = resolve(to);
-  const int family = address.storage.ss_family;
-  socket_ = file_descriptor(::socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  if (!socket_) fail(to, errno);
-  for (std::uint16_t p = 0; p < to.ports; ++p) {
-    address.set_port(static_cast<std::uint16_t>(to.port + p));
-    addresses_.push_back(address);
-  }
-  const auto set = [&](int level, int option, int value) {
-    ::setsockopt(socket_.get(), level, option, &value, sizeof value);
+private:
+  struct node {
+    datagram_burst burst;
+    std::vector<std::uint32_t> sent_by_crate{}; ///< events of this spill, by place in the readout
+    std::uint64_t events = 0;
+    std::uint64_t refused_before_end = 0; ///< before the last sent spill
   };
-  set(SOL_SOCKET, SO_NO_CHECK, 1); // the electronics send no UDP checksum
-  constexpr int send_buffer = 4 << 20;
-  set(SOL_SOCKET, SO_SNDBUF, send_buffer);
-  // Only a connected socket gets errors about a closed port.
-  if (family == AF_INET6) {
-    set(IPPROTO_IPV6, IPV6_RECVERR, 1);
-  } else {
-    set(IPPROTO_IP, IP_RECVERR, 1);
-  }
-}
 
-std::size_t datagram_burst::turn() {
-  const auto port = next_port_;
-  next_port_ = (next_port_ + 1) % addresses_.size();
-  return port;
-}
+  bool send_event(const replay_event& event, std::uint32_t spill, const schedule::slot& slot,
+                  const replay_watch& watch);
+  /// Adds a datagram to the burst once or twice; returns false if it is left out.
+  bool put(const l2::datagram_header& header, std::span<const std::byte> payload);
+  bool flush(std::chrono::nanoseconds due, std::chrono::nanoseconds spacing,
+             const replay_watch& watch);
+  [[nodiscard]] std::size_t line_bytes(const event_view& event) const;
+  void check_refusals();
+  void next_turn() { node_ = &nodes_[turns_++ % nodes_.size()]; }
 
-void datagram_burst::add(const l2::datagram_header& header, std::span<const std::byte> payload) {
-  auto& d = datagrams_[used_++];
-  l2::write_datagram_header(d.header.data(), header);
-  d.payload = payload;
-  d.port = turn();
-}
+  const replay_source& source_;
+  const udp_replay_settings& settings_;
+  std::uint32_t place_;
+  spill_changer changer_;
+  schedule schedule_;
+  pace_keeper pace_;
+  std::vector<node> nodes_;
+  node* node_ = nullptr; // the node in turn
+  std::size_t turns_ = 0;
+  random_source random_;
+  event_view view_;
+  replay_report report_;
+  bool dropped_from_event_ = false;
+};
 
-void datagram_burst::repeat_last() {
-  datagrams_[used_] = datagrams_[used_ - 1];
-  ++used_;
-}
-
-void datagram_burst::take_errors() {
-  for (;;) {
-    socket_address to;
-    alignas(cmsghdr) std::array<std::byte, 512> control{};
-    msghdr m{};
-    m.msg_name = &to.storage;
-    m.msg_namelen = sizeof to.storage;
-    m.msg_control = control.data();
-    m.msg_controllen = control.size();
-    if (::recvmsg(socket_.get(), &m, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) return;
-    for (cmsghdr* c = CMSG_FIRSTHDR(&m); c != nullptr; c = CMSG_NXTHDR(&m, c)) {
-      const bool ours = (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_RECVERR) ||
-                        (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_RECVERR);
-      if (!ours) continue;
-      sock_extended_err error;
-      std::memcpy(&error, CMSG_DATA(c), sizeof error);
-      if (error.ee_errno != ECONNREFUSED) continue;
-      ++refused_;
-      if (refused_port_ == 0) refused_port_ = to.port();
-    }
-  }
-}
-
-void datagram_burst::send() {
-  std::array<mmsghdr, capacity> messages{};
-  std::array<iovec, 2 * capacity> parts{};
-  for (std::size_t i = 0; i < used_; ++i) {
-    auto& d = datagrams_[i];
-    // The interface lacks const; it does not write through these pointers.
-    parts[2 * i] = {d.header.data(), d.header.size()};
-    parts[2 * i + 1] = {const_cast<std::byte*>(d.payload.data()), d.payload.size()};
-    auto& m = messages[i].msg_hdr;
-    m.msg_name = &addresses_[d.port].storage;
-    m.msg_namelen = addresses_[d.port].bytes;
-    m.msg_iov = &parts[2 * i];
-    m.msg_iovlen = d.payload.empty() ? 1 : 2;
-  }
-  for (std::size_t sent = 0; sent < used_;) {
-    const int n =
-        ::sendmmsg(socket_.get(), &messages[sent], static_cast<unsigned>(used_ - sent), 0);
-    if (n > 0) {
-      for (int i = 0; i < n; ++i) bytes_ += messages[sent + static_cast<std::size_t>(i)].msg_len;
-      sent += static_cast<std::size_t>(n);
-      continue;
-    }
-    switch (errno) {
-    case EINTR: break;
-    case ECONNREFUSED: take_errors(); break; // an earlier datagram's error
-    case ENOBUFS:
-    case EAGAIN: {
-      constexpr timespec moment{0, 50'000};
-      ::nanosleep(&moment, nullptr);
-      break;
-    }
-    case EMSGSIZE:
-      throw std::runtime_error(fmt::format(
-          "{}: a datagram of {} bytes is too long for the network: use a smaller --chunk",
-          to_.text(), datagrams_[sent].payload.size()));
-    case EHOSTUNREACH:
-    case EHOSTDOWN:
-    case ENETUNREACH:
-      // An error of this or an earlier datagram: the machine or its network is gone.
-      if (on_failure_ == failure::throws) fail(to_, errno);
-      no_way_ = std::generic_category().message(errno);
-      ++refused_;
-      ++sent;
-      break;
-    default: fail(to_, errno);
-    }
-  }
-  used_ = 0;
-}
-
-udp_replay::udp_replay(const replay_source& source, const udp_replay_settings& settings)
-    : source_(source), settings_(settings), changer_(source.crates()),
-      schedule_(settings.rate, settings.end_delay) {
+sender::sender(const replay_source& source, const udp_replay_settings& settings,
+               std::uint32_t place)
+    : source_(source), settings_(settings), place_(place), changer_(source.crates()),
+      schedule_(settings.rate, settings.end_delay), random_(1 + place) {
   const auto failure =
       settings_.to.size() > 1 ? datagram_burst::failure::counts : datagram_burst::failure::throws;
-  for (const destination& to : settings_.to) nodes_.push_back({datagram_burst(to, failure), {}});
-  report_.run = source.run();
-  report_.to = text_of(settings_.to);
-  report_.paced = !schedule_.unlimited();
+  const auto style =
+      settings_.threads > 1 ? datagram_burst::style::fast : datagram_burst::style::smooth;
+  for (const destination& to : settings_.to) nodes_.push_back({datagram_burst(to, failure, style)});
 }
 
-replay_report udp_replay::run(const replay_watch& watch) {
-  pace_.start();
-  bool whole = true;
-  for (std::uint32_t loop = 0; whole && loop < settings_.loops; ++loop)
-    for (const auto& spill : source_.spills()) {
-      whole = send_spill(spill, loop, watch);
-      if (!whole) break;
-    }
-  finish_report(whole);
-  return report_;
-}
-
-void udp_replay::finish_report(bool whole) {
-  report_.interrupted = !whole;
-  for (node& n : nodes_) {
-    n.burst.take_errors();
-    node_report r;
-    r.to = n.burst.to().text();
-    r.events = n.events;
-    r.bytes = n.burst.bytes_sent();
-    r.refused = whole ? n.refused_before_end : n.burst.refused();
-    if (r.refused != 0)
-      r.trouble = n.burst.refused_port() != 0
-                      ? fmt::format("no program listened on port {}", n.burst.refused_port())
-                      : n.burst.no_way();
-    report_.refused += r.refused;
-    report_.refused_ends += n.burst.refused() - r.refused;
-    if (report_.trouble.empty() && !r.trouble.empty())
-      report_.trouble = (nodes_.size() > 1 ? r.to + ": " : "") + r.trouble;
-    report_.add(r);
+void sender::add_to(replay_report& report, bool whole) {
+  report.nodes.resize(nodes_.size());
+  for (std::size_t n = 0; n < nodes_.size(); ++n) {
+    datagram_burst& burst = nodes_[n].burst;
+    burst.take_errors();
+    node_report& r = report.nodes[n];
+    r.to = burst.to().text();
+    r.events += nodes_[n].events;
+    r.bytes += burst.bytes_sent();
+    const std::uint64_t refused = whole ? nodes_[n].refused_before_end : burst.refused();
+    r.refused += refused;
+    report.refused_ends += burst.refused() - refused;
+    if (refused != 0)
+      r.trouble = burst.refused_port() != 0
+                      ? fmt::format("no program listened on port {}", burst.refused_port())
+                      : burst.no_way();
   }
-  report_.finished = whole && report_.refused == 0;
-  report_.seconds = in_seconds(pace_.elapsed());
-  report_.set_delays(pace_);
+  report.events += report_.events;
+  report.fragments += report_.fragments;
+  report.data_datagrams += report_.data_datagrams;
+  report.trailers += report_.trailers;
+  report.ends_of_spill += report_.ends_of_spill;
+  report.dropped += report_.dropped;
+  report.duplicated += report_.duplicated;
+  report.events_dropped_from += report_.events_dropped_from;
+  report.sending_seconds = std::max(report.sending_seconds, report_.sending_seconds);
+  report.seconds = std::max(report.seconds, in_seconds(pace_.elapsed()));
+  if (report.spills.size() < report_.spills.size()) report.spills.resize(report_.spills.size());
+  for (std::size_t n = 0; n < report_.spills.size(); ++n) {
+    const std::uint64_t admitted = report.spills[n].admitted + report_.spills[n].admitted;
+    report.spills[n] = report_.spills[n];
+    report.spills[n].admitted = admitted;
+  }
 }
 
-bool udp_replay::send_spill(const replay_spill& spill, std::uint32_t loop,
-                            const replay_watch& watch) {
-  const auto number = source_.spill_number(spill, loop);
+bool sender::send_events(const replay_spill& spill, std::uint32_t number,
+                         const replay_watch& watch) {
   const auto begin = schedule_.begin_spill();
   while (!pace_.wait_roughly(begin))
     if (watch.stop()) return false;
@@ -197,27 +126,27 @@ bool udp_replay::send_spill(const replay_spill& spill, std::uint32_t loop,
   if (settings_.share == replay_share::by_spill) next_turn();
   for (std::size_t i = 0; i < spill.events.size(); ++i) {
     auto event = spill.events[i];
-    if (number != spill.number) event.body = changer_.change(event.body, spill.number, number);
     // The file was checked when it was read.
     if (parse_event(event.body, source_.crates(), view_)) continue;
     if (settings_.share == replay_share::by_event) next_turn();
     const auto slot = schedule_.next_event(spill, i, line_bytes(view_));
+    if (i % settings_.threads != place_) continue;
+    if (number != spill.number) {
+      event.body = changer_.change(event.body, spill.number, number);
+      if (parse_event(event.body, source_.crates(), view_)) continue;
+    }
     if (!send_event(event, number, slot, watch)) return false;
     ++node_->events;
     ++report_.spills.back().admitted;
     ++report_.events;
     report_.sending_seconds = earlier + in_seconds(pace_.elapsed() - begun);
     check_refusals();
-    watch.tell(report_.events);
+    watch.tell(1);
   }
-  const auto end = schedule_.end_spill(spill, pace_.elapsed());
-  while (!pace_.wait_roughly(end))
-    if (watch.stop()) return false;
-  send_ends_of_spill(number);
   return true;
 }
 
-std::size_t udp_replay::line_bytes(const event_view& event) const {
+std::size_t sender::line_bytes(const event_view& event) const {
   std::size_t bytes = 0;
   for (const auto& f : event.fragments) {
     const auto chunks = (f.bytes.size() + settings_.chunk_bytes - 1) / settings_.chunk_bytes;
@@ -226,8 +155,8 @@ std::size_t udp_replay::line_bytes(const event_view& event) const {
   return bytes;
 }
 
-bool udp_replay::send_event(const replay_event& event, std::uint32_t spill,
-                            const schedule::slot& slot, const replay_watch& watch) {
+bool sender::send_event(const replay_event& event, std::uint32_t spill, const schedule::slot& slot,
+                        const replay_watch& watch) {
   const auto all = std::max<std::size_t>(1, line_bytes(view_));
   std::size_t begun = 0; // bytes of sent or skipped bursts
   std::size_t collected = 0;
@@ -260,7 +189,7 @@ bool udp_replay::send_event(const replay_event& event, std::uint32_t spill,
   return node_->burst.empty() || send();
 }
 
-bool udp_replay::put(const l2::datagram_header& header, std::span<const std::byte> payload) {
+bool sender::put(const l2::datagram_header& header, std::span<const std::byte> payload) {
   if (settings_.drop > 0 && random_.chance(settings_.drop)) {
     node_->burst.leave_out();
     ++report_.dropped;
@@ -275,8 +204,8 @@ bool udp_replay::put(const l2::datagram_header& header, std::span<const std::byt
   return true;
 }
 
-bool udp_replay::flush(std::chrono::nanoseconds due, std::chrono::nanoseconds spacing,
-                       const replay_watch& watch) {
+bool sender::flush(std::chrono::nanoseconds due, std::chrono::nanoseconds spacing,
+                   const replay_watch& watch) {
   if (watch.stop()) return false;
   if (!schedule_.unlimited())
     while (!pace_.wait(due, spacing))
@@ -285,14 +214,41 @@ bool udp_replay::flush(std::chrono::nanoseconds due, std::chrono::nanoseconds sp
   return true;
 }
 
-void udp_replay::check_refusals() {
+void sender::check_refusals() {
   // A closed port on this machine is reported at once: then no datagram of the replay would arrive.
   if (report_.events != 1 || nodes_.size() > 1) return;
   node_->burst.take_errors();
   if (node_->burst.refused() != 0)
-    throw std::runtime_error(
-        fmt::format("{}: no program listens on port {}", report_.to, node_->burst.refused_port()));
+    throw std::runtime_error(fmt::format("{}: no program listens on port {}", text_of(settings_.to),
+                                         node_->burst.refused_port()));
 }
+
+bool sender::end_spill(const replay_spill& spill, std::uint32_t number,
+                       const std::vector<std::unique_ptr<sender>>& all, const replay_watch& watch) {
+  const auto end = schedule_.end_spill(spill, pace_.elapsed());
+  for (node& n : nodes_) {
+    n.burst.take_errors();
+    n.refused_before_end = n.burst.refused();
+  }
+  if (place_ != 0) return true;
+  while (!pace_.wait_roughly(end))
+    if (watch.stop()) return false;
+  for (std::size_t at = 0; at < nodes_.size(); ++at) {
+    node_ = &nodes_[at];
+    for (std::uint32_t c = 0; c < source_.crates().size(); ++c) {
+      std::uint32_t events = 0;
+      for (const auto& one : all) events += one->nodes_[at].sent_by_crate[c];
+      for (const auto& header : ends_of_spill(events, number, source_.crates().crates[c].number)) {
+        if (put(header, {})) ++report_.ends_of_spill;
+        if (node_->burst.full()) node_->burst.send();
+      }
+    }
+    node_->burst.send();
+  }
+  return true;
+}
+
+} // namespace
 
 std::vector<l2::datagram_header> ends_of_spill(std::uint32_t events, std::uint32_t spill,
                                                std::uint32_t crate) {
@@ -307,20 +263,69 @@ std::vector<l2::datagram_header> ends_of_spill(std::uint32_t events, std::uint32
   return all;
 }
 
-void udp_replay::send_ends_of_spill(std::uint32_t number) {
-  for (node& n : nodes_) {
-    node_ = &n;
-    n.burst.take_errors();
-    n.refused_before_end = n.burst.refused();
-    for (std::uint32_t c = 0; c < source_.crates().size(); ++c) {
-      const auto crate = source_.crates().crates[c].number;
-      for (const auto& header : ends_of_spill(n.sent_by_crate[c], number, crate)) {
-        if (put(header, {})) ++report_.ends_of_spill;
-        if (n.burst.full()) n.burst.send();
+replay_report replay_over_udp(const replay_source& source, const udp_replay_settings& settings,
+                              const replay_watch& watch) {
+  std::vector<std::unique_ptr<sender>> senders;
+  for (std::uint32_t n = 0; n < settings.threads; ++n)
+    senders.push_back(std::make_unique<sender>(source, settings, n));
+  std::vector<std::exception_ptr> failed(senders.size());
+  std::atomic<bool> over = false;
+  std::atomic<std::uint64_t> events = 0;
+  std::barrier together(static_cast<std::ptrdiff_t>(senders.size()));
+
+  const auto send_all = [&](sender& one, const replay_watch& shared) {
+    one.start();
+    for (std::uint32_t loop = 0; loop < settings.loops; ++loop)
+      for (const replay_spill& spill : source.spills()) {
+        const std::uint32_t number = source.spill_number(spill, loop);
+        if (!one.send_events(spill, number, shared)) return false;
+        together.arrive_and_wait(); // so that its ends come last
+        if (over || !one.end_spill(spill, number, senders, shared)) return false;
+        together.arrive_and_wait();
       }
+    return true;
+  };
+  const auto run = [&](std::size_t place) {
+    const replay_watch shared{[&] { return over || watch.stop(); },
+                              [&, place](std::uint64_t n) {
+                                events += n;
+                                if (place == 0) watch.tell(events);
+                              }};
+    try {
+      if (!send_all(*senders[place], shared)) over = true;
+    } catch (...) {
+      failed[place] = std::current_exception();
+      over = true;
     }
-    n.burst.send();
+    together.arrive_and_drop();
+  };
+  {
+    std::vector<std::jthread> others;
+    for (std::size_t n = 1; n < senders.size(); ++n) others.emplace_back(run, n);
+    run(0);
   }
+  for (const std::exception_ptr& e : failed)
+    if (e) std::rethrow_exception(e);
+
+  replay_report report;
+  report.run = source.run();
+  report.to = text_of(settings.to);
+  report.paced = settings.rate.how != replay_rate::kind::unlimited;
+  report.interrupted = over;
+  pace_keeper delays;
+  for (const auto& one : senders) {
+    one->add_to(report, !over);
+    delays.add(one->pace());
+  }
+  report.set_delays(delays);
+  for (const node_report& n : report.nodes) {
+    report.bytes += n.bytes;
+    report.refused += n.refused;
+    if (report.trouble.empty() && !n.trouble.empty())
+      report.trouble = (report.nodes.size() > 1 ? n.to + ": " : "") + n.trouble;
+  }
+  report.finished = !over && report.refused == 0;
+  return report;
 }
 
 } // namespace l3

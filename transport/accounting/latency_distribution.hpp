@@ -26,6 +26,12 @@ public:
     count_.add(times);
   }
 
+  void add(const latency_distribution& other) {
+    for (std::size_t i = 0; i < buckets_.size(); ++i) buckets_[i].add(other.buckets_[i]);
+    sum_.add(other.sum_);
+    count_.add(other.count_);
+  }
+
   [[nodiscard]] std::uint64_t count() const { return count_; }
   [[nodiscard]] std::chrono::nanoseconds sum() const { return time_of(sum_); }
 
