@@ -10,7 +10,7 @@ namespace l3 {
 // Each is in the source of its name; `pack` and `unpack` are in codec.cpp.
 command_adder add_bench_pack, add_bench_unpack, add_bench_building, add_bench_codecs,
     add_bench_counts, add_bench_daemon, add_bench_decode, add_bench_device, add_bench_engine,
-    add_bench_memory, add_bench_pipeline, add_bench_receive, add_bench_select, add_bench_show,
+    add_bench_memory, add_bench_node, add_bench_receive, add_bench_select, add_bench_show,
     add_bench_sort;
 
 } // namespace l3
@@ -27,7 +27,7 @@ int main(int argc, char** argv) {
                                               {"device", add_bench_device},
                                               {"engine", add_bench_engine},
                                               {"memory", add_bench_memory},
-                                              {"pipeline", add_bench_pipeline},
+                                              {"node", add_bench_node},
                                               {"receive", add_bench_receive},
                                               {"select", add_bench_select},
                                               {"show", add_bench_show},

@@ -28,13 +28,13 @@ TOOL = """case "$1 $2" in
 esac"""
 BENCHES = {"memory": "--backend cuda --json", "device": "--json", "select": "--backend cuda --json",
            "decode": "--backend cuda --json", "sort": "--backend cuda --json", "pack": "--json", "unpack": "--json",
-           "pipeline": "--backend cuda --sustain 0 --json"}
+           "node": "--backend cuda --threads 4 --json"}
 COPIES = ["bench-memory", *(f"copies-{size}" for size in ("64KiB", "1MiB", "4MiB", "16MiB", "64MiB"))]
 PRODUCTION = ["bench-engine", "engine-selection", *(f"engine-{n}-frames" for n in (2, 8, 16)), *(f"engine-{n}-events" for n in (1, 16, 256, 1024)), "daemon"]
 CHECKERS = [f"{tool}-executors_cuda_test" for tool in ("memcheck", "racecheck", "synccheck")]
 # What tells most comes first; the checkers take longest.
-ORDER = [*COPIES, *PRODUCTION[:-1], *(f"bench-{b}" for b in BENCHES if b not in ("memory", "pipeline")), "codec_test",
-         "executors_cuda_test", "daemon", "demo", "bench-pipeline", "ncu", "ncu-select", *CHECKERS]
+ORDER = [*COPIES, *PRODUCTION[:-1], *(f"bench-{b}" for b in BENCHES if b not in ("memory", "node")), "codec_test",
+         "executors_cuda_test", "daemon", "demo", "bench-node", "ncu", "ncu-select", *CHECKERS]
 NVIDIA_SMI = 'case $* in *-lms*) while :; do echo "250.5, 1980, 40"; sleep 0.01; done ;; *) echo "the card" ;; esac'
 SANITIZER = 'shift 4; case $* in *"--gtest_filter=-"*) exec "$@" ;; esac; exit 3'
 # A host whose own libstdc++ is too old, for tool and test.
@@ -114,7 +114,7 @@ def main():
     clock = 'test "$*" = +%s || exec /bin/date; if [ -e "${0%/*}/../late" ]; then echo 2000; else echo 1000; fi'
     late_demo = TOOL.replace('[ "$3" = cuda ]', ': > "${0%/*}/../late"; exit 124')
     code, _, rows, files = run_check(gpu_check, {"bin/koto-l3": late_demo, "path/date": clock}, SANITIZER, ["--limit", "590"])
-    assert code == 1 and [s for s in rows if rows[s] == "cut"] == ["demo", "bench-pipeline", "ncu", "ncu-select", *CHECKERS], rows
+    assert code == 1 and [s for s in rows if rows[s] == "cut"] == ["demo", "bench-node", "ncu", "ncu-select", *CHECKERS], rows
     assert rows["bench-device"] == "passed" and "bench-engine.txt" in files, files.keys()
     assert f"0 failed, 7 cut, {len(ORDER) - 8} passed" in files["table.txt"] and "the 590 s of --limit" in files["table.txt"], files["table.txt"]
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/rehearsal/rehearsal.hpp"
 
+#include <algorithm>
 #include <csignal>
 #include <fstream>
 #include <functional>
@@ -11,6 +12,7 @@
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "tools/command_error.hpp"
@@ -77,14 +79,44 @@ std::uint64_t memory_of(pid_t pid, const std::string& what) {
   return 0;
 }
 
+/// Adds the processor time of a process' living threads, by their names or under one name.
+void add_times(pid_t pid, const std::string& one_name, std::vector<thread_time>& to) {
+  std::error_code error;
+  for (const auto& task :
+       std::filesystem::directory_iterator(fmt::format("/proc/{}/task", pid), error)) {
+    std::string name = one_name;
+    if (name.empty()) std::getline(std::ifstream(task.path() / "comm"), name);
+    std::uint64_t nanoseconds = 0;
+    std::ifstream(task.path() / "schedstat") >> nanoseconds;
+    auto at = std::ranges::find(to, name, &thread_time::name);
+    if (at == to.end()) at = to.insert(to.end(), {name});
+    ++at->threads;
+    at->seconds += static_cast<double>(nanoseconds) * 1e-9;
+  }
+}
+
+/// Processor time of child processes that have ended.
+double time_of_ended() {
+  rusage used{};
+  ::getrusage(RUSAGE_CHILDREN, &used);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+  };
+  return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
+
 class chain {
 public:
   explicit chain(const rehearsal_plan& plan)
       : plan_(plan), at_(find_ports()), receiver_(start_receiver()), daemon_(start_daemon()) {}
 
   rehearsal_result run() {
+    const double before = time_of_ended();
     replay();
+    result_.times.push_back({"replay", plan_.threads, time_of_ended() - before});
     wait_until_stored();
+    add_times(daemon_.pid(), "", result_.times);
+    add_times(receiver_.pid(), "receiver", result_.times);
     result_.memory_peak = memory_of(daemon_.pid(), "VmHWM");
     end(daemon_, "the daemon", "daemon");
     end(receiver_, "the receiver", "receive");
@@ -173,6 +205,7 @@ private:
         fmt::to_string(plan_.loops),
         "--ledger",
         (plan_.folder / "replay-ledger.json").string()};
+    if (udp) arguments.insert(arguments.end(), {"--threads", fmt::to_string(plan_.threads)});
     if (!plan_.rate.empty()) arguments.insert(arguments.end(), {"--rate", plan_.rate});
     arguments.emplace_back("--json");
     const auto report = plan_.folder / "replay.json";

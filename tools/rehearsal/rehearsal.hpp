@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A rehearsal runs the whole chain on this machine: receiver, daemon and replay client as separate
-// programs over loopback, then `verify`. The demo and `koto-l3-bench pipeline` are rehearsals. One
+// programs over loopback, then `verify`. The demo and `koto-l3-bench node` are rehearsals. One
 // folder gets configuration, logs, store and ledgers for later investigation.
 #pragma once
 
@@ -25,6 +25,7 @@ struct rehearsal_plan {
   way_in way = way_in::udp;
   std::string rate; ///< see `koto-l3 replay --rate`; empty: the file's spill structure
   std::uint32_t loops = 1;
+  std::uint32_t threads = 1; ///< that send, over UDP
   std::string link_rate = "4 Gb/s";
   std::string backend = "auto";
   std::string selection{}; ///< file, or `built-in`; empty: every event is kept
@@ -48,6 +49,13 @@ struct line_account {
   std::uint64_t refused = 0;   ///< it did not fire
 };
 
+/// Processor time of the threads of one name.
+struct thread_time {
+  std::string name;
+  std::uint32_t threads = 0;
+  double seconds = 0;
+};
+
 struct rehearsal_result {
   ledger replay;
   ledger daemon;
@@ -59,6 +67,7 @@ struct rehearsal_result {
   double latency_p99 = 0;
   std::uint64_t memory_planned = 0; ///< bytes, reported by the daemon
   std::uint64_t memory_peak = 0;    ///< largest resident size of the daemon
+  std::vector<thread_time> times;   ///< of replay, the daemon's threads, and the receiver
   std::string backend;
   std::uint64_t frames_bypassed = 0; ///< computed by the CPU in place of the device
   std::vector<line_account> lines;   ///< of the selection
