@@ -79,8 +79,9 @@ std::uint64_t memory_of(pid_t pid, const std::string& what) {
   return 0;
 }
 
-/// Adds the processor time of a process' living threads, by their names or under one name.
-void add_times(pid_t pid, const std::string& one_name, std::vector<thread_time>& to) {
+/// Adds the processor time of a process' living threads, by their names or under one name, or takes
+/// it away.
+void add_times(pid_t pid, const std::string& one_name, std::vector<thread_time>& to, int sign = 1) {
   std::error_code error;
   for (const auto& task :
        std::filesystem::directory_iterator(fmt::format("/proc/{}/task", pid), error)) {
@@ -90,8 +91,8 @@ void add_times(pid_t pid, const std::string& one_name, std::vector<thread_time>&
     std::ifstream(task.path() / "schedstat") >> nanoseconds;
     auto at = std::ranges::find(to, name, &thread_time::name);
     if (at == to.end()) at = to.insert(to.end(), {name});
-    ++at->threads;
-    at->seconds += static_cast<double>(nanoseconds) * 1e-9;
+    at->threads += sign > 0 ? 1 : 0;
+    at->seconds += sign * static_cast<double>(nanoseconds) * 1e-9;
   }
 }
 
@@ -111,6 +112,7 @@ public:
       : plan_(plan), at_(find_ports()), receiver_(start_receiver()), daemon_(start_daemon()) {}
 
   rehearsal_result run() {
+    add_times(daemon_.pid(), "", result_.times, -1); // of its start
     const double before = time_of_ended();
     replay();
     result_.times.push_back({"replay", plan_.threads, time_of_ended() - before});
