@@ -39,24 +39,15 @@ class OnADisk(harness.SystemTest):
         yield "spool", {"spool": {"folder": str(self.disk / "spool"), **spool}}
         yield "ledgers", {"run": {"ledger": f"{self.disk}/ledgers/"}, "spool": {"folder": ""}}
 
-    def refused(self, *arguments):
-        p = self.keep(harness.Program(arguments, self.folder / "refused.log"))
-        self.assertEqual(p.wait(), MISSING, p.said())
-        return p.said()
-
-    def receiver(self):
-        return harness.BIN / "koto-l3", "receive", "--bind", f"tcp://{harness.HOST}:{self.ports.receiver}", "--out", self.disk / "store"
-
-    def test_a_start_in_a_bare_place_is_refused(self):
-        _, sections = next(self.sections())
-        said = self.refused(harness.BIN / "koto-l3d", "--config", self.write_config("bare.toml", **sections))
-        self.assertIn(f"{self.disk} is empty, like the place of a disk that is not mounted", said)
-        self.assertEqual(list(self.disk.iterdir()), [])
-
     def starts(self):
-        """Of each program with each of its folders on the disk."""
+        """Each program with each of its folders on the disk."""
         daemons = [(harness.BIN / "koto-l3d", "--config", self.write_config(f"{name}.toml", **sections)) for name, sections in self.sections()]
-        return [self.receiver(), *daemons]
+        return [(harness.BIN / "koto-l3", "receive", "--bind", f"tcp://{harness.HOST}:{self.ports.receiver}", "--out", self.disk / "store"), *daemons]
+
+    def assert_refused(self, start, text):
+        p = self.keep(harness.Program(start, self.folder / "refused.log"))
+        self.assertEqual(p.wait(), MISSING, p.said())
+        self.assertIn(text, p.said())
 
     def test_a_service_makes_no_folder(self):
         """And it ends late: systemd gives up after five starts in a minute, and the disk may come later."""
@@ -68,15 +59,18 @@ class OnADisk(harness.SystemTest):
             self.assertGreater(time.monotonic() - begun, 60 / 5)
         self.assertEqual(list(self.disk.iterdir()), [])
 
-    def test_a_start_without_a_disk_that_the_machine_should_have_is_refused(self):
+    def test_a_start_in_the_bare_place_of_a_disk_is_refused(self):
+        """It is empty, or /etc/fstab lists the disk."""
+        self.assert_refused(self.starts()[1], f"{self.disk} is empty, like the place of a disk that is not mounted")
+        self.assertEqual(list(self.disk.iterdir()), [])
         table = self.folder / "fstab"
         table.write_text(f"# disks\n/dev/none {self.disk} ext4 nofail 0 2\n")
         own_space.mount_file(table, "/etc/fstab")
         self.addCleanup(own_space.unmount, "/etc/fstab")
         for name in "store", "spool", "ledgers":
             (self.disk / name).mkdir()
-        for arguments in self.starts():
-            self.assertIn(f"{self.disk} is not mounted, although /etc/fstab lists it", self.refused(*arguments))
+        for start in self.starts():
+            self.assert_refused(start, f"{self.disk} is not mounted, although /etc/fstab lists it")
 
     def test_a_daemon_ends_when_the_disk_goes(self):
         for name, sections in self.sections():

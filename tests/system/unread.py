@@ -12,7 +12,7 @@ from harness import connected
 FAILED = 1
 
 
-class Beside(harness.SystemTest):
+class Unread(harness.SystemTest):
     def run_beside(self, program, *arguments, **streams):
         p = subprocess.Popen([harness.BIN / program, *map(str, arguments)], **{"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, **streams})
         self.addCleanup(p.communicate)
@@ -29,10 +29,6 @@ class Beside(harness.SystemTest):
     def end(self, program, code):
         program.terminate()
         self.assertEqual(program.wait(harness.PATIENCE), code)
-
-
-class Unread(Beside):
-    """Standard error, or output, is a pipe that is full, and that no program reads."""
 
     def full_pipe(self):
         reading, writing = os.pipe()
@@ -63,33 +59,29 @@ class Unread(Beside):
         self.end(receiver, 0)
         self.assert_stored(sent)
 
-
-class Gone(Beside):
-    """The reader of standard output, of standard error, or of both has gone (`| head`): a write fails, and no signal ends the program
-    in the middle of what it does."""
-
-    def setUp(self):
-        super().setUp()
-        reading, self.pipe = os.pipe()
+    def pipe_without_a_reader(self):
+        """A write fails, and no signal ends the program in the middle of what it does."""
+        reading, writing = os.pipe()
         os.close(reading)
-        self.addCleanup(os.close, self.pipe)
-        self.sent = self.write_events(self.make_events(30))
+        self.addCleanup(os.close, writing)
+        return writing
 
     def test_output_that_cannot_be_written_is_an_error_with_a_sentence(self):
-        samples = self.folder / "samples"
+        sent, pipe, samples = self.write_events(self.make_events(30)), self.pipe_without_a_reader(), self.folder / "samples"
         samples.write_bytes(bytes(64 * 2 * 100_000))
-        for command, *arguments in (("info", self.sent), ("inspect", self.sent, "--event", "1/1"), ("pack", samples, "-"), ("demo", "--events", "300"),
+        for command, *arguments in (("info", sent), ("inspect", sent, "--event", "1/1"), ("pack", samples, "-"), ("demo", "--events", "300"),
                                     ("simulate", self.folder / "made.l2raw", "--events", "3", "--json")):
             with self.subTest(command):
-                p = self.run_beside("koto-l3", command, *arguments, stdout=self.pipe, stderr=subprocess.PIPE, text=True,
+                p = self.run_beside("koto-l3", command, *arguments, stdout=pipe, stderr=subprocess.PIPE, text=True,
                                     env={**os.environ, "TMPDIR": str(self.folder)})
                 said = p.communicate(timeout=harness.PATIENCE)[1]
                 self.assertEqual(p.returncode, FAILED, said)
                 self.assertRegex(said, rf"(?m)^koto-l3 {command}: .+$")
 
-    def test_daemon_and_receiver_go_on_and_store(self):
-        receiver, daemon = self.run_both(*[{"stdout": self.pipe, "stderr": self.pipe}] * 2)
-        self.run_replay(self.sent)
+    def test_daemon_and_receiver_go_on_without_a_reader(self):
+        pipe = self.pipe_without_a_reader()
+        receiver, daemon = self.run_both(*[{"stdout": pipe, "stderr": pipe}] * 2)
+        self.run_replay(self.write_events(self.make_events(30)))
         self.end(daemon, 0)
         self.end(receiver, FAILED)  # its summary could not be written
         self.assertEqual(len(self.stored()), 30)
