@@ -105,7 +105,7 @@ assert w.max() == p.peak[0]
 
 # %%
 def calorimeter(some):
-    """(energy in keV, number of crystals) of each event."""
+    """(energy in keV, number of crystals, time in 1/128 ns) of each event."""
     p = some.pulses("CSI")
     energy, time = p.raw["energy"].astype(np.int64), p.raw["time"].astype(np.int64)
     high = p.found & np.isfinite(p.time) & (energy >= 3000)
@@ -121,12 +121,12 @@ def calorimeter(some):
     weight, moment = total[:, np.arange(len(some)), best]
     when = np.where(weight > 0, first + moment // np.maximum(1, weight), 0)
     in_time = high & (abs(time - when[:, None]) <= 28 * 128)
-    return (energy * in_time).sum(axis=1), in_time.sum(axis=1)
+    return (energy * in_time).sum(axis=1), in_time.sum(axis=1), when
 
 
 every = s.events()
-energy, number = calorimeter(every)
-assert (energy == every.raw["calorimeter_energy"]).all() and (number == every.raw["crystals"]).all()
+for got, name in zip(calorimeter(every), ("calorimeter_energy", "crystals", "event_time")):
+    assert (got == every.raw[name]).all(), name
 
 # %% [markdown]
 # ## The vertex of a neutral pion

@@ -255,8 +255,7 @@ void write_event(const stored_data& from, const event_row& event, std::size_t to
   columns += field_count<decision_fields>;
   for (std::size_t q = 0; q < quantities; ++q)
     if (columns[q] != nullptr)
-      static_cast<std::int32_t*>(columns[q])[to] =
-          q < event.summary.quantities.size() ? event.summary.quantities[q] : undefined_quantity;
+      static_cast<std::int32_t*>(columns[q])[to] = event.summary.value(static_cast<quantity>(q));
 }
 
 std::size_t list_size(const event_row& event, l3_read_table table) {

@@ -70,7 +70,11 @@ def picture(event: Event) -> dict[str, Any]:
     menu = e._menus()[0][0]
     if menu is None:
         raise Error("the settings of this event are not in the store")
-    inputs = _inputs(menu)
+    inputs, cuts = _inputs(menu), tomllib.loads(menu.text).get("clusters")
+    time = None if np.isnan(e.event_time[0]) else int(raw["event_time"][0])
+
+    def is_in(window: Any, when: int) -> bool:
+        return bool(window[0] * 128 <= when - (time or 0) <= window[1] * 128)
     waveforms: list[Any] = [None] * (int(inputs.max()) + 1)
     pulses: list[list[Any]] = []
     for length in (64, 256):
@@ -82,13 +86,14 @@ def picture(event: Event) -> dict[str, Any]:
         columns = {name: p.raw[name][0].reshape(len(rows), -1) for name in ("pedestal", "peak", "edge", "energy", "time", "flags")}
         for i, j in np.argwhere(found & (menu.channels.kind[rows] > 0)[:, None]):
             v = {name: int(column[i, j]) for name, column in columns.items()}
-            pulses.append([int(inputs[rows[i]]), v["pedestal"], v["peak"], None if v["flags"] & 16 else v["edge"], v["energy"], v["time"], 0])
-    time = _time(menu, inputs, pulses)
+            counts = cuts and menu.channels.kind[rows[i]] == 1 and v["energy"] >= cuts["crystal_threshold"] * 1000 and is_in(cuts["crystal_window"], v["time"])
+            pulses.append([int(inputs[rows[i]]), v["pedestal"], v["peak"], None if v["flags"] & 16 else v["edge"], v["energy"], v["time"], int(bool(counts))])
     summary: Any = "the selection did not judge it"
     if raw["selected"][0]:
         quantities = {name: None if raw[name][0] == f.null else int(raw[name][0]) for name, f in fields(Tables.EVENTS).items() if f.nullable}
         refused, photon, hit = event.refused, event.photon, event.hit
-        names = {bit: name for name, bit in menu.counter_bits.items()}
+        counters = {int(c["bit"]): c for c in (menu.counters[i] for i in range(len(menu.counters)))}
+        names = {bit: c["name"] for bit, c in counters.items()}
         unknown = int(raw["unknown"][0])
         summary = {
             "names_are_of_these_settings": int(raw["settings_hash"][0]) == menu.hash, "trigger": [f"bit {b}" for b in range(14) if raw["trigger"][0] >> b & 1],
@@ -98,33 +103,12 @@ def picture(event: Event) -> dict[str, Any]:
             "quantities": quantities, "photons_found": int(raw["photons_found"][0]),
             "photons": [{"energy": round(p["energy"] * 1000), "x": round(p["x"] * 10), "y": round(p["y"] * 10), "time": round(p["time"] * 128),
                          "crystals": int(p["crystals"])} for p in (photon[i] for i in range(len(photon)))],
-            "hits": [{"counter": names[int(h["counter"])], "module": int(h["module"]), "energy": round(h["energy"] * 1000), "time": round(h["time"] * 128)}
+            "hits": [{"counter": names[int(h["counter"])], "module": int(h["module"]), "energy": round(h["energy"] * 1000), "time": round(h["time"] * 128),
+                      "counts": bool(h["energy"] >= (c := counters[int(h["counter"])])["threshold"] and is_in((c["from"], c["to"]), round(h["time"] * 128)))}
                      for h in (hit[i] for i in range(len(hit)))]}
     return {"run": int(raw["run"][0]), "spill": int(raw["spill"][0]), "event": int(raw["event"][0]), "incomplete": bool(raw["flags"][0] & 1),
             "undecodable": bool(raw["flags"][0] & 6), "payload": _PAYLOADS[raw["kept_waveforms"][0]], "time": time, "summary": summary,
             "waveforms": waveforms, "pulses": pulses}
-
-
-def _time(menu: Menu, inputs: Any, pulses: list[list[Any]]) -> int | None:
-    """The event's own time in 1/128 ns since the trigger's, as docs/selection.md has it; marks the crystals that count."""
-    cuts = tomllib.loads(menu.text).get("clusters", {})
-    if not cuts:
-        return None
-    crystals = set(inputs[menu.channels.kind == 1].tolist())
-    threshold, (first, last), (early, late) = cuts["crystal_threshold"] * 1000, cuts["event_window"], cuts["crystal_window"]
-    high = [p for p in pulses if p[0] in crystals and p[4] >= threshold and p[3] is not None]
-    steps = np.zeros((2, 64), np.int64)
-    for *_, energy, time, _ in high:
-        if first * 128 <= time <= last * 128:
-            since = time - round(first * 128)
-            steps[:, since // 512] += energy, energy * since
-    sums = np.cumsum(steps, axis=1)
-    sums[:, 8:] -= sums[:, :-8].copy()  # of 32 ns
-    best = sums[0].argmax()
-    when = round(first * 128) + int(sums[1, best] // sums[0, best]) if sums[0, best] else 0
-    for p in high:
-        p[6] = int(early * 128 <= p[5] - when <= late * 128)
-    return when
 
 
 def page(event: Event) -> str | None:

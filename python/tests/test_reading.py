@@ -138,7 +138,7 @@ class Events(unittest.TestCase):
         two = e[int(np.flatnonzero(e.photons == 3)[0])]
         self.assertEqual(two.refused["klpi0pi0"], "veto" if two.vetoes else "photons")
         crystals = one.map()
-        lit = crystals[(crystals.energy >= 3) & (abs(crystals.time - np.average(one.photon.time, weights=one.photon.energy)) < 28)]
+        lit = crystals[(crystals.energy >= 3) & (abs(crystals.time - one.event_time) <= 28)]
         self.assertAlmostEqual(lit.energy.sum(), one.calorimeter_energy, 1)
 
     def test_the_display_of_notebooks_is_that_of_inspect(self):
@@ -149,7 +149,7 @@ class Events(unittest.TestCase):
         wanted, got = json.loads(re.search(r'id="data">(.*?)</script>', page, re.S)[1]), _page.picture(e)
         for key in ("run", "spill", "event", "time", "pulses", "payload", "incomplete", "undecodable"):
             self.assertEqual(sorted(got[key]) if key == "pulses" else got[key], sorted(wanted[key]) if key == "pulses" else wanted[key], key)
-        for key in ("quantities", "photons", "vetoes", "unknown"):
+        for key in ("quantities", "photons", "vetoes", "unknown", "hits"):
             self.assertEqual(got["summary"][key], wanted["summary"][key], key)
         where = _page.detector(self.s.menu(102))
         for key in ("front", "boards", "counters"):

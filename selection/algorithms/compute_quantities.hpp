@@ -75,6 +75,7 @@ struct compute_quantities {
       set(quantity::crystals, all.crystals[e]);
       set(quantity::clusters, all.clusters[e]);
       set(quantity::photons, static_cast<std::int32_t>(photons));
+      set(quantity::event_time, all.time[e]);
       if (photons >= 1) describe_each(s, photons, set);
       if (photons >= 2) describe_spread(s, photons, set);
       if (photons == 2) describe_pair(s, cut.front, set);
@@ -122,7 +123,7 @@ private:
   }
 
   [[nodiscard]] static bool is_always_defined(quantity q, std::uint32_t photons) {
-    if (q <= quantity::photons) return true;
+    if (q <= quantity::photons || q == quantity::event_time) return true;
     if (q == quantity::photon_distance || q == quantity::photon_time_spread) return photons >= 2;
     return q <= quantity::centre_radius && photons >= 1;
   }

@@ -165,6 +165,7 @@ struct find_clusters {
     return since >= cut.crystal_from && since <= cut.crystal_to;
   }
 
+private:
   template <block B>
   L3_FN static void add_to_steps(const B& b, shared& s, const selection_constants& cut) {
     for_each(b, s.seen, [&](std::uint32_t i) {
@@ -199,7 +200,6 @@ struct find_clusters {
     return cut.event_from + static_cast<std::int32_t>(best_time / best_energy);
   }
 
-private:
   [[nodiscard]] L3_FN static std::uint32_t crystals_of(const selection_tables& tables) {
     const std::uint32_t n = tables.crystals.size();
     if (n == 0) return 0;

@@ -11,7 +11,7 @@
 //   run, spill, event
 //   incomplete, undecodable   true or false: a crate or board is missing; a part could not be decoded
 //   payload     what is kept of the waveforms: "all", "suppressed", "features", "summary"
-//   time        the event's own time, or null if it is unknown
+//   time        the event's own time, or null if no selection judged it
 //   summary     that of `koto-l3 inspect --json`, where a refused line may say `why` in words, and a hit whether it `counts`; or a text that says
 //               why there is none
 //   waveforms   by input: an array of samples, a packed text (samplesOf), or null if there is none

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <utility>
 
 #include <boost/json.hpp>
@@ -99,29 +98,13 @@ std::vector<found_pulse> pulses_in(const event_picture& event, const loaded_sele
   return all;
 }
 
-/// The event's own time; nothing if the pulses that define it were not kept.
-std::optional<std::int32_t> time_of(const event_picture& event, std::span<const found_pulse> pulses,
-                                    const host_tables& tables) {
-  if (event.payload > event_payload::suppressed) return std::nullopt;
-  const auto s = std::make_unique<find_clusters::shared>();
-  for (const found_pulse& p : pulses) {
-    const input_entry& input = tables.inputs[p.input];
-    if (input.kind != input_kind::crystal || input.index >= find_clusters::max_crystals) continue;
-    if (p.energy <= 0 || p.energy < tables.constants.crystal_threshold) continue;
-    s->crystal[s->seen++] = input.index;
-    s->cells[input.index] = find_clusters::cell::of(p.energy, p.time);
-  }
-  find_clusters::add_to_steps(solo_block(0), *s, tables.constants);
-  return find_clusters::time_of(*s, tables.constants);
-}
-
-json::array pulses_json(std::span<const found_pulse> pulses, std::optional<std::int32_t> time,
+json::array pulses_json(std::span<const found_pulse> pulses, std::int32_t time,
                         const host_tables& tables) {
   json::array all;
   for (const found_pulse& p : pulses) {
-    const bool counts = tables.inputs[p.input].kind == input_kind::crystal && time &&
+    const bool counts = tables.inputs[p.input].kind == input_kind::crystal &&
                         p.energy >= tables.constants.crystal_threshold &&
-                        find_clusters::is_in_time(tables.constants, p.time, *time);
+                        find_clusters::is_in_time(tables.constants, p.time, time);
     const bool has_edge = (p.pulse.flags & pulse_no_edge) == 0;
     all.push_back(json::array{p.input, p.pulse.pedestal, p.pulse.peak,
                               has_edge ? json::value(p.pulse.time) : json::value(), p.energy,
@@ -145,18 +128,20 @@ json::array waveforms_json(const event_picture& event, const readout& crates) {
 
 json::object object_of(const event_picture& event, const loaded_selection& by) {
   const auto pulses = pulses_in(event, by);
-  const auto time = time_of(event, pulses, by.tables);
+  const std::int32_t time =
+      event.summary ? event.summary->value(quantity::event_time) : undefined_quantity;
+  const bool is_known = time != undefined_quantity;
   return {{"run", event.run},
           {"spill", event.key.spill},
           {"event", event.key.number},
           {"incomplete", (event.flags & event_incomplete) != 0},
           {"undecodable", (event.flags & (event_damaged | event_opaque)) != 0},
           {"payload", name_of(event.payload)},
-          {"time", time ? json::value(*time) : json::value()},
-          {"summary", event.summary ? json::value(summary_json(*event.summary, &by, time))
+          {"time", is_known ? json::value(time) : json::value()},
+          {"summary", event.summary ? json::value(summary_json(*event.summary, &by))
                                     : json::value(event.no_summary)},
           {"waveforms", waveforms_json(event, by.what.crates())},
-          {"pulses", pulses_json(pulses, time, by.tables)}};
+          {"pulses", pulses_json(pulses, is_known ? time : 0, by.tables)}};
 }
 
 json::object detector_object(const loaded_selection& by) {

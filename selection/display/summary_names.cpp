@@ -147,8 +147,7 @@ bool counts(const veto_hit_summary& h, std::int32_t time, const host_tables& tab
 
 } // namespace
 
-json::object summary_json(const summary_view& s, const loaded_selection* selection,
-                          std::optional<std::int32_t> time) {
+json::object summary_json(const summary_view& s, const loaded_selection* selection) {
   const named_summary named = name_summary(s, selection);
   json::array lines;
   for (std::size_t n = 0; n < named.lines.size(); ++n) {
@@ -176,7 +175,8 @@ json::object summary_json(const summary_view& s, const loaded_selection* selecti
                      {"module", h.hit.module},
                      {"energy", h.hit.energy},
                      {"time", h.hit.time}};
-    if (time && selection != nullptr) hit["counts"] = counts(h.hit, *time, selection->tables);
+    if (selection != nullptr)
+      hit["counts"] = counts(h.hit, s.value(quantity::event_time), selection->tables);
     hits.push_back(std::move(hit));
   }
   return {{"settings", fmt::format("{:08x}", s.head.settings)},

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,10 +43,8 @@ struct named_summary {
 [[nodiscard]] std::vector<std::string> names_of_trigger(std::uint32_t bits);
 // `selection` may be null, or differ from the original one.
 [[nodiscard]] named_summary name_summary(const summary_view& s, const loaded_selection* selection);
-/// With the integers of docs/formats.md, section 7. `time`: the event's own; with it, hits say
-/// whether they count.
+/// With the integers of docs/formats.md, section 7. With a selection, hits say whether they count.
 [[nodiscard]] boost::json::object summary_json(const summary_view& s,
-                                               const loaded_selection* selection,
-                                               std::optional<std::int32_t> time);
+                                               const loaded_selection* selection);
 
 } // namespace l3

@@ -37,6 +37,7 @@ struct quantity_unit {
   case quantity::opening: return {"", 1000, -1, 1};
   case quantity::vertex_z: return {"mm", 10, -any, any};
   case quantity::transverse_momentum: return {"MeV/c", 1000, 0, any};
+  case quantity::event_time: return {"ns", 128, -any, any};
   case quantity::count_: break;
   }
   return {};

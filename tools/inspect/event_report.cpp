@@ -284,7 +284,7 @@ std::string report_json(const inspected_event& e) {
                                  {"more", e.event.more}};
   }
   all["payload"] = payload_json(e);
-  all["summary"] = e.event.summary ? json::value(summary_json(*e.event.summary, e.selection, {}))
+  all["summary"] = e.event.summary ? json::value(summary_json(*e.event.summary, e.selection))
                                    : json::value(nullptr);
   all["crates"] = crates_json(e.crates);
   all["channels"] = channels_json(e.shown);

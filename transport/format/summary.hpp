@@ -33,6 +33,7 @@ enum class quantity : std::uint8_t {
   opening,             ///< 1/1000; cosine of the transverse angle between two photons
   vertex_z,            ///< 0.1 mm; of a neutral pion on the axis that decays to the two photons
   transverse_momentum, ///< keV/c; of that pion
+  event_time,          ///< 1/128 ns; from here windows are measured; 0 if no crystal defines it
   count_
 };
 inline constexpr std::uint32_t quantities = static_cast<std::uint32_t>(quantity::count_);
@@ -115,7 +116,7 @@ struct event_summary {
   std::uint8_t reason[max_lines] = {};        ///< line_reason
   event_payload payload = event_payload::all; ///< the part of the waveforms that is kept
   std::uint8_t hits = 0;                      ///< number in the list below
-  std::uint16_t reserved = 0;
+  std::uint16_t reserved[3] = {};
   std::uint32_t asked = 0;   ///< bit n: line n kept the event and asks for this payload
   std::uint32_t control = 0; ///< bit n: line n kept it for its control sample
   photon_summary photon[max_summary_photons];
@@ -177,7 +178,8 @@ packed_summary_bytes(std::uint32_t lines, std::uint32_t photons, std::uint32_t h
                                                   "centre_radius",
                                                   "opening",
                                                   "vertex_z",
-                                                  "transverse_momentum"};
+                                                  "transverse_momentum",
+                                                  "event_time"};
   return names[static_cast<std::uint32_t>(q)];
 }
 

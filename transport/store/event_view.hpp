@@ -158,6 +158,12 @@ struct summary_view {
   std::vector<veto_hit_summary> hits;
   std::vector<std::uint8_t> reasons; ///< line_reason by line
 
+  /// Undefined if the event does not have it, or its writer did not know it.
+  [[nodiscard]] std::int32_t value(quantity what) const {
+    const auto q = static_cast<std::size_t>(what);
+    return q < quantities.size() ? quantities[q] : undefined_quantity;
+  }
+
   /// Returns nothing if the bytes are no summary of this version.
   [[nodiscard]] static std::optional<summary_view> parse(std::span<const std::byte> bytes);
   /// The same into this object, whose memory is used again. After false it is empty.

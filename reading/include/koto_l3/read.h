@@ -61,7 +61,7 @@ int64_t l3_read_refresh(l3_reader* reader);
  *              flags kept_waveforms reference_time bytes
  *              selected (1: it has a summary; if 0, all below are 0 or null) settings_hash fired
  *              kept_by vetoes unknown trigger status photons_found asked control
- *              and the quantities, from calorimeter_energy to transverse_momentum
+ *              and the quantities, from calorimeter_energy to event_time
  * PHOTONS    a list for each event: energy time x y crystals
  * HITS       a list for each event: energy time module counter
  * DECISIONS  a list for each event, by bit: id prescale reason payload control

@@ -72,6 +72,7 @@ inline event_summary textbook_summary(const clustered_event& event,
   of(quantity::crystals) = event.crystals;
   of(quantity::clusters) = event.found;
   of(quantity::photons) = static_cast<std::int32_t>(n);
+  of(quantity::event_time) = event.time;
   s.photons_found = static_cast<std::uint16_t>(n);
   s.photons = static_cast<std::uint8_t>(std::min<std::size_t>(n, max_summary_photons));
   std::copy_n(photons.begin(), s.photons, s.photon);
