@@ -66,7 +66,7 @@ void pulse_measurer::measure_board(std::uint32_t place, packed_board form,
   const std::uint32_t number = selection_.tables.first_board[place] + form.slot - l2::first_slot;
   const input_entry* const inputs =
       &selection_.tables.inputs[std::size_t{l2::waveforms_per_board} * number];
-  std::array<packed_pulse, l2::waveforms_per_board> rows{};
+  board_pulses rows{};
   if ((form.form & board_raw) != 0) {
     for (const auto& c : chosen.channels) // the trigger reads all of a board, or nothing
       if (to.state[c.column] == L3_READ_PRESENT) to.state[c.column] = L3_READ_UNDECODABLE;
@@ -75,17 +75,10 @@ void pulse_measurer::measure_board(std::uint32_t place, packed_board form,
   const std::uint32_t first = columns_[chosen.channels[0].column] - chosen.channels[0].channel;
   if (states_[first] > L3_READ_NOT_KEPT) return; // all of the board are
   if ((form.form & board_features) != 0) {
-    features = features.subspan(bytes_before_samples(form));
-    const auto stored = load<std::uint16_t>(features.data());
-    features = features.subspan(board_mask_bytes);
-    for (std::uint32_t r = 0; r < rows.size(); ++r) {
-      if ((stored >> r & 1) == 0) continue;
-      rows[r] = load<packed_pulse>(features.data());
-      features = features.subspan(sizeof(packed_pulse));
-    }
+    rows = stored_pulses(form, features);
     for (const auto& c : chosen.channels)
-      if ((stored >> c.channel * per_channel & ((1U << per_channel) - 1)) != 0)
-        to.state[c.column] = L3_READ_PRESENT;
+      for (std::uint32_t j = 0; j < per_channel; ++j)
+        if (rows[c.channel * per_channel + j].flags != 0) to.state[c.column] = L3_READ_PRESENT;
   } else {
     const auto samples =
         std::span(samples_).subspan(std::size_t{first} * plan_.length(), l2::sample_words);

@@ -222,6 +222,22 @@ class Waveforms(unittest.TestCase):
             p = e.pulses("CSI")
             self.assertTrue(np.isnan(p.energy[absent]).all() and np.isfinite(p.energy[~absent]).any())
 
+    def test_features_are_drawn(self):
+        """The stored pulses have the energies of the stored sum, in both displays."""
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            menu = folder / "features.toml"
+            menu.write_text(self.s.menu(101).text.replace('name = "klpi0pi0"', 'name = "klpi0pi0"\npayload = "features"')
+                            .replace('"decide"]', '"decide", "keep_waveforms"]'))
+            sample.take_data.take([sample.FOUR], folder / "store", lines=str(menu), run_number=102)
+            e = l3.open(folder / "store").events(kept_by="klpi0pi0")
+            one = e[int(np.flatnonzero(e.kept_waveforms == 2)[0])]
+            sample.take_data.run("inspect", folder / "store", "--event", f"{one.spill}/{one.event}", "--html", folder / "e.html")
+            drawn = json.loads(re.search(r'id="data">(.*?)</script>', (folder / "e.html").read_text(), re.S)[1])["pulses"]
+            self.assertEqual(sorted(_page.picture(one)["pulses"]), sorted(drawn))
+        in_time = [energy for *_, energy, _, counts in drawn if counts]
+        self.assertEqual((len(in_time), sum(in_time)), (one.crystals, round(one.calorimeter_energy * 1000)))
+
     def test_pulses_are_those_of_the_photons(self):
         e = self.s.events(102, fired="klpi0pi0")[:50]
         p = e.pulses("CSI")

@@ -85,9 +85,10 @@ void for_each_board(const readout& crates, F&& f) {
 std::vector<found_pulse> pulses_in(const event_picture& event, const loaded_selection& by) {
   std::vector<found_pulse> all;
   for_each_board(by.what.crates(), [&](std::uint32_t n, const crate_readout& crate, std::uint32_t) {
-    if (event.boards[n].records == 0) return;
     const input_entry* const inputs = by.tables.inputs.data() + inputs_per_board * n;
-    const auto rows = pulses_of_board(event.boards[n].samples, crate.kind, inputs);
+    const auto rows = event.boards[n].records == 0
+                          ? event.boards[n].pulses
+                          : pulses_of_board(event.boards[n].samples, crate.kind, inputs);
     for (std::uint32_t r = 0; r < rows.size(); ++r) {
       const std::uint32_t c = measure_pulses::channel_of(r, crate.kind);
       if ((rows[r].flags & pulse_found) == 0 || inputs[c].kind == input_kind::none) continue;

@@ -23,7 +23,7 @@ struct event_picture {
   event_payload payload = event_payload::all;
   std::optional<summary_view> summary{};
   std::string no_summary{}; ///< why it has none
-  /// By number in the readout, without records if nothing of a board was kept or can be read.
+  /// By number in the readout; empty if nothing of a board was kept or can be read.
   std::vector<board_waveforms> boards{};
 };
 

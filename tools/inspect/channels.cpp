@@ -149,10 +149,10 @@ std::vector<inspected_channel> channels_of(const std::vector<inspected_crate>& c
 
 event_picture picture_of(const found_event& event, const std::vector<inspected_crate>& boards,
                          const detector& what) {
+  if (const auto stored = packed_event_view::parse(event.stored))
+    return picture_of(*stored, event.run, what);
   event_picture to{event.run, event.key};
-  if (event.packed) to.flags = event.packed->flags, to.payload = event.packed->payload;
   if (!missing_crates(event).empty()) to.flags |= event_incomplete;
-  to.summary = event.summary;
   to.no_summary = why_no_summary(event);
   to.boards.resize(what.crates().boards());
   for (const inspected_crate& crate : boards)

@@ -117,6 +117,7 @@ private:
     check_fits(event, to.crates);
     to.block = block;
     to.packed = event.header();
+    to.stored.assign(event.bytes().begin(), event.bytes().end());
     for (std::uint32_t i = 0; i < event.fragments(); ++i) {
       auto& fragment = to.fragments.emplace_back();
       fragment.place = event.fragment(i).crate;

@@ -43,6 +43,7 @@ struct found_event {
   std::optional<recorded_settings> settings{}; ///< of its session, if these name a selection
   std::optional<block_header> block{};         ///< header of its block
   std::optional<packed_event> packed{};        ///< its header in the block
+  std::vector<std::byte> stored{};             ///< as it is in the block
   std::optional<summary_view> summary{};
   std::optional<packed_payload> payload{}; ///< if lines limit the payload
   std::uint64_t more = 0;                  ///< later stored events with the same key

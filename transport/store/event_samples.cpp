@@ -147,6 +147,20 @@ bool rebuild_fragment(const packed_event_view& event, std::uint32_t index,
   return true;
 }
 
+board_pulses stored_pulses(packed_board board, std::span<const std::byte> data) {
+  board_pulses rows{};
+  if ((board.form & board_features) == 0) return rows;
+  const std::byte* at = data.data() + bytes_before_samples(board);
+  const auto mask = load<std::uint16_t>(at);
+  at += board_mask_bytes;
+  for (std::uint32_t r = 0; r < rows.size(); ++r) {
+    if ((mask >> r & 1) == 0) continue;
+    rows[r] = load<packed_pulse>(at);
+    at += sizeof(packed_pulse);
+  }
+  return rows;
+}
+
 std::optional<board_waveforms> unpack_board(const packed_event_view& event, std::uint32_t index,
                                             group_decoder decode) {
   const packed_board b = event.board(index);
@@ -159,6 +173,7 @@ std::optional<board_waveforms> unpack_board(const packed_event_view& event, std:
   const auto data = event.bytes().subspan(at, b.bytes);
   board_waveforms w;
   w.records = records_of(b, data);
+  w.pulses = stored_pulses(b, data);
   const auto coded = data.subspan(bytes_before_samples(b));
   if (!is_group(b))
     unpack_records(w.records, coded, w.samples);

@@ -32,10 +32,13 @@ using strong_samples = std::array<std::uint16_t, l2::sample_words>;
 using group_decoder = bool (*)(std::span<const std::byte> groups, bool wide,
                                std::span<std::uint16_t> samples);
 
+using board_pulses = std::array<packed_pulse, l2::waveforms_per_board>;
+
 /// The waveforms of a board that is not raw.
 struct board_waveforms {
   std::uint32_t records = 0; ///< bit r: record r is kept
   strong_samples samples{};  ///< record by record; 0 for missing records
+  board_pulses pulses{};     ///< stored instead of waveforms; other rows have no flags
 
   /// The samples of a channel; empty if its waveform was not kept.
   [[nodiscard]] std::span<const std::uint16_t> channel(unsigned c, unsigned channels) const {
@@ -125,6 +128,9 @@ private:
 /// the board is raw or damaged.
 [[nodiscard]] std::optional<board_waveforms>
 unpack_board(const packed_event_view& event, std::uint32_t index, group_decoder decode);
+
+/// The pulses that a board stores instead of waveforms, by row. Other rows have no flags.
+[[nodiscard]] board_pulses stored_pulses(packed_board board, std::span<const std::byte> data);
 
 /// A mask for each board of fragment `index`: bit r is set if record r is kept. A raw board has all
 /// bits.
