@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""make_wheel.py LIBRARY FOLDER: one wheel for every Python from 3.11 on, with libkoto-l3-read inside. The C library is all that it
-links, so the newest version of a symbol of glibc that it needs decides on which systems it runs, and is in the wheel's name."""
+"""make_wheel.py LIBRARY FOLDER: one wheel for every Python from 3.11 on, with libkoto-l3-read inside. It links libc and
+libgcc_s only, so the newest version of a symbol of glibc that it needs decides on which systems it runs, and is in the wheel's name."""
 import base64
 import hashlib
 import pathlib
@@ -15,7 +15,7 @@ import tomllib
 import zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-LINKS = {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2", "libpthread.so.0", "libdl.so.2", "ld-linux-aarch64.so.1"}
+LINKS = {"libc.so.6", "libm.so.6", "libgcc_s.so.1", "ld-linux-x86-64.so.2", "libpthread.so.0", "libdl.so.2", "ld-linux-aarch64.so.1"}
 
 
 def tag_of(library):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiles toml++ and fmt into this library, because it may load the C library only. The lines
+// Compiles toml++ and fmt into this library, because it may load no other C++ library. The lines
 // below instantiate the templates that fmt's headers only declare.
 #define TOML_IMPLEMENTATION
 #include <fmt/format-inl.h>
