@@ -71,7 +71,8 @@ words of_quantity(quantity q) {
     return {name, "cosine of the transverse angle between two photons", 0.001};
   case quantity::vertex_z: return {name, "z of the neutral pion of two photons", mm, "mm"};
   case quantity::transverse_momentum: return {name, "of that pion", mev, "MeV/c"};
-  case quantity::event_time: return {name, "since the trigger's time; windows begin here", ns, "ns"};
+  case quantity::event_time:
+    return {name, "since the trigger's time; windows begin here", ns, "ns"};
   case quantity::count_: break;
   }
   return {name, ""};

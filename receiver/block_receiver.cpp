@@ -329,6 +329,7 @@ void block_receiver::take_block(link_peer& from, const link_header& header, zmq:
   }
   from.lag = block_lag(block.sealed_at, nanoseconds_since_1970());
   counters_.repeated_events.add(block.repeated);
+  if (show_) show_(rest, now);
   recovering_ = static_cast<bool>(store_error_);
 }
 

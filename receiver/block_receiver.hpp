@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -80,6 +81,7 @@ struct receive_counters {
 class block_receiver {
 public:
   using report_function = std::function<void(std::string_view)>;
+  using block_function = std::function<void(std::span<const std::byte> block, time_point now)>;
 
   /// A sender keeps what is not acknowledged, which is never more than earlier daemons had in
   /// flight. This is about 60 MB of remembered events; each of 128 sessions can have 2048 events at
@@ -99,6 +101,9 @@ public:
   /// none. Throws std::runtime_error if the store's folder or files were removed, or if the disk
   /// has refused every block for `longest_failure`.
   bool step(std::chrono::milliseconds wait);
+
+  /// step() calls it with each block that it has written; it must be quick.
+  void show_blocks_to(block_function show) { show_ = std::move(show); }
 
   /// Accepts no more peers and completes the count of refused ones. Call it after the last step.
   void close();
@@ -151,6 +156,7 @@ private:
   store_writer& store_;
   store_tally before_; ///< contents of the store when the receiver started
   report_function report_;
+  block_function show_;
   std::unique_ptr<link> link_;
   link_peers peers_;
   early_blocks early_;

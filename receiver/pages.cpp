@@ -17,17 +17,17 @@ constexpr std::string_view head = R"(<!DOCTYPE html>
 <style>:root{color-scheme:light dark;--paper:#f3f5f7;--card:#fff;--ink:#14181c;--soft:#525d67;--line:#cfd6dc;--good:#176b38;--warn:#8a4b00;--bad:#b00020;--missing:#ffdde0}
 @media(prefers-color-scheme:dark){:root{--paper:#0f1317;--card:#191f25;--ink:#eceff2;--soft:#a9b4be;--line:#36404a;--good:#1b7a42;--warn:#9a5600;--bad:#c5223a;--missing:#5c1220}}
 *{box-sizing:border-box}body{font:1rem/1.5 system-ui,sans-serif;margin:0;background:var(--paper);color:var(--ink);font-variant-numeric:tabular-nums}
-main,footer{padding:0 max(1rem,calc((100vw - 80rem)/2));overflow-wrap:anywhere}h1{font-size:1rem;margin:.8rem 0}h2{font-size:1rem;margin:1.5rem 0 .5rem}footer{color:var(--soft)}
+main,section,footer{padding:0 max(1rem,calc((100vw - 80rem)/2));overflow-wrap:anywhere}h1{font-size:1rem;margin:.8rem 0}h2{font-size:1rem;margin:1.5rem 0 .5rem}footer{color:var(--soft)}
 table{border-collapse:collapse;background:var(--card);border-radius:.4rem}.wide{overflow-x:auto}.wide table{width:100%}.wide td,.wide th{white-space:nowrap}
 th,td{padding:.25rem .8rem;text-align:right}th:first-child{text-align:left}tr+tr{border-top:1px solid var(--line)}th[scope=col]{font-size:.875rem;color:var(--soft)}
 p.state{margin:0 calc(-1*max(1rem,calc((100vw - 80rem)/2)));padding:.8rem max(1rem,calc((100vw - 80rem)/2));color:#fff;background:var(--good);font-size:1.6rem;font-weight:600;line-height:1.25}
-p.state.degraded{background:var(--warn)}p.state.off{background:var(--bad)}tr.missing{background:var(--missing)}main.old :not(.state){filter:grayscale(1)}a{color:inherit}
+p.state.degraded{background:var(--warn)}p.state.off{background:var(--bad)}tr.missing{background:var(--missing)}main.old :not(.state){filter:grayscale(1)}a,button{color:inherit}button{font:inherit}button[aria-pressed=true]{font-weight:600}
 </style></head><body><main><h1>koto-l3 receive</h1>
 )";
 
 // The content of main is requested repeatedly. Without an answer it stays and is marked as old.
 constexpr std::string_view tail =
-    R"(</main><footer><p><a href="/metrics">metrics</a> · <a href="/status">status</a> · <a href="/healthz">health</a> · <a href="/readyz">readiness</a> · <a href="/runbook">runbook</a></p></footer><script>
+    R"(</main><section id="event" hidden><h2>One of the latest stored events</h2><p><button aria-pressed="false">freeze</button></p><div></div></section><footer><p><a href="/metrics">metrics</a> · <a href="/status">status</a> · <a href="/healthz">health</a> · <a href="/readyz">readiness</a> · <a href="/runbook">runbook</a></p></footer><script>
 "use strict";
 let answered = performance.now();
 async function look() {
@@ -50,6 +50,25 @@ async function look() {
   }
 }
 setInterval(look, 1000);
+
+// /event.js draws it; it stays while the user looks at a waveform.
+const event = document.getElementById("event"), freeze = event.querySelector("button"), drawing = event.querySelector("div");
+let frozen = false;
+const setFrozen = yes => freeze.setAttribute("aria-pressed", frozen = yes);
+async function draw() {
+  if (document.hidden || frozen) return;
+  try {
+    const data = await (await fetch("/event", {cache: "no-store", signal: AbortSignal.timeout(3000)})).json();
+    if (!data) return;
+    const {showEvent} = await import("/event.js");
+    event.hidden = false;
+    showEvent(drawing, data);
+  } catch { /* the state says that the receiver does not answer */ }
+}
+freeze.onclick = () => setFrozen(!frozen);
+drawing.addEventListener("choose", () => setFrozen(true));
+draw();
+setInterval(draw, 6000);
 </script></body></html>
 )";
 

@@ -15,8 +15,9 @@ receiver/families.cpp. -->
 
 `koto-l3 receive --monitor ADDRESS` answers there: `/metrics` in the text format of Prometheus,
 `/status` as one JSON object, `/readyz` (200 while it stores), `/healthz` (200 while its thread
-makes progress) and a page. `/metrics` and `/status` are at most half a second old. Counters begin
-at 0 with each start. Sizes are in bytes and durations in seconds.
+makes progress) and a page, which draws one of the latest stored events. `/metrics` and `/status`
+are at most half a second old. Counters begin at 0 with each start. Sizes are in bytes and durations
+in seconds.
 
 ## Metrics
 

@@ -24,14 +24,13 @@ constexpr auto own_pause = 500ms;
 receive_watch::receive_watch(const std::optional<internet_address>& at,
                              const receive_settings& settings, const store_writer& store,
                              const block_receiver& receiver, service_manager manager,
-                             std::chrono::nanoseconds patience)
+                             http_pages more, std::chrono::nanoseconds patience)
     : settings_(settings), store_(store), receiver_(receiver), manager_(std::move(manager)),
       patience_(patience), started_at_(static_cast<double>(nanoseconds_since_1970()) / 1e9) {
   look(started_);
   if (at) {
-    http_ = std::make_unique<http_server>(
-        at->host, at->port,
-        receive_pages([this] { return latest(); }, [this] { return is_stuck(); }));
+    more.merge(receive_pages([this] { return latest(); }, [this] { return is_stuck(); }));
+    http_ = std::make_unique<http_server>(at->host, at->port, std::move(more));
     address_ = "http://" + text_of(internet_address{at->host, http_->port()}) + "/";
   }
   manager_.ready();

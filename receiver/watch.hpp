@@ -34,11 +34,12 @@ namespace l3 {
 
 class receive_watch {
 public:
-  /// Serves the monitoring pages at that address, if there is one. Throws std::runtime_error, with
-  /// the address, if it cannot listen there. Store and receiver must outlive the watch.
+  /// Serves the monitoring pages and `more` at that address, if there is one. Throws
+  /// std::runtime_error, with the address, if it cannot listen there. Store and receiver must
+  /// outlive the watch.
   receive_watch(const std::optional<internet_address>& at, const receive_settings& settings,
                 const store_writer& store, const block_receiver& receiver, service_manager manager,
-                std::chrono::nanoseconds patience = std::chrono::seconds(10));
+                http_pages more = {}, std::chrono::nanoseconds patience = std::chrono::seconds(10));
 
   /// For the storing thread, between its steps: makes a snapshot if it is time for one.
   /// `ledger_error`: why the ledger cannot be written; empty if it can.

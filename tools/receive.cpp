@@ -22,6 +22,7 @@
 #include "tools/interrupt.hpp"
 #include "tools/print.hpp"
 #include "tools/progress.hpp"
+#include "tools/receive/stored_event.hpp"
 #include "tools/verify/agreement.hpp"
 #include "transport/accounting/ledger.hpp"
 #include "transport/format/units.hpp"
@@ -226,7 +227,10 @@ int receive_until_told(const options& o, store_writer& store, block_receiver& re
   ledger_file file(o.store.folder / ledger_name);
   // After a crash the ledger on disk must be this receiver's, not an earlier one's.
   file.begin(account_of(store, receiver.counters(), receiver_is::running));
-  receive_watch watch(o.monitor, o.receiver, store, receiver, manager);
+  stored_event event; // for the page, so it outlives the watch
+  if (o.monitor)
+    receiver.show_blocks_to([&](auto block, time_point now) { event.offer(block, now); });
+  receive_watch watch(o.monitor, o.receiver, store, receiver, manager, event.pages());
   log_info("listening on {}, storing in {}, with {} MiB of memory at most", receiver.endpoint(),
            o.store.folder.string(), block_receiver::memory_plan(o.receiver).bytes >> 20);
   const memory_limit limit = lowest_memory_limit();

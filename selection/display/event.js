@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws one event: the calorimeter, the counters, the lines, and the waveform of a chosen input. The daemon's page, `koto-l3 inspect --html`
-// and notebooks use this module. It needs no other script, style or network, and touches nothing outside `element`.
+// Draws one event: the calorimeter, the counters, the lines, and the waveform of a chosen input. The pages of daemon and
+// receiver, `koto-l3 inspect --html` and notebooks use this module. It needs no other script, style or network, and touches nothing outside `element`.
 //
 //   showEvent(element, data)   draws into a shadow root; a later call draws another event there and keeps the user's choices
 //   element.addEventListener("choose", e => …)   the user chose the input e.detail.input

@@ -222,10 +222,14 @@ std::string detector_json(const loaded_selection& by) {
   return json::serialize(detector_object(by));
 }
 
-std::string event_page(const event_picture& event, const loaded_selection& by) {
+std::string event_with_detector_json(const event_picture& event, const loaded_selection& by) {
   json::object all = object_of(event, by);
   all["detector"] = detector_object(by);
-  std::string data = json::serialize(all);
+  return json::serialize(all);
+}
+
+std::string event_page(const event_picture& event, const loaded_selection& by) {
+  std::string data = event_with_detector_json(event, by);
   for (std::size_t i = data.find('<'); i != data.npos; i = data.find('<', i))
     data.replace(i, 1, "\\u003c"); // a name could close the script element
   std::string page(event_file);

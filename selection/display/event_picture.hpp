@@ -35,6 +35,10 @@ struct event_picture {
 /// detector; the JSON says which.
 [[nodiscard]] std::string event_json(const event_picture& event, const loaded_selection& by);
 
+/// With the detector.
+[[nodiscard]] std::string event_with_detector_json(const event_picture& event,
+                                                   const loaded_selection& by);
+
 /// Places and names: the key `detector` of an event.
 [[nodiscard]] std::string detector_json(const loaded_selection& by);
 

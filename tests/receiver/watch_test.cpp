@@ -49,7 +49,7 @@ public:
   explicit watched_receiver(const std::string& folder, std::chrono::nanoseconds limit = 10s)
       : store_({folder}), receiver_(settings_, store_, nullptr),
         watch_(internet_address{"127.0.0.1", 0}, settings_, store_, receiver_, service_manager(""),
-               limit) {}
+               {}, limit) {}
 
   [[nodiscard]] std::string endpoint() const { return receiver_.endpoint(); }
   /// Takes so many messages.

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The pages of daemon and receiver in a browser: what they say in each state, that they can be read, and that they ask nobody else."""
 import json
+import re
 
 import harness
 import level2
@@ -214,6 +215,9 @@ class Event(InABrowser, selection_stage.Selecting):
     def wait_inside(self, script, part):
         return harness.wait_until(lambda: part in self.inside(script), lambda: f"'{part}' in {self.inside(script)}")
 
+    def start_receiver(self):
+        return super().start_receiver("--monitor", f"{harness.HOST}:0")
+
     def test_the_pages_have_what_was_sent_and_a_click_shows_a_waveform(self):
         file = self.simulate(40, spills=1)
         self.daemon = self.run_daemon(40, file=file)
@@ -232,6 +236,7 @@ class Event(InABrowser, selection_stage.Selecting):
         self.samples = dict(level2.waveforms(self.crates, self.events_in(file)[self.shown["spill"]][self.shown["event"] - 1]))
         self.it_has_what_was_sent()
         self.page_shows_it(listed)
+        self.page_of_the_receiver_shows_one()
         self.browser.open("about:blank")
         self.finish(self.daemon)
         self.file_shows_it(file)
@@ -264,6 +269,21 @@ class Event(InABrowser, selection_stage.Selecting):
         self.wait_inside("all('.title')[0].innerText", f"event {self.shown['event']} ")
         self.a_choice_draws_a_waveform()
         self.assertIn("frozen", self.text("event-text"))
+        self.assert_quiet()
+
+    def page_of_the_receiver_shows_one(self):
+        receiver = next(p for p in self.programs if "monitoring on" in p.said() and "storing in" in p.said())
+        here = re.search(r"monitoring on (http://\S+)", receiver.said())[1]
+        one = json.loads(harness.http_get(harness.HOST, int(here.split(":")[-1].strip("/")), "/event")[1])
+        drawn = self.folder / "stored.html"
+        self.assertEqual(self.run_tool("inspect", self.store, "--event", f"{one['spill']}/{one['event']}", "--html", drawn)[0], 0)
+        self.assertEqual(json.loads(re.search(r'id="data">(.*?)</script>', drawn.read_text(), re.S)[1]), one)
+        self.browser.open(here)
+        harness.wait_until(lambda: self.browser.run("return !document.getElementById('event').hidden"), "an event on the receiver's page")
+        self.wait_inside("all('.title')[0].innerText", f"spill {one['spill']}, event {one['event']} ")
+        self.assert_readable("receiver-event")
+        self.browser.run(self.INSIDE + "all('.pulses button')[1].click()")
+        self.assertEqual(self.browser.run("return document.querySelector('#event button').ariaPressed"), "true")
         self.assert_quiet()
 
     def a_choice_draws_a_waveform(self):
