@@ -9,7 +9,7 @@ namespace l3 {
 // Each is in the source of its name; `unpack` is in pack.cpp.
 command_adder add_receive, add_run, add_status, add_doctor, add_keys, add_rerun, add_info,
     add_inspect, add_histograms, add_verify, add_extract, add_pack, add_unpack, add_select,
-    add_evaluate, add_efficiency, add_reprocess, add_cables, add_demo, add_simulate, add_replay;
+    add_evaluate, add_reprocess, add_cables, add_demo, add_simulate, add_replay;
 
 } // namespace l3
 
@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
   constexpr const char* data = "Data";
   constexpr const char* selection = "Selection";
   constexpr const char* try_it = "Try";
-  constexpr std::array<l3::command, 21> commands{{{"receive", l3::add_receive, operate},
+  constexpr std::array<l3::command, 20> commands{{{"receive", l3::add_receive, operate},
                                                   {"run", l3::add_run, operate},
                                                   {"status", l3::add_status, operate},
                                                   {"doctor", l3::add_doctor, operate},
@@ -33,7 +33,6 @@ int main(int argc, char** argv) {
                                                   {"unpack", l3::add_unpack, data},
                                                   {"select", l3::add_select, selection},
                                                   {"evaluate", l3::add_evaluate, selection},
-                                                  {"efficiency", l3::add_efficiency, selection},
                                                   {"reprocess", l3::add_reprocess, selection},
                                                   {"cables", l3::add_cables, selection},
                                                   {"demo", l3::add_demo, try_it},

@@ -7,13 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ._events import LISTS, Events
+from ._events import LISTS, Events, reason_name
 from ._library import Array, Tables, fields
 from ._table import Column, Table
 from ._waveforms import Pulses, Waveforms
-
-_REASONS = ["", "trigger", "veto", "veto_missing", "unknown", "prescale", "decodable", "not_judged", "not_overfull"]
-_FIRST_QUANTITY = 16  # of the reasons
 
 
 class Event:
@@ -58,11 +55,9 @@ class Event:
     def refused(self) -> dict[str, str]:
         """Why each other line did not keep it: the first condition that failed, or the quantity out of range."""
         reasons = self.decision["reason"]
-        quantities = [name for name, f in fields(Tables.EVENTS).items() if f.nullable]
         menu = self.events._menus()[0][0]
         bits = menu.line_bits.items() if menu else ()
-        return {name: quantities[r - _FIRST_QUANTITY] if r >= _FIRST_QUANTITY else _REASONS[r]
-                for name, bit in bits if bit < len(reasons) and (r := int(reasons[bit]))}
+        return {name: reason_name(r) for name, bit in bits if bit < len(reasons) and (r := int(reasons[bit]))}
 
     def samples(self, channels: Any) -> Waveforms:
         """(channels, samples), or (samples,) of a single channel."""

@@ -22,6 +22,8 @@ KEYS = ("run", "node", "session", "spill", "event")
 _INDEX = ("session", "run", "node", "settings")  # known without reading from disk
 _BITS = ("settings", "state", "fired", "kept_by", "vetoes", "unknown", "asked", "control")  # shown as booleans, or not at all
 LISTS = {"photon": Tables.PHOTONS, "hit": Tables.HITS, "decision": Tables.DECISIONS}
+REASONS = ["", "trigger", "veto", "veto_missing", "unknown", "prescale", "decodable", "not_judged", "not_overfull"]
+_FIRST_QUANTITY = 16  # of the reasons
 _BATCH = 65536  # rows in a batch for Arrow
 
 
@@ -43,6 +45,21 @@ def check_memory(wanted: int, what: str) -> None:
     if wanted > free / 2:
         raise MemoryError(f"{what} take {wanted / 1e9:.1f} GB, more than half of the free memory ({free / 1e9:.1f} GB): "
                           "take some at a time, for b in events.batches('512 MB')")
+
+
+def reason_name(reason: int) -> str:
+    """Why a line did not keep an event: the first condition that failed, or the quantity out of range."""
+    if reason < _FIRST_QUANTITY:
+        return REASONS[reason]
+    return [name for name, f in fields(Tables.EVENTS).items() if f.nullable][reason - _FIRST_QUANTITY]
+
+
+def _share(some: int, all_of: int) -> tuple[float, float, float]:
+    """some / all_of, and the ends of its interval of one standard deviation, after Wilson."""
+    if not all_of:
+        return np.nan, np.nan, np.nan
+    middle, half = (some + 0.5) / (all_of + 1), np.sqrt(some * (all_of - some) / all_of + 0.25) / (all_of + 1)
+    return some / all_of, middle - half, middle + half
 
 
 class Raw(Mapping[str, Array]):
@@ -257,6 +274,41 @@ class Events:
             if menu and line in menu.line_bits:
                 weight[at] = menu.lines.prescale[menu.lines.name == line][0]
         return weight * kept
+
+    def efficiency(self, sample: str | None = None) -> Table:
+        """On which share of unbiased events each line fires, before its prescale.
+
+        sample: a line that keeps events whatever is in them, such as "pass_through", or by their level-1 bits alone, such as
+                "minimum_bias"; None: all these events, of runs that recorded every event
+
+        Returns a row for each line: `events` of the sample, `fired` of them; the share with its interval of one standard deviation
+        (Wilson); `triggered`: those with the line's level-1 bits, and the share of these; `bytes` of all these events that the
+        line kept; `refused`: first reasons of refusal, most frequent first. Raises `Error` for a biased sample, and warns if no
+        ledger says whether events were shed by priority."""
+        menus = [menu for menu, _ in self._menus()]
+        if any(menu is None or menu.software.startswith("koto-l3 ") for menu in menus):
+            raise Error("no unbiased sample: some events were decided again, or without settings; events that were rejected first are missing")
+        if sample is None and not all(menu.record for menu in menus if menu):
+            raise Error("no unbiased sample: these runs did not record every event; name a line, such as 'pass_through'")
+        self.store.shed_by_priority(np.unique(self._stored("session")))
+        chosen = self._stored("selected") != 0
+        some = self[chosen if sample is None else chosen & self.line(sample, "kept_by")]
+        decisions = some.lists("decision")
+        reasons, first = decisions.columns["reason"].values, decisions.offsets[:-1]
+        rows: list[tuple[Any, ...]] = []
+        for name in dict.fromkeys(name for menu in menus if menu for name in menu.line_bits):
+            of = [(at, menu.line_bits[name]) for menu, at in some._menus() if menu and name in menu.line_bits]
+            at = np.concatenate([np.empty(0, np.int64), *(at for at, _ in of)])
+            why = np.concatenate([np.empty(0, reasons.dtype), *(reasons[first[at] + bit] for at, bit in of)])
+            fired, triggered = some.line(name)[at], why != REASONS.index("trigger")
+            counts = np.bincount(why[~fired], minlength=256)
+            refused = ", ".join(f"{reason_name(int(r))} {counts[r]}" for r in np.argsort(-counts, kind="stable") if counts[r])
+            rows.append((name, len(at), fired.sum(), *_share(fired.sum(), len(at)), triggered.sum(), *_share((fired & triggered).sum(), triggered.sum()),
+                         self.raw["bytes"][self.line(name, "kept_by")].sum(), refused))
+        heads = ("line", "events", "fired", "share", "lower", "upper", "triggered", "share_of_triggered", "lower_of_triggered",
+                 "upper_of_triggered", "bytes", "refused")
+        return Table({h: Column(np.array(column, object if h in ("line", "refused") else None)) for h, column in zip(heads, zip(*rows))},
+                     f"efficiency on {sample or 'all events'}")
 
     # Waveforms
 

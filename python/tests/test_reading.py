@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The package with numpy alone."""
+import collections
 import itertools
 import json
 import pathlib
@@ -168,8 +169,40 @@ class Events(unittest.TestCase):
                 ledger = json.loads(file.read_text())
                 ledger["events"]["shed"]["priority"] = 3
                 (pathlib.Path(folder) / file.name).write_text(json.dumps(ledger))
-            with self.assertRaisesRegex(l3.Error, "shed 3 events by priority"):
-                l3.open([sample.STORE, folder]).events(101).weight("klpi0pi0")
+            for biased in (lambda e: e.weight("klpi0pi0"), lambda e: e.efficiency("pass_through")):
+                with self.assertRaisesRegex(l3.Error, "shed 3 events by priority"):
+                    biased(l3.open([sample.STORE, folder]).events(101))
+
+    def test_efficiency(self):
+        e = self.s.events(102)
+        table, refused = e.efficiency(), [one.refused for one in e]
+        self.assertEqual(set(table.line), set(self.s.menu(102).line_bits))
+        for row in (table[i] for i in range(len(table))):
+            name = row["line"]
+            fired, triggered = e.line(name), np.array([r.get(name) != "trigger" for r in refused])
+            self.assertEqual((row["events"], row["fired"], row["triggered"]), (500, fired.sum(), triggered.sum()))
+            self.assertEqual(row["share"], fired.mean())
+            self.assertTrue(row["lower"] <= row["share"] <= row["upper"], row)
+            self.assertEqual(row["bytes"], e.raw["bytes"][e.line(name, "kept_by")].sum())
+            if triggered.any():
+                self.assertEqual(row["share_of_triggered"], fired[triggered].mean())
+            why = collections.Counter(r[name] for r, f in zip(refused, fired) if not f)
+            self.assertEqual(row["refused"].split(", ")[0], "{} {}".format(*why.most_common(1)[0]) if why else "")
+            self.assertEqual(sum(int(part.split()[1]) for part in row["refused"].split(", ") if part), sum(why.values()))
+        klpi0pi0 = table[table.line == "klpi0pi0"][0]
+        self.assertGreater(klpi0pi0["fired"], 50)
+        some = self.s.events(101)
+        self.assertEqual(set(some.efficiency("minimum_bias").events), {some.line("minimum_bias", "kept_by").sum()})
+        with self.assertRaisesRegex(l3.Error, "did not record every event"):
+            some.efficiency()
+        with self.assertRaisesRegex(KeyError, "did you mean pass_through"):
+            some.efficiency("pas_through")
+        with self.assertWarns(UserWarning):
+            l3.open(sample.STORE).events(102).efficiency()
+        with tempfile.TemporaryDirectory() as folder:
+            sample.take_data.run("reprocess", sorted(sample.STORE.glob("*.kl3"))[-1], f"{folder}/again", "--selection", "built-in")
+            with self.assertRaisesRegex(l3.Error, "decided again"):
+                l3.open(f"{folder}/again").events().efficiency("pass_through")
 
     def test_truth(self):
         t = l3.truth(f"{sample.MIX}.truth.jsonl", run=101)

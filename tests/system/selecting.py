@@ -3,12 +3,11 @@
 """Selection from end to end: what `koto-l3 select` says of a file is what a daemon stores and counts, however the file reaches it. From the
 store alone each event is decided again as it was, bit for bit. What cannot be known of an event whose boards are missing:
 tests/selection/algorithms."""
-import json
 import struct
 
 import harness
 import store_reader
-from selection_stage import DETECTOR, FAILED, MISSING, RUN, SELECTION, USAGE, Selecting
+from selection_stage import DETECTOR, FAILED, RUN, SELECTION, Selecting
 
 ANOTHER = SELECTION + '[[line]]\nname = "pass_through"\nprescale = 100\ncrystals = [40, inf]\n'
 CALIBRATION = "input,gain,time,threshold,dead\n0/3/7,0.09,,,\n12/4/0,,,,1\n"
@@ -155,48 +154,11 @@ class Recorded(Selecting):
         self.assertEqual((told[RUN + 1].mode, told[RUN + 1].selection, told[RUN + 1].calibration), ("record", SELECTION, None))
         self.assertEqual(len(told[RUN].crates), 18)
         self.assertTrue(all(t.software.startswith("koto-l3d ") for t in told.values()))
-        out = self.folder / "out"  # what is made of a store holds its own settings, and is no unbiased sample
+        out = self.folder / "out"  # what is made of a store holds its own settings
         code, text = self.run_tool("reprocess", min(self.store.glob("blocks-*.kl3")), out, "--selection", "built-in")
         self.assertEqual(code, 0, text)
         total = again(out)["total"]
         self.assertTrue(0 < total["events"] == total["as_stored"], total)
-        code, text = self.run_tool("efficiency", out)
-        self.assertEqual(code, FAILED, text)
-        self.assertIn("no unbiased sample: these events were decided again", text)
-
-    def test_efficiencies_are_those_of_the_unbiased_events(self):
-        file = self.simulate(80)
-        ledger = self.finish(self.run_daemon(80, file=file, mode="record"))
-        said = self.select(file)
-        summary = self.run_for_json("inspect", self.store, "--event", f"{said['events'][0]['spill']}/{said['events'][0]['event']}")["summary"]
-        self.assertTrue(summary["names_are_of_these_settings"], "the same lines, in the mode that records")
-        of, = self.run_for_json("efficiency", self.store)["settings"]
-        samples = {s["reference"]: s for s in of["samples"]}
-        self.assertEqual(set(samples), {"pass_through", "minimum_bias", "all events"})
-        self.assertEqual(samples["all events"]["events"], 80)
-        self.assertEqual(samples["pass_through"]["one_in"], 100)
-        for line, total in zip(samples["all events"]["lines"], said["total"]["lines"]):
-            self.assertEqual((line["line"], line["fired"]["some"], line["fired"]["all"]), (total["line"], total["fired"], 80))
-            triggered = 80 - total["refused"].get("trigger", 0)
-            self.assertEqual(line["fired_of_triggered"] and line["fired_of_triggered"]["all"], triggered or None)
-            self.assertLessEqual(line["fired"]["lower"], line["fired"]["value"])
-        kept = [e for e in said["events"] if "minimum_bias" in e["kept_by"]]
-        self.assertEqual(samples["minimum_bias"]["events"], len(kept))
-        code, text = self.run_tool("efficiency", self.store, "--reference", "pas_through")
-        self.assertEqual(code, USAGE, text)
-        self.assertIn("--reference pas_through: there is no such line; there are ", text)
-        self.assertEqual(self.run_tool("efficiency", self.folder)[0], MISSING)
-        # What was given up by priority leaves no sample without a bias: a ledger says it, or it is not known.
-        file, unknown = self.folder / "given.json", "for 1 session it is unknown whether events were shed by priority"
-        self.assertIn(unknown, self.run_tool("efficiency", self.store)[1])
-        for shed, code, text in (({"no_frame": 3}, 0, "all events: 80 events"), ({"priority": 3}, FAILED, "given.json: 3 events were shed by priority")):
-            events = {**ledger["events"], "shed": {**ledger["events"]["shed"], **shed}}
-            events["admitted"] += sum(shed.values())
-            file.write_text(json.dumps({**ledger, "events": events}))
-            got, said = self.run_tool("efficiency", self.store, "--ledger", file)
-            self.assertEqual(got, code, said)
-            self.assertIn(text, said)
-            self.assertNotIn(unknown, said)
 
     def test_each_command_tells_damage_and_what_is_still_written(self):
         """What breaks a rule of the format is damage to every reader, whatever its checksums say. A file that is not complete, and ends
@@ -212,7 +174,7 @@ class Recorded(Selecting):
         header = store_reader.BLOCK_HEADER.pack(*top)[:60]
         more_events = data[:head] + header + store_reader.crc32c(header).to_bytes(4, "little") + data[block:]
         name = f"blocks-{number:06}.kl3"
-        readers = (("info",), ("extract",), ("efficiency",), ("select", "--totals"), ("select", "--as-recorded"))
+        readers = (("info",), ("extract",), ("select", "--totals"), ("select", "--as-recorded"))
         skipping = ("--skip-damaged",)
         middle = len(data) // 2
         bit = data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1:]
