@@ -257,6 +257,21 @@ const damage& stored_data::damage_at(std::size_t row) const {
 
 // Payloads.
 
+std::vector<std::byte> stored_data::take_memory() const {
+  const std::lock_guard lock(memory_mutex_);
+  memory_.reserve(++readers_); // so that giving back cannot fail
+  if (memory_.empty()) return {};
+  auto last = std::move(memory_.back());
+  memory_.pop_back();
+  return last;
+}
+
+void stored_data::give_back(std::vector<std::byte> memory) const {
+  const std::lock_guard lock(memory_mutex_);
+  --readers_;
+  memory_.push_back(std::move(memory));
+}
+
 /// Returns false if the file ends before.
 bool payload_reader::read(const unit& u, std::uint32_t at, std::span<std::byte> to) {
   if (file_number_ != u.file) {

@@ -112,6 +112,9 @@ public:
     constexpr std::size_t most = std::size_t{256} << 20;
     return kept_bytes_.fetch_add(bytes) + bytes <= most;
   }
+  /// Memory that was used before: new memory of the size of a block takes as long as to read one.
+  [[nodiscard]] std::vector<std::byte> take_memory() const;
+  void give_back(std::vector<std::byte> memory) const;
   [[nodiscard]] std::size_t damages() const;
   /// Stays at its address.
   [[nodiscard]] const damage& damage_at(std::size_t row) const;
@@ -153,6 +156,9 @@ private:
   mutable std::deque<loaded_settings> settings_;
   mutable std::map<std::string, std::uint32_t> known_settings_; ///< by their bytes
   mutable std::atomic<std::size_t> kept_bytes_ = 0;
+  mutable std::mutex memory_mutex_;
+  mutable std::size_t readers_ = 0;
+  mutable std::vector<std::vector<std::byte>> memory_; ///< of readers that ended
   mutable std::mutex damage_mutex_;
   mutable std::deque<damage> damage_;
 };
@@ -160,7 +166,10 @@ private:
 /// Reads payloads, in one thread.
 class payload_reader {
 public:
-  explicit payload_reader(const stored_data& from) : from_(from) {}
+  explicit payload_reader(const stored_data& from) : from_(from), payload_(from.take_memory()) {}
+  ~payload_reader() { from_.give_back(std::move(payload_)); }
+  payload_reader(const payload_reader&) = delete;
+  payload_reader& operator=(const payload_reader&) = delete;
 
   [[nodiscard]] const stored_data& from() const { return from_; }
   /// Until load(), parts of the unit are read with all bytes before them, which are not verified

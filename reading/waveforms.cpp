@@ -135,6 +135,7 @@ public:
   /// Clears the samples that are not there. Returns false if a board is damaged.
   bool finish() {
     finish_run();
+    if (in_place_ == plan_.columns()) return whole_; // all are present
     for (std::uint32_t c = 0; c < plan_.columns(); ++c)
       if (to_.state[c] != L3_READ_PRESENT)
         std::ranges::fill(to_.samples.subspan(std::size_t{c} * plan_.length(), plan_.length()), 0);
@@ -153,6 +154,7 @@ private:
       return false;
     std::ranges::fill(to_.state.subspan(boards_[first]->column, n * plan_.channels_per_board()),
                       std::uint8_t{L3_READ_PRESENT});
+    in_place_ += n * plan_.channels_per_board();
     return true;
   }
 
@@ -181,8 +183,9 @@ private:
   const event_target& to_;
   event_payload kept_;
   bool whole_ = true;
-  std::uint32_t run_ = 0; ///< boards that are decoded together
-  std::uint32_t end_ = 0; ///< of their data
+  std::uint32_t in_place_ = 0; ///< channels that were decoded in place
+  std::uint32_t run_ = 0;      ///< boards that are decoded together
+  std::uint32_t end_ = 0;      ///< of their data
   std::array<const channel_plan::board*, l2::max_boards> boards_;
   std::array<packed_board, l2::max_boards> forms_;
   std::array<std::uint32_t, l2::max_boards> begins_;
