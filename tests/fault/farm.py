@@ -56,7 +56,8 @@ class Node:
         return self
 
     def send_at(self, rate):
-        self.farm.network.run("tc", "qdisc", "replace", "dev", "to_receiver", "root", "tbf", "rate", rate, "burst", "64k", "limit", "4m", at=self.space)
+        self.farm.network.run("tc", "qdisc", "replace", "dev", "to_receiver", "root", "tbf", "rate", rate, "burst", "64k", "limit", "4m",
+                              at=self.space)
 
 
 class Farm(chain.Chain):

@@ -79,7 +79,8 @@ class Demo(harness.SystemTest):
                 def all_run():
                     """At once; its first line, too, is written."""
                     children.clear()
-                    children.update(pid for of_thread in pathlib.Path(f"/proc/{demo.pid}/task").glob("*/children") for pid in of_thread.read_text().split())
+                    for of_thread in pathlib.Path(f"/proc/{demo.pid}/task").glob("*/children"):
+                        children.update(of_thread.read_text().split())
                     return len(children) == programs and "working in" in demo.said()
                 harness.wait_until(all_run, lambda: f"{programs} programs; there were {children}; {demo.said()}")
                 demo.signal(number)

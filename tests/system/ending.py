@@ -99,7 +99,8 @@ class Ending(harness.SystemTest):
         # Without a receiver and a disk it soon takes no more: replay waits for its acknowledgements.
         self.start_daemon(frames={"count": 2, "events": 16}, outbox={"memory": "2 MiB", "block": "64 KiB"}, spool={"folder": ""})
         for_ever = ("--rate", "unlimited", "--timeout", "1000000", "--loop", "60")
-        peers = {"does not answer connections": self.full_listener(), "is silent": self.listener(lambda c: True), "never acknowledges": self.listener(read_for_ever),
+        peers = {"does not answer connections": self.full_listener(), "is silent": self.listener(lambda c: True),
+                 "never acknowledges": self.listener(read_for_ever),
                  "accepts and closes": self.listener(lambda c: None), "has no room": f"tcp://{harness.HOST}:{self.ports.tcp}"}
         deaf = self.enterContext(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
         deaf.bind((harness.HOST, 0))

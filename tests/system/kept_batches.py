@@ -11,14 +11,16 @@ class KeptBatches(Selecting):
         """The files of the selection may have gone since."""
         selection = {key: self.write((DEPLOY / name).read_text(), name) for key, name in (("lines", "selection.toml"), ("detector", "detector.toml"))}
         dumps, receiver = self.folder / "dumps", self.start_receiver()
-        daemon = self.start_daemon(harness.failing("wrong_bit:at=2"), frames={"events": 4, "count": 4}, selection={k: str(f) for k, f in selection.items()},
+        daemon = self.start_daemon(harness.failing("wrong_bit:at=2"), frames={"events": 4, "count": 4},
+                                   selection={key: str(file) for key, file in selection.items()},
                                    compute={"verify_one_in": 1, "dumps": str(dumps)})
         self.run_replay(self.simulate(60))
         daemon.wait_for(lambda s: s["engine"]["batches_dumped"] == 1, "a kept batch")
         self.assertEqual((daemon.stop(), receiver.stop()), (0, 0))
         for file in selection.values():
             file.unlink()
-        for backend, texts in (("serial", (r"the stored output: spill 1, event \d+ differs in 1 of \d+ bytes", r"the stored output: 1 of \d events differ from serial")),
+        for backend, texts in (("serial", (r"the stored output: spill 1, event \d+ differs in 1 of \d+ bytes",
+                                           r"the stored output: 1 of \d events differ from serial")),
                                ("pool", (r"pool \(\d+ threads?\): the same as serial", "the stored output: 1 of "))):
             code, said = self.run_tool("rerun", *dumps.iterdir(), "--backend", backend)
             self.assertEqual(code, FAILED, said)

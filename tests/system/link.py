@@ -152,7 +152,8 @@ class OfTheReceiver(harness.SystemTest):
             peer.send(link_sender.header(kind, session, sequence), body)
 
         def block(sequence, events=1, **wrong):
-            payload = b"".join(struct.pack("<IIIHHIIII", 32, 3, 10 * sequence + i, 1, 0, 0, 0, 0, 0) for i in range(events))  # packed events without fragments
+            # Packed events without fragments.
+            payload = b"".join(struct.pack("<IIIHHIIII", 32, 3, 10 * sequence + i, 1, 0, 0, 0, 0, 0) for i in range(events))
             return link_sender.block(session, sequence, payload, events, **wrong)
 
         say(link_sender.HEARTBEAT)

@@ -9,7 +9,8 @@ import time
 
 import harness
 
-ABSENT = "the receiver is absent: no receiver answers"  # on a machine that is very busy the link is away for moments, in which an order is refused
+# On a machine that is very busy the link is away for moments, in which an order is refused.
+ABSENT = "the receiver is absent: no receiver answers"
 
 
 class ServiceManager:
@@ -84,6 +85,7 @@ class RunControl:
     def tool(self, *arguments, refused=False):
         """The command that has ended; `refused`: also for want of a receiver."""
         def done():
-            said = subprocess.run([harness.BIN / "koto-l3", "run", *arguments, "--socket", self.path], capture_output=True, text=True, timeout=harness.PATIENCE)
+            said = subprocess.run([harness.BIN / "koto-l3", "run", *arguments, "--socket", self.path], capture_output=True, text=True,
+                                  timeout=harness.PATIENCE)
             return None if ABSENT in said.stderr and not refused else said
         return harness.wait_until(done, "receivers that answer")

@@ -148,7 +148,8 @@ class Pictures(browser.InABrowser):
         code, said = shell(f"{sys.executable} -B {ROOT}/docs/images/make.py --short --out {out}", self.folder)
         self.assertEqual(code, 0, said)
         made = {path.name: path.read_bytes() for path in out.iterdir()}
-        self.assertEqual(made.keys(), {"page.png", "page-dark.png", "event.png", "event-dark.png", "packing.svg", "threads.svg", "efficiency.svg", "way.svg"})
+        self.assertEqual(made.keys(), {"page.png", "page-dark.png", "event.png", "event-dark.png",
+                                       "packing.svg", "threads.svg", "efficiency.svg", "way.svg"})
         for name in ("packing", "threads", "efficiency"):
             self.assertRegex(made[f"{name}.svg"].decode(), rf"\./run pictures {name}<[\s\S]*; \d{{4}}-\d\d-\d\d<")
 

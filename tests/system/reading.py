@@ -97,8 +97,8 @@ class Reading(harness.SystemTest):
     def test_damaged_files(self):
         for number in (1, 2):
             (self.folder / f"spool-{number:06}.kl3").write_bytes(b"KL3S\x02" + bytes(3) + number.to_bytes(8, "little") + b"KL3")
-        older, newest = (f"{self.folder}/spool-00000{n}.kl3: its last 3 bytes are not a whole block: torn by a crash, truncated, or still being written"
-                         for n in (1, 2))
+        torn = "its last 3 bytes are not a whole block: torn by a crash, truncated, or still being written"
+        older, newest = (f"{self.folder}/spool-00000{n}.kl3: {torn}" for n in (1, 2))
         self.info(self.folder, FAILED, damage=[older], torn_ends=[newest])  # harmless in the newest segment alone
         sidecar = self.folder / "blocks-000001-run000007-node3.json"
         sidecar.write_bytes(b"{")

@@ -224,7 +224,8 @@ class Control(Controlled):
             self.assertRegex(reason, text)
         self.assertEqual(self.ask("POST", "/run/stop")[0], 409)
         for body, text in (("{", "not JSON"), ("[" * 10_000, "not JSON"), ("[]", "not a JSON object"), ('{"nummer": 1}', "nummer is not a key"),
-                           ('{"number": 4294967296}', "number is not a number"), (json.dumps({"comment": LONGEST_COMMENT + "x"}), "comment is not a text of at most 1000 characters"),
+                           ('{"number": 4294967296}', "number is not a number"),
+                           (json.dumps({"comment": LONGEST_COMMENT + "x"}), "comment is not a text of at most 1000 characters"),
                            ('{"comment": "\\u001b[2J"}', "comment is not plain text"), ('{"menu": null}', "menu is not a text"),
                            ('{"again": 1}', "again is neither"), ('{"again": true}', "again needs a number")):
             with self.subTest(body[:40]):
@@ -234,7 +235,8 @@ class Control(Controlled):
         longest = '{"nummer": 1}'.ljust(64 << 10)
         for method, path, body, status in (
                 ("POST", "/run/stop", '{"now": true}', 400), ("POST", "/run/start", longest, 400), ("POST", "/run/start", longest + " ", 413),
-                ("POST", "/run/stop", " " * 70_000, 413), ("GET", "/run/start", None, 405), ("DELETE", "/run", None, 405), ("GET", "/run/x", None, 404)):
+                ("POST", "/run/stop", " " * 70_000, 413), ("GET", "/run/start", None, 405), ("DELETE", "/run", None, 405),
+                ("GET", "/run/x", None, 404)):
             self.assertEqual(self.ask(method, path, body)[0], status, (method, path))
         self.assertEqual(self.ask("GET", "/run")[1]["state"], "configured")
         self.assertEqual(daemon.stop(), 0, daemon.said())

@@ -80,7 +80,8 @@ def stuck_threads(run):
     for name in run.plan.pick(("drain",), ("compute", "drain", "forwarder", "udp", "tcp")):
         until = time.monotonic() + 15 * WATCHDOG
         with OneThread(threads(run.daemon.pid)[name]):
-            run.findings.check(manager.silence(lambda: time.monotonic() < until, WATCHDOG) > WATCHDOG, f"keep-alives go on while the thread {name} stands still")
+            silence = manager.silence(lambda: time.monotonic() < until, WATCHDOG)
+            run.findings.check(silence > WATCHDOG, f"keep-alives go on while the thread {name} stands still")
         manager.wait_for("WATCHDOG=1", "keep-alives after the thread goes on")
         run.findings.inject("threads stopped one by one", 1)
         run.findings.see("watchdogs that would have bitten", 1)

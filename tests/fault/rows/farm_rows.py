@@ -71,7 +71,8 @@ class Day:
                             {number: part["back_after"] is not None for number, part in parts.items()}, {RETURNS: True, DIES: False})
         for node in (self.returns, self.dies):
             part, (spill, event) = parts[node.number], node.after
-            self.findings.equal(f"where node {node.number} breaks off", (part["run"], part["after"]["spill"], part["after"]["event"]), (farm.RUN, spill, event))
+            self.findings.equal(f"where node {node.number} breaks off", (part["run"], part["after"]["spill"], part["after"]["event"]),
+                                (farm.RUN, spill, event))
             self.findings.check(f"event {event} of spill {spill}" in node.receiver.get("/"), f"the page does not name what node {node.number} lacks")
             before = part["before"]
             node.before = (before["spill"], before["event"]) if before else None
@@ -86,7 +87,7 @@ class Day:
         found = ledgers.compare(f.sent, *(r.store for r in f.receivers))
         handed_on = re.search(r"handed on +(\d+)", self.replay.said())
         most = int(handed_on[1]) if handed_on and len(f.receivers) > 1 else 0
-        self.findings.check(len(found.repeated) <= most, f"{len(found.repeated)} events are stored twice, of {most} that were handed on to a node of another receiver")
+        self.findings.check(len(found.repeated) <= most, f"{len(found.repeated)} events are in both stores, of {most} that were handed on")
         for node in (self.returns, self.dies) if self.over == "udp" else ():
             share = f.share(self.by, node)
             lacks = share[share.index(node.after) + 1:share.index(node.before) if node.before else len(share)]
@@ -99,7 +100,8 @@ class Day:
 def row(over, by, receivers):
     promise = f"{NODES} nodes by {by} over {over.upper()}, {receivers} receiver{'s' * (receivers > 1)}: one slow, one dies and comes back, one dies"
     bar = "0 missing" if over == "tcp" else "missing = what was named of the dead"
-    return Row(f"{over}-{by}-{receivers}", promise, f"{bar}; named in {NAMED_WITHIN} s", lambda plan: [lambda findings, plan: Day(findings, plan, over, by, receivers).run()],
+    return Row(f"{over}-{by}-{receivers}", promise, f"{bar}; named in {NAMED_WITHIN} s",
+               lambda plan: [lambda findings, plan: Day(findings, plan, over, by, receivers).run()],
                long=(over, by, receivers) not in (("udp", "event", 1), ("tcp", "spill", 2)))
 
 

@@ -104,7 +104,8 @@ def corrupted(plan):
     """Before the checksum of UDP was computed: what can be seen is refused, the rest is carried as it came. In a spool: checksums find it. In a
     store: store_test, and tests/system/selecting.py."""
     spills, events = plan.pick((1, 2000), (10, SPILL))
-    yield Scenario("before it", relay={"damage": 0.02}, spills=spills, events=events, to_the_end=True, daemon=PATIENCE, lost=hit, judge=changed_as_seen)
+    yield Scenario("before it", relay={"damage": 0.02}, spills=spills, events=events, to_the_end=True, daemon=PATIENCE, lost=hit,
+                   judge=changed_as_seen)
     disk = {"over": "tcp", "rate": 100_000, "spills": 1, "events": 3000, "to_the_end": True, "receiver": None, "exit_code": 1, "judge": loss_is_told}
     little = {"outbox": {"memory": "1 MiB", "block": "64 KiB"}}
     yield Scenario("on disk", fault=damaged_spool(False), daemon=little, lost=damaged, **disk)

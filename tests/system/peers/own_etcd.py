@@ -31,8 +31,9 @@ class Etcd:
 
     def start(self):
         self.program = self.stage.keep(harness.Program(
-            ["etcd", "--data-dir", self.folder, "--listen-client-urls", self.url, "--advertise-client-urls", self.url, "--listen-peer-urls", self.peer_url,
-             "--initial-advertise-peer-urls", self.peer_url, "--initial-cluster", f"default={self.peer_url}", "--unsafe-no-fsync", "--log-level", "error"],
+            ["etcd", "--data-dir", self.folder, "--listen-client-urls", self.url, "--advertise-client-urls", self.url,
+             "--listen-peer-urls", self.peer_url, "--initial-advertise-peer-urls", self.peer_url,
+             "--initial-cluster", f"default={self.peer_url}", "--unsafe-no-fsync", "--log-level", "error"],
             self.stage.folder / "etcd.log"))
         harness.wait_until(self._answers, "etcd to answer")
         return self
