@@ -24,7 +24,6 @@ def options():
     p.add_argument("--only", nargs="+", metavar="ROW", help="these rows, as in R4 R12 or R2-6; a row that stands for several is run whole")
     p.add_argument("--seed", type=int, default=1, help="of everything that is random (1)")
     p.add_argument("--build", type=pathlib.Path, help="use the programs of this build folder, e.g. build-asan")
-    p.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write the table as JSON, too")
     p.add_argument("--list", action="store_true", help="list the rows (those of --only, if it is there) and end")
     p.add_argument("--farm", action="store_true", help="the rows of the farm: several nodes, of which some die")
     return p.parse_args()
@@ -81,8 +80,6 @@ def main():
         random.seed(o.seed)
         table.play(row, Plan(o.short, o.minutes, o.events, o.seed, sanitizer), not_here)
     print(table.summary(), flush=True)
-    if o.json:
-        o.json.write_text(table.json())
     return 1 if table.failed() else harness.SKIPPED if table.all_skipped() else 0
 
 

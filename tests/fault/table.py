@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A row of the table of faults, what it found, and how the table is printed."""
 import contextlib
-import json
 import time
 from typing import Callable, NamedTuple
 
@@ -122,6 +121,3 @@ class Table:
 
     def all_skipped(self):
         return all(r["verdict"] == "skipped" for r in self.rows)
-
-    def json(self):
-        return json.dumps(self.rows, indent=1, ensure_ascii=False) + "\n"

@@ -263,14 +263,19 @@ class Table(Mistakes):
 
 
 class WhatTheSystemRefuses(Mistakes):
-    def test_no_room(self):
+    def test_no_room_and_no_reader(self):
+        """The disk is full, or the reader of standard output has gone (`| head`)."""
+        reading, gone = os.pipe()
+        os.close(reading)
+        self.addCleanup(os.close, gone)
+        full = self.enterContext(open("/dev/full", "wb"))
         for line in ("koto-l3 info sent.l2raw", "koto-l3 info sent.l2raw --json", "koto-l3 inspect sent.l2raw --event 3/1",
-                     "koto-l3 --help", "koto-l3 replay --help", "koto-l3 --version", "koto-l3d --version", "koto-l3d --print-config",
-                     "koto-l3 doctor"):
-            with self.subTest(line), open("/dev/full", "wb") as full:
-                p = self.run_line(line, stdout=full)
-                self.assertEqual(p.returncode, FAILED, p.stderr)
-                self.assertIn("standard output could not be written", p.stderr)
+                     "koto-l3 --help", "koto-l3 --version", "koto-l3d --version", "koto-l3d --print-config", "koto-l3 doctor"):
+            for stdout in (full, gone):
+                with self.subTest(line, stdout=stdout):
+                    p = self.run_line(line, stdout=stdout)
+                    self.assertEqual(p.returncode, FAILED, p.stderr)
+                    self.assertIn("standard output could not be written", p.stderr)
 
     def test_a_port_or_a_store_that_is_taken(self):
         receiver = self.start_receiver(store=self.folder / "mine")
