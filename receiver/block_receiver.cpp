@@ -96,10 +96,11 @@ std::uint32_t credit_for(std::uint64_t longest, const receive_settings& settings
 } // namespace
 
 /// The largest block counts three times: itself, its copy without repeats, and the list of its
-/// events. Remembered events, waiting messages and the lists of files come on top.
+/// events. Remembered events, waiting messages, lists of files and published events come on top.
 byte_size block_receiver::memory_plan(const receive_settings& settings) {
   return {program_memory.bytes + settings.waiting.bytes + 3 * settings.largest_block.bytes +
-          remembered_events * event_memory.bytes + files_memory.bytes};
+          remembered_events * event_memory.bytes + files_memory.bytes +
+          (settings.publish.empty() ? 0 : event_publisher::memory.bytes)};
 }
 
 struct block_receiver::link {
@@ -142,6 +143,12 @@ block_receiver::block_receiver(receive_settings settings, store_writer& store,
                                    counters_.connections, report_);
   } catch (const zmq::error_t& e) {
     throw std::runtime_error("cannot listen on " + settings_.bind + ": " + e.what());
+  }
+  if (settings_.publish.empty()) return;
+  try {
+    publisher_ = std::make_unique<event_publisher>(settings_.publish, settings_.publish_rate);
+  } catch (const zmq::error_t& e) {
+    throw std::runtime_error("cannot publish on " + settings_.publish + ": " + e.what());
   }
 }
 
@@ -320,6 +327,7 @@ void block_receiver::take_block(link_peer& from, const link_header& header, zmq:
     return;
   }
   remember_events(block);
+  if (publisher_) publisher_->sample(rest, block, now);
   from.stored = true;
   from.stored_at = now;
   if (ends) {
@@ -373,6 +381,7 @@ void block_receiver::commit(time_point now) {
     store_failed(error, now);
     for (auto& [session, from] : peers_) from.refuse = from.refuse || from.acknowledge;
   }
+  if (publisher_) publisher_->publish();
   uncommitted_.clear();
   uncommitted_events_.clear();
   if (std::exchange(recovering_, false)) {

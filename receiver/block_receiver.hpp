@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -19,6 +20,7 @@
 #include <vector>
 
 #include "receiver/early_blocks.hpp"
+#include "receiver/event_publisher.hpp"
 #include "receiver/link_peers.hpp"
 #include "receiver/recent_events.hpp"
 #include "transport/accounting/counters.hpp"
@@ -38,6 +40,8 @@ struct receive_settings {
   byte_size waiting = mebibytes(1024);            ///< memory of messages that wait to be stored
   std::string secret_key; ///< file with its own key; empty: a link without keys
   std::string allow;      ///< file with the public keys of those that may send
+  std::string publish;    ///< address at which samples of stored events are published; empty: none
+  std::uint32_t publish_rate = 10; ///< samples of each line in a second
   /// The receiver ends if the store refuses every block for so long, but not for lack of room.
   std::chrono::nanoseconds longest_failure = std::chrono::minutes(1);
 };
@@ -114,6 +118,8 @@ public:
   [[nodiscard]] const receive_counters& counters() const { return counters_; }
   // For the thread that calls step().
 
+  /// Publishes samples of stored events; null: it does not.
+  [[nodiscard]] const event_publisher* publisher() const { return publisher_.get(); }
   /// The sessions that said hello.
   [[nodiscard]] const link_peers& peers() const { return peers_; }
   /// Why nothing can be stored now; no error if storing works.
@@ -158,6 +164,7 @@ private:
   report_function report_;
   block_function show_;
   std::unique_ptr<link> link_;
+  std::unique_ptr<event_publisher> publisher_;
   link_peers peers_;
   early_blocks early_;
   recent_events recent_{remembered_events, remembered_sessions};

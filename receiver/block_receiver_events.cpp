@@ -80,6 +80,7 @@ void block_receiver::remember_events(const block_header& block) {
 /// After an error the store may have taken back blocks of this step or committed some of them, so
 /// it is asked. Goes backwards, as recent_events requires.
 void block_receiver::forget_what_is_not_stored() {
+  if (publisher_) publisher_->discard();
   auto end = uncommitted_events_.end();
   for (auto block = uncommitted_.rbegin(); block != uncommitted_.rend(); ++block) {
     const auto first = end - static_cast<std::ptrdiff_t>(block->events);

@@ -107,6 +107,8 @@ std::vector<family> families_of(const receive_snapshot& s) {
       {counter, "receive_events_total", "events", "Events stored.", c.stored_events},
       {counter, "receive_repeated_events_total", "repeated_events",
        "Events dropped because another session had stored them.", c.repeated_events},
+      {counter, "receive_published_events_total{line}", "published.{line}",
+       "Samples of stored events that were published (`--publish`), by line.", s.published},
       {counter, "receive_garbage_total", "garbage",
        "Messages that do not belong to the output link.", c.garbage},
       {counter, "receive_goodbyes_total", "goodbyes", "Daemons that ended with everything stored.",

@@ -44,6 +44,7 @@ int main(int argc, char** argv) {
   s.daemons.emplace_back();
   s.daemons.back().silent = s.daemons.back().lag = 0;
   s.disk = disk_snapshot{.seconds_left = 0};
+  s.published["pi0nunu"] = 0;
   const family_tables tables = tables_of(families_of(s));
   std::fputs((head + tables.metrics + tables.keys).c_str(), stdout);
 }

@@ -101,6 +101,7 @@ struct receive_snapshot {
   std::uint64_t daemons_left_out = 0;
   std::vector<missing_snapshot> missing;           ///< of nodes that are back, then of missing ones
   std::map<std::uint32_t, std::string> same_nodes; ///< used by several daemons, with the daemons
+  std::map<std::string, std::uint64_t> published;  ///< samples of stored events, by line
 
   /// Whether incoming blocks are stored.
   [[nodiscard]] bool ready() const { return store_error.empty(); }

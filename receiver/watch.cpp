@@ -76,6 +76,7 @@ receive_snapshot receive_watch::snapshot(time_point now, const std::string& ledg
   s.process = usage_of_this_process();
   s.counters = receiver_.counters();
   s.sessions = store_.sessions().size();
+  if (receiver_.publisher() != nullptr) s.published = receiver_.publisher()->published();
   if (const auto error = receiver_.store_error()) s.store_error = error.message();
   s.ledger_error = ledger_error;
   add_daemons(s, now);

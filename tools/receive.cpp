@@ -239,6 +239,8 @@ int receive_until_told(const options& o, store_writer& store, block_receiver& re
         "{} has {} MiB, which is less: the receiver may run out of memory when all peers send",
         limit.whose, limit.bytes >> 20);
   if (o.monitor) log_info("monitoring on {}", watch.address());
+  if (receiver.publisher() != nullptr)
+    log_info("publishing events on {}", receiver.publisher()->endpoint());
   progress line("receive", 0, "events stored");
   std::uint64_t blocks = 0;
   std::uint64_t blocks_in_ledger = 0;
@@ -288,6 +290,10 @@ std::string refuse_no_path(const std::string& text) {
   return wrong.empty() ? "" : fmt::format("{} {}", text, wrong);
 }
 
+std::string refuse_no_endpoint(const std::string& text) {
+  return is_endpoint(text) ? "" : text + " is not an endpoint like tcp://127.0.0.1:42200";
+}
+
 /// For --check-config: a folder that is created when the service starts is no mistake.
 void look_at_folder(const std::filesystem::path& folder) {
   const auto above = (folder.has_filename() ? folder : folder.parent_path()).parent_path();
@@ -307,7 +313,11 @@ void look_at_addresses(const options& o) {
           fmt::format("{}: no network card of this machine has the address {}", option, at->host),
           exit_missing_resource);
   };
-  look("--bind", read_address(o.receiver.bind.substr(o.receiver.bind.find("//") + 2)));
+  const auto address_of = [](const std::string& endpoint) {
+    return read_address(endpoint.substr(endpoint.find("//") + 2));
+  };
+  look("--bind", address_of(o.receiver.bind));
+  if (!o.receiver.publish.empty()) look("--publish", address_of(o.receiver.publish));
   look("--monitor", o.monitor);
   if (!o.monitor) return;
   const std::string at = fmt::format("tcp://{}", text_of(*o.monitor));
@@ -391,9 +401,7 @@ void add_receive(command_line program, command_body& run) {
   add_options_file(c);
   c.add_option("--bind", o->receiver.bind,
                "address to listen on, such as tcp://host:port; IPv6 in brackets")
-      .check([](const std::string& text) -> std::string {
-        return is_endpoint(text) ? "" : text + " is not an endpoint like tcp://127.0.0.1:42200";
-      })
+      .check(refuse_no_endpoint)
       .capture_default_str();
   c.add_option("--out", o->store.folder,
                "folder of the store; it is created if missing, except by a service")
@@ -420,6 +428,16 @@ void add_receive(command_line program, command_body& run) {
         return read_address(text) ? ""
                                   : text + " is not an address like 127.0.0.1:9421 or node1:9421";
       });
+  const option publish =
+      c.add_option("--publish", o->receiver.publish,
+                   "address at which live displays get some of the stored events, without "
+                   "encryption, such as tcp://127.0.0.1:42300")
+          .check(refuse_no_endpoint);
+  c.add_option("--publish-rate", o->receiver.publish_rate,
+               "publish at most so many events of each line in a second")
+      .check(in_range(1U, 1000U))
+      .capture_default_str()
+      .needs(publish);
   c.add_flag("--sync", o->store.sync, "acknowledge a block only after the disk has confirmed it");
   c.add_flag("--json", o->json, "report as JSON at the end");
   const option checks = c.add_flag(

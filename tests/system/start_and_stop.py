@@ -55,7 +55,8 @@ class Receiver(harness.SystemTest):
         self.assertEqual(set(keys), options)
         subprocess.run([harness.BIN / "koto-l3", "keys", self.folder / "receiver"], check=True, capture_output=True)
         keys |= {"bind": f'"tcp://{harness.HOST}:1"', "out": f'"{self.store}"', "monitor": f'"{harness.HOST}:0"',
-                 "secret_key": f'"{self.folder}/receiver.secret"', "allow": f'"{self.folder}/receiver.public"', "json": "true"}
+                 "secret_key": f'"{self.folder}/receiver.secret"', "allow": f'"{self.folder}/receiver.public"', "json": "true",
+                 "publish": f'"tcp://{harness.HOST}:{self.ports.receiver + 1}"'}
         file = self.folder / "receive.toml"
         file.write_text("".join(f"{key} = {value}\n" for key, value in keys.items()))
         self.assertEqual(self.run_tool("receive", "--config", file, "--check-config"), (0, f"{file}: ok\n"))
@@ -64,6 +65,7 @@ class Receiver(harness.SystemTest):
                                               "--config", file], self.folder / "receiver.log"))
         receiver.wait_to_say(f"listening on tcp://{harness.HOST}:{self.ports.receiver}, storing in {self.store}")
         receiver.wait_to_say("monitoring on")
+        receiver.wait_to_say(f"publishing events on tcp://{harness.HOST}:{self.ports.receiver + 1}")
         self.assertEqual(receiver.stop(), 0)
         self.assertIn('"folder":', receiver.said())
         self.assertTrue((self.store / "ledger.json").is_file())

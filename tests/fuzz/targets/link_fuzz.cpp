@@ -49,6 +49,7 @@ private:
   static receive_settings settings(const std::string& folder) {
     receive_settings s;
     s.bind = "ipc://" + folder + "/line";
+    s.publish = "ipc://" + folder + "/published";
     return s;
   }
 
