@@ -9,10 +9,11 @@
 """
 from ._events import Events
 from ._library import Error, State, version
+from ._live import Subscription, subscribe
 from ._settings import Menu
 from ._store import Store, open
 from ._table import Column, Lists, Table
 from ._truth import Truth, truth
 from ._waveforms import Pulses, Waveforms
 
-__all__ = ["Column", "Error", "Events", "Lists", "Menu", "Pulses", "State", "Store", "Table", "Truth", "Waveforms", "open", "truth", "version"]
+__all__ = ["Column", "Error", "Events", "Lists", "Menu", "Pulses", "State", "Store", "Subscription", "Table", "Truth", "Waveforms", "open", "subscribe", "truth", "version"]

@@ -55,9 +55,9 @@ def started(log: pathlib.Path, says: str, *command: object) -> Iterator[None]:
 
 
 def take(files: Iterable[os.PathLike[str] | str], store: os.PathLike[str] | str, *, mode: str = "select", lines: str = "built-in",
-         codec: str = "koto", run_number: int = 1) -> pathlib.Path:
+         codec: str = "koto", run_number: int = 1, receive: Iterable[str] = ()) -> pathlib.Path:
     """Stores one run. The ledgers of the daemon go into the folder STORE.ledgers, which is returned. `mode`: "select", or "record",
-    which stores rejected events, too."""
+    which stores rejected events, too. `receive`: further options of `koto-l3 receive`."""
     store = pathlib.Path(store).resolve()
     ledgers = store.with_name(store.name + ".ledgers")
     work = store.with_name(store.name + ".logs")
@@ -91,7 +91,7 @@ folder = ""
 lines = "{lines}"
 mode = "{mode}"
 """)
-    with started(work / "receiver.log", "listening on", program("koto-l3"), "receive", "--bind", f"tcp://127.0.0.1:{to}", "--out", store), \
+    with started(work / "receiver.log", "listening on", program("koto-l3"), "receive", "--bind", f"tcp://127.0.0.1:{to}", "--out", store, *receive), \
          started(work / "daemon.log", " ready:", program("koto-l3d"), "--config", config):
         for file in files:
             run("replay", file, "--to", f"tcp://127.0.0.1:{tcp}", "--rate", "unlimited")

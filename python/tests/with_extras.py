@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-NEEDS = ["awkward", "h5py", "legend-lh5io", "matplotlib", "mypy", "numpy", "pyarrow", "uproot"]
+NEEDS = ["awkward", "h5py", "legend-lh5io", "matplotlib", "mypy", "numpy", "pyarrow", "pyzmq", "uproot"]
 
 
 def environment(folder):
@@ -39,7 +39,7 @@ def main(folder, *files):
     subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-index", "--force-reinstall", made], check=True)
     known = {name: value for name, value in os.environ.items() if name != "KOTO_L3_READ_LIBRARY"}
     known |= {"MPLBACKEND": "agg", "PYTHONPATH": str(HERE)}
-    everything = ["tests/test_extras.py"], ["tutorial.py"], ["-m", "mypy", "--cache-dir", folder / "mypy"]
+    everything = ["tests/test_extras.py"], ["tests/test_live.py"], ["tutorial.py"], ["-m", "mypy", "--cache-dir", folder / "mypy"]
     result = 0
     for command in [[file] for file in files] or everything:
         print("---", *command, flush=True)
