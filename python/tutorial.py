@@ -10,8 +10,8 @@
 #
 # This page takes simulated data with koto-l3, opens what was stored, and finds K_L → π⁰π⁰ → 4γ in it. It takes a few minutes.
 # You need the programs `koto-l3` and `koto-l3d` in PATH (or their folder in `KOTO_L3_BIN`), and
-# `pip install 'koto_l3-….whl[awkward,export,plot]'`. As a notebook: `jupytext --to ipynb tutorial.py`. CI runs this file, and each
-# `assert` holds there.
+# `pip install 'koto_l3-….whl[awkward,export,plot]'`. As a notebook: `pip install jupytext; jupytext --to ipynb tutorial.py`. CI runs
+# this file, and each `assert` holds there.
 
 # %%
 # SPDX-License-Identifier: Apache-2.0
@@ -39,6 +39,7 @@ plt.rcParams.update({"figure.constrained_layout.use": True, "svg.hashsalt": "kot
 
 # %%
 if not (data / "made").exists():
+    print(f"simulating and taking data into {data}")
     take_data.run("simulate", data / "mix.l2raw", "--events", 300, "--spills", 3, "--seed", 7, "--run", 101, "--threads", 2)
     take_data.run("simulate", data / "four.l2raw", "--events", 500, "--spills", 2, "--seed", 8, "--run", 102,
                   "--type", "four_cluster", "--threads", 2)
@@ -196,6 +197,7 @@ ax.set(xlabel="mass of four photons / MeV", ylabel="events / 2 MeV",
        title=f"K$_L$ → π⁰π⁰: {peak:.1f} ± {width / np.sqrt(len(mass)):.1f} MeV, width {width:.1f} MeV")
 ax.legend()
 fig.savefig(pictures / "kaon-mass.svg", metadata={"Date": None})
+print(f"mass of four photons: {peak:.1f} ± {width / np.sqrt(len(mass)):.1f} MeV; picture: {pictures / 'kaon-mass.svg'}")
 assert abs(peak - 497.6) < 2 and width < 8, (peak, width)
 
 # %% [markdown]
@@ -242,6 +244,7 @@ ax.axvline(half, color="tab:red", linestyle="--", label=f"half of it at {half:.0
 ax.set(xlabel="true energy of the lowest photon / MeV", ylabel="share on which klpi0pi0 fired", ylim=(0, 1.05))
 ax.legend()
 fig.savefig(pictures / "turn-on.svg", metadata={"Date": None})
+print(f"klpi0pi0 fires on half of the events at {half:.0f} MeV; picture: {pictures / 'turn-on.svg'}")
 assert 55 < half < 70, half
 
 # %% [markdown]
