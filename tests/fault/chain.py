@@ -93,9 +93,6 @@ class Chain(harness.Stage):
         daemon.wait_for(lambda s: s["uptime"] > now + 1 and not s["fragments"]["in_flight"] and not s["events"]["in_flight"] and
                         not (s["spool"] and s["spool"]["events"]), "nothing to be in flight or on disk")
 
-    def receiver_ledger(self):
-        return json.loads((self.store / "ledger.json").read_text())
-
     def stored_bytes(self):
         """What the receiver's files hold so far."""
         total = 0

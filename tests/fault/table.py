@@ -116,8 +116,5 @@ class Table:
         verdicts = [r["verdict"] for r in self.rows]
         return ", ".join(f"{verdicts.count(v)} {v}" for v in dict.fromkeys(verdicts)) + f", in {sum(r['seconds'] for r in self.rows):.0f} s"
 
-    def failed(self):
-        return any(r["verdict"] == "FAILS" for r in self.rows)
-
-    def all_skipped(self):
-        return all(r["verdict"] == "skipped" for r in self.rows)
+    def verdicts(self):
+        return {r["verdict"] for r in self.rows}

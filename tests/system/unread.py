@@ -3,6 +3,7 @@
 """What becomes of daemon and receiver whose output no program reads any more: the pipe is full, or its reader has gone. Of commands that is a
 test of mistakes.py."""
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -45,13 +46,15 @@ class Unread(harness.SystemTest):
     def test_daemon_and_receiver_go_on_and_tell_when_it_is_read_again(self):
         of_daemon = self.full_pipe()
         receiver, process = self.run_both({"stderr": self.full_pipe()[1]}, {"stderr": of_daemon[1]})
-        daemon = harness.Daemon.__new__(harness.Daemon)  # to ask it; it was not started by the harness
-        daemon.ports = self.ports
         sent = self.make_events(200)
         self.run_replay(self.write_events(sent))
         # More lines than there is room for: each of these changes nothing and is told.
         self.config.write_text(self.config.read_text() + "".join(f"no_such_key_{n} = 1\n" for n in range(200)))
-        harness.wait_until(lambda: process.send_signal(signal.SIGHUP) or daemon.status()["log_lines_left_out"] > 0, "lines that are left out")
+
+        def left_out():
+            process.send_signal(signal.SIGHUP)
+            return json.loads(harness.http_get(harness.HOST, self.ports.monitor, "/status")[1])["log_lines_left_out"]
+        harness.wait_until(left_out, "lines that are left out")
         text = b""
         while b"log lines left out" not in text:
             text += os.read(of_daemon[0], 1 << 16)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the simulator writes is what it drew. tests/system/files.py compares its files with the
-// page.
+// What the simulator writes is what it drew. tests/system/peers/l2raw.py, made from the page, reads
+// its files.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""R1: everything at once. Rounds over UDP, where datagrams are lost, doubled, late and damaged while the far end breaks, and rounds over
+"""R1 and R26: everything at once, and what sanitizers say of all programs of all rows. Rounds over UDP, where datagrams are lost, doubled, late and damaged while the far end breaks, and rounds over
 TCP, where the daemon itself is killed, too; in each the device fails in one way or none, and the outbox is large or so small that the disk
 is in use, or the disk is always. Each event of each round must be where the faults that hit it allow it to be."""
 import os
@@ -7,7 +7,7 @@ import time
 
 import harness
 from breaks import BOTH_ENDS_OF_TCP, WITHOUT_LOSS, at_random
-from chain import Skipped
+from chain import Chain, Skipped
 from scenario import Scenario, hit, play
 from table import Row
 
@@ -71,4 +71,13 @@ def mixture(findings, plan):
         rounds += 1
 
 
-ROWS = [Row("R1", "conservation under a random mix of faults", "0 of ≥ 10⁶ events unaccounted for", lambda plan: [mixture])]
+def sanitizers(findings, plan):
+    if not plan.sanitizer:
+        raise Skipped("these programs are without a sanitizer: --build build-asan after ./run build asan, or ./run test asan and tsan")
+    findings.inject(f"programs run with {plan.sanitizer}", Chain.programs_run)
+    findings.see("reports", len(Chain.reports))
+    findings.none(Chain.reports)
+
+
+ROWS = [Row("R1", "conservation under a random mix of faults", "0 of ≥ 10⁶ events unaccounted for", lambda plan: [mixture]),
+        Row("R26", "no races, no memory errors", "0 reports", lambda plan: [sanitizers])]
