@@ -18,6 +18,8 @@ namespace l3::reading {
 
 namespace {
 
+constexpr std::size_t cache_line = 64;
+
 input_file open_regular(const std::filesystem::path& path) {
   input_file in = open_input(path);
   if (!in.refusal.empty()) throw std::runtime_error(path.string() + " " + in.refusal);
@@ -408,7 +410,13 @@ event_place payload_reader::place(const unit& u, std::uint32_t index) {
 std::optional<packed_event_view> payload_reader::tables(const unit& u, std::uint32_t index) {
   const event_place of = place(u, index);
   if (of.bytes == 0) return std::nullopt;
-  if (!is_begun(u) && !u.tables.empty()) return u.tables[index];
+  if (!is_begun(u) && !u.tables.empty()) {
+    // The next ones, which are probably wanted next, come from memory meanwhile.
+    if (index + 1 < u.tables.size() && u.tables[index + 1])
+      for (std::size_t at = 0; at < u.tables[index + 1]->bytes().size(); at += cache_line)
+        __builtin_prefetch(u.tables[index + 1]->bytes().data() + at);
+    return u.tables[index];
+  }
   return packed_event_view::parse_tables(front(u, of.at), u.codec);
 }
 

@@ -280,10 +280,8 @@ namespace {
 template <class Row>
 void take(std::span<const std::byte>& bytes, std::size_t count, std::vector<Row>& rows) {
   rows.resize(count);
-  for (Row& row : rows) {
-    row = load<Row>(bytes.data());
-    bytes = bytes.subspan(sizeof(Row));
-  }
+  if (count != 0) std::memcpy(rows.data(), bytes.data(), count * sizeof(Row));
+  bytes = bytes.subspan(count * sizeof(Row));
 }
 
 } // namespace
