@@ -343,7 +343,10 @@ class Events:
     @staticmethod
     def _is_one(channels: Any, of: tuple[Table, Array]) -> bool:
         """Whether a single channel was asked for, and not a detector or a list of one."""
-        return len(of[1]) == 1 and (isinstance(channels, (int, tuple)) or isinstance(channels, str) and channels == of[0].columns["name"].values[of[1][0]])
+        if len(of[1]) != 1 or not isinstance(channels, str):
+            return len(of[1]) == 1 and isinstance(channels, (int, tuple))
+        names = of[0].columns["name"]
+        return isinstance(names, Column) and bool(channels == names.values[of[1][0]])
 
     def samples(self, channels: Any, *, out: NDArray[np.uint16] | None = None, threads: int = 0) -> Waveforms:
         """Samples in ADC counts, 8 ns apart (64 of them) or 2 ns (256).
