@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Both ends of the output link against independent peers, written from docs/formats.md and docs/protocol.md: credit, acknowledgements, hello
 after every break, wrong blocks, heartbeats, goodbye. Which rule is for what: forwarder_test, the protocol models."""
+import json
 import struct
 import time
 
@@ -156,6 +157,7 @@ class OfTheReceiver(harness.SystemTest):
             payload = b"".join(struct.pack("<IIIHHIIII", 32, 3, 10 * sequence + i, 1, 0, 0, 0, 0, 0) for i in range(events))
             return link_sender.block(session, sequence, payload, events, **wrong)
 
+        peer.send(link_sender.header(link_sender.HELLO, session, 1, version=9), link_sender.hello(session)[1])  # refused, and counted
         say(link_sender.HEARTBEAT)
         kind, its_session, _, _, body = peer.receive()
         self.assertEqual((kind, its_session, body), (link_sender.REFUSAL, session, b""))
@@ -190,6 +192,7 @@ class OfTheReceiver(harness.SystemTest):
         say(link_sender.GOODBYE, 4)
         self.assertEqual(receiver.stop(), 0)
         self.assertEqual(set(self.stored()), {(3, 10), (3, 20), (3, 30), (3, 40), (3, 41), (3, 42)})
+        self.assertEqual(json.loads((self.store / "ledger.json").read_text())["datagrams"]["malformed"]["garbage"], 1)
 
 
 if __name__ == "__main__":

@@ -104,19 +104,6 @@ class Chain(Selecting):
         self.assertEqual(sorted(again["events"], key=lambda e: (e["spill"], e["event"])), selected["events"])
         self.assertEqual({**again["total"], "events": 80}, selected["total"])
 
-    def test_each_event_is_decided_by_its_own_run(self):
-        """UDP does not say of which run its events are: the daemon and, by the stored events, verify decide by the prescales of its run."""
-        file = self.simulate(60)
-        of_runs = {run: self.select(self.simulate(60, f"{run}.l2raw", run=run)) for run in (RUN, RUN + 1)}
-        kept = set()
-        for (run, said), (spill, events) in zip(of_runs.items(), self.events_in(file).items()):
-            kept |= {(e["spill"], e["event"]) for e in said["events"] if e["kept"] and e["spill"] == spill}
-            self.finish(self.run_daemon(len(events), spills={spill: events}, run=run))
-        self.assertEqual(set(store_reader.packed_events_of(self.store)), kept)
-        self.assertNotEqual({(e["spill"], e["event"]) for e in of_runs[RUN]["events"] if e["kept"]}, kept, "the run does not matter here")
-        said = self.run_for_json("verify", file, self.store, "--selection", "built-in")
-        self.assertEqual((said["runs"], said["events_hold"]), ([RUN, RUN + 1], True), said)
-
 
 class Recorded(Selecting):
     def test_a_store_is_decided_again_from_itself_alone(self):

@@ -63,11 +63,10 @@ class Selecting(harness.SystemTest):
                 self.assertEqual(number, len(spills[spill]))
         return spills
 
-    def run_daemon(self, events, selection="built-in", file=None, spills=None, run=None, **more_of_selection):
+    def run_daemon(self, events, selection="built-in", file=None, spills=None, **more_of_selection):
         """Sends a file over TCP, or spills over UDP, and gives the daemon when each of so many events is accounted for."""
         self.start_receiver()
-        more = {"run": {"number": run}} if run else {}
-        daemon = self.start_daemon(**more, selection={"lines": str(selection), **more_of_selection}, frames=self.frames,
+        daemon = self.start_daemon(selection={"lines": str(selection), **more_of_selection}, frames=self.frames,
                                    compute={"backend": "pool", "verify_one_in": 1})
         if file:
             self.run_replay(file)

@@ -17,7 +17,7 @@ from scenario import Scenario
 from table import Row
 
 GOOD_RATE = 500  # events a second, over TCP, beside the flood
-LINES_A_SECOND = 20
+LINES_A_SECOND, MOST_GROWTH = 20, 8 << 20
 MOST_EVENTS = 4096
 FLOOD_CRATES = ["0: 16 x 125 MHz"]
 
@@ -42,7 +42,7 @@ def flood(run):
     run.wait_for_growth()
     some = run.plan.pick(600, 20_000)
     quiet = time_for(run, some)
-    lines, begun = len(run.daemon.said().splitlines()), time.monotonic()
+    lines, memory, begun = len(run.daemon.said().splitlines()), run.daemon.memory(), time.monotonic()
     bad = run.start_tool("replay", run.flood, *run.addresses("udp"), "--rate", "unlimited", "--chunk", "4", "--loop", "1000000", "--ledger",
                          run.folder / "flood.json", space=run.network.sender)
     flooded = time_for(run, some)
@@ -59,6 +59,9 @@ def flood(run):
     good = status["links"][0]["datagrams"] - refused
     run.findings.check(0 <= good <= ends, f"bad datagrams received − refused: {good}, expected at most the {ends} ends of spill")
     run.findings.check(lines <= LINES_A_SECOND * seconds, f"{lines} lines of log in {seconds:.1f} s")
+    grown = run.daemon.memory() - memory
+    run.findings.check(harness.SANITIZED or grown < MOST_GROWTH, f"the daemon grew by {grown >> 10} KiB")
+    run.findings.see("KiB that the daemon grew", grown >> 10)
     run.findings.inject("bad datagrams", refused + drops)
     run.findings.inject("of them per second", round((refused + drops) / seconds))
     run.findings.see("refused and counted", refused)
@@ -126,6 +129,6 @@ def strange_peers(plan):
     yield Scenario("other programs", fault=other_programs, **disk)
 
 
-ROWS = [Row("R18–19", "floods of bad packets", "≤ 20 lines/s, data rate unchanged", lambda plan: [
+ROWS = [Row("R18–19", "floods of bad packets", "≤ 20 lines/s, ≤ 8 MiB, data rate unchanged", lambda plan: [
             Scenario(over="tcp", rate=GOOD_RATE, prepare=write_flood, fault=flood, daemon={"building": {"max_events_per_spill": MOST_EVENTS}})]),
         Row("R21–22", "peers that break off, and programs that are no peers", "0 crashes, 0 lost", strange_peers)]
