@@ -341,12 +341,21 @@ class Events:
         return plan, n, length, of
 
     @staticmethod
+    def _parts_of(arrays: dict[str, Array], plan: list[tuple[Reader, Rows, Array, Array]]) -> Iterator[tuple[Reader, Rows, Array, dict[str, Array]]]:
+        """(reader, its rows, addresses, arrays to fill) for each part of a plan."""
+        for reader, rows, at, addresses in plan:
+            if at[-1] - at[0] == len(at) - 1:
+                yield reader, rows, addresses, {name: a[at[0]:at[-1] + 1] for name, a in arrays.items()}
+            else:
+                some = {name: np.empty((len(at), *a.shape[1:]), a.dtype) for name, a in arrays.items()}
+                yield reader, rows, addresses, some
+                for name, a in arrays.items():
+                    a[at] = some[name]
+
+    @staticmethod
     def _is_one(channels: Any, of: tuple[Table, Array]) -> bool:
         """Whether a single channel was asked for, and not a detector or a list of one."""
-        if len(of[1]) != 1 or not isinstance(channels, str):
-            return len(of[1]) == 1 and isinstance(channels, (int, tuple))
-        names = of[0].columns["name"]
-        return isinstance(names, Column) and bool(channels == names.values[of[1][0]])
+        return len(of[1]) == 1 and (isinstance(channels, (int, tuple)) or isinstance(channels, str) and channels == of[0].name[of[1][0]])
 
     def samples(self, channels: Any, *, out: NDArray[np.uint16] | None = None, threads: int = 0) -> Waveforms:
         """Samples in ADC counts, 8 ns apart (64 of them) or 2 ns (256).
@@ -365,12 +374,8 @@ class Events:
         elif out.dtype != np.uint16 or out.size != np.prod(shape) or not out.flags.c_contiguous:
             raise ValueError(f"out must be a C-ordered array of uint16 with shape {shape}")
         samples, state = out.reshape(shape), np.empty(shape[:2], np.uint8)
-        for reader, rows, at, addresses in plan:
-            inside = slice(int(at[0]), int(at[-1]) + 1) if at[-1] - at[0] == len(at) - 1 else None
-            to, to_state = (samples[inside], state[inside]) if inside else (np.empty((len(at), n, length), np.uint16), np.empty((len(at), n), np.uint8))
-            reader.samples(rows, addresses, length, to, to_state, threads)
-            if not inside:
-                samples[at], state[at] = to, to_state
+        for reader, rows, addresses, to in self._parts_of({"samples": samples, "state": state}, plan):
+            reader.samples(rows, addresses, length, to["samples"], to["state"], threads)
         one = self._is_one(channels, of)
         return waveforms(samples[:, 0] if one else samples, state[:, 0] if one else state, of)
 
@@ -383,12 +388,8 @@ class Events:
         check_memory(int(np.prod(shape)) * 60, f"pulses of {n} channels of {len(self)} events")
         raw = {name: np.empty(shape, f.dtype) for name, f in described.items()}
         state = np.empty(shape[:2], np.uint8)
-        for reader, rows, at, addresses in plan:
-            to, to_state = {name: np.empty((len(at), *shape[1:]), f.dtype) for name, f in described.items()}, np.empty((len(at), n), np.uint8)
-            reader.pulses(rows, addresses, length, to, to_state, threads)
-            state[at] = to_state
-            for name, column in raw.items():
-                column[at] = to[name]
+        for reader, rows, addresses, to in self._parts_of(raw | {"state": state}, plan):
+            reader.pulses(rows, addresses, length, to, to["state"], threads)
         raw = {name: c[..., 0] if length == 64 else c for name, c in raw.items()}
         if self._is_one(channels, of):
             raw, state = {name: c[:, 0] for name, c in raw.items()}, state[:, 0]

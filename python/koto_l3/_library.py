@@ -75,6 +75,7 @@ class _Field(ctypes.Structure):
 
 class _Range(ctypes.Structure):
     _fields_ = [("first", ctypes.c_uint64), ("count", ctypes.c_uint64), ("rows", ctypes.c_void_p)]
+    kept: Rows  #: what `rows` points to
 
 
 _TYPES = [np.dtype(t) for t in ("u1", "u2", "u4", "u8", "i2", "i4", "f8")]
@@ -129,13 +130,15 @@ def fields(table: Tables) -> dict[str, Field]:
     return {f.name: f for f in found}
 
 
-def _range(rows: Rows | range) -> tuple[_Range, object]:
-    """The C range, and what it points to. Rows one after the other cost no list."""
+def _range(rows: Rows | range) -> _Range:
+    """The C range. Rows one after the other cost no list."""
     n = len(rows)
     if n == 0 or isinstance(rows, range) or (int(rows[-1]) - int(rows[0]) == n - 1 and bool((np.diff(rows) == 1).all())):
-        return _Range(int(rows[0]) if n else 0, n, None), None
+        return _Range(int(rows[0]) if n else 0, n, None)
     kept = np.ascontiguousarray(rows, np.uint64)
-    return _Range(0, n, kept.ctypes.data), kept
+    found = _Range(0, n, kept.ctypes.data)
+    found.kept = kept
+    return found
 
 
 def _pointers(table: Tables, columns: dict[str, Array]) -> ctypes.Array[ctypes.c_void_p]:
@@ -183,24 +186,20 @@ class Reader:
         rows = range(self.size(table)) if rows is None else rows
         described = fields(table)
         columns = {n: np.empty(len(rows), described[n].dtype) for n in (described if names is None else names) if described[n].dtype is not None}
-        at, kept = _range(rows)
-        self._checked(self._lib.l3_read_rows(self._handle, table, at, _pointers(table, columns), _threads(rows)))
-        del kept
+        self._checked(self._lib.l3_read_rows(self._handle, table, _range(rows), _pointers(table, columns), _threads(rows)))
         return columns
 
     def lists(self, table: Tables, rows: Rows | range) -> tuple[Array, dict[str, Array]]:
         """Offsets of the lists of these events, one more than events, and the columns of all lists together."""
         offsets = np.zeros(len(rows) + 1, np.uint64)
-        at, kept = _range(rows)
         room = 32 * len(rows)  # mostly enough, and memory that is not written costs nothing
         while True:
             columns = {name: np.empty(room, f.dtype) for name, f in fields(table).items()}
-            found = self._checked(self._lib.l3_read_lists(self._handle, table, at, offsets.ctypes.data, _pointers(table, columns), room,
+            found = self._checked(self._lib.l3_read_lists(self._handle, table, _range(rows), offsets.ctypes.data, _pointers(table, columns), room,
                                                             _threads(rows)))
             if found <= room:
                 break
             room = found
-        del kept
         return offsets.astype(np.int64), {name: column[:found] for name, column in columns.items()}
 
     def texts(self, table: Tables, rows: range, field: str) -> list[str | None]:
@@ -211,24 +210,18 @@ class Reader:
 
     def samples(self, rows: Rows | range, channels: Array, length: int, out: Array, state: Array, threads: int) -> int:
         """Fills `out` (rows, channels, length) u16 and `state` (rows, channels) u8; the number of events with damage."""
-        at, kept = _range(rows)
-        found = self._lib.l3_read_samples(self._handle, at, channels.ctypes.data, len(channels), length, out.ctypes.data, state.ctypes.data, threads)
-        del kept
-        return self._checked(found)
+        return self._checked(self._lib.l3_read_samples(self._handle, _range(rows), channels.ctypes.data, len(channels), length, out.ctypes.data,
+                                                       state.ctypes.data, threads))
 
     def pulses(self, rows: Rows | range, channels: Array, length: int, columns: dict[str, Array], state: Array, threads: int) -> int:
         """Fills columns (rows, channels, length / 64) and `state` (rows, channels)."""
-        at, kept = _range(rows)
-        found = self._lib.l3_read_pulses(self._handle, at, channels.ctypes.data, len(channels), length, _pointers(Tables.PULSES, columns),
-                                         state.ctypes.data, threads)
-        del kept
-        return self._checked(found)
+        return self._checked(self._lib.l3_read_pulses(self._handle, _range(rows), channels.ctypes.data, len(channels), length,
+                                                      _pointers(Tables.PULSES, columns), state.ctypes.data, threads))
 
     def check(self, rows: Rows | range | None = None, threads: int = 0) -> int:
         """Verifies the checksums of the blocks of these events; the number of events in damaged blocks."""
-        at, kept = _range(range(self.size(Tables.EVENTS)) if rows is None else rows)
-        del kept
-        return self._checked(self._lib.l3_read_check(self._handle, at, threads))
+        rows = range(self.size(Tables.EVENTS)) if rows is None else rows
+        return self._checked(self._lib.l3_read_check(self._handle, _range(rows), threads))
 
 
 def as_addresses(channels: Sequence[Sequence[int]] | Array) -> Array:

@@ -2,6 +2,7 @@
 """Samples and pulses of many events, with what is not there beside what is."""
 from __future__ import annotations
 
+import html
 from typing import Any
 
 import numpy as np
@@ -46,33 +47,20 @@ def waveforms(samples: Array, state: Array, channels: tuple[Table, Array]) -> Wa
     return made
 
 
-class Pulses:
+class Pulses(Table):
     """What `measure_pulses` of the trigger finds in waveforms, bit for bit: arrays (events, channels), or (events, channels, 4) of
     channels with 256 samples. `p.energy` is in MeV, `p.time` in ns since the trigger's time, NaN where there is no pulse; `p.raw`
     has the integers."""
+    columns: dict[str, Column]  # type: ignore[assignment]
 
     def __init__(self, raw: dict[str, Array], columns: dict[str, Column], state: Array, channels: tuple[Table, Array]) -> None:
-        self.raw, self.columns, self.state, self._of = raw, columns, state, channels
+        super().__init__(columns, "pulses")
+        self.raw, self.state, self._of = raw, state, channels
 
     @property
     def channels(self) -> Table:
         """The table of the channels, in their order."""
         return self._of[0][self._of[1]]  # type: ignore[no-any-return]
-
-    def __getitem__(self, name: str) -> Array:
-        return self.columns[name].numpy()
-
-    def __getattr__(self, name: str) -> Array:
-        if name.startswith("_") or name not in self.__dict__.get("columns", ()):
-            raise AttributeError(f"no column {name!r}")
-        return self.columns[name].numpy()
-
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self.columns]
-
-    @property
-    def units(self) -> dict[str, str]:
-        return {name: c.unit for name, c in self.columns.items() if c.unit}
 
     def _flag(self, bit: int) -> NDArray[np.bool_]:
         return (self.raw["flags"] >> bit & 1).astype(bool)
@@ -95,3 +83,6 @@ class Pulses:
     def __repr__(self) -> str:
         shape = " x ".join(map(str, self.raw["flags"].shape))
         return f"pulses of {shape}: {int(self.found.sum())} found; {', '.join(self.columns)}"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(repr(self))}</pre>"
