@@ -135,7 +135,10 @@ std::vector<codec_entrant> codec_entrants(codec_direction direction,
   const auto codecs = koto::waveform_codecs();
   for (auto c = codecs.rbegin(); c != codecs.rend(); ++c) {
     const std::string name = std::string("koto-l3, ") + c->name;
-    all.push_back(packs ? f.packer(name, c->pack) : f.unpacker(name, c->unpack));
+    const auto unpack = [c](std::span<const std::byte> records, std::span<std::uint16_t> samples) {
+      return c->unpack(records, samples, koto::store_to::caches);
+    };
+    all.push_back(packs ? f.packer(name, c->pack) : f.unpacker(name, unpack));
   }
   for (const general_codec& c : general_codecs(codec_set::fast)) {
     all.push_back(packs ? f.compressor(c) : f.decompressor(c));
