@@ -33,34 +33,29 @@ class Names(harness.SystemTest):
         """The machine's names are these in this test."""
         hosts = self.folder / "hosts"
         hosts.write_text("".join(f"{a} {NAME}\n" for a in addresses))
-        try:
-            own_space.enter(own_space.MOUNTS)
-            own_space.mount_file(hosts, "/etc/hosts")
-        except PermissionError as e:
-            raise unittest.SkipTest(f"no right to mount: {e.strerror}") from None
-        self.addCleanup(own_space.unmount, "/etc/hosts")
+        self.enter_space(own_space.MOUNTS)
+        self.see(hosts, "/etc/hosts")
+
+    def see(self, file, over):
+        own_space.mount_file(file, over)
+        self.addCleanup(own_space.unmount, over)
 
 
 class SilentNameServers(Names):
     """They receive questions and do not answer, and the system's look-up waits for them."""
     bar = 5  # seconds
 
-    def setUp(self):
-        super().setUp()
-        server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self.addCleanup(server.close)
+    def test_the_daemon_ends(self):
+        """The receiver had an address, and goes away with it."""
+        server = self.enterContext(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
         try:
             server.bind(("127.0.0.53", 53))
         except OSError as e:
-            raise unittest.SkipTest(f"no name server may listen here: {e.strerror}") from None
+            self.skipTest(f"no name server may listen here: {e.strerror}")
         servers = self.folder / "resolv.conf"
         servers.write_text("nameserver 127.0.0.53\n")
         self.know(V4)
-        own_space.mount_file(servers, "/etc/resolv.conf")
-        self.addCleanup(own_space.unmount, "/etc/resolv.conf")
-
-    def test_the_daemon_ends(self):
-        """The receiver had an address, and goes away with it."""
+        self.see(servers, "/etc/resolv.conf")
         receiver, config = self.start_receiver(), self.write_config(forward={"to": f"tcp://{NAME}:{self.ports.receiver}"})
         manager = ServiceManager(self.folder)
         daemon = self.keep(harness.Daemon(config, self.ports, self.folder, manager.environment)).ready()
@@ -135,10 +130,7 @@ class ThePlaceOfTheReceiver(harness.SystemTest):
         pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").write_text(f"{self.ports.receiver} {self.ports.receiver + count - 1}")
 
     def test_it_stays_free(self):
-        try:
-            own_space.enter(own_space.NETWORK)
-        except PermissionError as e:
-            raise unittest.SkipTest(f"no right to make a network namespace: {e.strerror}") from None
+        self.enter_space(own_space.NETWORK)
         subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
         self.leave_ports(10_000)
         daemon = self.start_daemon()

@@ -20,7 +20,7 @@ NOBODY = "http://127.0.0.1:9"
 NO_ETCD = r"etcd does not answer at http://\S+: .*; an active run continues, but no run can begin or end on all nodes"
 
 
-# Short rows: (farm, findings, plan)
+# Rows of every change: (farm, findings, plan)
 
 def runs(f, findings, plan):
     """The first etcd of the list is not there: the nodes ask the next one."""
@@ -133,7 +133,7 @@ def no_etcd(f, findings, plan):
     f.finish()
 
 
-# Long rows
+# Rows of the long form
 
 def one_is_cut_off(f, findings, plan):
     f.begin()
