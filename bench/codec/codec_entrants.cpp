@@ -135,8 +135,8 @@ std::vector<codec_entrant> codec_entrants(codec_direction direction,
   const auto codecs = koto::waveform_codecs();
   for (auto c = codecs.rbegin(); c != codecs.rend(); ++c) {
     const std::string name = std::string("koto-l3, ") + c->name;
-    const auto unpack = [c](std::span<const std::byte> records, std::span<std::uint16_t> samples) {
-      return c->unpack(records, samples, koto::store_to::caches);
+    const auto unpack = [c](std::span<const std::byte> in, std::span<std::uint16_t> out) {
+      return c->unpack(in, out, koto::store_to::caches);
     };
     all.push_back(packs ? f.packer(name, c->pack) : f.unpacker(name, unpack));
   }
