@@ -101,8 +101,8 @@ class Chain(harness.Stage):
                 total += path.stat().st_size
         return total
 
-    def wait_for_growth(self, seconds=harness.PATIENCE):
+    def wait_for_growth(self):
         """How long it takes until the store grows."""
         begun, before = time.monotonic(), self.stored_bytes()
-        harness.wait_until(lambda: self.stored_bytes() > before, "the store to grow", seconds)
+        harness.wait_until(lambda: self.stored_bytes() > before, "the store to grow")
         return time.monotonic() - begun

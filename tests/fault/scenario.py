@@ -95,8 +95,8 @@ class Run(Chain):
     def begin_daemon(self):
         self.daemon = self.start_daemon(**self.sections)
 
-    def begin_replay(self, rate=None):
-        self.replay = self.start_replay(self.scenario.over, rate or self.scenario.rate, *self.scenario.replay, space=self.network.sender)
+    def begin_replay(self):
+        self.replay = self.start_replay(self.scenario.over, self.scenario.rate, *self.scenario.replay, space=self.network.sender)
 
     def look(self):
         """Before a daemon goes: what it has counted goes with it."""

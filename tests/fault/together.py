@@ -109,25 +109,23 @@ class Farm(chain.Chain):
     def all_in(self, run, nodes=None):
         self.findings.check(all(n.is_in(run) for n in nodes or self.nodes), f"a node has left run {run}, or not begun it")
 
-    def send(self, node, events, ends=True):
-        """A spill over UDP, or the beginning of one."""
+    def send(self, node, events):
+        """A spill over UDP."""
         self.spill += 1
         maker = harness.level2.EventMaker(self.crates, 100 * node.number)
         with harness.UdpSender(self.crates, harness.HOST, node.ports.udp, harness.UDP_PORTS, self.chunk_bytes, waiting=node.daemon.waiting) as sender:
             for number in range(1, events + 1):
                 self.sent[self.spill, number] = maker.fragments(self.spill, number)
                 sender.event(self.spill, number, self.sent[self.spill, number])
-            if ends:
-                sender.end(self.spill, events)
+            sender.end(self.spill, events)
 
-    def finish(self, but=()):
+    def finish(self):
         """Every event that a node was sent in a run is stored, once, each byte."""
         for node in self.nodes:
-            if node not in but:
-                harness.wait_until(lambda: node.daemon.status()["events"]["in_flight"] == 0, "nothing in flight")
-                self.findings.equal(f"exit code of node {node.number}", node.daemon.stop(), 0)
-                self.findings.none(f"node {node.number}: {text}" for f in node.ledgers.glob("run*-*.json") for text in
-                                   harness.unbalanced(json.loads(f.read_text())))
+            harness.wait_until(lambda: node.daemon.status()["events"]["in_flight"] == 0, "nothing in flight")
+            self.findings.equal(f"exit code of node {node.number}", node.daemon.stop(), 0)
+            self.findings.none(f"node {node.number}: {text}" for f in node.ledgers.glob("run*-*.json") for text in
+                               harness.unbalanced(json.loads(f.read_text())))
         if not self.sent:
             return
         found = {(e.spill, e.number): e for e in store_reader.events_of(self.store, True)}

@@ -39,9 +39,9 @@ class Selecting(harness.SystemTest):
     chunk_bytes = 8000
     frames = {"count": 16, "events": 8}  # the whole file, if need be: over UDP nobody waits
 
-    def simulate(self, events, name="sent.l2raw", run=RUN, spills=2, seed=11, effects=()):
+    def simulate(self, events, name="sent.l2raw", run=RUN, spills=2, seed=11):
         file = self.folder / name
-        code, said = self.run_tool("simulate", file, "--events", events, "--spills", spills, "--seed", seed, "--run", run, *effects)
+        code, said = self.run_tool("simulate", file, "--events", events, "--spills", spills, "--seed", seed, "--run", run)
         self.assertEqual(code, 0, said)
         return file
 

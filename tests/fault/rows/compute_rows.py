@@ -103,7 +103,8 @@ def devices(plan):
     if harness.SANITIZED:
         yield lambda findings, plan: findings.skip_part("a hang over UDP: with a sanitizer so little comes that the frames hold it")
     else:
-        yield Scenario(f"hangs over UDP at {RATE_OVER_UDP} events/s", prepare=device(f"hang:every={plan.pick(300, 1500)}:for=3 s", verify_one_in=1000), fault=hangs_over_udp,
+        yield Scenario(f"hangs over UDP at {RATE_OVER_UDP} events/s", fault=hangs_over_udp,
+                       prepare=device(f"hang:every={plan.pick(300, 1500)}:for=3 s", verify_one_in=1000),
                        events=2000, rate=RATE_OVER_UDP, daemon={"frames": FRAMES_OVER_UDP}, lost=counted, judge=shed_for_want_of_a_frame)
 
 
