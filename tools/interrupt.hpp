@@ -47,7 +47,7 @@ public:
   ~interrupt() {
     std::fflush(stdout); // may also block, at a pipe that no program reads
     over_ = true;
-    ::pthread_kill(waiting_.native_handle(), SIGTERM);
+    ::pthread_kill(waiting_.native_handle(), SIGINT);
     waiting_.join();
     constexpr timespec now{};
     if (!came_ && ::sigtimedwait(&signals_, nullptr, &now) > 0) come();
