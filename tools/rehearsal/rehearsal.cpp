@@ -283,7 +283,8 @@ private:
     result_.lines.clear();
     for (const json::value& l : lines) {
       const auto kept = l.at("kept").to_number<std::uint64_t>();
-      line_account& to = result_.lines.emplace_back(std::string(l.at("line").as_string()), kept);
+      result_.lines.push_back({.name = std::string(l.at("line").as_string()), .kept = kept});
+      line_account& to = result_.lines.back();
       to.prescaled = l.at("fired").to_number<std::uint64_t>() - kept;
       for (const auto& [reason, events] : l.at("refused").as_object())
         to.refused += events.to_number<std::uint64_t>();
