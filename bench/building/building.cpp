@@ -166,8 +166,8 @@ void add_bench_building(command_line program, command_body& run) {
       "building", "Event building by itself, from memory, beside a copy of the same payloads");
   c.footer("The table shows the time of the builder's calls, without the copy of the payloads into "
            "its slots: in the daemon the kernel makes that copy. One thread is measured by its CPU "
-           "clock, several threads by the wall clock. With several threads a call first waits for "
-           "the lock, and then holds it for nearly all of its time.");
+           "clock, several threads by the wall clock. With several threads a call may wait "
+           "for the thread that owns the builder.");
   constexpr std::uint32_t most_events = 4096;
   constexpr std::uint32_t most_threads = 8;
   constexpr std::uint32_t most_datagrams = 64;

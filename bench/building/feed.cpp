@@ -14,7 +14,7 @@
 namespace l3::bench {
 namespace {
 
-constexpr std::uint32_t strip_slots = 128; // as in udp_thread
+constexpr std::uint32_t ring_entries = 128; // as in udp_thread
 constexpr auto tick_period = std::chrono::milliseconds(2);
 
 /// Most datagrams that a thread reads before it leaves the builder and enters again, and most
@@ -93,14 +93,14 @@ private:
 class feeder {
 public:
   feeder(event_builder& builder, const feed_plan& plan, const traffic& t, std::uint32_t thread)
-      : builder_(builder), plan_(plan), thread_(thread), strip_(strip_slots, piece_bytes) {
+      : builder_(builder), plan_(plan), thread_(thread), ring_(builder, ring_entries, input_) {
     for (std::size_t p = thread; p < t.ports.size(); p += plan.threads)
       ports_.push_back({t.ports[p]});
     rounds_per_sweep_ = std::clamp<std::uint32_t>(
         datagrams_per_sweep /
             (plan.datagrams_per_call * static_cast<std::uint32_t>(t.ports.size())),
         1, most_rounds_per_sweep);
-    landed_.reserve(strip_slots);
+    landed_.reserve(ring_entries);
   }
 
   void run(pace& together) {
@@ -128,35 +128,34 @@ private:
 
   void sweep() {
     time_point now = steady_clock::now();
-    calls_.time([&] { builder_.enter(strip_, now); });
+    calls_.time([&] { builder_.enter(ring_, now); });
     for (std::uint32_t round = 0; round < rounds_per_sweep_ && is_left(); ++round) {
       for (port& p : ports_) receive(p);
       now = steady_clock::now();
-      calls_.time([&] { builder_.end_round(strip_, input_, now); });
+      calls_.time([&] { builder_.end_round(ring_, now); });
     }
-    calls_.time([&] { builder_.leave(strip_, input_, now); });
+    calls_.time([&] { builder_.leave(ring_, now); });
     if (thread_ != 0 || now - ticked_at_ < tick_period) return;
     ticked_at_ = now;
     calls_.time([&] { builder_.tick(now); });
   }
 
   void receive(port& p) {
-    const auto slots = strip_.slots().subspan(strip_.first_free());
+    if (ring_.is_half_full()) {
+      const auto now = steady_clock::now();
+      calls_.time([&] { builder_.take(ring_, now); });
+    }
     const std::size_t n =
-        std::min<std::size_t>({plan_.datagrams_per_call, slots.size(), p.left.size()});
+        std::min<std::size_t>({plan_.datagrams_per_call, ring_.free(), p.left.size()});
     if (n == 0) return;
     landed_.clear();
-    for (std::uint32_t m = 0; m < n; ++m) {
+    for (std::size_t m = 0; m < n; ++m) {
       const sent_datagram& d = p.left[m];
-      if (d.bytes != 0) std::memcpy(slots[m].memory, d.payload, d.bytes);
-      landed_.push_back({d.header, static_cast<std::uint32_t>(strip_.first_free()) + m, d.bytes});
+      if (d.bytes != 0) std::memcpy(ring_.free_entry(m).slot.memory, d.payload, d.bytes);
+      landed_.push_back({d.header, d.bytes});
     }
     p.left = p.left.subspan(n);
-    const auto now = steady_clock::now();
-    calls_.time([&] {
-      builder_.land(strip_, landed_, input_);
-      builder_.take_in_time(strip_, input_, now);
-    });
+    calls_.time([&] { builder_.land(ring_, landed_); });
   }
 
   event_builder& builder_;
@@ -164,9 +163,9 @@ private:
   std::uint32_t thread_;
   std::uint32_t rounds_per_sweep_ = 1;
   std::vector<port> ports_;
-  landing_strip strip_;
-  std::vector<datagram> landed_;
   input_counters input_;
+  landing_ring ring_;
+  std::vector<datagram> landed_;
   time_point ticked_at_ = steady_clock::now();
   stopwatch calls_{std::size_t{1} << 16};
   double wall_ = 0;

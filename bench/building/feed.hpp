@@ -18,8 +18,8 @@ struct feed_plan {
   std::uint32_t datagrams_per_call = 64; ///< most datagrams of one port
 };
 
-/// Time in the event builder's calls in one run, in seconds. They hold the lock nearly all the
-/// time, so wall time includes waiting for the lock and interruptions by other programs.
+/// Time in the event builder's calls in one run, in seconds. Wall time includes waiting for the
+/// builder's owner and interruptions by other programs.
 struct feed_result {
   double wall_of_calls = 0;  ///< of the slowest thread
   double cpu_of_calls = 0;   ///< of all threads

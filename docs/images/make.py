@@ -269,7 +269,7 @@ def efficiency(short):
 WAY = (
     ((0, 0), "crates", "level 2", ("18 fragments, 589 kB,", "in 107 datagrams"), ""),
     ((1, 0), "receive", "threads udp and tcp", ("into pinned memory,", "where the payload stays"), "kernel drops, refused"),
-    ((2, 0), "build", "event builder, one lock", ("until the fragment of each", "crate is there and right"), "incomplete, late, duplicate"),
+    ((2, 0), "build", "event builder, one owner", ("until the fragment of each", "crate is there and right"), "incomplete, late, duplicate"),
     ((3, 0), "select", "kernels, a frame at a time", ("pulses, photons, vetoes;", "the trigger lines decide"), "rejected: no line wants it"),
     ((3, 1), "pack", "kernels of the same frame", ("without loss, into about", "a third of the bytes"), ""),
     ((2, 1), "wait and leave", "threads drain and forwarder", ("in blocks, in memory or on", "disk, until they are stored"), "shed: no room for it"),

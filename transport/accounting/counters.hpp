@@ -57,7 +57,8 @@ enum class shed : std::uint8_t {
   count_
 };
 
-/// Counters of one input thread.
+/// Counters of one input thread, which writes them. Only the owner of event building writes
+/// refused::wrong_spill.
 struct input_counters {
   counter datagrams; ///< or, over TCP, records
   counter bytes;
@@ -66,7 +67,7 @@ struct input_counters {
   counter longest; ///< payload of the longest datagram with data; rises only
 };
 
-/// Counters of event building, guarded by its lock.
+/// Counters of event building, written by its owner.
 struct building_counters {
   counter data_chunks;
   counter trailers;

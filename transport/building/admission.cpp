@@ -106,61 +106,49 @@ void admission::count_missing(const candidate_event& event) {
   }
 }
 
-admission::table_place admission::reserve(const candidate_event& candidate, input_batch& batch) {
-  const table_place place{batch.used_events, batch.used_fragments, batch.used_pieces,
-                          batch.used_boards};
-  ++batch.used_events;
-  for (const auto& f : candidate.fragments) {
-    if (f.form == arrived_fragment::carried::no) continue;
-    ++batch.used_fragments;
-    batch.used_pieces += f.number_of_pieces();
-    if (f.form == arrived_fragment::carried::as_boards) batch.used_boards += f.boards;
-  }
-  return place;
-}
-
-void admission::write(const candidate_event& candidate, time_point now, table_place at,
-                      input_batch& batch) {
-  const table_place first = at;
-  for (const auto& f : candidate.fragments) {
-    if (f.form == arrived_fragment::carried::no) continue;
-    fragment_entry& entry = batch.fragments[at.fragment];
-    entry = {};
-    entry.first_piece = at.piece;
-    entry.piece_bytes = f.where.piece_bytes;
-    entry.bytes = f.where.bytes;
-    entry.first_board = at.board;
-    entry.crate = f.crate;
-    entry.raw = f.form == arrived_fragment::carried::raw ? 1 : 0;
-    std::copy_n(f.where.pieces, f.number_of_pieces(), batch.pieces.begin() + at.piece);
-    at.piece += f.number_of_pieces();
-    if (entry.raw == 0) {
-      entry.boards = f.boards;
-      const auto to = batch.boards.subspan(at.board, f.boards);
-      if (f.slots != 0) {
-        write_boards(f.slots, {.event = at.event, .fragment = at.fragment, .kind = f.kind}, to);
-      } else {
-        std::ranges::copy(std::span(candidate.boards).subspan(f.first_board, f.boards), to.begin());
-        for (board_entry& board : to) {
-          board.event = at.event;
-          board.fragment = at.fragment;
-        }
-      }
-      at.board += f.boards;
-    }
-    ++at.fragment;
-  }
-  event_entry& event = batch.events[at.event];
+void admission::write(const candidate_event& candidate, time_point now, input_batch& batch) {
+  event_entry& event = batch.events[batch.used_events];
   event = {};
   event.spill = candidate.key.spill;
   event.number = candidate.key.number;
-  event.first_fragment = first.fragment;
-  event.fragments = at.fragment - first.fragment;
-  event.first_board = first.board;
-  event.boards = at.board - first.board;
+  event.first_fragment = batch.used_fragments;
+  event.first_board = batch.used_boards;
   event.flags = candidate.flags;
   event.reference_time = candidate.reference_time.value_or(0);
   event.completed_at = to_table(now);
+  for (const auto& f : candidate.fragments) {
+    if (f.form == arrived_fragment::carried::no) continue;
+    fragment_entry& entry = batch.fragments[batch.used_fragments];
+    entry = {};
+    entry.first_piece = batch.used_pieces;
+    entry.piece_bytes = f.where.piece_bytes;
+    entry.bytes = f.where.bytes;
+    entry.first_board = batch.used_boards;
+    entry.crate = f.crate;
+    entry.raw = f.form == arrived_fragment::carried::raw ? 1 : 0;
+    std::copy_n(f.where.pieces, f.number_of_pieces(), batch.pieces.begin() + batch.used_pieces);
+    batch.used_pieces += f.number_of_pieces();
+    if (entry.raw == 0) {
+      entry.boards = f.boards;
+      const auto to = batch.boards.subspan(batch.used_boards, f.boards);
+      const board_entry like{
+          .event = batch.used_events, .fragment = batch.used_fragments, .kind = f.kind};
+      if (f.slots != 0) {
+        write_boards(f.slots, like, to);
+      } else {
+        std::ranges::copy(std::span(candidate.boards).subspan(f.first_board, f.boards), to.begin());
+        for (board_entry& board : to) {
+          board.event = like.event;
+          board.fragment = like.fragment;
+        }
+      }
+      batch.used_boards += f.boards;
+    }
+    ++batch.used_fragments;
+  }
+  event.fragments = batch.used_fragments - event.first_fragment;
+  event.boards = batch.used_boards - event.first_board;
+  ++batch.used_events;
 }
 
 } // namespace l3

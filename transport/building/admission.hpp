@@ -3,8 +3,7 @@
 // it, and writes it into the tables of a batch. Every fragment is counted under exactly one name;
 // `seen` is counted elsewhere, so that `seen = admitted + incomplete + malformed + late +
 // duplicate` is a check and not a definition. All events pass through here, from datagrams and from
-// records. Guarded by the event builder's lock, except look_into() and write(), which do most of
-// the work.
+// records.
 #pragma once
 
 #include <cstdint>
@@ -75,23 +74,13 @@ public:
   admission(const building_settings& settings, building_counters& counters)
       : settings_(settings), counters_(counters) {}
 
-  /// Finds boards and problems of the fragments. Needs no lock.
+  /// Finds boards and problems of the fragments. Any thread.
   void look_into(candidate_event& event) const;
   /// Judges the event after look_into(), and counts it and its fragments.
   verdict judge(candidate_event& event);
-  /// The event's first index in each table of its batch.
-  struct table_place {
-    std::uint32_t event = 0;
-    std::uint32_t fragment = 0;
-    std::uint32_t piece = 0;
-    std::uint32_t board = 0;
-  };
-  /// Reserves room for the judged event in the tables of the batch, which must have it.
-  [[nodiscard]] static table_place reserve(const candidate_event& event, input_batch& batch);
-  /// Writes the event to its reserved place. The pieces of its fragments are in the batch. Needs no
-  /// lock.
-  static void write(const candidate_event& event, time_point now, table_place place,
-                    input_batch& batch);
+  /// Writes the judged event into the tables of the batch, which must have room. The pieces of its
+  /// fragments are in the batch.
+  static void write(const candidate_event& event, time_point now, input_batch& batch);
 
 private:
   void look_into(candidate_event& event, arrived_fragment& f) const;

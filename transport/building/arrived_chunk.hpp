@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A datagram in a strip, and a chunk together with what it reveals about its fragment's boards. A
-// receive thread summarizes a chunk when it has landed, while its bytes are in the cache and
-// without the event builder's lock. If all chunks of a fragment are plain, its boards follow from
-// the summaries and its bytes are not read again. Any other fragment is walked
-// (fragment_index.hpp), with the same result.
+// A datagram, and a chunk together with what it reveals about its fragment's boards. A receive
+// thread summarizes a chunk when it has landed, while its bytes are in the cache. If all chunks of
+// a fragment are plain, its boards follow from the summaries and its bytes are not read again. Any
+// other fragment is walked (fragment_index.hpp), with the same result.
 #pragma once
 
 #include <cstddef>
@@ -61,22 +60,29 @@ struct plain_fragment {
 /// Writes one entry per slot, with the event, fragment and kind of `like`.
 void write_boards(std::uint16_t slots, const board_entry& like, std::span<board_entry> out);
 
-class landing_strip;
-
-/// A datagram that has landed: its header, and the slot of its payload in the strip.
+/// A datagram that was received into the next free entry of a ring.
 struct datagram {
   l2::datagram_header header;
-  std::uint32_t slot = 0;
   std::uint32_t bytes = 0; ///< of the payload, at most chunk_bytes
+  bool is_refused = false; ///< it was counted already
+};
+
+struct batch_in_use;
+
+/// Memory into which one datagram may land.
+struct landing_slot {
+  std::byte* memory = nullptr;
+  batch_in_use* batch = nullptr; ///< nullptr: it is the ring's own memory
+  piece_offset offset = 0;       ///< in the batch
+  bool kept = false;             ///< it has become a piece of the batch
 };
 
 struct arrived_chunk {
   l2::datagram_header header;
   l2::fragment_place place;
-  std::span<const std::byte> bytes; ///< empty: it was refused
+  std::span<const std::byte> bytes;
   chunk_summary summary;
-  landing_strip* strip = nullptr; ///< where it landed; nullptr: it waited, and is copied again
-  std::uint32_t slot = 0;         ///< in the strip
+  landing_slot* slot = nullptr; ///< where it landed; nullptr: it waited, and is copied again
 
   /// Reads its bytes. `chunk_bytes`: length of every chunk except the last of a fragment.
   void summarize(std::uint32_t chunk_bytes) {

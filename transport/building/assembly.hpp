@@ -2,7 +2,7 @@
 // Events being assembled from chunks: which chunks of which fragment have arrived, and where they
 // are. A fixed number of records exists from the start, ordered by the start of their events, which
 // is also the order of their time limits. Memory is reserved for a limited number of events that
-// are incomplete when their batch closes. Guarded by the event builder's lock.
+// are incomplete when their batch closes.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@
 
 namespace l3 {
 
-/// One cache line: threads that take chunks of the same event in turn exchange few lines.
+/// One cache line.
 struct alignas(64) fragment_assembly {
   std::uint64_t have = 0;       ///< bit i: chunk i has arrived
   std::uint64_t in_batch = 0;   ///< bit i: it is in the batch, in a slot or among short ones
@@ -48,15 +48,14 @@ struct alignas(64) fragment_assembly {
   }
 };
 
-/// The place of an event's chunks: in a batch; partly there while a thread copies them without the
-/// lock; in the parking area; or nowhere because no frame was free, so the event is only counted.
-enum class event_place : std::uint8_t { batch, moving, parking, nowhere };
+/// The place of an event's chunks: in a batch; in the parking area; or nowhere because no frame was
+/// free, so the event is only counted.
+enum class event_place : std::uint8_t { batch, parking, nowhere };
 
 /// An event is filling until all its fragments have ended. If a chunk may belong to another spill,
 /// it is then briefly doubtful. It is ready to end when it has room, or due to end with or without
 /// room.
-/// It is judged while the builder reads and stores it without the lock.
-enum class assembly_state : std::uint8_t { filling, doubtful, ready, due, judged };
+enum class assembly_state : std::uint8_t { filling, doubtful, ready, due };
 
 struct event_assembly {
   spill_table* spill = nullptr;
@@ -65,7 +64,7 @@ struct event_assembly {
   assembly_state state = assembly_state::filling;
   time_point doubtful_until{};
   event_place place = event_place::nowhere;
-  batch_in_use* batch = nullptr; ///< its batch, also while it moves out of it
+  batch_in_use* batch = nullptr; ///< its batch, if it has one
   std::uint32_t parking_slot = 0;
   std::uint32_t ended = 0; ///< number of ended fragments
   bool verified = false;   ///< a datagram of the event named its spill
@@ -75,10 +74,6 @@ struct event_assembly {
   std::span<piece_offset> pieces;         ///< `max_chunks` per fragment; offsets in the batch
   std::span<std::uint16_t> board_slots;   ///< likewise; from the chunks' summaries
 
-  /// Whether a thread uses it without the lock, so that it must not end.
-  [[nodiscard]] bool busy() const {
-    return state == assembly_state::judged || place == event_place::moving;
-  }
   [[nodiscard]] bool all_ended() const { return ended == fragments.size(); }
 
   static constexpr std::uint32_t none = ~std::uint32_t{0};

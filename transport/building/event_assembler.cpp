@@ -59,10 +59,6 @@ void event_assembler::add_chunk(std::uint32_t handle, const arrived_chunk& c, ti
   const bool ended_before = f.ended();
   const std::uint32_t chunk = c.header.chunk;
   const std::uint64_t bit = std::uint64_t{1} << chunk;
-  if (e.state == assembly_state::judged) {
-    counters_.late_chunks.add();
-    return (f.have & bit) != 0 ? count_repeat(e, c.place.crate) : add_late(e, c.place.crate);
-  }
   see(e, c.place.crate);
   hear_of(e, now);
   if (f.problem == malformed::chunk_count) return;
@@ -87,7 +83,7 @@ void event_assembler::add_chunk(std::uint32_t handle, const arrived_chunk& c, ti
     e.board_slots[c.place.crate * max_chunks_ + chunk] = c.summary.slots;
     f.sums.add(c.summary, *e.spill->number);
     f.have |= bit;
-    if (c.strip == nullptr) f.early = true;
+    if (c.slot == nullptr) f.early = true;
   }
   end_if_ended(handle, ended_before, f, now);
 }
@@ -96,7 +92,6 @@ void event_assembler::add_trailer(std::uint32_t handle, std::uint32_t crate, std
                                   time_point now) {
   event_assembly& e = events_[handle];
   fragment_assembly& f = e.fragments[crate];
-  if (e.state == assembly_state::judged) return add_late(e, crate);
   e.verified = true;
   const bool ended_before = f.ended();
   see(e, crate);
@@ -134,13 +129,6 @@ void event_assembler::hear_of(event_assembly& e, time_point now) {
   if (e.batch != nullptr && e.batch->closed) e.batch->wait_from(now);
 }
 
-/// The event is being judged without this fragment.
-void event_assembler::add_late(const event_assembly& e, std::uint32_t crate) {
-  if (e.fragments[crate].seen) return;
-  see(e, crate);
-  counters_.fragments_late.add(crate);
-}
-
 void event_assembler::compare_chunk(event_assembly& e, const arrived_chunk& c) {
   fragment_assembly& f = e.fragments[c.place.crate];
   const std::uint32_t chunk = c.header.chunk;
@@ -168,9 +156,7 @@ void event_assembler::place_elsewhere(std::uint32_t handle, const arrived_chunk&
       leave_batch(e, false);
       e.place = event_place::nowhere;
     } else {
-      begin_move(handle, copies_);
-      copy(copies_);
-      end_move(handle);
+      park(handle);
     }
   }
   if (e.place != event_place::nowhere)
@@ -184,8 +170,9 @@ bool event_assembler::place_in_batch(event_assembly& e, fragment_assembly& f,
   piece_offset& where = piece(e, c.place.crate, c.header.chunk);
   const auto among_short =
       batch.landing.is_short(bytes) ? batch.landing.gather(bytes) : std::nullopt;
-  if (!among_short && c.strip != nullptr && c.strip->lies_in(&batch)) { // the usual case: it stays
-    where = c.strip->keep(c.slot);
+  if (!among_short && c.slot != nullptr && c.slot->batch == &batch) { // the usual case: it stays
+    where = c.slot->offset;
+    c.slot->kept = true;
   } else {
     const auto copy = among_short ? among_short : batch.landing.slot();
     if (!copy) return false;
@@ -204,7 +191,7 @@ void event_assembler::end_if_ended(std::uint32_t handle, bool ended_before,
   if (ended_before || !f.ended()) return;
   event_assembly& e = events_[handle];
   ++e.ended;
-  if (!e.all_ended() || e.state == assembly_state::judged) return;
+  if (!e.all_ended()) return;
   const bool doubtful = e.place != event_place::nowhere &&
                         std::ranges::any_of(e.fragments, &fragment_assembly::early);
   if (!doubtful) return queue(handle, assembly_state::ready);
@@ -222,15 +209,9 @@ void event_assembler::end_doubts(time_point now, time_point read_up_to) {
   }
 }
 
-void event_assembler::judge(std::uint32_t handle) {
-  const auto before = std::exchange(events_[handle].state, assembly_state::judged);
-  if (before == assembly_state::filling || before == assembly_state::judged) return;
-  std::erase(before == assembly_state::doubtful ? doubtful_ : queue_, handle);
-}
-
 void event_assembler::queue(std::uint32_t handle, assembly_state as) {
   assembly_state& state = events_[handle].state;
-  if (state == assembly_state::judged || state >= as) return;
+  if (state >= as) return;
   if (state == assembly_state::doubtful) std::erase(doubtful_, handle);
   if (state < assembly_state::ready) queue_.push_back(handle);
   state = as;
@@ -240,7 +221,7 @@ void event_assembler::count_overdue(time_point before) {
   for (auto h = events_.oldest(); h != event_assembly::none; h = events_.younger(h)) {
     event_assembly& e = events_[h];
     if (e.began_at >= before) return;
-    if (e.busy() || std::exchange(e.overdue, true)) continue;
+    if (std::exchange(e.overdue, true)) continue;
     const auto seen = std::ranges::count_if(e.fragments, &fragment_assembly::seen);
     if (!settings_.is_half(static_cast<std::size_t>(seen))) continue;
     for (std::size_t c = 0; c < e.fragments.size(); ++c)
@@ -248,30 +229,22 @@ void event_assembler::count_overdue(time_point before) {
   }
 }
 
-void event_assembler::begin_move(std::uint32_t handle, std::vector<chunk_copy>& copies) {
+void event_assembler::park(std::uint32_t handle) {
   event_assembly& e = events_[handle];
-  copies.clear();
   const auto slot = parking_.take();
+  counters_.parked.add();
   for (std::uint32_t c = 0; c < e.fragments.size(); ++c) {
     const auto& f = e.fragments[c];
     for (std::uint64_t left = f.in_batch; left != 0; left &= left - 1) {
       const auto i = static_cast<std::uint32_t>(std::countr_zero(left));
-      copies.push_back({parking_.chunk(slot, c, i), memory_of(e, c, i), length_of(f, i)});
+      const std::uint32_t bytes = length_of(f, i);
+      parking_.put(slot, c, i, {memory_of(e, c, i), bytes});
+      counters_.parked_bytes.add(bytes);
     }
   }
-  e.place = event_place::moving;
+  leave_batch(e, false);
+  e.place = event_place::parking;
   e.parking_slot = slot;
-  counters_.parked.add();
-  for (const auto& c : copies) counters_.parked_bytes.add(c.bytes);
-}
-
-void event_assembler::copy(std::span<const chunk_copy> copies) {
-  for (const auto& c : copies) std::memcpy(c.to, c.from, c.bytes);
-}
-
-void event_assembler::end_move(std::uint32_t handle) {
-  leave_batch(events_[handle], false);
-  events_[handle].place = event_place::parking;
 }
 
 /// Releases the event's room in its batch; a stored event keeps its chunks.
@@ -329,7 +302,8 @@ void event_assembler::release(std::uint32_t handle, bool stored) {
   event_assembly& e = events_[handle];
   if (e.place == event_place::parking) parking_.give_back(e.parking_slot);
   if (e.place == event_place::batch) leave_batch(e, stored);
-  judge(handle);
+  if (e.state == assembly_state::doubtful) std::erase(doubtful_, handle);
+  if (e.state >= assembly_state::ready) std::erase(queue_, handle);
   open_fragments_ -=
       static_cast<std::uint64_t>(std::ranges::count_if(e.fragments, &fragment_assembly::seen));
   events_.give_back(handle);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The events being assembled, and the places of their chunks. No event ends here: when all its
-// fragments have ended, it waits in a queue until the event builder ends it. Guarded by the event
-// builder's lock, except copy(), whose input no other thread changes.
+// fragments have ended, it waits in a queue until the event builder ends it.
 //
 // A chunk that landed in the batch of its event stays there; any other chunk is copied into it. An
 // event moves to the parking area when its batch must go. If that area is full too, the event loses
@@ -19,7 +18,6 @@
 #include "transport/building/arrived_chunk.hpp"
 #include "transport/building/assembly.hpp"
 #include "transport/building/held_batches.hpp"
-#include "transport/building/landing_strip.hpp"
 #include "transport/building/settings.hpp"
 #include "transport/format/batch_capacity.hpp"
 
@@ -36,7 +34,7 @@ public:
 
   [[nodiscard]] event_assembly& operator[](std::uint32_t handle) { return events_[handle]; }
   [[nodiscard]] std::uint32_t open_events() const { return events_.size(); }
-  /// Seen fragments whose event has not ended yet. Any thread, without the lock.
+  /// Seen fragments whose event has not ended yet. Any thread.
   [[nodiscard]] std::uint64_t open_fragments() const { return open_fragments_; }
   [[nodiscard]] static std::size_t memory_plan(const building_settings& settings,
                                                const batch_capacity& capacity);
@@ -55,7 +53,7 @@ public:
   /// Whether a chunk of the crate's fragment has arrived.
   [[nodiscard]] bool has_chunks(std::uint32_t handle, std::uint32_t crate) const;
 
-  // The queue of ending events. None of these functions returns a busy event.
+  // The queue of ending events.
 
   /// Number of events that are ready or due.
   [[nodiscard]] std::size_t queued() const { return queue_.size(); }
@@ -72,8 +70,6 @@ public:
   /// there is none.
   template <typename Predicate>
   [[nodiscard]] std::uint32_t next(const Predicate& has_room) const;
-  /// Removes the event from the queue; it is busy until it is released.
-  void judge(std::uint32_t handle);
   /// The oldest event for which the predicate holds.
   template <typename Predicate>
   [[nodiscard]] std::uint32_t oldest(const Predicate& is_it) const;
@@ -84,16 +80,8 @@ public:
   // Moving and ending.
 
   [[nodiscard]] bool parking_is_full() const { return parking_.free() == 0; }
-  struct chunk_copy {
-    std::byte* to = nullptr;
-    const std::byte* from = nullptr;
-    std::size_t bytes = 0;
-  };
-  /// Starts to move the event to the parking area, which must not be full: copy these chunks and
-  /// call end_move().
-  void begin_move(std::uint32_t handle, std::vector<chunk_copy>& copies);
-  static void copy(std::span<const chunk_copy> copies);
-  void end_move(std::uint32_t handle);
+  /// Moves the event to the parking area, which must not be full.
+  void park(std::uint32_t handle);
 
   /// Room that a parked event needs in a batch.
   [[nodiscard]] std::size_t parked_bytes(const event_assembly& e) const;
@@ -105,7 +93,6 @@ public:
 private:
   void see(const event_assembly& e, std::uint32_t crate);
   static void hear_of(event_assembly& e, time_point now);
-  void add_late(const event_assembly& e, std::uint32_t crate);
   void count_repeat(const event_assembly& e, std::uint32_t crate);
   void compare_chunk(event_assembly& e, const arrived_chunk& c);
   [[nodiscard]] bool place_in_batch(event_assembly& e, fragment_assembly& f,
@@ -130,7 +117,6 @@ private:
   parking parking_;
   std::deque<std::uint32_t> doubtful_; // in the order in which their doubt ends
   std::deque<std::uint32_t> queue_;    // ready or due, in that order
-  std::vector<chunk_copy> copies_;
   std::atomic<std::uint64_t> open_fragments_ = 0;
 };
 
@@ -146,7 +132,7 @@ template <typename Predicate>
 std::uint32_t event_assembler::next(const Predicate& has_room) const {
   const auto at = std::ranges::find_if(queue_, [&](std::uint32_t handle) {
     const event_assembly& e = events_[handle];
-    return !e.busy() && (e.state == assembly_state::due || has_room(e));
+    return e.state == assembly_state::due || has_room(e);
   });
   return at == queue_.end() ? event_assembly::none : *at;
 }
@@ -154,7 +140,7 @@ std::uint32_t event_assembler::next(const Predicate& has_room) const {
 template <typename Predicate>
 std::uint32_t event_assembler::oldest(const Predicate& is_it) const {
   for (auto h = events_.oldest(); h != event_assembly::none; h = events_.younger(h)) {
-    if (!events_[h].busy() && is_it(events_[h])) return h;
+    if (is_it(events_[h])) return h;
   }
   return event_assembly::none;
 }

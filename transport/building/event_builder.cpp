@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call of the event builder, from taking the lock to the work after it.
+// A call of the event builder: what its owner does before and after its own work, and the calls of
+// receive threads and of the clock.
 #include "transport/building/event_builder.hpp"
 
 #include <algorithm>
@@ -17,6 +18,9 @@ constexpr std::uint32_t max_chunk_count = 64; // one bit each in a word
 /// Time after which an event's missing fragments count as overdue: the fragments of an event are
 /// sent within milliseconds.
 constexpr auto overdue_after = std::chrono::milliseconds(250);
+
+/// One ring may hold one part in this many of a batch: 16 rings leave half of it free.
+constexpr std::size_t ring_share = 32;
 
 const building_settings& checked(const building_settings& s, const batch_capacity& c) {
   const auto refuse = [](const std::string& why) {
@@ -42,10 +46,13 @@ event_builder::event_builder(const building_settings& settings, const batch_capa
                              building_counters& counters, outcome_counters& outcomes,
                              std::function<void(const spill_summary&)> on_end_of_spill)
     : settings_(checked(settings, capacity)), crates_(settings.crates.size()),
-      max_chunks_(settings.max_chunks()), batch_age_(batch_age), counters_(counters),
-      outcomes_(outcomes), on_end_of_spill_(std::move(on_end_of_spill)), spills_(settings_),
+      max_chunks_(settings.max_chunks()),
+      slots_of_a_ring_(landing_area(settings.chunk_bytes).slots_in(capacity.bytes) / ring_share),
+      batch_age_(batch_age), counters_(counters), outcomes_(outcomes),
+      on_end_of_spill_(std::move(on_end_of_spill)), spills_(settings_),
       batches_(pool, settings.chunk_bytes), events_(settings_, capacity, batches_, counters),
-      resolver_(settings_, spills_, events_), admission_(settings_, counters) {}
+      resolver_(settings_, spills_, events_), admission_(settings_, counters),
+      candidate_(settings_) {}
 
 event_builder::memory event_builder::memory_plan(const building_settings& settings,
                                                  const batch_capacity& capacity) {
@@ -54,193 +61,219 @@ event_builder::memory event_builder::memory_plan(const building_settings& settin
                                               event_assembler::memory_plan(settings, capacity)};
 }
 
-/// Takes the lock and sets the clock.
-event_builder::locked event_builder::lock_at(time_point now) {
-  locked lock(mutex_);
-  set_clock(now);
-  return lock;
+/// Waits for the present owner, sets the clock, takes what has landed, and does all due work.
+event_builder::owner event_builder::own(time_point now) {
+  owner me(mutex_);
+  begin(now);
+  settle();
+  return me;
 }
 
-void event_builder::set_clock(time_point now) {
-  now_ = std::max(now_, now); // another thread may have got the lock first with a later time
+/// Sets the clock and takes what has landed. Other work that is due by time waits for the end of
+/// the round.
+void event_builder::begin(time_point now) {
+  now_ = std::max(now_, now); // another thread may have become owner first with a later time
   without_frame_ = 0;         // a frame may be free again
+  take_landed();
 }
 
-/// Takes the lock, sets the clock, and does all due work.
-event_builder::locked event_builder::begin(time_point now) {
-  auto lock = lock_at(now);
-  settle(lock);
-  return lock;
+/// Takes what has landed in each ring by now, in turn: a limited number of datagrams, however fast
+/// others land.
+void event_builder::take_landed() {
+  time_point read = never;
+  time_point emptied = never;
+  for (landing_ring* ring : rings_) {
+    read = std::min(read, ring->read_up_to());
+    emptied = std::min(emptied, ring->emptied_up_to());
+    take_landed(*ring);
+  }
+  read_up_to_ = read;
+  emptied_up_to_ = emptied;
 }
 
-/// Submits batches, releases the lock, and reports ended spills. One thread reports at a time, so
-/// that the latest sums of a spill are reported last.
-void event_builder::finish(locked lock) {
+void event_builder::take_landed(landing_ring& ring) {
+  std::size_t landed = ring.landed();
+  if (landed != 0) {
+    if (!is_ready()) settle();
+    for (; landed > 0; --landed) {
+      on_datagram(ring.front(), ring.input());
+      if (!is_settled()) settle();
+      ring.pop();
+    }
+    refill(ring);
+  }
+  exchange_slots(ring);
+}
+
+/// Gives the used entries slots of the current batch, or of the ring's own memory if no batch has
+/// room.
+void event_builder::refill(landing_ring& ring) {
+  if (ring.refill(batches_)) return;
+  close_batch(false); // the batch is full
+  if (!ring.refill(batches_)) ring.use_own_memory();
+}
+
+/// Replaces slots of a batch that has closed, unless the kernel may be writing into them.
+void event_builder::exchange_slots(landing_ring& ring) {
+  if (!ring.is_behind(batches_.current()) || !ring.try_use()) return;
+  ring.release();
+  refill(ring);
+  ring.end_use();
+}
+
+void event_builder::change_batch(input_batch* next) {
+  batches_.move_to(next, now_);
+  for (landing_ring* ring : rings_) exchange_slots(*ring);
+}
+
+/// Submits batches and reports ended spills.
+void event_builder::finish() {
   counters_.spills.add(spills_.spills_begun() - counters_.spills);
-  submit_finished(lock);
-  while (!reporting_ && !due_.empty()) {
-    reporting_ = true;
-    const auto ended = std::exchange(due_, {});
-    lock.unlock();
-    for (const auto& summary : ended) on_end_of_spill_(summary);
-    lock.lock();
-    reporting_ = false;
+  batches_.submit_finished();
+  for (const auto& summary : due_) on_end_of_spill_(summary);
+  due_.clear();
+}
+
+void event_builder::attach(landing_ring& ring) {
+  const std::lock_guard me(mutex_);
+  rings_.push_back(&ring);
+}
+
+void event_builder::detach(landing_ring& ring) {
+  const auto me = own({});
+  ring.release();
+  std::erase(rings_, &ring);
+  finish();
+}
+
+void event_builder::enter(landing_ring& ring, time_point now) {
+  ring.begin_round(now);
+  const bool entered = ring.try_use();
+  if (entered && ring.free() > 0) return;
+  const auto me = own(now); // the owner was exchanging slots, or the ring has none yet
+  if (!entered) static_cast<void>(ring.try_use());
+  refill(ring);
+  finish();
+}
+
+void event_builder::land(landing_ring& ring, std::span<const datagram> datagrams) const {
+  for (std::size_t n = 0; n < datagrams.size(); ++n) {
+    const datagram& d = datagrams[n];
+    landing_ring::entry& e = ring.free_entry(n);
+    e.what = landing_ring::content::nothing;
+    if (d.is_refused) continue;
+    e.chunk.header = d.header;
+    if (const auto why = look_at(e, d.bytes)) ring.input().refused.add(*why);
   }
+  ring.land(datagrams.size());
 }
 
-/// Submits without the lock, because the pool wakes the computing thread and this thread may then
-/// lose its core. One thread submits at a time, so that batches stay in order; others leave their
-/// batches to it and continue.
-void event_builder::submit_finished(locked& lock) {
-  while (!submitting_ && batches_.has_finished()) {
-    submitting_ = true;
-    input_batch* batch = batches_.take_finished();
-    lock.unlock();
-    batches_.submit(*batch);
-    lock.lock();
-    submitting_ = false;
+void event_builder::take(landing_ring& ring, time_point now) {
+  owner me(mutex_, std::try_to_lock);
+  if (!me) {
+    if (ring.free() > ring.size() / 4) return;
+    me.lock();
   }
-}
-
-void event_builder::land(landing_strip& strip, std::span<const datagram> datagrams,
-                         input_counters& input) const {
-  for (const auto& d : datagrams) look_at(strip, d, input);
-  strip.land(datagrams);
-}
-
-void event_builder::take(landing_strip& strip, input_counters& input, time_point now) {
-  auto lock = lock_at(now); // work that is due by time waits for the end of the round
-  take_landed(strip, input, lock);
-  refill(strip);
-  finish(std::move(lock));
-}
-
-void event_builder::take_in_time(landing_strip& strip, input_counters& input, time_point now) {
-  const std::size_t slots = strip.slots().size();
-  const std::size_t free = slots - strip.first_free();
-  if (free > slots / 2) return;
-  locked lock(mutex_, std::defer_lock);
-  if (free <= slots / 4) {
-    lock.lock();
-  } else if (!lock.try_lock()) {
-    return;
+  begin(now);
+  if (ring.is_behind(batches_.current())) { // this thread does not write now
+    ring.release();
+    refill(ring);
   }
-  set_clock(now);
-  take_landed(strip, input, lock);
-  refill(strip);
-  finish(std::move(lock));
+  finish();
 }
 
-void event_builder::take_landed(landing_strip& strip, input_counters& input, locked& lock) {
-  if (!is_ready()) settle(lock); // the responsible thread may be working without the lock
-  for (const auto& d : strip.waiting()) {
-    on_datagram(strip, d, input);
-    if (!is_settled()) settle(lock);
-  }
-  rounds_.tell(strip);
+void event_builder::end_round(landing_ring& ring, time_point now, bool emptied) {
+  ring.end_round(now, emptied);
+  if (ring.is_half_full()) take(ring, now);
 }
 
-void event_builder::enter(landing_strip& strip, time_point now) {
-  auto lock = begin(now);
-  strip.begin_round(now);
-  rounds_.tell(strip);
-  refill(strip);
-  finish(std::move(lock));
+void event_builder::leave(landing_ring& ring, time_point now) {
+  ring.end_use();
+  build(now);
 }
 
-void event_builder::end_round(landing_strip& strip, input_counters& input, time_point now,
-                              bool emptied) {
-  strip.end_round(now, emptied);
-  if (!strip.slots().empty()) return take_in_time(strip, input, now);
-  auto lock = lock_at(now);
-  rounds_.tell(strip);
-  settle(lock);
-  finish(std::move(lock));
+void event_builder::build(time_point now) {
+  const owner me(mutex_, std::try_to_lock);
+  if (!me) return;
+  begin(now);
+  settle();
+  finish();
 }
 
-void event_builder::leave(landing_strip& strip, input_counters& input, time_point now) {
-  auto lock = lock_at(now);
-  take_landed(strip, input, lock);
-  settle(lock);
-  strip.release(batches_);
-  finish(std::move(lock));
-}
-
-void event_builder::tick(time_point now, const landing_strip* strip) {
-  auto lock = begin(now);
-  if (strip != nullptr) rounds_.tell(*strip);
-  const time_point read = std::min(now_, rounds_.emptied_up_to()); // no limit passed before that
+void event_builder::tick(time_point now) {
+  const auto me = own(now);
+  const time_point read = std::min(now_, emptied_up_to_); // no limit passed before that
   while (const auto chunk = resolver_.take_expired(read)) {
     take_unnamed(*chunk);
-    settle(lock);
+    settle();
   }
   events_.count_overdue(read - overdue_after);
   events_.queue_all([&](const event_assembly& e) {
     const bool is_out_of_time = read - e.began_at >= settings_.event_time_limit;
     return is_out_of_time ? assembly_state::due : assembly_state::filling;
   });
-  settle(lock);
+  settle();
   spills_.tick(read);
   close_if_old();
-  settle(lock);
+  settle();
   spills_.take_summaries(due_);
-  finish(std::move(lock));
+  finish();
 }
 
 bool event_builder::try_drain(time_point now) {
-  auto lock = begin(now);
-  const bool all_ended = end_all(false, lock);
-  finish(std::move(lock));
+  const auto me = own(now);
+  const bool all_ended = end_all(false);
+  finish();
   return all_ended;
 }
 
 void event_builder::drain(time_point now) {
-  auto lock = begin(now);
+  const auto me = own(now);
   without_room_ = shed::drain;
-  static_cast<void>(end_all(true, lock));
+  static_cast<void>(end_all(true));
   spills_.close_all();
   for (auto* stream : streams_) {
     if (stream->at_ != nullptr) set_aside(*stream);
   }
-  batches_.move_to(nullptr, now_);
-  settle(lock);
+  change_batch(nullptr);
+  settle();
   spills_.take_summaries(due_);
-  finish(std::move(lock));
+  finish();
 }
 
 /// Ends every event; events to be stored only if they have room, unless `with_those_without_room`.
 /// Returns false if any are left.
-bool event_builder::end_all(bool with_those_without_room, locked& lock) {
+bool event_builder::end_all(bool with_those_without_room) {
   while (const auto chunk = resolver_.take_oldest()) {
     take_unnamed(*chunk);
-    settle(lock);
+    settle();
   }
   events_.queue_all([](const event_assembly& e) {
     return e.place == event_place::parking ? assembly_state::filling : assembly_state::due;
   });
-  settle(lock); // the others may need their frames
+  settle(); // the others may need their frames
   events_.queue_all([&](const event_assembly& e) {
     const bool is_kept = e.all_ended() || settings_.incomplete == incomplete_events::forward;
     return is_kept && !with_those_without_room ? assembly_state::ready : assembly_state::due;
   });
   for (auto before = events_.open_events() + 1; events_.open_events() < before;) {
     before = events_.open_events();
-    settle(lock);
+    settle();
     if (events_.open_events() == 0) break;
     close_batch(true); // its events must not wait for the rest
     without_frame_ = 0;
-    settle(lock);
+    settle();
   }
   return events_.open_events() == 0;
 }
 
 std::uint32_t event_builder::open_events() const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard me(mutex_);
   return events_.open_events();
 }
 
 bool event_builder::between_spills() const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard me(mutex_);
   return spills_.between_spills();
 }
 

@@ -7,18 +7,17 @@
 // spill_tracker, event_assembler finds its event and chunk, and admission judges an event. This
 // class connects them.
 //
-// Locking: one mutex guards all parts. It is taken once for the datagrams that have landed in a
-// strip, or for a record of a stream. A call sets the clock (begin), takes its input, and ends
-// events in one place (settle): between two datagrams and before the lock is released, never inside
-// a datagram. settle() releases the lock while it reads or copies an event (the event is then busy,
-// and no other thread ends it), submits a batch, or clears the table of a finished spill. finish()
-// releases the lock for good and calls the hook for ended spills. A receive thread that finds the
-// lock taken continues to read as long as its strip has room.
+// One thread at a time owns the builder, for a whole call: it sets the clock, takes what has landed
+// in the rings of all receive threads (landing_ring.hpp), does its own work, and ends events in one
+// place (settle), between two datagrams and never inside one. It hands nothing over in between. A
+// receive thread that finds the builder taken continues to read as long as its ring has room: the
+// owner may take its datagrams, or it becomes the next owner. Reading, checking and summarizing a
+// datagram, and the checksum and the fragments of a record, need no owner.
 //
-// The life of a chunk: it lands in a slot of a thread's strip; land() reads the boards in it
-// (arrived_chunk.hpp); take() finds its spill, its event, its fragment. A chunk that does not name
-// its spill goes to the spill of the latest sibling in its fragment, if that fragment lacks it;
-// otherwise a copy of it waits for the next sibling. The slot of a new chunk becomes a piece (a
+// The life of a chunk: it lands in a slot of a thread's ring; land() reads the boards in it
+// (arrived_chunk.hpp); the owner finds its spill, its event, its fragment. A chunk that does not
+// name its spill goes to the spill of the latest sibling in its fragment, if that fragment lacks
+// it; otherwise a copy of it waits for the next sibling. The slot of a new chunk becomes a piece (a
 // short chunk is copied beside other short ones, and its slot is free again). A chunk is copied if
 // it waited, if its event is parked, or if its slot belongs to another batch than its event. A
 // repeated chunk is compared. When the last chunk of the last fragment has arrived, the builder
@@ -33,7 +32,6 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -42,12 +40,11 @@
 #include "transport/building/admission.hpp"
 #include "transport/building/event_assembler.hpp"
 #include "transport/building/held_batches.hpp"
-#include "transport/building/landing_strip.hpp"
+#include "transport/building/landing_ring.hpp"
 #include "transport/building/spill_resolver.hpp"
 #include "transport/building/spill_tracker.hpp"
-#include "transport/file/record_parser.hpp"
+#include "transport/building/stream_landing.hpp"
 #include "transport/format/batch_capacity.hpp"
-#include "transport/system/threads.hpp"
 
 namespace l3 {
 
@@ -61,23 +58,29 @@ public:
 
   [[nodiscard]] const building_settings& settings() const { return settings_; }
 
-  // Datagrams. Each thread has its own strip.
+  // Datagrams. Each receive thread has its own ring.
 
-  /// Gives the strip slots to write into. The current round over the ports began at `now` or later.
-  void enter(landing_strip& strip, time_point now);
-  /// Datagrams have landed in the strip's free slots, in this order. Reads them, counts refusals in
-  /// `input`, and keeps them in the strip until they are taken. Without the lock.
-  void land(landing_strip& strip, std::span<const datagram> datagrams, input_counters& input) const;
-  /// Takes the landed datagrams, and gives the strip new slots.
-  void take(landing_strip& strip, input_counters& input, time_point now);
-  /// Calls take() if enough has landed to be worth the lock. While another thread has the lock, it
-  /// does so only if few slots are free, so that the thread continues to read.
-  void take_in_time(landing_strip& strip, input_counters& input, time_point now);
+  /// The most entries of a ring, so that its slots are a small part of a batch.
+  [[nodiscard]] std::size_t slots_of_a_ring() const { return slots_of_a_ring_; }
+  void attach(landing_ring& ring);
+  void detach(landing_ring& ring);
+  /// The thread begins to write into the ring's slots. The current round over the ports began at
+  /// `now` or later.
+  void enter(landing_ring& ring, time_point now);
+  /// Datagrams have landed in the ring's next free entries, in this order. Reads them, counts
+  /// refusals, and hands them over. Needs no owner.
+  void land(landing_ring& ring, std::span<const datagram> datagrams) const;
+  /// Takes what has landed, between enter() and leave(). If another thread owns the builder, it
+  /// waits only if few entries of the ring are free.
+  void take(landing_ring& ring, time_point now);
   /// Call it when the thread has read each of its ports once since enter() or the last end_round().
-  /// Takes landed datagrams in time. `emptied`: see landing_strip::end_round().
-  void end_round(landing_strip& strip, input_counters& input, time_point now, bool emptied = false);
-  /// Takes the landed datagrams. The thread writes no more until it enters again.
-  void leave(landing_strip& strip, input_counters& input, time_point now);
+  /// Calls take() if the ring is half full. `emptied`: see landing_ring::end_round().
+  void end_round(landing_ring& ring, time_point now, bool emptied = false);
+  /// The thread writes no more until it enters again. Calls build().
+  void leave(landing_ring& ring, time_point now);
+  /// Takes what has landed, and ends events, unless another thread owns the builder: then that one,
+  /// or the next call of any thread, does so.
+  void build(time_point now);
 
   // Streams. Each connection has its own landing.
 
@@ -89,8 +92,8 @@ public:
   [[nodiscard]] bool reserve(stream_landing& stream, std::size_t bytes, time_point now);
   /// Returns where to write the body; it stays there until leave().
   [[nodiscard]] std::byte* enter(stream_landing& stream);
-  /// `filled` bytes of the body have been written.
-  void leave(stream_landing& stream, std::size_t filled);
+  /// `filled` bytes of the body have been written. Needs no owner.
+  static void leave(stream_landing& stream, std::size_t filled);
 
   enum class stream_outcome : std::uint8_t { counted, wait, refused };
   struct stream_result {
@@ -110,9 +113,8 @@ public:
   // For both.
 
   /// Checks time limits, the age of the batch, and ends of spill. Call it every few milliseconds. A
-  /// time limit counts as passed when every thread has found its ports empty after it. `strip`: of
-  /// the calling receive thread.
-  void tick(time_point now, const landing_strip* strip = nullptr);
+  /// time limit counts as passed when every thread has found its ports empty after it.
+  void tick(time_point now);
   /// Call it when all receivers have stopped. Ends every event except complete ones without a free
   /// frame. Returns false if there are any: try again later.
   [[nodiscard]] bool try_drain(time_point now);
@@ -122,9 +124,9 @@ public:
   [[nodiscard]] std::uint32_t open_events() const;
   /// See spill_tracker.
   [[nodiscard]] bool between_spills() const;
-  /// Seen fragments whose event has not ended yet. Any thread, without the lock.
+  /// Seen fragments whose event has not ended yet. Any thread.
   [[nodiscard]] std::uint64_t open_fragments() const { return events_.open_fragments(); }
-  /// Events admitted into unsubmitted batches. Any thread, without the lock.
+  /// Events admitted into unsubmitted batches. Any thread.
   [[nodiscard]] std::uint64_t batched_events() const { return batches_.events(); }
   /// Whether no event is open or waits for its batch to be submitted, so that no time limit is
   /// pending.
@@ -138,15 +140,17 @@ public:
                                           const batch_capacity& capacity);
 
 private:
-  using locked = std::unique_lock<spinning_mutex>;
+  using owner = std::unique_lock<std::mutex>;
 
   // In event_builder.cpp: a call.
-  [[nodiscard]] locked lock_at(time_point now);
-  void set_clock(time_point now);
-  void take_landed(landing_strip& strip, input_counters& input, locked& lock);
-  [[nodiscard]] locked begin(time_point now);
-  void finish(locked lock);
-  void submit_finished(locked& lock);
+  [[nodiscard]] owner own(time_point now);
+  void begin(time_point now);
+  void take_landed();
+  void take_landed(landing_ring& ring);
+  void refill(landing_ring& ring);
+  void exchange_slots(landing_ring& ring);
+  void change_batch(input_batch* next);
+  void finish();
 
   // In event_builder_events.cpp: the end of events.
   /// Whether settle() finds no work, unless time passes or the pool gets a batch.
@@ -163,41 +167,40 @@ private:
     const auto* batch = batches_.current();
     return batch != nullptr && !batch->is_full() && batch->landing.has_slot();
   }
-  void settle(locked& lock);
+  void settle();
   [[nodiscard]] std::uint32_t due();
-  [[nodiscard]] bool end_all(bool with_those_without_room, locked& lock);
-  void end(std::uint32_t handle, locked& lock);
-  [[nodiscard]] bool is_repeat(const event_assembly& e) const;
+  [[nodiscard]] bool end_all(bool with_those_without_room);
+  void end(std::uint32_t handle);
   void end_as_late(std::uint32_t handle);
-  void admit(std::uint32_t handle, candidate_event& candidate, locked& lock);
-  [[nodiscard]] bool store(const event_assembly& e, candidate_event& candidate, locked& lock);
-  void write(const candidate_event& candidate, batch_in_use& batch, locked& lock,
-             const std::function<void()>& copy = {});
+  void admit(std::uint32_t handle);
+  [[nodiscard]] bool store(const event_assembly& e);
+  void write(const candidate_event& candidate, batch_in_use& batch);
   static void finish_in_table(const event_assembly& e, bool whole, bool admitted);
-  [[nodiscard]] std::unique_ptr<candidate_event> take_candidate();
 
-  // In event_builder_batches.cpp: batches.
+  // Likewise: batches.
   /// Returns false if no other batch is free: the current one stays open, unless it may close
   /// `without_next`.
   bool close_batch(bool without_next);
   void close_if_full();
   void close_if_old();
   [[nodiscard]] bool make_room_for(const event_assembly& e);
-  [[nodiscard]] bool empty(batch_in_use& batch, locked& lock);
-  void refill(landing_strip& strip);
+  [[nodiscard]] bool empty(batch_in_use& batch);
 
   // In event_builder_datagrams.cpp: datagrams.
-  void look_at(landing_strip& strip, const datagram& d, input_counters& input) const;
-  [[nodiscard]] std::optional<refused>
-  refusal_of(const l2::datagram_header& h, std::uint32_t event_number, std::uint32_t bytes) const;
-  void on_datagram(landing_strip& strip, const datagram& d, input_counters& input);
+  [[nodiscard]] std::optional<refused> look_at(landing_ring::entry& e, std::uint32_t bytes) const;
+  [[nodiscard]] bool is_fragment(const arrived_chunk& c) const {
+    return c.header.fragment_id != 0 && c.place.event_number <= settings_.max_events_per_spill;
+  }
+  [[nodiscard]] std::optional<refused> refusal_of_chunk(const arrived_chunk& c) const;
+  [[nodiscard]] std::optional<refused> refusal_of_trailer(const arrived_chunk& c) const;
+  void on_datagram(landing_ring::entry& e, input_counters& input);
   void on_chunk(const arrived_chunk& c, input_counters& input);
-  void on_trailer(const l2::datagram_header& h, input_counters& input);
-  void on_end_of_spill(const l2::datagram_header& h, input_counters& input);
+  void on_trailer(const arrived_chunk& c, input_counters& input);
+  void on_end_of_spill(const arrived_chunk& c, input_counters& input);
   void take_chunk(const arrived_chunk& c, spill_table& spill);
   void take_waiting(std::uint32_t fragment_id, spill_table* spill, input_counters& input);
   void take_unnamed(const spill_resolver::unnamed_chunk& c);
-  void take_trailer(spill_table& spill, const l2::datagram_header& h);
+  void take_trailer(spill_table& spill, const arrived_chunk& c);
   [[nodiscard]] std::uint32_t event_of(spill_table& spill, std::uint32_t number);
   void count_late(spill_table& spill, l2::fragment_place place);
   void count_as_seen(event_key key, std::uint32_t crate);
@@ -207,31 +210,29 @@ private:
   [[nodiscard]] bool make_room(stream_landing& stream, std::size_t bytes);
   void set_aside(stream_landing& stream);
   void give_room_back(stream_landing& stream);
-  [[nodiscard]] bool move_into_batch(stream_landing& stream, locked& lock);
+  [[nodiscard]] bool move_into_batch(stream_landing& stream);
   [[nodiscard]] stream_result counted() const;
   [[nodiscard]] std::optional<refused> look_into_record(stream_landing& stream,
                                                         std::span<const std::byte> body,
-                                                        std::uint32_t spill,
-                                                        candidate_event& candidate) const;
-  [[nodiscard]] stream_result take_record(stream_landing& stream, candidate_event& candidate,
-                                          locked& lock);
+                                                        std::uint32_t spill) const;
+  [[nodiscard]] stream_result take_record(stream_landing& stream);
   [[nodiscard]] bool is_repeat(const candidate_event& record, const spill_table* spill) const;
   [[nodiscard]] stream_result take_repeat(const candidate_event& record);
-  [[nodiscard]] bool give_way_to_record(spill_table& spill, std::uint32_t event_number);
-  void admit_record(stream_landing& stream, candidate_event& candidate, spill_table* spill,
-                    locked& lock);
+  void give_way_to_record(spill_table& spill, std::uint32_t event_number);
+  void admit_record(stream_landing& stream, spill_table* spill);
   void leave_spill(stream_landing& stream);
 
   const building_settings settings_;
   const std::uint32_t crates_;
   const std::uint32_t max_chunks_;
+  const std::size_t slots_of_a_ring_;
   const std::chrono::nanoseconds batch_age_;
   building_counters& counters_;
   outcome_counters& outcomes_;
   std::function<void(const spill_summary&)> on_end_of_spill_;
 
-  mutable spinning_mutex mutex_;
-  time_point now_{}; // the latest time of any thread
+  mutable std::mutex mutex_; // held by the owner
+  time_point now_{};         // the latest time of any thread
   spill_tracker spills_;
   held_batches batches_;
   event_assembler events_;
@@ -239,13 +240,13 @@ private:
   admission admission_;
   std::size_t without_frame_ = 0;      // ready events that settle() could not end in this call
   shed without_room_ = shed::no_frame; // why a parked event without room is given up
-  reading_rounds rounds_;
-  std::vector<std::unique_ptr<candidate_event>> candidates_; // free ones; as many as threads
+  candidate_event candidate_;          // reused for each event from datagrams
+  std::vector<landing_ring*> rings_;
+  time_point read_up_to_{};          // datagrams that had arrived by then have been taken
+  time_point emptied_up_to_ = never; // likewise, behind any queue
   std::vector<stream_landing*> streams_;
   std::uint64_t streams_attached_ = 0;
   std::vector<spill_summary> due_;
-  bool submitting_ = false; // a thread submits without the lock
-  bool reporting_ = false;  // likewise
 };
 
 } // namespace l3

@@ -6,46 +6,57 @@
 
 namespace l3 {
 
-/// Summarizes a landed chunk. Needs no lock.
-void event_builder::look_at(landing_strip& strip, const datagram& d, input_counters& input) const {
-  if (d.bytes == 0) return;
-  const auto place = l2::place_of(d.header.fragment_id, crates_);
-  arrived_chunk& c = strip.chunk(d.slot);
-  if (const auto why = refusal_of(d.header, place.event_number, d.bytes)) {
-    input.refused.add(*why);
-    c.bytes = {};
-    return;
+/// Finds what has landed in the entry, and summarizes a chunk. Any thread. Returns why it refuses
+/// the datagram, if it does.
+std::optional<refused> event_builder::look_at(landing_ring::entry& e, std::uint32_t bytes) const {
+  using content = landing_ring::content;
+  arrived_chunk& c = e.chunk;
+  const auto t = l2::trailer::unpack(c.header.discriminator);
+  if (bytes == 0 && t.count != 0) {
+    const auto crate = std::ranges::find(settings_.crates.crates, t.crate, &crate_readout::number);
+    if (crate == settings_.crates.crates.end()) return refused::discriminator;
+    c.place.crate = static_cast<std::uint32_t>(crate - settings_.crates.crates.begin());
+    e.what = content::end_of_spill;
+    return std::nullopt;
   }
-  c.header = d.header;
-  c.place = place;
-  c.bytes = {strip.slots()[d.slot].memory, d.bytes};
-  c.strip = &strip;
-  c.slot = d.slot;
-  c.summarize(settings_.chunk_bytes);
+  c.place = l2::place_of(c.header.fragment_id, crates_);
+  c.bytes = {e.slot.memory, bytes};
+  c.slot = &e.slot;
+  if (const auto why = bytes == 0 ? refusal_of_trailer(c) : refusal_of_chunk(c)) return why;
+  e.what = bytes == 0 ? content::trailer : content::chunk;
+  if (bytes != 0) c.summarize(settings_.chunk_bytes);
+  return std::nullopt;
 }
 
-std::optional<refused> event_builder::refusal_of(const l2::datagram_header& h,
-                                                 std::uint32_t event_number,
-                                                 std::uint32_t bytes) const {
-  if (h.discriminator != 0) return refused::discriminator;
-  if (h.fragment_id == 0 || event_number > settings_.max_events_per_spill)
-    return refused::fragment_id;
-  if (h.chunk >= max_chunks_) return refused::chunk_index;
+std::optional<refused> event_builder::refusal_of_chunk(const arrived_chunk& c) const {
+  const std::size_t bytes = c.bytes.size();
+  if (c.header.discriminator != 0) return refused::discriminator;
+  if (!is_fragment(c)) return refused::fragment_id;
+  if (c.header.chunk >= max_chunks_) return refused::chunk_index;
   if (bytes > settings_.chunk_bytes) return refused::too_long;
-  if (bytes % 2 != 0 || h.chunk * settings_.chunk_bytes + bytes > l2::max_fragment_bytes)
+  if (bytes % 2 != 0 || c.header.chunk * settings_.chunk_bytes + bytes > l2::max_fragment_bytes)
     return refused::chunk_length;
   return std::nullopt;
 }
 
-void event_builder::on_datagram(landing_strip& strip, const datagram& d, input_counters& input) {
-  if (d.bytes != 0) return on_chunk(strip.chunk(d.slot), input);
-  if (l2::trailer::unpack(d.header.discriminator).count != 0)
-    return on_end_of_spill(d.header, input);
-  on_trailer(d.header, input);
+std::optional<refused> event_builder::refusal_of_trailer(const arrived_chunk& c) const {
+  if (!is_fragment(c)) return refused::fragment_id;
+  if (c.header.chunk == 0 || c.header.chunk > max_chunks_) return refused::chunk_index;
+  const auto t = l2::trailer::unpack(c.header.discriminator);
+  if (t.crate != settings_.crates.crates[c.place.crate].number) return refused::discriminator;
+  return std::nullopt;
+}
+
+void event_builder::on_datagram(landing_ring::entry& e, input_counters& input) {
+  switch (e.what) {
+  case landing_ring::content::nothing: return;
+  case landing_ring::content::chunk: return on_chunk(e.chunk, input);
+  case landing_ring::content::trailer: return on_trailer(e.chunk, input);
+  case landing_ring::content::end_of_spill: return on_end_of_spill(e.chunk, input);
+  }
 }
 
 void event_builder::on_chunk(const arrived_chunk& c, input_counters& input) {
-  if (c.bytes.empty()) return;
   const auto where = resolver_.resolve(c, now_);
   if (!where) return;
   if (*where != nullptr) {
@@ -98,44 +109,33 @@ std::uint32_t event_builder::event_of(spill_table& spill, std::uint32_t number) 
   return events_.open(spill, number, now_);
 }
 
-void event_builder::on_trailer(const l2::datagram_header& h, input_counters& input) {
-  const auto t = l2::trailer::unpack(h.discriminator);
-  const auto place = l2::place_of(h.fragment_id, crates_);
-  if (h.fragment_id == 0 || place.event_number > settings_.max_events_per_spill)
-    return input.refused.add(refused::fragment_id);
-  if (h.chunk == 0 || h.chunk > max_chunks_) return input.refused.add(refused::chunk_index);
-  if (t.crate != settings_.crates.crates[place.crate].number)
-    return input.refused.add(refused::discriminator);
-  spill_table* spill = resolver_.resolve_trailer(h, now_);
+void event_builder::on_trailer(const arrived_chunk& c, input_counters& input) {
+  spill_table* spill = resolver_.resolve_trailer(c, now_);
   if (spill != nullptr) {
-    take_trailer(*spill, h);
+    take_trailer(*spill, c);
   } else {
-    refuse_spill({t.spill, place.event_number}, place.crate, input);
+    const auto t = l2::trailer::unpack(c.header.discriminator);
+    refuse_spill({t.spill, c.place.event_number}, c.place.crate, input);
   }
-  take_waiting(h.fragment_id, spill, input);
+  take_waiting(c.header.fragment_id, spill, input);
 }
 
-void event_builder::take_trailer(spill_table& spill, const l2::datagram_header& h) {
+void event_builder::take_trailer(spill_table& spill, const arrived_chunk& c) {
   counters_.trailers.add();
-  const auto place = l2::place_of(h.fragment_id, crates_);
-  const auto state = spill.state(place.event_number);
+  const auto state = spill.state(c.place.event_number);
   if (state == spill_table::event_state::whole) return; // the event was completed by chunks alone
-  if (state == spill_table::event_state::given_up) return count_late(spill, place);
-  events_.add_trailer(event_of(spill, place.event_number), place.crate, h.chunk, now_);
+  if (state == spill_table::event_state::given_up) return count_late(spill, c.place);
+  events_.add_trailer(event_of(spill, c.place.event_number), c.place.crate, c.header.chunk, now_);
 }
 
-void event_builder::on_end_of_spill(const l2::datagram_header& h, input_counters& input) {
+void event_builder::on_end_of_spill(const arrived_chunk& c, input_counters& input) {
+  const l2::datagram_header& h = c.header;
   const auto t = l2::trailer::unpack(h.discriminator);
-  const auto& crates = settings_.crates.crates;
-  const auto crate = std::find_if(crates.begin(), crates.end(),
-                                  [&](const auto& c) { return c.number == t.crate; });
-  if (crate == crates.end()) return input.refused.add(refused::discriminator);
   if (spills_.is_past(t.spill)) return counters_.ends_of_spill.add(); // it began no new spill
   spill_table* spill = resolver_.resolve_end(h, now_);
   if (spill == nullptr) return input.refused.add(refused::wrong_spill);
   counters_.ends_of_spill.add();
-  spill->end_of_spill(static_cast<std::uint32_t>(crate - crates.begin()), h.fragment_id, h.chunk,
-                      t.count);
+  spill->end_of_spill(c.place.crate, h.fragment_id, h.chunk, t.count);
 }
 
 /// Counts a datagram of an ended event. Its fragment counts once: as a duplicate if the event was

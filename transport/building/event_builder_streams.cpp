@@ -8,27 +8,28 @@
 namespace l3 {
 
 void event_builder::attach(stream_landing& stream, std::uint64_t hello) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard me(mutex_);
   stream.id_ = ++streams_attached_;
   stream.hello_ = hello;
+  stream.candidate_.emplace(settings_);
   streams_.push_back(&stream);
 }
 
 void event_builder::detach(stream_landing& stream) {
-  locked lock(mutex_);
+  const std::lock_guard me(mutex_);
   if (stream.at_ != nullptr) give_room_back(stream);
   leave_spill(stream);
   spills_.stream_gone(stream.id_);
   std::erase(streams_, &stream);
-  finish(std::move(lock));
+  finish();
 }
 
 bool event_builder::reserve(stream_landing& stream, std::size_t bytes, time_point now) {
-  auto lock = begin(now);
+  const auto me = own(now);
   stream.body_ = bytes;
   stream.filled_ = 0;
   const bool ready = make_room(stream, bytes);
-  finish(std::move(lock));
+  finish();
   return ready;
 }
 
@@ -63,64 +64,46 @@ void event_builder::set_aside(stream_landing& stream) {
 }
 
 /// Moves a saved body back into a batch; returns false if there is no room.
-bool event_builder::move_into_batch(stream_landing& stream, locked& lock) {
+bool event_builder::move_into_batch(stream_landing& stream) {
   if (stream.at_ != nullptr) return true;
   if (!make_room(stream, stream.body_)) return false;
-  stream.inside_ = true;
-  batches_.enter(*stream.at_);
-  lock.unlock();
   std::memcpy(stream.at_->batch->bytes.data() + stream.offset_, stream.own_.data(), stream.body_);
-  lock.lock();
-  batches_.leave(*stream.at_);
-  stream.inside_ = false;
   return true;
 }
 
 std::byte* event_builder::enter(stream_landing& stream) {
-  const std::lock_guard lock(mutex_);
-  if (stream.at_ == nullptr) return stream.own_.data();
-  batches_.enter(*stream.at_);
-  stream.inside_ = true;
-  return stream.at_->batch->bytes.data() + stream.offset_;
+  const std::lock_guard me(mutex_);
+  stream.inside_.store(true, std::memory_order_relaxed);
+  return stream.at_ == nullptr ? stream.own_.data()
+                               : stream.at_->batch->bytes.data() + stream.offset_;
 }
 
 void event_builder::leave(stream_landing& stream, std::size_t filled) {
-  locked lock(mutex_);
   stream.filled_ = filled;
-  if (stream.at_ == nullptr) return;
-  stream.inside_ = false;
-  batches_.leave(*stream.at_);
-  if (stream.at_->closed && now_ >= stream.at_->waits_until) set_aside(stream);
-  finish(std::move(lock));
+  stream.inside_.store(false, std::memory_order_release);
 }
 
 event_builder::stream_result event_builder::take_event(stream_landing& stream,
                                                        std::uint32_t spill_number, time_point now) {
-  auto lock = begin(now);
-  const std::byte* body =
-      stream.at_ != nullptr ? stream.at_->batch->bytes.data() + stream.offset_ : stream.own_.data();
-  auto candidate = take_candidate();
-  stream.inside_ = true; // so that the body stays in place
-  lock.unlock();
-  const auto problem = look_into_record(stream, {body, stream.body_}, spill_number, *candidate);
-  lock.lock();
-  stream.inside_ = false;
+  const std::byte* body = enter(stream); // so that the body stays in place
+  const auto problem = look_into_record(stream, {body, stream.body_}, spill_number);
+  const auto me = own(now);
   const auto result = problem ? stream_result{stream_outcome::refused, 0, *problem, false, {}}
-                              : take_record(stream, *candidate, lock);
-  candidates_.push_back(std::move(candidate));
+                              : take_record(stream);
   if (result.outcome != stream_outcome::wait) stream.filled_ = 0;
-  settle(lock);
-  finish(std::move(lock));
+  stream.inside_.store(false, std::memory_order_relaxed);
+  settle();
+  finish();
   return result;
 }
 
-/// Parses the record and reads its fragments. Needs no lock.
+/// Parses the record and reads its fragments. Needs no owner.
 std::optional<refused> event_builder::look_into_record(stream_landing& stream,
                                                        std::span<const std::byte> body,
-                                                       std::uint32_t spill,
-                                                       candidate_event& candidate) const {
+                                                       std::uint32_t spill) const {
   if (const auto reason = parse_event(body, settings_.crates, stream.view_)) return reason;
   if (stream.view_.number > settings_.max_events_per_spill) return refused::stream_content;
+  candidate_event& candidate = *stream.candidate_;
   auto& fragments = stream.view_.fragments;
   std::ranges::sort(fragments, {}, &crate_fragment::crate);
   candidate.key = {spill, stream.view_.number};
@@ -139,21 +122,15 @@ std::optional<refused> event_builder::look_into_record(stream_landing& stream,
   return std::nullopt;
 }
 
-event_builder::stream_result event_builder::take_record(stream_landing& stream,
-                                                        candidate_event& candidate, locked& lock) {
-  const event_key key = candidate.key;
-  for (bool in_batch = false;; in_batch = true) { // these conditions may change while a body moves
-    spill_table* spill = spills_.recorded(key.spill, now_);
-    if (is_repeat(candidate, spill)) return take_repeat(candidate);
-    if (spill != nullptr && spill->state(key.number) == spill_table::event_state::open &&
-        !give_way_to_record(*spill, key.number))
-      return {stream_outcome::wait};
-    if (in_batch || stream.at_ != nullptr) {
-      admit_record(stream, candidate, spill, lock);
-      return counted();
-    }
-    if (!move_into_batch(stream, lock)) return {stream_outcome::wait};
-  }
+event_builder::stream_result event_builder::take_record(stream_landing& stream) {
+  const candidate_event& record = *stream.candidate_;
+  spill_table* spill = spills_.recorded(record.key.spill, now_);
+  if (is_repeat(record, spill)) return take_repeat(record);
+  if (!move_into_batch(stream)) return {stream_outcome::wait};
+  if (spill != nullptr && spill->state(record.key.number) == spill_table::event_state::open)
+    give_way_to_record(*spill, record.key.number);
+  admit_record(stream, spill);
+  return counted();
 }
 
 /// A complete record of an event that was given up is no repeat. A complete record of an event that
@@ -176,21 +153,18 @@ event_builder::stream_result event_builder::take_repeat(const candidate_event& r
   return result;
 }
 
-/// Drops an event begun by datagrams, because its record has all of it. Returns false if that event
-/// is whole too and already being judged.
-bool event_builder::give_way_to_record(spill_table& spill, std::uint32_t event_number) {
+/// Drops an event begun by datagrams, because its record has all of it.
+void event_builder::give_way_to_record(spill_table& spill, std::uint32_t event_number) {
   const auto handle = spill.handle(event_number);
   const event_assembly& e = events_[handle];
-  if (e.busy()) return false;
   for (std::uint32_t c = 0; c < crates_; ++c)
     if (e.fragments[c].seen) counters_.fragments_duplicate.add(c);
   spill.forget(event_number);
   events_.release(handle, false);
-  return true;
 }
 
-void event_builder::admit_record(stream_landing& stream, candidate_event& candidate,
-                                 spill_table* spill, locked& lock) {
+void event_builder::admit_record(stream_landing& stream, spill_table* spill) {
+  candidate_event& candidate = *stream.candidate_;
   batch_in_use& batch = *stream.at_;
   std::uint64_t seen = 0;
   for (auto& f : candidate.fragments) {
@@ -210,7 +184,7 @@ void event_builder::admit_record(stream_landing& stream, candidate_event& candid
   spills_.set_admitted(candidate.key, candidate.digest.mark());
   stream.at_ = nullptr; // the event owns its room now
   stream.room_ = 0;
-  write(candidate, batch, lock); // the spill table may be reused after this
+  write(candidate, batch);
   --batch.open;
 }
 
@@ -223,7 +197,7 @@ void event_builder::leave_spill(stream_landing& stream) {
 
 event_builder::stream_result
 event_builder::begin_of_spill(stream_landing& stream, std::uint32_t spill_number, time_point now) {
-  auto lock = begin(now);
+  const auto me = own(now);
   auto* spill = spills_.recorded(spill_number, now_);
   if (stream.spill_ != spill_number) {
     leave_spill(stream);
@@ -232,8 +206,8 @@ event_builder::begin_of_spill(stream_landing& stream, std::uint32_t spill_number
   }
   if (spill != nullptr) spill->closed = false;
   const auto result = counted();
-  settle(lock);
-  finish(std::move(lock));
+  settle();
+  finish();
   return result;
 }
 
@@ -241,7 +215,7 @@ event_builder::stream_result event_builder::end_of_spill(stream_landing& stream,
                                                          std::uint32_t spill_number,
                                                          std::uint64_t sequence,
                                                          std::uint32_t events, time_point now) {
-  auto lock = begin(now);
+  const auto me = own(now);
   counters_.ends_of_spill.add();
   if (auto* spill = spills_.recorded(spill_number, now_); spill != nullptr) {
     spill->end_of_stream({stream.id_, sequence, events, sequence < stream.hello_});
@@ -249,9 +223,9 @@ event_builder::stream_result event_builder::end_of_spill(stream_landing& stream,
     if (spill->streams == 0) spill->closed = true;
   }
   const auto result = counted();
-  settle(lock);
+  settle();
   spills_.take_summaries(due_);
-  finish(std::move(lock));
+  finish();
   return result;
 }
 

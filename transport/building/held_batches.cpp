@@ -13,7 +13,6 @@ constexpr auto longest_wait = std::chrono::milliseconds(25);
 
 void landing_area::open(input_batch& batch) {
   batch_ = &batch;
-  slots_ = batch.bytes.size() / slot_bytes_;
   free_.clear();
   gather_at_ = gather_end_ = 0;
 }
@@ -58,17 +57,14 @@ batch_in_use* held_batches::overdue(time_point now) {
   return nullptr;
 }
 
-input_batch* held_batches::take_finished() {
-  if (!has_finished()) return nullptr;
-  input_batch* batch = batches_.front().batch;
-  batches_.pop_front();
-  return batch;
-}
-
-void held_batches::submit(input_batch& batch) {
-  const std::uint64_t events = batch.used_events;
-  pool_.submit(batch);
-  events_ -= events;
+void held_batches::submit_finished() {
+  while (!batches_.empty() && batches_.front().is_finished()) {
+    input_batch* batch = batches_.front().batch;
+    const std::uint64_t events = batch->used_events;
+    batches_.pop_front();
+    pool_.submit(*batch);
+    events_ -= events;
+  }
 }
 
 std::uint64_t held_batches::last_serial() const {

@@ -32,14 +32,14 @@ public:
 };
 
 // The batches that receivers hold: at most one being filled, and closed ones in which events still
-// end. A closed batch is finished when its open events have ended or left it and no thread uses its
-// memory. Finished batches return to the pool in the order in which they were taken.
+// end. A closed batch is finished when its open events have ended or left it and no ring has slots
+// of it. Finished batches return to the pool in the order in which they were taken.
 //
-// The memory of a batch is divided into slots of one chunk each. A receive thread holds a strip of
-// them (landing_strip.hpp) and passes their addresses to recvmmsg. A slot whose datagram is kept
+// The memory of a batch is divided into slots of one chunk each. A receive thread has a ring of
+// them (landing_ring.hpp) and passes their addresses to recvmmsg. A slot whose datagram is kept
 // becomes a piece of a fragment in place; a slot whose datagram was a trailer, garbage or a
-// duplicate is used again. Short last chunks are copied into shared slots. Guarded by the event
-// builder's lock, except the bytes of the slots in a strip, and events().
+// duplicate is used again. Short last chunks are copied into shared slots. Only the owner of the
+// event builder uses these classes, except the bytes of the slots in a ring, and events().
 
 /// The memory of one batch, divided into slots and regions.
 class landing_area {
@@ -78,8 +78,8 @@ public:
     return round_up(bytes, cache_line);
   }
 
-  /// The initial number of slots.
-  [[nodiscard]] std::size_t slots() const { return slots_; }
+  /// The number of slots in so much memory.
+  [[nodiscard]] std::size_t slots_in(std::size_t bytes) const { return bytes / slot_bytes_; }
 
 private:
   static constexpr std::size_t cache_line = 64;
@@ -87,7 +87,6 @@ private:
   void fetch(std::uint32_t bytes) const;
 
   std::uint32_t slot_bytes_;
-  std::size_t slots_ = 0;
   input_batch* batch_ = nullptr;
   std::vector<piece_offset> free_;
   piece_offset gather_at_ = 0;
@@ -104,8 +103,8 @@ struct batch_in_use {
   landing_area landing;
   std::uint32_t reserved = 0; ///< events in it, and events with room reserved in it
   std::uint32_t open = 0;     ///< events and records with room in it that have not ended
-  std::uint32_t users = 0;    ///< threads that may be writing into it or reading it
-  bool closed = false;        ///< no event begins in it; submitted when `open` and `users` are 0
+  std::uint32_t in_rings = 0; ///< slots of it into which the kernel may write
+  bool closed = false;        ///< no event begins in it; submitted when `open` and `in_rings` are 0
   time_point waits_until = never; ///< for its open events, once it is closed
   time_point waits_at_most{};     ///< even while their datagrams come
   time_point first_admitted{};    ///< when its oldest event was admitted
@@ -115,7 +114,7 @@ struct batch_in_use {
     constexpr auto patience = std::chrono::milliseconds(3);
     waits_until = std::min(now + patience, waits_at_most);
   }
-  [[nodiscard]] bool is_finished() const { return closed && open == 0 && users == 0; }
+  [[nodiscard]] bool is_finished() const { return closed && open == 0 && in_rings == 0; }
   /// Whether no further event can begin in it.
   [[nodiscard]] bool is_full() const { return reserved == batch->events.size(); }
   /// Whether an event with this much contiguous room fits.
@@ -148,17 +147,8 @@ public:
   /// next batch has closed too, or no batch accepts events. nullptr if there is none.
   [[nodiscard]] batch_in_use* overdue(time_point now);
 
-  void enter(batch_in_use& b) { ++b.users; }
-  void leave(batch_in_use& b) { --b.users; }
-
-  /// Whether take_finished() would return a batch.
-  [[nodiscard]] bool has_finished() const {
-    return !batches_.empty() && batches_.front().is_finished();
-  }
-  /// The next batch to submit; nullptr if there is none.
-  [[nodiscard]] input_batch* take_finished();
-  /// Returns the batch to the pool. Call it without the lock, one batch after another.
-  void submit(input_batch& batch);
+  /// Returns the finished batches to the pool.
+  void submit_finished();
 
   /// Serial number of a batch such that it and the earlier ones contain every event admitted so
   /// far.

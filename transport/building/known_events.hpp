@@ -2,7 +2,7 @@
 // The admitted events of all 512 spill numbers. Senders repeat unacknowledged records, and the
 // daemon takes each event once. It remembers one bit per event, and for the latest millions a mark:
 // 32 bits made from the digests of the event's fragments (fragment_index.hpp). A record with the
-// same numbers but another mark is another event. Guarded by the event builder's lock.
+// same numbers but another mark is another event.
 //
 // The marks are in pages, each for 1024 event numbers of a spill. All memory is allocated at the
 // start. When every page is in use, the oldest one is reused, and its marks are forgotten.

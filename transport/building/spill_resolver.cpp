@@ -92,12 +92,10 @@ std::optional<spill_table*> spill_resolver::resolve(const arrived_chunk& c, time
   return std::nullopt;
 }
 
-spill_table* spill_resolver::resolve_trailer(const l2::datagram_header& h, time_point now) {
-  const std::uint32_t named = l2::trailer::unpack(h.discriminator).spill;
-  const auto place = l2::place_of(h.fragment_id, settings_.crates.size());
-  auto* spill = spills_.stated(named, statement_of(h, true), now, bit_of(place));
-  waiting_.note(h.fragment_id, named, now);
-  return spill;
+spill_table* spill_resolver::resolve_trailer(const arrived_chunk& c, time_point now) {
+  const std::uint32_t named = l2::trailer::unpack(c.header.discriminator).spill;
+  waiting_.note(c.header.fragment_id, named, now);
+  return spills_.stated(named, statement_of(c.header, true), now, bit_of(c.place));
 }
 
 spill_table* spill_resolver::resolve_end(const l2::datagram_header& h, time_point now) {

@@ -2,8 +2,7 @@
 // Finds the spill of a datagram. A trailer and most chunks name it, and the spill tracker says
 // whether it is a current one. A chunk that does not name it goes at once to the spill of the
 // latest sibling in its fragment, if that fragment lacks it; otherwise a copy of it waits for the
-// next sibling. It changes no event and counts nothing; the event builder does. Guarded by the
-// event builder's lock.
+// next sibling. It changes no event and counts nothing; the event builder does.
 #pragma once
 
 #include <chrono>
@@ -111,7 +110,7 @@ public:
   /// chunk waits now.
   [[nodiscard]] std::optional<spill_table*> resolve(const arrived_chunk& c, time_point now);
   /// The spill of a trailer, or of an end of spill; nullptr if it is far from the current ones.
-  [[nodiscard]] spill_table* resolve_trailer(const l2::datagram_header& h, time_point now);
+  [[nodiscard]] spill_table* resolve_trailer(const arrived_chunk& c, time_point now);
   [[nodiscard]] spill_table* resolve_end(const l2::datagram_header& h, time_point now);
 
   // Waiting chunks. The bytes of a removed chunk are valid until the next chunk must wait.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The state of one spill: its events, its ends of spill, its sums. The memory for the largest spill
-// is allocated once, and a table is reused for a later spill. Guarded by the event builder's lock.
+// is allocated once, and a table is reused for a later spill.
 #pragma once
 
 #include <cassert>

@@ -203,16 +203,15 @@ spill_table* spill_tracker::with_events_to_end() {
   return at == over_.end() ? nullptr : *at;
 }
 
-spill_table* spill_tracker::take_to_clear(std::vector<spill_summary>& out) {
+bool spill_tracker::clear_one_over(std::vector<spill_summary>& out) {
   const auto at = std::ranges::find_if(over_, [](auto* t) { return t->open_events() == 0; });
-  if (at == over_.end()) return nullptr;
-  spill_table* table = *at;
+  if (at == over_.end()) return false;
+  if (const auto summary = (*at)->take_summary()) out.push_back(*summary);
+  (*at)->clear();
+  free_.push_back(*at);
   over_.erase(at);
-  if (const auto summary = table->take_summary()) out.push_back(*summary);
-  return table;
+  return true;
 }
-
-void spill_tracker::give_back(spill_table& table) { free_.push_back(&table); }
 
 void spill_tracker::take_summaries(std::vector<spill_summary>& out) {
   for (auto* t : in_use()) {

@@ -11,10 +11,9 @@
 // confirmed. A silent candidate without open events is dropped.
 //
 // A spill that leaves these four is over: the builder ends its open events between two datagrams,
-// and its table is cleared without the lock. Until then a spare table holds the new spill.
+// and clears its table. Until then a spare table holds the new spill.
 //
-// The tracker also knows the admitted events (known_events.hpp). Guarded by the event builder's
-// lock.
+// The tracker also knows the admitted events (known_events.hpp).
 #pragma once
 
 #include <array>
@@ -83,11 +82,9 @@ public:
   [[nodiscard]] bool any_over() const { return !over_.empty(); }
   /// A finished spill that still has open events; nullptr if there is none.
   [[nodiscard]] spill_table* with_events_to_end();
-  /// A finished spill without open events; nullptr if there is none. Adds its sums to `out`. The
-  /// caller clears its table, without the lock if possible.
-  [[nodiscard]] spill_table* take_to_clear(std::vector<spill_summary>& out);
-  /// Call it when the table has been cleared.
-  void give_back(spill_table& table);
+  /// Clears the table of a finished spill without open events, and adds its sums to `out`. Returns
+  /// false if there is none.
+  bool clear_one_over(std::vector<spill_summary>& out);
 
   /// Adds the sums of spills that have ended or changed since the last call.
   void take_summaries(std::vector<spill_summary>& out);

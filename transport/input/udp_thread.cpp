@@ -49,9 +49,9 @@ std::uint64_t most_datagrams(const std::vector<udp_socket>& sockets) {
 } // namespace
 
 udp_thread::udp_thread(std::vector<udp_socket> sockets, source_list allow, event_builder& builder)
-    : builder_(builder), epoll_(::epoll_create1(EPOLL_CLOEXEC)),
-      strip_(slots, builder.settings().chunk_bytes), nap_(smallest_buffer(sockets)),
-      most_full_rounds_(most_datagrams(sockets) / burst + 1), allow_(std::move(allow)) {
+    : builder_(builder), epoll_(::epoll_create1(EPOLL_CLOEXEC)), nap_(smallest_buffer(sockets)),
+      most_full_rounds_(most_datagrams(sockets) / burst + 1), ring_(builder, ring_entries, input_),
+      allow_(std::move(allow)) {
   if (!epoll_) throw std::system_error(errno, std::generic_category(), "epoll");
   ports_.reserve(sockets.size());
   for (auto& s : sockets) {
@@ -62,7 +62,7 @@ udp_thread::udp_thread(std::vector<udp_socket> sockets, source_list allow, event
   ready_.reserve(ports_.size());
   events_.resize(ports_.size() + 1);
   landed_.reserve(burst);
-  for (std::size_t m = 0; m < slots; ++m) {
+  for (std::size_t m = 0; m < burst; ++m) {
     parts_[m][0] = {headers_[m].data(), headers_[m].size()};
     parts_[m][1] = {nullptr, builder.settings().chunk_bytes};
     messages_[m].msg_hdr.msg_iov = parts_[m].data();
@@ -107,11 +107,10 @@ void udp_thread::run() {
     nanoseconds nap{};
     if (!ready_.empty()) {
       nap = sweep(looked_at);
-    } else if (all_empty_ && napped) {
-      builder_.end_round(strip_, input_, looked_at, true);
-    } else if (all_empty_) { // the tick tells the builder
-      strip_.begin_round(looked_at);
-      strip_.end_round(looked_at, true);
+    } else if (all_empty_) {
+      if (!napped) ring_.begin_round(looked_at);
+      ring_.end_round(looked_at, true);
+      if (napped) builder_.build(looked_at); // otherwise the tick does it
     }
     now = steady_clock::now();
     if (now >= tick_at_) tick(now);
@@ -150,8 +149,7 @@ void udp_thread::look(nanoseconds limit) {
 
 /// Reads the ports in ready_ until none has more than a burst left. Returns how long to nap then.
 nanoseconds udp_thread::sweep(time_point looked_at) {
-  builder_.enter(strip_, looked_at);
-  place_exchanged();
+  builder_.enter(ring_, looked_at);
   nap_.begin_sweep(looked_at);
   bool more = true;
   for (int round = 0; more && round < rounds_per_sweep; ++round) {
@@ -159,56 +157,46 @@ nanoseconds udp_thread::sweep(time_point looked_at) {
     more = false;
     for (const auto p : ready_) more = receive(ports_[p]) || more;
     received_at_ = steady_clock::now();
-    builder_.end_round(strip_, input_, received_at_, has_emptied(more));
-    place_exchanged();
+    builder_.end_round(ring_, received_at_, has_emptied(more));
   }
-  builder_.leave(strip_, input_, received_at_);
+  builder_.leave(ring_, received_at_);
   tick_at_ = std::min(tick_at_, received_at_ + tick_period);
   return nap_.after_sweep();
 }
 
-/// Reads a burst of datagrams from the port, limited by the free slots. Returns true if it was
-/// full.
+/// Reads a burst of datagrams from the port, limited by the free entries of the ring. Returns true
+/// if it was full.
 bool udp_thread::receive(const udp_socket& p) {
-  const std::size_t first = strip_.first_free();
-  const std::size_t most = std::min(burst, strip_.slots().size() - first);
-  const int n = ::recvmmsg(p.descriptor(), messages_.data() + first, static_cast<unsigned>(most),
+  if (ring_.is_half_full()) builder_.take(ring_, steady_clock::now());
+  const std::size_t most = std::min(burst, ring_.free());
+  for (std::size_t m = 0; m < most; ++m) parts_[m][1].iov_base = ring_.free_entry(m).slot.memory;
+  const int n = ::recvmmsg(p.descriptor(), messages_.data(), static_cast<unsigned>(most),
                            MSG_DONTWAIT | MSG_TRUNC, nullptr); // with their full lengths
   if (n <= 0) return false;
 
   landed_.clear();
   std::uint64_t bytes = 0;
-  const auto datagrams = static_cast<std::size_t>(n);
-  for (std::size_t m = first; m < first + datagrams; ++m) {
+  for (std::size_t m = 0; m < static_cast<std::size_t>(n); ++m) {
     auto& message = messages_[m];
     bytes += message.msg_len;
-    if (!may_send(message)) {
-      input_.refused.add(refused::source);
-    } else if (message.msg_len < l2::datagram_header_bytes) {
-      input_.refused.add(refused::too_short);
-    } else if ((message.msg_hdr.msg_flags & MSG_TRUNC) != 0) {
-      input_.refused.add(refused::too_long);
-      note_length(message.msg_len - l2::datagram_header_bytes);
+    datagram& d = landed_.emplace_back();
+    const auto why = refusal_of(message);
+    if (why) {
+      input_.refused.add(*why);
+      d.is_refused = true;
     } else {
-      note_length(message.msg_len - l2::datagram_header_bytes);
-      landed_.push_back({l2::read_datagram_header(headers_[m].data()),
-                         static_cast<std::uint32_t>(m),
-                         static_cast<std::uint32_t>(message.msg_len - l2::datagram_header_bytes)});
+      d.header = l2::read_datagram_header(headers_[m].data());
+      d.bytes = message.msg_len - static_cast<std::uint32_t>(l2::datagram_header_bytes);
     }
+    if (!why || why == refused::too_long) note_length(message.msg_len - l2::datagram_header_bytes);
     // The kernel has overwritten the length, which it ignores without a name.
     message.msg_hdr.msg_namelen = sizeof sources_[m];
   }
-  nap_.took(datagrams, bytes, datagrams == most);
-  input_.datagrams.add(datagrams);
+  nap_.took(landed_.size(), bytes, landed_.size() == most);
+  input_.datagrams.add(landed_.size());
   input_.bytes.add(bytes);
-  builder_.land(strip_, landed_, input_);
-  builder_.take_in_time(strip_, input_, steady_clock::now());
-  place_exchanged();
-  return datagrams == most;
-}
-
-void udp_thread::note_length(std::uint64_t payload) {
-  if (payload > input_.longest) input_.longest.add(payload - input_.longest);
+  builder_.land(ring_, landed_);
+  return landed_.size() == most;
 }
 
 /// Whether everything that the ports held when the round began has been read. It also holds after
@@ -219,18 +207,22 @@ bool udp_thread::has_emptied(bool more) {
   return true;
 }
 
-/// Passes replaced slots of the strip to the kernel.
-void udp_thread::place_exchanged() {
-  for (const auto slot : strip_.exchanged()) parts_[slot][1].iov_base = strip_.slots()[slot].memory;
+std::optional<refused> udp_thread::refusal_of(const mmsghdr& message) const {
+  const bool may_send =
+      allow_.takes_everybody() ||
+      l3::may_send(allow_, *static_cast<const datagram_source*>(message.msg_hdr.msg_name));
+  if (!may_send) return refused::source;
+  if (message.msg_len < l2::datagram_header_bytes) return refused::too_short;
+  if ((message.msg_hdr.msg_flags & MSG_TRUNC) != 0) return refused::too_long;
+  return std::nullopt;
 }
 
-bool udp_thread::may_send(const mmsghdr& message) const {
-  return allow_.takes_everybody() ||
-         l3::may_send(allow_, *static_cast<const datagram_source*>(message.msg_hdr.msg_name));
+void udp_thread::note_length(std::uint64_t payload) {
+  if (payload > input_.longest) input_.longest.add(payload - input_.longest);
 }
 
 void udp_thread::tick(time_point now) {
-  builder_.tick(now, &strip_);
+  builder_.tick(now);
   turns_.add();
   const bool quiet = is_quiet(now);
   if (now - drops_counted_at_ >= (quiet ? quiet_drop_count_period : drop_count_period)) {

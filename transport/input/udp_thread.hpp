@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One receive thread with its ports, landing strip and counters. It waits with epoll. When ports
+// One receive thread with its ports, landing ring and counters. It waits with epoll. When ports
 // have data, it reads them in turn, a limited number of datagrams each, round after round until
 // none has more than that: a flooded port does not starve the others, and datagrams sent together
 // are read close together. Then it sleeps so that datagrams gather (receive_nap). It also checks
@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -106,17 +107,15 @@ private:
   [[nodiscard]] std::chrono::nanoseconds sweep(time_point looked_at);
   [[nodiscard]] bool receive(const udp_socket& p);
   [[nodiscard]] bool has_emptied(bool more);
-  void place_exchanged();
   void note_length(std::uint64_t payload);
-  [[nodiscard]] bool may_send(const mmsghdr& message) const;
+  [[nodiscard]] std::optional<refused> refusal_of(const mmsghdr& message) const;
   void tick(time_point now);
   [[nodiscard]] bool is_quiet(time_point now) const;
   void count_drops();
 
   static constexpr std::size_t burst = 64; ///< most datagrams read from a port in its turn
-  /// Room for a burst, and for datagrams that wait while another thread has the event builder's
-  /// lock.
-  static constexpr std::size_t slots = 2 * burst;
+  /// Entries of the ring: a burst, and one more while another thread owns the event builder.
+  static constexpr std::uint32_t ring_entries = 2 * burst;
 
   event_builder& builder_;
   std::vector<udp_socket> ports_;
@@ -127,21 +126,21 @@ private:
   std::vector<std::uint32_t> ready_; ///< ports with data at the last look
   bool all_empty_ = false;           ///< the last look found no port with data
   bool stopping_ = false;
-  landing_strip strip_;
   receive_nap nap_;
   const std::uint64_t most_full_rounds_;
   std::uint64_t full_rounds_ = 0; ///< since the ports were last emptied
   input_counters input_;
+  landing_ring ring_;
   time_point received_at_{};
   time_point tick_at_{};
   time_point drops_counted_at_{};
   counter turns_; ///< ticks, for progress_watch
 
-  std::array<std::array<std::byte, l2::datagram_header_bytes>, slots> headers_{};
-  std::array<std::array<iovec, 2>, slots> parts_{};
-  std::array<mmsghdr, slots> messages_{};
+  std::array<std::array<std::byte, l2::datagram_header_bytes>, burst> headers_{};
+  std::array<std::array<iovec, 2>, burst> parts_{};
+  std::array<mmsghdr, burst> messages_{};
   source_list allow_;
-  std::array<datagram_source, slots> sources_{}; ///< unused if every source may send
+  std::array<datagram_source, burst> sources_{}; ///< unused if every source may send
   std::vector<datagram> landed_;
 
   std::thread thread_;

@@ -19,7 +19,7 @@ rig_options options_of(fuzz_input& in) {
   o.batch_events = 2;
   o.parked = 2;
   o.max_events = 64;
-  o.strip = 8;
+  o.ring = 8;
   const auto how = in.byte();
   if ((how & 1) != 0) o.incomplete = incomplete_events::forward;
   if ((how & 2) != 0) o.chunk_bytes = 536;
@@ -49,8 +49,7 @@ event_key any_key(fuzz_input& in) { return {(in.below(4) + 510U) & 511U, 1 + in.
 
 class sender {
 public:
-  sender(fuzz_input& in, rig& r)
-      : in_(in), r_(r), second_(r.options.strip, r.options.chunk_bytes) {}
+  sender(fuzz_input& in, rig& r) : in_(in), r_(r), second_(r.builder, r.options.ring, r.input) {}
 
   void step() {
     switch (in_.below(10)) {
@@ -66,9 +65,9 @@ public:
     case 6: r_.pool.hold(in_.flag()); break;
     case 7: r_.pool.stop(in_.flag()); break;
     case 8:
-      r_.builder.enter(r_.strip, r_.now);
-      r_.builder.end_round(r_.strip, r_.input, r_.now);
-      r_.builder.leave(r_.strip, r_.input, r_.now);
+      r_.builder.enter(r_.ring, r_.now);
+      r_.builder.end_round(r_.ring, r_.now);
+      r_.builder.leave(r_.ring, r_.now);
       break;
     default: send(r_.fragment(any_key(in_), in_.below(r_.options.crates.size()))); break;
     }
@@ -87,12 +86,12 @@ private:
   }
   void send(const std::vector<wire_datagram>& datagrams) {
     sent_ += datagrams.size();
-    r_.send(datagrams, in_.flag() ? second_ : r_.strip);
+    r_.send(datagrams, in_.flag() ? second_ : r_.ring);
   }
 
   fuzz_input& in_;
   rig& r_;
-  landing_strip second_;
+  landing_ring second_;
   std::uint64_t sent_ = 0;
 };
 

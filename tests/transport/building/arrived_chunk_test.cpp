@@ -94,7 +94,7 @@ ending end(const cut_fragment& f, std::uint32_t chunk_bytes, bool walk) {
   std::vector<piece_offset> pieces(f.pieces.size());
   std::vector<board_entry> boards(crate.boards);
   input_batch batch{1, {}, events, fragments, pieces, boards};
-  admission::write(event, {}, admission::reserve(event, batch), batch);
+  admission::write(event, {}, batch);
   for (const auto& b : std::span(boards).first(batch.used_boards))
     e.boards.push_back({b.event, b.fragment, b.offset, b.bytes, b.slot,
                         static_cast<std::uint32_t>(b.kind), b.opaque});

@@ -92,28 +92,6 @@ TEST(batches, without_a_frame_events_are_counted_and_shed) {
   EXPECT_EQ(r.counters.events_incomplete, 1U);
 }
 
-/// The frame becomes free while no thread has the lock: which of them closes the full batch?
-TEST(batches, an_event_may_be_the_first_to_find_a_full_batch_and_a_free_frame) {
-  rig_options o;
-  o.batches = 2;
-  rig r(o);
-  r.send(r.event({1, 1}) + r.fragment({1, 2}, 0));
-  r.pass(5ms); // the first batch closes, and waits for event 2
-  landing_strip other(o.strip, o.chunk_bytes);
-  r.builder.enter(other, r.now);
-  r.pool.after_submit = [&] {
-    r.pool.after_submit = {};
-    (void)r.land(r.event({1, 7}), 0, other);
-  };
-  r.send(r.event({1, 3}) + r.event({1, 4}) + r.event({1, 5}) + r.fragment({1, 6}, 0));
-  ASSERT_FALSE(r.pool.after_submit) << "event 2 has left the first batch";
-  r.builder.leave(other, r.input, r.now);
-  r.send(r.event({1, 7}));
-  r.send(r.fragment({1, 2}, 1) + r.fragment({1, 2}, 2));
-  r.send(r.fragment({1, 6}, 1) + r.fragment({1, 6}, 2));
-  r.end(7);
-}
-
 /// No frame is free; event 2 is complete and waits, event 3 lacks a fragment.
 class draining : public testing::Test {
 protected:
@@ -193,46 +171,45 @@ TEST_F(a_batch, while_compute_stands_still_every_frame_fills_before_an_event_is_
 }
 
 TEST_F(a_batch, a_batch_is_not_submitted_while_a_thread_may_write_into_it) {
-  landing_strip other(8, 1400);
+  landing_ring other(r.builder, 8, r.input);
   r.builder.enter(other, r.now);
-  const auto slots = other.slots();
   r.send(r.event({1, 1}));
   r.pass(5ms);
   EXPECT_EQ(r.pool.submitted(), 0U);
   // A chunk that lands in the closed batch is copied to the next.
   const auto all = r.event({1, 2});
   for (std::size_t at = 0; at < all.size();) {
-    ASSERT_EQ(slots.size(), 8U);
+    ASSERT_EQ(other.free(), 8U);
     at += r.land(all, at, other);
     EXPECT_EQ(r.pool.submitted(), 1U);
   }
-  r.builder.leave(other, r.input, r.now);
+  r.builder.leave(other, r.now);
   r.end(2);
 }
 
 TEST(batches, making_room_for_a_chunk_may_end_its_event) {
   rig_options o;
   o.parked = 1;
-  o.strip = 64;
+  o.ring = 64;
   o.batches = 2;
   rig r(o);
-  landing_strip early(o.strip, o.chunk_bytes);
+  landing_ring early(r.builder, o.ring, r.input);
   const auto f = r.fragment({1, 1}, 0);
   r.builder.enter(early, r.now);
   (void)r.land({f[0]}, 0, early); // opens in the first batch
   r.send(r.event({1, 2}));
   r.pass(6ms); // the first batch closes, the event is parked
   r.send(r.fragment({1, 3}, 0)[0]);
-  std::vector<std::unique_ptr<landing_strip>> others; // they take all slots of the second batch
-  for (int i = 0; i < 12; ++i) {
-    others.push_back(std::make_unique<landing_strip>(o.strip, o.chunk_bytes));
+  std::vector<std::unique_ptr<landing_ring>> others; // they take all slots of the second batch
+  for (int i = 0; i < 40; ++i) {
+    others.push_back(std::make_unique<landing_ring>(r.builder, o.ring, r.input));
     r.builder.enter(*others.back(), r.now);
   }
   (void)r.land({f[1]}, 0, early); // no slot, no frame, no place to park: the oldest event goes
   EXPECT_EQ(r.counters.events_incomplete, 1U);
   EXPECT_EQ(r.counters.late_chunks, 1U);
-  for (const auto& s : others) r.builder.leave(*s, r.input, r.now);
-  r.builder.leave(early, r.input, r.now);
+  for (const auto& s : others) r.builder.leave(*s, r.now);
+  r.builder.leave(early, r.now);
   r.end();
 }
 

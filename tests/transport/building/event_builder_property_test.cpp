@@ -39,7 +39,7 @@ scenario any_scenario() {
   s.options.batches = *inRange<std::size_t>(1, 4);
   s.options.parked = *inRange(0U, 6U);
   s.options.max_events = 64;
-  s.options.strip = *inRange(1U, 20U);
+  s.options.ring = *inRange(1U, 20U);
   s.options.incomplete = *rc::gen::element(incomplete_events::drop, incomplete_events::forward);
   s.seed = *rc::gen::arbitrary<std::uint32_t>();
   s.first_spill = *rc::gen::element(0U, 7U, 510U, 511U);
@@ -59,7 +59,7 @@ class storm {
 public:
   explicit storm(const scenario& s)
       : scenario_(s), random_(s.seed), r_(s.options),
-        second_(s.options.strip, s.options.chunk_bytes) {}
+        second_(r_.builder, s.options.ring, r_.input) {}
 
   rig& run() {
     for (std::uint32_t s = 0; s < scenario_.spills; ++s) {
@@ -112,7 +112,7 @@ private:
       const std::size_t n = std::min<std::size_t>(1 + random_() % 40, all.size() - at);
       const std::vector<wire_datagram> some(all.begin() + static_cast<std::ptrdiff_t>(at),
                                             all.begin() + static_cast<std::ptrdiff_t>(at + n));
-      r_.send(some, chance(30) ? second_ : r_.strip);
+      r_.send(some, chance(30) ? second_ : r_.ring);
       at += n;
       if (chance(scenario_.busy)) r_.pool.stop(chance(50));
       if (chance(scenario_.pauses)) r_.pass(std::chrono::milliseconds(random_() % 8));
@@ -122,7 +122,7 @@ private:
   scenario scenario_;
   std::mt19937 random_;
   rig r_;
-  landing_strip second_;
+  landing_ring second_;
   std::vector<wire_datagram> late_;
 };
 
@@ -181,7 +181,7 @@ rig_options tiny() {
   o.batch_events = *inRange(1U, 4U);
   o.batches = *inRange<std::size_t>(1, 5);
   o.parked = *inRange(0U, 4U);
-  o.strip = *inRange(1U, 5U);
+  o.ring = *inRange(1U, 5U);
   o.max_events = 32;
   o.incomplete = *rc::gen::element(incomplete_events::drop, incomplete_events::forward);
   return o;
@@ -234,7 +234,7 @@ RC_GTEST_PROP(storms, of_order_alone_lose_no_event, ()) {
   // A repeated chunk that does not name its spill can be told from the same chunk of the next spill
   // by time alone.
   what.gap = 100;
-  what.options.batches = 24; // a strip may see as many batches of one event come and go
+  what.options.batches = 24; // a ring may see as many batches of one event come and go
   what.options.parked = 40;
   storm s(what);
   const rig& r = s.run();

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -47,7 +46,6 @@ public:
   }
 
   input_batch* try_take() override {
-    if (const auto hook = when_asked) hook();
     const std::lock_guard lock(mutex_);
     ++asked;
     for (auto& f : frames_) {
@@ -61,10 +59,7 @@ public:
     return nullptr;
   }
 
-  void submit(input_batch& b) override {
-    take_apart(b);
-    if (const auto hook = after_submit) hook();
-  }
+  void submit(input_batch& b) override { take_apart(b); }
 
   [[nodiscard]] bool idle() const override {
     const std::lock_guard lock(mutex_);
@@ -95,8 +90,6 @@ public:
     return received.size();
   }
 
-  std::function<void()> after_submit; ///< if any, is called where no lock is held
-  std::function<void()> when_asked;   ///< if any, is called where the event builder has its lock
   std::map<event_key, received_event> received; ///< read it when nothing runs
   std::uint64_t asked = 0;                      ///< how often for a batch
   std::uint64_t twice = 0;                      ///< events that came out more than once

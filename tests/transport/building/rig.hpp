@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// An event builder with a fake pool, a clock that stands still until told, and a strip that is fed
+// An event builder with a fake pool, a clock that stands still until told, and a ring that is fed
 // by hand.
 #pragma once
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
-#include <functional>
 #include <optional>
 #include <vector>
 
@@ -24,7 +24,7 @@ struct rig_options {
   std::uint32_t parked = 4;
   std::uint32_t max_events = 20000;
   std::size_t remembered_marks = 64 << 10;
-  std::uint32_t strip = 16;
+  std::uint32_t ring = 16;
   incomplete_events incomplete = incomplete_events::drop;
   std::chrono::nanoseconds batch_age = std::chrono::milliseconds(5);
   std::chrono::nanoseconds event_time_limit = std::chrono::milliseconds(1500);
@@ -39,37 +39,41 @@ public:
         builder(settings, capacity_of(o.crates, o.batch_events, o.chunk_bytes), o.batch_age, pool,
                 counters, outcomes,
                 [this](const spill_summary& s) {
-                  if (before_summary) before_summary();
                   summaries.push_back({s.spill, s.admitted, s.incomplete, s.expected});
                 }),
-        strip(o.strip, o.chunk_bytes) {}
+        ring(builder, o.ring, input) {}
 
-  void send(const std::vector<wire_datagram>& datagrams) { send(datagrams, strip); }
+  void send(const std::vector<wire_datagram>& datagrams) { send(datagrams, ring); }
 
-  void send(const std::vector<wire_datagram>& datagrams, landing_strip& into) {
+  void send(const std::vector<wire_datagram>& datagrams, landing_ring& into) {
     builder.enter(into, now);
     for (std::size_t at = 0; at < datagrams.size();) at += land(datagrams, at, into);
-    builder.leave(into, input, now);
+    builder.leave(into, now);
   }
   void send(const wire_datagram& d) { send(std::vector<wire_datagram>{d}); }
 
-  /// Lands as many as there are slots for; returns how many.
+  /// Lands as many as there are free entries for, and has them taken; returns how many.
   std::size_t land(const std::vector<wire_datagram>& datagrams, std::size_t first,
-                   landing_strip& into) {
-    std::vector<datagram> batch;
-    const auto slots = into.slots();
-    EXPECT_FALSE(slots.empty());
-    while (batch.size() < slots.size() && first + batch.size() < datagrams.size()) {
-      const auto& d = datagrams[first + batch.size()];
-      const auto slot = static_cast<std::uint32_t>(batch.size());
-      if (!d.payload.empty()) std::memcpy(slots[slot].memory, d.payload.data(), d.payload.size());
-      batch.push_back({{d.fragment_id, d.chunk, d.discriminator},
-                       slot,
-                       static_cast<std::uint32_t>(d.payload.size())});
+                   landing_ring& into) {
+    EXPECT_NE(into.free(), 0U);
+    const std::size_t n = put(builder, datagrams, first, datagrams.size(), into);
+    builder.take(into, now);
+    return n;
+  }
+  /// Lands at most so many, without having them taken.
+  static std::size_t put(const event_builder& builder, const std::vector<wire_datagram>& datagrams,
+                         std::size_t first, std::size_t most, landing_ring& into) {
+    std::vector<datagram> landed;
+    while (landed.size() < std::min(into.free(), most) &&
+           first + landed.size() < datagrams.size()) {
+      const auto& d = datagrams[first + landed.size()];
+      std::byte* const memory = into.free_entry(landed.size()).slot.memory;
+      if (!d.payload.empty()) std::memcpy(memory, d.payload.data(), d.payload.size());
+      landed.push_back({{d.fragment_id, d.chunk, d.discriminator},
+                        static_cast<std::uint32_t>(d.payload.size())});
     }
-    builder.land(into, batch, input);
-    builder.take(into, input, now);
-    return batch.size();
+    builder.land(into, landed);
+    return landed.size();
   }
 
   [[nodiscard]] std::vector<wire_datagram> event(event_key key) const {
@@ -182,10 +186,9 @@ public:
   outcome_counters outcomes;
   input_counters input;
   std::vector<spill_summary> summaries;
-  std::function<void()> before_summary; ///< if any, is called before each is taken
   time_point now{std::chrono::seconds(1)};
   event_builder builder;
-  landing_strip strip;
+  landing_ring ring;
 };
 
 } // namespace l3::test

@@ -178,16 +178,16 @@ TEST(time_limits, wait_for_what_the_ports_hold) {
   rig r;
   const auto all = r.event({3, 1});
   const auto read = [&](const datagrams& these, bool emptied) {
-    r.builder.enter(r.strip, r.now);
-    for (std::size_t at = 0; at < these.size();) at += r.land(these, at, r.strip);
-    r.builder.end_round(r.strip, r.input, r.now, emptied);
-    r.builder.leave(r.strip, r.input, r.now);
+    r.builder.enter(r.ring, r.now);
+    for (std::size_t at = 0; at < these.size();) at += r.land(these, at, r.ring);
+    r.builder.end_round(r.ring, r.now, emptied);
+    r.builder.leave(r.ring, r.now);
   };
-  landing_strip other(8, r.options.chunk_bytes);
+  landing_ring other(r.builder, 8, r.input);
   const auto other_is_empty = [&] {
     other.begin_round(r.now);
     other.end_round(r.now, true);
-    r.builder.tick(r.now, &other);
+    r.builder.tick(r.now);
   };
   read(datagrams(all.begin(), all.begin() + 5) + r.fragment({3, 2}, 0), true);
   other_is_empty();

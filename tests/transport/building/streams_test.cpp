@@ -71,6 +71,7 @@ TEST_F(streams, a_batch_that_closes_during_a_read_waits_for_the_reader) {
   EXPECT_EQ(r.pool.submitted(), 0U);
   std::memcpy(to, body.data(), 3000);
   r.builder.leave(stream, 3000);
+  r.pass(0ns);
   EXPECT_EQ(r.pool.submitted(), 1U);
   for (std::uint32_t n = 51; n <= 62; ++n) r.send(r.event({1, n})); // its memory is used again
   write(body, 3000, body.size());

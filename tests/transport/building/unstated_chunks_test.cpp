@@ -164,7 +164,7 @@ RC_GTEST_PROP(unstated_storms, across_the_border_of_spills_lose_no_event, ()) {
   o.batch_events = *rc::gen::inRange(1U, 6U);
   o.batches = 24;
   o.parked = 40;
-  o.strip = *rc::gen::inRange(1U, 20U);
+  o.ring = *rc::gen::inRange(1U, 20U);
   const auto window = *rc::gen::inRange<std::size_t>(1, 60);
   const std::uint32_t events = 12; // the same event of the next spill is further away than that
   constexpr std::size_t burst = 12;
@@ -241,31 +241,31 @@ TEST_F(early_chunks, are_admitted_a_little_later) {
 }
 
 TEST_F(early_chunks, are_admitted_as_soon_as_all_ports_were_read_again) {
-  r.builder.enter(r.strip, r.now += 1us);
-  r.land(datagrams{own}, 0, r.strip);
+  r.builder.enter(r.ring, r.now += 1us);
+  r.land(datagrams{own}, 0, r.ring);
   r.now += 1us;
   const auto rest = others + datagrams{end};
-  for (std::size_t at = 0; at < rest.size();) at += r.land(rest, at, r.strip);
-  r.builder.end_round(r.strip, r.input, r.now += 1us);
+  for (std::size_t at = 0; at < rest.size();) at += r.land(rest, at, r.ring);
+  r.builder.end_round(r.ring, r.now += 1us);
   EXPECT_EQ(r.builder.open_events(), 1U) << "this round had begun before";
-  r.builder.end_round(r.strip, r.input, r.now += 1us);
-  r.builder.leave(r.strip, r.input, r.now);
+  r.builder.end_round(r.ring, r.now += 1us);
+  r.builder.leave(r.ring, r.now);
   expect_admitted();
 }
 
 TEST_F(early_chunks, wait_for_a_thread_that_looked_at_its_ports_before_they_came) {
-  landing_strip other(8, r.options.chunk_bytes);
+  landing_ring other(r.builder, 8, r.input);
   const auto looked_at = r.now += 1us;
-  r.builder.enter(r.strip, r.now += 1us);
+  r.builder.enter(r.ring, r.now += 1us);
   const auto all = datagrams{own} + others + datagrams{end};
-  for (std::size_t at = 0; at < all.size();) at += r.land(all, at, r.strip);
+  for (std::size_t at = 0; at < all.size();) at += r.land(all, at, r.ring);
   r.builder.enter(other, looked_at);
-  for (int round = 0; round < 3; ++round) r.builder.end_round(r.strip, r.input, r.now += 1us);
-  r.builder.end_round(other, r.input, r.now += 1us);
+  for (int round = 0; round < 3; ++round) r.builder.end_round(r.ring, r.now += 1us);
+  r.builder.end_round(other, r.now += 1us);
   EXPECT_EQ(r.builder.open_events(), 1U) << "the other thread may not have read all of it";
-  r.builder.end_round(other, r.input, r.now += 1us);
-  r.builder.leave(r.strip, r.input, r.now);
-  r.builder.leave(other, r.input, r.now);
+  r.builder.end_round(other, r.now += 1us);
+  r.builder.leave(r.ring, r.now);
+  r.builder.leave(other, r.now);
   expect_admitted();
 }
 
