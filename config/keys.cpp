@@ -364,6 +364,9 @@ const std::vector<key>& keys() {
           "tcp.max_connections", [](auto& s) -> auto& { return s.tcp.max_connections; }, 1, 1024,
           "Senders beyond this number are refused. Memory for the longest event is planned for "
           "each."),
+      integer(
+          "tcp.threads", [](auto& s) -> auto& { return s.tcp.threads; }, 1, 16,
+          "Receive threads; the connections are distributed among them."),
       networks(
           "tcp.allow", [](auto& s) -> auto& { return s.tcp.allow; },
           "Sources that may connect; connections from all others are closed at once."),

@@ -66,7 +66,7 @@ ledger node::parts::sums() const {
   set_building(a, p.building);
   set_crates(a, p.building, p.settings.building.crates);
   for (std::size_t i = 0; p.udp && i < p.udp->inputs(); ++i) add_input(a, p.udp->input(i));
-  if (p.tcp) add_input(a, p.tcp->input());
+  for (std::size_t i = 0; p.tcp && i < p.tcp->inputs(); ++i) add_input(a, p.tcp->input(i));
   a.ended = p.state.report().now == phase::stopped;
   a.clean = a.ended && a.events.in_flight == (a.spool ? a.spool->waiting : 0) &&
             p.outcomes.events_shed[shed::drain] == 0 && p.lost_on_disk() == 0 &&
@@ -114,10 +114,10 @@ metrics_snapshot node::snapshot() const {
   s.memory_planned = sum_of(memory_plan());
   s.account = p.sums();
   s.node = p.settings.run.node;
-  for (std::size_t i = 0; p.udp && i < p.udp->inputs(); ++i) {
+  for (std::size_t i = 0; p.udp && i < p.udp->inputs(); ++i)
     s.inputs.push_back({p.udp->input(i), fmt::format("udp{}", i)});
-  }
-  if (p.tcp) s.inputs.push_back({p.tcp->input(), "tcp"});
+  for (std::size_t i = 0; p.tcp && i < p.tcp->inputs(); ++i)
+    s.inputs.push_back({p.tcp->input(i), fmt::format("tcp{}", i)});
   s.building = p.building;
   s.outcomes = p.outcomes;
   s.fragments_in_flight = p.builder.open_fragments();

@@ -250,9 +250,9 @@ void node::parts::watch_threads() {
     progress.add(
         "udp", [this, n] { return udp->turns(n) + udp->input(n).datagrams; },
         [this, n] { return udp->has_waiting(n); });
-  if (tcp)
+  for (std::size_t n = 0; tcp && n < tcp->inputs(); ++n)
     progress.add(
-        "tcp", [this] { return tcp->turns(); }, [this] { return tcp->connections() != 0; });
+        "tcp", [this, n] { return tcp->turns(n); }, [this, n] { return tcp->connections(n) != 0; });
 }
 
 /// Logs the algorithms that run on each event, and what a person may have overlooked.

@@ -29,8 +29,8 @@ has the histograms of the run
 
 ## Metrics
 
-A label whose values are not listed takes those of the configuration: `link` names an input
-(`udp0`, `udp1`, …, `tcp`), `line` a trigger line, `crate` a crate by its number. The metrics of the
+A label whose values are not listed takes those of the configuration: `link` names an input (`udp0`,
+`udp1`, …, `tcp0`, …), `line` a trigger line, `crate` a crate by its number. The metrics of the
 spool are absent without a spool, those of the trigger lines without a selection, those of the farm
 without `farm.etcd`, `koto_l3_inputs_changed` and `koto_l3_histograms_changed` without a reference,
 and `koto_l3_hot_inputs` without histograms.

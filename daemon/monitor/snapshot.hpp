@@ -28,7 +28,7 @@ namespace l3 {
 
 /// The counters of one input thread.
 struct input_snapshot : input_counters {
-  std::string name; ///< "udp0", "tcp"
+  std::string name; ///< "udp0", "tcp0"
 };
 
 /// The state of a frame.

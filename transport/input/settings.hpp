@@ -29,7 +29,8 @@ struct tcp_settings {
   std::string bind = "127.0.0.1"; ///< address; empty: no TCP input
   std::uint16_t port = 42100;
   std::uint16_t max_connections = 16;
-  source_list allow; ///< connections of other sources are closed at once
+  std::uint16_t threads = 1; ///< connections are distributed among them
+  source_list allow;         ///< connections of other sources are closed at once
 };
 
 } // namespace l3

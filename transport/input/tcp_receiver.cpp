@@ -8,6 +8,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <deque>
 #include <future>
 #include <stdexcept>
 #include <thread>
@@ -49,16 +50,11 @@ void listen_to(const tcp_settings& s, tcp::acceptor& acceptor) {
 
 } // namespace
 
-class tcp_server {
+/// One thread with its share of the connections.
+class tcp_thread {
 public:
-  tcp_server(const tcp_settings& settings, std::uint32_t run, event_builder& builder,
-             tcp_receiver::safe_batches safe)
-      : run_(run), builder_(builder), safe_(std::move(safe)),
-        max_connections_(settings.max_connections), allow_(settings.allow), acceptor_(context_),
-        tick_(context_) {
-    listen_to(settings, acceptor_);
-    port_ = acceptor_.local_endpoint().port();
-    accept();
+  tcp_thread(std::uint32_t run, event_builder& builder, const tcp_receiver::safe_batches& safe)
+      : run_(run), builder_(builder), safe_(safe), tick_(context_) {
     tick();
     thread_ = std::thread([this] {
       name_this_thread("tcp");
@@ -66,66 +62,59 @@ public:
     });
   }
 
-  ~tcp_server() {
-    stop_reading();
-    std::promise<void> finished;
-    asio::post(context_, [this, &finished] {
-      for (const auto& c : connections_) c->finish();
-      wait_closed(finished, steady_clock::now() + finish_time_limit);
-    });
-    finished.get_future().wait();
+  ~tcp_thread() {
     context_.stop();
     thread_.join();
   }
 
-  void stop_reading() {
-    std::promise<void> stopped;
-    asio::post(context_, [this, &stopped] {
-      error_code ignored;
+  /// Becomes ready when no connection reads any more.
+  std::future<void> stop_reading() {
+    asio::post(context_, [this] {
       stopping_ = true;
-      acceptor_.close(ignored);
       tick_.cancel();
       for (const auto& c : connections_) c->stop_reading();
-      wait_unread(stopped);
+      wait_unread();
     });
-    stopped.get_future().wait();
+    return unread_.get_future();
   }
 
-  [[nodiscard]] std::uint16_t port() const { return port_; }
-  [[nodiscard]] const input_counters& input() const { return input_; }
+  /// Call it after stop_reading(). Sends pending acknowledgements and closes the connections;
+  /// becomes ready when that is done, or took too long.
+  std::future<void> finish() {
+    asio::post(context_, [this] {
+      for (const auto& c : connections_) c->finish();
+      wait_closed(steady_clock::now() + finish_time_limit);
+    });
+    return finished_.get_future();
+  }
+
+  /// A connection will belong to this thread.
+  void add() { ++readers_; }
+  /// Reads from an added connection.
+  void take(tcp::socket socket) {
+    asio::post(context_, [this, s = std::move(socket)]() mutable {
+      hold(std::move(s)).start([this] { hasten(); }, [this] { --readers_; });
+    });
+  }
+  /// Tells the peer why it is refused, and closes.
+  void refuse(tcp::socket socket, std::size_t most_connections) {
+    asio::post(context_, [this, most_connections, s = std::move(socket)]() mutable {
+      forget_closed();
+      input_.refused.add(refused::connection_limit);
+      if (connections_.size() < most_connections)
+        hold(std::move(s)).refuse(std::string(no_place_left));
+    });
+  }
+
+  [[nodiscard]] asio::io_context& context() { return context_; }
+  [[nodiscard]] input_counters& input() { return input_; }
   [[nodiscard]] std::uint32_t connections() const { return readers_; }
   [[nodiscard]] std::uint64_t turns() const { return turns_; }
 
 private:
-  void accept() {
-    acceptor_.async_accept([this](const error_code& failed, tcp::socket socket) {
-      if (stopping_ || !acceptor_.is_open()) return;
-      if (!failed) take(std::move(socket));
-      accept_again_ = failed.failed(); // no descriptor was free: the next tick accepts again
-      if (!accept_again_) accept();
-    });
-  }
-
-  void take(tcp::socket socket) {
-    if (!may_send(socket)) return input_.refused.add(refused::source);
-    forget_closed();
-    const bool wanted = readers_ < max_connections_;
-    if (!wanted) input_.refused.add(refused::connection_limit);
-    if (!wanted && connections_.size() >= max_connections_ + max_refusals) return;
-    connections_.push_back(
+  tcp_connection& hold(tcp::socket socket) {
+    return *connections_.emplace_back(
         std::make_shared<tcp_connection>(std::move(socket), run_, builder_, input_, safe_));
-    if (!wanted) return connections_.back()->refuse(std::string(no_place_left));
-    ++readers_;
-    connections_.back()->start([this] { hasten(); }, [this] { --readers_; });
-  }
-
-  [[nodiscard]] bool may_send(const tcp::socket& socket) const {
-    if (allow_.takes_everybody()) return true;
-    error_code gone;
-    const auto from = socket.remote_endpoint(gone).address();
-    if (gone) return false;
-    return allow_.takes(from.is_v4() ? ip_address::ipv4(from.to_v4().to_uint())
-                                     : ip_address::ipv6(from.to_v6().to_bytes()));
   }
 
   void forget_closed() {
@@ -138,51 +127,134 @@ private:
   }
 
   void tick() {
-    quiet_ = !accept_again_ && builder_.is_quiet();
+    quiet_ = builder_.is_quiet();
     tick_.expires_after(quiet_ ? quiet_tick_period : tick_period);
     tick_.async_wait([this](const error_code&) {
       if (stopping_) return;
       turns_.add();
       builder_.tick(steady_clock::now());
       forget_closed();
-      if (std::exchange(accept_again_, false)) accept();
       tick();
     });
   }
 
   // These repost themselves in context_ until the connections are ready.
 
-  void wait_unread(std::promise<void>& stopped) {
-    if (readers_ == 0) return stopped.set_value();
-    asio::post(context_, [this, &stopped] { wait_unread(stopped); });
+  void wait_unread() {
+    if (readers_ == 0) return unread_.set_value();
+    asio::post(context_, [this] { wait_unread(); });
   }
 
-  void wait_closed(std::promise<void>& finished, time_point limit) {
+  void wait_closed(time_point limit) {
     forget_closed();
-    if (connections_.empty() || steady_clock::now() > limit) return finished.set_value();
+    if (connections_.empty() || steady_clock::now() > limit) return finished_.set_value();
     tick_.expires_after(tick_period);
-    tick_.async_wait([this, &finished, limit](const error_code&) { wait_closed(finished, limit); });
+    tick_.async_wait([this, limit](const error_code&) { wait_closed(limit); });
   }
 
   std::uint32_t run_;
   event_builder& builder_;
-  tcp_receiver::safe_batches safe_;
-  std::size_t max_connections_;
-  source_list allow_;
+  const tcp_receiver::safe_batches& safe_;
   asio::io_context context_{1};
   // The context runs until the destructor stops it, even without work.
   asio::executor_work_guard<asio::io_context::executor_type> work_{context_.get_executor()};
-  tcp::acceptor acceptor_;
   asio::steady_timer tick_;
   std::vector<std::shared_ptr<tcp_connection>> connections_;
   input_counters input_;
   counter turns_; ///< of the timer, for progress_watch
-  std::uint16_t port_ = 0;
   std::atomic<std::uint32_t> readers_ = 0;
+  std::promise<void> unread_;
+  std::promise<void> finished_;
   bool stopping_ = false;
-  bool accept_again_ = false;
   bool quiet_ = false; ///< the next tick is far away
   std::thread thread_;
+};
+
+/// The listener, on the first thread.
+class tcp_server {
+public:
+  tcp_server(const tcp_settings& settings, std::uint32_t run, event_builder& builder,
+             tcp_receiver::safe_batches safe)
+      : safe_(std::move(safe)), max_connections_(settings.max_connections), allow_(settings.allow),
+        first_(run, builder, safe_), acceptor_(first_.context()), retry_(first_.context()) {
+    threads_.push_back(&first_);
+    for (std::uint16_t t = 1; t < settings.threads; ++t)
+      threads_.push_back(&others_.emplace_back(run, builder, safe_));
+    listen_to(settings, acceptor_);
+    port_ = acceptor_.local_endpoint().port();
+    asio::post(first_.context(), [this] { accept(); });
+  }
+
+  ~tcp_server() {
+    stop_reading();
+    std::vector<std::future<void>> finished;
+    for (auto* t : threads_) finished.push_back(t->finish());
+    for (const auto& f : finished) f.wait();
+  }
+
+  void stop_reading() {
+    if (std::exchange(stopped_, true)) return;
+    std::promise<void> closed; // no connection comes after it
+    asio::post(first_.context(), [this, &closed] {
+      error_code ignored;
+      retry_.cancel();
+      acceptor_.close(ignored);
+      closed.set_value();
+    });
+    closed.get_future().wait();
+    std::vector<std::future<void>> unread;
+    for (auto* t : threads_) unread.push_back(t->stop_reading());
+    for (const auto& u : unread) u.wait();
+  }
+
+  [[nodiscard]] std::uint16_t port() const { return port_; }
+  [[nodiscard]] const auto& threads() const { return threads_; }
+
+private:
+  void accept() {
+    // The thread with the fewest connections gets the next one.
+    tcp_thread* next = *std::ranges::min_element(threads_, {}, &tcp_thread::connections);
+    acceptor_.async_accept(next->context(),
+                           [=, this](const error_code& failed, tcp::socket socket) {
+                             if (!acceptor_.is_open()) return;
+                             if (!failed) take(std::move(socket), *next);
+                             if (!failed) return accept();
+                             retry_.expires_after(tick_period); // no descriptor was free
+                             retry_.async_wait([this](const error_code&) {
+                               if (acceptor_.is_open()) accept();
+                             });
+                           });
+  }
+
+  void take(tcp::socket socket, tcp_thread& thread) {
+    if (!may_send(socket)) return first_.input().refused.add(refused::source);
+    std::uint32_t connections = 0;
+    for (const auto* t : threads_) connections += t->connections();
+    if (connections >= max_connections_)
+      return thread.refuse(std::move(socket), max_connections_ + max_refusals);
+    thread.add();
+    thread.take(std::move(socket));
+  }
+
+  [[nodiscard]] bool may_send(const tcp::socket& socket) const {
+    if (allow_.takes_everybody()) return true;
+    error_code gone;
+    const auto from = socket.remote_endpoint(gone).address();
+    if (gone) return false;
+    return allow_.takes(from.is_v4() ? ip_address::ipv4(from.to_v4().to_uint())
+                                     : ip_address::ipv6(from.to_v6().to_bytes()));
+  }
+
+  tcp_receiver::safe_batches safe_;
+  std::size_t max_connections_;
+  source_list allow_;
+  std::uint16_t port_ = 0;
+  bool stopped_ = false;
+  tcp_thread first_;
+  std::deque<tcp_thread> others_;
+  std::vector<tcp_thread*> threads_; // all
+  tcp::acceptor acceptor_;           // used on the first thread, as the timer
+  asio::steady_timer retry_;
 };
 
 tcp_receiver::tcp_receiver(const tcp_settings& settings, std::uint32_t run, event_builder& builder,
@@ -193,13 +265,20 @@ tcp_receiver::~tcp_receiver() = default;
 
 std::uint64_t tcp_receiver::memory_plan(const tcp_settings& settings, const readout& crates) {
   return std::uint64_t{settings.max_connections} * (max_event_body(crates) + connection_bytes) +
-         max_refusals * connection_bytes;
+         settings.threads * max_refusals * connection_bytes;
 }
 
 void tcp_receiver::stop_reading() { server_->stop_reading(); }
 std::uint16_t tcp_receiver::port() const { return server_->port(); }
-const input_counters& tcp_receiver::input() const { return server_->input(); }
-std::uint64_t tcp_receiver::turns() const { return server_->turns(); }
-std::uint32_t tcp_receiver::connections() const { return server_->connections(); }
+std::size_t tcp_receiver::inputs() const { return server_->threads().size(); }
+const input_counters& tcp_receiver::input(std::size_t thread) const {
+  return server_->threads()[thread]->input();
+}
+std::uint64_t tcp_receiver::turns(std::size_t thread) const {
+  return server_->threads()[thread]->turns();
+}
+std::uint32_t tcp_receiver::connections(std::size_t thread) const {
+  return server_->threads()[thread]->connections();
+}
 
 } // namespace l3

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Receives the record stream over TCP (docs/formats.md, section 4): a listener and its connections
-// on one thread. It reads bodies of event records directly into the batch, and acknowledges every
-// record once it is safe. Without a free frame it stops reading, which slows the sender down. It
-// tells a peer that violates the format why, and closes only that connection.
+// Receives the record stream over TCP (docs/formats.md, section 4): a listener, and threads among
+// which the connections are distributed. Each reads bodies of event records directly into the
+// batch, and acknowledges every record once it is safe. Without a free frame it stops reading,
+// which slows the sender down. It tells a peer that violates the format why, and closes only that
+// connection.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +21,10 @@ class tcp_server;
 class tcp_receiver {
 public:
   /// Returns the highest batch serial number such that all events of this and earlier batches are
-  /// safe. Called on the receiver's thread.
+  /// safe. Called on the receiver's threads.
   using safe_batches = std::function<std::uint64_t()>;
 
-  /// Listens and starts the thread, which refuses streams of other runs. Throws std::runtime_error,
+  /// Listens and starts the threads, which refuse streams of other runs. Throws std::runtime_error,
   /// with address and port, if it cannot.
   tcp_receiver(const tcp_settings& settings, std::uint32_t run, event_builder& builder,
                safe_batches safe);
@@ -40,10 +41,12 @@ public:
   void stop_reading();
 
   [[nodiscard]] std::uint16_t port() const;
-  [[nodiscard]] const input_counters& input() const;
+  /// One per thread.
+  [[nodiscard]] std::size_t inputs() const;
+  [[nodiscard]] const input_counters& input(std::size_t thread) const;
   /// Increases every few milliseconds, with or without work. Any thread.
-  [[nodiscard]] std::uint64_t turns() const;
-  [[nodiscard]] std::uint32_t connections() const; ///< open now
+  [[nodiscard]] std::uint64_t turns(std::size_t thread) const;
+  [[nodiscard]] std::uint32_t connections(std::size_t thread) const; ///< open now
 
 private:
   std::unique_ptr<tcp_server> server_;

@@ -125,8 +125,10 @@ rig_options small() {
 
 class tcp : public testing::Test {
 protected:
-  tcp() : r(small()), crates(r.options.crates) {
-    receiver.emplace(loopback(), 1, r.builder, [this] { return safe.load(); });
+  explicit tcp(std::uint16_t threads = 1) : r(small()), crates(r.options.crates) {
+    auto settings = loopback();
+    settings.threads = threads;
+    receiver.emplace(settings, 1, r.builder, [this] { return safe.load(); });
   }
 
   void wait_for(const std::function<bool()>& what) {
@@ -141,7 +143,7 @@ protected:
     r.expect_balance();
     r.expect_bytes();
   }
-  std::uint64_t refusals(refused reason) { return receiver->input().refused[reason]; }
+  std::uint64_t refusals(refused reason) { return receiver->input(0).refused[reason]; }
 
   static constexpr std::uint64_t everything = ~std::uint64_t{0};
   rig r;
@@ -172,8 +174,8 @@ TEST_F(tcp, the_refusal_waits_for_the_acknowledgements_before_it) {
   c.event({3, 5}, crates); // in the second batch
   c.send(record(record_type::event, 3, ++c.sequence, another_body({3, 3}, crates)));
   wait_for([&] { return refusals(refused::stream_conflict) == 1; });
-  const auto turns = receiver->turns(); // each as long as two looks at what is safe
-  wait_for([&] { return receiver->turns() > turns + 5; });
+  const auto turns = receiver->turns(0); // each as long as two looks at what is safe
+  wait_for([&] { return receiver->turns(0) > turns + 5; });
   safe = everything;
   EXPECT_EQ(c.refusal(), conflict_in_event_3);
   EXPECT_EQ(c.acknowledged, 6U);
@@ -186,12 +188,12 @@ TEST_F(tcp, a_peer_that_ends_its_stream_still_gets_its_acknowledgements) {
   c.hello(crates);
   c.event({3, 1}, crates);
   c.half_close();
-  wait_for([&] { return receiver->input().datagrams == 2; });
-  wait_for([&] { return receiver->connections() == 0; });
+  wait_for([&] { return receiver->input(0).datagrams == 2; });
+  wait_for([&] { return receiver->connections(0) == 0; });
   safe = everything;
   EXPECT_EQ(c.wait_acknowledged(2), 2U);
   EXPECT_FALSE(c.receive());
-  EXPECT_EQ(receiver->input().refused.sum(), 0U);
+  EXPECT_EQ(receiver->input(0).refused.sum(), 0U);
   stop();
 }
 
@@ -277,9 +279,48 @@ TEST_F(tcp, a_peer_that_breaks_the_format_is_told_and_counted) {
   stop();
 }
 
+class tcp_on_threads : public tcp {
+protected:
+  tcp_on_threads() : tcp(3) {}
+};
+
+TEST_F(tcp_on_threads, connections_are_dealt_and_none_waits_for_another) {
+  client stalled(receiver->port());
+  stalled.hello(crates);
+  const auto one = record(record_type::event, 3, 2, event_record_body({3, 500}, crates));
+  stalled.send(std::span(one).first(3000));
+  wait_for([&] { return receiver->input(0).datagrams == 1; });
+  std::vector<std::jthread> busy;
+  for (std::uint32_t c = 0; c < 2; ++c) {
+    busy.emplace_back([&, c] {
+      client out(receiver->port());
+      out.hello(crates);
+      for (std::uint32_t n = 1; n <= 50; ++n) out.event({3, 2 * n - c}, crates);
+      EXPECT_EQ(out.wait_acknowledged(out.sequence), out.sequence);
+    });
+  }
+  busy.clear();
+  for (std::size_t t = 1; t < 3; ++t) EXPECT_EQ(receiver->input(t).datagrams, 51U);
+  stalled.send(std::span(one).subspan(3000));
+  EXPECT_EQ(stalled.wait_acknowledged(2), 2U);
+  stop();
+  EXPECT_EQ(r.pool.received.size(), 101U);
+}
+
+TEST_F(tcp_on_threads, the_limit_of_connections_holds_for_all) {
+  std::vector<std::unique_ptr<client>> clients;
+  for (int c = 0; c < 4; ++c) {
+    clients.push_back(std::make_unique<client>(receiver->port()));
+    clients.back()->hello(crates);
+    EXPECT_EQ(clients.back()->wait_acknowledged(1), 1U);
+  }
+  EXPECT_NE(client(receiver->port()).refusal(), "");
+  stop();
+}
+
 TEST_F(tcp, the_thread_takes_its_turns_when_nothing_comes) {
-  const std::uint64_t before = receiver->turns();
-  wait_for([&] { return receiver->turns() != before; });
+  const std::uint64_t before = receiver->turns(0);
+  wait_for([&] { return receiver->turns(0) != before; });
 }
 
 } // namespace
