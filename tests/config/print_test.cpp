@@ -51,6 +51,7 @@ allow = ["10.1.0.0/16", "10.2.0.7"]
 [tcp]
 bind = "0.0.0.0:1"
 max_connections = 3
+threads = 2
 allow = ["0.0.0.0/0"]
 [frames]
 count = 2
