@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Preloaded into a program, it makes its machine worse than it is. The file that
-// KOTO_L3_LYING_MACHINE names holds three numbers, which are in force when they are written there:
+// KOTO_L3_LYING_MACHINE names holds four numbers, which are in force when they are written there:
 // by how many seconds the clock of the day is shifted (the steady clocks stay as they are), an
 // errno with which every fsync and fdatasync fails as long as it is not 0, and how often one did.
+// While the fourth is not 0, the file system lacks what some network file systems lack: locks,
+// renames with flags, and flushes of folders.
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
@@ -11,6 +13,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 
 namespace {
@@ -19,6 +22,7 @@ struct orders {
   std::atomic<std::int64_t> clock_shift;
   std::atomic<std::int64_t> flush_error;
   std::atomic<std::int64_t> flushes_failed;
+  std::atomic<std::int64_t> poor;
 };
 
 orders& all() {
@@ -48,7 +52,30 @@ int flush(const char* name, int file) {
 
 } // namespace
 
-extern "C" int fsync(int file) { return flush("fsync", file); }
+extern "C" int fsync(int file) {
+  struct stat found {};
+  if (all().poor != 0 && fstat(file, &found) == 0 && S_ISDIR(found.st_mode)) {
+    errno = EINVAL;
+    return -1;
+  }
+  return flush("fsync", file);
+}
+
+extern "C" int flock(int file, int how) noexcept {
+  if (all().poor == 0) return real<int(int, int)>("flock")(file, how);
+  errno = EBADF; // as of NFS for a lock of a folder
+  return -1;
+}
+
+extern "C" int renameat2(int from, const char* old, int to, const char* fresh,
+                         unsigned flags) noexcept {
+  if (all().poor == 0 || flags == 0)
+    return real<int(int, const char*, int, const char*, unsigned)>("renameat2")(from, old, to,
+                                                                                fresh, flags);
+  errno = EINVAL;
+  return -1;
+}
+
 extern "C" int fdatasync(int file) { return flush("fdatasync", file); }
 
 extern "C" int clock_gettime(clockid_t clock, timespec* t) noexcept {

@@ -9,7 +9,7 @@ import time
 import harness
 import own_space
 from breaks import Watch
-from preload import FLUSH_ERROR, FLUSHES_FAILED, LyingMachine
+from preload import FLUSH_ERROR, FLUSHES_FAILED, POOR, LyingMachine
 from scenario import Scenario, counted
 from table import Row
 
@@ -133,6 +133,33 @@ def lying_disks(run):
     run.receiver_environment = run.sections["environment"] = run.machine.environment
 
 
+def poor_file_systems(run):
+    lying_disks(run)
+    run.machine.set(POOR, 1)
+
+
+def complete_files(run):
+    names = sorted(f.name for f in run.store.glob("blocks-*.kl3"))
+    run.findings.check(names and all("-run" in n for n in names), f"files without their complete name: {names}")
+    run.findings.none([line for line in run.receiver.said().splitlines() + run.daemon.said().splitlines() if "cannot" in line or "flush" in line])
+
+
+def full_spool(run):
+    """The receiver is away. The spool has no floor and may grow beyond its disk: writes themselves fail."""
+    run.wait_for_growth()
+    run.kill_receiver()
+    run.wait_for(lambda s: s["spool"]["write_errors"] > 0 and sum(s["events"]["shed"].values()) > 500, "writes that fail, and shedding")
+    run.begin_receiver()
+    run.findings.time("flowing after it", run.wait_for_growth(), 2)
+    run.wait_for_empty_spool()
+    run.findings.inject("times that the spool's disk was full", 1)
+
+
+def no_block_was_lost(run):
+    run.findings.equal("blocks that the spool lost", run.ledger["events"]["shed"]["spool"], 0)
+    run.findings.see("events shed and counted", run.shed)
+
+
 def memory(plan):
     little = {"outbox": {"memory": "4 MiB", "block": "64 KiB"}, "frames": {"count": 16, "events": 256}}  # the plan is large beside the program
     load = {"events": 5000, "fault": receiver_stopped, "lost": counted, "judge": some_were_shed}
@@ -150,6 +177,10 @@ def disks(plan):
                    receiver=("--sync",), daemon={"outbox": {"block": "32 KiB"}, "spool": {"use": "always", "sync": "on"}, "forward": soon})
     yield Scenario("disks that do not keep what they took", prepare=lying_disks, fault=disks_forget, over="tcp", rate=RATE,
                    replay=("--window", 4), daemon={"outbox": {"block": "32 KiB"}, "spool": {"use": "always"}, "forward": soon})
+    yield Scenario("file systems without locks, flags and flushes of folders", prepare=poor_file_systems, judge=complete_files, over="tcp",
+                   rate=100_000, spills=1, events=2000, to_the_end=True, receiver=("--sync",), daemon={"spool": {"use": "always", "sync": "on"}})
+    yield Scenario("the spool's disk", prepare=small_disk(plan.pick(4, 16), segment="1 MiB", floor="0 B"), fault=full_spool, rate=2 * RATE,
+                   daemon={"outbox": {"memory": "1 MiB", "block": "64 KiB"}, "frames": {"count": 4, "events": 64}}, lost=counted, judge=no_block_was_lost)
 
 
 ROWS = [Row("R8", "memory is bounded", "RSS ≤ planned + 5 %; then disk, then counted shedding", memory),
