@@ -21,17 +21,14 @@ void event_builder::settle() {
     events_.end_doubts(now_, read_up_to_);
     if (const auto handle = due(); handle != event_assembly::none) {
       end(handle);
-    } else if (auto* batch = batches_.overdue(now_); batch != nullptr && empty(*batch)) {
       continue;
-    } else if (spills_.clear_one_over(due_)) {
-      continue;
-    } else if (resolver_.full()) {
-      take_unnamed(*resolver_.take_oldest());
-    } else {
-      without_frame_ = events_.queued();
-      return;
     }
+    auto* batch = batches_.overdue(now_);
+    if ((batch != nullptr && empty(*batch)) || spills_.clear_one_over(due_)) continue;
+    if (!resolver_.full()) break;
+    take_unnamed(*resolver_.take_oldest());
   }
+  without_frame_ = events_.queued();
 }
 
 /// Returns an event that must end now; event_assembly::none if there is none.
