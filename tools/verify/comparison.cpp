@@ -270,7 +270,7 @@ bool share_numbers(const event_index& stored) {
 std::set<std::uint32_t> runs_to_compare(std::span<const std::uint32_t> named,
                                         std::span<const given_ledger> ledgers,
                                         const event_index& stored) {
-  const auto all = runs_of(stored.sessions());
+  auto all = runs_of(stored.sessions());
   for (const std::uint32_t run : named) {
     if (!all.contains(run))
       throw std::runtime_error(

@@ -207,18 +207,18 @@ std::string wrong_with(const batch_file& b) {
   std::uint64_t bytes = 0;
   for (std::uint32_t e = 0; e < b.events.size(); ++e) {
     const event_entry& event = b.events[e];
-    const auto text = fmt::format("entry {} of its event table is invalid", e);
-    if (event.first_fragment != fragments || event.first_board != boards) return text;
-    if (!within(fragments, event.fragments, b.fragments.size())) return text;
+    const auto invalid = [e] { return fmt::format("entry {} of its event table is invalid", e); };
+    if (event.first_fragment != fragments || event.first_board != boards) return invalid();
+    if (!within(fragments, event.fragments, b.fragments.size())) return invalid();
     std::uint32_t of_fragments = 0;
     for (std::uint32_t k = 0; k < event.fragments; ++k) {
       const fragment_entry& f = b.fragments[fragments + k];
       if (f.first_board != boards + of_fragments || !good_fragment(b, fragments + k, e))
-        return text;
+        return invalid();
       of_fragments += f.boards;
       bytes += f.bytes;
     }
-    if (event.boards != of_fragments) return text;
+    if (event.boards != of_fragments) return invalid();
     fragments += event.fragments;
     boards += event.boards;
   }

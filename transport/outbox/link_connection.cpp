@@ -214,7 +214,10 @@ void link_connection::take_addresses(std::vector<std::string> found) {
   const auto is_v4 = [](const std::string& a) { return a.find(':') == a.npos; };
   std::stable_partition(found.begin(), found.end(), is_v4); // of ranges: clang 14 cannot compile it
   const std::string port = settings_.to.substr(settings_.to.rfind(':'));
-  for (std::string& a : found) a = "tcp://" + (is_v4(a) ? a : "[" + a + "]") + port;
+  for (std::string& a : found) {
+    const bool v4 = is_v4(a);
+    a.insert(0, v4 ? "tcp://" : "tcp://[").append(v4 ? "" : "]").append(port);
+  }
   numbers_ = std::move(found);
   if (connecting_ && endpoint_.empty()) connect();
 }
