@@ -93,7 +93,7 @@ public:
     admission judge(settings_, counters);
     judge.look_into(event);
     if (!judge.judge(event).admit) return;
-    admission::write(event, {}, admission::reserve(event, f.input), f.input);
+    admission::write(event, {}, f.input);
     engine_.start(f);
     require(engine_.wait(f), "a CPU computes");
     compare(f, key, sent);
