@@ -671,11 +671,10 @@ found shedding(const snap& before, const snap& now) {
   finding f = warning("");
   if (!add_shed(f, before, now, shed::priority) && !now.parts.sheds) return std::nullopt;
   f.loses = losing::now; // also between two events, and when a spill begins
-  const auto shed_lately = rise(count_in(now.lately.events.shed, name_of(shed::priority)),
-                                count_in(now.account.events.shed, name_of(shed::priority)));
-  f.share =
-      std::max({f.share, ratio(now.this_spill.shed, now.this_spill.admitted),
-                ratio(shed_lately, rise(now.lately.events.admitted, now.account.events.admitted))});
+  const auto share_of = [](const spill_counts& s) { return ratio(s.shed, s.admitted); };
+  f.share = std::max(f.share, share_of(now.this_spill));
+  if (!now.spill_outcomes.empty() && now.spill_outcomes.back())
+    f.share = std::max(f.share, share_of(*now.spill_outcomes.back()));
   std::uint8_t top = 0;
   for (const line_snapshot& l : now.lines) top = std::max(top, l.priority);
   bool top_is_prescaled = now.lines.empty();

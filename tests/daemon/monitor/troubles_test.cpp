@@ -677,12 +677,12 @@ TEST(trouble_watch, blames_the_kernel_for_the_events_whose_datagrams_it_dropped)
   EXPECT_TRUE(found("events_missing", l)->only_lasts) << "the spill before was said";
 }
 
-TEST(trouble_watch, sheds_a_share_of_the_last_seconds_when_a_spill_begins) {
+TEST(trouble_watch, sheds_the_share_of_the_last_spill_when_a_spill_begins) {
   looks l = healthy();
   l.now.parts.sheds = true;
   l.now.this_spill = {};
-  l.before.account.events.shed["priority"] = l.now.account.events.shed["priority"] = 25;
-  EXPECT_EQ(found("shedding", l)->share, 0.25) << "of 100 events";
+  l.now.spill_outcomes = {spill_counts{.admitted = 100, .shed = 25}};
+  EXPECT_EQ(found("shedding", l)->share, 0.25);
 }
 
 TEST(trouble_watch, counts_from_zero_in_another_run) {
