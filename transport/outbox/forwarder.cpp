@@ -32,7 +32,7 @@ constexpr auto ask_time = 250ms; ///< between two checks whether a connection li
 /// After this silence the receiver counts as absent. The status that reports it is at most half a
 /// second old: 3 s in all.
 constexpr auto silence_limit = 2400ms;
-constexpr auto slow_for = 3200ms; ///< after a silence: a slow disk causes the next one
+constexpr auto slow_for = 4s; ///< after a silence: a slow disk causes the next one
 constexpr std::chrono::nanoseconds longest_wait = 1s;
 constexpr auto shortest_stop = 500ms; ///< of this thread or its process
 /// The forwarder takes this many messages from a connection and then does other work, because a
