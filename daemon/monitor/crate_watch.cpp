@@ -54,8 +54,8 @@ bool stands_out(Number n, Number usual) {
 }
 /// Events that a drop of the kernel left incomplete are given up within this time.
 constexpr auto drops_matter_for = std::chrono::seconds(4);
-/// Factor by which each look decays the count of lost fragments. Few are lost per look, so without
-/// a sum chance would name a crate where all lose some.
+/// Factor by which each look decays the count of lost or malformed fragments. A look finds few of
+/// them, so without a sum chance would name a crate where all have some.
 constexpr double kept_of_lost = 0.95;
 
 } // namespace
@@ -101,6 +101,7 @@ void crate_watch::read(const building_counters& counted, std::size_t place) {
   c.risen = now - std::exchange(c.before, now);
   c.lost_lately = kept_of_lost * c.lost_lately + static_cast<double>(c.risen.lost);
   c.overdue_lately = kept_of_lost * c.overdue_lately + static_cast<double>(c.risen.overdue);
+  c.malformed_lately = kept_of_lost * c.malformed_lately + static_cast<double>(c.risen.malformed);
   c.latest = counted.latest[place];
   c.stamp = counted.time_ahead[place];
 }
@@ -117,8 +118,7 @@ void crate_watch::compare(double seconds) {
     if (c.risen.seen != 0) seen.push_back(c.risen.seen);
   usual_ = {.seen = median(std::move(seen)),
             .lost = usual(&counts::lost),
-            .repeated = usual(&counts::repeated),
-            .malformed = usual(&counts::malformed)};
+            .repeated = usual(&counts::repeated)};
   const auto usual_lately = [&](double crate::*lately) {
     std::vector<double> all;
     for (const crate& c : crates_) all.push_back(c.*lately);
@@ -126,6 +126,7 @@ void crate_watch::compare(double seconds) {
   };
   usual_lost_lately_ = usual_lately(&crate::lost_lately);
   usual_overdue_lately_ = usual_lately(&crate::overdue_lately);
+  usual_malformed_lately_ = usual_lately(&crate::malformed_lately);
   find_where_most_are();
   if (!active_) return;
 
@@ -199,7 +200,7 @@ crate_watch::fault_of(const crate& c, const building_counters& counted, std::siz
   if (stands_out(c.risen.repeated, usual_.repeated))
     return finding{crate_fault::repeats, fmt::format("repeats fragments: {} arrived again",
                                                      c.repeated + c.risen.repeated)};
-  if (stands_out(c.risen.malformed, usual_.malformed)) {
+  if (c.risen.malformed > 0 && stands_out(c.malformed_lately, usual_malformed_lately_)) {
     const reason_counts why = counts_of(counted.fragments_malformed.of(place));
     const auto worst =
         std::ranges::max_element(why, {}, [](const auto& reason) { return reason.second; });
@@ -239,7 +240,7 @@ void crate_watch::tell(std::size_t place, const std::optional<finding>& found, t
     r.fault.reset();
     r.text.clear();
     c.lost = c.overdue = c.repeated = c.events = r.lost = 0;
-    c.lost_lately = c.overdue_lately = 0; // a repaired crate begins anew
+    c.lost_lately = c.overdue_lately = c.malformed_lately = 0; // a repaired crate begins anew
   }
   if (found && (!r.fault || *r.fault >= found->fault)) {
     r.fault = found->fault;

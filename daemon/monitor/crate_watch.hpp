@@ -81,6 +81,7 @@ private:
     counts risen;              ///< since the previous look
     double lost_lately = 0;    ///< lost fragments, decayed by a twentieth at each look
     double overdue_lately = 0; ///< likewise
+    double malformed_lately = 0;
     event_key latest{};
     std::uint32_t stamp = 0;
     std::int32_t ahead = 0;      ///< clocks ahead of the others
@@ -121,6 +122,7 @@ private:
   counts usual_;
   double usual_lost_lately_ = 0;
   double usual_overdue_lately_ = 0;
+  double usual_malformed_lately_ = 0;
   bool active_ = false; ///< at least half of them sent, and an event of one is known
   event_key here_{};    ///< latest event of most crates
 };

@@ -238,6 +238,16 @@ TEST_F(watched, malformed_fragments_are_named_with_their_reason) {
   EXPECT_EQ(text(), "crate 11 sends malformed fragments: 32, most of them wrong_l1a");
 }
 
+TEST_F(watched, a_few_malformed_fragments_name_no_crate_where_all_send_such) {
+  send(100);
+  for (unsigned c = 0; c < 18; ++c) counted_.fragments_malformed.add(c, malformed::wrong_l1a, 20);
+  look();
+  send(100);
+  counted_.fragments_malformed.add(bad, malformed::wrong_l1a, 6);
+  look();
+  EXPECT_EQ(told_, std::vector<std::string>());
+}
+
 TEST_F(watched, a_crate_that_is_a_spill_behind_is_named_although_it_also_loses) {
   send(100);
   look();
