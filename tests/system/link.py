@@ -87,7 +87,7 @@ class OfTheDaemon(harness.SystemTest):
     def test_bytes_that_flow_are_life(self):
         """On a slow link a block takes longer than a receiver may be silent."""
         self.receiver.read_little()
-        self.daemon = self.start_daemon(outbox={"block": "1 MiB", "block_age": "1 s"})
+        self.daemon = self.start_daemon(outbox={"block": "1 MiB", "block_age": "1 s"}, forward={"acknowledge_time_limit": "10 min"})
         self.sender = self.udp_sender(self.daemon)
         self.receiver.accept()
         self.hello()
