@@ -90,7 +90,8 @@ silent = lambda *_: []
 twice = lambda *x: 2 * whole(*x)
 loses = lambda b, s, n, p: [] if n and n % 5 == 0 else whole(b, s, n, p)
 malformed = lambda b, s, n, p: [d[:12] + b"\0\0" + d[14:] if n and d[4:8] == bytes(4) else d for d in whole(b, s, n, p)]
-damaged_copies = lambda *x: [copy for d in whole(*x) for copy in ((d, d[:-4] + b"\xff\xfe\xfd\xfc") if len(d) > 12 else (d,))]
+# In every other event the damaged one goes first: a port may be read before another one
+damaged_copies = lambda b, s, n, p: [copy for d in whole(b, s, n, p) for copy in ((d, d[:-4] + b"\xff\xfe\xfd\xfc")[::1 - 2 * (n % 2)] if len(d) > 12 else (d,))]
 numbered_otherwise = lambda *x: [d[:11] + bytes([d[11] + 20]) if len(d) == 12 else d for d in whole(*x)]
 late = lambda b, s, n, p: b.later.append((time.monotonic() + 2, whole(b, s, n, p))) or [] if n else whole(b, s, n, p)
 thinned = lambda b, s, n, p: [d for d in whole(b, s, n, p) if n is None or random.random() >= 0.04]
