@@ -96,7 +96,7 @@ HWY_INLINE void store(vector16 samples, std::uint16_t* to) {
   }
 }
 
-/// What was found in samples, lane by lane.
+/// The result of a check of samples, for each lane.
 struct found_samples {
   vector16 wrapped; ///< not 0: a sample exceeds 16 bits
   vector16 bits;    ///< set in any of them
