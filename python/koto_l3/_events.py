@@ -280,7 +280,7 @@ class Events:
     def efficiency(self, sample: str | None = None) -> Table:
         """On which share of unbiased events each line fires, before its prescale.
 
-        sample: a line that keeps events whatever is in them, such as "pass_through", or by their level-1 bits alone, such as
+        sample: a line that does not look at the data, such as "pass_through", or at the level-1 bits only, such as
                 "minimum_bias"; None: all these events, of runs that recorded every event
 
         Returns a row for each line: `events` of the sample, `fired` of them; the share with its interval of one standard deviation

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Preloaded into a program, it makes its machine worse than it is. The file that
-// KOTO_L3_LYING_MACHINE names holds four numbers, which are in force when they are written there:
-// by how many seconds the clock of the day is shifted (the steady clocks stay as they are), an
-// errno with which every fsync and fdatasync fails as long as it is not 0, and how often one did.
-// While the fourth is not 0, the file system lacks what some network file systems lack: locks,
-// renames with flags, and flushes of folders.
+// A library to preload. It simulates faults of the machine. Four numbers in the file that
+// KOTO_L3_LYING_MACHINE names control it at once: the shift of the wall clock in seconds; an errno
+// with which every fsync and fdatasync fails (0: none does); the count of these failures; and
+// whether the file system lacks locks, renames with flags, and flushes of folders, like some
+// network file systems.
 #include <atomic>
 #include <cerrno>
 #include <cstdint>

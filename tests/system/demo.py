@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The demo of the README, small: it must end with exit code 0 and say that every event was verified, or with 1 if one is missing. Whatever ends
-it, the programs that it started end too."""
+"""A small demo: it exits with 0 and says that every event was verified, or with 1 if one is missing. The programs that it started always end
+with it."""
 import json
 import os
 import pathlib

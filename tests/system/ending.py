@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every program ends in every state, in whatever way it is told to: docs/reliability.md, "How each program ends". A row is a state, in which a
+"""Each signal ends each program in each state: docs/reliability.md, "How each program ends". A row is a state, in which a
 program waits or works, and the end that must follow. Each row is started once for each way; all of a table run beside each other, get
 their signals, and must be gone within twice the stated limit."""
 import contextlib

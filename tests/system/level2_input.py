@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Level 2 as docs/formats.md has it. What independent electronics send over UDP comes out of the store byte for byte, and every count is
-exact; an independent sender of the record stream is told that a record is safe only once it is; `koto-l3 replay` sends datagrams of the
+exact; the daemon acknowledges a record only when it is safe; `koto-l3 replay` sends datagrams of the
 page. Wrong records: tcp_receiver_test; records, loops and lost connections of replay: tests/tools."""
 import select
 import signal

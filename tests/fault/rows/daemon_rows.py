@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""R11, R15–16, R17 and R20: the daemon is killed, gets stuck, is told to stop, and sees the clock jump."""
+"""R11, R15–16, R17 and R20: the daemon is killed, hangs, or gets SIGTERM, or the clock jumps."""
 import ctypes
 import os
 import pathlib

@@ -42,7 +42,7 @@ class Day:
             self.slow.send_at(farm.FAST)
             code = self.replay.wait()
             self.findings.equal("events sent", self.replay.ledger()["events"]["admitted"], self.spills * self.events)
-            if self.over == "tcp":  # over UDP it says that nobody listened on the dead node
+            if self.over == "tcp":  # over UDP replay reports the closed ports of the dead node
                 self.findings.equal("exit code of replay", code, 0)
             self.findings.see("events sent", self.spills * self.events)
             self.look_at_the_page()
