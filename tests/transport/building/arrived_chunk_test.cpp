@@ -115,6 +115,26 @@ TEST(chunk_summary, full_boards_in_chunks_of_8000_bytes_are_not_walked) {
   }
 }
 
+TEST(chunk_summary, boards_out_of_order_and_a_wrong_trailer_are_walked) {
+  const auto boards_of = [](std::vector<std::uint32_t> slots) {
+    std::vector<board_recipe> all;
+    for (const std::uint32_t slot : slots) all.push_back({slot, 77, {}, 0});
+    return make_fragment(key, all);
+  };
+  const auto expect_walked = [](const bytes& fragment) {
+    for (const std::uint32_t chunk : {2072U, 8000U, 34216U}) {
+      const cut_fragment f(fragment, chunk);
+      EXPECT_FALSE(joins(f)) << chunk;
+      EXPECT_EQ(end(f, chunk, false), end(f, chunk, true)) << chunk;
+    }
+  };
+  expect_walked(boards_of({3, 5, 4, 6, 7, 8}));
+  expect_walked(boards_of({3, 4, 5, 8, 6, 7})); // each chunk of 8000 bytes is in order
+  auto wrong = boards_of({3, 4, 5, 6, 7, 8});
+  wrong[wrong.size() - l2::fragment_trailer_bytes] ^= std::byte{1};
+  expect_walked(wrong);
+}
+
 TEST(chunk_summary, names_the_spill_where_a_board_begins) {
   const auto f = full_fragment(4);
   for (const std::uint32_t chunk : {1400U, 4000U, 8000U}) {
