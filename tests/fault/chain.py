@@ -11,6 +11,7 @@ import harness
 import ledgers
 import level2
 import namespaces
+from managing import RunControl
 from relay import Relay
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -24,6 +25,27 @@ class Skipped(Exception):
     """This machine, or this state of the programs, cannot do it; the text says what is missing."""
 
 
+class Node(RunControl):
+    """A daemon beside others: its number, folder, ports and settings, and its machine."""
+    host, space = harness.HOST, None
+
+    def __init__(self, chain, number, ports=None, **settings):
+        self.chain, self.number, self.ports, self.settings = chain, number, ports or harness.Ports(), settings
+        self.folder = chain.folder / f"node-{number}"
+        self.folder.mkdir(exist_ok=True)
+        super().__init__(self.folder / "control.sock")
+
+    def begin(self, **sections):
+        binds = (("udp", self.ports.udp), ("tcp", self.ports.tcp), ("monitor", self.ports.monitor))
+        config = self.chain.write_config(f"node-{self.number}.toml", **harness.merged(
+            {name: {"bind": f"{self.host}:{port}"} for name, port in binds},
+            {"run": {"node": self.number, "ledger": str(self.folder / "daemon-ledger.json")}, "spool": {"folder": str(self.folder / "spool")}},
+            self.settings, sections))
+        self.daemon = self.chain.keep(harness.Daemon(config, self.ports, self.folder, space=self.space))
+        self.daemon.host = self.host
+        return self
+
+
 class Chain(harness.Stage):
     crate_lines = SMALL_CRATES
     crates = level2.readout(SMALL_CRATES)
@@ -32,9 +54,9 @@ class Chain(harness.Stage):
     programs_run = 0  # by all chains
     reports = []  # of sanitizers
 
-    def __init__(self, network):
+    def __init__(self, network, ports=None):
         self.network = network
-        self.set_up_stage()
+        self.set_up_stage(ports)
         self.ending = contextlib.ExitStack()  # what is to be undone when the programs have ended
         self.datagrams = ledgers.Datagrams(self.crates, self.chunk_bytes)
 

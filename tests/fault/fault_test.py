@@ -8,7 +8,6 @@ Exit code 0: every row that was run holds; 1: one does not; 77: none could be ru
 import argparse
 import os
 import pathlib
-import random
 import re
 import sys
 
@@ -26,6 +25,7 @@ def options():
     p.add_argument("--build", type=pathlib.Path, help="use the programs of this build folder, e.g. build-asan")
     p.add_argument("--list", action="store_true", help="list the rows (those of --only, if it is there) and end")
     p.add_argument("--farm", action="store_true", help="the rows of the farm: several nodes, of which some die")
+    p.add_argument("--headlines", action="store_true", help="the rows of headlines: what people see of each trouble; --only takes a part of a name")
     return p.parse_args()
 
 
@@ -40,7 +40,7 @@ def chosen(rows, names):
     found = set()
     for name in names:
         asked = numbers(name)
-        fitting = {row.name for row in rows if row.name == name or
+        fitting = {row.name for row in rows if row.name == name or row.group and name in row.name or
                    asked and (own := numbers(row.name)) and own[0] <= asked[1] and asked[0] <= own[1]}
         if not fitting:
             sys.exit(f"no row {name}; --list names them")
@@ -57,11 +57,13 @@ def main():
         os.environ["KOTO_L3_SANITIZED"] = sanitizer
         os.environ.setdefault("TSAN_OPTIONS", f"suppressions={HERE.parent / 'tsan.supp'}")
     import harness
+    import namespaces
     import own_space
-    from rows import CHAIN, FARM
+    from rows import CHAIN, FARM, HEADLINES
+    from shift import missing, shift_of
     from table import Plan, Table
 
-    rows = FARM if o.farm else CHAIN
+    rows = HEADLINES if o.headlines else FARM if o.farm else CHAIN
     rows = chosen(rows, o.only) if o.only else [row for row in rows if not (o.short and row.long)]
     if o.list:
         print("\n".join(f"{r.name:7} {r.promise}: {r.bar}" for r in rows))
@@ -70,15 +72,17 @@ def main():
         if not os.access(harness.BIN / program, os.X_OK):
             sys.exit(f"{harness.BIN / program} is not there: build it, and say where it is in KOTO_L3_BIN")
 
-    table, not_here = Table(), None
+    table, not_here, groups = Table(), None, [group for group in dict.fromkeys(row.group for row in rows) if group]
     try:
         own_space.enter(own_space.MOUNTS | own_space.NETWORK)
+        if groups:
+            namespaces.Machines()
+            not_here = missing()
     except OSError as e:
         not_here = f"no right to make namespaces here: {e.strerror}"
     print(table.head(), flush=True)
-    for row in rows:
-        random.seed(o.seed)
-        table.play(row, Plan(o.short, o.minutes, o.events, o.seed, sanitizer), not_here)
+    with shift_of(() if not_here else groups) as shift:
+        table.play(rows, Plan(o.short, o.minutes, o.events, o.seed, sanitizer, shift), not_here)
     print(table.summary(), flush=True)
     return 1 if "FAILS" in table.verdicts() else harness.SKIPPED if table.verdicts() == {"skipped"} else 0
 

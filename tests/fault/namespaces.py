@@ -19,7 +19,15 @@ def _here():
     return os.open("/proc/thread-self/ns/net", os.O_RDONLY)
 
 
-class Machines:
+class OneMachine:
+    """Everything runs on the machine that this process is on."""
+    here = daemon = sender = receiver = None
+
+    def close(self):
+        pass
+
+
+class Machines(OneMachine):
     """This process moves to the first, `here`; others are added, and joined by cables. PermissionError or OSError says what does not work."""
 
     def __init__(self):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A row of the table of faults, what it found, and how the table is printed."""
 import contextlib
+import multiprocessing
+import random
 import time
 from typing import Callable, NamedTuple
 
@@ -14,6 +16,7 @@ class Row(NamedTuple):
     bar: str
     parts: Callable  # (plan): scenarios, and functions (findings, plan) where there is no load
     long: bool = False  # it is not part of ./run test
+    group: str = ""  # groups of rows are played beside each other
 
     def run(self, findings, plan):
         """The reason if nothing of it can be done here."""
@@ -35,6 +38,7 @@ class Plan(NamedTuple):
     events: int
     seed: int
     sanitizer: str  # that the programs were built with, if any
+    shift: object = None  # who watches the scenarios that are watched
 
     def pick(self, short, long):
         return short if self.short else long
@@ -93,19 +97,44 @@ class Table:
     def __init__(self):
         self.rows = []
 
-    def play(self, row, plan, not_here=None):
-        """Prints the row's line."""
+    def play(self, rows, plan, not_here=None):
+        """Prints each row's line. Several groups have a process each."""
+        groups = {}
+        for row in rows:
+            groups.setdefault(row.group, []).append(row)
+        if len(groups) == 1:
+            for row in rows:
+                self.add(self.found(row, plan, not_here))
+            return
+        fork = multiprocessing.get_context("fork")
+        queue = fork.SimpleQueue()
+        players = [fork.Process(target=lambda g=group: [queue.put(self.found(row, plan, not_here)) for row in g], daemon=True)
+                   for group in groups.values()]
+        for player in players:
+            player.start()
+        for _ in rows:
+            self.add(queue.get())
+        for player in players:
+            player.join()
+
+    def add(self, found):
+        self.rows.append(found)
+        print(self.line(found), flush=True)
+
+    @staticmethod
+    def found(row, plan, not_here):
+        random.seed(plan.seed)
         findings, begun = Findings(plan), time.monotonic()
         skipped = not_here or row.run(findings, plan)
         verdict = "skipped" if skipped and not findings.failures else findings.verdict()
         notes = [skipped] if verdict == "skipped" else [*findings.failures, *("not done: " + r for r in findings.not_done)]
-        self.rows.append({"row": row.name, "promise": row.promise, "bar": row.bar, "verdict": verdict, "injected": findings.injected,
-                          "seen": findings.seen, "timings": findings.timings, "notes": notes, "seconds": round(time.monotonic() - begun, 1)})
-        print(self.line(self.rows[-1]), flush=True)
+        return {"row": row.name, "promise": row.promise, "bar": row.bar, "verdict": verdict, "injected": findings.injected,
+                "seen": findings.seen, "timings": findings.timings, "notes": notes, "seconds": round(time.monotonic() - begun, 1)}
 
     @staticmethod
     def line(r):
-        seen = _counts(r["seen"]) + "".join(f"; {what} ≤ {seconds:g} s" for what, seconds in r["timings"].items())
+        timings = [f"{what} ≤ {seconds:g} s" for what, seconds in r["timings"].items()]
+        seen = "; ".join([_counts(r["seen"]), *timings] if r["seen"] or not timings else timings)
         verdict = r["verdict"] + "".join(f"; {n}" for n in r["notes"])
         return "| " + " | ".join((r["row"], r["promise"], _counts(r["injected"]), seen, r["bar"], verdict)) + " |"
 

@@ -1,37 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Daemons that are a farm by a real etcd, each behind a relay of its own to it, with one receiver."""
+"""Daemons that are a farm by a real etcd, each at a port of its own of it, with one receiver."""
 import json
 import re
-import threading
-import time
 
 import chain
 import harness
+import level2
 import namespaces
 import own_etcd
 import store_reader
-from managing import RunControl
+from beam import CRATES, Beam
 
 
-class FarmNode(RunControl):
+class FarmNode(chain.Node):
     def __init__(self, farm, number):
-        self.farm, self.number, self.ports = farm, number, harness.Ports()
-        self.folder = farm.folder / f"node-{number}"
-        self.folder.mkdir(exist_ok=True)
+        super().__init__(farm, number, frames={"count": 4}, outbox={"memory": "32 MiB"}, farm={"etcd": [farm.etcd.urls[number]]})
         self.ledgers = self.folder / "ledgers"
-        super().__init__(self.folder / "control.sock")
-        self.relay = own_etcd.Relay(self.ports.receiver + 1, farm.etcd.port)
+        self.settings["run"] = {"control": str(self.path), "ledger": f"{self.ledgers}/"}
+        self.rules = namespaces.Rules(farm.network, None)
 
     def begin(self, **sections):
-        ports = self.ports
-        all_of_it = {"farm": {"etcd": [self.relay.url]}, "spool": {"folder": str(self.folder / "spool")}, "frames": {"count": 4},
-                     "run": {"node": self.number, "control": str(self.path), "ledger": f"{self.ledgers}/"}, "outbox": {"memory": "32 MiB"}}
-        all_of_it |= {name: {"bind": f"{harness.HOST}:{port}"} for name, port in (("udp", ports.udp), ("tcp", ports.tcp), ("monitor", ports.monitor))}
-        for name, keys in sections.items():
-            all_of_it[name] = all_of_it.get(name, {}) | keys
-        self.daemon = self.farm.keep(harness.Daemon(self.farm.write_config(f"node-{self.number}.toml", **all_of_it), ports, self.folder))
-        self.daemon.wait_to_say("ready for runs")
+        super().begin(**sections).daemon.ready("ready for runs")
         return self
+
+    def cut_off(self):
+        """Its connections to etcd stay open, and nothing goes through, as with a cable that is pulled."""
+        port = self.chain.etcd.port + self.number
+        self.rules.load(f"tcp dport {port} drop", f"tcp sport {port} drop", hook="input", priority="0")
+
+    def join_again(self):
+        self.rules.clear()
 
     def start(self, **order):
         return self.order("start", **order)
@@ -52,7 +50,7 @@ class FarmNode(RunControl):
 
 
 class Farm(chain.Chain):
-    crates, crate_lines = harness.Stage.crates, harness.Stage.crate_lines
+    crates, crate_lines = level2.readout(CRATES), CRATES
     input_host = receiver_host = harness.HOST
 
     def __init__(self, findings, nodes):
@@ -60,23 +58,21 @@ class Farm(chain.Chain):
             raise chain.Skipped("no etcd on this machine (Debian: etcd-server)")
         super().__init__(namespaces.Machines())
         self.findings, self.sent, self.beam, self.spill = findings, {}, None, 0
-        self.etcd = own_etcd.Etcd(self, harness.Ports().receiver)
+        self.etcd = own_etcd.Etcd(self, harness.Ports().udp, clients=8)
         self.nodes = [FarmNode(self, n + 1) for n in range(nodes)]
-
-    def __exit__(self, *reason):
-        if self.beam:
-            self.beam.end()
-        super().__exit__(*reason)
-        for node in self.nodes:
-            node.relay.end()
 
     def begin(self, *first):
         """etcd, the receiver and all nodes, which ask the addresses `first` before their etcd."""
         self.etcd.start()
         self.start_receiver()
         for node in self.nodes:
-            node.begin(farm={"etcd": [*first, node.relay.url]})
+            node.begin(farm={"etcd": [*first, self.etcd.urls[node.number]]})
         self.wait_for_members()
+
+    def begin_beam(self, pause):
+        """To every node, event by event in turn: spills of a second, and pauses, or without pauses."""
+        self.beam = Beam(self.crates, [node.ports.udp for node in self.nodes], port_count=harness.UDP_PORTS, events=100, rate=100, pause=pause)
+        self.ending.callback(self.beam.end)
 
     def wait_for_members(self, nodes=None):
         wanted = sorted(n.number for n in nodes or self.nodes)
@@ -112,7 +108,7 @@ class Farm(chain.Chain):
     def send(self, node, events):
         """A spill over UDP."""
         self.spill += 1
-        maker = harness.level2.EventMaker(self.crates, 100 * node.number)
+        maker = level2.EventMaker(self.crates, 100 * node.number)
         with harness.UdpSender(self.crates, harness.HOST, node.ports.udp, harness.UDP_PORTS, self.chunk_bytes, waiting=node.daemon.waiting) as sender:
             for number in range(1, events + 1):
                 self.sent[self.spill, number] = maker.fragments(self.spill, number)
@@ -133,35 +129,3 @@ class Farm(chain.Chain):
         self.findings.check(all(found[k].fragments == dict(enumerate(f)) for k, f in self.sent.items() if k in found), "bytes differ")
         self.findings.see("events stored", len(found))
         self.findings.see("missing", len(self.sent.keys() - found.keys()))
-
-
-class Beam(threading.Thread):
-    """To every node, event by event in turn: spills of a second, and pauses, or without pauses."""
-
-    def __init__(self, farm, pause, events=100):
-        super().__init__(daemon=True)
-        self.farm, self.pause, self.events, self.ended, self.spills = farm, pause, events, False, 0
-        farm.beam = self
-        self.start()
-
-    def run(self):
-        f = self.farm
-        makers = [harness.level2.EventMaker(f.crates, 9) for _ in f.nodes]
-        senders = [harness.UdpSender(f.crates, harness.HOST, n.ports.udp, harness.UDP_PORTS, f.chunk_bytes) for n in f.nodes]
-        while not self.ended:
-            self.spills += 1
-            for number in range(1, self.events + 1):
-                i = number % len(senders)
-                senders[i].event(self.spills, number, makers[i].fragments(self.spills, number))
-                time.sleep(1 / self.events)
-                if self.ended and not self.pause:
-                    break
-            for i, sender in enumerate(senders):
-                sender.end(self.spills, sum(n % len(senders) == i for n in range(1, self.events + 1)))
-            time.sleep(self.pause)
-        for sender in senders:
-            sender.close()
-
-    def end(self):
-        self.ended = True
-        self.join()

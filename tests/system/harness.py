@@ -212,7 +212,12 @@ class Daemon(Program):
     def get(self, path, raw=False):
         return http_get(self.host, self.ports.monitor, path, raw)
 
-    def ready(self):
+    def ready(self, text=None):
+        """`text`: by which it says so, where /readyz does not."""
+        if text:
+            self.wait_to_say(text)
+            return self
+
         def is_ready():
             if not self.running():
                 raise AssertionError(f"koto-l3d ended with {self.process.returncode}: {self.said()[-2000:]}")
@@ -263,6 +268,15 @@ def toml(value):
     return json.dumps(value)  # strings, numbers and lists of them look the same in both
 
 
+def merged(*all_of_them):
+    """Sections of configurations; the later ones come first."""
+    found = {}
+    for sections in all_of_them:
+        for name, keys in sections.items():
+            found[name] = found.get(name, {}) | keys if isinstance(keys, dict) else keys
+    return found
+
+
 def nonzero(counts):
     return {name: n for name, n in counts.items() if n}
 
@@ -290,10 +304,10 @@ class Stage:
     input_host = receiver_host = HOST
     receiver_space = None
 
-    def set_up_stage(self):
+    def set_up_stage(self, ports=None):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="koto-l3-system-"))
         self.store = self.folder / "store"
-        self.ports = Ports()
+        self.ports = ports or Ports()
         self.programs = []
 
     def stop_programs(self):
@@ -320,7 +334,7 @@ class Stage:
 
     def write_config(self, name="l3.toml", **sections):
         """A configuration for this test's ports; sections={"key": value} add to it or change it."""
-        all_of_it = {
+        all_of_it = merged({
             "run": {"number": 7, "node": 3, "ledger": str(self.folder / "daemon-ledger.json")},
             "readout": {"crates": self.crate_lines},
             "building": {"chunk_bytes": self.chunk_bytes},
@@ -328,19 +342,18 @@ class Stage:
             "tcp": {"bind": f"{self.input_host}:{self.ports.tcp}"},
             "frames": {"count": 16},  # room for a test's burst while this machine gives the daemon no processor
             # A start touches all that it plans for, which takes longer than the rest of it.
-            "compute": {"backend": "pool"}, "outbox": {"memory": "64 MiB"}, "spool": {"folder": str(self.folder / f"spool-{self.ports.tcp}")},
+            "compute": {"backend": "pool", "dumps": str(self.folder / "dumps")}, "outbox": {"memory": "64 MiB"}, "spool": {"folder": str(self.folder / f"spool-{self.ports.tcp}")},
             "forward": {"to": f"tcp://{self.receiver_host}:{self.ports.receiver}", "insecure": "on"},  # in namespaces it is not loopback
             "monitor": {"bind": f"{HOST}:{self.ports.monitor}"},
-        }
-        for section, keys in sections.items():
-            all_of_it.setdefault(section, {}).update(keys)
+        }, sections)
         path = self.folder / name
         path.write_text("".join(f"[{section}]\n" + "".join(f"{k} = {toml(v)}\n" for k, v in keys.items())
                                 for section, keys in all_of_it.items()))
         return path
 
-    def start_daemon(self, environment=None, **sections):
-        return self.keep(Daemon(self.write_config(**sections), self.ports, self.folder, environment)).ready()
+    def start_daemon(self, environment=None, ready=None, **sections):
+        """`ready`: by which text it says that it is."""
+        return self.keep(Daemon(self.write_config(**sections), self.ports, self.folder, environment)).ready(ready)
 
     def start_receiver(self, *more, store=None, listening=True, environment=None, through=()):
         """`through`: a program that starts it."""

@@ -30,7 +30,7 @@ def device(fault, environment=None, **settings):
     """Prepares a daemon whose device fails so."""
     def prepare(run):
         run.sections["environment"] = harness.failing(fault) | (environment or {})
-        run.sections["compute"] = {"verify_one_in": 1, "dumps": str(run.folder / "dumps")} | settings
+        run.sections["compute"] = {"verify_one_in": 1} | settings
     return prepare
 
 

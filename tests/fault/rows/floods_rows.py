@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """R18–19 and R21–22: floods of unwanted data, and peers that disconnect or send garbage. Peers without a valid key are those of
-tests/system/security.py; what a wrong receiver may claim is in send_window_test and in the protocol models."""
+tests/system/addresses.py; what a wrong receiver may claim is in send_window_test and in the protocol models."""
 import contextlib
 import json
 import socket

@@ -29,7 +29,7 @@ DISKS = ({"use": "overflow"}, {"use": "always"})
 def draw(run):
     """A configuration for this round."""
     (fault, compute), outbox, disk = run.random.choice(DEVICES), run.random.choice(OUTBOXES), run.random.choice(DISKS)
-    run.sections |= {"environment": harness.failing(fault), "compute": {**compute, "dumps": str(run.folder / "dumps")},
+    run.sections |= {"environment": harness.failing(fault), "compute": compute,
                      "outbox": {**SECTIONS["outbox"], **outbox}, "spool": disk}
     kind = fault.split(":")[0].replace("_", " ") or "no fault"
     run.findings.inject(f"rounds with {kind} of the device", 1)

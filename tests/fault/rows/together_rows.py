@@ -13,7 +13,7 @@ import level2
 import store_reader
 from selection_stage import SELECTION
 from table import Row
-from together import Beam, Farm, FarmNode
+from together import Farm, FarmNode
 
 LEASE = 10  # s
 NOBODY = "http://127.0.0.1:9"
@@ -139,7 +139,7 @@ def one_is_cut_off(f, findings, plan):
     f.begin()
     f.begin_run(1)
     cut = f.nodes[3]
-    cut.relay.held = True
+    cut.cut_off()
     findings.inject("nodes cut off from etcd", 1)
     begun = time.monotonic()
     f.refused(f.nodes[0].start(), "node 4 did not answer within 6 s")
@@ -155,7 +155,7 @@ def one_is_cut_off(f, findings, plan):
     f.order(0, 1, "start", "--without", "4")
     f.wait_for_run(2, f.nodes[:3])
     findings.check(cut.is_in(1), "the node that is cut off has left its run")
-    cut.relay.held = False
+    cut.join_again()
     f.wait_for_run(2)  # it follows
     f.wait_for_members()
     f.send(cut, 20)
@@ -166,7 +166,7 @@ def one_is_cut_off(f, findings, plan):
 def one_dies_in_between(f, findings, plan):
     f.begin()
     f.begin_run(1)
-    Beam(f, pause=0)  # so that the order waits for a pause
+    f.begin_beam(pause=0)  # so that the order waits for a pause
     harness.wait_until(lambda: f.nodes[0].daemon.status()["events"]["admitted"] > 0, "beam")
     time.sleep(1)
     status, body = f.nodes[0].start(number=2)
@@ -185,7 +185,7 @@ def one_dies_in_between(f, findings, plan):
     dead.begin()
     f.wait_for_run(1)  # that of the farm
     # The one that was asked dies: its order ends by itself.
-    Beam(f, pause=0)
+    f.begin_beam(pause=0)
     time.sleep(2)
     findings.equal("answer to a start", f.nodes[3].start(number=2)[0], 202)
     f.nodes[3].daemon.kill()
@@ -206,7 +206,7 @@ def at_a_border(f, findings, plan):
     """Starts at any moment of spills: no spill is of two runs."""
     f.begin()
     f.begin_run(1)
-    Beam(f, pause=2.5)
+    f.begin_beam(pause=2.5)
     run, chance = 1, random.Random(plan.seed)
     for _ in range(plan.pick(1, 6)):
         time.sleep(chance.uniform(0, 4))
@@ -214,8 +214,8 @@ def at_a_border(f, findings, plan):
         f.findings.equal("answer to a start", f.nodes[run % len(f.nodes)].start(number=run)[0], 202)
         f.wait_for_run(run)
         findings.inject("runs begun in the beam", 1)
-    last = f.beam.spills
-    harness.wait_until(lambda: f.beam.spills > last + 1, "a whole spill of the last run")
+    last = f.beam.spill
+    harness.wait_until(lambda: f.beam.spill > last + 1, "a whole spill of the last run")
     f.beam.end()
     time.sleep(1)
     for node in f.nodes:
@@ -227,7 +227,7 @@ def at_a_border(f, findings, plan):
             runs[event.spill].add(block.run)
             keys.add((event.spill, event.number))
     findings.none(f"spill {spill} is of runs {sorted(of)}" for spill, of in sorted(runs.items()) if len(of) != 1)
-    wanted = {(s, n) for s in range(1, f.beam.spills + 1) for n in range(1, f.beam.events + 1)}
+    wanted = {(s, n) for s in range(1, f.beam.spill + 1) for n in range(1, f.beam.events + 1)}
     findings.see("missing", len(wanted - keys))
     findings.equal("events stored", len(wanted - keys), 0)
     findings.see("spills", len(runs))
