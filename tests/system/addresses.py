@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Level 2, the page and the output link over IPv6, by number and by name, with and without keys. Which names the machine knows stands in a
+"""Who reaches whom. Level 2, the page and the output link over IPv6, by number and by name; keys on the output link, allow-lists on the inputs:
+only peers that are meant to send get in, and the data of the others go on meanwhile. Which names the machine knows stands in a
 file that only this process sees, in mounts of its own; without the right to make these, the names are skipped. And the receiver's place on a
-machine where the daemon, too, runs."""
+machine where the daemon, too, runs. Key files of no use are rows of mistakes.py."""
+import contextlib
 import json
 import pathlib
 import signal
@@ -12,6 +14,8 @@ import time
 import unittest
 
 import harness
+import level2
+import level2_sender
 import own_space
 from managing import ServiceManager
 
@@ -56,12 +60,12 @@ class SilentNameServers(Names):
         servers.write_text("nameserver 127.0.0.53\n")
         self.know(V4)
         self.see(servers, "/etc/resolv.conf")
-        receiver, config = self.start_receiver(), self.write_config(forward={"to": f"tcp://{NAME}:{self.ports.receiver}"})
-        manager = ServiceManager(self.folder)
-        daemon = self.keep(harness.Daemon(config, self.ports, self.folder, manager.environment)).ready()
-        daemon.wait_for(lambda s: "receiver_absent" not in s["state"]["degraded"], "the receiver")
+        manager, receiver = ServiceManager(self.folder), self.start_receiver()
+        daemon = self.start_daemon(manager.environment, forward={"to": f"tcp://{NAME}:{self.ports.receiver}"})
+        manager.wait_for("STATUS=run 7: receiving, 0 events", "the receiver")
         (self.folder / "hosts").write_text("")
         receiver.stop()
+        manager.wait_for("STATUS=run 7: receiving; warning: receiver_absent, 0 events", "the state")
         daemon.wait_to_say("no name server answers (/etc/resolv.conf: 127.0.0.53)")
         begun = time.monotonic()
         daemon.signal(signal.SIGTERM)
@@ -108,10 +112,8 @@ class OverIpv6(Names):
                 self.ports, self.store = harness.Ports(), self.folder / f"store-{len(list(self.folder.iterdir()))}"
                 receiver = self.start_receiver()
                 allow = {"allow": ["fe80::/10", "::/126", "127.0.0.0/8"]}
-                config = self.write_config(udp={"bind": f"{host}:{self.ports.udp}", **allow}, tcp={"bind": f"{host}:{self.ports.tcp}", **allow},
-                                           monitor={"bind": f"{host}:{self.ports.monitor}"})
-                daemon = self.keep(harness.Daemon(config, self.ports, self.folder))
-                daemon.wait_to_say("ready: run 7")
+                daemon = self.start_daemon(ready="ready: run 7", monitor={"bind": f"{host}:{self.ports.monitor}"},
+                                           udp={"bind": f"{host}:{self.ports.udp}", **allow}, tcp={"bind": f"{host}:{self.ports.tcp}", **allow})
                 sent = self.make_events(20, 1) | self.make_events(20, 2)
                 for spill, to in ((1, f"tcp://{host}:{self.ports.tcp}"), (2, f"udp://{host}:{self.ports.udp}+{harness.UDP_PORTS}")):
                     file = self.write_events({key: f for key, f in sent.items() if key[0] == spill}, f"{spill}.l2raw")
@@ -150,6 +152,88 @@ class ThePlaceOfTheReceiver(harness.SystemTest):
         self.send_events(self.udp_sender(daemon), sent)
         daemon.wait_for_stored(20)
         self.end_and_compare(daemon, receiver, sent)
+
+
+class OnTheOutputLink(harness.SystemTest):
+    def keys(self, own="daemon", receiver="receiver"):
+        return {"secret_key": str(self.folder / f"{own}.secret"), "receiver_key": str(self.folder / f"{receiver}.public")}
+
+    def send(self, daemon, events):
+        sent = self.make_events(events, seed=41)
+        self.send_events(self.udp_sender(daemon), sent)
+        daemon.wait_for(lambda s: s["events"]["admitted"] == events, "all events")
+        return sent
+
+    def be_unwanted(self, text, forward):
+        """A daemon runs, and says why the receiver does not take it."""
+        daemon = self.start_daemon(ready="info: ready: ", forward=forward, run={"drain_time_limit": "100 ms"})  # the spool's link may fail before
+        daemon.wait_to_say(text)
+        self.send(daemon, 3)
+        self.assertEqual(daemon.stop(), 0)
+
+    def end(self, receiver):
+        """Its ledger's datagrams."""
+        self.assertEqual(receiver.stop(), 0)
+        return json.loads((self.store / "ledger.json").read_text())["datagrams"]
+
+    def test_the_daemon_whose_key_is_listed_sends_and_the_others_say_why_they_do_not(self):
+        public = {}
+        for name in ("receiver", "daemon", "stranger"):
+            self.assertEqual(self.run_tool("keys", self.folder / name)[0], 0)
+            self.assertEqual((self.folder / f"{name}.secret").stat().st_mode & 0o777, 0o600)
+            public[name] = (self.folder / f"{name}.public").read_text().splitlines()[-1]  # without the remark
+        (self.folder / "allowed.keys").write_text(f"# who may send\n{public['receiver']} unused\n{public['daemon']} daemon\n")
+        locked = "--secret-key", self.folder / "receiver.secret", "--allow", self.folder / "allowed.keys"
+        receiver = self.start_receiver(*locked)
+        for text, forward in (("refuses daemons without a key", {}), ("does not know this daemon's key", self.keys("stranger")),
+                              ("forward.receiver_key is not its key", self.keys("daemon", "stranger"))):
+            with self.subTest(text):
+                self.be_unwanted(text, forward)
+        receiver.wait_to_say(public["stranger"])
+        datagrams = self.end(receiver)
+        self.assertGreaterEqual(datagrams["malformed"]["unknown_key"], 1)
+        self.assertGreaterEqual(datagrams["malformed"]["mechanism"] + datagrams["malformed"]["handshake"], 2)
+        self.assertEqual(datagrams["received"], 0)
+        receiver = self.start_receiver()
+        self.be_unwanted("uses no keys", self.keys())
+        self.assertEqual(self.end(receiver)["received"], 0)
+
+        receiver = self.start_receiver(*locked)
+        daemon = self.start_daemon(forward=self.keys())
+        sent = self.send(daemon, 40)
+        daemon.wait_for_stored(40)
+        self.stop_daemon(daemon)
+        self.assertEqual(harness.nonzero(self.end(receiver)["malformed"]), {})
+        self.assert_stored(sent)
+
+
+class OnTheInputs(harness.SystemTest):
+    def test_only_listed_machines_send(self):
+        """The others send data that are as good, but for the address that they come from."""
+        other, maker, strange = ("127.0.0.2", 0), level2.EventMaker(self.crates, 47), 0
+        receiver = self.start_receiver()
+        daemon = self.start_daemon(udp={"allow": [harness.HOST, "10.1.0.0/16"]}, tcp={"allow": ["127.0.0.0/31"]})
+        sender, sent = self.udp_sender(daemon), self.make_events(30)
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+            s.bind(other)
+            for (spill, number), fragments in sent.items():
+                for place, fragment in enumerate(maker.fragments(1, 1000 + number)):
+                    for datagram in level2_sender.datagrams(self.crates, 1, 1000 + number, place, fragment, self.chunk_bytes):
+                        s.sendto(datagram, (harness.HOST, self.ports.udp + strange % harness.UDP_PORTS))
+                        strange += 1
+                sender.event(spill, number, fragments)
+        sender.end(1, 30)
+        for _ in range(3):
+            with socket.create_connection((harness.HOST, self.ports.tcp), harness.PATIENCE, other) as s, contextlib.suppress(ConnectionError):
+                self.assertEqual(s.recv(1), b"")
+            strange += 1
+        stream = self.stream_sender(run=7).connect()
+        stream.wait_for_acknowledgement(stream.begin(2))
+        stream.wait_for_acknowledgement(stream.end(2, 0))
+        daemon.wait_for(lambda s: s["refused"]["source"] == strange, f"{strange} refused")
+        daemon.wait_for_stored(30)
+        ledger = self.end_and_compare(daemon, receiver, sent)
+        self.assertEqual(harness.nonzero(ledger["datagrams"]["malformed"]), {"source": strange})
 
 
 if __name__ == "__main__":

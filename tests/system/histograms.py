@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Histograms from end to end: a daemon counts the same of the same events however they are divided into frames, and the same as is
 counted here from the samples; the store holds them. What changed since a reference, and hot inputs, are
-rows of headlines.py."""
+rows of tests/fault/rows/headline_rows.py."""
 import json
 import math
 

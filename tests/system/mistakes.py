@@ -275,6 +275,17 @@ class WhatTheSystemRefuses(Mistakes):
             line = f"koto-l3 receive --out {out} --bind tcp://{harness.HOST}:{port}"
             self.assert_said(self.run_line(line), line, MISSING, text)
         self.assertEqual(receiver.stop(), 0)
+        for kind, port, key in ((socket.SOCK_DGRAM, self.ports.udp + 3, "udp.bind"), (socket.SOCK_STREAM, self.ports.tcp, "tcp.bind"),
+                                (socket.SOCK_STREAM, self.ports.monitor, "monitor.bind")):
+            with socket.socket(socket.AF_INET, kind) as s:
+                s.bind((harness.HOST, port))
+                if kind == socket.SOCK_STREAM:
+                    s.listen()
+                p = self.run_line(("koto-l3d", "--config", self.write_config()))
+                self.assertEqual(p.returncode, MISSING, p.stderr)
+                for text in (str(port), "in use", key):
+                    self.assertIn(text, p.stderr.splitlines()[-1])
+        self.stop_daemon(self.start_daemon())  # nothing is left behind that would hinder the next start
 
     def test_no_permission(self):
         (self.folder / "sent.l2raw").chmod(0)

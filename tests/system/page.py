@@ -27,10 +27,7 @@ class Page(InABrowser):
 
     def start_controlled(self):
         self.control = self.folder / "control.sock"
-        config = self.write_config(run={"control": str(self.control), "ledger": f"{self.folder}/ledgers/"})
-        daemon = self.keep(harness.Daemon(config, self.ports, self.folder))
-        daemon.wait_to_say("ready for runs")
-        return daemon
+        return self.start_daemon(ready="ready for runs", run={"control": str(self.control), "ledger": f"{self.folder}/ledgers/"})
 
     def test_a_run_is_green_counts_and_lives_on_over_the_daemons_restart(self):
         self.start_receiver()

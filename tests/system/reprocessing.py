@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """A store file decided and packed again: bit for bit what a daemon with that selection would have stored, on every executor and in another
-codec. A file that is made already stays. Damaged ones are those of selecting.py."""
+codec. A file that is made already stays. Damaged ones are those of selecting.py. And a batch on which a device failed is kept, and `koto-l3
+rerun` computes it again and compares; which faults of a device cost nothing is the row R12–14 of tests/fault."""
 import harness
 import store_reader
-from selection_stage import FAILED, SELECTION, Selecting
+from selection_stage import DEPLOY, FAILED, SELECTION, Selecting
 
 EVENTS = 40
 
@@ -43,11 +44,8 @@ class Reprocessing(Selecting):
         self.assertEqual(self.blocks(out / self.whole.name), self.blocks(self.whole))
 
         # The same bytes as those of a daemon that selects.
-        self.ports, self.store = harness.Ports(), self.folder / "selected"
-        self.finish(self.run_daemon(EVENTS, file=self.sent))
         again = store_reader.packed_events_of(out)
-        self.assertTrue(store_reader.packed_events_of(self.store) == again, "not the bytes of a daemon")
-        self.assert_summaries(self.select(self.sent), again)
+        self.assertTrue(self.judge(self.sent, EVENTS).packed == again, "not the bytes of a daemon")
 
         # A reprocessing of it keeps all.
         said = self.reprocess(out / self.whole.name, twice)
@@ -83,6 +81,27 @@ class Reprocessing(Selecting):
         self.assertEqual(code, FAILED)
         self.assertIn("was not made from this file with these settings", said)
         self.assertEqual((made.read_bytes(), made.stat().st_mtime_ns), before)
+
+
+class KeptBatches(Selecting):
+    def test_a_wrong_bit_is_found_again(self):
+        """The files of the selection may have gone since."""
+        selection = {key: self.write((DEPLOY / name).read_text(), name) for key, name in (("lines", "selection.toml"), ("detector", "detector.toml"))}
+        receiver = self.start_receiver()
+        daemon = self.start_daemon(harness.failing("wrong_bit:at=2"), frames={"events": 4, "count": 4},
+                                   selection={key: str(file) for key, file in selection.items()}, compute={"verify_one_in": 1})
+        self.run_replay(self.simulate(60))
+        daemon.wait_for(lambda s: s["engine"]["batches_dumped"] == 1, "a kept batch")
+        self.assertEqual((daemon.stop(), receiver.stop()), (0, 0))
+        for file in selection.values():
+            file.unlink()
+        for backend, texts in (("serial", (r"the stored output: spill 1, event \d+ differs in 1 of \d+ bytes",
+                                           r"the stored output: 1 of \d events differ from serial")),
+                               ("pool", (r"pool \(\d+ threads?\): the same as serial", "the stored output: 1 of "))):
+            code, said = self.run_tool("rerun", *(self.folder / "dumps").iterdir(), "--backend", backend)
+            self.assertEqual(code, FAILED, said)
+            for text in texts:
+                self.assertRegex(said, text)
 
 
 if __name__ == "__main__":

@@ -61,10 +61,7 @@ class Controlled(harness.SystemTest):
         self.control, self.answered = RunControl(self.socket), set()
 
     def start_controlled(self, run={}, **sections):
-        config = self.write_config(run={"control": str(self.socket), "ledger": f"{self.ledgers}/", **run}, **sections)
-        daemon = self.keep(harness.Daemon(config, self.ports, self.folder))
-        daemon.wait_to_say("ready for runs")
-        return daemon
+        return self.start_daemon(ready="ready for runs", run={"control": str(self.socket), "ledger": f"{self.ledgers}/", **run}, **sections)
 
     def ask(self, method, path, body=None):
         """(status, JSON or text); an answer that the OpenAPI file describes must be as it says."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What tests of the selection share: files that are simulated for it, the two programs that judge them, and what must agree."""
 import tomllib
+from typing import NamedTuple
 
 import harness
 import l2raw
@@ -31,6 +32,17 @@ vetoes = ["CBAR"]
 name = "second"
 prescale = 3
 """
+
+
+class Judged(NamedTuple):
+    """A file that a daemon has judged as `select` does."""
+    said: dict  # by select
+    daemon: harness.Daemon
+    metrics: dict
+    status: dict
+    ledger: dict
+    packed: dict  # the stored events, packed
+    verdict: dict  # of verify
 
 
 class Selecting(harness.SystemTest):
@@ -87,6 +99,24 @@ class Selecting(harness.SystemTest):
                 p.stop()
         return ledger
 
+    def judge(self, file, events, selection="built-in", spills=None, **more):
+        """What a daemon stores, counts and writes into its ledger is what `select` says, and `verify` agrees."""
+        record = ("--record",) if more.get("mode") == "record" else ()
+        said = self.select(file, selection, *record)
+        kept = said["total"]["kept"]
+        self.ports, self.store = harness.Ports(), self.folder / f"store-{len(self.programs)}"
+        daemon = self.run_daemon(events, selection, None if spills else file, spills, **more)
+        if "shadow" in more:
+            daemon.wait_for(lambda s: sum(s["shadow"]["events"].values()) == events, f"{events} events to be judged by the shadow menu")
+        metrics, status = self.assert_counted(said, daemon)
+        ledger = self.finish(daemon)
+        self.assertEqual((ledger["events"]["rejected"], ledger["events"]["forwarded"]), (events - kept, kept))
+        packed = store_reader.packed_events_of(self.store)
+        self.assert_summaries(said, packed)
+        code, verdict = self.verify(file, "--selection", selection, *record, "--ledger", daemon.ledger_file)
+        self.assertEqual((code, verdict["holds"], verdict["events"]["rejected"]), (0, True, events - kept), verdict)
+        return Judged(said, daemon, metrics, status, ledger, packed, verdict)
+
     def verify(self, file, *more, store=None):
         return self.ask_for_json("verify", file, store or self.store, *more)[:2]
 
@@ -132,7 +162,7 @@ class Selecting(harness.SystemTest):
         return counts
 
     def assert_counted(self, said, daemon):
-        """/metrics and /status have what `select` says."""
+        """/metrics and /status, which have what `select` says."""
         m, status = self.assert_metrics_conserved(daemon), daemon.status()
         total = said["total"]
         self.assertEqual(m['koto_l3_events_total{outcome="rejected"}'], total["events"] - total["kept"])
@@ -153,3 +183,4 @@ class Selecting(harness.SystemTest):
             self.assertEqual(m[f'koto_l3_line_prescale{{line="{name}"}}'], line["prescale"])
             self.assertEqual(mine["prescale"], line["prescale"])
             self.assertEqual(mine["refused"], {reason: n for (its, reason), n in refused.items() if its == name})
+        return m, status
