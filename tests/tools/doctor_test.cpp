@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/doctor/checks.hpp"
 
+#include <algorithm>
 #include <fstream>
+#include <map>
+#include <set>
 
 #include <gtest/gtest.h>
+#include <linux/ethtool.h>
 
 #include "tests/tools/temporary_folder.hpp"
 
@@ -15,7 +19,15 @@ namespace fs = std::filesystem;
 /// A machine of files, as a kernel shows them.
 class a_doctor : public ::testing::Test {
 protected:
-  a_doctor() { machine_.root = root_.path(); }
+  a_doctor() {
+    machine_.root = root_.path();
+    machine_.card = [this](const std::string&) { return card_; };
+    machine_.interfaces = [this](const std::string& bind) {
+      const auto names = machine_.names("sys/class/net");
+      return bind == "10.0.0.1" ? std::set<std::string>{"eth0"}
+                                : std::set<std::string>(names.begin(), names.end());
+    };
+  }
 
   void says(const std::string& file, const std::string& text) {
     const fs::path path = root_.path() / file;
@@ -39,6 +51,7 @@ protected:
 
   temporary_folder root_;
   host machine_;
+  card_state card_;
   daemon_settings settings_;
 };
 
@@ -96,24 +109,111 @@ TEST_F(a_doctor, sees_governors_and_pages_that_move_between_numa_nodes) {
   EXPECT_EQ(found("processors.numa").how, health::ok);
 }
 
-TEST_F(a_doctor, sees_cards_that_cut_datagrams_or_hold_few) {
-  settings_.udp.bind = "0.0.0.0";
-  says("sys/class/net/eth0/device/vendor", "0x8086");
-  says("sys/class/net/eth0/operstate", "up");
-  says("sys/class/net/eth0/mtu", "1500");
-  says("sys/class/net/lo/mtu", "65536");
-  machine_.rings = [](const std::string&) { return ring_sizes{512, 4096}; };
-  EXPECT_EQ(found("network.mtu.eth0").how, health::warning);
-  EXPECT_EQ(found("network.mtu.eth0").remedy, "ip link set dev eth0 mtu 9000");
-  EXPECT_EQ(found("network.ring.eth0").how, health::warning);
-  EXPECT_EQ(found("network.ring.eth0").remedy, "ethtool -G eth0 rx 4096");
+class a_doctor_of_cards : public a_doctor {
+protected:
+  a_doctor_of_cards() {
+    settings_.udp.bind = "0.0.0.0";
+    says("sys/class/net/eth0/device/vendor", "0x8086");
+    says("sys/class/net/eth0/operstate", "up");
+    says("sys/class/net/eth0/mtu", "1500");
+    says("sys/class/net/eth0/speed", "1000");
+    says("sys/class/net/lo/mtu", "65536");
+    says("proc/sys/net/core/netdev_max_backlog", "1000");
+    says("proc/sys/net/core/netdev_budget", "300");
+    says("proc/sys/net/core/busy_poll", "0");
+    says("proc/sys/net/core/busy_read", "0");
+    card_.ring = {512, 4096};
+    card_.queues = {2, 63};
+    card_.spread_by = RXH_IP_SRC | RXH_IP_DST;
+    card_.gathers = false;
+  }
+  void make_good() {
+    says("sys/class/net/eth0/mtu", "9000");
+    says("sys/class/net/eth0/speed", "40000");
+    card_.ring = {4096, 4096};
+    card_.queues = {8, 63};
+    card_.spread_by = RXH_IP_SRC | RXH_IP_DST | RXH_L4_B_0_1 | RXH_L4_B_2_3;
+    card_.gathers = true;
+  }
+};
+
+TEST_F(a_doctor_of_cards, names_each_setting_that_loses_packets_and_the_command_that_mends_it) {
+  const std::map<std::string, std::string> remedies{
+      {"network.mtu.eth0", "ip link set dev eth0 mtu 9000"},
+      {"network.ring.eth0", "ethtool -G eth0 rx 4096"},
+      {"network.queues.eth0", "ethtool -L eth0 combined 8"},
+      {"network.spread.eth0", "ethtool -N eth0 rx-flow-hash udp4 sdfn"},
+      {"network.gro.eth0", "ethtool -K eth0 gro on"}};
+  for (const auto& [what, remedy] : remedies) {
+    EXPECT_EQ(found(what).how, health::warning) << what;
+    EXPECT_EQ(found(what).remedy, remedy);
+  }
+  EXPECT_EQ(found("network.speed.eth0").text,
+            "eth0 runs at 1 Gb/s, less than the 4 Gb/s of forward.rate");
+  make_good();
+  for (const auto& [what, remedy] : remedies) EXPECT_EQ(found(what).how, health::ok) << what;
+  EXPECT_EQ(found("network.speed.eth0").text, "eth0 runs at 40 Gb/s");
+}
+
+TEST_F(a_doctor_of_cards, asks_for_no_more_queues_than_there_are_and_for_no_spreading_over_one) {
+  card_.queues = {2, 4};
+  EXPECT_EQ(found("network.queues.eth0").remedy, "ethtool -L eth0 combined 4");
+  card_.queues = {1, 63};
+  EXPECT_EQ(found("network.queues.eth0").how, health::warning);
+  EXPECT_EQ(found("network.spread.eth0").text, "not found");
+  card_ = {};
+  says("sys/class/net/eth0/speed", "-1");
+  for (const char* what : {"ring", "queues", "spread", "gro", "speed"})
+    EXPECT_EQ(found("network." + std::string(what) + ".eth0").text, "not found") << what;
+}
+
+TEST_F(a_doctor_of_cards, checks_the_kernel_for_fast_cards_only) {
+  EXPECT_EQ(found("network.netdev_budget").text, "not found");
+  make_good();
+  EXPECT_EQ(found("network.netdev_max_backlog").how, health::warning);
+  EXPECT_NE(found("network.netdev_budget").remedy.find("sysctl -w net.core.netdev_budget=600"),
+            std::string::npos);
+  EXPECT_NE(found("network.busy_poll").text.find("waits for the card's interrupts"),
+            std::string::npos);
+  says("proc/sys/net/core/busy_poll", "50");
+  EXPECT_NE(found("network.busy_poll").text.find("polls the card"), std::string::npos);
+  // The kernel settings that the package installs are enough.
+  std::ifstream installed(L3_SOURCE_DIR "/deploy/koto-l3d.sysctl");
+  for (std::string line; std::getline(installed, line);) {
+    if (!line.starts_with("net.")) continue;
+    const std::size_t equals = line.find(" = ");
+    std::string file = line.substr(0, equals);
+    std::ranges::replace(file, '.', '/');
+    says("proc/sys/" + file, line.substr(equals + 3));
+  }
+  for (const char* what :
+       {"network.netdev_max_backlog", "network.netdev_budget", "sockets.receive_buffer"})
+    EXPECT_EQ(found(what).how, health::ok) << what;
+}
+
+TEST_F(a_doctor_of_cards, looks_only_at_cards_where_data_arrive) {
   EXPECT_EQ(found("network.mtu.lo").text, "not found");
-  says("sys/class/net/eth0/mtu", "9000");
-  machine_.rings = [](const std::string&) { return ring_sizes{4096, 4096}; };
-  EXPECT_EQ(found("network.mtu.eth0").how, health::ok);
-  EXPECT_EQ(found("network.ring.eth0").how, health::ok);
+  says("sys/class/net/eth1/device/vendor", "0x8086");
+  says("sys/class/net/eth1/mtu", "1500");
+  EXPECT_EQ(found("network.mtu.eth1").how, health::warning) << "every address";
+  says("sys/class/net/eth1/operstate", "down");
+  EXPECT_EQ(found("network.mtu.eth1").text, "not found");
+  says("sys/class/net/eth1/operstate", "up");
+  settings_.udp.bind = "10.0.0.1";
+  EXPECT_EQ(found("network.mtu.eth0").how, health::warning);
+  EXPECT_EQ(found("network.mtu.eth1").text, "not found");
   settings_.udp.bind = "127.0.0.1";
   EXPECT_EQ(found("network.mtu.eth0").text, "not found");
+  EXPECT_EQ(found("network.cards").how, health::ok);
+  settings_.tcp.bind = "10.0.0.1";
+  EXPECT_EQ(found("network.ring.eth0").how, health::warning);
+  EXPECT_EQ(found("network.mtu.eth0").text, "not found") << "TCP needs no larger packets";
+}
+
+TEST_F(a_doctor_of_cards, finds_the_cards_below_a_bond) {
+  says("sys/class/net/bond0/lower_eth0/mtu", "1500");
+  machine_.interfaces = [](const std::string&) { return std::set<std::string>{"bond0"}; };
+  EXPECT_EQ(found("network.mtu.eth0").how, health::warning);
 }
 
 TEST_F(a_doctor, sees_ports_that_outgoing_connections_take) {

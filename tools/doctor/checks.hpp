@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,11 +16,17 @@
 
 namespace l3 {
 
-/// The machine that `koto-l3 doctor` checks: its files in proc and sys, and a few system calls.
-/// Tests replace both.
-struct ring_sizes {
-  std::uint32_t now = 0; ///< packets that the card buffers for the kernel
+struct setting_of_card {
+  std::uint32_t now = 0;
   std::uint32_t most = 0;
+};
+
+/// What the driver of a network card tells of receiving, as `ethtool` shows it.
+struct card_state {
+  std::optional<setting_of_card> ring;      ///< packets that the card buffers for the kernel
+  std::optional<setting_of_card> queues;    ///< each interrupts a processor of its own
+  std::optional<std::uint64_t> spread_by{}; ///< RXH_ bits: what chooses the queue of UDP over IPv4
+  std::optional<bool> gathers{};            ///< generic receive offload (GRO)
 };
 
 struct clock_state {
@@ -27,10 +34,13 @@ struct clock_state {
   double error = 0; ///< s; the kernel's bound on its error
 };
 
+/// The machine that `koto-l3 doctor` checks: its files in proc and sys, and a few system calls.
+/// Tests replace both.
 struct host {
   std::filesystem::path root = "/"; ///< contains proc and sys
   bool privileged = false;          ///< root, to whom user limits do not apply
-  std::function<std::optional<ring_sizes>(const std::string& card)> rings;
+  std::function<card_state(const std::string& card)> card;
+  std::function<std::set<std::string>(const std::string& bind)> interfaces; ///< interfaces_of()
   std::function<std::optional<clock_state>()> clock;
   std::function<std::string()> why_no_device; ///< empty: there is a device
 

@@ -15,20 +15,36 @@
 
 #include "transport/system/file_descriptor.hpp"
 #include "transport/system/input_file.hpp"
+#include "transport/system/network_cards.hpp"
 
 namespace l3 {
 namespace {
 
-std::optional<ring_sizes> rings_of(const std::string& card) {
+/// Asks the driver for one of the structs of linux/ethtool.h, which begins with the command.
+/// Returns nothing if the driver does not have it.
+template <class Struct>
+std::optional<Struct> ask(const std::string& card, std::uint32_t command, Struct answer = {}) {
   ifreq request{};
-  ethtool_ringparam rings{};
-  rings.cmd = ETHTOOL_GRINGPARAM;
+  answer.cmd = command;
   if (card.size() >= sizeof request.ifr_name) return std::nullopt;
   std::memcpy(request.ifr_name, card.c_str(), card.size() + 1);
-  request.ifr_data = reinterpret_cast<char*>(&rings);
+  request.ifr_data = reinterpret_cast<char*>(&answer);
   const file_descriptor s(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!s || ::ioctl(s.get(), SIOCETHTOOL, &request) != 0) return std::nullopt;
-  return ring_sizes{rings.rx_pending, rings.rx_max_pending};
+  return answer;
+}
+
+card_state state_of(const std::string& card) {
+  card_state state;
+  if (const auto r = ask<ethtool_ringparam>(card, ETHTOOL_GRINGPARAM))
+    state.ring = {r->rx_pending, r->rx_max_pending};
+  if (const auto c = ask<ethtool_channels>(card, ETHTOOL_GCHANNELS))
+    state.queues = {c->combined_count + c->rx_count, std::max(c->max_combined, c->max_rx)};
+  ethtool_rxnfc udp{};
+  udp.flow_type = UDP_V4_FLOW;
+  if (const auto h = ask(card, ETHTOOL_GRXFH, udp)) state.spread_by = h->data;
+  if (const auto g = ask<ethtool_value>(card, ETHTOOL_GGRO)) state.gathers = g->data != 0;
+  return state;
 }
 
 std::optional<clock_state> clock_of_this() {
@@ -70,7 +86,8 @@ std::vector<std::string> host::names(const std::string& folder) const {
 host this_host() {
   host h;
   h.privileged = ::geteuid() == 0;
-  h.rings = rings_of;
+  h.card = state_of;
+  h.interfaces = interfaces_of;
   h.clock = clock_of_this;
   return h;
 }
