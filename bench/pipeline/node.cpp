@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // `koto-l3-bench node`: what a node takes in. Sender, daemon and receiver run as separate programs
 // on this machine, with the built-in selection and the output paced like the real line. The UDP
-// rate is raised until the first event is lost. Beside it, in the same minutes, iperf3 with as many
-// threads over the same loopback. Each row has the processor time of each stage.
+// rate is raised until the first event is lost. Beside it, in the same minutes, over the same
+// loopback: iperf3 with as many threads, and the same sender into a bare loop of recvmmsg. Each row
+// has the processor time of each stage.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -19,7 +20,10 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "bench/harness/held_batch.hpp"
+#include "bench/harness/memory_block.hpp"
 #include "bench/harness/report.hpp"
+#include "bench/receive/bare_receiver.hpp"
 #include "tools/command_line.hpp"
 #include "tools/print.hpp"
 #include "tools/rehearsal/child_process.hpp"
@@ -35,28 +39,29 @@ constexpr double gigabyte = 1e9;
 constexpr double bits = 8; // per byte
 constexpr auto start_time_limit = 5s;
 constexpr auto run_time_limit = 20s;
+constexpr double first_rate = 0.3;  // GB/s over UDP
 constexpr double raise = 1.2;       // from one UDP rate to the next
 constexpr double sender_lags = 0.9; // of the rate asked for: the sender is the limit
 
-struct iperf3_result {
+struct limit_result {
   std::optional<double> rate; ///< received bytes per second
   std::string why_not;        ///< if there is no rate
 };
 
-/// The client's result; nothing if it could not connect or its output is invalid.
-std::optional<double> rate_in(const std::filesystem::path& output) {
+/// A number in a program's output; nothing if the output is invalid.
+std::optional<double> number_in(const std::filesystem::path& output, const char* pointer) {
   std::stringstream text;
   text << std::ifstream(output).rdbuf();
   json::error_code error;
   const auto said = json::parse(text.str(), error);
   if (error) return std::nullopt;
-  const auto* rate = said.find_pointer("/end/sum_received/bits_per_second", error);
-  return rate != nullptr && rate->is_number() ? std::optional(rate->to_number<double>() / bits)
-                                              : std::nullopt;
+  const auto* number = said.find_pointer(pointer, error);
+  return number != nullptr && number->is_number() ? std::optional(number->to_number<double>())
+                                                  : std::nullopt;
 }
 
 /// The rate of iperf3 over loopback on this machine, for some seconds. Its output is in `folder`.
-iperf3_result run_iperf3(const std::filesystem::path& folder, bool udp, std::uint32_t threads) {
+limit_result run_iperf3(const std::filesystem::path& folder, bool udp, std::uint32_t threads) {
   const auto program = find_program("iperf3");
   if (!program) return {{}, "iperf3 is not in PATH"};
   const std::string port = std::to_string(free_ports(1));
@@ -74,9 +79,34 @@ iperf3_result run_iperf3(const std::filesystem::path& folder, bool udp, std::uin
     child_process client(arguments, output);
     const auto code = client.wait(run_time_limit);
     if (!code) return {{}, "iperf3 did not end"};
-    if (const auto rate = rate_in(output); code == 0 && rate) return {rate, {}};
+    const auto rate = number_in(output, "/end/sum_received/bits_per_second");
+    if (code == 0 && rate) return {*rate / bits, {}};
   } while (server.running() && std::chrono::steady_clock::now() < deadline);
   return {{}, "iperf3 failed: see " + output.string()};
+}
+
+/// The rate of a bare loop to which the replay client sends as fast as it can. The output is in
+/// `folder`.
+limit_result run_bare_loop(const std::filesystem::path& data, const std::filesystem::path& folder,
+                           std::uint32_t loops, std::uint32_t threads) {
+  constexpr std::uint16_t ports = 8;
+  const std::uint16_t port = free_ports(ports);
+  const bench::memory_block memory(bench::bare_receiver::burst * bench::piece_bytes);
+  std::vector<std::byte*> slots;
+  for (std::size_t at = 0; at < memory.bytes().size(); at += bench::piece_bytes)
+    slots.push_back(memory.bytes().data() + at);
+  bench::bare_receiver receiver(port, ports, mebibytes(16), slots, bench::piece_bytes);
+  const auto output = folder / "bare.json";
+  child_process client({(program_folder() / "koto-l3").string(), "replay", data.string(), "--to",
+                        fmt::format("udp://127.0.0.1:{}+{}", port, ports), "--rate", "unlimited",
+                        "--loop", fmt::to_string(loops), "--threads", fmt::to_string(threads),
+                        "--json"},
+                       output);
+  const auto code = client.wait(run_time_limit);
+  receiver.stop();
+  const auto seconds = number_in(output, "/sending_seconds");
+  if (code != 0 || !seconds) return {{}, "replay failed: see " + output.string()};
+  return {static_cast<double>(receiver.bytes()) / *seconds, {}};
 }
 
 struct node_options {
@@ -86,7 +116,6 @@ struct node_options {
   std::uint32_t loops = 4;
   std::uint32_t threads = 1;
   std::vector<double> udp_rates{};      ///< GB/s; empty: rising until an event is lost
-  double first_rate = 0.3;              ///< GB/s
   std::optional<double> must_sustain{}; ///< GB/s
   bool as_json = false;
 };
@@ -110,12 +139,14 @@ public:
     data_ = folder_ / "spill.l2raw";
     simulate(options_.data, data_, folder_ / "simulate.log");
     for (const bool udp : {false, true}) {
-      const iperf3_result r = run_iperf3(folder_, udp, options_.threads);
+      const limit_result r = run_iperf3(folder_, udp, options_.threads);
       add({{"what", udp ? "iperf3, UDP" : "iperf3, TCP"}}, r.rate, r.why_not);
     }
+    const limit_result bare = run_bare_loop(data_, folder_, options_.loops, options_.threads);
+    add({{"what", "bare loop of recvmmsg"}}, bare.rate, bare.why_not);
     take(way_in::tcp, "unlimited");
     if (options_.udp_rates.empty()) {
-      double rate = options_.first_rate;
+      double rate = first_rate;
       while (udp(rate)) rate *= raise;
       if (sustained_ > 0) {
         constexpr double busy = 0.8;
@@ -229,7 +260,8 @@ private:
 void add_bench_node(command_line program, command_body& run) {
   auto o = std::make_shared<node_options>();
   const auto c = program.add_subcommand(
-      "node", "What a node takes in: sender, daemon and receiver together, beside iperf3");
+      "node", "What a node takes in: sender, daemon and receiver together, beside iperf3 and a "
+              "bare loop");
   c.footer("Losing events at a UDP rate is a result, not a failure, unless no events were lost at "
            "a higher rate, or the rate had to be sustained.");
   add_workload_options(c, o->data);

@@ -12,16 +12,16 @@
 namespace l3::bench {
 namespace {
 
-constexpr std::size_t burst = 64; // as in a receive thread
 constexpr int look_for_stop_ms = 20;
 
 } // namespace
 
-bare_receiver::bare_receiver(std::uint16_t ports, byte_size socket_buffer,
+bare_receiver::bare_receiver(std::uint16_t port, std::uint16_t ports, byte_size socket_buffer,
                              std::vector<std::byte*> slots, std::size_t slot_bytes)
     : slots_(std::move(slots)), slot_bytes_(slot_bytes) {
   for (std::uint16_t p = 0; p < ports; ++p) {
-    sockets_.emplace_back("127.0.0.1", std::uint16_t{0}, socket_buffer);
+    sockets_.emplace_back("127.0.0.1", static_cast<std::uint16_t>(port == 0 ? 0 : port + p),
+                          socket_buffer);
     ports_.push_back(sockets_.back().port());
   }
   thread_ = std::thread([this] { run(); });

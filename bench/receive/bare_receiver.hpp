@@ -16,9 +16,12 @@ namespace l3::bench {
 
 class bare_receiver {
 public:
-  /// `slots`: each has room for a payload of `slot_bytes`; at least as many as a call may fill.
-  bare_receiver(std::uint16_t ports, byte_size socket_buffer, std::vector<std::byte*> slots,
-                std::size_t slot_bytes);
+  static constexpr std::size_t burst = 64; ///< most datagrams of a call
+
+  /// `port`: the first one; 0: the system chooses each. `slots`: each has room for a payload of
+  /// `slot_bytes`; at least as many as a call may fill.
+  bare_receiver(std::uint16_t port, std::uint16_t ports, byte_size socket_buffer,
+                std::vector<std::byte*> slots, std::size_t slot_bytes);
   ~bare_receiver();
   bare_receiver(const bare_receiver&) = delete;
   bare_receiver& operator=(const bare_receiver&) = delete;

@@ -56,8 +56,6 @@ namespace json = boost::json;
 constexpr std::uint32_t batches_in_turn = 4;
 constexpr std::uint32_t events_per_batch = 64;
 constexpr double gigabyte = 1e9;
-/// A bare loop that reuses its memory has as many slots as a call may fill.
-constexpr std::size_t slots_of_a_call = 64;
 constexpr auto long_time = std::chrono::hours(1);
 constexpr auto age = std::chrono::milliseconds(5); // as in the default configuration
 
@@ -115,7 +113,7 @@ struct stand {
   void bare(receive_row& row, std::vector<std::byte*> slots) const {
     receive_row::run r;
     r.cpu = cpu_of_receiver([&] {
-      bare_receiver receiver(static_cast<std::uint16_t>(sent.ports.size()), socket_buffer,
+      bare_receiver receiver(0, static_cast<std::uint16_t>(sent.ports.size()), socket_buffer,
                              std::move(slots), piece_bytes);
       note(r, send(sent, receiver.ports(), row.wanted_rate));
       receiver.stop();
@@ -188,7 +186,7 @@ receive_report measure_receiving(const receive_options& o) {
     std::ranges::fill(batches.memory(b), std::byte{poison_byte});
   stand s{sent, o.events, o.socket_buffer, batches};
   const auto frames = s.slots(std::numeric_limits<std::size_t>::max());
-  const auto one_place = s.slots(slots_of_a_call);
+  const auto one_place = s.slots(bare_receiver::burst);
 
   receive_report report;
   report.events = o.events;
