@@ -335,7 +335,8 @@ const std::vector<key>& keys() {
           "building.parked_events", [](auto& s) -> auto& { return s.building.parked_events; }, 1,
           65536,
           "Events that may wait for late fragments outside the frames; when all places are in use, "
-          "the oldest such event ends as incomplete."),
+          "the oldest such event ends as incomplete if it is 100 ms old, otherwise the next "
+          "event."),
 
       address(
           "udp.bind", [](auto& s) -> auto& { return s.udp.bind; },

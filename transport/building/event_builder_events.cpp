@@ -7,6 +7,13 @@
 #include "transport/building/event_builder.hpp"
 
 namespace l3 {
+namespace {
+
+/// A full parking area keeps its events until they are this old. Under constant loss, an exchange
+/// for each incomplete event would copy more than half of the input.
+constexpr auto shortest_parking = std::chrono::milliseconds(100);
+
+} // namespace
 
 /// Ends events, and closes, empties and submits batches, until no work is due. The next datagram
 /// then finds all the room it may need: for an event, in a slot, to wait, in a spill table.
@@ -162,7 +169,8 @@ bool event_builder::make_room_for(const event_assembly& e) {
 }
 
 /// Moves one open event, or one half-read record, out of the batch. If the parking area is full,
-/// its oldest event becomes due. Returns false if connections are using all that is left.
+/// its oldest event becomes due, or this one if the oldest is young. Returns false if connections
+/// are using all that is left.
 bool event_builder::empty(batch_in_use& batch) {
   for (auto* stream : streams_) {
     if (stream->at_ != &batch || !stream->may_move()) continue;
@@ -172,8 +180,9 @@ bool event_builder::empty(batch_in_use& batch) {
   const auto handle = events_.oldest([&](const event_assembly& e) { return e.batch == &batch; });
   if (handle == event_assembly::none) return false;
   if (events_.parking_is_full()) {
-    const auto parked =
-        events_.oldest([](const event_assembly& e) { return e.place == event_place::parking; });
+    const auto parked = events_.oldest([this](const event_assembly& e) {
+      return e.place == event_place::parking && now_ - e.began_at >= shortest_parking;
+    });
     events_.queue(parked != event_assembly::none ? parked : handle);
   } else {
     events_.park(handle);

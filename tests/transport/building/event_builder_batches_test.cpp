@@ -54,7 +54,7 @@ TEST_F(a_batch, a_full_parking_area_gives_up_its_oldest_event) {
   for (std::uint32_t n = 1; n <= 6; ++n) {
     r.send(r.fragment({1, n}, 0));
     r.send(r.event({1, 100 + n}));
-    r.pass(5ms);
+    r.pass(100ms);
   }
   r.close_batch();
   EXPECT_EQ(r.counters.events_incomplete, 2U);
@@ -63,6 +63,17 @@ TEST_F(a_batch, a_full_parking_area_gives_up_its_oldest_event) {
   r.send(r.fragment({1, 6}, 1) + r.fragment({1, 6}, 2));
   r.end();
   EXPECT_TRUE(r.pool.received.contains({1, 6}));
+}
+
+TEST_F(a_batch, a_full_parking_area_exchanges_no_young_event) {
+  for (std::uint32_t n = 1; n <= 6; ++n) r.send(r.fragment({1, n}, 0) + r.event({1, 100 + n}));
+  r.pass(5ms);
+  r.close_batch();
+  EXPECT_EQ(r.counters.parked, r.options.parked);
+  EXPECT_EQ(r.counters.events_incomplete, 2U);
+  r.send(r.fragment({1, 1}, 1) + r.fragment({1, 1}, 2));
+  r.end();
+  EXPECT_TRUE(r.pool.received.contains({1, 1}));
 }
 
 TEST(batches, without_a_frame_events_are_counted_and_shed) {
@@ -198,7 +209,7 @@ TEST(batches, making_room_for_a_chunk_may_end_its_event) {
   r.builder.enter(early, r.now);
   (void)r.land({f[0]}, 0, early); // opens in the first batch
   r.send(r.event({1, 2}));
-  r.pass(6ms); // the first batch closes, the event is parked
+  r.pass(100ms); // the first batch closes, the event is parked
   r.send(r.fragment({1, 3}, 0)[0]);
   std::vector<std::unique_ptr<landing_ring>> others; // they take all slots of the second batch
   for (int i = 0; i < 40; ++i) {
