@@ -5,8 +5,12 @@
 
 #include <arpa/inet.h>
 #include <array>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <set>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -172,6 +176,86 @@ TEST(udp_receiver, a_flooded_port_does_not_starve_the_others) {
   }
   over = true;
   flood.join();
+}
+
+/// So many threads of this process, once they have named themselves.
+std::set<pid_t> udp_threads(std::size_t wanted) {
+  std::set<pid_t> all;
+  while (all.size() < wanted) {
+    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+      std::string name;
+      std::getline(std::ifstream(task.path() / "comm"), name);
+      if (name == "udp") all.insert(std::stoi(task.path().filename().string()));
+    }
+  }
+  return all;
+}
+
+/// Stops a thread of this process where it waits, as a debugger does, and lets it go on at the end.
+class stopped_thread {
+public:
+  explicit stopped_thread(pid_t thread) {
+    EXPECT_EQ(::pipe(go_on_.data()), 0);
+    struct sigaction how = {};
+    how.sa_handler = [](int) {
+      stops_ = true;
+      char word = 0;
+      while (::read(go_on_[0], &word, 1) != 1) {
+      }
+    };
+    ::sigaction(SIGUSR1, &how, &before_);
+    const auto file = "/proc/self/task/" + std::to_string(thread) + "/stat";
+    for (std::string stat; stat.find(") S ") == std::string::npos;)
+      std::getline(std::ifstream(file), stat);
+    EXPECT_EQ(::tgkill(::getpid(), thread, SIGUSR1), 0);
+    while (!stops_) std::this_thread::yield();
+  }
+  ~stopped_thread() {
+    stops_ = false;
+    EXPECT_EQ(::write(go_on_[1], "", 1), 1);
+    ::sigaction(SIGUSR1, &before_, nullptr);
+  }
+  stopped_thread(const stopped_thread&) = delete;
+  stopped_thread& operator=(const stopped_thread&) = delete;
+
+private:
+  static inline std::array<int, 2> go_on_{};
+  static inline std::atomic<bool> stops_ = false;
+  struct sigaction before_ = {};
+};
+
+TEST(udp_receiver, a_stopped_thread_holds_up_only_what_is_in_its_sockets) {
+  rig r(roomy());
+  udp_receiver one(loopback(1, 1), r.builder);
+  const auto earlier = udp_threads(1);
+  udp_receiver other(loopback(1, 1), r.builder);
+  auto its_thread = udp_threads(2);
+  std::erase_if(its_thread, [&](pid_t t) { return earlier.contains(t); });
+  ASSERT_EQ(its_thread.size(), 1U);
+  const auto wait_for_events = [&](std::uint32_t n) {
+    const auto limit = steady_clock::now() + 20s;
+    while (r.counters.events_admitted < n && steady_clock::now() < limit) std::this_thread::yield();
+    ASSERT_EQ(r.counters.events_admitted, n);
+  };
+  sender to_one(one.ports());
+  sender to_other(other.ports());
+  to_other.send(r.event({1, 1}));
+  wait_for_events(1);
+  {
+    const stopped_thread stopped(*its_thread.begin());
+    to_other.send(r.event({1, 2}));
+    const std::uint32_t events = 20 * r.options.batch_events; // more than all frames hold
+    for (std::uint32_t n = 3; n <= events; ++n) {
+      to_one.send(r.event({1, n}));
+      wait_for_events(n - 1);
+    }
+    EXPECT_GE(r.pool.submitted(), 19U) << "it holds no frame";
+  }
+  wait_for_events(20 * r.options.batch_events); // its own event too
+  one.stop();
+  other.stop();
+  EXPECT_EQ(r.outcomes.events_shed.sum(), 0U);
+  EXPECT_EQ(received(one) + received(other), to_one.sent + to_other.sent);
 }
 
 TEST(udp_receiver, what_the_socket_had_no_room_for_is_counted) {
