@@ -26,7 +26,6 @@ using boost::system::error_code;
 
 constexpr auto acknowledge_period = std::chrono::milliseconds(1);
 constexpr auto frame_wait = std::chrono::milliseconds(1);
-constexpr auto hello_time_limit = std::chrono::seconds(5);
 /// How long a refusal waits for the acknowledgements of the valid records before it: some ages of
 /// batch and block. Without a receiver they may not come for hours.
 constexpr auto acknowledge_time_limit = std::chrono::seconds(2);
@@ -47,8 +46,8 @@ std::string text_of(const readout& r) {
 tcp_connection::tcp_connection(asio::ip::tcp::socket socket, std::uint32_t run,
                                event_builder& builder, input_counters& input,
                                const safe_batches& safe)
-    : socket_(std::move(socket)), hello_limit_(socket_.get_executor()), run_(run),
-      builder_(builder), input_(input), safe_(safe), to_write_(socket_.get_executor()) {
+    : socket_(std::move(socket)), run_(run), builder_(builder), input_(input), safe_(safe),
+      to_write_(socket_.get_executor()) {
   error_code ignored;
   socket_.non_blocking(true, ignored);
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
@@ -75,13 +74,6 @@ void tcp_connection::start(std::function<void()> heard, std::function<void()> en
                  asio::bind_cancellation_slot(cancel_reading_.slot(), std::move(done)));
   asio::co_spawn(socket_.get_executor(), write_records(),
                  [self](const std::exception_ptr&) { self->close(); });
-
-  // A connection without a hello is closed.
-  hello_limit_.expires_after(hello_time_limit);
-  hello_limit_.async_wait([weak = weak_from_this()](const error_code& cancelled) {
-    if (const auto connection = weak.lock(); connection && !cancelled && connection->hello_ == 0)
-      connection->close();
-  });
 }
 
 void tcp_connection::refuse(std::string why) {

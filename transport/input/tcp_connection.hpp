@@ -114,7 +114,6 @@ private:
   [[nodiscard]] std::ptrdiff_t receive(std::byte* to, std::size_t bytes);
 
   boost::asio::ip::tcp::socket socket_;
-  boost::asio::steady_timer hello_limit_; ///< must end with the connection, which it keeps alive
   std::uint32_t run_;
   event_builder& builder_;
   input_counters& input_;

@@ -32,9 +32,6 @@ constexpr auto finish_time_limit = std::chrono::seconds(1);
 /// Memory of a connection besides its record: two coroutines, timers, pending acknowledgements.
 constexpr std::uint64_t connection_bytes = 16 << 10;
 
-/// Connections beyond the limit that are refused with a text; further ones are just closed.
-constexpr std::size_t max_refusals = 64;
-
 void listen_to(const tcp_settings& s, tcp::acceptor& acceptor) {
   error_code failed;
   const auto number = asio::ip::make_address(listening_address(s.bind), failed);
@@ -97,12 +94,10 @@ public:
     });
   }
   /// Tells the peer why it is refused, and closes.
-  void refuse(tcp::socket socket, std::size_t most_connections) {
-    asio::post(context_, [this, most_connections, s = std::move(socket)]() mutable {
-      forget_closed();
+  void refuse(tcp::socket socket) {
+    asio::post(context_, [this, s = std::move(socket)]() mutable {
       input_.refused.add(refused::connection_limit);
-      if (connections_.size() < most_connections)
-        hold(std::move(s)).refuse(std::string(no_place_left));
+      hold(std::move(s)).refuse(std::string(no_place_left));
     });
   }
 
@@ -230,8 +225,7 @@ private:
     if (!may_send(socket)) return first_.input().refused.add(refused::source);
     std::uint32_t connections = 0;
     for (const auto* t : threads_) connections += t->connections();
-    if (connections >= max_connections_)
-      return thread.refuse(std::move(socket), max_connections_ + max_refusals);
+    if (connections >= max_connections_) return thread.refuse(std::move(socket));
     thread.add();
     thread.take(std::move(socket));
   }
@@ -264,8 +258,7 @@ tcp_receiver::tcp_receiver(const tcp_settings& settings, std::uint32_t run, even
 tcp_receiver::~tcp_receiver() = default;
 
 std::uint64_t tcp_receiver::memory_plan(const tcp_settings& settings, const readout& crates) {
-  return std::uint64_t{settings.max_connections} * (max_event_body(crates) + connection_bytes) +
-         settings.threads * max_refusals * connection_bytes;
+  return std::uint64_t{settings.max_connections} * (max_event_body(crates) + connection_bytes);
 }
 
 void tcp_receiver::stop_reading() { server_->stop_reading(); }
