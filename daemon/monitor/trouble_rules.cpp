@@ -208,14 +208,14 @@ bool is_much_dropped(const ledger& before, const ledger& now) {
          (others != 0 && 4 * others >= rise(before.datagrams.received, now.datagrams.received));
 }
 
-/// "1320 fragments repeat event numbers of this run".
+/// "fragments repeat event numbers of this run: 1320".
 std::string sign_of(const dropped& d) {
   const cause c = cause_of(d.reason);
-  return fmt::format("{} {}{}", d.count, c.said,
-                     c.reason.empty() ? fmt::format(" ({})", d.reason) : "");
+  return fmt::format("{}{}: {}", c.said, c.reason.empty() ? fmt::format(" ({})", d.reason) : "",
+                     d.count);
 }
 
-/// "1320 fragments repeat …; likely cause: …".
+/// "fragments repeat …: 1320; likely cause: …".
 std::string text_of(const dropped& d, const snap& s) {
   const cause c = cause_of(d.reason);
   std::string text = fmt::format("{}; likely cause: {}", sign_of(d), c.why);

@@ -23,7 +23,7 @@ void line(std::string& out, fmt::format_string<Values...> format, Values&&... va
 void node_line(std::string& out, const node_report& n, bool udp) {
   out += fmt::format("  {:<28} {:9} events sent", n.to, n.events);
   if (udp) {
-    if (n.refused != 0) out += fmt::format(", {} datagrams not received", n.refused);
+    if (n.refused != 0) out += fmt::format(", datagrams not received: {}", n.refused);
   } else {
     out += fmt::format(", {} acknowledged", n.acknowledged);
     if (n.handed_on != 0) out += fmt::format(", {} handed on", n.handed_on);

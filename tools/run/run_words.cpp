@@ -97,7 +97,7 @@ std::string table_of(const json::object& status) {
     for (const json::value& n : farm.at("nodes").as_array()) line("", node_words(n));
   }
   const auto dropped = status.at("datagrams_without_run").to_number<std::uint64_t>();
-  if (dropped != 0) line("no run", fmt::format("{} datagrams dropped", dropped));
+  if (dropped != 0) line("no run", fmt::format("datagrams dropped: {}", dropped));
   return text;
 }
 

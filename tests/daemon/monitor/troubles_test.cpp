@@ -108,8 +108,8 @@ const row rows[] = {
     {"nothing_admitted",
      [](looks& l) { nothing_is_admitted(l, [](ledger& a) { a.fragments.duplicate += 900; }); },
      severity::critical, losing::now,
-     "data arrive, but no event is admitted: in this run, 1800 fragments repeat event numbers of "
-     "this run; likely cause: a sender was restarted or level 2 was reset"},
+     "data arrive, but no event is admitted: in this run, fragments repeat event numbers of "
+     "this run: 1800; likely cause: a sender was restarted or level 2 was reset"},
     {"nothing_admitted",
      [](looks& l) {
        nothing_is_admitted(l, [](ledger& a) {
@@ -118,11 +118,11 @@ const row rows[] = {
        });
      },
      severity::critical, losing::now,
-     "600 datagrams belong to a spill far from the current one; likely cause: level 2 was reset, "
+     "datagrams belong to a spill far from the current one: 600; likely cause: level 2 was reset, "
      "or "
      "the spill counter of crates is wrong; begin a new run (`koto-l3 run stop`, then `koto-l3 run "
-     "start`; without run control restart the daemon); other signs: 100 fragments came after their "
-     "events had ended"},
+     "start`; without run control restart the daemon); other signs: fragments came after their "
+     "events had ended: 100"},
     {"nothing_admitted",
      [](looks& l) {
        nothing_is_admitted(l, [](ledger& a) { a.datagrams.malformed["too_long"] += 1000; });
@@ -143,12 +143,12 @@ const row rows[] = {
      severity::critical, losing::now, "the sender sends for another run number"},
     {"nothing_admitted",
      [](looks& l) { nothing_is_admitted(l, [](ledger& a) { a.fragments.late += 500; }); },
-     severity::critical, losing::now, "1000 fragments came after their events had ended"},
+     severity::critical, losing::now, "fragments came after their events had ended: 1000"},
     {"nothing_admitted",
      [](looks& l) {
        nothing_is_admitted(l, [](ledger& a) { a.datagrams.malformed["too_short"] += 500; });
      },
-     severity::critical, losing::now, "1000 datagrams or records were refused (too_short)"},
+     severity::critical, losing::now, "datagrams or records were refused (too_short): 1000"},
     {"nothing_admitted", // the events of the other crates lack the refused fragments
      [](looks& l) {
        nothing_is_admitted(l, [](ledger& a) {
@@ -156,7 +156,7 @@ const row rows[] = {
          a.fragments.incomplete += 600;
        });
      },
-     severity::critical, losing::now, "900 datagrams name crates that the readout does not have"},
+     severity::critical, losing::now, "datagrams name crates that the readout does not have: 900"},
     {"events_incomplete", // the crate is late, and its fault does not count lost events yet
      [](looks& l) {
        lose(l, 300, 0);
@@ -206,7 +206,7 @@ const row rows[] = {
        lose(l, 10, 990);
        l.now.account.datagrams.kernel_drops += 100;
      },
-     severity::warning, losing::now, "100 datagrams were dropped by the kernel; likely cause"},
+     severity::warning, losing::now, "datagrams were dropped by the kernel: 100; likely cause"},
     {"events_incomplete", [](looks& l) { lose(l, 9, 991); }, severity::note, losing::now,
      "9 of 1000 events of this spill are lost"},
     {"events_incomplete",
@@ -245,12 +245,12 @@ const row rows[] = {
        l.now.account.datagrams.malformed["discriminator"] += 200;
        l.now.account.datagrams.malformed["too_short"] += 1;
      },
-     severity::warning, losing::no, "200 datagrams name crates that the readout does not have"},
+     severity::warning, losing::no, "datagrams name crates that the readout does not have: 200"},
     {"datagrams_refused", [](looks& l) { l.now.account.datagrams.malformed["source"] += 3; },
-     severity::note, losing::no, "3 datagrams or connections came from machines that may not send"},
+     severity::note, losing::no, "datagrams or connections came from machines that may not send: 3"},
     {"datagrams_refused",
      [](looks& l) { l.now.account.datagrams.malformed["stream_content"] += 1; }, severity::warning,
-     losing::no, "1 records do not fit the run or the readout"},
+     losing::no, "records do not fit the run or the readout: 1"},
     {"datagrams_refused",
      [](looks& l) { l.now.account.datagrams.malformed["connection_limit"] += 1; },
      severity::warning, losing::no, "or raise tcp.max_connections"},
