@@ -42,25 +42,22 @@ pulse_measurer::pulse_measurer(const loaded_selection& selection, const channel_
           columns_[c.column] = boards.of(place, slot)->column + c.channel;
 }
 
-bool pulse_measurer::measure(const packed_event_view& tables, const event_bytes& data,
-                             const pulse_target& to) {
-  const bool whole = decode_event(tables, data, boards_, {samples_, states_});
+bool pulse_measurer::measure(const packed_event_view& event, const pulse_target& to) {
+  const bool whole = decode_event(event, boards_, {samples_, states_});
   for (std::uint32_t c = 0; c < columns_.size(); ++c)
     to.state[c] =
         columns_[c] != channel_plan::none ? states_[columns_[c]] : plan_.initial_states()[c];
-  for_chosen_boards(tables, plan_,
-                    [&](std::uint32_t place, packed_board form, std::uint32_t at,
-                        const channel_plan::board& chosen) {
-                      std::span<const std::byte> features;
-                      if ((form.form & board_features) != 0) features = data(at, form.bytes);
-                      measure_board(place, form, features, chosen, to);
-                    });
+  for_chosen_boards(
+      event, plan_,
+      [&](std::uint32_t place, packed_board form, std::span<const std::byte> data,
+          const channel_plan::board& chosen) { measure_board(place, form, data, chosen, to); },
+      [](std::uint32_t) {});
   return whole;
 }
 
 /// The states of its channels are those of their samples.
 void pulse_measurer::measure_board(std::uint32_t place, packed_board form,
-                                   std::span<const std::byte> features,
+                                   std::span<const std::byte> data,
                                    const channel_plan::board& chosen, const pulse_target& to) {
   const std::uint32_t per_channel = plan_.length() / l2::waveform_samples;
   const std::uint32_t number = selection_.tables.first_board[place] + form.slot - l2::first_slot;
@@ -75,7 +72,7 @@ void pulse_measurer::measure_board(std::uint32_t place, packed_board form,
   const std::uint32_t first = columns_[chosen.channels[0].column] - chosen.channels[0].channel;
   if (states_[first] > L3_READ_NOT_KEPT) return; // all of the board are
   if ((form.form & board_features) != 0) {
-    rows = stored_pulses(form, features);
+    rows = stored_pulses(form, data);
     for (const auto& c : chosen.channels)
       for (std::uint32_t j = 0; j < per_channel; ++j)
         if (rows[c.channel * per_channel + j].flags != 0) to.state[c.column] = L3_READ_PRESENT;

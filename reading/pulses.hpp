@@ -37,10 +37,10 @@ public:
 
   /// Writes states and rows over those of clear_pulses(). Returns false if a chosen board is
   /// damaged.
-  bool measure(const packed_event_view& tables, const event_bytes& data, const pulse_target& to);
+  bool measure(const packed_event_view& event, const pulse_target& to);
 
 private:
-  void measure_board(std::uint32_t place, packed_board form, std::span<const std::byte> features,
+  void measure_board(std::uint32_t place, packed_board form, std::span<const std::byte> data,
                      const channel_plan::board& chosen, const pulse_target& to);
 
   const loaded_selection& selection_;

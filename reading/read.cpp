@@ -117,26 +117,40 @@ bool reads_all(const unit& u, std::uint64_t events, double boards) {
   return u.checked == unit::sum::right ? part >= most : boards >= few;
 }
 
+/// Fetches the chosen boards of the next event, and the tables of the one behind it.
+void look_ahead(payload_reader& in, const unit& u, const l3_read_range& range, std::uint64_t n,
+                std::uint64_t end, const channel_plan& plan) {
+  const auto event = [&](std::uint64_t place) {
+    return place < end ? in.event(u, index_in(u, range, place)) : nullptr;
+  };
+  if (const auto* const e = event(n + 2)) fetch(e->bytes().first(e->data_offset()));
+  if (const auto* const e = event(n + 1))
+    for_chosen_boards(
+        *e, plan, [](auto, auto, auto data, const auto&) { fetch(data); }, [](auto) {});
+}
+
 /// Reads waveforms of events i … j − 1 of the range, which are in one unit, and returns how many
 /// are damaged. read(place in the range, index in the unit) returns false for damage, clear(place)
 /// marks an event as damaged.
 template <class Read, class Clear>
 std::int64_t read_waveforms(payload_reader& in, const unit& u, const l3_read_range& range,
-                            std::uint64_t i, std::uint64_t j, double boards, const Read& read,
-                            const Clear& clear) {
+                            std::uint64_t i, std::uint64_t j, const channel_plan& plan,
+                            double boards, const Read& read, const Clear& clear) {
   const bool may_read = in.may_read(u);
   const bool all = may_read && reads_all(u, j - i, boards);
   if (all) in.begin(u);
   std::vector<std::uint32_t> damaged;
-  for (std::uint64_t n = i; may_read && n < j; ++n)
+  for (std::uint64_t n = i; may_read && n < j; ++n) {
+    if (!all && !u.spill) look_ahead(in, u, range, n, j, plan);
     if (const std::uint32_t index = index_in(u, range, n); !read(n, index))
       damaged.push_back(index);
+  }
   if (!may_read || (all && !in.load(u))) {
     for (std::uint64_t n = i; n < j; ++n) clear(n);
     return static_cast<std::int64_t>(j - i);
   }
   for (const std::uint32_t index : damaged)
-    if (in.place(u, index).bytes != 0) // else it is reported with its block
+    if (u.spill || in.has(u, index)) // else it is reported with its block
       in.from().report(u, "an event of this block is damaged", 1);
   return static_cast<std::int64_t>(damaged.size());
 }
@@ -198,7 +212,7 @@ std::int64_t l3_read_rows(const l3_reader* reader, l3_read_table table, const l3
                        row.in = &u;
                        std::int64_t damaged = 0;
                        for (; i < end; ++i) {
-                         if (reads) read_event(in, u, index_in(u, *range, i), row);
+                         if (reads) row = read_event(in, u, index_in(u, *range, i));
                          write_event(from, row, i, columns);
                          damaged += row.damaged ? 1 : 0;
                        }
@@ -224,7 +238,7 @@ std::int64_t l3_read_lists(const l3_reader* reader, l3_read_table table, const l
       if (rows.size() < part.count) rows.resize(part.count);
       for_units(from, part, threads,
                 [&](payload_reader& in, const unit& u, std::uint64_t i, std::uint64_t end) {
-                  for (; i < end; ++i) read_event(in, u, index_in(u, part, i), rows[i]);
+                  for (; i < end; ++i) rows[i] = read_event(in, u, index_in(u, part, i));
                   return 0;
                 });
       for (std::uint64_t i = 0; i < part.count; ++i) {
@@ -270,15 +284,13 @@ std::int64_t l3_read_samples(const l3_reader* reader, const l3_read_range* range
         std::ranges::fill(to(n).samples, std::uint16_t{0});
       };
       const auto read = [&](std::uint64_t n, std::uint32_t index) {
-        const event_place place = in.place(u, index);
-        if (u.spill) return decode_record(u, in.part(u, 0, u.bytes), crates, plan, to(n));
-        const auto tables = in.tables(u, index);
-        if (tables) return decode_event(*tables, {in, u, place.at}, plan, to(n));
+        if (u.spill) return decode_record(u, in.payload(u), crates, plan, to(n));
+        if (const auto* const event = in.event(u, index)) return decode_event(*event, plan, to(n));
         clear(n);
         return false;
       };
       const double boards = u.spill ? 1 : static_cast<double>(plan.boards()) / crates.boards();
-      const std::int64_t damaged = read_waveforms(in, u, *range, i, end, boards, read, clear);
+      const std::int64_t damaged = read_waveforms(in, u, *range, i, end, plan, boards, read, clear);
       std::atomic_thread_fence(std::memory_order_seq_cst); // of store_to::memory
       return damaged;
     };
@@ -312,12 +324,11 @@ std::int64_t l3_read_pulses(const l3_reader* reader, const l3_read_range* range,
       pulse_measurer by(*selection, plan, whole_boards.of(from, u));
       const auto read = [&](std::uint64_t n, std::uint32_t index) {
         clear(n);
-        const event_place place = in.place(u, index);
-        const auto tables = in.tables(u, index);
-        return tables && by.measure(*tables, {in, u, place.at}, to(n));
+        const auto* const event = in.event(u, index);
+        return event != nullptr && by.measure(*event, to(n));
       };
       const double boards = static_cast<double>(plan.boards()) / settings.crates().boards();
-      return read_waveforms(in, u, *range, i, end, boards, read, clear);
+      return read_waveforms(in, u, *range, i, end, plan, boards, read, clear);
     };
     return for_units(from, *range, threads, measure);
   });

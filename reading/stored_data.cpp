@@ -14,11 +14,11 @@
 #include "transport/store/event_view.hpp"
 #include "transport/system/input_file.hpp"
 
+#include <sys/mman.h>
+
 namespace l3::reading {
 
 namespace {
-
-constexpr std::size_t cache_line = 64;
 
 input_file open_regular(const std::filesystem::path& path) {
   input_file in = open_input(path);
@@ -182,8 +182,27 @@ const unit& stored_data::unit_of(std::uint64_t event) const {
   return *std::prev(std::ranges::upper_bound(units_, event, {}, &unit::first_event));
 }
 
-file_descriptor stored_data::opened(std::uint32_t file) const {
-  return open_regular(path_of(file)).file;
+file_mapping::file_mapping(int file, std::size_t length, const std::string& path) : size_(length) {
+  void* const at = ::mmap(nullptr, length, PROT_READ, MAP_SHARED, file, 0);
+  if (at == MAP_FAILED) throw std::system_error(last_error(), "cannot map " + path);
+  data_ = static_cast<const std::byte*>(at);
+}
+
+file_mapping::~file_mapping() { ::munmap(const_cast<std::byte*>(data_), size_); }
+
+std::span<const std::byte> stored_data::payload_of(const unit& u) const {
+  const block_source& f = files_[u.file];
+  const std::uint64_t end = u.offset + u.bytes;
+  const std::lock_guard lock(mapping_mutex_);
+  if (f.mapped < end) {
+    const std::string path = path_of(u.file);
+    const input_file in = open_regular(path);
+    if (in.bytes < end) return {};
+    if (f.mappings.empty() || f.mappings.back().size() < in.bytes)
+      f.mappings.emplace_back(in.file.get(), f.ended ? in.bytes : 2 * in.bytes, path);
+    f.mapped = in.bytes;
+  }
+  return {f.mappings.back().data() + u.offset, u.bytes};
 }
 
 std::string stored_data::path_of(std::uint32_t file) const {
@@ -207,7 +226,7 @@ std::uint32_t stored_data::settings_index(const session& s) const {
   for (const unit* const u : s.with_settings) {
     payload_reader in(*this);
     if (!in.load_quietly(*u)) continue;
-    const auto entries = in.part(*u, u->event_bytes, u->bytes - u->event_bytes);
+    const auto entries = in.payload(*u).subspan(u->event_bytes);
     const auto settings = entries.first(settings_length(entries));
     auto decoded = decode_settings(settings);
     if (!decoded) continue;
@@ -259,60 +278,36 @@ const damage& stored_data::damage_at(std::size_t row) const {
 
 // Payloads.
 
-std::vector<std::byte> stored_data::take_memory() const {
-  const std::lock_guard lock(memory_mutex_);
-  memory_.reserve(++readers_); // so that giving back cannot fail
-  if (memory_.empty()) return {};
-  auto last = std::move(memory_.back());
-  memory_.pop_back();
-  return last;
-}
-
-void stored_data::give_back(std::vector<std::byte> memory) const {
-  const std::lock_guard lock(memory_mutex_);
-  --readers_;
-  memory_.push_back(std::move(memory));
-}
-
-/// Returns false if the file ends before.
-bool payload_reader::read(const unit& u, std::uint32_t at, std::span<std::byte> to) {
-  if (file_number_ != u.file) {
-    file_ = from_.opened(u.file);
-    file_number_ = u.file;
+std::span<const std::byte> payload_reader::payload(const unit& u) {
+  if (unit_ != &u) {
+    payload_ = from_.payload_of(u);
+    unit_ = &u;
   }
-  const auto error = read_all(file_.get(), u.offset + at, to);
-  if (error && error != std::errc::result_out_of_range)
-    throw std::system_error(error, "cannot read " + from_.path_of(u.file));
-  return !error;
+  return payload_;
 }
 
 void payload_reader::begin(const unit& u) {
-  if (loaded_ == &u) return;
-  loaded_ = &u;
-  begun_ = true;
-  if (payload_.size() < u.bytes) payload_.resize(u.bytes);
-  filled_ = crc_ = 0;
-  places_.clear();
+  begun_ = &u;
+  summed_ = crc_ = 0;
 }
 
-/// Reads the unit that was begun up to this place, at least. Returns false if the file ends before.
-bool payload_reader::fill(const unit& u, std::uint32_t end) {
+/// Up to this place, at least.
+void payload_reader::sum(const unit& u, std::uint32_t end) {
   constexpr std::uint32_t step = 128U << 10; // a part of the second-level cache
-  while (filled_ < end) {
-    const auto part = std::span(payload_).subspan(filled_, std::min(u.bytes - filled_, step));
-    if (!read(u, filled_, part)) return false;
-    if (u.checked != unit::sum::right) crc_ = crc32c(part, crc_);
-    filled_ += static_cast<std::uint32_t>(part.size());
+  if (u.checked == unit::sum::right) return;
+  while (summed_ < end) {
+    const auto part = payload(u).subspan(summed_, std::min(u.bytes - summed_, step));
+    crc_ = crc32c(part, crc_);
+    summed_ += static_cast<std::uint32_t>(part.size());
   }
-  return true;
 }
 
 bool payload_reader::load_quietly(const unit& u) {
-  begin(u);
-  begun_ = false;
-  if (fill(u, u.bytes) && (u.checked == unit::sum::right || crc_ == u.crc)) return true;
-  loaded_ = nullptr;
-  return false;
+  if (begun_ != &u) begin(u);
+  begun_ = nullptr;
+  if (payload(u).size() != u.bytes) return false;
+  sum(u, u.bytes);
+  return u.checked == unit::sum::right || crc_ == u.crc;
 }
 
 bool payload_reader::load(const unit& u) {
@@ -322,81 +317,56 @@ bool payload_reader::load(const unit& u) {
   }
   const bool is_new = u.checked.exchange(unit::sum::wrong) != unit::sum::wrong;
   if (is_new || !from_.skips_damaged())
-    from_.report(u, "the checksum of this block is wrong", u.events);
+    from_.report(u,
+                 payload(u).empty() ? "the file ends within this block"
+                                    : "the checksum of this block is wrong",
+                 u.events);
   return false;
 }
 
-std::span<const std::byte> payload_reader::part(const unit& u, std::uint32_t at,
-                                                std::uint32_t bytes,
-                                                std::vector<std::byte>& buffer) {
-  if (loaded_ == &u) {
-    if (!fill(u, at + bytes)) return {};
-    return std::span<const std::byte>(payload_).subspan(at, bytes);
-  }
-  if (buffer.size() < bytes) buffer.resize(bytes);
-  const auto to = std::span(buffer).first(bytes);
-  return read(u, at, to) ? to : std::span<std::byte>();
+bool payload_reader::check(const unit& u) {
+  if (u.checked == unit::sum::right) return true;
+  return (u.checked == unit::sum::unknown || !from_.skips_damaged()) && load(u);
 }
 
-/// The bytes of the event that begins here, up to the end of its tables or a bit further; empty if
-/// none begins here. The first read takes as many as the event before needed.
-std::span<const std::byte> payload_reader::front(const unit& u, std::uint32_t at) {
-  const std::uint32_t left = u.event_bytes - at;
-  if (left < sizeof(packed_event)) return {};
-  const auto front = part(u, at, std::min(left, front_bytes_), front_);
-  if (front.empty()) return {};
-  const auto head = l3::load<packed_event>(front.data());
-  if (head.bytes < sizeof(packed_event) || head.bytes > left) return {};
-  const auto wanted = static_cast<std::uint32_t>(
-      std::min<std::size_t>(packed_event_view::data_offset(head), head.bytes));
-  front_bytes_ = wanted + 256; // events of a run have about the same tables
-  return wanted <= front.size() ? front.first(wanted) : part(u, at, wanted, front_);
+bool payload_reader::may_read(const unit& u) {
+  const bool is_known = u.checked != unit::sum::wrong && !payload(u).empty();
+  return (is_known && !from_.checks_all()) || check(u);
+}
+
+/// The event that begins here, whose length is within its unit; empty if there is none.
+static std::span<const std::byte> event_at(std::span<const std::byte> bytes) {
+  if (bytes.size() < sizeof(packed_event)) return {};
+  const auto length = l3::load<packed_event>(bytes.data()).bytes;
+  return length < sizeof(packed_event) || length > bytes.size() ? std::span<const std::byte>()
+                                                                : bytes.first(length);
 }
 
 void payload_reader::walk(const unit& u) {
   std::vector<event_place> places;
-  std::vector<std::byte> fronts;
-  std::vector<std::size_t> ends;
-  for (std::uint32_t at = 0; places.size() < u.events; at += places.back().bytes) {
-    const auto bytes = front(u, at);
-    if (bytes.empty()) break;
-    if (places.empty()) {
-      const std::size_t most = u.event_bytes / sizeof(packed_event);
-      places.reserve(std::min<std::size_t>(u.events, most));
-      fronts.reserve(std::min<std::size_t>(std::size_t{u.events} * front_bytes_, u.event_bytes));
-    }
-    places.push_back({at, l3::load<packed_event>(bytes.data()).bytes});
-    fronts.insert(fronts.end(), bytes.begin(), bytes.end());
-    ends.push_back(fronts.size());
+  auto left = payload(u).first(u.event_bytes);
+  places.reserve(std::min<std::size_t>(u.events, left.size() / sizeof(packed_event)));
+  while (places.size() < u.events) {
+    const auto event = event_at(left);
+    if (event.empty()) break;
+    fetch(event.first(std::min<std::size_t>(
+        event.size(), packed_event_view::data_offset(l3::load<packed_event>(event.data())))));
+    places.push_back({static_cast<std::uint32_t>(u.event_bytes - left.size()),
+                      static_cast<std::uint32_t>(event.size())});
+    left = left.subspan(event.size());
   }
-  const std::size_t there = places.size();
-  if (there != u.events || places.empty() ||
-      places.back().at + places.back().bytes != u.event_bytes)
-    from_.report(u, "this block has not the events that its header says", u.events - there);
-  if (from_.has_room(fronts.capacity() + there * sizeof u.tables[0])) {
-    u.fronts = std::move(fronts);
-    u.tables.reserve(there);
-    std::size_t begin = 0;
-    for (const std::size_t end : ends) {
-      const auto of_event = std::span<const std::byte>(u.fronts).subspan(begin, end - begin);
-      u.tables.push_back(packed_event_view::parse_tables(of_event, u.codec));
-      begin = end;
-    }
+  if ((places.size() != u.events || !left.empty()) && check(u))
+    from_.report(u, "this block has not the events that its header says", u.events - places.size());
+  if (from_.has_room(places.size() * sizeof u.views[0])) {
+    u.views.reserve(places.size());
+    for (const event_place& p : places)
+      u.views.push_back(
+          packed_event_view::parse_tables(payload(u).subspan(p.at, p.bytes), u.codec));
   }
   u.places = std::move(places);
 }
 
-event_place payload_reader::place(const unit& u, std::uint32_t index) {
-  if (u.spill) return {0, u.bytes};
-  if (is_begun(u)) {
-    while (places_.size() <= index) {
-      const std::uint32_t at = places_.empty() ? 0 : places_.back().at + places_.back().bytes;
-      const auto bytes = front(u, at);
-      if (bytes.empty()) return {};
-      places_.push_back({at, l3::load<packed_event>(bytes.data()).bytes});
-    }
-    return places_[index];
-  }
+bool payload_reader::has(const unit& u, std::uint32_t index) {
   if (!u.walked.load(std::memory_order_acquire)) {
     const std::lock_guard alone(u.walking);
     if (!u.walked.load(std::memory_order_relaxed)) {
@@ -404,20 +374,17 @@ event_place payload_reader::place(const unit& u, std::uint32_t index) {
       u.walked.store(true, std::memory_order_release);
     }
   }
-  return index < u.places.size() ? u.places[index] : event_place{};
+  return index < u.places.size();
 }
 
-std::optional<packed_event_view> payload_reader::tables(const unit& u, std::uint32_t index) {
-  const event_place of = place(u, index);
-  if (of.bytes == 0) return std::nullopt;
-  if (!is_begun(u) && !u.tables.empty()) {
-    // The next ones, which are probably wanted next, come from memory meanwhile.
-    if (index + 1 < u.tables.size() && u.tables[index + 1])
-      for (std::size_t at = 0; at < u.tables[index + 1]->bytes().size(); at += cache_line)
-        __builtin_prefetch(u.tables[index + 1]->bytes().data() + at);
-    return u.tables[index];
-  }
-  return packed_event_view::parse_tables(front(u, of.at), u.codec);
+const packed_event_view* payload_reader::event(const unit& u, std::uint32_t index) {
+  if (!has(u, index)) return nullptr;
+  const event_place of = u.places[index];
+  if (begun_ == &u) sum(u, of.at + of.bytes);
+  if (u.views.empty())
+    event_ = packed_event_view::parse_tables(payload(u).subspan(of.at, of.bytes), u.codec);
+  const auto& found = u.views.empty() ? event_ : u.views[index];
+  return found ? &*found : nullptr;
 }
 
 } // namespace l3::reading

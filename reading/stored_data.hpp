@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The index of a store, a spool, one of their files, or level-2 data: the place of every block or
-// record, and the sessions with their settings. It holds no payloads. Units are only added, so
-// numbers of events and addresses of units stay valid.
+// record, and the sessions with their settings. Files are mapped into memory, so payloads are read
+// in place. Units are only added, and mappings stay: numbers of events and addresses of units and
+// payloads remain valid.
 //
 // Const members may be called by several threads. What is read late (places of events in a block,
 // checksums, settings, damage) is guarded here.
@@ -32,7 +33,7 @@ namespace l3::reading {
 /// Where an event is in the payload of its unit.
 struct event_place {
   std::uint32_t at = 0;
-  std::uint32_t bytes = 0; ///< 0: it is not there
+  std::uint32_t bytes = 0;
 };
 
 /// A block, or an event record of level-2 data: bytes under one checksum.
@@ -51,10 +52,8 @@ struct unit {
   mutable std::mutex walking; ///< not once_flag: an exception cannot leave pthread_once here
   mutable std::atomic<bool> walked = false;
   mutable std::vector<event_place> places; ///< of the events that are there
-  /// The events' bytes up to the end of their tables, as long as there is room for them, and these
-  /// tables; nothing for a damaged event.
-  mutable std::vector<std::byte> fronts;
-  mutable std::vector<std::optional<packed_event_view>> tables;
+  /// Of these events, as long as there is room for them; nothing for a damaged event.
+  mutable std::vector<std::optional<packed_event_view>> views;
   enum class sum : std::uint8_t { unknown, right, wrong };
   mutable std::atomic<sum> checked = sum::unknown;
 };
@@ -82,6 +81,23 @@ struct damage {
   std::uint64_t events = 0;
 };
 
+/// A file that is mapped into memory to be read. It may grow meanwhile: the mapping is longer.
+class file_mapping {
+public:
+  /// Throws std::system_error.
+  file_mapping(int file, std::size_t length, const std::string& path);
+  ~file_mapping();
+  file_mapping(const file_mapping&) = delete;
+  file_mapping& operator=(const file_mapping&) = delete;
+
+  [[nodiscard]] const std::byte* data() const { return data_; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+private:
+  const std::byte* data_;
+  std::size_t size_;
+};
+
 class stored_data {
 public:
   /// Throws std::runtime_error.
@@ -101,20 +117,18 @@ public:
   [[nodiscard]] bool skips_damaged() const { return skip_damaged_; }
   [[nodiscard]] bool checks_all() const { return check_all_; }
 
-  [[nodiscard]] file_descriptor opened(std::uint32_t file) const;
+  /// The payload; empty if the file ends before. Throws std::runtime_error if it cannot be opened.
+  [[nodiscard]] std::span<const std::byte> payload_of(const unit& u) const;
   [[nodiscard]] std::string path_of(std::uint32_t file) const;
 
   /// Notes damage if it is to be skipped; else throws std::runtime_error.
   void report(damage found) const;
   void report(const unit& u, const char* what, std::uint64_t events) const;
-  /// Whether so many bytes more may be kept in memory: the tables of some 100 000 events.
+  /// Whether so many bytes more may be kept in memory: the views of some million events.
   [[nodiscard]] bool has_room(std::size_t bytes) const {
     constexpr std::size_t most = std::size_t{256} << 20;
     return kept_bytes_.fetch_add(bytes) + bytes <= most;
   }
-  /// Memory that was used before: new memory of the size of a block takes as long as to read one.
-  [[nodiscard]] std::vector<std::byte> take_memory() const;
-  void give_back(std::vector<std::byte> memory) const;
   [[nodiscard]] std::size_t damages() const;
   /// Stays at its address.
   [[nodiscard]] const damage& damage_at(std::size_t row) const;
@@ -124,8 +138,10 @@ private:
     std::optional<block_file_name> name; ///< in a folder
     std::optional<store_file> scan{};    ///< as long as blocks may come
     std::uint64_t seen_end = sizeof(store_file_header);
-    std::uint64_t damaged = 0; ///< places reported
-    bool ended = false;        ///< no more blocks come
+    std::uint64_t damaged = 0;                   ///< places reported
+    bool ended = false;                          ///< no more blocks come
+    mutable std::deque<file_mapping> mappings{}; ///< the last is the longest
+    mutable std::uint64_t mapped = 0;            ///< bytes of the file that can be read there
   };
 
   void add_files();
@@ -156,70 +172,56 @@ private:
   mutable std::deque<loaded_settings> settings_;
   mutable std::map<std::string, std::uint32_t> known_settings_; ///< by their bytes
   mutable std::atomic<std::size_t> kept_bytes_ = 0;
-  mutable std::mutex memory_mutex_;
-  mutable std::size_t readers_ = 0;
-  mutable std::vector<std::vector<std::byte>> memory_; ///< of readers that ended
+  mutable std::mutex mapping_mutex_;
   mutable std::mutex damage_mutex_;
   mutable std::deque<damage> damage_;
 };
 
+/// Fetches lines of memory before they are read: the processor does not wait for each in turn.
+inline void fetch(std::span<const std::byte> bytes) {
+  constexpr std::size_t cache_line = 64;
+  for (std::size_t at = 0; at < bytes.size(); at += cache_line)
+    __builtin_prefetch(bytes.data() + at);
+}
+
 /// Reads payloads, in one thread.
 class payload_reader {
 public:
-  explicit payload_reader(const stored_data& from) : from_(from), payload_(from.take_memory()) {}
-  ~payload_reader() { from_.give_back(std::move(payload_)); }
-  payload_reader(const payload_reader&) = delete;
-  payload_reader& operator=(const payload_reader&) = delete;
+  explicit payload_reader(const stored_data& from) : from_(from) {}
 
   [[nodiscard]] const stored_data& from() const { return from_; }
-  /// Until load(), parts of the unit are read with all bytes before them, which are not verified
-  /// yet. So they are in the processor's cache when they are decoded.
+  /// From here to load(), events of the unit are summed before they are given. So they are in the
+  /// processor's cache when they are decoded.
   void begin(const unit& u);
-  /// Reads the rest of the unit, and verifies its checksum the first time. Reports damage, and
+  /// Sums the rest of the unit, and verifies its checksum the first time. Reports damage, and
   /// returns false for it.
   [[nodiscard]] bool load(const unit& u);
   [[nodiscard]] bool load_quietly(const unit& u);
   /// Verifies the checksum, unless that is done.
-  [[nodiscard]] bool check(const unit& u) {
-    if (u.checked == unit::sum::right) return true;
-    return (u.checked == unit::sum::unknown || !from_.skips_damaged()) && load(u);
-  }
-  /// Whether the unit is not known to be damaged; verifies it if the reader is to check all.
-  [[nodiscard]] bool may_read(const unit& u) {
-    return (u.checked != unit::sum::wrong && !from_.checks_all()) || check(u);
-  }
-  /// Bytes of a payload, valid until the next call; empty if the file ends before.
-  [[nodiscard]] std::span<const std::byte> part(const unit& u, std::uint32_t at,
-                                                std::uint32_t bytes) {
-    return part(u, at, bytes, part_);
-  }
-  /// Reports a unit that has not the events that its header says, unless it was only begun.
-  [[nodiscard]] event_place place(const unit& u, std::uint32_t index);
-  /// The tables of event `index`, valid until the next call; nothing if they are damaged or not
-  /// there.
-  [[nodiscard]] std::optional<packed_event_view> tables(const unit& u, std::uint32_t index);
+  [[nodiscard]] bool check(const unit& u);
+  /// Whether the unit is there and not known to be damaged; verifies it if the reader is to check
+  /// all.
+  [[nodiscard]] bool may_read(const unit& u);
+  /// All bytes of a unit; empty if the file ends before.
+  [[nodiscard]] std::span<const std::byte> payload(const unit& u);
+  /// Whether the unit has an event `index`; reports it if it has not the events that its header
+  /// says.
+  [[nodiscard]] bool has(const unit& u, std::uint32_t index);
+  /// Event `index`, valid until the next call; null if it is damaged or not there. Its boards' data
+  /// were not checked.
+  [[nodiscard]] const packed_event_view* event(const unit& u, std::uint32_t index);
 
 private:
-  [[nodiscard]] bool is_begun(const unit& u) const { return begun_ && loaded_ == &u; }
-  [[nodiscard]] bool read(const unit& u, std::uint32_t at, std::span<std::byte> to);
-  [[nodiscard]] std::span<const std::byte>
-  part(const unit& u, std::uint32_t at, std::uint32_t bytes, std::vector<std::byte>& buffer);
-  [[nodiscard]] bool fill(const unit& u, std::uint32_t end);
+  void sum(const unit& u, std::uint32_t end);
   void walk(const unit& u);
-  [[nodiscard]] std::span<const std::byte> front(const unit& u, std::uint32_t at);
 
   const stored_data& from_;
-  std::optional<std::uint32_t> file_number_;
-  file_descriptor file_;
-  const unit* loaded_ = nullptr;
-  bool begun_ = false; ///< and not loaded: its events are found as they are read
-  std::vector<std::byte> payload_;
-  std::uint32_t filled_ = 0;        ///< bytes of it that were read
-  std::uint32_t crc_ = 0;           ///< of these
-  std::vector<event_place> places_; ///< of its first events
-  std::vector<std::byte> part_;
-  std::vector<std::byte> front_;
-  std::uint32_t front_bytes_ = 4096; ///< events of a run have about the same tables
+  const unit* unit_ = nullptr; ///< the last one
+  std::span<const std::byte> payload_;
+  const unit* begun_ = nullptr;
+  std::uint32_t summed_ = 0; ///< bytes of it
+  std::uint32_t crc_ = 0;    ///< of these
+  std::optional<packed_event_view> event_;
 };
 
 } // namespace l3::reading

@@ -197,45 +197,59 @@ const std::string* table_text(const stored_data& from, l3_read_table table, std:
 
 // Events.
 
-void read_event(payload_reader& in, const unit& u, std::uint32_t index, event_row& row) {
+event_row read_event(payload_reader& in, const unit& u, std::uint32_t index) {
+  event_row row;
   row.in = &u;
-  row.header = {};
-  row.spill = row.number = 0;
   row.damaged = true;
-  row.selected = false;
-  static_cast<void>(row.summary.read({}));
-  row.payload = {};
-  row.line_payloads.clear();
-  if (!in.may_read(u)) return;
-  const auto refuse = [&](const char* what) { in.from().report(u, what, 1); };
+  if (!in.may_read(u)) return row;
+  const auto refused = [&](const char* what) {
+    in.from().report(u, what, 1);
+    return row;
+  };
   if (u.spill) {
-    const auto body = in.part(u, 0, std::min<std::uint32_t>(u.bytes, sizeof(event_body)));
-    if (body.size() < sizeof(event_body)) return refuse("it ends within a record");
+    const auto body = in.payload(u);
+    if (body.size() < sizeof(event_body)) return refused("it ends within a record");
     row.spill = *u.spill;
     row.number = load<event_body>(body.data()).number;
     row.header.bytes = u.bytes;
     row.damaged = false;
-    return;
+    return row;
   }
-  const auto event = in.tables(u, index);
-  if (!event && in.place(u, index).bytes == 0) return; // reported with its block
-  if (!event) return refuse("an event of this block is damaged");
+  const auto* const event = in.event(u, index);
+  if (event == nullptr)
+    return in.has(u, index) ? refused("an event of this block is damaged") : row;
   row.header = event->header();
   row.spill = row.header.spill;
   row.number = row.header.number;
-  row.selected = !event->summary().empty();
-  if (row.selected && !row.summary.read(event->summary())) {
-    row.selected = false;
-    const auto version = load<packed_summary>(event->summary().data()).version;
-    return refuse(version == packed_summary{}.version
-                      ? "a summary of this block is damaged"
-                      : "a summary of this block has a version that this library does not know");
+  const auto bytes = event->summary();
+  const auto summary = summary_parts::find(bytes);
+  if (!bytes.empty() && !summary)
+    return refused(load<packed_summary>(bytes.data()).version == packed_summary{}.version
+                       ? "a summary of this block is damaged"
+                       : "a summary of this block has a version that this library does not know");
+  row.selected = summary.has_value();
+  if (summary) row.summary = *summary;
+  if (event->payload_lines() > 0) {
+    row.payload = event->payload();
+    row.view = *event;
   }
-  if (event->payload_lines() > 0) row.payload = event->payload();
-  for (std::uint32_t n = 0; n < event->payload_lines(); ++n)
-    row.line_payloads.push_back(event->payload_of_line(n));
   row.damaged = false;
+  return row;
 }
+
+namespace {
+
+template <class T>
+T row_of(std::span<const std::byte> rows, std::size_t n) {
+  return load<T>(rows.data() + n * sizeof(T));
+}
+
+template <class T>
+std::size_t rows_in(std::span<const std::byte> rows) {
+  return rows.size() / sizeof(T);
+}
+
+} // namespace
 
 void write_event(const stored_data& from, const event_row& event, std::size_t to,
                  void* const* columns) {
@@ -253,32 +267,37 @@ void write_event(const stored_data& from, const event_row& event, std::size_t to
                               h.vetoes, h.unknown, h.trigger, h.status, h.photons_found,
                               event.payload.asked, event.payload.control});
   columns += field_count<decision_fields>;
+  const std::size_t known = rows_in<std::int32_t>(event.summary.quantities);
   for (std::size_t q = 0; q < quantities; ++q)
     if (columns[q] != nullptr)
-      static_cast<std::int32_t*>(columns[q])[to] = event.summary.value(static_cast<quantity>(q));
+      static_cast<std::int32_t*>(columns[q])[to] =
+          q < known ? row_of<std::int32_t>(event.summary.quantities, q) : undefined_quantity;
 }
 
 std::size_t list_size(const event_row& event, l3_read_table table) {
-  return table == L3_READ_PHOTONS ? event.summary.photons.size()
-         : table == L3_READ_HITS  ? event.summary.hits.size()
-                                  : event.summary.lines.size();
+  return table == L3_READ_PHOTONS ? rows_in<photon_summary>(event.summary.photons)
+         : table == L3_READ_HITS  ? rows_in<veto_hit_summary>(event.summary.hits)
+                                  : rows_in<packed_line>(event.summary.lines);
 }
 
 void write_list(const event_row& event, l3_read_table table, std::size_t to, void* const* columns) {
-  const summary_view& s = event.summary;
-  if (table == L3_READ_PHOTONS)
-    for (const photon_summary& p : s.photons)
-      write_row<photon_fields>(columns, to++, {p.energy, p.time, p.x, p.y, p.crystals});
-  if (table == L3_READ_HITS)
-    for (const veto_hit_summary& h : s.hits)
-      write_row<hit_fields>(columns, to++, {h.energy, h.time, h.module, h.counter});
-  if (table != L3_READ_DECISIONS) return;
-  for (std::size_t n = 0; n < s.lines.size(); ++n) {
-    const packed_line_payload p =
-        n < event.line_payloads.size() ? event.line_payloads[n] : packed_line_payload{};
-    write_row<line_decision_fields>(columns, to++,
-                                    {s.lines[n].id, s.lines[n].prescale, s.reasons[n],
-                                     static_cast<std::uint8_t>(p.payload), p.control});
+  const summary_parts& s = event.summary;
+  for (std::size_t n = 0; n < list_size(event, table); ++n, ++to) {
+    if (table == L3_READ_PHOTONS) {
+      const auto p = row_of<photon_summary>(s.photons, n);
+      write_row<photon_fields>(columns, to, {p.energy, p.time, p.x, p.y, p.crystals});
+    } else if (table == L3_READ_HITS) {
+      const auto h = row_of<veto_hit_summary>(s.hits, n);
+      write_row<hit_fields>(columns, to, {h.energy, h.time, h.module, h.counter});
+    } else {
+      const auto line = row_of<packed_line>(s.lines, n);
+      const bool is_limited = event.view && n < event.view->payload_lines();
+      const auto p = is_limited ? event.view->payload_of_line(static_cast<std::uint32_t>(n))
+                                : packed_line_payload{};
+      write_row<line_decision_fields>(columns, to,
+                                      {line.id, line.prescale, row_of<std::uint8_t>(s.reasons, n),
+                                       static_cast<std::uint8_t>(p.payload), p.control});
+    }
   }
 }
 

@@ -33,13 +33,13 @@ struct event_row {
   std::uint32_t number = 0;
   bool damaged = false;
   bool selected = false;
-  summary_view summary{};
+  summary_parts summary{};
   packed_payload payload{};
-  std::vector<packed_line_payload> line_payloads{};
+  std::optional<packed_event_view> view{}; ///< if lines limit what is kept of the waveforms
 };
 
-/// Reads the row of event `index` of the unit, in the memory of an earlier one. Reports damage.
-void read_event(payload_reader& in, const unit& u, std::uint32_t index, event_row& row);
+/// Reads the row of event `index` of the unit. Reports damage.
+[[nodiscard]] event_row read_event(payload_reader& in, const unit& u, std::uint32_t index);
 
 void write_event(const stored_data& from, const event_row& event, std::size_t to,
                  void* const* columns);

@@ -72,6 +72,9 @@ bool decode(bool groups, bool wide, std::span<const std::byte> data,
          r.bits <= l2::payload_mask;
 }
 
+/// A multiple of the boards that the codecs decode in parallel: several crates.
+constexpr std::uint32_t most_together = 96;
+
 class event_decoder {
 public:
   event_decoder(const channel_plan& plan, const event_target& to,
@@ -91,29 +94,24 @@ public:
 
   /// A board that is not raw; consecutive ones whose data and channels follow each other are
   /// decoded together, which is faster.
-  void add(const channel_plan::board& b, packed_board form, std::uint32_t at) {
-    const bool in_place =
-        b.column != channel_plan::none && (form.form & ~(board_256_samples | board_strong)) == 0;
-    const bool goes_on = in_place && run_ != 0 && forms_[0].form == form.form && at == end_ &&
-                         b.column == boards_[0]->column + run_ * plan_.channels_per_board();
+  void add(const channel_plan::board& b, packed_board form, std::span<const std::byte> data) {
+    if (b.column == channel_plan::none || (form.form & ~(board_256_samples | board_strong)) != 0) {
+      finish_run();
+      if (!decode_beside(b, form, data)) set(b, L3_READ_DAMAGED);
+      return;
+    }
+    const bool goes_on = run_ != 0 && run_ < runs_.size() && runs_[0].form.form == form.form &&
+                         data.data() == end_of(run_ - 1) &&
+                         b.column == runs_[0].board->column + run_ * plan_.channels_per_board();
     if (!goes_on) finish_run();
-    boards_[run_] = &b;
-    forms_[run_] = form;
-    begins_[run_++] = at;
-    end_ = at + form.bytes;
-    if (!in_place || run_ == boards_.size()) finish_run();
+    runs_[run_++] = {&b, form, data.data()};
   }
 
   void finish_run() {
     const std::uint32_t n = std::exchange(run_, 0);
-    if (n > 1 && decode_in_place(0, n, end_)) return;
-    for (std::uint32_t i = 0; i < n; ++i) {
-      const bool in_place = boards_[i]->column != channel_plan::none &&
-                            (forms_[i].form & ~(board_256_samples | board_strong)) == 0;
-      const bool good = in_place ? decode_in_place(i, 1, begins_[i] + forms_[i].bytes)
-                                 : decode_beside(*boards_[i], forms_[i], begins_[i]);
-      if (!good) set(*boards_[i], L3_READ_DAMAGED);
-    }
+    if (n > 1 && decode_in_place(0, n)) return;
+    for (std::uint32_t i = 0; i < n; ++i)
+      if (!decode_in_place(i, 1)) set(*runs_[i].board, L3_READ_DAMAGED);
   }
 
   void take_packet(const channel_plan::board& b, std::span<const std::byte> packet, bool opaque) {
@@ -142,31 +140,35 @@ public:
     return whole_;
   }
 
-  const event_bytes* data = nullptr;
-
 private:
-  bool decode_in_place(std::uint32_t first, std::uint32_t n, std::uint32_t end) {
-    const auto bytes = (*data)(begins_[first], end - begins_[first]);
-    const auto samples = to_.samples.subspan(std::size_t{boards_[first]->column} * plan_.length(),
+  [[nodiscard]] const std::byte* end_of(std::uint32_t i) const {
+    return runs_[i].data + runs_[i].form.bytes;
+  }
+
+  bool decode_in_place(std::uint32_t first, std::uint32_t n) {
+    const board_in_place& b = runs_[first];
+    const std::span bytes(b.data, end_of(first + n - 1));
+    const auto samples = to_.samples.subspan(std::size_t{b.board->column} * plan_.length(),
                                              std::size_t{n} * l2::sample_words);
-    if (bytes.empty() ||
-        !decode(is_group(forms_[first]), plan_.is_wide(), bytes, samples, to_.where))
+    if (bytes.empty() || !decode(is_group(b.form), plan_.is_wide(), bytes, samples, to_.where))
       return false;
-    std::ranges::fill(to_.state.subspan(boards_[first]->column, n * plan_.channels_per_board()),
+    std::ranges::fill(to_.state.subspan(b.board->column, n * plan_.channels_per_board()),
                       std::uint8_t{L3_READ_PRESENT});
     in_place_ += n * plan_.channels_per_board();
     return true;
   }
 
-  bool decode_beside(const channel_plan::board& b, packed_board form, std::uint32_t at) {
-    auto bytes = (*data)(at, form.bytes);
+  bool decode_beside(const channel_plan::board& b, packed_board form,
+                     std::span<const std::byte> bytes) {
     if (!packed_event_view::is_board(kept_, form, bytes)) return false;
     const std::uint32_t records = records_of(form, bytes);
     bytes = bytes.subspan(bytes_before_samples(form));
+    const unsigned per_channel = l2::waveforms_per_board / plan_.channels_per_board();
+    if (b.channels.size() == 1 && !is_group(form))
+      return decode_channel(b.channels[0], records, bytes, per_channel);
     const auto kept = static_cast<std::size_t>(std::popcount(records));
     const auto samples = std::span(samples_).first(kept * l2::waveform_samples);
     if (kept != 0 && !decode(is_group(form), plan_.is_wide(), bytes, samples)) return false;
-    const unsigned per_channel = l2::waveforms_per_board / plan_.channels_per_board();
     for (const auto& c : b.channels) {
       const unsigned record = c.channel * per_channel;
       const bool here = (records >> record & 1) != 0;
@@ -179,46 +181,58 @@ private:
     return true;
   }
 
+  /// Decodes one channel alone, from the KOTO records of its board.
+  bool decode_channel(const channel_plan::chosen& c, std::uint32_t records,
+                      std::span<const std::byte> bytes, unsigned per_channel) {
+    const unsigned first = c.channel * per_channel;
+    const bool here = (records >> first & 1) != 0;
+    to_.state[c.column] = here ? L3_READ_PRESENT : L3_READ_NOT_KEPT;
+    if (!here) return true;
+    for (unsigned r = 0; r < first; ++r)
+      if ((records >> r & 1) != 0) bytes = bytes.subspan(koto_record_bytes(bytes));
+    std::size_t length = 0;
+    for (unsigned r = 0; r < per_channel; ++r) length += koto_record_bytes(bytes.subspan(length));
+    return decode(false, plan_.is_wide(), bytes.first(length),
+                  to_.samples.subspan(std::size_t{c.column} * plan_.length(), plan_.length()));
+  }
+
   const channel_plan& plan_;
   const event_target& to_;
   event_payload kept_;
   bool whole_ = true;
   std::uint32_t in_place_ = 0; ///< channels that were decoded in place
-  std::uint32_t run_ = 0;      ///< boards that are decoded together
-  std::uint32_t end_ = 0;      ///< of their data
-  std::array<const channel_plan::board*, l2::max_boards> boards_;
-  std::array<packed_board, l2::max_boards> forms_;
-  std::array<std::uint32_t, l2::max_boards> begins_;
+  struct board_in_place {
+    const channel_plan::board* board;
+    packed_board form;
+    const std::byte* data;
+  };
+  std::uint32_t run_ = 0; ///< boards that are decoded together
+  std::array<board_in_place, most_together> runs_;
   strong_samples samples_;
 };
 
 } // namespace
 
-bool decode_event(const packed_event_view& tables, const event_bytes& data,
-                  const channel_plan& plan, const event_target& to) {
-  event_decoder decoder(plan, to, tables.header().payload);
-  decoder.data = &data;
-  for (std::uint32_t i = 0; i < tables.fragments(); ++i) {
-    const packed_fragment f = tables.fragment(i);
-    if (f.form == fragment_form::raw && plan.wants(f.crate))
-      decoder.set_crate(f.crate, L3_READ_UNDECODABLE);
-  }
+bool decode_event(const packed_event_view& event, const channel_plan& plan,
+                  const event_target& to) {
+  event_decoder decoder(plan, to, event.header().payload);
   for_chosen_boards(
-      tables, plan,
-      [&](std::uint32_t, packed_board b, std::uint32_t at, const channel_plan::board& chosen) {
+      event, plan,
+      [&](std::uint32_t, packed_board b, std::span<const std::byte> data,
+          const channel_plan::board& chosen) {
         if (is_wide(b) != plan.is_wide()) {
           decoder.set(chosen, L3_READ_NO_CHANNEL); // the readout is another
         } else if ((b.form & board_raw) == 0) {
-          decoder.add(chosen, b, at);
+          decoder.add(chosen, b, data);
         } else {
-          const auto packet = data(at, b.bytes);
           constexpr std::size_t second_word = 2;
           const bool opaque =
-              packet.size() >= stored_header_bytes &&
-              (load_big<std::uint16_t>(packet.data() + second_word) & l2::compressed_bit) != 0;
-          decoder.take_packet(chosen, packet, opaque);
+              data.size() >= stored_header_bytes &&
+              (load_big<std::uint16_t>(data.data() + second_word) & l2::compressed_bit) != 0;
+          decoder.take_packet(chosen, data, opaque);
         }
-      });
+      },
+      [&](std::uint32_t place) { decoder.set_crate(place, L3_READ_UNDECODABLE); });
   return decoder.finish();
 }
 

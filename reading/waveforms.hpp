@@ -71,37 +71,27 @@ struct event_target {
   koto::store_to where = koto::store_to::caches;
 };
 
-/// The bytes of an event that begins here in its unit.
-struct event_bytes {
-  payload_reader& in;
-  const unit& of;
-  std::uint32_t begin;
-
-  /// Valid until the next call; empty if they are not there.
-  [[nodiscard]] std::span<const std::byte> operator()(std::uint32_t at, std::uint32_t n) const {
-    return in.part(of, begin + at, n);
-  }
-};
-
-/// Calls f(place of the crate, board, where its data begin in the event, its chosen channels) for
-/// the chosen boards of an event, in their order.
-template <class F>
-void for_chosen_boards(const packed_event_view& tables, const channel_plan& plan, const F& f) {
+/// Calls f(place of the crate, board, its data, its chosen channels) for the chosen boards of an
+/// event, in their order, and raw(place of the crate) for chosen crates that are stored raw.
+template <class F, class Raw>
+void for_chosen_boards(const packed_event_view& event, const channel_plan& plan, const F& f,
+                       const Raw& raw) {
   std::uint32_t left = plan.boards();
-  std::size_t at = tables.data_offset();
-  std::uint32_t board = 0;
-  for (std::uint32_t i = 0; i < tables.fragments() && left > 0; ++i) {
-    const packed_fragment fragment = tables.fragment(i);
-    if (fragment.form == fragment_form::raw) at += fragment.bytes;
-    const std::uint32_t end = board + fragment.boards;
-    if (!plan.wants(fragment.crate)) {
-      at += tables.bytes_of_boards(std::exchange(board, end), end);
-      continue;
-    }
+  std::size_t at = event.data_offset();
+  std::uint32_t board = 0; // whose data begin there
+  std::uint32_t end = 0;   // of the boards of a fragment
+  for (std::uint32_t i = 0; i < event.fragments() && left > 0; ++i) {
+    const packed_fragment fragment = event.fragment(i);
+    const std::uint32_t begin = std::exchange(end, end + fragment.boards);
+    const bool is_raw = fragment.form == fragment_form::raw;
+    if (is_raw) at += fragment.bytes;
+    if (!plan.wants(fragment.crate)) continue;
+    if (is_raw) raw(fragment.crate);
+    at += event.bytes_of_boards(std::exchange(board, begin), begin);
     for (; board < end; ++board) {
-      const packed_board b = tables.board(board);
+      const packed_board b = event.board(board);
       if (const auto* const chosen = plan.of(fragment.crate, b.slot)) {
-        f(fragment.crate, b, static_cast<std::uint32_t>(at), *chosen);
+        f(fragment.crate, b, event.bytes().subspan(at, b.bytes), *chosen);
         --left;
       }
       at += b.bytes;
@@ -109,9 +99,8 @@ void for_chosen_boards(const packed_event_view& tables, const channel_plan& plan
   }
 }
 
-/// `tables`: the event with its tables. Returns false if a chosen board is damaged.
-bool decode_event(const packed_event_view& tables, const event_bytes& data,
-                  const channel_plan& plan, const event_target& to);
+/// Returns false if a chosen board is damaged.
+bool decode_event(const packed_event_view& event, const channel_plan& plan, const event_target& to);
 
 /// An event of level-2 data: the body of its record. Returns false if it is damaged.
 bool decode_record(const unit& u, std::span<const std::byte> body, const readout& crates,

@@ -61,9 +61,8 @@ measured_pulses measure(const stored_data& data, std::uint32_t index, pulse_meas
   clear_pulses(target, rows, L3_READ_DAMAGED);
   payload_reader in(data);
   const unit& u = data.unit_of(0);
-  const std::uint32_t at = in.place(u, index).at;
-  const auto tables = in.tables(u, index);
-  EXPECT_TRUE(tables && by.measure(*tables, {in, u, at}, target));
+  const auto* const event = in.event(u, index);
+  EXPECT_TRUE(event != nullptr && by.measure(*event, target));
   return found;
 }
 

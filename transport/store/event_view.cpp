@@ -274,53 +274,49 @@ bool packed_event_view::data_well_formed() const {
   return are_zeros(bytes_.subspan(at));
 }
 
-namespace {
-
-/// Takes the rows at the front of `bytes`, which then begins after them.
-template <class Row>
-void take(std::span<const std::byte>& bytes, std::size_t count, std::vector<Row>& rows) {
-  rows.resize(count);
-  if (count != 0) std::memcpy(rows.data(), bytes.data(), count * sizeof(Row));
-  bytes = bytes.subspan(count * sizeof(Row));
-}
-
-} // namespace
-
-std::optional<summary_view> summary_view::parse(std::span<const std::byte> bytes) {
-  summary_view view;
-  return view.read(bytes) ? std::optional(std::move(view)) : std::nullopt;
-}
-
-bool summary_view::read(std::span<const std::byte> bytes) {
-  const auto clear = [this] {
-    head = {};
-    lines.clear();
-    photons.clear();
-    quantities.clear();
-    hits.clear();
-    reasons.clear();
-    return false;
-  };
-  if (bytes.size() < sizeof(packed_summary)) return clear();
-  head = load<packed_summary>(bytes.data());
-  const packed_summary h = head;
+std::optional<summary_parts> summary_parts::find(std::span<const std::byte> bytes) {
+  if (bytes.size() < sizeof(packed_summary)) return std::nullopt;
+  summary_parts s;
+  s.head = load<packed_summary>(bytes.data());
+  const packed_summary& h = s.head;
   const std::size_t wanted =
       sizeof(packed_summary) + h.lines * sizeof(packed_line) + h.photons * sizeof(photon_summary) +
       h.quantities * sizeof(std::int32_t) + h.hits * sizeof(veto_hit_summary) + h.lines;
   if (h.version != packed_summary{}.version || h.lines > max_lines ||
       h.photons > max_summary_photons || h.hits > max_summary_hits || bytes.size() < wanted)
-    return clear();
+    return std::nullopt;
   bytes = bytes.subspan(sizeof(packed_summary));
-  take(bytes, h.lines, lines);
-  take(bytes, h.photons, photons);
-  const auto of_quantities = bytes.first(h.quantities * sizeof(std::int32_t));
-  bytes = bytes.subspan(of_quantities.size());
-  auto known = of_quantities;
-  take(known, std::min<std::size_t>(h.quantities, l3::quantities), quantities);
-  take(bytes, h.hits, hits);
-  take(bytes, h.lines, reasons);
-  const auto is_zero = [](std::byte b) { return b == std::byte{0}; };
-  return std::ranges::all_of(bytes, is_zero) || clear();
+  const auto take = [&](std::size_t length) {
+    const auto part = bytes.first(length);
+    bytes = bytes.subspan(length);
+    return part;
+  };
+  s.lines = take(h.lines * sizeof(packed_line));
+  s.photons = take(h.photons * sizeof(photon_summary));
+  s.quantities = take(h.quantities * sizeof(std::int32_t));
+  s.hits = take(h.hits * sizeof(veto_hit_summary));
+  s.reasons = take(h.lines);
+  if (!are_zeros(bytes)) return std::nullopt;
+  s.quantities =
+      s.quantities.first(std::min(s.quantities.size(), l3::quantities * sizeof(std::int32_t)));
+  return s;
+}
+
+std::optional<summary_view> summary_view::parse(std::span<const std::byte> bytes) {
+  const auto parts = summary_parts::find(bytes);
+  if (!parts) return std::nullopt;
+  summary_view view;
+  view.head = parts->head;
+  const auto copy = [](std::span<const std::byte> from, auto& rows) {
+    rows.resize(from.size() / sizeof rows[0]);
+    if (!from.empty()) std::memcpy(rows.data(), from.data(), from.size());
+  };
+  copy(parts->lines, view.lines);
+  copy(parts->photons, view.photons);
+  copy(parts->quantities, view.quantities);
+  copy(parts->hits, view.hits);
+  copy(parts->reasons, view.reasons);
+  return view;
 }
 
 } // namespace l3

@@ -7,7 +7,8 @@
  * the same reader. No function prints, exits or throws. A function that fails returns -1 (or NULL),
  * and l3_read_error says why; what it has written to the caller's arrays is then undefined.
  *
- * A reader keeps up to 256 MB of what it has read: headers, tables and summaries of events.
+ * Files are mapped into memory. A file that is shortened while a program reads it, or that its disk
+ * cannot read, ends the program with the signal SIGBUS; a file that grows or is removed does not.
  *
  * Events are numbered from 0, in the order of the files and of the blocks in them. Numbers stay
  * valid when l3_read_refresh finds more. All values are the integers of docs/formats.md; each
