@@ -202,6 +202,10 @@ decode_result decode_groups(std::span<const std::byte> groups, shape of,
       break;
     }
     if (!raw) {
+      // Decoding takes longer than the lines of the samples need to come from memory.
+      constexpr std::uint32_t cache_line = 64;
+      for (std::uint32_t i = 0; i < group_samples; i += cache_line / sizeof *to)
+        __builtin_prefetch(to + i, 1);
       waiting[n].in = in;
       waiting[n].bytes = bytes;
       waiting[n].samples = to;
