@@ -49,17 +49,6 @@ std::vector<std::string> names_of_lines(std::span<const std::byte> settings) {
   return names;
 }
 
-/// Bit n: line n kept the event. The receiver has not checked the event, so any bits may be set.
-std::uint32_t lines_that_kept(std::span<const std::byte> event) {
-  const auto head = load<packed_event>(event.data());
-  const std::size_t summary =
-      packed_event_view::data_offset(head) - head.payload_bytes - head.summary_bytes;
-  if (head.summary_bytes < sizeof(packed_summary) ||
-      summary + sizeof(packed_summary) > event.size())
-    return 0;
-  return load<packed_summary>(event.data() + summary).kept_by;
-}
-
 /// A block of the same session with this payload, whose end are the settings, behind `front` bytes.
 zmq::message_t block_with(std::span<const std::byte> payload, std::size_t settings,
                           block_header header, std::size_t front = 0) {

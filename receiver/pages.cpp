@@ -21,13 +21,13 @@ main,section,footer{padding:0 max(1rem,calc((100vw - 80rem)/2));overflow-wrap:an
 table{border-collapse:collapse;background:var(--card);border-radius:.4rem}.wide{overflow-x:auto}.wide table{width:100%}.wide td,.wide th{white-space:nowrap}
 th,td{padding:.25rem .8rem;text-align:right}th:first-child{text-align:left}tr+tr{border-top:1px solid var(--line)}th[scope=col]{font-size:.875rem;color:var(--soft)}
 p.state{margin:0 calc(-1*max(1rem,calc((100vw - 80rem)/2)));padding:.8rem max(1rem,calc((100vw - 80rem)/2));color:#fff;background:var(--good);font-size:1.6rem;font-weight:600;line-height:1.25}
-p.state.degraded{background:var(--warn)}p.state.off{background:var(--bad)}tr.missing{background:var(--missing)}main.old :not(.state){filter:grayscale(1)}a,button{color:inherit}button{font:inherit}button[aria-pressed=true]{font-weight:600}
+p.state.degraded{background:var(--warn)}p.state.off{background:var(--bad)}tr.missing{background:var(--missing)}main.old :not(.state){filter:grayscale(1)}a,button,select{color:inherit}button,select{font:inherit}button[aria-pressed=true]{font-weight:600}
 </style></head><body><main><h1>koto-l3 receive</h1>
 )";
 
 // The content of main is requested repeatedly. Without an answer it stays and is marked as old.
 constexpr std::string_view tail =
-    R"(</main><section id="event" hidden><h2>One of the latest stored events</h2><p><button aria-pressed="false">freeze</button></p><div></div></section><footer><p><a href="/metrics">metrics</a> · <a href="/status">status</a> · <a href="/healthz">health</a> · <a href="/readyz">readiness</a> · <a href="/runbook">runbook</a></p></footer><script>
+    R"(</main><section id="event" hidden><h2>Latest stored events</h2><p><label>kept by <select name="line"></select></label> <label>from <select name="node"></select></label> <button aria-pressed="false">freeze</button> <small></small></p><div></div></section><footer><p><a href="/metrics">metrics</a> · <a href="/status">status</a> · <a href="/healthz">health</a> · <a href="/readyz">readiness</a> · <a href="/runbook">runbook</a></p></footer><script>
 "use strict";
 let answered = performance.now();
 async function look() {
@@ -51,21 +51,33 @@ async function look() {
 }
 setInterval(look, 1000);
 
-// /event.js draws it; it stays while the user looks at a waveform.
-const event = document.getElementById("event"), freeze = event.querySelector("button"), drawing = event.querySelector("div");
+// The latest stored event of the chosen line and node. /event.js draws it; it stays while the user looks at a waveform.
+const section = document.getElementById("event"), [line, node, freeze, told, drawing] = ["[name=line]", "[name=node]", "button", "small", "div"].map(e => section.querySelector(e));
+const get = async page => (await fetch(page, {cache: "no-store", signal: AbortSignal.timeout(3000)})).json();
 let frozen = false;
 const setFrozen = yes => freeze.setAttribute("aria-pressed", frozen = yes);
+function offer(select, any, values, text = value => value) {
+  const now = select.value, all = [...new Set([...values, now])].filter(value => value !== "").sort((a, b) => a.localeCompare(b, "en", {numeric: true}));
+  select.replaceChildren(new Option(any, ""), ...all.map(value => new Option(text(value), value)));
+  select.value = now;
+}
 async function draw() {
   if (document.hidden || frozen) return;
   try {
-    const data = await (await fetch("/event", {cache: "no-store", signal: AbortSignal.timeout(3000)})).json();
-    if (!data) return;
+    const list = await get("/events");
+    offer(line, "any line", list.flatMap(e => e.lines));
+    offer(node, "any node", list.map(e => String(e.node)), value => "node " + value);
+    const one = list.find(e => (!line.value || e.lines.includes(line.value)) && (!node.value || String(e.node) === node.value));
+    told.textContent = one || !list.length ? "" : "none of the latest events";
+    const data = one && await get(one.page);
+    if (!data || data.run !== one.run || data.spill !== one.spill || data.event !== one.event) return; // another event has its place
     const {showEvent} = await import("/event.js");
-    event.hidden = false;
+    section.hidden = false;
     showEvent(drawing, data);
   } catch { /* the state says that the receiver does not answer */ }
 }
 freeze.onclick = () => setFrozen(!frozen);
+line.onchange = node.onchange = () => { setFrozen(false); draw(); };
 drawing.addEventListener("choose", () => setFrozen(true));
 draw();
 setInterval(draw, 6000);

@@ -17,7 +17,7 @@
 #include "daemon/compute/line_counts.hpp"
 #include "daemon/compute/shadow_menu.hpp"
 #include "daemon/compute/shedding.hpp"
-#include "daemon/monitor/kept_events.hpp"
+#include "selection/display/kept_events.hpp"
 #include "selection/engine/engine.hpp"
 #include "transport/accounting/counters.hpp"
 #include "transport/accounting/latency_distribution.hpp"

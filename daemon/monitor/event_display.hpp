@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/monitor/kept_events.hpp"
 #include "monitor/http_server.hpp"
+#include "selection/display/kept_events.hpp"
 #include "selection/trigger/load_selection.hpp"
 
 namespace l3 {
@@ -19,10 +19,6 @@ public:
   /// `by`: the selection that decides, or one without lines.
   event_display(loaded_selection by, std::uint32_t run, const kept_events& kept)
       : by_(std::move(by)), run_(run), kept_(kept) {}
-
-  /// JSON of the copies, the latest first: `page`, the path of the event, `spill`, `event`, and
-  /// `lines` that kept it.
-  [[nodiscard]] std::string list_json() const;
 
   /// /detector, /events (the list), and /event/0 to /event/15.
   [[nodiscard]] static std::vector<std::string> paths();

@@ -271,7 +271,9 @@ class Event(InABrowser, selection_stage.Selecting):
     def page_of_the_receiver_shows_one(self):
         receiver = next(p for p in self.programs if "monitoring on" in p.said() and "storing in" in p.said())
         here = re.search(r"monitoring on (http://\S+)", receiver.said())[1]
-        one = json.loads(harness.http_get(harness.HOST, int(here.split(":")[-1].strip("/")), "/event")[1])
+        get = lambda path: json.loads(harness.http_get(harness.HOST, int(here.split(":")[-1].strip("/")), path)[1])
+        listed = get("/events")
+        one, node = get(listed[0]["page"]), listed[0]["node"]
         drawn = self.folder / "stored.html"
         self.assertEqual(self.run_tool("inspect", self.store, "--event", f"{one['spill']}/{one['event']}", "--html", drawn)[0], 0)
         self.assertEqual(json.loads(re.search(r'id="data">(.*?)</script>', drawn.read_text(), re.S)[1]), one)
@@ -279,6 +281,11 @@ class Event(InABrowser, selection_stage.Selecting):
         harness.wait_until(lambda: self.browser.run("return !document.getElementById('event').hidden"), "an event on the receiver's page")
         self.wait_inside("all('.title')[0].innerText", f"spill {one['spill']}, event {one['event']} ")
         self.assert_readable("receiver-event")
+        chosen = next(name for e in listed for name in e["lines"] if name not in listed[0]["lines"])
+        other = next(e for e in listed if chosen in e["lines"])
+        choose = "{ const s = document.querySelector('#event [name=%s]'); s.value = '%s'; s.dispatchEvent(new Event('change')); }"
+        self.browser.run(choose % ("line", chosen) + choose % ("node", node))
+        self.wait_inside("all('.title')[0].innerText", f"spill {other['spill']}, event {other['event']} ")
         self.browser.run(self.INSIDE + "all('.pulses button')[1].click()")
         self.assertEqual(self.browser.run("return document.querySelector('#event button').ariaPressed"), "true")
         self.assert_quiet()

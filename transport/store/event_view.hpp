@@ -156,6 +156,10 @@ void fill_absent_words(const packed_event_view& event, std::uint32_t index,
     std::memcpy(rebuilt.data() + at, original(at), sizeof(std::uint16_t));
 }
 
+/// Bit n: line n kept the event at the start of `packed`. The event was not checked, so any bits
+/// may be set.
+[[nodiscard]] std::uint32_t lines_that_kept(std::span<const std::byte> packed);
+
 /// The parts of a packed event's summary (docs/formats.md, section 7), in its bytes. Quantities
 /// that a later version added are left out.
 struct summary_parts {

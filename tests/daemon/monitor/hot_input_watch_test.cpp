@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "daemon/monitor/kept_events.hpp"
 #include "daemon/words.hpp"
+#include "selection/display/kept_events.hpp"
 
 namespace l3 {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies of the latest kept events, for people who look at them: of each trigger line one every two
-// seconds, so the cost is not measurable. The latest event of a rare line stays as long as there
-// are others to give up.
+// Copies of the latest kept events, for the pages of daemon and receiver: of each trigger line one
+// every two seconds, so the cost is not measurable. The latest event of a rare line stays as long
+// as there are others to give up.
 #pragma once
 
 #include <algorithm>
@@ -9,9 +9,11 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -20,19 +22,29 @@
 
 namespace l3 {
 
+using shared_bytes = std::shared_ptr<const std::vector<std::byte>>;
+
+/// Where a receiver has an event from; a daemon has only its own.
+struct event_origin {
+  shared_bytes settings{};
+  std::uint32_t run = 0;
+  std::uint32_t node = 0;
+};
+
 class kept_events {
 public:
-  using packed = std::shared_ptr<const std::vector<std::byte>>;
   static constexpr auto period = std::chrono::seconds(2);
   static constexpr std::size_t room = 16;
   struct copy {
-    packed event;
+    shared_bytes event;
+    event_origin from;
     std::uint32_t lines = 0;  ///< bit n: line n kept it
     std::uint64_t number = 0; ///< counts copies from 1
   };
 
   /// One thread calls it and never waits: an event is skipped while a reader copies.
-  void offer(std::span<const std::byte> event, std::uint32_t lines, time_point now) {
+  void offer(std::span<const std::byte> event, std::uint32_t lines, time_point now,
+             const event_origin& from = {}) {
     if (now >= next_) {
       next_ = now + period;
       seen_ = 0;
@@ -43,9 +55,17 @@ public:
     if (!lock) return;
     seen_ |= of;
     to_replace(lines) = {std::make_shared<const std::vector<std::byte>>(event.begin(), event.end()),
-                         lines, ++copies_};
+                         from, lines, ++copies_};
   }
 
+  /// JSON of the copies, the latest first: `page` ("/event/3"), `run`, `node`, `spill`, `event`,
+  /// and `lines` that kept it, from their names by bit. Any thread.
+  [[nodiscard]] std::string
+  list_json(const std::function<std::vector<std::string>(const event_origin&)>& names) const;
+  /// The page of a place among the latest.
+  [[nodiscard]] static std::string page_of(std::size_t place) {
+    return "/event/" + std::to_string(place);
+  }
   /// Any thread. A copy keeps its place until another one replaces it.
   [[nodiscard]] std::array<copy, room> latest() const {
     const std::lock_guard lock(mutex_);
