@@ -16,6 +16,7 @@
 #include "reading/schema.hpp"
 #include "reading/tables.hpp"
 #include "reading/waveforms.hpp"
+#include "selection/display/event_picture.hpp"
 
 struct l3_reader {
   l3::reading::stored_data data;
@@ -24,7 +25,10 @@ struct l3_reader {
 namespace l3::reading {
 namespace {
 
-thread_local std::string error_text; // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
+thread_local std::string error_text;
+thread_local std::string json_text;
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 /// Calls f, or notes why it failed.
 template <class F, class Result>
@@ -258,6 +262,27 @@ const char* l3_read_text(const l3_reader* reader, l3_read_table table, std::uint
     if (text == nullptr) throw std::invalid_argument("this table has no such text");
     if (bytes != nullptr) *bytes = text->size();
     return text->c_str();
+  });
+}
+
+const char* l3_read_event_json(const l3_reader* reader, std::uint64_t event, std::size_t* bytes) {
+  return guarded(static_cast<const char*>(nullptr), [&] {
+    const stored_data& from = reader->data;
+    const unit& u = from.unit_of(event);
+    const auto* const selection = from.settings()[from.settings_of(u)].selection();
+    if (selection == nullptr)
+      throw std::runtime_error("the settings of this event are not in the store");
+    payload_reader in(from);
+    const auto* const found = u.spill || !in.may_read(u)
+                                  ? nullptr
+                                  : in.event(u, static_cast<std::uint32_t>(event - u.first_event));
+    const auto whole =
+        found != nullptr ? l3::packed_event_view::parse(found->bytes(), u.codec) : std::nullopt;
+    if (!whole) throw std::runtime_error("this event is damaged");
+    json_text = event_with_detector_json(
+        picture_of(*whole, from.session_of(u).run, selection->what), *selection);
+    if (bytes != nullptr) *bytes = json_text.size();
+    return json_text.c_str();
   });
 }
 

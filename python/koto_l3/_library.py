@@ -103,7 +103,7 @@ def library() -> ctypes.CDLL:
             ("version", ctypes.c_char_p), ("error", ctypes.c_char_p), ("open", p, ctypes.c_char_p, ctypes.c_uint), ("close", None, p),
             ("refresh", i64, p), ("fields", size, ctypes.c_int, ctypes.POINTER(ctypes.POINTER(_Field))), ("size", i64, p, ctypes.c_int),
             ("rows", i64, p, ctypes.c_int, at, p, ctypes.c_int), ("lists", i64, p, ctypes.c_int, at, p, p, u64, ctypes.c_int),
-            ("text", ctypes.c_char_p, p, ctypes.c_int, u64, ctypes.c_char_p, p),
+            ("text", ctypes.c_char_p, p, ctypes.c_int, u64, ctypes.c_char_p, p), ("event_json", ctypes.c_char_p, p, u64, p),
             ("samples", i64, p, at, p, size, ctypes.c_uint32, p, p, ctypes.c_int),
             ("pulses", i64, p, at, p, size, ctypes.c_uint32, p, p, ctypes.c_int), ("check", i64, p, at, ctypes.c_int)):
         function = getattr(lib, "l3_read_" + str(name))
@@ -207,6 +207,13 @@ class Reader:
         text, handle, name = self._lib.l3_read_text, self._handle, field.encode()
         found = [text(handle, table, row, name, None) for row in rows]
         return [None if t is None else t.decode(errors="replace") for t in found]
+
+    def event_json(self, row: int) -> bytes:
+        """An event with its detector, as selection/display/event.js describes it."""
+        text = self._lib.l3_read_event_json(self._handle, row, None)
+        if text is None:
+            raise self._error()
+        return bytes(text)
 
     def samples(self, rows: Rows | range, channels: Array, length: int, out: Array, state: Array, threads: int) -> int:
         """Fills `out` (rows, channels, length) u16 and `state` (rows, channels) u8; the number of events with damage."""

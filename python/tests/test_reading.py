@@ -147,15 +147,7 @@ class Events(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             sample.take_data.run("inspect", sample.STORE, "--run", 102, "--event", f"{e.spill}/{e.event}", "--html", f"{folder}/e.html")
             page = pathlib.Path(f"{folder}/e.html").read_text()
-        wanted, got = json.loads(re.search(r'id="data">(.*?)</script>', page, re.S)[1]), _page.picture(e)
-        for key in ("run", "spill", "event", "time", "pulses", "payload", "incomplete", "undecodable"):
-            self.assertEqual(sorted(got[key]) if key == "pulses" else got[key], sorted(wanted[key]) if key == "pulses" else wanted[key], key)
-        for key in ("quantities", "photons", "vetoes", "unknown", "hits"):
-            self.assertEqual(got["summary"][key], wanted["summary"][key], key)
-        where = _page.detector(self.s.menu(102))
-        for key in ("front", "boards", "counters"):
-            self.assertEqual(where[key], wanted["detector"][key], key)
-        self.assertEqual(where["crystals"], [[x + i * size, y, size, n + i] for x, y, size, n, many in wanted["detector"]["crystals"] for i in range(many)])
+        self.assertEqual(json.loads(_page.picture(e)), json.loads(re.search(r'id="data">(.*?)</script>', page, re.S)[1]))
         self.assertIn("showEvent(document", e._repr_html_())
 
     def test_weights(self):
@@ -267,7 +259,7 @@ class Waveforms(unittest.TestCase):
             one = e[int(np.flatnonzero(e.kept_waveforms == 2)[0])]
             sample.take_data.run("inspect", folder / "store", "--event", f"{one.spill}/{one.event}", "--html", folder / "e.html")
             drawn = json.loads(re.search(r'id="data">(.*?)</script>', (folder / "e.html").read_text(), re.S)[1])["pulses"]
-            self.assertEqual(sorted(_page.picture(one)["pulses"]), sorted(drawn))
+            self.assertEqual(json.loads(_page.picture(one))["pulses"], drawn)
         in_time = [energy for *_, energy, _, counts in drawn if counts]
         self.assertEqual((len(in_time), sum(in_time)), (one.crystals, round(one.calorimeter_energy * 1000)))
 

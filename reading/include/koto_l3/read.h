@@ -152,6 +152,12 @@ int64_t l3_read_lists(const l3_reader* reader, l3_read_table table, const l3_rea
 const char* l3_read_text(const l3_reader* reader, l3_read_table table, uint64_t row,
                          const char* field, size_t* bytes);
 
+/** An event with its detector as JSON in UTF-8, for a display: selection/display/event.js describes
+ * and draws it. Sets `*bytes` to its length, unless NULL. A zero follows the text, which is valid
+ * until the next call in this thread. NULL after an error, such as an event that is damaged or whose
+ * session has no settings. */
+const char* l3_read_event_json(const l3_reader* reader, uint64_t event, size_t* bytes);
+
 /* ---- Waveforms ------------------------------------------------------------------------------- */
 
 /** What is there of a waveform, or of an event (L3_READ_PRESENT, L3_READ_DAMAGED). */
