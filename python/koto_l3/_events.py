@@ -130,7 +130,8 @@ class Events:
             start = 0
             for reader, rows in self._parts:
                 here = settings[start:start + len(rows)]
-                groups += [(self.store._menu_at(reader, int(row)), start + np.flatnonzero(here == row)) for row in np.unique(here)]
+                different = here[:1] if (here == here[0]).all() else np.unique(here)
+                groups += [(self.store._menu_at(reader, int(row)), start + np.flatnonzero(here == row)) for row in different]
                 start += len(rows)
             self._menu_groups = groups
         return self._menu_groups
@@ -247,7 +248,7 @@ class Events:
 
         def batch(some: Events) -> dict[str, Column | Lists]:
             return {name: some._column(name, bits) for name in names}
-        return stream(batch(self[:0]), (batch(self[i:i + _BATCH]) for i in range(0, len(self), _BATCH)))
+        return stream(batch(self[:0]), (batch(self[i:i + _BATCH]) for i in range(0, len(self), _BATCH)), requested_schema)
 
     def awkward(self) -> Any:
         """An awkward array that reads what is used: `a.photon.energy`, `a.hit.counter`, `a.vertex_z` with None, and
@@ -314,7 +315,7 @@ class Events:
 
     # Waveforms
 
-    def _plan(self, channels: Any) -> tuple[list[tuple[Reader, Rows, Array, Array]], int, int, tuple[Table, Array]]:
+    def _plan(self, channels: Any) -> tuple[list[tuple[Reader, Rows, Any, Array]], int, int, tuple[Table, Array]]:
         """(reader, its rows, where they are in the result, addresses) for each part; number of channels; samples of a waveform; the
         table of channels and which rows of it."""
         found: list[tuple[Array, Array]] = []  # addresses, events
@@ -328,24 +329,26 @@ class Events:
             if (len(rows), length_here) != (n, length):
                 raise Error(f"runs of these events have {n} and {len(rows)} channels of {channels!r}: read them one after the other")
             found.append((menu.addresses(rows), at))
-        plan, start = [], 0
+        is_same = all(np.array_equal(a, found[0][0]) for a, _ in found[1:])
+        plan: list[tuple[Reader, Rows, Any, Array]] = []
+        start = 0
         for reader, rows in self._parts:
             end = start + len(rows)
-            here = [(a, at[(at >= start) & (at < end)]) for a, at in found]
-            here = [(a, at) for a, at in here if len(at)]
-            if all(np.array_equal(a, here[0][0]) for a, _ in here[1:]):
-                plan.append((reader, rows, np.arange(start, end), here[0][0]))
-            else:
-                plan += [(reader, rows[at - start], at, a) for a, at in here]
+            if is_same:
+                plan.append((reader, rows, slice(start, end), found[0][0]))
+            for addresses, at in [] if is_same else found:
+                at = at[(at >= start) & (at < end)]
+                if len(at):
+                    plan.append((reader, rows[at - start], at, addresses))
             start = end
         return plan, n, length, of
 
     @staticmethod
-    def _parts_of(arrays: dict[str, Array], plan: list[tuple[Reader, Rows, Array, Array]]) -> Iterator[tuple[Reader, Rows, Array, dict[str, Array]]]:
+    def _parts_of(arrays: dict[str, Array], plan: list[tuple[Reader, Rows, Any, Array]]) -> Iterator[tuple[Reader, Rows, Array, dict[str, Array]]]:
         """(reader, its rows, addresses, arrays to fill) for each part of a plan."""
         for reader, rows, at, addresses in plan:
-            if at[-1] - at[0] == len(at) - 1:
-                yield reader, rows, addresses, {name: a[at[0]:at[-1] + 1] for name, a in arrays.items()}
+            if isinstance(at, slice):
+                yield reader, rows, addresses, {name: a[at] for name, a in arrays.items()}
             else:
                 some = {name: np.empty((len(at), *a.shape[1:]), a.dtype) for name, a in arrays.items()}
                 yield reader, rows, addresses, some

@@ -128,7 +128,7 @@ class Table(Mapping[str, Any]):
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         from ._arrow import stream
-        return stream(self.columns, iter([self.columns]))
+        return stream(self.columns, iter([self.columns]), requested_schema)
 
     def _shown(self) -> tuple[list[str], list[list[str]]]:
         n = len(self)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What needs more than numpy: Arrow, awkward, matplotlib, and export, each read back by the library that analysts use for it."""
 import contextlib
-import gc
 import io
 import json
 import pathlib
@@ -59,21 +58,6 @@ class Extras(unittest.TestCase):
         self.assertEqual(pa.table(self.e[:0]).num_rows, 0)
         with unittest.mock.patch("koto_l3._events._BATCH", 100):
             self.assertEqual(pa.table(self.e).to_pylist(), table.to_pylist())
-
-    def test_arrow_keeps_nothing(self):
-        gc.collect()
-        before = len(_arrow._alive)
-        table = pa.table(self.e)
-        column = table["photon"]
-        del table
-        self.assertEqual(column[3].as_py(), self.a.photon[3].to_list())
-        del column
-        gc.collect()
-        self.assertEqual(len(_arrow._alive), before)
-
-    def test_arrow_is_released_while_an_exception_is_pending(self):
-        with self.assertRaises(KeyError):
-            pa.table(self.e)["nowhere"]
 
     def test_arrow_passes_errors_on(self):
         def batches():

@@ -204,22 +204,6 @@ int64_t l3_read_pulses(const l3_reader* reader, const l3_read_range* range, cons
  * damaged blocks, which is above 0 only with L3_READ_SKIP_DAMAGED, or -1. */
 int64_t l3_read_check(const l3_reader* reader, const l3_read_range* range, int threads);
 
-/* ---- For bindings ---------------------------------------------------------------------------- */
-
-/** What `private_data` of an Arrow C schema, array or stream points to if one of the functions
- * below is its `release`. They run no code of the binding's language, because its interpreter may
- * be in the middle of an exception. They release children, set `released` to 1, and call
- * `schedule(sweep, NULL)` unless it is NULL (Py_AddPendingCall is such a function). */
-typedef struct {
-  int32_t released;
-  int (*schedule)(int (*sweep)(void*), void* argument);
-  int (*sweep)(void*);
-} l3_read_held;
-
-void l3_read_release_schema(void* arrow_schema);
-void l3_read_release_array(void* arrow_array);
-void l3_read_release_stream(void* arrow_stream);
-
 #ifdef __cplusplus
 }
 #endif
