@@ -348,6 +348,13 @@ class Package(unittest.TestCase):
         for name in ("transverse_momentum", "calorimeter_energy", "photon_radius", "peak_sample"):
             self.assertNotIn(name, source)
 
+    def test_the_man_page_has_all_options_of_the_export(self):
+        root = pathlib.Path(__file__).resolve().parents[2]
+        page = (root / "deploy" / "man" / "koto-l3-export.1").read_text().replace("\\-", "-")
+        told = subprocess.run([sys.executable, root / "python" / "koto-l3-export", "--help"], capture_output=True, text=True, check=True).stdout
+        options = {option for option in re.findall(r"--[a-z-]+", told) if option != "--help"}
+        self.assertEqual(options, set(re.findall(r"--[a-z-]+", page)))
+
     def test_import_needs_no_library(self):
         code = "import koto_l3; koto_l3.open('x')"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,

@@ -22,7 +22,7 @@ HAS = {  # a few files of each, and the files that belong to the operator
                             "./usr/share/koto-l3/monitoring/dashboard-farm.json"], []),
     "koto-l3-bench": (["./usr/bin/koto-l3-bench", "./usr/share/man/man1/koto-l3-bench.1.gz"], []),
     "libkoto-l3-read1": (["./usr/lib/x86_64-linux-gnu/libkoto-l3-read.so.1"], []), "libkoto-l3-read-dev": (["./usr/include/koto_l3/read.h"], []),
-    "python3-koto-l3": (["./usr/lib/python3/dist-packages/koto_l3/__init__.py", "./usr/bin/koto-l3-export"], []),
+    "python3-koto-l3": (["./usr/lib/python3/dist-packages/koto_l3/__init__.py", "./usr/bin/koto-l3-export", "./usr/share/man/man1/koto-l3-export.1.gz"], []),
 }
 
 
