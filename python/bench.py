@@ -105,6 +105,8 @@ def main():
     p.add_argument("strong")
     p.add_argument("--events", type=int, default=256)
     o = p.parse_args()
+    for path in (o.store, o.strong):
+        read_from_disk(path)  # before they are mapped: mapped pages stay as they are
     koto, strong = (l3.open(path).events()[:o.events] for path in (o.store, o.strong))
     n = len(koto) // TOGETHER * TOGETHER
     rows = np.flatnonzero(koto.store.menu().channels.length == 64)
@@ -126,7 +128,7 @@ def main():
             for i in range(0, n, TOGETHER):
                 out.extend(ak.Array({"w": ak.from_regular(flat[i:i + TOGETHER])}))
 
-        for path in (o.store, o.strong, *folder.iterdir()):
+        for path in folder.iterdir():
             read_from_disk(path)
 
         def opened(path, column="settings"):
