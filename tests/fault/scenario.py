@@ -80,7 +80,7 @@ class Run(Chain):
         self.beam = self.sent = self.daemon = self.receiver = self.relay = self.journal = self.replay_ledger = self.ledger = None
         self.receiver_environment = None
         self.garbage = self.device_faults = self.spilled = 0
-        self.ledger_files = []  # of the daemons that were stopped
+        self.ledgers = []  # of the daemons that were stopped
 
     def begin(self):
         s = self.scenario
@@ -130,10 +130,9 @@ class Run(Chain):
         """By SIGTERM; its ledger."""
         self.look()
         self.findings.equal(f"exit code of the daemon, which said {self.daemon.said()[-1000:]}", self.daemon.stop(), exit_code)
-        self.ledger_files.append(self.daemon.ledger_file.rename(self.folder / f"ledger-{len(self.ledger_files)}.json"))
-        ledger = harness.json.loads(self.ledger_files[-1].read_text())
-        self.findings.none(unbalanced(ledger))
-        return ledger
+        self.ledgers.append(self.daemon.ledger())
+        self.findings.none(unbalanced(self.ledgers[-1]))
+        return self.ledgers[-1]
 
     def kill_receiver(self):
         self.receiver.kill()

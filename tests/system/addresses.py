@@ -94,7 +94,7 @@ class OverIpv6(Names):
 
     def test_the_output_link(self):
         for name in ("receiver", "daemon"):
-            self.assertEqual(self.run_tool("keys", self.folder / name)[0], 0)
+            self.tool("keys", self.folder / name)
         keys = {"receive": ("--secret-key", self.folder / "receiver.secret", "--allow", self.folder / "daemon.public"),
                 "forward": {"secret_key": str(self.folder / "daemon.secret"), "receiver_key": str(self.folder / "receiver.public")}}
         self.know("::1", V4)
@@ -117,8 +117,7 @@ class OverIpv6(Names):
                 sent = self.make_events(20, 1) | self.make_events(20, 2)
                 for spill, to in ((1, f"tcp://{host}:{self.ports.tcp}"), (2, f"udp://{host}:{self.ports.udp}+{harness.UDP_PORTS}")):
                     file = self.write_events({key: f for key, f in sent.items() if key[0] == spill}, f"{spill}.l2raw")
-                    code, said = self.run_tool("replay", file, "--to", to, "--chunk", self.chunk_bytes)
-                    self.assertEqual(code, 0, said)
+                    self.tool("replay", file, "--to", to, "--chunk", self.chunk_bytes)
                 harness.wait_until(lambda: json.loads(harness.http_get("::1", self.ports.monitor, "/status")[1])["events"]["forwarded"] == len(sent),
                                    "all events stored")
                 self.end_and_compare(daemon, receiver, sent)
@@ -179,7 +178,7 @@ class OnTheOutputLink(harness.SystemTest):
     def test_the_daemon_whose_key_is_listed_sends_and_the_others_say_why_they_do_not(self):
         public = {}
         for name in ("receiver", "daemon", "stranger"):
-            self.assertEqual(self.run_tool("keys", self.folder / name)[0], 0)
+            self.tool("keys", self.folder / name)
             self.assertEqual((self.folder / f"{name}.secret").stat().st_mode & 0o777, 0o600)
             public[name] = (self.folder / f"{name}.public").read_text().splitlines()[-1]  # without the remark
         (self.folder / "allowed.keys").write_text(f"# who may send\n{public['receiver']} unused\n{public['daemon']} daemon\n")

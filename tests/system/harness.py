@@ -417,6 +417,14 @@ class SystemTest(Stage, unittest.TestCase):
         except PermissionError as e:
             self.skipTest(f"no right to make namespaces here: {e.strerror}")
 
+    def tool(self, *arguments, code=0, says=()):
+        """What the command says, which ends with this code; each of these patterns is in it."""
+        its_code, said = self.run_tool(*arguments)
+        self.assertEqual(its_code, code, said)
+        for pattern in [says] if isinstance(says, str) else says:
+            self.assertRegex(said, pattern)
+        return said
+
     def udp_sender(self, daemon, ports=UDP_PORTS, **more):
         sender = UdpSender(self.crates, HOST, self.ports.udp, ports, self.chunk_bytes, waiting=daemon.waiting, **more)
         self.addCleanup(sender.close)
@@ -509,8 +517,7 @@ class SystemTest(Stage, unittest.TestCase):
 
     def assert_extracted(self, expected, store=None):
         out = self.folder / "extracted.bin"
-        code, said = self.run_tool("extract", store or self.store, out)
-        self.assertEqual(code, 0, said)
+        self.tool("extract", store or self.store, out)
         parts = []
         for key in sorted(expected):
             fragments = expected[key]

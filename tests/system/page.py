@@ -97,14 +97,14 @@ class Page(InABrowser):
         self.assertEqual(self.state(), "idle")
         self.wait_for_text("problem", "Begin a run with koto-l3 run start")
         self.assert_readable("idle")
-        self.assertEqual(self.run_tool("run", "start", "--socket", self.control, "--number", "4294967294", "--comment", comment, "--wait")[0], 0)
+        self.tool("run", "start", "--socket", self.control, "--number", "4294967294", "--comment", comment, "--wait")
         self.wait_for_text("mode", "run 4294967294")
         self.wait_for_text("comment", comment)
         sender = self.udp_sender(daemon)
         self.send_events(sender, self.make_events(30))
         daemon.wait_for_stored(30)
         self.assert_readable("320")
-        self.assertEqual(self.run_tool("run", "stop", "--socket", self.control)[0], 0)
+        self.tool("run", "stop", "--socket", self.control)
         self.wait_for_text("mode", "no run")
         self.send_events(sender, self.make_events(1, spill=2))  # without a run it is lost
         self.wait_for_text("numbers", "dropped: no run is active")
@@ -275,7 +275,7 @@ class Event(InABrowser, selection_stage.Selecting):
         listed = get("/events")
         one, node = get(listed[0]["page"]), listed[0]["node"]
         drawn = self.folder / "stored.html"
-        self.assertEqual(self.run_tool("inspect", self.store, "--event", f"{one['spill']}/{one['event']}", "--html", drawn)[0], 0)
+        self.tool("inspect", self.store, "--event", f"{one['spill']}/{one['event']}", "--html", drawn)
         self.assertEqual(json.loads(re.search(r'id="data">(.*?)</script>', drawn.read_text(), re.S)[1]), one)
         self.browser.open(here)
         harness.wait_until(lambda: self.browser.run("return !document.getElementById('event').hidden"), "an event on the receiver's page")
@@ -300,7 +300,7 @@ class Event(InABrowser, selection_stage.Selecting):
     def file_shows_it(self, sent):
         """One file without a network; also of level-2 data, which nobody has judged."""
         drawn = self.folder / "event.html"
-        self.assertEqual(self.run_tool("inspect", self.store, "--event", self.key, "--html", drawn)[0], 0)
+        self.tool("inspect", self.store, "--event", self.key, "--html", drawn)
         self.assertLess(drawn.stat().st_size, MOST_BYTES)
         self.browser.open(f"file://{drawn}")
         self.assertIn(f"Run {selection_stage.RUN}, spill {self.shown['spill']}, event {self.shown['event']} ", self.inside("all('.title')[0].innerText"))
@@ -309,7 +309,7 @@ class Event(InABrowser, selection_stage.Selecting):
         self.a_choice_draws_a_waveform()
         self.browser.look(PHONE, dark=True)
         self.assert_readable("event-file-dark-phone")
-        self.assertEqual(self.run_tool("inspect", sent, "--event", self.key, "--html", drawn)[0], 0)
+        self.tool("inspect", sent, "--event", self.key, "--html", drawn)
         self.browser.open(f"file://{drawn}")
         self.assertIn("selection: none in level-2 data", self.inside("all('.title')[0].innerText"))
         self.assertIn("No line judged this event", self.inside("all('.lines')[0].innerText"))

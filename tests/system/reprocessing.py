@@ -77,9 +77,7 @@ class Reprocessing(Selecting):
         self.assertEqual(sorted(f.name for f in out.iterdir()), [made.with_suffix(".json").name, made.name])
         before = made.read_bytes(), made.stat().st_mtime_ns
         self.assertFalse(self.reprocess(self.whole, out, selection=menu)["made"])
-        code, said = self.run_tool("reprocess", self.whole, out, "--selection", "built-in")
-        self.assertEqual(code, FAILED)
-        self.assertIn("was not made from this file with these settings", said)
+        self.tool("reprocess", self.whole, out, "--selection", "built-in", code=FAILED, says="was not made from this file with these settings")
         self.assertEqual((made.read_bytes(), made.stat().st_mtime_ns), before)
 
 
@@ -98,10 +96,7 @@ class KeptBatches(Selecting):
         for backend, texts in (("serial", (r"the stored output: spill 1, event \d+ differs in 1 of \d+ bytes",
                                            r"the stored output: 1 of \d events differ from serial")),
                                ("pool", (r"pool \(\d+ threads?\): the same as serial", "the stored output: 1 of "))):
-            code, said = self.run_tool("rerun", *(self.folder / "dumps").iterdir(), "--backend", backend)
-            self.assertEqual(code, FAILED, said)
-            for text in texts:
-                self.assertRegex(said, text)
+            self.tool("rerun", *(self.folder / "dumps").iterdir(), "--backend", backend, code=FAILED, says=texts)
 
 
 if __name__ == "__main__":

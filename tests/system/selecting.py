@@ -121,8 +121,7 @@ class Recorded(Selecting):
         self.assertEqual(len(told[RUN].crates), 18)
         self.assertTrue(all(t.software.startswith("koto-l3d ") for t in told.values()))
         out = self.folder / "out"  # what is made of a store holds its own settings
-        code, text = self.run_tool("reprocess", min(self.store.glob("blocks-*.kl3")), out, "--selection", "built-in")
-        self.assertEqual(code, 0, text)
+        self.tool("reprocess", min(self.store.glob("blocks-*.kl3")), out, "--selection", "built-in")
         total = again(out)["total"]
         self.assertTrue(0 < total["events"] == total["as_stored"], total)
 
@@ -156,14 +155,11 @@ class Recorded(Selecting):
             for command in commands:
                 with self.subTest(case, command=command):
                     paths = {"extract": (store, store / "out"), "verify": (sent, store)}.get(command[0], (store,))
-                    got, said = self.run_tool(*command, *paths, *more)
-                    self.assertEqual(got, code, said)
-                    self.assertRegex(said, text)
+                    said = self.tool(*command, *paths, *more, code=code, says=text)
                     self.assertEqual("damaged" in said.lower(), case != "being written")
         event = next(store_reader.read_file(whole)).events[0]
-        code, said = self.run_tool("inspect", self.folder / "more_events", "--event", f"{event.spill}/{event.number}")
-        self.assertEqual(code, 0, said)
-        self.assertIn("a part of it cannot be read; `koto-l3 info` shows which", said)
+        self.tool("inspect", self.folder / "more_events", "--event", f"{event.spill}/{event.number}",
+                  says="a part of it cannot be read; `koto-l3 info` shows which")
 
 
 LINES = {"low": (10, 2), "middle": (100, 3), "high": (200, 3)}  # priority, prescale: low alone has 2 events in 9

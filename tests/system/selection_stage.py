@@ -53,8 +53,7 @@ class Selecting(harness.SystemTest):
 
     def simulate(self, events, name="sent.l2raw", run=RUN, spills=2, seed=11):
         file = self.folder / name
-        code, said = self.run_tool("simulate", file, "--events", events, "--spills", spills, "--seed", seed, "--run", run)
-        self.assertEqual(code, 0, said)
+        self.tool("simulate", file, "--events", events, "--spills", spills, "--seed", seed, "--run", run)
         return file
 
     def write(self, text, name="selection.toml"):

@@ -101,6 +101,11 @@ def told_to_stop(run):
     run.findings.inject("SIGTERM under load", 1)
     run.interrupt_replay()
     run.relay.kill()
+    if given_up := run.first["events"]["shed"]["drain"]:  # no scrape of the process that lost them has seen it
+        run.begin_daemon()
+        run.wait_for(lambda s: "lost_at_run_end" in s["state"]["degraded"], "the next daemon to tell of them")
+        run.findings.equal("events that it tells of", run.daemon.metrics()['koto_l3_ended_run_lost_events{reason="drain"}'], given_up)
+        run.stop_daemon()
     if not run.receiver:
         run.begin_receiver()
     if on_disk := run.first.get("spool", {}).get("waiting"):  # it is the next daemon's to send

@@ -88,7 +88,7 @@ def loss_is_told(run):
 
 def damaged(run):
     """An empty block takes the place of a damaged one, so that the blocks behind it follow without a gap."""
-    earlier = len(run.ledger_files) > 1
+    earlier = len(run.ledgers) > 1
     run.findings.check(not earlier or sum(lane["damaged"] for lane in run.ledger["spool"]["lanes"]) > 0, "no lane names its damaged blocks")
     run.found = run.found._replace(hollow=0)
     return run.found.missing if earlier else counted(run)
