@@ -130,6 +130,14 @@ public:
   [[nodiscard]] bool is_lost() const { return false; }
   [[nodiscard]] bool at_rest() const { return has_ended(last_); }
 
+protected:
+  /// Enqueues a command group, unless an error is kept.
+  template <class F>
+  void enqueue(F work) {
+    submitted_ = false;
+    if (error_->text().empty()) attempt([&] { last_ = queue_.submit(work); });
+  }
+
 private:
   template <std::size_t alignment>
   struct alignas(alignment) aligned_bytes {
@@ -152,11 +160,6 @@ private:
         kept.keep(e.what());
       }
     }
-  }
-  template <class F>
-  void enqueue(F work) {
-    submitted_ = false;
-    if (error_->text().empty()) attempt([&] { last_ = queue_.submit(work); });
   }
   void copy(void* to, const void* from, std::size_t bytes) {
     if (bytes != 0) enqueue([&](sycl::handler& h) { h.memcpy(to, from, bytes); });

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """with_extras.py FOLDER [FILE…]: the tests that need more than numpy, the tutorial, and mypy, in a virtual environment in FOLDER with the
 packages from PyPI; or only these files. Exit code 77 if PyPI cannot be reached."""
-import hashlib
 import os
 import pathlib
 import subprocess
@@ -12,24 +11,24 @@ HERE = pathlib.Path(__file__).resolve().parent
 NEEDS = ["awkward", "h5py", "legend-lh5io", "matplotlib", "mypy", "numpy", "pyarrow", "pyzmq", "uproot"]
 
 
-def environment(folder):
-    """Its Python, or None."""
-    name = hashlib.sha256(" ".join([sys.version, *NEEDS]).encode()).hexdigest()[:8]
-    place = folder / f"environment-{name}"
-    if not (place / "complete").exists():
+def environment(place, needs):
+    """The Python of a virtual environment with these packages from PyPI, or None if it cannot be reached."""
+    complete = place / "complete"
+    wanted = " ".join([sys.version, *needs])
+    if not complete.exists() or complete.read_text() != wanted:
         subprocess.run([sys.executable, "-m", "venv", "--clear", place], check=True)
         pip = subprocess.run([place / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "1", "--timeout", "15",
-                              "--only-binary", ":all:", *NEEDS], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+                              "--only-binary", ":all:", *needs], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if pip.returncode:
             print(pip.stdout[-1000:])
             return None
-        (place / "complete").touch()
+        complete.write_text(wanted)
     return place / "bin" / "python"
 
 
 def main(folder, *files):
     folder = pathlib.Path(folder)
-    python = environment(folder)
+    python = environment(folder / "environment", NEEDS)
     if python is None:
         print("python_extras: Skipped: PyPI cannot be reached, and Arrow, awkward, export and the tutorial need packages from it")
         return 77

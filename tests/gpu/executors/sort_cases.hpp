@@ -67,7 +67,7 @@ protected:
   /// Segments with the orders that are hard for some sort.
   template <std::uint32_t capacity>
   static keys hard_segments(std::uint32_t n, randomness& r) {
-    constexpr std::uint64_t largest = std::numeric_limits<std::uint64_t>::max();
+    static constexpr std::uint64_t largest = std::numeric_limits<std::uint64_t>::max();
     keys all;
     const auto segment = [&](auto&& key) {
       for (std::uint32_t i = 0; i < capacity; ++i) all.push_back(i < n ? key(i) : r());
