@@ -263,6 +263,33 @@ TEST_F(a_doctor, sees_whether_there_is_the_device_that_is_wanted) {
   EXPECT_EQ(device(backend::cuda, "").text, "a GPU answers; NVRM version: NVIDIA 535.1");
 }
 
+TEST_F(a_doctor, sees_that_the_link_of_a_gpu_is_less_than_the_card_can_do) {
+  machine_.why_no_device = [] { return std::string(); };
+  const auto card = [&](const std::string& address, const char* kind, const char* lanes,
+                        const char* speed) {
+    const std::string at = "sys/bus/pci/devices/" + address + "/";
+    says(at + "vendor", "0x10de");
+    says(at + "class", kind);
+    says(at + "current_link_width", lanes);
+    says(at + "max_link_width", "16");
+    says(at + "current_link_speed", speed);
+    says(at + "max_link_speed", "16.0 GT/s PCIe");
+  };
+  card("0000:01:00.0", "0x030000", "16", "16.0 GT/s PCIe");
+  card("0000:01:00.1", "0x040300", "4", "2.5 GT/s PCIe"); // its sound
+  card("0000:41:00.0", "0x030200", "8", "16.0 GT/s PCIe");
+  card("0000:81:00.0", "0x030200", "16", "8.0 GT/s PCIe");
+  findings all;
+  check_device(machine_, settings_, all);
+  EXPECT_EQ(all.size(), 4U) << "the device and three links";
+  EXPECT_EQ(named(all, "device.link.0000:01:00.0").how, health::ok);
+  const health_finding narrow = named(all, "device.link.0000:41:00.0");
+  EXPECT_EQ(narrow.how, health::warning);
+  EXPECT_EQ(narrow.text, "the link of GPU 0000:41:00.0 has 8 lanes at 16.0 GT/s PCIe, but the card "
+                         "can do 16 at 16.0 GT/s PCIe");
+  EXPECT_EQ(named(all, "device.link.0000:81:00.0").how, health::warning);
+}
+
 TEST_F(a_doctor, measures_a_disk_and_leaves_nothing_there) {
   const auto found = [&](std::uint64_t wanted, double speed) {
     findings all;

@@ -86,6 +86,40 @@ void check_clock(const host& h, findings& to) {
       {health::ok, what, fmt::format("the clock is synchronised, to {:.2g} s", clock->error), ""});
 }
 
+namespace {
+
+/// Width and speed of the links of all GPUs. An idle card may lower its speed, so this is called
+/// when one has just computed something.
+void check_links(const host& h, findings& to) {
+  const std::string cards = "sys/bus/pci/devices/";
+  for (const std::string& card : h.names(cards)) {
+    const auto of = [&](const char* file) { return cards + card + "/" + file; };
+    const std::string vendor = h.text(of("vendor"));
+    const std::string kind = h.text(of("class"));
+    const bool is_gpu = (vendor == "0x10de" || vendor == "0x1002") &&
+                        (kind.starts_with("0x03") || kind.starts_with("0x12"));
+    const auto lanes = h.number(of("current_link_width"));
+    const auto most_lanes = h.number(of("max_link_width"));
+    const auto speed = h.number(of("current_link_speed")); // "16.0 GT/s PCIe"
+    const auto most_speed = h.number(of("max_link_speed"));
+    if (!is_gpu || !lanes || !most_lanes || !speed || !most_speed) continue;
+    const std::string has = fmt::format("the link of GPU {} has {} lanes at {}", card, *lanes,
+                                        h.text(of("current_link_speed")));
+    if (*lanes >= *most_lanes && *speed >= *most_speed) {
+      to.push_back({health::ok, "device.link." + card, has, ""});
+      continue;
+    }
+    to.push_back({health::warning, "device.link." + card,
+                  fmt::format("{}, but the card can do {} at {}", has, *most_lanes,
+                              h.text(of("max_link_speed"))),
+                  "put the card into a slot with more lanes or a newer generation, and look at "
+                  "risers and the firmware's settings; an idle card may be slower: check again "
+                  "while the daemon runs"});
+  }
+}
+
+} // namespace
+
 void check_device(const host& h, const daemon_settings& s, findings& to) {
   constexpr const char* what = "device";
   const bool is_hip = s.compute.where == backend::hip;
@@ -95,9 +129,10 @@ void check_device(const host& h, const daemon_settings& s, findings& to) {
   std::string driver = h.text("proc/driver/nvidia/version");
   driver = driver.substr(0, driver.find('\n'));
   const std::string why = h.why_no_device ? h.why_no_device() : std::string("not checked");
-  if (why.empty())
-    return to.push_back(
-        {health::ok, what, "a GPU answers" + (driver.empty() ? "" : "; " + driver), ""});
+  if (why.empty()) {
+    to.push_back({health::ok, what, "a GPU answers" + (driver.empty() ? "" : "; " + driver), ""});
+    return check_links(h, to);
+  }
   const bool wanted = s.compute.where == backend::cuda || is_hip;
   const std::string remedy =
       is_hip           ? "install AMD's driver (amdgpu), or set compute.backend = \"pool\""
