@@ -11,11 +11,11 @@ set(l3_bundled_programs koto-l3 koto-l3-bench koto-l3d)
 # The tests with kernels, and the one that compares whole selections with the other executors. Other tests would show nothing
 # new on a GPU host, and the folder should stay small.
 set(l3_bundled_tests "")
-foreach(room IN ITEMS gpu selection)
+foreach(room IN ITEMS gpu selection daemon)
   get_property(targets DIRECTORY ${PROJECT_SOURCE_DIR}/tests/${room} PROPERTY BUILDSYSTEM_TARGETS)
   foreach(target IN LISTS targets)
     get_target_property(type ${target} TYPE)
-    if(type STREQUAL "EXECUTABLE" AND target MATCHES "_cuda_test$|^selection_test$" AND NOT target MATCHES "example")
+    if(type STREQUAL "EXECUTABLE" AND target MATCHES "_cuda_test$|^selection_test$|^fault_drills_test$" AND NOT target MATCHES "example")
       list(APPEND l3_bundled_tests ${target})
     endif()
   endforeach()

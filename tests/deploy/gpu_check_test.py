@@ -34,7 +34,9 @@ PRODUCTION = ["bench-engine", "engine-selection", *(f"engine-{n}-frames" for n i
 CHECKERS = [f"{tool}-executors_cuda_test" for tool in ("memcheck", "racecheck", "synccheck")]
 # What tells most comes first; the checkers take longest.
 ORDER = [*COPIES, *PRODUCTION[:-1], *(f"bench-{b}" for b in BENCHES if b not in ("memory", "node")), "codec_test",
-         "executors_cuda_test", "daemon", "demo", "bench-node", "ncu", "ncu-select", *CHECKERS]
+         "executors_cuda_test", "daemon", "demo", "fault_drills_test", "bench-node", "ncu", "ncu-select", *CHECKERS]
+QUARTER = ["engine_bytes_cuda_test", "selection_cuda_test", "bench-engine", "engine-selection", "fault_drills_test", "bench-device", "ncu-quarter", "daemon",
+           *(f"engine-{n}-events" for n in (1, 4, 16)), "racecheck-engine_bytes_cuda_test", "memcheck-engine_bytes_cuda_test", "bench-select"]
 NVIDIA_SMI = 'case $* in *-lms*) while :; do echo "250.5, 1980, 40"; sleep 0.01; done ;; *) echo "the card" ;; esac'
 SANITIZER = 'shift 4; case $* in *"--gtest_filter=-"*) exec "$@" ;; esac; exit 3'
 # A host whose own libstdc++ is too old, for tool and test.
@@ -49,7 +51,7 @@ def run_check(gpu_check, programs, sanitizer=None, arguments=()):
         shutil.copy(gpu_check, folder / "gpu-check")
         (folder / "VERSION").write_text("koto-l3 stand-in\n")
         everything = {"bin/koto-l3": TOOL, "bin/koto-l3-bench": BENCH, "tests/executors_cuda_test": PASSING,
-                      "path/ncu": "exit 0", "path/nvidia-smi": NVIDIA_SMI, **programs}
+                      "tests/fault_drills_test": PASSING, "path/ncu": "exit 0", "path/nvidia-smi": NVIDIA_SMI, **programs}
         if sanitizer:
             everything["path/compute-sanitizer"] = sanitizer
         for name, body in everything.items():
@@ -114,9 +116,9 @@ def main():
     clock = 'test "$*" = +%s || exec /bin/date; if [ -e "${0%/*}/../late" ]; then echo 2000; else echo 1000; fi'
     late_demo = TOOL.replace('[ "$3" = cuda ]', ': > "${0%/*}/../late"; exit 124')
     code, _, rows, files = run_check(gpu_check, {"bin/koto-l3": late_demo, "path/date": clock}, SANITIZER, ["--limit", "590"])
-    assert code == 1 and [s for s in rows if rows[s] == "cut"] == ["demo", "bench-node", "ncu", "ncu-select", *CHECKERS], rows
+    assert code == 1 and [s for s in rows if rows[s] == "cut"] == ["demo", "fault_drills_test", "bench-node", "ncu", "ncu-select", *CHECKERS], rows
     assert rows["bench-device"] == "passed" and "bench-engine.txt" in files, files.keys()
-    assert f"0 failed, 7 cut, {len(ORDER) - 8} passed" in files["table.txt"] and "the 590 s of --limit" in files["table.txt"], files["table.txt"]
+    assert f"0 failed, 8 cut, {len(ORDER) - 9} passed" in files["table.txt"] and "the 590 s of --limit" in files["table.txt"], files["table.txt"]
 
     gone = 'echo "L3_REQUIRE_GPU=1, but it is gone"; exit 1'
     old_libc = 'echo "version GLIBC_9 not found" >&2; exit 1'
@@ -149,6 +151,9 @@ def main():
                          ("racecheck,tests", ["executors_cuda_test", CHECKERS[1]])):
         _, _, rows, _ = run_check(gpu_check, {}, SANITIZER, ["--only", parts])
         assert list(rows) == steps, (parts, rows)
+    of_quarter = {f"tests/{name}_cuda_test": PASSING for name in ("engine_bytes", "selection")}
+    _, _, rows, _ = run_check(gpu_check, of_quarter, SANITIZER, ["--only", "quarter"])
+    assert rows == dict.fromkeys(QUARTER, "passed") and list(rows) == QUARTER, rows
     print("ok")
 
 
