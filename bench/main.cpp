@@ -3,6 +3,7 @@
 // the same run. A number is meaningful only beside such a limit.
 #include <array>
 
+#include "selection/engine/engine.hpp"
 #include "tools/command_line.hpp"
 
 namespace l3 {
@@ -32,6 +33,7 @@ int main(int argc, char** argv) {
                                               {"select", add_bench_select},
                                               {"show", add_bench_show},
                                               {"sort", add_bench_sort}}};
+  prepare_driver();
   return run_program("koto-l3-bench",
                      "koto-l3-bench: measurements, each beside its limit, in one run", commands,
                      argc, argv);

@@ -345,7 +345,7 @@ void print(const loaded_config& config) {
 int run(const loaded_config& config, const std::string& file) {
   daemon_settings settings = config.settings;
   imagine_a_fault(settings.compute);
-  ask_for_connections(settings.frames.any_count ? most_frames_chosen : settings.frames.count);
+  prepare_driver(settings.frames.any_count ? most_frames_chosen : settings.frames.count);
   caught_signals signals;
   const auto manager = service_manager::from_environment();
   long_start start(manager);
@@ -456,6 +456,7 @@ int output_failed() {
 
 int main(int argc, char** argv) {
   take_closed_streams();
+  prepare_driver();
   (void)std::signal(SIGPIPE, SIG_IGN); // a write to a closed pipe is an error
   (void)std::signal(SIGXFSZ, SIG_IGN); // so is a write beyond RLIMIT_FSIZE
   CLI::App program{"koto-l3d: the level-3 trigger daemon of KOTO", "koto-l3d"};

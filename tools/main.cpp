@@ -2,6 +2,7 @@
 // `koto-l3`: simulate, replay, receive, inspect. Finds the command and runs it.
 #include <array>
 
+#include "selection/engine/engine.hpp"
 #include "tools/command_line.hpp"
 
 namespace l3 {
@@ -38,6 +39,7 @@ int main(int argc, char** argv) {
                                                   {"demo", l3::add_demo, try_it},
                                                   {"simulate", l3::add_simulate, try_it},
                                                   {"replay", l3::add_replay, try_it}}};
+  l3::prepare_driver();
   return l3::run_program("koto-l3", "koto-l3: the tool of KOTO's level-3 trigger", commands, argc,
                          argv);
 }

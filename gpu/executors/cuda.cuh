@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -20,7 +21,7 @@
 #include <vector>
 
 #include <cuda_runtime_api.h>
-#include <nvtx3/nvToolsExt.h>
+#include <nvtx3/nvtx3.hpp>
 
 #include "gpu/executors/block.hpp"
 #include "gpu/executors/cuda_form.hpp"
@@ -34,7 +35,8 @@ static_assert(__cplusplus >= 202002L, "device code is C++20, like all of koto-l3
 namespace cuda {
 
 /// Whether every later call of this process fails, too. The CUDA runtime's documentation says so
-/// for these errors, except the last four, for which it is assumed.
+/// for the errors about a broken kernel or context. For those about a driver, device or MPS server
+/// that is gone it is assumed.
 [[nodiscard]] inline bool lasts(cudaError_t result) {
   switch (result) {
   case cudaErrorContained:
@@ -47,8 +49,17 @@ namespace cuda {
   case cudaErrorInvalidAddressSpace:
   case cudaErrorInvalidPc:
   case cudaErrorLaunchFailure:
+  case cudaErrorTensorMemoryLeak:
   case cudaErrorMpsClientTerminated:
   case cudaErrorExternalDevice:
+  case cudaErrorInitializationError:
+  case cudaErrorDevicesUnavailable:
+  case cudaErrorNoDevice:
+  case cudaErrorDeviceUninitialized:
+  case cudaErrorSystemNotReady:
+  case cudaErrorMpsConnectionFailed:
+  case cudaErrorMpsRpcFailure:
+  case cudaErrorMpsServerNotReady:
   case cudaErrorContextIsDestroyed:
   case cudaErrorECCUncorrectable:
   case cudaErrorNvlinkUncorrectable:
@@ -120,26 +131,18 @@ template <class Form>
   return 1;
 }
 
-/// The number of blocks that do the work of `portable` blocks. Blocks of a form that takes turns
-/// continue until no work is left: there are as many as the device runs at a time.
+/// The number of blocks that do the work of `portable` blocks.
 template <class Form>
-[[nodiscard]] constexpr std::uint32_t blocks_of(std::uint32_t portable,
-                                                std::uint32_t multiprocessors) {
-  if constexpr (requires { Form::takes_turns; })
-    return std::min(portable, Form::resident * multiprocessors);
-  else if constexpr (requires { Form::blocks_for(portable); })
-    return Form::blocks_for(portable);
-  else
-    return portable;
+[[nodiscard]] constexpr std::uint32_t blocks_of(std::uint32_t portable) {
+  if constexpr (requires { Form::blocks_for(portable); }) return Form::blocks_for(portable);
+  return portable;
 }
 
-/// The number of a device's multiprocessors. Throws like check().
-[[nodiscard]] inline std::uint32_t multiprocessors_of(int device) {
-  int n = 0;
-  check(cudaDeviceGetAttribute(&n, cudaDevAttrMultiProcessorCount, device),
-        "cannot ask for the multiprocessors of the CUDA device");
-  return static_cast<std::uint32_t>(std::max(n, 1));
-}
+/// Under this name a profiler shows the stages.
+struct nvtx_domain {
+  static constexpr const char* name = "koto-l3";
+};
+using profiled_stage = nvtx3::unique_range_in<nvtx_domain>;
 
 } // namespace cuda
 
@@ -164,19 +167,20 @@ public:
   cuda_queue() : cuda_queue(0) {}
   explicit cuda_queue(int device)
       : device_((cuda::check(cudaSetDevice(device), "cannot use the CUDA device"), device)),
-        multiprocessors_(cuda::multiprocessors_of(device)), mark_(cuda::make_event()),
-        end_(cuda::make_event()), gathered_(cuda::make_stream()), stream_(cuda::make_stream()) {}
+        mark_(cuda::make_event()), end_(cuda::make_event()), gathered_(cuda::make_stream()),
+        stream_(cuda::make_stream()) {}
 
   template <class Kernel, class... Args>
   void run(const Kernel& kernel, std::uint32_t blocks, const Args&... args) {
     if (blocks == 0 || first_error_ != cudaSuccess) return;
     submitted_ = false;
     using form = typename cuda_form<Kernel>::type;
-    blocks = cuda::blocks_of<form>(blocks, multiprocessors_);
+    blocks = cuda::blocks_of<form>(blocks);
     // Clears earlier errors of this thread: a query of a busy stream counts, too.
     static_cast<void>(cudaGetLastError());
     // A launch on another device than its queue's is refused.
-    static_cast<void>(cudaSetDevice(device_));
+    note(cudaSetDevice(device_));
+    if (first_error_ != cudaSuccess) return;
     if (gathers_) kernels_.push_back(reinterpret_cast<const void*>(&run_block<Kernel, Args...>));
     run_block<Kernel, Args...>
         <<<blocks, form::width, 0, (gathers_ ? gathered_ : stream_).get()>>>(kernel, args...);
@@ -225,12 +229,10 @@ public:
     copy(to, from, bytes, cudaMemcpyDeviceToDevice);
   }
 
-  /// Names work enqueued from here to the next stage or submit() for a profiler. The same thread
-  /// must enqueue from the start to the end of a stage.
+  /// Names work enqueued from here to the next stage or submit() for a profiler.
   void stage(const char* name) {
-    end_stage();
-    static_cast<void>(nvtxRangePushA(name));
-    in_stage_ = true;
+    stage_.reset();
+    stage_.emplace(name);
   }
 
   /// Marks a place in the enqueued work for is_past_mark().
@@ -247,7 +249,7 @@ public:
   /// Marks the end of the enqueued work, for which finish() waits.
   void submit() {
     if (gathers_) std::abort(); // the end would precede the kernels
-    end_stage();
+    stage_.reset();
     if (first_error_ == cudaSuccess) note(cudaEventRecord(end_.get(), stream_.get()));
     submitted_ = true;
   }
@@ -299,25 +301,20 @@ private:
     submitted_ = false;
     note(cudaMemcpyAsync(to, from, bytes, kind, stream_.get()));
   }
-  void end_stage() {
-    if (in_stage_) static_cast<void>(nvtxRangePop());
-    in_stage_ = false;
-  }
   void note(cudaError_t result) {
     if (first_error_ == cudaSuccess) first_error_ = result;
   }
 
   int device_;
-  std::uint32_t multiprocessors_;
   cuda::event mark_;
   cuda::event end_;
   cuda::stream gathered_; // captures kernels for a graph, but never runs any
   cuda::executable_graph executable_;
   std::vector<const void*> kernels_; ///< of the current or last graph
   std::vector<const void*> kernels_of_executable_;
+  std::optional<cuda::profiled_stage> stage_;
   cuda::stream stream_; // destroyed before the events; its destructor waits for pending work
   bool gathers_ = false;
-  bool in_stage_ = false;
   bool is_marked_ = false;
   bool submitted_ = false;
   cudaError_t first_error_ = cudaSuccess;

@@ -4,8 +4,7 @@
 // has its own width and shared memory and the same arguments, writes the same bytes, and gives with
 // blocks_for(n) the number of CUDA blocks for the work of n portable ones. The portable form of
 // such a kernel is not compiled for devices. A form may set `resident`, the number of its CUDA
-// blocks for which a multiprocessor must have registers, and `takes_turns` if its blocks continue
-// until no work is left.
+// blocks for which a multiprocessor must have registers.
 #pragma once
 
 namespace l3 {

@@ -15,6 +15,10 @@ namespace l3 {
 
 namespace {
 
+std::string left_out(int device, const std::string& why) {
+  return "device " + std::to_string(device) + " is left out: " + why;
+}
+
 /// The numbers of the devices for engines: those in the settings, or else all devices that respond.
 /// A simulated one if the settings ask for a fault.
 std::vector<int> devices_of(const compute_settings& settings, const engine_warning& warn) {
@@ -29,15 +33,15 @@ std::vector<int> devices_of(const compute_settings& settings, const engine_warni
       found.push_back(d);
       continue;
     }
-    why_not = "device " + std::to_string(d) + " is left out: " + why;
+    why_not = left_out(d, why);
     if (warn) warn(why_not);
   }
   if (found.empty()) throw std::runtime_error(why_not);
   return found;
 }
 
-/// The engine on a device, in memory near it. If the settings ask for a fault: a CPU engine that
-/// fails like a device; only the first device does.
+/// The engine on a device, in memory near it. If the settings ask for a fault: a CPU engine; that
+/// of the first device fails like a device.
 std::unique_ptr<engine> make_device(const compute_settings& settings, const engine_limits& limits,
                                     const selection_program* program, int device) {
   if (settings.fault.kind == fault_kind::none) {
@@ -50,11 +54,37 @@ std::unique_ptr<engine> make_device(const compute_settings& settings, const engi
     made->set_processors(machine.processors_of(node));
     return made;
   }
-  if (settings.fault.kind == fault_kind::no_memory)
+  const bool is_faulty = settings.devices.empty() || device == settings.devices.front();
+  if (is_faulty && settings.fault.kind == fault_kind::no_memory)
     throw std::runtime_error("the device is out of memory (imagined)");
   auto made = make_cpu_engine(settings, limits, program);
-  if (limits.first_index != 0) return made;
+  if (!is_faulty) return made;
   return std::make_unique<faulty_engine>(std::move(made), settings.fault);
+}
+
+/// An engine for each device. A device that fails here is left out; the last one's reason is
+/// thrown.
+std::vector<std::unique_ptr<engine>> make_devices(const compute_settings& settings,
+                                                  engine_limits limits,
+                                                  const selection_program* program,
+                                                  const engine_warning& warn) {
+  std::vector<int> devices = devices_of(settings, warn);
+  while (true) {
+    std::vector<std::unique_ptr<engine>> made;
+    limits.index_step = static_cast<std::uint32_t>(devices.size());
+    try {
+      for (const int device : devices) {
+        limits.first_index = static_cast<std::uint32_t>(made.size());
+        made.push_back(make_device(settings, limits, program, device));
+      }
+      return made;
+    } catch (const std::runtime_error& why_not) {
+      if (devices.size() == 1) throw;
+      const auto failed = devices.begin() + static_cast<std::ptrdiff_t>(made.size());
+      if (warn) warn(left_out(*failed, why_not.what()));
+      devices.erase(failed);
+    }
+  }
 }
 
 } // namespace
@@ -66,8 +96,11 @@ std::string why_no_device(const compute_settings& settings) {
     return "compute.backend uses no device";
   try {
     std::string why_not;
-    for (const int device : devices_of(settings, {}))
-      if (why_not.empty()) why_not = why_no_cuda(device);
+    for (const int device : devices_of(settings, {})) {
+      const std::string why = why_no_cuda(device);
+      if (why.empty()) return {};
+      if (why_not.empty()) why_not = why;
+    }
     return why_not;
   } catch (const std::runtime_error& none_answers) {
     return none_answers.what();
@@ -93,7 +126,7 @@ found_devices find_devices(const compute_settings& settings) {
   if (settings.fault.kind != fault_kind::none || !wants_one) return found;
   try {
     for (const int device : devices_of(settings, {})) {
-      if (!why_no_cuda(device).empty()) return {};
+      if (!why_no_cuda(device).empty()) continue;
       const device_size one = cuda_size(device);
       if (found.count++ == 0) {
         found.name = one.name;
@@ -146,14 +179,7 @@ std::vector<std::unique_ptr<engine>> make_engines(const compute_settings& settin
   const bool left_open = settings.where == backend::automatic;
   if (left_open || is_cuda || settings.fault.kind != fault_kind::none) {
     try {
-      const std::vector<int> devices = devices_of(settings, warn);
-      engine_limits share = limits;
-      share.index_step = static_cast<std::uint32_t>(devices.size());
-      for (const int device : devices) {
-        made.push_back(make_device(settings, share, program, device));
-        ++share.first_index;
-      }
-      return made;
+      return make_devices(settings, limits, program, warn);
     } catch (const std::runtime_error& why_not) {
       if (!left_open) {
         throw std::runtime_error(is_cuda ? std::string("backend cuda was asked for, but ") +
@@ -161,20 +187,22 @@ std::vector<std::unique_ptr<engine>> make_engines(const compute_settings& settin
                                          : why_not.what());
       }
       if (warn) warn(std::string("kernels run on the CPU: ") + why_not.what());
-      made.clear();
     }
   }
   made.push_back(make_cpu_engine(settings, limits, program));
   return made;
 }
 
-void ask_for_connections(std::uint32_t streams) {
+void prepare_driver(std::uint32_t streams) {
   constexpr std::uint32_t given = 8; // the default
   constexpr std::uint32_t most = 32;
-  if (streams <= given) return;
-  constexpr int keep = 0; // the operator's setting has priority
-  const std::string asked = std::to_string(std::min(streams, most));
-  setenv("CUDA_DEVICE_MAX_CONNECTIONS", asked.c_str(), keep); // NOLINT: no other thread runs yet
+  const auto set = [](const char* name, const std::string& value) {
+    constexpr int keep = 0;            // the operator's setting has priority
+    setenv(name, value.c_str(), keep); // NOLINT: no other thread runs yet
+  };
+  set("CUDA_DEVICE_ORDER", "PCI_BUS_ID"); // as `nvidia-smi` numbers them
+  set("CUDA_MODULE_LOADING", "EAGER");
+  if (streams > given) set("CUDA_DEVICE_MAX_CONNECTIONS", std::to_string(std::min(streams, most)));
 }
 
 } // namespace l3

@@ -154,7 +154,8 @@ using engine_warning = std::function<void(std::string_view)>;
                                                   const engine_warning& warn = {});
 
 /// Creates one engine for each of the settings' devices, each with `limits.frames` frames: frame i
-/// of engine d of n has the index d + i * n. On the CPU it is one engine.
+/// of engine d of n has the index d + i * n. A device that fails is left out, unless it is the only
+/// one, and `warn` receives the reason. On the CPU it is one engine.
 [[nodiscard]] std::vector<std::unique_ptr<engine>>
 make_engines(const compute_settings& settings, const engine_limits& limits,
              const selection_program* program = nullptr, const engine_warning& warn = {});
@@ -164,8 +165,10 @@ make_engines(const compute_settings& settings, const engine_limits& limits,
 [[nodiscard]] std::vector<memory_use>
 memory_of_cpu_engine(const engine_limits& limits, const selection_program* program = nullptr);
 
-/// Asks the driver for connections for this many streams per device; more streams than connections
-/// wait for each other. Call it before other threads start and CUDA is used.
-void ask_for_connections(std::uint32_t streams);
+/// Sets what the CUDA driver reads from the environment: numbers of devices in the order of their
+/// PCI addresses, as `nvidia-smi` has them; all kernels loaded at the start; and connections for
+/// this many streams per device, because more streams than connections wait for each other. Call it
+/// before other threads start and CUDA is used.
+void prepare_driver(std::uint32_t streams = 0);
 
 } // namespace l3

@@ -110,7 +110,8 @@ TEST_F(device_faults, a_graph_that_is_refused_fails_one_frame) {
     EXPECT_TRUE(reports.empty());
     EXPECT_FALSE(supervised->bypassed());
   };
-  for (const char* call : {"cudaStreamBeginCapture", "cudaStreamEndCapture", "cudaGraphLaunch"})
+  for (const char* call :
+       {"cudaSetDevice", "cudaStreamBeginCapture", "cudaStreamEndCapture", "cudaGraphLaunch"})
     fails_once(call);
   device().errors.plan("cudaGraphExecUpdate", out_of_memory); // the graph is made anew
   run(0);
@@ -133,6 +134,17 @@ TEST_F(device_faults, an_error_that_lasts_is_not_met_with_restarts) {
   EXPECT_NE(notes.back().find("only a restart of the daemon"), std::string::npos);
   EXPECT_FALSE(supervised->hangs());
 }
+
+class device_losses : public device_faults, public testing::WithParamInterface<int> {};
+
+TEST_P(device_losses, are_known_by_their_code) {
+  device().errors.plan("cudaLaunchKernel", GetParam());
+  run(0);
+  EXPECT_TRUE(supervised->lost());
+}
+
+INSTANTIATE_TEST_SUITE_P(of_the_runtime, device_losses,
+                         testing::Values(3, 46, 100, 201, 700, 721, 802, 805, 806, 807));
 
 TEST_F(device_faults, a_restart_that_meets_an_error_that_lasts_is_the_last_one) {
   device().errors.plan("cudaLaunchKernel", out_of_resources);

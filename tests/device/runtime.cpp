@@ -428,6 +428,7 @@ cudaError_t cudaGetDevice(int* which) {
 }
 
 cudaError_t cudaSetDevice(int which) {
+  if (const cudaError_t e = state_in("cudaSetDevice"); e != cudaSuccess) return e;
   if (which < 0 || which >= device_count()) return note(cudaErrorInvalidDevice);
   current_device = which;
   return cudaSuccess;

@@ -139,10 +139,13 @@ TEST(engine, does_not_start_on_fragments_of_no_event_or_of_two) {
 
 TEST(engine, asks_the_driver_for_a_connection_for_each_stream) {
   constexpr auto name = "CUDA_DEVICE_MAX_CONNECTIONS";
-  const auto asked = [&](std::uint32_t streams) {
-    ask_for_connections(streams);
-    const char* const text = std::getenv(name); // NOLINT: no other thread
+  const auto set = [](const char* variable) {
+    const char* const text = std::getenv(variable); // NOLINT: no other thread
     return std::string(text == nullptr ? "" : text);
+  };
+  const auto asked = [&](std::uint32_t streams) {
+    prepare_driver(streams);
+    return set(name);
   };
   unsetenv(name); // NOLINT: no other thread
   EXPECT_EQ(asked(8), "") << "as many as it gives unasked";
@@ -151,6 +154,8 @@ TEST(engine, asks_the_driver_for_a_connection_for_each_stream) {
   unsetenv(name); // NOLINT: no other thread
   EXPECT_EQ(asked(64), "32") << "it has no more";
   unsetenv(name); // NOLINT: no other thread
+  EXPECT_EQ(set("CUDA_DEVICE_ORDER"), "PCI_BUS_ID");
+  EXPECT_EQ(set("CUDA_MODULE_LOADING"), "EAGER");
 }
 
 TEST(engine, is_made_once_for_each_device_with_numbers_in_turn) {
@@ -161,6 +166,27 @@ TEST(engine, is_made_once_for_each_device_with_numbers_in_turn) {
   const auto two = make_engines(s, {small, 3});
   ASSERT_EQ(two.size(), 2U);
   for (std::uint32_t n = 0; n < 6; ++n) EXPECT_EQ(two[n % 2]->frames()[n / 2]->index, n);
+}
+
+TEST(engine, leaves_out_a_device_that_cannot_be_made_and_uses_the_others) {
+  compute_settings s;
+  s.devices = {2, 5};
+  s.fault.kind = fault_kind::no_memory; // of the first
+  std::vector<std::string> warnings;
+  const auto made = make_engines(s, {small, 2}, nullptr,
+                                 [&](std::string_view text) { warnings.emplace_back(text); });
+  ASSERT_EQ(made.size(), 1U);
+  EXPECT_EQ(made[0]->frames()[1]->index, 1U);
+  EXPECT_EQ(warnings, std::vector<std::string>{
+                          "device 2 is left out: the device is out of memory (imagined)"});
+  s.devices = {2};
+  warnings.clear();
+  EXPECT_EQ(make_engines(s, {small, 2}, nullptr,
+                         [&](std::string_view text) { warnings.emplace_back(text); })
+                .size(),
+            1U);
+  EXPECT_EQ(warnings, std::vector<std::string>{"kernels run on the CPU: the device is out of "
+                                               "memory (imagined)"});
 }
 
 } // namespace
